@@ -1,0 +1,54 @@
+//! Randomness as a parameter: nothing else in the host asks the operating system for it.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// Where the host gets random bytes from.
+pub trait Entropy: Send + Sync + 'static {
+    /// Fills `buffer` with random bytes fit for keys and tokens.
+    fn fill(&self, buffer: &mut [u8]);
+}
+
+impl dyn Entropy {
+    /// `N` random bytes.
+    pub fn bytes<const N: usize>(&self) -> [u8; N] {
+        let mut buffer = [0; N];
+        self.fill(&mut buffer);
+        buffer
+    }
+
+    /// A number below `bound`, each equally likely. `bound` must not be zero.
+    pub fn below(&self, bound: u32) -> u32 {
+        let bound = bound.max(1);
+        // Values past the last whole multiple of `bound` would make small results likelier, so they are drawn again.
+        let limit = u32::MAX - u32::MAX % bound;
+        loop {
+            let drawn = u32::from_le_bytes(self.bytes());
+            if drawn < limit {
+                return drawn % bound;
+            }
+        }
+    }
+}
+
+impl fmt::Debug for dyn Entropy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Entropy")
+    }
+}
+
+/// A source of randomness that several parts of the host share.
+pub type SharedEntropy = Arc<dyn Entropy>;
+
+/// The operating system's generator.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemEntropy;
+
+impl Entropy for SystemEntropy {
+    #[allow(clippy::disallowed_methods, clippy::panic, reason = "the one place that asks for randomness; without any the host must not go on")]
+    fn fill(&self, buffer: &mut [u8]) {
+        if let Err(error) = getrandom::fill(buffer) {
+            panic!("the operating system gives no randomness: {error}");
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Assent, a passwordless identity provider.
+//!
+//! The modules are layers: each calls only those below it (`tests/it/tidy.rs` holds that). From the top:
+//! `cli` and `app` (composition), `http` (the edge), `oidc` (protocol), `domain` (use cases), the adapters
+//! `store`, `keys`, `plugins`, `config`, and at the bottom `model` with the nouns and proofs, which do no input or output.
+
+pub mod clock;
+pub mod entropy;
+pub mod id;
+pub mod secret;
