@@ -8,3 +8,5 @@ pub mod clock;
 pub mod entropy;
 pub mod id;
 pub mod secret;
+pub mod model;
+pub mod store;
