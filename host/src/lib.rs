@@ -5,8 +5,10 @@
 //! `store`, `keys`, `plugins`, `config`, and at the bottom `model` with the nouns and proofs, which do no input or output.
 
 pub mod clock;
+pub mod config;
 pub mod entropy;
 pub mod id;
+pub mod keys;
 pub mod secret;
 pub mod model;
 pub mod store;

@@ -13,14 +13,19 @@ pub struct RedirectUri(String);
 /// Why a text cannot be registered as a redirect URI. The message says what would do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnfitRedirectUri {
+    /// Not an absolute URI.
     #[error("a redirect URI is an absolute URI of at most 2,000 characters, such as https://app.example.org/callback")]
     NotAbsolute,
+    /// It has a fragment.
     #[error("a redirect URI has no fragment (RFC 6749 section 3.1.2)")]
     Fragment,
+    /// It has a user name or password.
     #[error("a redirect URI has no user name or password in it")]
     UserInfo,
+    /// Not https.
     #[error("a redirect URI of a web application or SPA starts with https:// (http://localhost only where the configuration says `development = true`)")]
     NotHttps,
+    /// Neither a custom scheme nor a loopback address.
     #[error("a redirect URI of a native application is a custom scheme such as com.example.app://callback, or http://127.0.0.1 or http://[::1] with a path")]
     NotNative,
 }
