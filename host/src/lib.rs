@@ -7,4 +7,5 @@
 pub mod clock;
 pub mod entropy;
 pub mod id;
+pub mod plugins;
 pub mod secret;
