@@ -6,5 +6,6 @@
 
 pub mod clock;
 pub mod entropy;
+pub mod http;
 pub mod id;
 pub mod secret;
