@@ -6,8 +6,7 @@ import { call } from './api.js';
 const HOLD = 25;
 // A browser opens six connections to a host (HTTP/1.1). With more accounts than this none may hold one open.
 const MOST_HELD = 3;
-const BETWEEN_HELD_MS = 1_500;
-const BETWEEN_UNHELD_MS = 3_000;
+const PAUSE_MS = 2_000;
 const LONGEST_PAUSE_MS = 30_000;
 
 function rest(milliseconds, signal) {
@@ -50,9 +49,9 @@ export class Poll {
         if (signal.aborted) return;
         failures = 0;
         this.listener.answered(this.account, answer);
-        hold = this.listener.accounts() > MOST_HELD ? 0 : HOLD;
-        // The server answers at once while a request waits; it need not be asked without a breath.
-        pause = Math.max(0, (hold ? BETWEEN_HELD_MS : BETWEEN_UNHELD_MS) - (performance.now() - began));
+        // While a request is shown, the news may be that it is gone, so the server must not wait for another one.
+        hold = answer.requests.length > 0 || this.listener.accounts() > MOST_HELD ? 0 : HOLD;
+        pause = Math.max(0, PAUSE_MS - (performance.now() - began));
       } catch (failure) {
         if (signal.aborted) return;
         this.listener.failed(this.account, failure);

@@ -39,7 +39,7 @@ export class RequestCard {
     this.error = el('p', { class: 'field-error', id: `${id}-error`, hidden: true });
     this.tries = el('p', { class: 'muted', id: `${id}-tries`, hidden: true });
     this.input = el('input', {
-      id: `${id}-number`, type: 'text', inputmode: 'numeric', pattern: '[0-9]*', maxlength: '2', size: '2', dir: 'ltr',
+      id: `${id}-number`, type: 'text', inputmode: 'numeric', pattern: '[0-9]*', size: '2', dir: 'ltr',
       autocomplete: 'off', enterkeyhint: 'done', 'aria-describedby': `${id}-error ${id}-tries`,
       oninput: () => this.typed(),
     });
@@ -95,7 +95,7 @@ export class RequestCard {
   }
 
   typed() {
-    const plain = digits(this.input.value);
+    const plain = digits(this.input.value).slice(0, 2);
     if (plain !== this.input.value) this.input.value = plain;
     this.complain('');
   }
