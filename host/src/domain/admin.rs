@@ -161,6 +161,11 @@ pub async fn application(host: &Host, id: &Did) -> Result<Application> {
     host.store.application(id).await?.ok_or(Refused::NotFound("application"))
 }
 
+/// Up to `limit` applications whose id follows `after`.
+pub async fn applications(host: &Host, after: Option<&Did>, limit: u32) -> Result<Vec<Application>> {
+    Ok(host.store.applications(after, limit).await?)
+}
+
 /// Deletes an application with its accounts, codes and tokens.
 pub async fn delete_application(host: &Host, id: &Did) -> Result<()> {
     if !host.store.delete_application(id.clone()).await? {

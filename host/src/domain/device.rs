@@ -12,7 +12,7 @@ use crate::model::name::display_text;
 use crate::model::statement::{CallStatement, EnrolmentStatement};
 use crate::model::token::prefix;
 use crate::model::user::{LifeState, User};
-use crate::plugins::Notice;
+use crate::plugins::{ChannelFailureKind, Notice};
 use crate::secret::Token;
 use crate::store::StoreError;
 
@@ -193,6 +193,7 @@ pub async fn revoke(host: &Host, device: DeviceId) -> Result<bool, Broken> {
 /// Tells each of a person's devices that asked for it that a request waits. A failure is logged and nothing else: the
 /// device finds the request by asking too.
 pub async fn notify(host: Arc<Host>, user: UserId, approval: Approval) {
+    let Some(channel) = &host.settings.plugins.approval_channel else { return };
     let devices = match host.store.devices_of(user).await {
         Ok(devices) => devices,
         Err(error) => {
@@ -217,17 +218,16 @@ pub async fn notify(host: Arc<Host>, user: UserId, approval: Approval) {
             sealed,
             collapse_key: device.id.to_string(),
         };
-        match host.plugins.begin(notice).await {
-            None => return,
-            Some(Ok(_)) => tracing::info!(approval = %approval.id, device = %device.id, "authenticator notified"),
-            Some(Err(crate::plugins::BeginFailure::Gone)) => {
+        match host.plugins.begin(&channel.name, notice).await {
+            Ok(_) => tracing::info!(approval = %approval.id, device = %device.id, "authenticator notified"),
+            Err(failure) if matches!(failure.kind, ChannelFailureKind::Gone) => {
                 tracing::info!(device = %device.id, "the push subscription is gone");
                 if let Err(error) = host.store.set_push(device.id, None).await {
                     tracing::warn!(device = %device.id, %error, "the push subscription could not be forgotten");
                 }
             }
-            Some(Err(error)) => {
-                tracing::warn!(approval = %approval.id, device = %device.id, %error, "the authenticator was not notified");
+            Err(failure) => {
+                tracing::warn!(approval = %approval.id, device = %device.id, %failure, "the authenticator was not notified");
             }
         }
     }

@@ -23,7 +23,6 @@ use crate::plugins::Plugins;
 use crate::store::{Store, StoreError};
 
 /// What every use case works with.
-#[derive(Debug)]
 pub struct Host {
     /// The settings in force.
     pub settings: Settings,
@@ -45,6 +44,12 @@ pub struct Host {
     pub clock: SharedClock,
     /// Randomness.
     pub entropy: SharedEntropy,
+}
+
+impl std::fmt::Debug for Host {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Host").field("issuer", &self.issuer).finish_non_exhaustive()
+    }
 }
 
 impl Host {

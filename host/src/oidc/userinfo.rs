@@ -28,11 +28,11 @@ pub async fn claims(host: &Host, access_token: &str) -> Result<Map<String, Value
         scopes: &grant.scopes,
         authentication: None,
     };
-    claims::map(host, subject, Sink::UserInfo).await.map_err(|failure| {
+    claims::map(host, subject, Sink::Userinfo).await.map_err(|failure| {
         tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "UserInfo fails: a plugin did");
         match failure.kind {
             MapFailureKind::Deny(_) => BearerError::InvalidToken,
-            MapFailureKind::Fault(detail) => BearerError::Broken(Broken::Plugin(detail)),
+            MapFailureKind::Fault(detail) => BearerError::Broken(Broken::Plugin(detail.to_string())),
         }
     })
 }

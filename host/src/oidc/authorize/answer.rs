@@ -21,8 +21,10 @@ use crate::secret::Token;
 /// What a request is answered.
 #[derive(Debug)]
 pub enum Answer {
-    /// The browser goes back to the application, with a code or an error. The person, if a session began.
+    /// The browser goes back to the application with a code, and the session, if it is a new one, has begun.
     Redirect(String),
+    /// The browser goes back to the application with an error. No session began.
+    Error(String),
     /// The person is told why they can't go on, and may go back to the application from there.
     Refused(String),
     /// It was answered before.
@@ -144,7 +146,7 @@ async fn give_up(host: &Host, login: LoginId, request: &AuthorizationRequest) ->
         return Ok(Answer::AnsweredBefore);
     }
     let description = "the sign-in could not be completed; the operator of the identity provider finds the cause in the log";
-    Ok(Answer::Redirect(error(request, AuthorizeErrorCode::ServerError, description).location(&host.issuer)))
+    Ok(Answer::Error(error(request, AuthorizeErrorCode::ServerError, description).location(&host.issuer)))
 }
 
 fn error(request: &AuthorizationRequest, code: AuthorizeErrorCode, description: &str) -> ErrorRedirect {
