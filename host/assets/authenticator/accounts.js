@@ -43,7 +43,7 @@ export function accountCard(account, { standing, gone }, forgotten) {
     gone && notice(`This phone was removed from ${account.operator}. To use it again, ask your administrator for a new enrolment link.`, 'bad'),
     !gone && STATES[standing] && notice(STATES[standing], 'bad'),
     error,
-    el('div', { class: 'actions' }, gone ? button('Forget this account', forget) : button('Remove this phone', part, 'danger')));
+    el('div', { class: 'actions' }, gone ? button('Forget this account', forget, 'small') : button('Remove this phone', part, 'quiet danger small')));
 }
 
 /** A form that takes an enrolment link that was copied. `opened(token)` is called with what it holds. */

@@ -19,7 +19,7 @@ const zones = {
   accounts: el('section', { class: 'zone', 'aria-label': 'Accounts' }),
 };
 
-/** What is known of each account, by its device: { account, poll, standing, gone, failure, answered }. */
+/** What is known of each account, by its device: { account, poll, standing, gone, failure }. */
 const followed = new Map();
 /** The cards of requests, by their id. */
 const cards = new Map();
@@ -32,10 +32,10 @@ const listener = {
     const known = followed.get(account.deviceId);
     if (!known) return;
     known.failure = null;
-    known.answered = true;
     if (known.standing !== about.state) {
       known.standing = about.state;
       showAccounts();
+      showWaiting();
     }
     showRequests(account, requests, now - Date.now() / 1000);
     showConnection();
@@ -86,7 +86,8 @@ function showWaiting() {
   const waiting = [...cards.values()].filter((card) => card.state !== 'ended').length;
   document.title = waiting > 0 ? `(${waiting}) ${title}` : title;
   const empty = zones.requests.querySelector('.ready');
-  if (cards.size > 0 || followed.size === 0) {
+  const able = [...followed.values()].some((known) => !known.gone && known.standing === 'active');
+  if (cards.size > 0 || !able) {
     empty?.remove();
   } else if (!empty) {
     zones.requests.append(el('div', { class: 'card ready' }, sign('shield', 'good'), el('h2', {}, 'Nothing to approve'),
@@ -150,7 +151,7 @@ async function showPush() {
 }
 
 function follow(account) {
-  const known = { account, standing: 'active', gone: false, failure: null, answered: false };
+  const known = { account, standing: 'active', gone: false, failure: null };
   known.poll = new Poll(account, listener);
   followed.set(account.deviceId, known);
   if (!document.hidden) known.poll.start();
@@ -166,7 +167,7 @@ function showHome() {
 }
 
 function welcome() {
-  return el('div', { class: 'card ready' }, sign('shield', 'calm'), el('h2', {}, 'Approve sign-ins on this phone'),
+  return el('div', { class: 'card ready' }, sign('shield', 'calm'), el('h2', {}, 'Use this phone to sign in'),
     el('p', { class: 'muted' }, `To start, you need an enrolment link from ${app.dataset.operator}.`));
 }
 

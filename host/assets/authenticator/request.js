@@ -56,7 +56,7 @@ export class RequestCard {
       ]),
       el('form', { class: 'stack', novalidate: true, onsubmit: (event) => this.submitted(event) },
         el('div', { class: 'field number-field' },
-          el('label', { for: `${id}-number` }, 'Type the number that the sign-in page shows'),
+          el('label', { for: `${id}-number` }, 'Type the number shown where you sign in'),
           this.input, this.error, this.tries),
         el('div', { class: 'actions' }, this.approve, this.deny),
         el('div', { class: 'clock' }, this.bar, this.left)),
@@ -146,7 +146,7 @@ export class RequestCard {
     if (failure.code === 'wrong_number') {
       this.input.value = '';
       this.showTries(failure.body.attempts_left);
-      this.complain('That is not the number on the sign-in page.');
+      this.complain('Wrong number. Look again where you sign in.');
     } else {
       this.complain(failure.message || 'This did not work. Try again.');
     }

@@ -251,3 +251,6 @@ pub struct AuthenticatorApp {
     /// What every page has.
     pub layout: Layout,
 }
+
+#[cfg(test)]
+mod tests;
