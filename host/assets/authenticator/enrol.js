@@ -1,6 +1,6 @@
 // Enrolment: a one-time link makes this browser an authenticator of one account.
 
-import { Failure, enrol, lookAtEnrolment } from './api.js';
+import { Failure, enrol, inWords, lookAtEnrolment } from './api.js';
 import { enrolmentText, newKey, publicJwk, sign as signText } from './canonical.js';
 import { put } from './store.js';
 import { button, el, facts, focusOn, notice, say, sign } from './view.js';
@@ -71,14 +71,14 @@ export async function showEnrolment(place, token, accounts, { done, left }) {
 
 function unreachable(failure, again, left) {
   return el('div', { class: 'card' }, sign('mark', 'warn'), el('h2', {}, 'The link could not be checked'),
-    el('p', { class: 'lead' }, failure.message),
+    el('p', { class: 'lead' }, inWords(failure)),
     el('div', { class: 'actions' }, button('Try again', again, 'primary'), button('Not now', left)));
 }
 
 function unusable(failure, left) {
   const text = failure.status === 404 || failure.status === 410 || failure.status === 409
     ? 'It was used already, or its time is over. Ask your administrator for a new one.'
-    : failure.message;
+    : inWords(failure);
   return el('div', { class: 'card' }, sign('mark', 'warn'), el('h2', {}, 'This link can’t be used'),
     el('p', { class: 'lead' }, text), el('div', { class: 'actions' }, button('Go on', left, 'primary')));
 }

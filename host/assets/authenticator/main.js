@@ -1,6 +1,7 @@
 // The authenticator: what waits for an answer, and the accounts of this browser.
 
 import { accountCard, addAccount } from './accounts.js';
+import { Failure, inWords } from './api.js';
 import { showEnrolment, tokenOf } from './enrol.js';
 import { Poll } from './poll.js';
 import { clearNotifications, pushState, refresh, registerWorker, turnOn } from './push.js';
@@ -101,7 +102,7 @@ function showConnection() {
   let text = '';
   if (!navigator.onLine) text = 'You are offline. Requests show up once you are connected again.';
   else if (failed.some((known) => known.failure.passing)) text = 'The server can’t be reached just now. Trying again…';
-  else if (failed.length > 0) text = failed[0].failure.message || 'The server refused to say what waits.';
+  else if (failed.length > 0) text = inWords(failed[0].failure);
   const shown = connection.textContent;
   if (text === shown) return;
   connection.replaceChildren(...(text === '' ? [] : [notice(text, 'warn')]));
@@ -140,7 +141,7 @@ async function showPush() {
         await showPush();
       } catch (failure) {
         if (Notification.permission === 'denied') return showPush();
-        error.textContent = failure.code ? failure.message : 'The browser could not turn them on. The app works without: open it when you sign in.';
+        error.textContent = failure instanceof Failure ? failure.message : 'The browser could not turn them on. The app works without: open it when you sign in.';
       }
       return undefined;
     };
@@ -193,6 +194,8 @@ function startEnrolment(token) {
       zones.news.replaceChildren(card);
       focusOn(heading);
       say('This phone is enrolled.');
+      // Where notifications are on for another account, they are to be on for this one too.
+      refresh(registration, [account]);
     },
   });
 }
@@ -205,6 +208,7 @@ function route() {
 
 /** Asks at once, for every account: the person is looking, or something happened. */
 function look() {
+  if (document.hidden) return;
   for (const known of followed.values()) if (!known.gone) known.poll.start();
   clearNotifications(registration);
 }
@@ -218,7 +222,7 @@ function listen() {
     else look();
   });
   navigator.serviceWorker?.addEventListener('message', (event) => {
-    if (event.data?.type === 'look' && !document.hidden) look();
+    if (event.data?.type === 'look') look();
   });
   setInterval(() => {
     for (const card of cards.values()) card.tick();
