@@ -1,6 +1,6 @@
 // The accounts of this browser: who they are, how they stand, and how to part with one.
 
-import { call } from './api.js';
+import { call, inWords } from './api.js';
 import { tokenOf } from './enrol.js';
 import { remove } from './store.js';
 import { ask, button, el, notice, say } from './view.js';
@@ -25,7 +25,7 @@ export function accountCard(account, { standing, gone }, forgotten) {
     } catch (failure) {
       // Where the server knows this device no more, there is nothing left to tell it.
       if (failure.code !== 'unknown_device') {
-        error.textContent = `It was not removed. ${failure.message}`;
+        error.textContent = `It was not removed. ${inWords(failure)}`;
         error.hidden = false;
         return;
       }
@@ -43,7 +43,7 @@ export function accountCard(account, { standing, gone }, forgotten) {
     gone && notice(`This phone was removed from ${account.operator}. To use it again, ask your administrator for a new enrolment link.`, 'bad'),
     !gone && STATES[standing] && notice(STATES[standing], 'bad'),
     error,
-    el('div', { class: 'actions' }, gone ? button('Forget this account', forget) : button('Remove this phone', part, 'danger')));
+    el('div', { class: 'actions' }, gone ? button('Forget this account', forget, 'small') : button('Remove this phone', part, 'quiet danger small')));
 }
 
 /** A form that takes an enrolment link that was copied. `opened(token)` is called with what it holds. */

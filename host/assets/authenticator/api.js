@@ -22,6 +22,11 @@ export class Failure extends Error {
   }
 }
 
+/** What to tell the person of a failure; of one that is no `Failure` the text is for developers. */
+export function inWords(failure) {
+  return failure instanceof Failure ? failure.message : 'This did not work. Try again.';
+}
+
 async function exchange(path, init, { signal, limit = LIMIT_MS } = {}) {
   const controller = new AbortController();
   const timer = setTimeout(() => controller.abort(), limit);

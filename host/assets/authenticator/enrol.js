@@ -1,6 +1,6 @@
 // Enrolment: a one-time link makes this browser an authenticator of one account.
 
-import { Failure, enrol, lookAtEnrolment } from './api.js';
+import { Failure, enrol, inWords, lookAtEnrolment } from './api.js';
 import { enrolmentText, newKey, publicJwk, sign as signText } from './canonical.js';
 import { put } from './store.js';
 import { button, el, facts, focusOn, notice, say, sign } from './view.js';
@@ -36,7 +36,7 @@ function scanPanel(svg) {
   const source = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
   return el('div', { class: 'scan' },
     el('img', { src: source, alt: 'QR code of this enrolment link', width: '176', height: '176' }),
-    el('div', {}, el('h3', {}, 'On a computer?'), el('p', { class: 'muted' }, 'Scan this with your phone’s camera to enrol the phone, or go on below to use this browser.')));
+    el('div', {}, el('p', {}, el('strong', {}, 'On a computer?')), el('p', { class: 'muted' }, 'Scan this with your phone’s camera to enrol the phone, or go on below to use this browser.')));
 }
 
 /** On iPhone and iPad an app on the Home Screen has a storage of its own, so it must be there before it is enrolled. */
@@ -71,14 +71,14 @@ export async function showEnrolment(place, token, accounts, { done, left }) {
 
 function unreachable(failure, again, left) {
   return el('div', { class: 'card' }, sign('mark', 'warn'), el('h2', {}, 'The link could not be checked'),
-    el('p', { class: 'lead' }, failure.message),
+    el('p', { class: 'lead' }, inWords(failure)),
     el('div', { class: 'actions' }, button('Try again', again, 'primary'), button('Not now', left)));
 }
 
 function unusable(failure, left) {
   const text = failure.status === 404 || failure.status === 410 || failure.status === 409
     ? 'It was used already, or its time is over. Ask your administrator for a new one.'
-    : failure.message;
+    : inWords(failure);
   return el('div', { class: 'card' }, sign('mark', 'warn'), el('h2', {}, 'This link can’t be used'),
     el('p', { class: 'lead' }, text), el('div', { class: 'actions' }, button('Go on', left, 'primary')));
 }
@@ -121,7 +121,7 @@ function enrolmentCard(offer, token, accounts, { done, left }) {
     sign('shield', 'calm'),
     el('h2', {}, 'Enrol this phone for ', el('bdi', {}, offer.display_name), ' at ', el('bdi', {}, offer.operator), '?'),
     el('p', { class: 'lead' }, 'It will approve the sign-ins of this account. Go on only if the link was meant for you.'),
-    facts([['Account', offer.account], ['Server', offer.issuer], ['Link works until', until]]),
+    facts([['Account', offer.account], ['Server', offer.issuer], ['Valid until', until]]),
     known && notice('This account is in this browser already. Going on adds it a second time, as another device.', 'warn'),
     isAppleBrowserTab() && homeScreenHint(),
     el('form', { class: 'stack', novalidate: true, onsubmit: submit },

@@ -1,6 +1,7 @@
 // The authenticator: what waits for an answer, and the accounts of this browser.
 
 import { accountCard, addAccount } from './accounts.js';
+import { Failure, inWords } from './api.js';
 import { showEnrolment, tokenOf } from './enrol.js';
 import { Poll } from './poll.js';
 import { clearNotifications, pushState, refresh, registerWorker, turnOn } from './push.js';
@@ -19,7 +20,7 @@ const zones = {
   accounts: el('section', { class: 'zone', 'aria-label': 'Accounts' }),
 };
 
-/** What is known of each account, by its device: { account, poll, standing, gone, failure, answered }. */
+/** What is known of each account, by its device: { account, poll, standing, gone, failure }. */
 const followed = new Map();
 /** The cards of requests, by their id. */
 const cards = new Map();
@@ -32,10 +33,10 @@ const listener = {
     const known = followed.get(account.deviceId);
     if (!known) return;
     known.failure = null;
-    known.answered = true;
     if (known.standing !== about.state) {
       known.standing = about.state;
       showAccounts();
+      showWaiting();
     }
     showRequests(account, requests, now - Date.now() / 1000);
     showConnection();
@@ -86,7 +87,8 @@ function showWaiting() {
   const waiting = [...cards.values()].filter((card) => card.state !== 'ended').length;
   document.title = waiting > 0 ? `(${waiting}) ${title}` : title;
   const empty = zones.requests.querySelector('.ready');
-  if (cards.size > 0 || followed.size === 0) {
+  const able = [...followed.values()].some((known) => !known.gone && known.standing === 'active');
+  if (cards.size > 0 || !able) {
     empty?.remove();
   } else if (!empty) {
     zones.requests.append(el('div', { class: 'card ready' }, sign('shield', 'good'), el('h2', {}, 'Nothing to approve'),
@@ -100,7 +102,7 @@ function showConnection() {
   let text = '';
   if (!navigator.onLine) text = 'You are offline. Requests show up once you are connected again.';
   else if (failed.some((known) => known.failure.passing)) text = 'The server can’t be reached just now. Trying again…';
-  else if (failed.length > 0) text = failed[0].failure.message || 'The server refused to say what waits.';
+  else if (failed.length > 0) text = inWords(failed[0].failure);
   const shown = connection.textContent;
   if (text === shown) return;
   connection.replaceChildren(...(text === '' ? [] : [notice(text, 'warn')]));
@@ -139,7 +141,7 @@ async function showPush() {
         await showPush();
       } catch (failure) {
         if (Notification.permission === 'denied') return showPush();
-        error.textContent = failure.code ? failure.message : 'The browser could not turn them on. The app works without: open it when you sign in.';
+        error.textContent = failure instanceof Failure ? failure.message : 'The browser could not turn them on. The app works without: open it when you sign in.';
       }
       return undefined;
     };
@@ -150,7 +152,7 @@ async function showPush() {
 }
 
 function follow(account) {
-  const known = { account, standing: 'active', gone: false, failure: null, answered: false };
+  const known = { account, standing: 'active', gone: false, failure: null };
   known.poll = new Poll(account, listener);
   followed.set(account.deviceId, known);
   if (!document.hidden) known.poll.start();
@@ -166,7 +168,7 @@ function showHome() {
 }
 
 function welcome() {
-  return el('div', { class: 'card ready' }, sign('shield', 'calm'), el('h2', {}, 'Approve sign-ins on this phone'),
+  return el('div', { class: 'card ready' }, sign('shield', 'calm'), el('h2', {}, 'Use this phone to sign in'),
     el('p', { class: 'muted' }, `To start, you need an enrolment link from ${app.dataset.operator}.`));
 }
 
@@ -192,6 +194,8 @@ function startEnrolment(token) {
       zones.news.replaceChildren(card);
       focusOn(heading);
       say('This phone is enrolled.');
+      // Where notifications are on for another account, they are to be on for this one too.
+      refresh(registration, [account]);
     },
   });
 }
@@ -204,6 +208,7 @@ function route() {
 
 /** Asks at once, for every account: the person is looking, or something happened. */
 function look() {
+  if (document.hidden) return;
   for (const known of followed.values()) if (!known.gone) known.poll.start();
   clearNotifications(registration);
 }
@@ -217,7 +222,7 @@ function listen() {
     else look();
   });
   navigator.serviceWorker?.addEventListener('message', (event) => {
-    if (event.data?.type === 'look' && !document.hidden) look();
+    if (event.data?.type === 'look') look();
   });
   setInterval(() => {
     for (const card of cards.values()) card.tick();

@@ -1,6 +1,6 @@
 // A sign-in that waits for an answer: a card with what is asked, a field for the number, and two buttons.
 
-import { call } from './api.js';
+import { Failure, call, inWords } from './api.js';
 import { approvalText, sign as signText } from './canonical.js';
 import { button, duration, el, facts, focusOn, say, sign } from './view.js';
 
@@ -56,7 +56,7 @@ export class RequestCard {
       ]),
       el('form', { class: 'stack', novalidate: true, onsubmit: (event) => this.submitted(event) },
         el('div', { class: 'field number-field' },
-          el('label', { for: `${id}-number` }, 'Type the number that the sign-in page shows'),
+          el('label', { for: `${id}-number` }, 'Type the number shown where you sign in'),
           this.input, this.error, this.tries),
         el('div', { class: 'actions' }, this.approve, this.deny),
         el('div', { class: 'clock' }, this.bar, this.left)),
@@ -132,7 +132,8 @@ export class RequestCard {
       const value = { decision, number, signature: await signText(account.privateKey, text) };
       const { outcome } = await call(account, 'POST', `/requests/${encodeURIComponent(request.id)}`, { value });
       if (outcome === 'approved') this.approved();
-      else this.end('denied');
+      else if (outcome === 'denied') this.end('denied');
+      else throw new Failure(502, 'unreadable', 'The server gave an answer that this app does not understand.');
     } catch (failure) {
       this.refused(failure);
     }
@@ -146,9 +147,9 @@ export class RequestCard {
     if (failure.code === 'wrong_number') {
       this.input.value = '';
       this.showTries(failure.body.attempts_left);
-      this.complain('That is not the number on the sign-in page.');
+      this.complain('Wrong number. Look again where you sign in.');
     } else {
-      this.complain(failure.message || 'This did not work. Try again.');
+      this.complain(inWords(failure));
     }
     return this.input.focus();
   }

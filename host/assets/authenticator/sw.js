@@ -56,8 +56,6 @@ function isApp(client) {
 // The message itself says nothing that may be read on a locked phone: it is only a reason to look.
 self.addEventListener('push', (event) => {
   const wake = async () => {
-    const open = (await windows()).filter(isApp);
-    for (const client of open) client.postMessage({ type: 'look' });
     await self.registration.showNotification('Sign-in request', {
       body: 'Open the authenticator to approve or deny it.',
       icon: '/assets/icons/icon-192.png',
@@ -66,6 +64,8 @@ self.addEventListener('push', (event) => {
       renotify: true,
       timestamp: Date.now(),
     });
+    // After the notification is there, since an app that is looked at takes it away.
+    for (const client of (await windows()).filter(isApp)) client.postMessage({ type: 'look' });
   };
   event.waitUntil(wake());
 });

@@ -128,7 +128,7 @@ impl EndedPage {
             Ended::Denied => "Sign-in denied",
             Ended::Expired => "Sign-in timed out",
             Ended::Cancelled => "Sign-in cancelled",
-            Ended::Replaced => "A newer sign-in took over",
+            Ended::Replaced => "Closed by a newer sign-in",
             Ended::Failed => "Sign-in failed",
             Ended::Refused(_) => "Sign-in not possible",
         }
@@ -251,3 +251,6 @@ pub struct AuthenticatorApp {
     /// What every page has.
     pub layout: Layout,
 }
+
+#[cfg(test)]
+mod tests;
