@@ -22,6 +22,7 @@ async function enrol(page) {
   await page.getByRole('heading', { name: /enrolled/i }).waitFor();
   await look(page, 'enrolled');
   assert.ok(!page.url().includes('enrol='), 'the one-time link must not stay in the address bar');
+  await page.getByRole('button', { name: /done/i }).click();
 }
 
 /** From the login page to the number; `name` is what the pictures are called. */
