@@ -123,6 +123,18 @@ pub struct EndedPage {
 }
 
 impl EndedPage {
+    /// For tests and assistive scripts: how it ended, in a word.
+    fn outcome(&self) -> &'static str {
+        match self.ended {
+            Ended::Denied => "denied",
+            Ended::Expired => "expired",
+            Ended::Cancelled => "cancelled",
+            Ended::Replaced => "replaced",
+            Ended::Failed => "failed",
+            Ended::Refused(_) => "refused",
+        }
+    }
+
     fn heading(&self) -> &'static str {
         match self.ended {
             Ended::Denied => "Sign-in denied",
