@@ -5,6 +5,7 @@
 //! `store`, `keys`, `plugins`, `config`, and at the bottom `model` with the nouns and proofs, which do no input or output.
 
 pub mod app;
+pub mod authenticator;
 pub mod cli;
 pub mod clock;
 pub mod config;

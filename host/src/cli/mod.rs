@@ -4,15 +4,17 @@
 mod authenticator;
 mod serve;
 
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 
 use crate::app::{self, Surroundings};
 use crate::config::{self, Settings};
-use crate::domain::admin;
+use crate::domain::{Host, admin};
 use crate::plugins;
 
 /// A passwordless identity provider: OpenID Connect, approved on the phone.
@@ -60,6 +62,13 @@ enum ConfigCommand {
 enum AdminCommand {
     /// Print a short-lived token for the admin API.
     Token(ConfigFile),
+    /// Print a link by which a person enrols an authenticator: a new phone, or one in place of a lost one.
+    Enrolment {
+        /// The person's name or e-mail address.
+        user: String,
+        #[command(flatten)]
+        config: ConfigFile,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -99,6 +108,7 @@ async fn dispatch(command: Command) -> anyhow::Result<()> {
             Ok(())
         }
         Command::Admin(AdminCommand::Token(file)) => token(&file.config).await,
+        Command::Admin(AdminCommand::Enrolment { user, config }) => enrolment(&config.config, &user).await,
         Command::Authenticator(command) => authenticator::run(command).await,
         Command::Plugin(PluginCommand::Check { file }) => check_plugin(&file).await,
     }
@@ -118,17 +128,37 @@ async fn check(file: &Path) -> anyhow::Result<()> {
     let settings = settings(file)?;
     let specs = app::plugin_specs(&settings.plugins);
     let clock = Surroundings::default().clock;
-    plugins::Plugins::load(specs, clock, std::sync::Arc::new(plugins::NoCredentials)).await?;
+    plugins::Plugins::load(specs, clock, Arc::new(plugins::NoCredentials)).await?;
     println!("{}: good", file.display());
     Ok(())
 }
 
+/// The host's database and keys, without its plugins, for one command.
+async fn host_without_plugins(file: &Path) -> anyhow::Result<Arc<Host>> {
+    let settings = Settings { plugins: config::Plugins::default(), ..settings(file)? };
+    Ok(app::compose(settings, Surroundings::default()).await?)
+}
+
+async fn enrolment(file: &Path, user: &str) -> anyhow::Result<()> {
+    let host = host_without_plugins(file).await?;
+    let name = user.parse()?;
+    let user = host.store.user_by_login(&name).await?.with_context(|| format!("there is no user {name}"))?;
+    let (link, until) = admin::create_enrolment(&host, user.id).await?;
+    host.store.close().await;
+    let hours = until.remaining(host.now()).as_secs().div_ceil(3600);
+    eprintln!("{} enrols an authenticator here, once, within {hours} hours:", user.name);
+    println!("{link}");
+    if std::io::stdout().is_terminal() {
+        serve::print_qr(&link);
+    }
+    Ok(())
+}
+
 async fn token(file: &Path) -> anyhow::Result<()> {
-    let settings = settings(file)?;
-    let host = app::compose(Settings { plugins: config::Plugins::default(), ..settings }, Surroundings::default()).await?;
+    let host = host_without_plugins(file).await?;
     let (token, until) = admin::issue_admin_token(&host).await?;
     host.store.close().await;
-    let minutes = until.remaining(host.now()).as_secs() / 60;
+    let minutes = until.remaining(host.now()).as_secs().div_ceil(60);
     eprintln!("A token for {}/admin/api/v1, good for {minutes} minutes:", host.settings.origin());
     println!("{}", token.expose());
     Ok(())

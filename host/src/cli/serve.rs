@@ -53,7 +53,7 @@ fn greet(settings: &Settings, made: Option<&Made>) {
             println!("Enrol an authenticator for \"{}\" (good once):\n  {}", first.administrator, made.enrolment_link);
             print_qr(&made.enrolment_link);
         }
-        _ => println!("Your authenticator: {origin}/authenticator"),
+        _ => println!("Your authenticator: {origin}/authenticator (a new link: assent admin enrolment NAME)"),
     }
     if let Some(start) = start {
         println!("Try the sign-in:  {start}");
@@ -61,7 +61,7 @@ fn greet(settings: &Settings, made: Option<&Made>) {
     println!("The console:      {origin}/admin\n");
 }
 
-fn print_qr(link: &str) {
+pub(super) fn print_qr(link: &str) {
     if let Ok(code) = qrcode::QrCode::new(link) {
         println!("{}", code.render::<qrcode::render::unicode::Dense1x2>().quiet_zone(true).build());
     }
