@@ -140,10 +140,14 @@ macro_rules! approval_channel {
                     $crate::approval::validate::<$channel>(&config)
                 }
                 fn begin(config: String, notice: wit::Notice) -> Result<wit::Begun, wit::Failure> {
-                    $crate::approval::call::<$channel, _>(&config, |host, config| <$channel>::begin(host, config, &notice))
+                    $crate::approval::call::<$channel, _>(&config, |host, config| {
+                        <$channel>::begin(host, config, &notice)
+                    })
                 }
                 fn poll(config: String, handle: Vec<u8>) -> Result<wit::State, wit::Failure> {
-                    $crate::approval::call::<$channel, _>(&config, |host, config| <$channel>::poll(host, config, &handle))
+                    $crate::approval::call::<$channel, _>(&config, |host, config| {
+                        <$channel>::poll(host, config, &handle)
+                    })
                 }
                 fn on_callback(config: String, callback: wit::Callback) -> Result<Vec<wit::Evidence>, wit::Failure> {
                     $crate::approval::call::<$channel, _>(&config, |host, config| {
@@ -151,7 +155,9 @@ macro_rules! approval_channel {
                     })
                 }
                 fn cancel(config: String, handle: Vec<u8>) -> Result<(), wit::Failure> {
-                    $crate::approval::call::<$channel, _>(&config, |host, config| <$channel>::cancel(host, config, &handle))
+                    $crate::approval::call::<$channel, _>(&config, |host, config| {
+                <$channel>::cancel(host, config, &handle)
+                    })
                 }
             }
 

@@ -163,7 +163,7 @@ macro_rules! claim_mapper {
                 }
             }
 
-            $crate::bindings::claims::export!(Component with_types_in $crate::bindings::claims);
+    $crate::bindings::claims::export!(Component with_types_in $crate::bindings::claims);
         };
     };
 }
@@ -185,7 +185,8 @@ pub fn validate<M: ClaimMapper>(config: &str) -> Result<(), Vec<String>> {
 pub fn map<M: ClaimMapper>(input: wit::Input) -> Result<Vec<wit::Edit>, wit::Failure> {
     crate::log::report_panics();
     let config = crate::read_config(&input.config).map_err(wit::Failure::Fault)?;
-    let input = Input::try_from(input).map_err(|error| wit::Failure::Fault(format!("the input is not JSON: {error}")))?;
+    let input =
+        Input::try_from(input).map_err(|error| wit::Failure::Fault(format!("the input is not JSON: {error}")))?;
     match M::map(&config, &input) {
         Ok(edits) => Ok(edits.into_iter().map(wit::Edit::from).collect()),
         Err(Failure::Deny(reason)) => Err(wit::Failure::Deny(reason)),

@@ -218,11 +218,17 @@ impl ClaimMapper {
             wit::Edit::Remove(name) => Ok(Change::Remove(self.writable(name)?)),
             wit::Edit::Attribute(wit::SamlAttribute { name, name_format, friendly_name, values }) => {
                 if sink != Sink::SamlAssertion {
-                    return Err(Fault::Attribute { name: one_line(&name), why: "but these claims are for no assertion" });
+                    return Err(Fault::Attribute {
+                        name: one_line(&name),
+                        why: "but these claims are for no assertion",
+                    });
                 }
                 let texts = [&name].into_iter().chain(&name_format).chain(&friendly_name).chain(&values);
                 if texts.into_iter().any(|text| !text.chars().all(is_xml_char)) {
-                    return Err(Fault::Attribute { name: one_line(&name), why: "with a character that XML can't carry" });
+                    return Err(Fault::Attribute {
+                        name: one_line(&name),
+                        why: "with a character that XML can't carry",
+                    });
                 }
                 if !self.grants.attribute(&name) {
                     return Err(Fault::NotGranted(one_line(&format!("attribute:{name}"))));

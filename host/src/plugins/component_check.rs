@@ -21,11 +21,11 @@ pub(super) const VERSION: &str = "1.0.0";
 impl World {
     const ALL: [Self; 2] = [Self::ClaimMapper, Self::ApprovalChannel];
 
-    /// The role in words.
+    /// The role in words, with its article.
     pub const fn role(self) -> &'static str {
         match self {
-            Self::ClaimMapper => "claim mapper",
-            Self::ApprovalChannel => "approval channel",
+            Self::ClaimMapper => "a claim mapper",
+            Self::ApprovalChannel => "an approval channel",
         }
     }
 
@@ -65,7 +65,8 @@ pub(super) struct Surface {
 
 /// Reads a component's bytes. The plugin's `name` is for the errors.
 pub(super) fn read(name: &str, file: &Path) -> Result<Vec<u8>, LoadError> {
-    std::fs::read(file).map_err(|error| LoadError::of(name, format_args!("`{}` can't be read: {error}", file.display())))
+    std::fs::read(file)
+        .map_err(|error| LoadError::of(name, format_args!("`{}` can't be read: {error}", file.display())))
 }
 
 /// Finds out which world a component is made for, and that it asks for nothing beyond it.
@@ -73,7 +74,9 @@ pub(super) fn read(name: &str, file: &Path) -> Result<Vec<u8>, LoadError> {
 /// The error is the end of a sentence about the plugin.
 pub(super) fn surface(bytes: &[u8]) -> Result<Surface, String> {
     if Parser::is_core_wasm(bytes) {
-        return Err("the file is a core WebAssembly module, not a component; build it with `assent-plugin build`".to_owned());
+        return Err(
+            "the file is a core WebAssembly module, not a component; build it with `assent-plugin build`".to_owned()
+        );
     }
     if !Parser::is_component(bytes) {
         return Err("the file is not WebAssembly".to_owned());
@@ -84,7 +87,7 @@ pub(super) fn surface(bytes: &[u8]) -> Result<Surface, String> {
         let (interface, version) = split_version(import);
         if !world.imports().contains(&interface) {
             return Err(format!(
-                "it asks for `{import}`, which a {} does not get; build it with `assent-plugin build`",
+                "it asks for `{import}`, which {} does not get; build it with `assent-plugin build`",
                 world.role()
             ));
         }
@@ -105,13 +108,15 @@ fn world_of(exports: &[String]) -> Result<World, String> {
             }
             let package = world.package();
             return Err(format!(
-                "it is a {} for version {version} of `{package}`; this Assent serves version {VERSION}",
+                "it is {} for version {version} of `{package}`; this Assent serves version {VERSION}",
                 world.role()
             ));
         }
     }
     let found = if exports.is_empty() { "nothing".to_owned() } else { exports.join("`, `") };
-    Err(format!("it is no plugin of Assent: it exports `{found}`, not `assent:claims/mapper` or `assent:approval/channel`"))
+    Err(format!(
+        "it is no plugin of Assent: it exports `{found}`, not `assent:claims/mapper` or `assent:approval/channel`"
+    ))
 }
 
 /// `name@version` in its two parts.

@@ -189,7 +189,11 @@ struct HostPattern {
 impl HostPattern {
     /// Reads `host`, `*.suffix`, either with `:port`. The error is the end of a sentence about the plugin.
     fn parse(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`hosts` has `{text}`; give a host name such as `push.example.com`, `*.example.com` or `push.example.com:8443`");
+        let wrong = || {
+            format!(
+                "`hosts` has `{text}`; give a host name such as `push.example.com`, `*.example.com` or `push.example.com:8443`"
+            )
+        };
         let (host, port) = match text.split_once(':') {
             Some((host, port)) => (host, Some(port.parse::<u16>().map_err(|_| wrong())?)),
             None => (text, None),
@@ -351,7 +355,9 @@ mod tests {
 
     #[test]
     fn grants_that_can_not_be_meant_are_errors() {
-        for text in ["", "*", "*.", "https://push.example.com", "127.0.0.1", "[::1]", "push.example.com:x", "a.*.b", "a/b"] {
+        for text in
+            ["", "*", "*.", "https://push.example.com", "127.0.0.1", "[::1]", "push.example.com:x", "a.*.b", "a/b"]
+        {
             assert!(HostPattern::parse(text).is_err(), "{text}");
         }
     }
@@ -386,7 +392,9 @@ mod tests {
         ] {
             assert!(!is_public(inside.parse().expect("address")), "{inside}");
         }
-        for public in ["93.184.216.34", "1.1.1.1", "100.128.0.1", "2606:4700::1111", "64:ff9b::101:101", "::ffff:1.1.1.1"] {
+        for public in
+            ["93.184.216.34", "1.1.1.1", "100.128.0.1", "2606:4700::1111", "64:ff9b::101:101", "::ffff:1.1.1.1"]
+        {
             assert!(is_public(public.parse().expect("address")), "{public}");
         }
     }

@@ -22,9 +22,7 @@ mod protected;
 mod spec;
 
 pub use approval::{Begun, Callback, ChannelFailure, ChannelFailureKind, ChannelState, Evidence, Notice};
-pub use claims::{
-    ClaimInput, MapFailure, MapFailureKind, Mapped, Protocol, RequestedClaim, SamlAttribute, Sink,
-};
+pub use claims::{ClaimInput, MapFailure, MapFailureKind, Mapped, Protocol, RequestedClaim, SamlAttribute, Sink};
 pub use component_check::World;
 pub use fault::{Fault, LoadError};
 pub use protected::is_protected;
@@ -169,7 +167,8 @@ impl Plugins {
         while let Some((mapper, others)) = rest.split_first() {
             for other in others {
                 if let Some(claim) = mapper.contended_claim(other) {
-                    let what = format!("`writes` grants the claim `{claim}`, which plugin `{}` writes too", mapper.name());
+                    let what =
+                        format!("`writes` grants the claim `{claim}`, which plugin `{}` writes too", mapper.name());
                     return Err(LoadError::of(other.name(), what));
                 }
             }
@@ -265,7 +264,7 @@ fn expect(role: World, found: World) -> Result<(), String> {
     if role == found {
         return Ok(());
     }
-    Err(format!("the settings make it a {}, but the component is a {}", role.role(), found.role()))
+    Err(format!("the settings make it {}, but the component is {}", role.role(), found.role()))
 }
 
 /// Reads what a component says about itself.
@@ -277,9 +276,7 @@ fn description(json: &str) -> Result<Description, String> {
 fn accepted(answer: Result<Result<(), Vec<String>>, Fault>) -> Result<(), String> {
     match answer {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(errors)) => {
-            Err(errors.iter().map(|error| engine::one_line(error)).collect::<Vec<_>>().join("; "))
-        }
+        Ok(Err(errors)) => Err(errors.iter().map(|error| engine::one_line(error)).collect::<Vec<_>>().join("; ")),
         Err(fault) => Err(format!("its check of the settings failed: it {fault}")),
     }
 }

@@ -56,7 +56,10 @@ fn compile(toolchain: &Toolchain, group: &[&Plugin]) -> Result<()> {
     }
     let status = cargo.status().with_context(|| format!("{} can't be run", cargo.get_program().to_string_lossy()))?;
     if !status.success() {
-        bail!("cargo could not build {}", group.iter().map(|plugin| plugin.name.as_str()).collect::<Vec<_>>().join(", "));
+        bail!(
+            "cargo could not build {}",
+            group.iter().map(|plugin| plugin.name.as_str()).collect::<Vec<_>>().join(", ")
+        );
     }
     Ok(())
 }

@@ -64,8 +64,9 @@ impl Plugin {
     /// Reads the crate in a folder.
     pub fn read(folder: &Path) -> Result<Self> {
         let manifest = folder.join("plugin.toml");
-        let text = std::fs::read_to_string(&manifest)
-            .with_context(|| format!("{} can't be read; a plugin has this file with `name` and `role`", manifest.display()))?;
+        let text = std::fs::read_to_string(&manifest).with_context(|| {
+            format!("{} can't be read; a plugin has this file with `name` and `role`", manifest.display())
+        })?;
         let Manifest { name, role } =
             toml::from_str(&text).with_context(|| format!("{} is not as expected", manifest.display()))?;
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
@@ -74,8 +75,7 @@ impl Plugin {
         }
         let cargo_toml = folder.join("Cargo.toml");
         let metadata = metadata(&cargo_toml)?;
-        let canonical =
-            cargo_toml.canonicalize().with_context(|| format!("{} can't be read", cargo_toml.display()))?;
+        let canonical = cargo_toml.canonicalize().with_context(|| format!("{} can't be read", cargo_toml.display()))?;
         let package = metadata.packages.into_iter().find(|package| package.manifest_path == canonical);
         let package = package.with_context(|| format!("{} is no package", cargo_toml.display()))?;
         let library = package.targets.iter().find(|target| target.crate_types.iter().any(|kind| kind == "cdylib"));

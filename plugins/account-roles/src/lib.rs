@@ -76,7 +76,9 @@ impl ClaimMapper for AccountRoles {
 
     fn validate(config: &Config) -> Result<(), Vec<String>> {
         if config.include.iter().any(|member| member == "roles") {
-            return Err(vec!["`include` may not name `roles`: they are always there, and `roles` chooses among them".to_owned()]);
+            return Err(vec![
+                "`include` may not name `roles`: they are always there, and `roles` chooses among them".to_owned(),
+            ]);
         }
         Ok(())
     }

@@ -125,7 +125,8 @@ async fn web_push_posts_the_sealed_notice_with_the_hosts_credential() {
 async fn web_push_tells_what_the_push_service_said() {
     let service = Service::start().await;
     let plugins = load(vec![channel("web-push", json!({}), service.grant())]).await;
-    let begin = async |path: &str| plugins.begin("web-push", notice(service.url(path))).await.map_err(|failure| failure.kind);
+    let begin =
+        async |path: &str| plugins.begin("web-push", notice(service.url(path))).await.map_err(|failure| failure.kind);
     assert_eq!(begin("/gone").await, Err(ChannelFailureKind::Gone));
     assert_eq!(begin("/busy").await, Err(ChannelFailureKind::RetryAfter(Duration::from_secs(17))));
     assert!(matches!(begin("/redirect").await, Err(ChannelFailureKind::Rejected(_))));

@@ -21,8 +21,12 @@ async fn wrong_file(bytes: &[u8]) -> String {
 fn patched(from: &str, to: &str) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
     let mut bytes = std::fs::read(component("account-roles")).expect("the component");
-    let places: Vec<usize> =
-        bytes.windows(from.len()).enumerate().filter(|(_, window)| *window == from.as_bytes()).map(|(at, _)| at).collect();
+    let places: Vec<usize> = bytes
+        .windows(from.len())
+        .enumerate()
+        .filter(|(_, window)| *window == from.as_bytes())
+        .map(|(at, _)| at)
+        .collect();
     assert!(!places.is_empty(), "the component has `{from}` in it");
     for place in places {
         bytes[place..place + to.len()].copy_from_slice(to.as_bytes());
@@ -81,7 +85,10 @@ async fn a_missing_file_is_named() {
 async fn the_role_in_the_settings_has_to_be_the_components() {
     let spec = PluginSpec { file: component("account-roles"), ..channel("web-push", json!({}), HttpGrant::default()) };
     let said = load_error(vec![spec]).await;
-    assert_eq!(said, "plugin `web-push`: the settings make it a approval channel, but the component is a claim mapper");
+    assert_eq!(
+        said,
+        "plugin `web-push`: the settings make it an approval channel, but the component is a claim mapper"
+    );
 }
 
 #[tokio::test]
@@ -98,7 +105,8 @@ async fn settings_that_the_plugin_refuses_are_named() {
 #[tokio::test]
 async fn grants_that_can_not_hold_are_named() {
     let granting = |claim: &str| {
-        let role = Role::ClaimMapper { applications: None, writes: vec![claim.to_owned()], on_failure: OnFailure::Fail };
+        let role =
+            Role::ClaimMapper { applications: None, writes: vec![claim.to_owned()], on_failure: OnFailure::Fail };
         PluginSpec { role, ..account_roles(&application(1)) }
     };
     let said = load_error(vec![granting("sub")]).await;

@@ -79,7 +79,8 @@ async fn memory_growth_ends_at_the_cap() {
 #[tokio::test]
 async fn huge_output_is_not_taken() {
     let (failure, _) = attack(json!({ "behaviour": "output", "claim": "note" }), Limits::default()).await;
-    assert!(matches!(fault(failure), Fault::Answer(_)));
+    let fault = fault(failure);
+    assert!(matches!(&fault, Fault::Answer(why) if why.contains("too much data")), "{fault}");
 }
 
 #[tokio::test]
@@ -91,7 +92,8 @@ async fn a_panic_is_a_trap_and_its_text_is_logged() {
 
 #[tokio::test]
 async fn a_value_that_is_not_json_is_a_fault() {
-    let (failure, _) = attack(json!({ "behaviour": "set", "claim": "note", "value": "{oops" }), Limits::default()).await;
+    let (failure, _) =
+        attack(json!({ "behaviour": "set", "claim": "note", "value": "{oops" }), Limits::default()).await;
     assert_eq!(fault(failure), Fault::NotJson("note".to_owned()));
 }
 
@@ -165,7 +167,8 @@ async fn a_later_plugin_sees_what_the_earlier_ones_made() {
     let ours = application(1);
     let first = hostile_mapper("first", &ours, json!({ "behaviour": "set", "claim": "note", "value": "42" }));
     let mut second = hostile_mapper("second", &ours, json!({ "behaviour": "current", "claim": "seen" }));
-    second.role = Role::ClaimMapper { applications: None, writes: vec!["seen".to_owned()], on_failure: OnFailure::Fail };
+    second.role =
+        Role::ClaimMapper { applications: None, writes: vec!["seen".to_owned()], on_failure: OnFailure::Fail };
     let plugins = load(vec![first, second]).await;
     assert_eq!(plugins.claim_mappers().collect::<Vec<_>>(), ["first", "second"]);
     let mapped = plugins.map_claims(input(&ours)).await.expect("claims");

@@ -11,7 +11,9 @@
 use std::hint::black_box;
 
 use assent_plugin_sdk::bindings::claims;
-use assent_plugin_sdk::bindings::claims::exports::assent::claims::mapper::{Edit, Failure, Guest, Input, SamlAttribute};
+use assent_plugin_sdk::bindings::claims::exports::assent::claims::mapper::{
+    Edit, Failure, Guest, Input, SamlAttribute,
+};
 use assent_plugin_sdk::log::{Level, report_panics, write};
 use assent_plugin_sdk::{Value, json};
 
@@ -46,7 +48,7 @@ impl Guest for Hostile {
                     black_box(&hoard);
                 }
             }
-            "output" => Ok(vec![Edit::Set((claim, format!("\"{}\"", "x".repeat(10 << 20))))]),
+            "output" => Ok(vec![Edit::Set((claim, format!("\"{}\"", "x".repeat(2 << 20))))]),
             "panic" => panic!("the hostile plugin panics"),
             "log" => {
                 for number in 0..10_000 {
