@@ -1,1 +1,71 @@
-//! x
+//! What a plugin of Assent is written with.
+//!
+//! A plugin is a WebAssembly component in one of these roles, chosen by a feature of this crate:
+//!
+//! - `claim-mapper`: decides what an application is told about a person. Implement `ClaimMapper`, then
+//!   `claim_mapper!(YourType);`.
+//! - `approval-channel`: carries the question "is it you?" to a person's authenticator. Implement `ApprovalChannel`, then
+//!   `approval_channel!(YourType);`.
+//!
+//! The crate is a library of the types `cdylib` (what becomes the component) and `rlib` (so that `cargo test` runs its logic
+//! natively). `assent-plugin build DIR` makes the component; `assent plugin check FILE` says what the host sees in it.
+//!
+//! A plugin has no files, no environment and no randomness, and a fresh instance for each call: whatever it keeps in a
+//! `static` is gone afterwards. A panic ends the call and is the plugin's fault in the operator's log.
+//!
+//! ```
+//! # #[cfg(feature = "claim-mapper")] {
+//! use assent_plugin_sdk::claims::{ClaimMapper, Edit, Failure, Input};
+//! use assent_plugin_sdk::{Description, json};
+//!
+//! struct Department;
+//!
+//! #[derive(serde::Deserialize)]
+//! #[serde(deny_unknown_fields)]
+//! struct Config {
+//!     department: String,
+//! }
+//!
+//! impl ClaimMapper for Department {
+//!     type Config = Config;
+//!
+//!     fn describe() -> Description {
+//!         Description::new("department", "1.0.0", "Tells every application the department").writes(["department"])
+//!     }
+//!
+//!     fn map(config: &Config, _input: &Input) -> Result<Vec<Edit>, Failure> {
+//!         Ok(vec![Edit::set("department", json!(config.department))])
+//!     }
+//! }
+//!
+//! assent_plugin_sdk::claim_mapper!(Department);
+//!
+//! // Its logic runs anywhere, so this is all that a test needs.
+//! let edits = Department::map(&Config { department: "Claims".into() }, &Input::default());
+//! assert_eq!(edits, Ok(vec![Edit::set("department", json!("Claims"))]));
+//! # }
+//! ```
+
+#[cfg(all(target_family = "wasm", feature = "claim-mapper", feature = "approval-channel"))]
+compile_error!(
+    "a component plays one role: turn on `claim-mapper` or `approval-channel` of assent-plugin-sdk, not both, and build \
+     plugins of different roles with separate cargo commands (`assent-plugin build` does)"
+);
+
+#[cfg(feature = "approval-channel")]
+pub mod approval;
+#[doc(hidden)]
+pub mod bindings;
+#[cfg(feature = "claim-mapper")]
+pub mod claims;
+mod description;
+pub mod log;
+
+pub use description::Description;
+pub use serde_json::{Map, Value, json};
+
+/// Reads a plugin's settings. An error is the sentence that the operator gets to see.
+#[cfg(any(feature = "claim-mapper", feature = "approval-channel"))]
+fn read_config<C: serde::de::DeserializeOwned>(config: &str) -> Result<C, String> {
+    serde_json::from_str(config).map_err(|error| format!("its settings are not as expected: {error}"))
+}

@@ -1,1 +1,176 @@
-//! x
+//! The claim `account`: a string that holds JSON with what belongs to the person's account in the application.
+//!
+//! ```json
+//! {"name":"ada","roles":["admin"],"short_code":"7KQ2M9"}
+//! ```
+//!
+//! It goes into ID tokens and UserInfo answers, when the scope `profile` was granted. A SAML assertion carries attributes,
+//! which another plugin makes.
+//!
+//! Settings, each optional:
+//! - `include`: the members of the account that the string holds beside `roles`. By default `["name", "short_code"]`; a
+//!   member that the account does not have is left out.
+//! - `roles`: `"all"`, the default, or a list of the only roles that the application gets to see.
+
+use assent_plugin_sdk::claims::{ClaimMapper, Edit, Failure, Input, Sink};
+use assent_plugin_sdk::{Description, Map, Value, json};
+use serde::Deserialize;
+
+/// Makes the `account` claim.
+pub struct AccountRoles;
+
+/// The plugin's settings.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    include: Vec<String>,
+    roles: Roles,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { include: vec!["name".to_owned(), "short_code".to_owned()], roles: Roles::All(All::All) }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Roles {
+    All(All),
+    Only(Vec<String>),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum All {
+    All,
+}
+
+impl Roles {
+    fn shows(&self, role: &str) -> bool {
+        match self {
+            Self::All(All::All) => true,
+            Self::Only(shown) => shown.iter().any(|name| name == role),
+        }
+    }
+}
+
+impl ClaimMapper for AccountRoles {
+    type Config = Config;
+
+    fn describe() -> Description {
+        Description::new("account-roles", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
+            .writes(["account"])
+            .config_schema(json!({
+                "type": "object",
+                "additionalProperties": false,
+                "properties": {
+                    "include": { "type": "array", "items": { "type": "string" }, "default": ["name", "short_code"] },
+                    "roles": {
+                        "oneOf": [{ "const": "all" }, { "type": "array", "items": { "type": "string" } }],
+                        "default": "all",
+                    },
+                },
+            }))
+    }
+
+    fn validate(config: &Config) -> Result<(), Vec<String>> {
+        if config.include.iter().any(|member| member == "roles") {
+            return Err(vec!["`include` may not name `roles`: they are always there, and `roles` chooses among them".to_owned()]);
+        }
+        Ok(())
+    }
+
+    fn map(config: &Config, input: &Input) -> Result<Vec<Edit>, Failure> {
+        if !matches!(input.sink, Sink::IdToken | Sink::Userinfo) || !input.has_scope("profile") {
+            return Ok(Vec::new());
+        }
+        let mut account = Map::new();
+        for member in &config.include {
+            if let Some(value) = input.account.get(member).filter(|value| !value.is_null()) {
+                account.insert(member.clone(), value.clone());
+            }
+        }
+        let roles: Vec<&String> = input.roles.iter().filter(|role| config.roles.shows(role)).collect();
+        account.insert("roles".to_owned(), json!(roles));
+        Ok(vec![Edit::set("account", Value::String(Value::Object(account).to_string()))])
+    }
+}
+
+assent_plugin_sdk::claim_mapper!(AccountRoles);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn input() -> Input {
+        Input {
+            account: json!({ "name": "ada", "short_code": "7KQ2M9", "state": "active", "nickname": null }),
+            roles: vec!["admin".to_owned(), "auditor".to_owned()],
+            scopes: vec!["openid".to_owned(), "profile".to_owned()],
+            ..Input::default()
+        }
+    }
+
+    fn account(config: Value, input: &Input) -> Value {
+        let config: Config = serde::Deserialize::deserialize(config).expect("settings");
+        match AccountRoles::map(&config, input).expect("edits").as_slice() {
+            [Edit::Set(name, Value::String(text))] if name == "account" => text.parse().expect("the string holds JSON"),
+            other => panic!("expected the account claim, got {other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_claim_is_a_string_of_json_with_the_roles() {
+        assert_eq!(
+            account(json!({}), &input()),
+            json!({ "name": "ada", "short_code": "7KQ2M9", "roles": ["admin", "auditor"] })
+        );
+    }
+
+    #[test]
+    fn userinfo_gets_it_too() {
+        let input = Input { sink: Sink::Userinfo, ..input() };
+        assert_eq!(account(json!({}), &input)["name"], "ada");
+    }
+
+    #[test]
+    fn without_roles_the_list_is_empty() {
+        let input = Input { roles: Vec::new(), ..input() };
+        assert_eq!(account(json!({}), &input)["roles"], json!([]));
+    }
+
+    #[test]
+    fn settings_choose_members_and_roles() {
+        let chosen = account(json!({ "include": ["state", "nickname", "absent"], "roles": ["auditor"] }), &input());
+        assert_eq!(chosen, json!({ "state": "active", "roles": ["auditor"] }));
+    }
+
+    #[test]
+    fn nothing_without_the_profile_scope_or_for_other_sinks() {
+        let without_profile = Input { scopes: vec!["openid".to_owned()], ..input() };
+        let saml = Input { sink: Sink::SamlAssertion, ..input() };
+        let introspection = Input { sink: Sink::Introspection, ..input() };
+        for input in [without_profile, saml, introspection] {
+            assert_eq!(AccountRoles::map(&Config::default(), &input), Ok(Vec::new()));
+        }
+    }
+
+    #[test]
+    fn a_typing_error_in_the_settings_is_found() {
+        assert!(Config::deserialize(json!({ "inclde": [] })).is_err());
+        assert!(Config::deserialize(json!({ "roles": "none" })).is_err());
+        let config = Config { include: vec!["roles".to_owned()], ..Config::default() };
+        assert!(AccountRoles::validate(&config).is_err());
+    }
+
+    #[test]
+    fn the_manifest_says_what_the_component_says() {
+        let manifest: toml::Table = toml::from_str(include_str!("../plugin.toml")).expect("plugin.toml");
+        let description = AccountRoles::describe();
+        assert_eq!(manifest["name"].as_str(), Some(description.name.as_str()));
+        assert_eq!(manifest["version"].as_str(), Some(description.version.as_str()));
+        assert_eq!(manifest["summary"].as_str(), Some(description.summary.as_str()));
+        assert_eq!(manifest["writes"].as_array().map(Vec::len), Some(description.writes.len()));
+    }
+}

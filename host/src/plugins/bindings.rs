@@ -1,0 +1,23 @@
+//! Generated from `wit/`.
+
+/// `assent:approval`, with the interfaces of `assent:host`.
+#[allow(unsafe_code, missing_docs, clippy::all, reason = "generated code; `wit/` documents it")]
+pub(super) mod approval {
+    wasmtime::component::bindgen!({
+        path: ["../wit/host@1.0.0", "../wit/approval@1.0.0"],
+        world: "assent:approval/approval-channel",
+        imports: { "assent:host/http.send": async },
+        exports: { default: async },
+    });
+}
+
+/// `assent:claims`.
+#[allow(unsafe_code, missing_docs, clippy::all, reason = "generated code; `wit/` documents it")]
+pub(super) mod claims {
+    wasmtime::component::bindgen!({
+        path: ["../wit/host@1.0.0", "../wit/claims@1.0.0"],
+        world: "assent:claims/claim-mapper",
+        exports: { default: async },
+        with: { "assent:host": super::approval::assent::host },
+    });
+}

@@ -1,0 +1,177 @@
+//! What a file is, before it is compiled: so that a wrong one is answered with a plain sentence.
+
+use std::path::Path;
+
+use wasmparser::{Parser, Payload};
+
+use super::fault::LoadError;
+
+/// A contract that this host serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum World {
+    /// `assent:claims`, world `claim-mapper`.
+    ClaimMapper,
+    /// `assent:approval`, world `approval-channel`.
+    ApprovalChannel,
+}
+
+/// The version of the contracts that this host serves.
+pub(super) const VERSION: &str = "1.0.0";
+
+impl World {
+    const ALL: [Self; 2] = [Self::ClaimMapper, Self::ApprovalChannel];
+
+    /// The role in words.
+    pub const fn role(self) -> &'static str {
+        match self {
+            Self::ClaimMapper => "claim mapper",
+            Self::ApprovalChannel => "approval channel",
+        }
+    }
+
+    /// The package of the contract.
+    pub const fn package(self) -> &'static str {
+        match self {
+            Self::ClaimMapper => "assent:claims",
+            Self::ApprovalChannel => "assent:approval",
+        }
+    }
+
+    /// The interface that a component of this world exports, without its version.
+    const fn export(self) -> &'static str {
+        match self {
+            Self::ClaimMapper => "assent:claims/mapper",
+            Self::ApprovalChannel => "assent:approval/channel",
+        }
+    }
+
+    /// The interfaces that a component of this world may import, without their version.
+    const fn imports(self) -> &'static [&'static str] {
+        match self {
+            Self::ClaimMapper => &["assent:host/log"],
+            Self::ApprovalChannel => &["assent:host/log", "assent:host/http", "assent:host/clock"],
+        }
+    }
+}
+
+/// What a component's outside says about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Surface {
+    /// The world it is made for.
+    pub(super) world: World,
+    /// What it imports, in its order.
+    pub(super) imports: Vec<String>,
+}
+
+/// Reads a component's bytes. The plugin's `name` is for the errors.
+pub(super) fn read(name: &str, file: &Path) -> Result<Vec<u8>, LoadError> {
+    std::fs::read(file).map_err(|error| LoadError::of(name, format_args!("`{}` can't be read: {error}", file.display())))
+}
+
+/// Finds out which world a component is made for, and that it asks for nothing beyond it.
+///
+/// The error is the end of a sentence about the plugin.
+pub(super) fn surface(bytes: &[u8]) -> Result<Surface, String> {
+    if Parser::is_core_wasm(bytes) {
+        return Err("the file is a core WebAssembly module, not a component; build it with `assent-plugin build`".to_owned());
+    }
+    if !Parser::is_component(bytes) {
+        return Err("the file is not WebAssembly".to_owned());
+    }
+    let (imports, exports) = names(bytes).map_err(|error| format!("the file is cut short or damaged: {error}"))?;
+    let world = world_of(&exports)?;
+    for import in &imports {
+        let (interface, version) = split_version(import);
+        if !world.imports().contains(&interface) {
+            return Err(format!(
+                "it asks for `{import}`, which a {} does not get; build it with `assent-plugin build`",
+                world.role()
+            ));
+        }
+        if version != VERSION {
+            return Err(format!("it asks for `{import}`; this Assent serves version {VERSION}"));
+        }
+    }
+    Ok(Surface { world, imports })
+}
+
+/// The world that these exports belong to.
+fn world_of(exports: &[String]) -> Result<World, String> {
+    for export in exports {
+        let (interface, version) = split_version(export);
+        if let Some(world) = World::ALL.into_iter().find(|world| world.export() == interface) {
+            if version == VERSION {
+                return Ok(world);
+            }
+            let package = world.package();
+            return Err(format!(
+                "it is a {} for version {version} of `{package}`; this Assent serves version {VERSION}",
+                world.role()
+            ));
+        }
+    }
+    let found = if exports.is_empty() { "nothing".to_owned() } else { exports.join("`, `") };
+    Err(format!("it is no plugin of Assent: it exports `{found}`, not `assent:claims/mapper` or `assent:approval/channel`"))
+}
+
+/// `name@version` in its two parts.
+fn split_version(name: &str) -> (&str, &str) {
+    name.split_once('@').unwrap_or((name, "none"))
+}
+
+/// The names of a component's own imports and exports; those of what is nested in it are skipped.
+fn names(bytes: &[u8]) -> Result<(Vec<String>, Vec<String>), wasmparser::BinaryReaderError> {
+    let (mut imports, mut exports) = (Vec::new(), Vec::new());
+    let mut depth = 0_u32;
+    for payload in Parser::new(0).parse_all(bytes) {
+        match payload? {
+            Payload::Version { .. } => depth += 1,
+            Payload::End(_) => depth = depth.saturating_sub(1),
+            Payload::ComponentImportSection(section) if depth == 1 => {
+                for import in section {
+                    imports.push(import?.name.name.to_owned());
+                }
+            }
+            Payload::ComponentExportSection(section) if depth == 1 => {
+                for export in section {
+                    exports.push(export?.name.name.to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok((imports, exports))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COMPONENT: [u8; 8] = *b"\0asm\x0d\0\x01\0";
+
+    #[test]
+    fn a_core_module_is_named_as_such() {
+        let error = surface(b"\0asm\x01\0\0\0").expect_err("a module");
+        assert!(error.contains("core WebAssembly module"), "{error}");
+    }
+
+    #[test]
+    fn what_is_not_wasm_is_named_as_such() {
+        for bytes in [b"".as_slice(), b"#!/bin/sh", b"\0as"] {
+            assert_eq!(surface(bytes).expect_err("not wasm"), "the file is not WebAssembly");
+        }
+    }
+
+    #[test]
+    fn an_empty_component_is_no_plugin() {
+        let error = surface(&COMPONENT).expect_err("no exports");
+        assert!(error.contains("no plugin of Assent"), "{error}");
+    }
+
+    #[test]
+    fn another_version_is_named() {
+        let error = world_of(&["assent:claims/mapper@2.0.0".to_owned()]).expect_err("another version");
+        assert!(error.contains("version 2.0.0") && error.contains("serves version 1.0.0"), "{error}");
+        assert_eq!(world_of(&["assent:approval/channel@1.0.0".to_owned()]), Ok(World::ApprovalChannel));
+    }
+}

@@ -1,0 +1,411 @@
+//! Outgoing HTTP for plugins: only to granted hosts, never to an address inside.
+//!
+//! The name is resolved here and each address is judged before a connection is made to it, so a granted name that points
+//! inside is refused too. Redirects are not followed and no proxy is asked.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use url::{Host, Url};
+
+use super::bindings::approval::assent::host::http::{Error, Method, Request, Response};
+use super::spec::{Credential, Credentials, HttpGrant};
+
+/// Bytes of a request's body.
+const REQUEST_BODY: usize = 64 << 10;
+/// Bytes of an answer's body.
+const RESPONSE_BODY: usize = 256 << 10;
+/// Bytes of an answer's headers that reach the plugin.
+const RESPONSE_HEADERS: usize = 32 << 10;
+/// Headers of a request.
+const REQUEST_HEADERS: usize = 32;
+/// Time to connect, out of the request's whole time.
+const CONNECT: Duration = Duration::from_secs(5);
+/// Headers that belong to the connection (RFC 9110, section 7.6.1) or that the host sets.
+const HOST_HEADERS: [&str; 11] = [
+    "host",
+    "content-length",
+    "connection",
+    "keep-alive",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "expect",
+];
+
+/// One plugin's way out.
+pub(super) struct Egress {
+    grants: Vec<HostPattern>,
+    allow_private: bool,
+    credential: Option<Credential>,
+    credentials: Arc<dyn Credentials>,
+    client: reqwest::Client,
+}
+
+impl Egress {
+    /// The way out that `grant` allows. The error is the end of a sentence about the plugin.
+    pub(super) fn new(grant: &HttpGrant, timeout: Duration, credentials: Arc<dyn Credentials>) -> Result<Self, String> {
+        let grants = grant.hosts.iter().map(|text| HostPattern::parse(text)).collect::<Result<_, _>>()?;
+        let client = reqwest::Client::builder()
+            .user_agent(concat!("assent/", env!("CARGO_PKG_VERSION")))
+            .redirect(reqwest::redirect::Policy::none())
+            .referer(false)
+            .no_proxy()
+            .https_only(!grant.allow_private)
+            .dns_resolver(Arc::new(Resolver { allow_private: grant.allow_private }))
+            .connect_timeout(CONNECT.min(timeout))
+            .timeout(timeout)
+            .build()
+            .map_err(|error| format!("its HTTP client can't be set up: {error}"))?;
+        Ok(Self { grants, allow_private: grant.allow_private, credential: grant.credential, credentials, client })
+    }
+
+    /// Sends one request.
+    pub(super) async fn send(&self, request: Request) -> Result<Response, Error> {
+        let url = self.permitted(&request.url)?;
+        if request.body.len() > REQUEST_BODY {
+            return Err(Error::Invalid(format!("the body is larger than {REQUEST_BODY} bytes")));
+        }
+        let mut headers = headers(&request.headers)?;
+        if let Some(Credential::Vapid) = self.credential {
+            headers.insert(AUTHORIZATION, self.vapid(&url)?);
+        }
+        let method = match request.method {
+            Method::Get => reqwest::Method::GET,
+            Method::Post => reqwest::Method::POST,
+            Method::Put => reqwest::Method::PUT,
+            Method::Delete => reqwest::Method::DELETE,
+        };
+        let sent = self.client.request(method, url).headers(headers).body(request.body).send().await;
+        answer(sent.map_err(|error| failure(&error))?).await
+    }
+
+    /// The URL, if the plugin may call it.
+    fn permitted(&self, url: &str) -> Result<Url, Error> {
+        let url = Url::parse(url).map_err(|error| Error::Invalid(format!("the URL can't be read: {error}")))?;
+        let plain = url.scheme() == "http" && self.allow_private;
+        if url.scheme() != "https" && !plain {
+            return Err(Error::Refused(format!("the scheme `{}` is not allowed, only `https`", url.scheme())));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(Error::Refused("a URL with a user name or password is not allowed".to_owned()));
+        }
+        let host = match url.host() {
+            Some(Host::Domain(host)) => host,
+            Some(Host::Ipv4(_) | Host::Ipv6(_)) => {
+                return Err(Error::Refused("an IP address in place of a host name is not allowed".to_owned()));
+            }
+            None => return Err(Error::Invalid("the URL has no host".to_owned())),
+        };
+        if !self.grants.iter().any(|grant| grant.matches(host, &url)) {
+            let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+            return Err(Error::Refused(format!("the host `{host}{port}` was not granted")));
+        }
+        Ok(url)
+    }
+
+    /// The value of `Authorization` for this push endpoint (RFC 8292, section 2: the audience is its origin).
+    fn vapid(&self, url: &Url) -> Result<HeaderValue, Error> {
+        let value = self.credentials.vapid(&url.origin().ascii_serialization());
+        let value = value.ok_or_else(|| Error::Refused("the host has no VAPID key for this request".to_owned()))?;
+        let mut value = HeaderValue::try_from(value)
+            .map_err(|_| Error::Refused("the host's VAPID credential is not a header value".to_owned()))?;
+        value.set_sensitive(true);
+        Ok(value)
+    }
+}
+
+/// The plugin's headers, if it may set them.
+fn headers(given: &[(String, String)]) -> Result<HeaderMap, Error> {
+    if given.len() > REQUEST_HEADERS {
+        return Err(Error::Invalid(format!("there are more than {REQUEST_HEADERS} headers")));
+    }
+    let mut headers = HeaderMap::new();
+    for (name, value) in given {
+        let name = HeaderName::try_from(name).map_err(|_| Error::Invalid(format!("`{name}` is not a header name")))?;
+        if HOST_HEADERS.contains(&name.as_str()) {
+            return Err(Error::Invalid(format!("the header `{name}` is set by the host")));
+        }
+        let value = HeaderValue::try_from(value)
+            .map_err(|_| Error::Invalid(format!("the value of the header `{name}` is not valid")))?;
+        headers.append(name, value);
+    }
+    Ok(headers)
+}
+
+/// Reads an answer, up to the limits.
+async fn answer(mut response: reqwest::Response) -> Result<Response, Error> {
+    let mut headers = Vec::new();
+    let mut size = 0_usize;
+    for (name, value) in response.headers() {
+        if let Ok(value) = value.to_str() {
+            size = size.saturating_add(name.as_str().len()).saturating_add(value.len());
+            headers.push((name.as_str().to_owned(), value.to_owned()));
+        }
+    }
+    if size > RESPONSE_HEADERS {
+        return Err(Error::TooLarge);
+    }
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| failure(&error))? {
+        if body.len().saturating_add(chunk.len()) > RESPONSE_BODY {
+            return Err(Error::TooLarge);
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(Response { status: response.status().as_u16(), headers, body })
+}
+
+/// What an error of the HTTP client means for the plugin.
+fn failure(error: &reqwest::Error) -> Error {
+    let mut causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+    if let Some(refused) = causes.find_map(|cause| cause.downcast_ref::<NotPublic>()) {
+        return Error::Refused(refused.to_string());
+    }
+    if error.is_timeout() {
+        return Error::TimedOut;
+    }
+    let root = std::iter::successors(std::error::Error::source(error), |cause| cause.source()).last();
+    Error::Unreachable(root.map_or_else(|| "the request failed".to_owned(), ToString::to_string))
+}
+
+/// A host, or all hosts below a name, that the operator granted.
+#[derive(Debug, PartialEq, Eq)]
+struct HostPattern {
+    /// Whether names below `host` are meant, instead of `host` itself.
+    below: bool,
+    host: String,
+    /// `None` stands for the scheme's own.
+    port: Option<u16>,
+}
+
+impl HostPattern {
+    /// Reads `host`, `*.suffix`, either with `:port`. The error is the end of a sentence about the plugin.
+    fn parse(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`hosts` has `{text}`; give a host name such as `push.example.com`, `*.example.com` or `push.example.com:8443`");
+        let (host, port) = match text.split_once(':') {
+            Some((host, port)) => (host, Some(port.parse::<u16>().map_err(|_| wrong())?)),
+            None => (text, None),
+        };
+        let (below, host) = match host.strip_prefix("*.") {
+            Some(suffix) => (true, suffix),
+            None => (false, host),
+        };
+        match Host::parse(host) {
+            Ok(Host::Domain(name)) if !name.is_empty() && !name.contains('*') && !name.ends_with('.') => {
+                Ok(Self { below, host: name, port })
+            }
+            _ => Err(wrong()),
+        }
+    }
+
+    /// Whether a URL with this host is meant.
+    fn matches(&self, host: &str, url: &Url) -> bool {
+        let named = if self.below {
+            host.strip_suffix(self.host.as_str()).is_some_and(|front| front.len() > 1 && front.ends_with('.'))
+        } else {
+            host == self.host
+        };
+        let port = match self.port {
+            Some(port) => url.port_or_known_default() == Some(port),
+            None => url.port().is_none(),
+        };
+        named && port
+    }
+}
+
+/// Resolves names, and leaves out the addresses that plugins may not reach.
+struct Resolver {
+    allow_private: bool,
+}
+
+impl Resolve for Resolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let allow_private = self.allow_private;
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            let allowed: Vec<SocketAddr> = found.filter(|address| reachable(address.ip(), allow_private)).collect();
+            if allowed.is_empty() {
+                return Err(NotPublic(name.as_str().to_owned()).into());
+            }
+            Ok(Box::new(allowed.into_iter()) as Addrs)
+        })
+    }
+}
+
+/// A name that has only addresses inside.
+#[derive(Debug)]
+struct NotPublic(String);
+
+impl fmt::Display for NotPublic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the host `{}` has no address on the public internet", self.0)
+    }
+}
+
+impl std::error::Error for NotPublic {}
+
+/// Whether plugins may connect to this address.
+fn reachable(address: IpAddr, allow_private: bool) -> bool {
+    let inside = match address {
+        IpAddr::V4(v4) => v4.is_loopback() || v4.is_private(),
+        IpAddr::V6(v6) => v6.is_loopback() || v6.is_unique_local(),
+    };
+    is_public(address) || (allow_private && inside)
+}
+
+/// Whether an address is for use on the public internet (IANA's special-purpose address registries, RFC 6890).
+fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => is_public_v4(v4),
+        IpAddr::V6(v6) => is_public_v6(v6),
+    }
+}
+
+fn is_public_v4(address: Ipv4Addr) -> bool {
+    let [a, b, c, _] = address.octets();
+    let special = address.is_loopback()
+        || address.is_private()
+        || address.is_link_local()
+        || address.is_documentation()
+        // "This network" (RFC 791), shared space of carriers (RFC 6598), protocol assignments (RFC 6890), 6to4 relays
+        // (RFC 7526), benchmarks (RFC 2544), multicast (RFC 5771), reserved and broadcast (RFC 1112).
+        || a == 0
+        || (a == 100 && b & 0xc0 == 64)
+        || (a == 192 && b == 0 && c == 0)
+        || (a == 192 && b == 88 && c == 99)
+        || (a == 198 && b & 0xfe == 18)
+        || a >= 224;
+    !special
+}
+
+fn is_public_v6(address: Ipv6Addr) -> bool {
+    if let Some(v4) = address.to_ipv4_mapped() {
+        return is_public_v4(v4);
+    }
+    let [s0, s1, s2, s3, s4, s5, s6, s7] = address.segments();
+    // Translated IPv4 (RFC 6052): as public as the address inside.
+    if [s0, s1, s2, s3, s4, s5] == [0x64, 0xff9b, 0, 0, 0, 0] {
+        return is_public_v4(Ipv4Addr::from((u32::from(s6) << 16) | u32::from(s7)));
+    }
+    // Global unicast (RFC 4291), without protocol assignments and Teredo (RFC 2928), documentation (RFC 3849, RFC 9637)
+    // and 6to4 (RFC 3056), which can carry an IPv4 address inside.
+    let global = s0 & 0xe000 == 0x2000;
+    global
+        && !(s0 == 0x2001 && s1 < 0x200)
+        && !(s0 == 0x2001 && s1 == 0xdb8)
+        && !(s0 == 0x3fff && s1 < 0x1000)
+        && s0 != 0x2002
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::spec::NoCredentials;
+    use super::*;
+
+    fn egress(hosts: &[&str], allow_private: bool) -> Egress {
+        let hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
+        let grant = HttpGrant { hosts, allow_private, credential: None };
+        Egress::new(&grant, Duration::from_secs(5), Arc::new(NoCredentials)).expect("egress")
+    }
+
+    #[test]
+    fn only_granted_hosts_are_permitted() {
+        let egress = egress(&["push.example.com", "*.notify.example", "alt.example:8443"], false);
+        for url in [
+            "https://push.example.com/a?b",
+            "https://PUSH.example.com:443/",
+            "https://a.b.notify.example/x",
+            "https://alt.example:8443/",
+        ] {
+            assert!(egress.permitted(url).is_ok(), "{url}");
+        }
+        for url in [
+            "https://push.example.com.evil.example/",
+            "https://evil-push.example.com/",
+            "https://push.example.com:8443/",
+            "https://alt.example/",
+            "https://notify.example/",
+            "https://evilnotify.example/",
+            "https://push.example.com./",
+            "http://push.example.com/",
+            "https://push.example.com@evil.example/",
+            "https://user@push.example.com/",
+            "ftp://push.example.com/",
+            "https://93.184.216.34/",
+            "https://[2606:4700::1111]/",
+            "https://0x7f000001/",
+            "https://2130706433/",
+        ] {
+            assert!(matches!(egress.permitted(url), Err(Error::Refused(_))), "{url}");
+        }
+        assert!(matches!(egress.permitted("not a url"), Err(Error::Invalid(_))));
+    }
+
+    #[test]
+    fn grants_that_can_not_be_meant_are_errors() {
+        for text in ["", "*", "*.", "https://push.example.com", "127.0.0.1", "[::1]", "push.example.com:x", "a.*.b", "a/b"] {
+            assert!(HostPattern::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn addresses_inside_are_not_public() {
+        for inside in [
+            "127.0.0.1",
+            "10.1.2.3",
+            "172.16.0.1",
+            "192.168.1.1",
+            "169.254.169.254",
+            "100.64.0.1",
+            "0.0.0.0",
+            "198.18.0.1",
+            "192.0.2.1",
+            "224.0.0.1",
+            "255.255.255.255",
+            "::",
+            "::1",
+            "::ffff:127.0.0.1",
+            "::ffff:10.0.0.1",
+            "64:ff9b::7f00:1",
+            "64:ff9b:1::1",
+            "fc00::1",
+            "fd00:ec2::254",
+            "fe80::1",
+            "ff02::1",
+            "2001::1",
+            "2001:db8::1",
+            "2002:7f00:1::",
+        ] {
+            assert!(!is_public(inside.parse().expect("address")), "{inside}");
+        }
+        for public in ["93.184.216.34", "1.1.1.1", "100.128.0.1", "2606:4700::1111", "64:ff9b::101:101", "::ffff:1.1.1.1"] {
+            assert!(is_public(public.parse().expect("address")), "{public}");
+        }
+    }
+
+    #[test]
+    fn development_reaches_loopback_but_never_metadata() {
+        assert!(reachable("127.0.0.1".parse().expect("address"), true));
+        assert!(reachable("fd00::1".parse().expect("address"), true));
+        assert!(!reachable("169.254.169.254".parse().expect("address"), true));
+        assert!(!reachable("224.0.0.1".parse().expect("address"), true));
+    }
+
+    #[test]
+    fn headers_of_the_connection_are_the_hosts() {
+        let header = |name: &str, value: &str| headers(&[(name.to_owned(), value.to_owned())]);
+        assert!(header("ttl", "60").is_ok());
+        for name in ["Host", "content-length", "Transfer-Encoding", "two words"] {
+            assert!(matches!(header(name, "x"), Err(Error::Invalid(_))), "{name}");
+        }
+        assert!(matches!(header("ttl", "a\r\nb: c"), Err(Error::Invalid(_))));
+    }
+}

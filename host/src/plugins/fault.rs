@@ -1,0 +1,61 @@
+//! What goes wrong with a plugin.
+
+use std::time::Duration;
+
+/// Why a plugin can't be used. One plain sentence that says which plugin or file, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct LoadError(pub(super) String);
+
+impl LoadError {
+    /// An error of the plugin with this name.
+    pub(super) fn of(plugin: &str, what: impl std::fmt::Display) -> Self {
+        Self(format!("plugin `{plugin}`: {what}"))
+    }
+}
+
+/// How a plugin broke its contract or its limits. It reads as the end of a sentence that begins with the plugin's name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// No place came free in time, or too many calls wait for one already.
+    #[error("is busy: too many calls wait for it")]
+    Busy,
+    /// Its code ran for longer than `limits.deadline`.
+    #[error("ran for longer than {0:?}")]
+    Deadline(Duration),
+    /// It used up `limits.fuel`.
+    #[error("used up its fuel of {0} units")]
+    Fuel(u64),
+    /// It asked for more than `limits.memory_bytes`.
+    #[error("asked for more than {0} bytes of memory")]
+    Memory(usize),
+    /// It nested calls too deeply.
+    #[error("used up its call stack")]
+    Stack,
+    /// It trapped. A Rust plugin that panics does; the panic's text is in the log lines before.
+    #[error("trapped: {0}")]
+    Trap(String),
+    /// Its answer breaks the contract: too large, or not what the types say.
+    #[error("gave an answer that can't be taken: {0}")]
+    Answer(String),
+    /// It says itself that it could not do its work.
+    #[error("reports: {0}")]
+    Reported(String),
+    /// The value of a claim is not JSON.
+    #[error("set the claim `{0}` to something that is not JSON")]
+    NotJson(String),
+    /// It tried to write a claim that only the host writes.
+    #[error("tried to write the protected claim `{0}`")]
+    Protected(String),
+    /// It tried to write a claim or attribute that its description and the operator do not both name.
+    #[error("tried to write the claim `{0}`, which was not granted")]
+    NotGranted(String),
+    /// It made a SAML attribute where there is no assertion, or one that XML can't carry.
+    #[error("made the attribute `{name}`, {why}")]
+    Attribute {
+        /// The attribute's name.
+        name: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+}

@@ -1,0 +1,218 @@
+//! Approval channels: how the question reaches a person's authenticator.
+
+use serde::de::DeserializeOwned;
+
+use crate::Description;
+use crate::bindings::approval::exports::assent::approval::channel as wit;
+
+pub use wit::{Begun, Callback, Evidence, Failure, Notice, State};
+
+/// A plugin that carries an approval request to a device, and evidence back.
+///
+/// What it needs of the outside comes in as a [`Host`], so that a test can put its own in the place.
+pub trait ApprovalChannel {
+    /// The plugin's table of the operator's settings. Give it `#[serde(deny_unknown_fields)]`, so that a typing error in
+    /// the settings is found when the host starts.
+    type Config: DeserializeOwned;
+
+    /// Name and version.
+    fn describe() -> Description;
+
+    /// Checks settings beyond their types. Each error is one plain sentence.
+    fn validate(_config: &Self::Config) -> Result<(), Vec<String>> {
+        Ok(())
+    }
+
+    /// Sends the notice on its way. Called again with the same request id it does not disturb the person twice.
+    fn begin(host: &dyn Host, config: &Self::Config, notice: &Notice) -> Result<Begun, Failure>;
+
+    /// Asks how the request stands.
+    fn poll(host: &dyn Host, config: &Self::Config, handle: &[u8]) -> Result<State, Failure>;
+
+    /// Reads what came to the callback address.
+    fn on_callback(_host: &dyn Host, _config: &Self::Config, _callback: &Callback) -> Result<Vec<Evidence>, Failure> {
+        Ok(Vec::new())
+    }
+
+    /// Takes the request back, where the channel can.
+    fn cancel(_host: &dyn Host, _config: &Self::Config, _handle: &[u8]) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+/// What the host lends to an approval channel.
+pub trait Host {
+    /// Seconds since the Unix epoch.
+    fn now(&self) -> u64;
+
+    /// Sends one request and waits for the answer, to granted hosts only.
+    fn send(&self, request: Request) -> Result<Response, HttpError>;
+}
+
+/// A request's method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// RFC 9110, section 9.3.1.
+    Get,
+    /// RFC 9110, section 9.3.3.
+    Post,
+    /// RFC 9110, section 9.3.4.
+    Put,
+    /// RFC 9110, section 9.3.5.
+    Delete,
+}
+
+/// An outgoing request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The method.
+    pub method: Method,
+    /// An absolute `https` URL with a host name.
+    pub url: String,
+    /// Names and values. Where the operator configured a credential, the host adds it.
+    pub headers: Vec<(String, String)>,
+    /// At most 64 KiB.
+    pub body: Vec<u8>,
+}
+
+/// The answer to a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Response {
+    /// The status code.
+    pub status: u16,
+    /// Names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// At most 256 KiB.
+    pub body: Vec<u8>,
+}
+
+impl Response {
+    /// The first value of a header; `name` in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HttpError {
+    /// The host does not allow this request.
+    Refused(String),
+    /// The request can't be sent as it is.
+    Invalid(String),
+    /// The name did not resolve, or the connection failed.
+    Unreachable(String),
+    /// No complete answer in time.
+    TimedOut,
+    /// The answer is larger than the host takes in.
+    TooLarge,
+}
+
+impl std::fmt::Display for HttpError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Refused(why) => write!(f, "the host refused the request: {why}"),
+            Self::Invalid(why) => write!(f, "the request is not valid: {why}"),
+            Self::Unreachable(why) => write!(f, "no answer: {why}"),
+            Self::TimedOut => f.write_str("no answer in time"),
+            Self::TooLarge => f.write_str("the answer is too large"),
+        }
+    }
+}
+
+/// Makes `$channel`, which implements [`ApprovalChannel`], the component's approval channel. Once in a crate, at its top
+/// level.
+#[macro_export]
+macro_rules! approval_channel {
+    ($channel:ty) => {
+        #[cfg(target_family = "wasm")]
+        #[allow(unsafe_code, reason = "the exports of a component are symbols with fixed names")]
+        const _: () = {
+            use $crate::bindings::approval::exports::assent::approval::channel as wit;
+
+            struct Component;
+
+            impl wit::Guest for Component {
+                fn describe() -> String {
+                    $crate::approval::describe::<$channel>()
+                }
+                fn validate(config: String) -> Result<(), Vec<String>> {
+                    $crate::approval::validate::<$channel>(&config)
+                }
+                fn begin(config: String, notice: wit::Notice) -> Result<wit::Begun, wit::Failure> {
+                    $crate::approval::call::<$channel, _>(&config, |host, config| <$channel>::begin(host, config, &notice))
+                }
+                fn poll(config: String, handle: Vec<u8>) -> Result<wit::State, wit::Failure> {
+                    $crate::approval::call::<$channel, _>(&config, |host, config| <$channel>::poll(host, config, &handle))
+                }
+                fn on_callback(config: String, callback: wit::Callback) -> Result<Vec<wit::Evidence>, wit::Failure> {
+                    $crate::approval::call::<$channel, _>(&config, |host, config| {
+                        <$channel>::on_callback(host, config, &callback)
+                    })
+                }
+                fn cancel(config: String, handle: Vec<u8>) -> Result<(), wit::Failure> {
+                    $crate::approval::call::<$channel, _>(&config, |host, config| <$channel>::cancel(host, config, &handle))
+                }
+            }
+
+            use $crate::approval::ApprovalChannel as _;
+            $crate::bindings::approval::export!(Component with_types_in $crate::bindings::approval);
+        };
+    };
+}
+
+#[doc(hidden)]
+pub fn describe<C: ApprovalChannel>() -> String {
+    crate::log::report_panics();
+    C::describe().to_json()
+}
+
+#[doc(hidden)]
+pub fn validate<C: ApprovalChannel>(config: &str) -> Result<(), Vec<String>> {
+    crate::log::report_panics();
+    let config = crate::read_config(config).map_err(|error| vec![error])?;
+    C::validate(&config)
+}
+
+#[doc(hidden)]
+pub fn call<C: ApprovalChannel, T>(
+    config: &str,
+    function: impl FnOnce(&dyn Host, &C::Config) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    crate::log::report_panics();
+    let config = crate::read_config(config).map_err(Failure::Rejected)?;
+    function(&ComponentHost, &config)
+}
+
+/// The host as the component's imports reach it.
+struct ComponentHost;
+
+impl Host for ComponentHost {
+    fn now(&self) -> u64 {
+        crate::bindings::approval::assent::host::clock::now()
+    }
+
+    fn send(&self, request: Request) -> Result<Response, HttpError> {
+        use crate::bindings::approval::assent::host::http;
+
+        let request = http::Request {
+            method: match request.method {
+                Method::Get => http::Method::Get,
+                Method::Post => http::Method::Post,
+                Method::Put => http::Method::Put,
+                Method::Delete => http::Method::Delete,
+            },
+            url: request.url,
+            headers: request.headers,
+            body: request.body,
+        };
+        match http::send(&request) {
+            Ok(http::Response { status, headers, body }) => Ok(Response { status, headers, body }),
+            Err(http::Error::Refused(why)) => Err(HttpError::Refused(why)),
+            Err(http::Error::Invalid(why)) => Err(HttpError::Invalid(why)),
+            Err(http::Error::Unreachable(why)) => Err(HttpError::Unreachable(why)),
+            Err(http::Error::TimedOut) => Err(HttpError::TimedOut),
+            Err(http::Error::TooLarge) => Err(HttpError::TooLarge),
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Claim mappers: what an application is told about a person.
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::Description;
+use crate::bindings::claims::exports::assent::claims::mapper as wit;
+
+/// A plugin that decides what an application is told about a person.
+pub trait ClaimMapper {
+    /// The plugin's table of the operator's settings. Give it `#[serde(deny_unknown_fields)]`, so that a typing error in
+    /// the settings is found when the host starts.
+    type Config: DeserializeOwned;
+
+    /// Name, version and the claims it writes.
+    fn describe() -> Description;
+
+    /// Checks settings beyond their types. Each error is one plain sentence.
+    fn validate(_config: &Self::Config) -> Result<(), Vec<String>> {
+        Ok(())
+    }
+
+    /// The edits for one token, answer or assertion.
+    fn map(config: &Self::Config, input: &Input) -> Result<Vec<Edit>, Failure>;
+}
+
+/// The protocol that the application speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Protocol {
+    /// OpenID Connect.
+    #[default]
+    Oidc,
+    /// SAML 2.0.
+    Saml,
+}
+
+/// Where the claims are going.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sink {
+    /// OpenID Connect Core 1.0, section 2.
+    #[default]
+    IdToken,
+    /// OpenID Connect Core 1.0, section 5.3.
+    Userinfo,
+    /// RFC 7662.
+    Introspection,
+    /// SAML 2.0 Core, section 2.7.3.
+    SamlAssertion,
+}
+
+/// One entry of the request's `claims` parameter (OpenID Connect Core 1.0, section 5.5).
+#[derive(Clone, Debug, PartialEq)]
+pub struct RequestedClaim {
+    /// The claim's name.
+    pub name: String,
+    /// Whether the application says it can't do without.
+    pub essential: bool,
+    /// In the order of preference; empty when any value will do.
+    pub values: Vec<Value>,
+}
+
+/// Everything a claim mapper may know.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Input {
+    /// The protocol that the application speaks.
+    pub protocol: Protocol,
+    /// Where the claims are going.
+    pub sink: Sink,
+    /// Seconds since the Unix epoch.
+    pub now: u64,
+    /// JSON object: the application that asks.
+    pub application: Value,
+    /// JSON object: the person in this application.
+    pub account: Value,
+    /// JSON object: the person.
+    pub user: Value,
+    /// The person's roles in this application.
+    pub roles: Vec<String>,
+    /// The scopes that were granted.
+    pub scopes: Vec<String>,
+    /// What the request asked for by name.
+    pub requested: Vec<RequestedClaim>,
+    /// Authentication context class of the login.
+    pub acr: Option<String>,
+    /// Authentication methods of the login (RFC 8176).
+    pub amr: Vec<String>,
+    /// The claims so far, made by the host and by earlier plugins.
+    pub current: Map<String, Value>,
+}
+
+impl Input {
+    /// Whether the scope was granted.
+    pub fn has_scope(&self, scope: &str) -> bool {
+        self.scopes.iter().any(|granted| granted == scope)
+    }
+}
+
+/// An attribute of the assertion's AttributeStatement (SAML 2.0 Core, section 2.7.3.1).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SamlAttribute {
+    /// `Name`.
+    pub name: String,
+    /// `NameFormat`; the host's default if there is none.
+    pub name_format: Option<String>,
+    /// `FriendlyName`.
+    pub friendly_name: Option<String>,
+    /// One `AttributeValue` each.
+    pub values: Vec<String>,
+}
+
+/// A change to what the application is told.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Edit {
+    /// Sets a claim.
+    Set(String, Value),
+    /// Removes a claim that this plugin may write.
+    Remove(String),
+    /// Adds an attribute; for [`Sink::SamlAssertion`] alone.
+    Attribute(SamlAttribute),
+}
+
+impl Edit {
+    /// Sets a claim.
+    pub fn set(name: &str, value: Value) -> Self {
+        Self::Set(name.to_owned(), value)
+    }
+
+    /// Removes a claim.
+    pub fn remove(name: &str) -> Self {
+        Self::Remove(name.to_owned())
+    }
+}
+
+/// Why there are no edits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The person shall not get into this application; the reason is for the operator's log.
+    Deny(String),
+    /// The plugin could not do its work.
+    Fault(String),
+}
+
+/// Makes `$mapper`, which implements [`ClaimMapper`], the component's claim mapper. Once in a crate, at its top level.
+#[macro_export]
+macro_rules! claim_mapper {
+    ($mapper:ty) => {
+        #[cfg(target_family = "wasm")]
+        #[allow(unsafe_code, reason = "the exports of a component are symbols with fixed names")]
+        const _: () = {
+            use $crate::bindings::claims::exports::assent::claims::mapper as wit;
+
+            struct Component;
+
+            impl wit::Guest for Component {
+                fn describe() -> String {
+                    $crate::claims::describe::<$mapper>()
+                }
+                fn validate(config: String) -> Result<(), Vec<String>> {
+                    $crate::claims::validate::<$mapper>(&config)
+                }
+                fn map_claims(input: wit::Input) -> Result<Vec<wit::Edit>, wit::Failure> {
+                    $crate::claims::map::<$mapper>(input)
+                }
+            }
+
+            $crate::bindings::claims::export!(Component with_types_in $crate::bindings::claims);
+        };
+    };
+}
+
+#[doc(hidden)]
+pub fn describe<M: ClaimMapper>() -> String {
+    crate::log::report_panics();
+    M::describe().to_json()
+}
+
+#[doc(hidden)]
+pub fn validate<M: ClaimMapper>(config: &str) -> Result<(), Vec<String>> {
+    crate::log::report_panics();
+    let config = crate::read_config(config).map_err(|error| vec![error])?;
+    M::validate(&config)
+}
+
+#[doc(hidden)]
+pub fn map<M: ClaimMapper>(input: wit::Input) -> Result<Vec<wit::Edit>, wit::Failure> {
+    crate::log::report_panics();
+    let config = crate::read_config(&input.config).map_err(wit::Failure::Fault)?;
+    let input = Input::try_from(input).map_err(|error| wit::Failure::Fault(format!("the input is not JSON: {error}")))?;
+    match M::map(&config, &input) {
+        Ok(edits) => Ok(edits.into_iter().map(wit::Edit::from).collect()),
+        Err(Failure::Deny(reason)) => Err(wit::Failure::Deny(reason)),
+        Err(Failure::Fault(reason)) => Err(wit::Failure::Fault(reason)),
+    }
+}
+
+impl TryFrom<wit::Input> for Input {
+    type Error = serde_json::Error;
+
+    fn try_from(input: wit::Input) -> Result<Self, Self::Error> {
+        let requested = input.requested.into_iter().map(|claim| {
+            let values = claim.values.iter().map(|value| serde_json::from_str(value)).collect::<Result<_, _>>()?;
+            Ok(RequestedClaim { name: claim.name, essential: claim.essential, values })
+        });
+        Ok(Self {
+            protocol: match input.protocol {
+                wit::Protocol::Oidc => Protocol::Oidc,
+                wit::Protocol::Saml => Protocol::Saml,
+            },
+            sink: match input.sink {
+                wit::Sink::IdToken => Sink::IdToken,
+                wit::Sink::Userinfo => Sink::Userinfo,
+                wit::Sink::Introspection => Sink::Introspection,
+                wit::Sink::SamlAssertion => Sink::SamlAssertion,
+            },
+            now: input.now,
+            application: serde_json::from_str(&input.application)?,
+            account: serde_json::from_str(&input.account)?,
+            user: serde_json::from_str(&input.user)?,
+            roles: input.roles,
+            scopes: input.scopes,
+            requested: requested.collect::<Result<_, serde_json::Error>>()?,
+            acr: input.acr,
+            amr: input.amr,
+            current: serde_json::from_str(&input.current)?,
+        })
+    }
+}
+
+impl From<Edit> for wit::Edit {
+    fn from(edit: Edit) -> Self {
+        match edit {
+            Edit::Set(name, value) => Self::Set((name, value.to_string())),
+            Edit::Remove(name) => Self::Remove(name),
+            Edit::Attribute(SamlAttribute { name, name_format, friendly_name, values }) => {
+                Self::Attribute(wit::SamlAttribute { name, name_format, friendly_name, values })
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What a plugin says about itself. `assent plugin check` shows it, and the host holds the plugin to `writes`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Description {
+    /// The plugin's name, as in its `plugin.toml`.
+    pub name: String,
+    /// The plugin's version.
+    pub version: String,
+    /// What it does, in one sentence.
+    pub summary: String,
+    /// The claims it writes, `attribute:NAME` for SAML attributes. `*` and `attribute:*` stand for whatever the operator
+    /// grants. Empty for an approval channel.
+    #[serde(default)]
+    pub writes: Vec<String>,
+    /// JSON Schema of its settings, if it takes any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config_schema: Option<Value>,
+}
+
+impl Description {
+    /// A plugin that writes nothing and takes no settings.
+    pub fn new(name: &str, version: &str, summary: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            version: version.to_owned(),
+            summary: summary.to_owned(),
+            writes: Vec::new(),
+            config_schema: None,
+        }
+    }
+
+    /// The claims it writes.
+    pub fn writes<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
+        self.writes = names.into_iter().map(str::to_owned).collect();
+        self
+    }
+
+    /// JSON Schema of its settings.
+    pub fn config_schema(mut self, schema: Value) -> Self {
+        self.config_schema = Some(schema);
+        self
+    }
+
+    /// The description as the contract carries it.
+    #[doc(hidden)]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}

@@ -1,0 +1,257 @@
+//! Approval channels: what leaves the host, and what can't.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use assent::clock::Timestamp;
+use assent::plugins::{
+    Callback, ChannelFailureKind, ChannelState, Credential, Credentials, Fault, HttpGrant, Limits, Notice, PluginSpec,
+};
+use axum::Router;
+use axum::body::Bytes;
+use axum::http::{HeaderMap, StatusCode, Uri};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+use super::components::{Log, NOW, channel, load, load_with};
+
+/// A service outside that answers each path in its own way, and what it was sent.
+struct Service {
+    port: u16,
+    seen: Arc<Mutex<Vec<(HeaderMap, Bytes)>>>,
+}
+
+impl Service {
+    async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let record = Arc::clone(&seen);
+        let app = Router::new().fallback(move |uri: Uri, headers: HeaderMap, body: Bytes| async move {
+            record.lock().expect("the record").push((headers, body));
+            answer(uri.path()).await
+        });
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        Self { port, seen }
+    }
+
+    /// The grant that reaches it, for development.
+    fn grant(&self) -> HttpGrant {
+        HttpGrant { hosts: vec![format!("localhost:{}", self.port)], allow_private: true, credential: None }
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("http://localhost:{}{path}", self.port)
+    }
+
+    fn requests(&self) -> Vec<(HeaderMap, Bytes)> {
+        self.seen.lock().expect("the record").clone()
+    }
+}
+
+async fn answer(path: &str) -> (StatusCode, [(&'static str, &'static str); 1], Vec<u8>) {
+    let plain = [("x-service", "test")];
+    match path {
+        "/never" => std::future::pending().await,
+        "/slow" => {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            (StatusCode::CREATED, plain, b"late".to_vec())
+        }
+        "/gone" => (StatusCode::GONE, plain, Vec::new()),
+        "/busy" => (StatusCode::TOO_MANY_REQUESTS, [("retry-after", "17")], Vec::new()),
+        "/redirect" => (StatusCode::TEMPORARY_REDIRECT, [("location", "/elsewhere")], Vec::new()),
+        "/large" => (StatusCode::OK, plain, vec![b'x'; 1 << 20]),
+        _ => (StatusCode::CREATED, plain, b"thanks".to_vec()),
+    }
+}
+
+fn notice(address: String) -> Notice {
+    Notice {
+        request_id: "018f0000000070008000000000000001".to_owned(),
+        expires_at: Timestamp::from_seconds(NOW + 120),
+        address,
+        sealed: vec![0, 159, 146, 150],
+        collapse_key: "018f0000000070008000000000000002".to_owned(),
+    }
+}
+
+struct Vapid;
+
+impl Credentials for Vapid {
+    fn vapid(&self, audience_origin: &str) -> Option<String> {
+        Some(format!("vapid t=token-for-{audience_origin}, k=key"))
+    }
+}
+
+/// What the hostile channel gets for a call of this address with this grant: the text of the refusal.
+async fn rejected(config: Value, grant: HttpGrant, address: String) -> String {
+    let plugins = load(vec![channel("hostile-channel", config, grant)]).await;
+    let failure = plugins.begin("hostile-channel", notice(address)).await.expect_err("no answer");
+    assert_eq!(failure.channel, "hostile-channel", "the answer says which plugin");
+    match failure.kind {
+        ChannelFailureKind::Rejected(why) => why,
+        other => panic!("expected a rejection, got {other}"),
+    }
+}
+
+#[tokio::test]
+async fn web_push_posts_the_sealed_notice_with_the_hosts_credential() {
+    let service = Service::start().await;
+    let grant = HttpGrant { credential: Some(Credential::Vapid), ..service.grant() };
+    let plugins = load_with(vec![channel("web-push", json!({}), grant)], Arc::new(Vapid)).await;
+    assert_eq!(plugins.channels().collect::<Vec<_>>(), ["web-push"]);
+    let begun = plugins.begin("web-push", notice(service.url("/push"))).await.expect("begun");
+    assert_eq!(begun.poll_after, None);
+
+    let requests = service.requests();
+    let [(headers, body)] = requests.as_slice() else { panic!("one request, got {}", requests.len()) };
+    assert_eq!(body.as_ref(), [0, 159, 146, 150]);
+    for (name, value) in [
+        ("ttl", "120"),
+        ("urgency", "high"),
+        ("content-encoding", "aes128gcm"),
+        ("topic", "018f0000000070008000000000000002"),
+        ("authorization", &format!("vapid t=token-for-http://localhost:{}, k=key", service.port)),
+    ] {
+        assert_eq!(headers.get(name).and_then(|found| found.to_str().ok()), Some(value), "{name}");
+    }
+    assert!(matches!(plugins.poll("web-push", &begun.handle).await, Ok(ChannelState::Pending(_))));
+    let callback = Callback { headers: Vec::new(), body: b"{}".to_vec() };
+    assert_eq!(plugins.on_callback("web-push", callback).await, Ok(Vec::new()));
+    assert_eq!(plugins.cancel("web-push", &begun.handle).await, Ok(()));
+}
+
+#[tokio::test]
+async fn web_push_tells_what_the_push_service_said() {
+    let service = Service::start().await;
+    let plugins = load(vec![channel("web-push", json!({}), service.grant())]).await;
+    let begin = async |path: &str| plugins.begin("web-push", notice(service.url(path))).await.map_err(|failure| failure.kind);
+    assert_eq!(begin("/gone").await, Err(ChannelFailureKind::Gone));
+    assert_eq!(begin("/busy").await, Err(ChannelFailureKind::RetryAfter(Duration::from_secs(17))));
+    assert!(matches!(begin("/redirect").await, Err(ChannelFailureKind::Rejected(_))));
+    assert_eq!(service.requests().len(), 3, "the redirect was not followed");
+}
+
+#[tokio::test]
+async fn the_hosts_credential_takes_the_place_of_the_plugins() {
+    let service = Service::start().await;
+    let grant = HttpGrant { credential: Some(Credential::Vapid), ..service.grant() };
+    let plugins = load_with(vec![channel("hostile-channel", json!({}), grant)], Arc::new(Vapid)).await;
+    plugins.begin("hostile-channel", notice(service.url("/"))).await.expect("begun");
+    let requests = service.requests();
+    let sent: Vec<_> = requests[0].0.get_all("authorization").iter().collect();
+    assert_eq!(sent.len(), 1);
+    assert!(sent[0].to_str().expect("text").starts_with("vapid "));
+}
+
+#[tokio::test]
+async fn without_its_credential_nothing_is_sent() {
+    let service = Service::start().await;
+    let grant = HttpGrant { credential: Some(Credential::Vapid), ..service.grant() };
+    let why = rejected(json!({}), grant, service.url("/")).await;
+    assert!(why.contains("no VAPID key"), "{why}");
+    assert!(service.requests().is_empty());
+}
+
+#[tokio::test]
+async fn a_host_that_was_not_granted_is_refused() {
+    let service = Service::start().await;
+    let grant = HttpGrant { hosts: vec!["push.example.com".to_owned()], ..service.grant() };
+    let log = Log::capture();
+    let why = rejected(json!({}), grant, service.url("/")).await;
+    assert!(why.contains("refused") && why.contains("localhost") && why.contains("not granted"), "{why}");
+    assert!(log.has(&["WARN", "plugin=\"hostile-channel\"", "not granted"]), "{:?}", log.lines());
+    assert!(service.requests().is_empty());
+}
+
+#[tokio::test]
+async fn an_ip_literal_is_refused() {
+    let service = Service::start().await;
+    for host in ["127.0.0.1", "[::1]", "2130706433", "0x7f.1", "[::ffff:127.0.0.1]"] {
+        let why = rejected(json!({}), service.grant(), format!("http://{host}:{}/", service.port)).await;
+        assert!(why.contains("IP address"), "{host}: {why}");
+    }
+    assert!(service.requests().is_empty());
+}
+
+#[tokio::test]
+async fn a_name_that_resolves_to_loopback_is_refused() {
+    let service = Service::start().await;
+    let grant = HttpGrant { allow_private: false, ..service.grant() };
+    let why = rejected(json!({}), grant, format!("https://localhost:{}/", service.port)).await;
+    assert!(why.contains("refused") && why.contains("no address on the public internet"), "{why}");
+    assert!(service.requests().is_empty());
+}
+
+#[tokio::test]
+async fn plain_http_is_refused_outside_of_development() {
+    let service = Service::start().await;
+    let grant = HttpGrant { allow_private: false, ..service.grant() };
+    let why = rejected(json!({}), grant, service.url("/")).await;
+    assert!(why.contains("only `https`"), "{why}");
+}
+
+#[tokio::test]
+async fn a_large_answer_is_cut_off() {
+    let service = Service::start().await;
+    assert_eq!(rejected(json!({}), service.grant(), service.url("/large")).await, "too large");
+}
+
+#[tokio::test]
+async fn one_call_sends_a_few_requests_only() {
+    let service = Service::start().await;
+    let why = rejected(json!({ "behaviour": "flood" }), service.grant(), service.url("/")).await;
+    assert!(why.contains("4 requests"), "{why}");
+    assert_eq!(service.requests().len(), 4);
+}
+
+#[tokio::test]
+async fn a_host_call_that_never_ends_is_given_up() {
+    let service = Service::start().await;
+    let limits = Limits { http_timeout: Duration::from_millis(200), ..Limits::default() };
+    let spec = PluginSpec { limits, ..channel("hostile-channel", json!({}), service.grant()) };
+    let plugins = load(vec![spec]).await;
+    let failure = plugins.begin("hostile-channel", notice(service.url("/never"))).await.expect_err("given up");
+    assert_eq!(failure.kind, ChannelFailureKind::Rejected("timed out".to_owned()));
+}
+
+#[tokio::test]
+async fn a_wait_for_the_host_does_not_count_as_running() {
+    let service = Service::start().await;
+    let limits = Limits { deadline: Duration::from_millis(50), ..Limits::default() };
+    let spec = PluginSpec { limits, ..channel("hostile-channel", json!({}), service.grant()) };
+    let plugins = load(vec![spec]).await;
+    let begun = plugins.begin("hostile-channel", notice(service.url("/slow"))).await.expect("begun");
+    assert_eq!((begun.handle.as_slice(), begun.poll_after), (b"late".as_slice(), Some(Duration::from_millis(7))));
+}
+
+#[tokio::test]
+async fn a_channel_that_loops_or_hoards_is_at_fault() {
+    for (behaviour, expected) in [("loop", "fuel"), ("handle", "handle is larger")] {
+        let config = json!({ "behaviour": behaviour });
+        let plugins = load(vec![channel("hostile-channel", config, HttpGrant::default())]).await;
+        let failure = plugins.begin("hostile-channel", notice(String::new())).await.expect_err("a fault");
+        assert!(matches!(failure.kind, ChannelFailureKind::Fault(Fault::Fuel(_) | Fault::Answer(_))), "{failure}");
+        assert!(failure.to_string().contains(expected), "{failure}");
+    }
+}
+
+#[tokio::test]
+async fn evidence_comes_through_as_it_is() {
+    let plugins = load(vec![channel("hostile-channel", json!({}), HttpGrant::default())]).await;
+    match plugins.poll("hostile-channel", b"proof").await {
+        Ok(ChannelState::Evidence(evidence)) => assert_eq!(evidence.proof, b"proof"),
+        other => panic!("expected evidence, got {other:?}"),
+    }
+    let callback = Callback { headers: Vec::new(), body: b"posted".to_vec() };
+    let evidence = plugins.on_callback("hostile-channel", callback).await.expect("evidence");
+    assert_eq!(evidence[0].proof, b"posted");
+    let failure = plugins.cancel("hostile-channel", b"").await.expect_err("rejected");
+    assert_eq!(failure.kind, ChannelFailureKind::Rejected("one line".to_owned()));
+}
+
+#[tokio::test]
+async fn a_channel_that_is_not_configured_is_named() {
+    let failure = load(Vec::new()).await.begin("carrier-pigeon", notice(String::new())).await.expect_err("unknown");
+    assert_eq!(failure.to_string(), "channel `carrier-pigeon` is not configured");
+}

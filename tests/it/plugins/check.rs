@@ -1,0 +1,135 @@
+//! What the host says about files that are no plugins, and settings that do not fit.
+
+use assent::plugins::{HttpGrant, OnFailure, PluginSpec, Role, World, inspect};
+use serde_json::json;
+
+use super::components::{account_roles, application, channel, component, hostile_mapper, load_error};
+
+/// Why `account-roles` with these bytes in its place does not load; inspection says the same.
+async fn wrong_file(bytes: &[u8]) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("account-roles.wasm");
+    std::fs::write(&file, bytes).expect("written");
+    let said = load_error(vec![PluginSpec { file: file.clone(), ..account_roles(&application(1)) }]).await;
+    let inspected = inspect(&file).await.expect_err("not a plugin").to_string();
+    assert_eq!(inspected, said);
+    assert!(said.starts_with("plugin `account-roles`: ") && !said.contains('\n'), "{said}");
+    said
+}
+
+/// The component `account-roles` with one text in it replaced by another of the same length.
+fn patched(from: &str, to: &str) -> Vec<u8> {
+    assert_eq!(from.len(), to.len());
+    let mut bytes = std::fs::read(component("account-roles")).expect("the component");
+    let places: Vec<usize> =
+        bytes.windows(from.len()).enumerate().filter(|(_, window)| *window == from.as_bytes()).map(|(at, _)| at).collect();
+    assert!(!places.is_empty(), "the component has `{from}` in it");
+    for place in places {
+        bytes[place..place + to.len()].copy_from_slice(to.as_bytes());
+    }
+    bytes
+}
+
+#[tokio::test]
+async fn a_component_of_another_version_is_told_apart() {
+    let said = wrong_file(&patched("assent:claims/mapper@1.0.0", "assent:claims/mapper@2.0.0")).await;
+    assert!(said.contains("version 2.0.0 of `assent:claims`; this Assent serves version 1.0.0"), "{said}");
+}
+
+#[tokio::test]
+async fn a_component_of_another_world_is_told_apart() {
+    let said = wrong_file(&patched("assent:claims/mapper@1.0.0", "someone:other/worlds@1.0.0")).await;
+    assert!(said.contains("no plugin of Assent") && said.contains("someone:other/worlds@1.0.0"), "{said}");
+}
+
+#[tokio::test]
+async fn a_component_that_asks_for_more_is_told_apart() {
+    let said = wrong_file(&patched("assent:host/log@1.0.0", "wasi:io/stream1@0.2.0")).await;
+    assert!(said.contains("asks for `wasi:io/stream1@0.2.0`"), "{said}");
+}
+
+#[tokio::test]
+async fn a_core_module_is_told_apart() {
+    let said = wrong_file(b"\0asm\x01\0\0\0").await;
+    assert!(said.contains("core WebAssembly module"), "{said}");
+}
+
+#[tokio::test]
+async fn a_truncated_file_is_told_apart() {
+    let whole = std::fs::read(component("account-roles")).expect("the component");
+    for length in [whole.len() / 3, whole.len() - 1, 100, 9] {
+        let said = wrong_file(&whole[..length]).await;
+        assert!(said.contains("cut short or damaged"), "{length}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_wasm_is_told_apart() {
+    for bytes in [b"".as_slice(), b"hello", b"\x7fELF"] {
+        assert!(wrong_file(bytes).await.contains("not WebAssembly"));
+    }
+}
+
+#[tokio::test]
+async fn a_missing_file_is_named() {
+    let spec = PluginSpec { file: "no/such/file.wasm".into(), ..account_roles(&application(1)) };
+    let said = load_error(vec![spec]).await;
+    assert!(said.contains("`no/such/file.wasm` can't be read"), "{said}");
+}
+
+#[tokio::test]
+async fn the_role_in_the_settings_has_to_be_the_components() {
+    let spec = PluginSpec { file: component("account-roles"), ..channel("web-push", json!({}), HttpGrant::default()) };
+    let said = load_error(vec![spec]).await;
+    assert_eq!(said, "plugin `web-push`: the settings make it a approval channel, but the component is a claim mapper");
+}
+
+#[tokio::test]
+async fn settings_that_the_plugin_refuses_are_named() {
+    let spec = PluginSpec { config: json!({ "inclde": [] }), ..account_roles(&application(1)) };
+    let said = load_error(vec![spec]).await;
+    assert!(said.contains("unknown field `inclde`"), "{said}");
+    let said = load_error(vec![hostile_mapper("hostile", &application(1), json!({ "behaviour": "invalid" }))]).await;
+    assert_eq!(said, "plugin `hostile`: `behaviour` is invalid; and so is this");
+    let said = load_error(vec![PluginSpec { config: json!([]), ..account_roles(&application(1)) }]).await;
+    assert!(said.contains("not a table"), "{said}");
+}
+
+#[tokio::test]
+async fn grants_that_can_not_hold_are_named() {
+    let granting = |claim: &str| {
+        let role = Role::ClaimMapper { applications: None, writes: vec![claim.to_owned()], on_failure: OnFailure::Fail };
+        PluginSpec { role, ..account_roles(&application(1)) }
+    };
+    let said = load_error(vec![granting("sub")]).await;
+    assert!(said.contains("`sub` is protected"), "{said}");
+    let said = load_error(vec![granting("team")]).await;
+    assert!(said.contains("`team`, which the component does not write (it writes: account)"), "{said}");
+    let bad_host = HttpGrant { hosts: vec!["https://push.example.com/".to_owned()], ..HttpGrant::default() };
+    let said = load_error(vec![channel("web-push", json!({}), bad_host)]).await;
+    assert!(said.contains("give a host name"), "{said}");
+}
+
+#[tokio::test]
+async fn two_plugins_can_not_own_one_claim_or_name() {
+    let (one, two) = (application(1), application(2));
+    let said = load_error(vec![hostile_mapper("a", &one, json!({})), hostile_mapper("b", &one, json!({}))]).await;
+    assert!(said.starts_with("plugin `b`: ") && said.contains("`team`, which plugin `a` writes too"), "{said}");
+    let said = load_error(vec![account_roles(&one), account_roles(&two)]).await;
+    assert!(said.contains("two plugins have this name"), "{said}");
+    let apart = vec![hostile_mapper("a", &one, json!({})), hostile_mapper("b", &two, json!({}))];
+    assert_eq!(super::components::load(apart).await.claim_mappers().count(), 2, "different applications do not meet");
+}
+
+#[tokio::test]
+async fn inspection_shows_what_a_component_is() {
+    let inspection = inspect(&component("account-roles")).await.expect("a plugin");
+    assert_eq!(inspection.world, World::ClaimMapper);
+    assert_eq!(inspection.description.name, "account-roles");
+    assert_eq!(inspection.description.writes, ["account"]);
+    assert_eq!(inspection.imports, ["assent:host/log@1.0.0"]);
+    assert!(inspection.size > 10_000 && inspection.description.config_schema.is_some());
+    let inspection = inspect(&component("web-push")).await.expect("a plugin");
+    assert_eq!(inspection.world, World::ApprovalChannel);
+    assert!(inspection.imports.iter().any(|import| import == "assent:host/http@1.0.0"));
+}

@@ -1,0 +1,157 @@
+//! What the tests of plugins share: the built components, settings for them, input, and what is logged.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use assent::clock::{ManualClock, Timestamp};
+use assent::id::Did;
+use assent::plugins::{
+    ClaimInput, Credentials, HttpGrant, Limits, NoCredentials, OnFailure, PluginSpec, Plugins, Protocol, Role, Sink,
+};
+use serde_json::{Value, json};
+
+/// The moment at which these tests take place, in seconds.
+pub(super) const NOW: i64 = 1_800_000_000;
+
+/// The file of a built component.
+///
+/// They are in the folder `ASSENT_TEST_PLUGINS`, or where `assent-plugin build` puts them.
+pub(super) fn component(name: &str) -> PathBuf {
+    let folder = std::env::var_os("ASSENT_TEST_PLUGINS").map(PathBuf::from).or_else(|| {
+        // This binary is `<target>/<profile>/deps/it-...`.
+        let binary = std::env::current_exe().ok()?;
+        Some(binary.ancestors().nth(3)?.join("plugins"))
+    });
+    let file = folder.expect("the target folder").join(name).with_extension("wasm");
+    assert!(
+        file.is_file(),
+        "{} is missing; run `make test`, or `cargo run -p assent-plugin -- build plugins/* tests/plugins/*` first",
+        file.display()
+    );
+    file
+}
+
+/// The application with this number.
+pub(super) fn application(number: u8) -> Did {
+    Did::from_ed25519(&[number; 32])
+}
+
+/// `account-roles` for one application.
+pub(super) fn account_roles(served: &Did) -> PluginSpec {
+    PluginSpec {
+        name: "account-roles".to_owned(),
+        file: component("account-roles"),
+        config: json!({}),
+        role: Role::ClaimMapper {
+            applications: Some(vec![served.clone()]),
+            writes: vec!["account".to_owned()],
+            on_failure: OnFailure::Fail,
+        },
+        limits: Limits::default(),
+    }
+}
+
+/// The hostile claim mapper with these settings, granted the claims `team` and `note`, for one application.
+pub(super) fn hostile_mapper(name: &str, served: &Did, config: Value) -> PluginSpec {
+    PluginSpec {
+        name: name.to_owned(),
+        file: component("hostile-mapper"),
+        config,
+        role: Role::ClaimMapper {
+            applications: Some(vec![served.clone()]),
+            writes: vec!["team".to_owned(), "note".to_owned(), "attribute:department".to_owned()],
+            on_failure: OnFailure::Fail,
+        },
+        limits: Limits::default(),
+    }
+}
+
+/// A channel with these settings.
+pub(super) fn channel(name: &str, config: Value, http: HttpGrant) -> PluginSpec {
+    let limits = Limits { http_timeout: Duration::from_secs(5), ..Limits::default() };
+    let role = Role::ApprovalChannel { http };
+    PluginSpec { name: name.to_owned(), file: component(name), config, role, limits }
+}
+
+/// Loads plugins that have no credentials.
+pub(super) async fn load(specs: Vec<PluginSpec>) -> Plugins {
+    load_with(specs, Arc::new(NoCredentials)).await
+}
+
+/// Loads plugins.
+pub(super) async fn load_with(specs: Vec<PluginSpec>, credentials: Arc<dyn Credentials>) -> Plugins {
+    let clock = Arc::new(ManualClock::new(Timestamp::from_seconds(NOW)));
+    Plugins::load(specs, clock, credentials).await.expect("the plugins load")
+}
+
+/// Why plugins do not load.
+pub(super) async fn load_error(specs: Vec<PluginSpec>) -> String {
+    let clock = Arc::new(ManualClock::new(Timestamp::from_seconds(NOW)));
+    match Plugins::load(specs, clock, Arc::new(NoCredentials)).await {
+        Ok(_) => panic!("the plugins load"),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// What the host knows when it makes an ID token for this application.
+pub(super) fn input(application_id: &Did) -> ClaimInput {
+    let Value::Object(claims) = json!({ "iss": "https://id.example/oidc", "sub": "s1", "name": "Ada" }) else {
+        panic!("an object");
+    };
+    ClaimInput {
+        protocol: Protocol::Oidc,
+        sink: Sink::IdToken,
+        now: Timestamp::from_seconds(NOW),
+        application_id: application_id.clone(),
+        application: json!({ "id": application_id, "name": "Shop" }),
+        account: json!({ "name": "ada", "short_code": "7KQ2M9" }),
+        user: json!({ "name": "Ada" }),
+        roles: vec!["admin".to_owned()],
+        scopes: vec!["openid".to_owned(), "profile".to_owned()],
+        requested: Vec::new(),
+        acr: None,
+        amr: vec!["swk".to_owned()],
+        claims,
+    }
+}
+
+/// Everything that this thread logs while the guard lives.
+pub(super) struct Log {
+    text: Buffer,
+    _guard: tracing::subscriber::DefaultGuard,
+}
+
+#[derive(Clone, Default)]
+struct Buffer(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Buffer {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().expect("the log").write(bytes)
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Log {
+    /// Starts to listen.
+    pub(super) fn capture() -> Self {
+        let text = Buffer::default();
+        let writer = text.clone();
+        let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
+        Self { text, _guard: tracing::subscriber::set_default(subscriber) }
+    }
+
+    /// The lines so far.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let bytes = self.text.0.lock().expect("the log").clone();
+        String::from_utf8(bytes).expect("text").lines().map(str::to_owned).collect()
+    }
+
+    /// The line with all these words.
+    pub(super) fn has(&self, words: &[&str]) -> bool {
+        self.lines().iter().any(|line| words.iter().all(|word| line.contains(word)))
+    }
+}

@@ -1,0 +1,282 @@
+//! Claim mappers: what they may do, and what each hostile one gets.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use assent::plugins::{Fault, Limits, MapFailure, MapFailureKind, OnFailure, PluginSpec, Protocol, Role, Sink};
+use serde_json::{Value, json};
+
+use super::components::{Log, account_roles, application, hostile_mapper, input, load};
+
+/// What the hostile mapper with these settings gets, beside a plugin of another application that goes on unharmed.
+async fn attack(config: Value, limits: Limits) -> (MapFailure, Log) {
+    let (ours, victim) = (application(1), application(2));
+    let hostile = PluginSpec { limits, ..hostile_mapper("hostile", &ours, config) };
+    let plugins = load(vec![hostile, account_roles(&victim)]).await;
+    let log = Log::capture();
+    let failure = plugins.map_claims(input(&ours)).await.expect_err("the call fails closed");
+    assert_eq!(failure.plugin, "hostile", "the answer says which plugin");
+    assert!(failure.to_string().starts_with("plugin `hostile` "), "{failure}");
+    assert!(log.has(&["WARN", "plugin=\"hostile\"", "the login fails"]), "{:?}", log.lines());
+    let mapped = plugins.map_claims(input(&victim)).await.expect("others go on unharmed");
+    assert!(mapped.claims.contains_key("account"));
+    (failure, log)
+}
+
+fn fault(failure: MapFailure) -> Fault {
+    match failure.kind {
+        MapFailureKind::Fault(fault) => fault,
+        MapFailureKind::Deny(reason) => panic!("expected a fault, got a denial: {reason}"),
+    }
+}
+
+#[tokio::test]
+async fn account_roles_makes_the_account_claim() {
+    let ours = application(1);
+    let plugins = load(vec![account_roles(&ours)]).await;
+    let mapped = plugins.map_claims(input(&ours)).await.expect("claims");
+    let text = mapped.claims["account"].as_str().expect("the claim is a string");
+    let account: Value = text.parse().expect("the string holds JSON");
+    assert_eq!(account, json!({ "name": "ada", "short_code": "7KQ2M9", "roles": ["admin"] }));
+    assert_eq!(mapped.owners["account"], "account-roles");
+    assert_eq!(mapped.claims["sub"], "s1", "the host's claims are there as well");
+}
+
+#[tokio::test]
+async fn a_plugin_serves_its_own_applications() {
+    let plugins = load(vec![account_roles(&application(1))]).await;
+    let mapped = plugins.map_claims(input(&application(2))).await.expect("claims");
+    assert!(!mapped.claims.contains_key("account") && mapped.owners.is_empty());
+}
+
+#[tokio::test]
+async fn an_endless_loop_runs_out_of_fuel() {
+    let (failure, _) = attack(json!({ "behaviour": "loop" }), Limits { fuel: 1_000_000, ..Limits::default() }).await;
+    assert_eq!(fault(failure), Fault::Fuel(1_000_000));
+}
+
+#[tokio::test]
+async fn an_endless_loop_meets_its_deadline() {
+    let deadline = Duration::from_millis(50);
+    let limits = Limits { fuel: u64::MAX, deadline, ..Limits::default() };
+    let (failure, _) = attack(json!({ "behaviour": "loop" }), limits).await;
+    assert_eq!(fault(failure), Fault::Deadline(deadline));
+}
+
+#[tokio::test]
+async fn endless_recursion_ends_with_the_stack() {
+    let (failure, _) = attack(json!({ "behaviour": "recurse" }), Limits::default()).await;
+    assert_eq!(fault(failure), Fault::Stack);
+}
+
+#[tokio::test]
+async fn memory_growth_ends_at_the_cap() {
+    let limits = Limits { memory_bytes: 8 << 20, ..Limits::default() };
+    let (failure, _) = attack(json!({ "behaviour": "memory" }), limits).await;
+    assert_eq!(fault(failure), Fault::Memory(8 << 20));
+}
+
+#[tokio::test]
+async fn huge_output_is_not_taken() {
+    let (failure, _) = attack(json!({ "behaviour": "output", "claim": "note" }), Limits::default()).await;
+    assert!(matches!(fault(failure), Fault::Answer(_)));
+}
+
+#[tokio::test]
+async fn a_panic_is_a_trap_and_its_text_is_logged() {
+    let (failure, log) = attack(json!({ "behaviour": "panic" }), Limits::default()).await;
+    assert!(matches!(fault(failure), Fault::Trap(_)));
+    assert!(log.has(&["ERROR", "plugin=\"hostile\"", "the hostile plugin panics"]), "{:?}", log.lines());
+}
+
+#[tokio::test]
+async fn a_value_that_is_not_json_is_a_fault() {
+    let (failure, _) = attack(json!({ "behaviour": "set", "claim": "note", "value": "{oops" }), Limits::default()).await;
+    assert_eq!(fault(failure), Fault::NotJson("note".to_owned()));
+}
+
+#[tokio::test]
+async fn json_nested_without_end_is_a_fault() {
+    let value = "[".repeat(100_000);
+    let (failure, _) = attack(json!({ "behaviour": "set", "claim": "note", "value": value }), Limits::default()).await;
+    assert_eq!(fault(failure), Fault::NotJson("note".to_owned()));
+}
+
+#[tokio::test]
+async fn a_protected_claim_is_a_fault_with_its_name_in_the_log() {
+    for (behaviour, claim) in [("set", "sub"), ("set", "amr"), ("set", "email_verified"), ("remove", "iss")] {
+        let config = json!({ "behaviour": behaviour, "claim": claim, "value": "\"forged\"" });
+        let (failure, log) = attack(config, Limits::default()).await;
+        assert_eq!(fault(failure), Fault::Protected(claim.to_owned()));
+        assert!(log.has(&["WARN", "plugin=\"hostile\"", "protected", claim]), "{:?}", log.lines());
+    }
+}
+
+#[tokio::test]
+async fn a_claim_that_was_not_granted_is_a_fault_with_its_name_in_the_log() {
+    // The last one is the claim of another plugin.
+    for (behaviour, claim) in [("set", "salary"), ("remove", "name"), ("set", "account")] {
+        let config = json!({ "behaviour": behaviour, "claim": claim, "value": "1" });
+        let (failure, log) = attack(config, Limits::default()).await;
+        assert_eq!(fault(failure), Fault::NotGranted(claim.to_owned()));
+        assert!(log.has(&["WARN", "plugin=\"hostile\"", "not granted", claim]), "{:?}", log.lines());
+    }
+}
+
+#[tokio::test]
+async fn a_plugin_can_not_forge_lines_or_flood_the_log() {
+    let ours = application(1);
+    let plugins = load(vec![hostile_mapper("hostile", &ours, json!({ "behaviour": "log" }))]).await;
+    let log = Log::capture();
+    plugins.map_claims(input(&ours)).await.expect("claims");
+    let lines = log.lines();
+    assert_eq!(lines.len(), 33, "32 lines and one that says that the rest is dropped");
+    assert!(lines.iter().all(|line| line.contains("plugin=\"hostile\"")), "{lines:?}");
+}
+
+#[tokio::test]
+async fn a_denial_denies_even_where_faults_are_left_out() {
+    let ours = application(1);
+    let config = json!({ "behaviour": "deny", "value": "not on\nSundays" });
+    let plugins = load(vec![omitting(hostile_mapper("hostile", &ours, config))]).await;
+    let failure = plugins.map_claims(input(&ours)).await.expect_err("denied");
+    assert_eq!(failure.kind, MapFailureKind::Deny("not on Sundays".to_owned()));
+}
+
+#[tokio::test]
+async fn claims_that_grant_nothing_may_be_left_out() {
+    let ours = application(1);
+    for config in [
+        json!({ "behaviour": "fault", "value": "no data" }),
+        json!({ "behaviour": "panic" }),
+        json!({ "behaviour": "set", "claim": "sub", "value": "1" }),
+    ] {
+        let plugins = load(vec![omitting(hostile_mapper("hostile", &ours, config)), account_roles(&ours)]).await;
+        let log = Log::capture();
+        let mapped = plugins.map_claims(input(&ours)).await.expect("the login goes on");
+        assert!(!mapped.claims.contains_key("team"), "a bad edit spoils the good ones of its call");
+        assert!(mapped.claims.contains_key("account"), "the next plugin goes on");
+        assert!(log.has(&["WARN", "plugin=\"hostile\"", "left out"]), "{:?}", log.lines());
+    }
+}
+
+#[tokio::test]
+async fn a_later_plugin_sees_what_the_earlier_ones_made() {
+    let ours = application(1);
+    let first = hostile_mapper("first", &ours, json!({ "behaviour": "set", "claim": "note", "value": "42" }));
+    let mut second = hostile_mapper("second", &ours, json!({ "behaviour": "current", "claim": "seen" }));
+    second.role = Role::ClaimMapper { applications: None, writes: vec!["seen".to_owned()], on_failure: OnFailure::Fail };
+    let plugins = load(vec![first, second]).await;
+    assert_eq!(plugins.claim_mappers().collect::<Vec<_>>(), ["first", "second"]);
+    let mapped = plugins.map_claims(input(&ours)).await.expect("claims");
+    let seen = &mapped.claims["seen"];
+    assert_eq!((&seen["note"], &seen["team"], &seen["name"]), (&json!(42), &json!("red"), &json!("Ada")));
+    assert_eq!((mapped.owners["note"].as_str(), mapped.owners["seen"].as_str()), ("first", "second"));
+}
+
+#[tokio::test]
+async fn a_plugin_removes_what_it_may_write() {
+    let ours = application(1);
+    let plugins = load(vec![hostile_mapper("hostile", &ours, json!({ "behaviour": "remove", "claim": "note" }))]).await;
+    let mut input = input(&ours);
+    input.claims.insert("note".to_owned(), json!("from the host"));
+    let mapped = plugins.map_claims(input).await.expect("claims");
+    assert!(!mapped.claims.contains_key("note"));
+    assert_eq!(mapped.owners["note"], "hostile");
+}
+
+#[tokio::test]
+async fn attributes_are_for_assertions_granted_and_fit_for_xml() {
+    let ours = application(1);
+    let attempt = async |sink, name: &str, value: &str| {
+        let config = json!({ "behaviour": "attribute", "claim": name, "value": value });
+        let plugins = load(vec![hostile_mapper("hostile", &ours, config)]).await;
+        let mut input = input(&ours);
+        (input.protocol, input.sink) = (Protocol::Saml, sink);
+        plugins.map_claims(input).await
+    };
+    let mapped = attempt(Sink::SamlAssertion, "department", "<b> & co").await.expect("attributes");
+    assert_eq!(mapped.attributes[0].values, ["<b> & co"], "markup is the writer's to escape");
+    let not_granted = attempt(Sink::SamlAssertion, "role", "admin").await.expect_err("not granted");
+    assert_eq!(fault(not_granted), Fault::NotGranted("attribute:role".to_owned()));
+    for bad in ["nul \0", "\u{fffe}"] {
+        let failure = attempt(Sink::SamlAssertion, "department", bad).await.expect_err("not XML");
+        assert!(matches!(fault(failure), Fault::Attribute { .. }));
+    }
+    let failure = attempt(Sink::IdToken, "department", "x").await.expect_err("no assertion");
+    assert!(matches!(fault(failure), Fault::Attribute { .. }));
+}
+
+#[tokio::test]
+async fn endless_loops_do_not_stall_the_thread_they_run_on() {
+    let (ours, victim) = (application(1), application(2));
+    let limits = Limits { fuel: u64::MAX, deadline: Duration::from_secs(2), ..Limits::default() };
+    let hostile = PluginSpec { limits, ..hostile_mapper("hostile", &ours, json!({ "behaviour": "loop" })) };
+    let plugins = Arc::new(load(vec![hostile, account_roles(&victim)]).await);
+    // This test's runtime has one thread, which the loop shares with everything else.
+    let looping = tokio::spawn({
+        let (plugins, input) = (Arc::clone(&plugins), input(&ours));
+        async move { plugins.map_claims(input).await }
+    });
+    tokio::task::yield_now().await;
+    for _ in 0..5 {
+        plugins.map_claims(input(&victim)).await.expect("others go on unharmed");
+    }
+    assert!(!looping.is_finished(), "the loop is still running while others are served");
+    looping.abort();
+    assert!(looping.await.expect_err("aborted").is_cancelled(), "a call can be given up at any time");
+    plugins.map_claims(input(&victim)).await.expect("the pool is whole after that");
+}
+
+#[tokio::test]
+async fn calls_beyond_the_queue_are_turned_away() {
+    let ours = application(1);
+    let limits = Limits {
+        fuel: u64::MAX,
+        deadline: Duration::from_millis(200),
+        concurrency: 1,
+        waiting: 1,
+        wait: Duration::from_millis(20),
+        ..Limits::default()
+    };
+    let hostile = PluginSpec { limits, ..hostile_mapper("hostile", &ours, json!({ "behaviour": "loop" })) };
+    let plugins = load(vec![hostile]).await;
+    let call = async || plugins.map_claims(input(&ours)).await.map(drop).map_err(fault);
+    let (runs, waits, turned_away) = tokio::join!(call(), call(), call());
+    assert_eq!(runs, Err(Fault::Deadline(Duration::from_millis(200))));
+    assert_eq!(waits, Err(Fault::Busy), "it waited for longer than it may");
+    assert_eq!(turned_away, Err(Fault::Busy), "the queue was full");
+}
+
+#[tokio::test]
+async fn many_calls_at_once_share_the_pool() {
+    let ours = application(1);
+    let plugins = load(vec![account_roles(&ours)]).await;
+    let calls = (0..200).map(|_| plugins.map_claims(input(&ours)));
+    for mapped in futures_util::future::join_all(calls).await {
+        assert!(mapped.expect("claims").claims.contains_key("account"));
+    }
+}
+
+/// Prints how long a call with a fresh instance takes: `cargo test --test it -- --ignored --nocapture measure`.
+#[tokio::test]
+#[ignore = "a measure, not a test"]
+async fn measure_a_call_of_account_roles() {
+    let ours = application(1);
+    let start = Instant::now();
+    let plugins = load(vec![account_roles(&ours)]).await;
+    let loaded = start.elapsed();
+    let calls = 5_000;
+    let start = Instant::now();
+    for _ in 0..calls {
+        plugins.map_claims(input(&ours)).await.expect("claims");
+    }
+    println!("load {loaded:?}, fresh instance and call {:?}", start.elapsed() / calls);
+}
+
+fn omitting(mut spec: PluginSpec) -> PluginSpec {
+    if let Role::ClaimMapper { on_failure, .. } = &mut spec.role {
+        *on_failure = OnFailure::Omit;
+    }
+    spec
+}

@@ -1,0 +1,74 @@
+//! An approval channel that breaks the contract in the way its settings name.
+#![cfg(target_family = "wasm")]
+#![allow(unsafe_code, reason = "the exports of a component are symbols with fixed names")]
+
+use std::hint::black_box;
+
+use assent_plugin_sdk::bindings::approval;
+use assent_plugin_sdk::bindings::approval::assent::host::http::{self, Error, Method, Request};
+use assent_plugin_sdk::bindings::approval::exports::assent::approval::channel::{
+    Begun, Callback, Evidence, Failure, Guest, Notice, State,
+};
+use assent_plugin_sdk::{Value, json};
+
+struct Hostile;
+
+approval::export!(Hostile with_types_in approval);
+
+impl Guest for Hostile {
+    fn describe() -> String {
+        json!({ "name": "hostile-channel", "version": "1.0.0" }).to_string()
+    }
+
+    fn validate(_config: String) -> Result<(), Vec<String>> {
+        Ok(())
+    }
+
+    fn begin(config: String, notice: Notice) -> Result<Begun, Failure> {
+        match text(&config, "behaviour").as_str() {
+            "loop" => loop {
+                black_box(());
+            },
+            "handle" => Ok(Begun { handle: vec![0; 5_000], poll_after_ms: None }),
+            "flood" => {
+                for _ in 0..100 {
+                    call(&notice.address)?;
+                }
+                Ok(Begun { handle: Vec::new(), poll_after_ms: None })
+            }
+            _ => Ok(Begun { handle: call(&notice.address)?, poll_after_ms: Some(7) }),
+        }
+    }
+
+    fn poll(_config: String, handle: Vec<u8>) -> Result<State, Failure> {
+        Ok(State::Proof(Evidence { request_id: "another request".to_owned(), proof: handle }))
+    }
+
+    fn on_callback(_config: String, callback: Callback) -> Result<Vec<Evidence>, Failure> {
+        Ok(vec![Evidence { request_id: "from a callback".to_owned(), proof: callback.body }])
+    }
+
+    fn cancel(_config: String, _handle: Vec<u8>) -> Result<(), Failure> {
+        Err(Failure::Rejected("one\nline".to_owned()))
+    }
+}
+
+/// Posts to the address with a credential of its own; gives back the answer's body, or the error's kind and text.
+fn call(url: &str) -> Result<Vec<u8>, Failure> {
+    let headers = vec![("Authorization".to_owned(), "Bearer of-its-own".to_owned())];
+    let request = Request { method: Method::Post, url: url.to_owned(), headers, body: b"hello".to_vec() };
+    http::send(&request).map(|response| response.body).map_err(|error| {
+        Failure::Rejected(match error {
+            Error::Refused(why) => format!("refused: {why}"),
+            Error::Invalid(why) => format!("invalid: {why}"),
+            Error::Unreachable(why) => format!("unreachable: {why}"),
+            Error::TimedOut => "timed out".to_owned(),
+            Error::TooLarge => "too large".to_owned(),
+        })
+    })
+}
+
+fn text(config: &str, key: &str) -> String {
+    let config: Value = config.parse().unwrap_or_default();
+    config.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+}

@@ -1,0 +1,79 @@
+//! A claim mapper that breaks the contract in the way its settings name.
+//!
+//! It goes past the SDK's types to the generated ones, since those types rule some of the breaches out.
+#![cfg(target_family = "wasm")]
+#![allow(
+    unsafe_code,
+    clippy::panic,
+    reason = "the exports of a component are symbols with fixed names, and panicking is one of the things it is for"
+)]
+
+use std::hint::black_box;
+
+use assent_plugin_sdk::bindings::claims;
+use assent_plugin_sdk::bindings::claims::exports::assent::claims::mapper::{Edit, Failure, Guest, Input, SamlAttribute};
+use assent_plugin_sdk::log::{Level, report_panics, write};
+use assent_plugin_sdk::{Value, json};
+
+struct Hostile;
+
+claims::export!(Hostile with_types_in claims);
+
+impl Guest for Hostile {
+    fn describe() -> String {
+        json!({ "name": "hostile-mapper", "version": "1.0.0", "writes": ["*", "attribute:*"] }).to_string()
+    }
+
+    fn validate(config: String) -> Result<(), Vec<String>> {
+        match text(&config, "behaviour").as_str() {
+            "invalid" => Err(vec!["`behaviour` is invalid".to_owned(), "and\nso is this".to_owned()]),
+            _ => Ok(()),
+        }
+    }
+
+    fn map_claims(input: Input) -> Result<Vec<Edit>, Failure> {
+        report_panics();
+        let (claim, value) = (text(&input.config, "claim"), text(&input.config, "value"));
+        match text(&input.config, "behaviour").as_str() {
+            "loop" => loop {
+                black_box(());
+            },
+            "recurse" => Ok(vec![Edit::Set((claim, recurse(1).to_string()))]),
+            "memory" => {
+                let mut hoard = Vec::new();
+                loop {
+                    hoard.push(vec![1_u8; 1 << 20]);
+                    black_box(&hoard);
+                }
+            }
+            "output" => Ok(vec![Edit::Set((claim, format!("\"{}\"", "x".repeat(10 << 20))))]),
+            "panic" => panic!("the hostile plugin panics"),
+            "log" => {
+                for number in 0..10_000 {
+                    write(Level::Info, &format!("line {number}\nforged line {number}"));
+                }
+                Ok(Vec::new())
+            }
+            "deny" => Err(Failure::Deny(value)),
+            "fault" => Err(Failure::Fault(value)),
+            "remove" => Ok(vec![Edit::Remove(claim)]),
+            "current" => Ok(vec![Edit::Set((claim, input.current))]),
+            "attribute" => {
+                let values = vec![value];
+                Ok(vec![Edit::Attribute(SamlAttribute { name: claim, name_format: None, friendly_name: None, values })])
+            }
+            // A good edit first, to see that a bad one spoils all.
+            _ => Ok(vec![Edit::Set(("team".to_owned(), "\"red\"".to_owned())), Edit::Set((claim, value))]),
+        }
+    }
+}
+
+fn recurse(depth: u64) -> u64 {
+    let frame = [depth; 16];
+    if black_box(depth) == 0 { 0 } else { black_box(frame).iter().sum::<u64>() + recurse(depth + 1) }
+}
+
+fn text(config: &str, key: &str) -> String {
+    let config: Value = config.parse().unwrap_or_default();
+    config.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
