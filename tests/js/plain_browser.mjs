@@ -1,5 +1,9 @@
 // A browser with no JavaScript: it keeps cookies, follows redirects, and fills in forms.
 
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { text as wholeText } from 'node:stream/consumers';
+
 import { parse } from 'parse5';
 
 const MOST_REDIRECTS = 10;
@@ -113,14 +117,11 @@ export class PlainBrowser {
   async open(url, { method = 'GET', body } = {}) {
     let [at, how, form] = [new URL(url), method, body];
     for (let hops = 0; hops <= MOST_REDIRECTS; hops += 1) {
-      const response = await this.#request(at, how, form);
-      const location = response.headers.get('location');
-      if (response.status < 300 || response.status > 399 || location === null) {
-        return { page: new Page(at, response.status, await response.text()) };
-      }
+      const { status, location, html } = await this.#request(at, how, form);
+      if (status < 300 || status > 399 || location === undefined) return { page: new Page(at, status, html) };
       at = new URL(location, at);
       if (this.#away(at)) return { left: at };
-      if (response.status !== 307 && response.status !== 308) [how, form] = ['GET', undefined];
+      if (status !== 307 && status !== 308) [how, form] = ['GET', undefined];
     }
     throw new Error(`more than ${MOST_REDIRECTS} redirects, the last one to ${at.href}`);
   }
@@ -142,13 +143,20 @@ export class PlainBrowser {
   }
 
   async #request(url, method, body) {
-    // Browsers send `Origin` with every POST; a server may check it.
     const headers = { accept: 'text/html', 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) plain-browser/1.0' };
-    if (method === 'POST') headers.origin = url.origin;
     const cookies = this.#jar.header(url);
     if (cookies !== '') headers.cookie = cookies;
-    const response = await fetch(url, { method, body, headers, redirect: 'manual', signal: AbortSignal.timeout(30_000) });
-    this.#jar.keep(url, response.headers.getSetCookie());
-    return response;
+    if (method === 'POST') {
+      // Browsers send `Origin` with every POST; a server may check it.
+      headers.origin = url.origin;
+      headers['content-type'] = 'application/x-www-form-urlencoded';
+    }
+    // Not `fetch`: the one of Debian's Node.js 18 joins several `Set-Cookie` into one text.
+    const response = await new Promise((resolve, reject) => {
+      const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
+      request(url, { method, headers, signal: AbortSignal.timeout(30_000) }, resolve).on('error', reject).end(body?.toString());
+    });
+    this.#jar.keep(url, response.headers['set-cookie'] ?? []);
+    return { status: response.statusCode, location: response.headers.location, html: await wholeText(response) };
   }
 }
