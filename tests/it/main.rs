@@ -1,3 +1,11 @@
-//! The integration tests, in one binary.
+//! The integration tests, in one binary: a running host with the real components, on both databases.
 
+mod admin;
+mod commands;
+mod harness;
+mod javascript;
+mod login;
+mod oidc;
 mod plugins;
+mod store;
+mod tidy;

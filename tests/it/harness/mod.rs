@@ -263,9 +263,22 @@ pub fn id(value: &Value) -> &str {
     value["id"].as_str().expect("an id")
 }
 
-/// A component that `make test` built.
+/// The file of a built component.
+///
+/// They are in the folder `ASSENT_TEST_PLUGINS`, or where `assent-plugin build` puts them.
 pub fn component(name: &str) -> PathBuf {
-    crate::plugins::components::path(name)
+    let folder = std::env::var_os("ASSENT_TEST_PLUGINS").map(PathBuf::from).or_else(|| {
+        // This binary is `<target>/<profile>/deps/it-...`.
+        let binary = std::env::current_exe().ok()?;
+        Some(binary.ancestors().nth(3)?.join("plugins"))
+    });
+    let file = folder.expect("the target folder").join(name).with_extension("wasm");
+    assert!(
+        file.is_file(),
+        "{} is missing; run `make test`, or `cargo run -p assent-plugin -- build plugins/* tests/plugins/*` first",
+        file.display()
+    );
+    file
 }
 
 async fn launch(

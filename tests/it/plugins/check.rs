@@ -3,7 +3,8 @@
 use assent::plugins::{HttpGrant, OnFailure, PluginSpec, Role, World, inspect};
 use serde_json::json;
 
-use super::components::{account_roles, application, channel, component, hostile_mapper, load_error};
+use super::components::{account_roles, application, channel, hostile_mapper, load_error};
+use crate::harness::component;
 
 /// Why `account-roles` with these bytes in its place does not load; inspection says the same.
 async fn wrong_file(bytes: &[u8]) -> String {

@@ -1,7 +1,6 @@
 //! What the tests of plugins share: the built components, settings for them, input, and what is logged.
 
 use std::io::Write;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -12,26 +11,10 @@ use assent::plugins::{
 };
 use serde_json::{Value, json};
 
+use crate::harness::component;
+
 /// The moment at which these tests take place, in seconds.
 pub(super) const NOW: i64 = 1_800_000_000;
-
-/// The file of a built component.
-///
-/// They are in the folder `ASSENT_TEST_PLUGINS`, or where `assent-plugin build` puts them.
-pub(super) fn component(name: &str) -> PathBuf {
-    let folder = std::env::var_os("ASSENT_TEST_PLUGINS").map(PathBuf::from).or_else(|| {
-        // This binary is `<target>/<profile>/deps/it-...`.
-        let binary = std::env::current_exe().ok()?;
-        Some(binary.ancestors().nth(3)?.join("plugins"))
-    });
-    let file = folder.expect("the target folder").join(name).with_extension("wasm");
-    assert!(
-        file.is_file(),
-        "{} is missing; run `make test`, or `cargo run -p assent-plugin -- build plugins/* tests/plugins/*` first",
-        file.display()
-    );
-    file
-}
 
 /// The application with this number.
 pub(super) fn application(number: u8) -> Did {

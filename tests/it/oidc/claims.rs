@@ -1,0 +1,153 @@
+//! What an application learns: the ID token's claims and UserInfo.
+
+use josekit::jwk::JwkSet;
+use josekit::jws::RS256;
+use josekit::jwt;
+use reqwest::{Method, StatusCode};
+use serde_json::{Map, Value, json};
+
+use super::token::userinfo;
+use crate::harness::{Ada, Browser, TestHost, Wish, component, id};
+
+/// The claims of an ID token, its signature verified with the published key.
+async fn claims(host: &TestHost, ada: &Ada, code: &str) -> (Map<String, Value>, String) {
+    let (status, tokens) = ada.application.exchange(&host.base, code, &[]).await;
+    assert_eq!(status, StatusCode::OK, "{tokens}");
+    let keys = reqwest::get(format!("{}/jwks", host.issuer())).await.expect("an answer");
+    let keys = JwkSet::from_bytes(keys.bytes().await.expect("bytes")).expect("keys");
+    let verifier = RS256.verifier_from_jwk(keys.keys()[0]).expect("a key");
+    let id_token = tokens["id_token"].as_str().expect("an ID token");
+    let (payload, header) = jwt::decode_with_verifier(id_token, &verifier).expect("a good signature");
+    assert_eq!(header.claim("kid"), keys.keys()[0].parameter("kid"));
+    (payload.claims_set().clone(), tokens["access_token"].as_str().expect("a token").to_owned())
+}
+
+#[tokio::test]
+async fn the_id_token_has_what_the_specification_lists() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let code = ada.sign_in(&Browser::new(&host.base)).await;
+    let (claims, token) = claims(&host, &ada, &code).await;
+    assert_eq!(claims["iss"], host.issuer());
+    assert_eq!(claims["aud"], ada.application.id);
+    assert_eq!(claims["nonce"], "n0nce");
+    assert_eq!(claims["amr"], json!(["swk", "user"]));
+    assert_eq!(claims["acr"], "urn:assent:acr:device");
+    assert_eq!(claims["sub"], ada.user["sub"]);
+    let (issued, expires) = (claims["iat"].as_i64().expect("iat"), claims["exp"].as_i64().expect("exp"));
+    assert_eq!(expires - issued, 3600);
+    assert!(claims["auth_time"].as_i64().expect("auth_time") <= issued);
+    assert!(claims["sid"].is_string() && claims["at_hash"].is_string());
+    assert_eq!(claims["name"], "Ada Lovelace");
+    assert_eq!((&claims["email"], &claims["email_verified"]), (&json!("ada@example.org"), &json!(true)));
+    assert_eq!(claims["preferred_username"], "ada");
+    assert_eq!(claims["upn"], "ada");
+    assert_eq!(claims["user_did"], ada.user["did"]);
+    assert_eq!(claims["user_short_code"], ada.account["short_code"]);
+    assert!(claims.get("phone_number").is_none(), "the scope phone was not asked for");
+
+    let (_, info) = userinfo(&host, &token).await;
+    for name in ["sub", "name", "email", "email_verified", "upn", "user_did", "user_short_code", "account"] {
+        assert_eq!(info[name], claims[name], "{name}");
+    }
+    assert!(info.get("nonce").is_none() && info.get("sid").is_none());
+}
+
+#[tokio::test]
+async fn the_account_claim_is_a_json_string_with_the_roles_and_comes_from_the_plugin() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let code = ada.sign_in(&Browser::new(&host.base)).await;
+    let (claims, _) = claims(&host, &ada, &code).await;
+    let account: Value = serde_json::from_str(claims["account"].as_str().expect("a string")).expect("JSON");
+    assert_eq!(account["roles"], json!(["reader", "editor"]));
+
+    // Without the plugin there is no such claim: the host does not make it.
+    let host = TestHost::start_with(Wish { plugins: "[plugins]", ..Wish::default() }).await;
+    let ada = host.ada().await;
+    let code = ada.sign_in(&Browser::new(&host.base)).await;
+    let (status, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    assert_eq!(status, StatusCode::OK);
+    let (_, info) = userinfo(&host, tokens["access_token"].as_str().expect("a token")).await;
+    assert!(info.get("account").is_none() && info["name"] == "Ada Lovelace");
+}
+
+#[tokio::test]
+async fn only_the_claims_of_the_granted_scopes_are_told() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    let page = ada.ask(&browser, &[("scope", Some("openid phone"))]).await;
+    ada.approve(&page).await;
+    let code = browser.get(&page.url).await.parameter("code");
+    let (claims, _) = claims(&host, &ada, &code).await;
+    assert_eq!(claims["phone_number"], "+44 20 7946 0000");
+    for name in ["name", "email", "account", "upn"] {
+        assert!(claims.get(name).is_none(), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn an_application_is_told_only_what_its_own_scopes_allow() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let path = format!("/applications/{}", ada.application.id);
+    host.admin_ok(Method::PATCH, &path, json!({"scopes": ["openid", "email"]})).await;
+    let code = ada.sign_in(&Browser::new(&host.base)).await;
+    let (claims, _) = claims(&host, &ada, &code).await;
+    assert!(claims.get("name").is_none());
+    assert_eq!(claims["email"], "ada@example.org");
+}
+
+fn hostile(behaviour: &str) -> String {
+    format!(
+        "[[plugins.claims]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\nconfig = {{ behaviour = \"{behaviour}\" }}\n",
+        component("hostile-mapper").display()
+    )
+}
+
+/// A hostile plugin fails the login that it takes part in, closed, and nothing else.
+async fn fails_closed(behaviour: &str) {
+    let plugins = hostile(behaviour);
+    let host = TestHost::start_with(Wish { plugins: &plugins, ..Wish::default() }).await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    let page = ada.ask(&browser, &[]).await;
+    ada.approve(&page).await;
+    let answer = browser.get(&page.url).await;
+    assert_eq!(answer.parameter("error"), "server_error", "{behaviour}");
+    assert!(answer.location().query_pairs().all(|(name, _)| name != "code"));
+    assert!(answer.headers.get("set-cookie").is_none(), "no session begins");
+    assert_eq!(reqwest::get(format!("{}/readyz", host.base)).await.expect("an answer").status(), StatusCode::OK);
+    assert_eq!(browser.get("/").await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_claim_plugin_that_never_ends_fails_the_login_closed() {
+    fails_closed("endless-loop").await;
+}
+
+#[tokio::test]
+async fn a_claim_plugin_that_takes_all_memory_fails_the_login_closed() {
+    fails_closed("memory").await;
+}
+
+#[tokio::test]
+async fn a_claim_plugin_that_sets_a_protected_claim_fails_the_login_closed() {
+    fails_closed("protected-claim").await;
+}
+
+#[tokio::test]
+async fn a_person_without_an_account_is_told_so_once_they_have_shown_who_they_are() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    host.admin_ok(Method::DELETE, &format!("/accounts/{}", id(&ada.account)), Value::Null).await;
+    let browser = Browser::new(&host.base);
+    let page = ada.ask(&browser, &[]).await;
+    ada.approve(&page).await;
+    let ended = browser.get(&page.url).await;
+    assert_eq!(ended.outcome(), "refused");
+    assert!(ended.body.contains("You have no account with Books &#38; &#60;Co&#62;."), "{}", ended.body);
+    let back = ended.submit(&format!("{}/leave", ended.path()), &[]).await;
+    assert_eq!(back.parameter("error"), "access_denied");
+}

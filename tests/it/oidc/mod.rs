@@ -1,0 +1,6 @@
+//! The OpenID Connect endpoints.
+
+mod attacks;
+mod authorize;
+mod claims;
+mod token;

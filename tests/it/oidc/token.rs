@@ -1,0 +1,218 @@
+//! The token endpoint and UserInfo.
+
+use reqwest::{Client, Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::harness::{Browser, Database, TestHost, VERIFIER, Wish, id};
+
+#[tokio::test]
+async fn a_code_gives_tokens_for_a_web_application() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let code = ada.sign_in(&Browser::new(&host.base)).await;
+    let (status, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    assert_eq!(status, StatusCode::OK, "{tokens}");
+    assert_eq!((&tokens["token_type"], &tokens["expires_in"]), (&json!("Bearer"), &json!(3600)));
+    assert_eq!(tokens["scope"], "openid profile email");
+    assert!(tokens["refresh_token"].is_null());
+}
+
+#[tokio::test]
+async fn a_code_gives_tokens_for_a_public_application_with_pkce_on_any_loopback_port() {
+    let host = TestHost::start().await;
+    let mut ada = host.ada().await;
+    ada.application = host.native_application().await;
+    host.account(&ada.user, &ada.application).await;
+    ada.application.redirect_uri = "http://127.0.0.1:51004/callback".to_owned();
+    let code = ada.sign_in(&Browser::new(&host.base)).await;
+    let (status, tokens) = ada.application.exchange(&host.base, &code, &[("client_secret", None)]).await;
+    assert_eq!(status, StatusCode::OK, "{tokens}");
+}
+
+#[tokio::test]
+async fn both_encodings_of_basic_credentials_are_understood() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    let secret = ada.application.secret.clone().expect("a secret");
+    let encoded: String = url::form_urlencoded::byte_serialize(ada.application.id.as_bytes()).collect();
+    assert!(encoded.contains("%3A"));
+    for name in [&ada.application.id, &encoded] {
+        let page = browser.get(&ada.application.request(&[])).await;
+        let code = if page.location().host_str() == Some("rp.example") {
+            page.parameter("code")
+        } else {
+            ada.sign_in(&browser).await
+        };
+        let form = [
+            ("grant_type", "authorization_code"),
+            ("code", code.as_str()),
+            ("redirect_uri", ada.application.redirect_uri.as_str()),
+            ("code_verifier", VERIFIER),
+        ];
+        let request = Client::new().post(format!("{}/oidc/token", host.base)).basic_auth(name, Some(&secret)).form(&form);
+        assert_eq!(request.send().await.expect("an answer").status(), StatusCode::OK, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn errors_of_the_token_endpoint() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    let code = ada.sign_in(&browser).await;
+    for (change, status, error) in [
+        (("grant_type", None), 400, "invalid_request"),
+        (("grant_type", Some("password")), 400, "unsupported_grant_type"),
+        (("code", None), 400, "invalid_request"),
+        (("code", Some("nonsense")), 400, "invalid_grant"),
+        (("redirect_uri", None), 400, "invalid_request"),
+        (("redirect_uri", Some("https://rp.example/other")), 400, "invalid_grant"),
+        (("code_verifier", None), 400, "invalid_request"),
+        (("code_verifier", Some("a-verifier-of-the-right-length-but-not-the-one")), 400, "invalid_grant"),
+        (("client_id", Some("did:key:other")), 400, "invalid_request"),
+        (("client_secret", Some("again")), 400, "invalid_request"),
+    ] {
+        let (got, answer) = ada.application.exchange(&host.base, &code, &[change]).await;
+        assert_eq!((got.as_u16(), &answer["error"]), (status, &json!(error)), "{change:?}: {answer}");
+        assert!(answer["error_description"].is_string());
+    }
+    // None of these spent the code.
+    let (status, _) = ada.application.exchange(&host.base, &code, &[]).await;
+    assert_eq!(status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_wrong_secret_is_invalid_client_and_says_how_to_authenticate() {
+    let host = TestHost::start().await;
+    let web = host.web_application().await;
+    let url = format!("{}/oidc/token", host.base);
+    let form = [("grant_type", "authorization_code"), ("code", "x"), ("redirect_uri", "x")];
+    for secret in ["", "wrong"] {
+        let response = Client::new().post(&url).basic_auth(&web.id, Some(secret)).form(&form).send().await.expect("an answer");
+        assert_eq!(response.status(), StatusCode::UNAUTHORIZED);
+        assert_eq!(response.headers()["www-authenticate"], "Basic realm=\"token endpoint\"");
+        assert_eq!(response.json::<Value>().await.expect("JSON")["error"], "invalid_client");
+    }
+    // A web application does not get by without its secret, nor a public one with a secret.
+    let response = Client::new().post(&url).form(&[("client_id", web.id.as_str())]).send().await.expect("an answer");
+    assert_eq!(response.json::<Value>().await.expect("JSON")["error"], "invalid_client");
+    let native = host.native_application().await;
+    let response = Client::new().post(&url).basic_auth(&native.id, Some("x")).form(&form).send().await.expect("an answer");
+    assert_eq!(response.json::<Value>().await.expect("JSON")["error"], "invalid_client");
+}
+
+#[tokio::test]
+async fn a_new_secret_ends_the_old_one() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let code = ada.sign_in(&Browser::new(&host.base)).await;
+    let path = format!("/applications/{}/secret", ada.application.id);
+    host.admin_ok(Method::POST, &path, Value::Null).await;
+    let (_, answer) = ada.application.exchange(&host.base, &code, &[]).await;
+    assert_eq!(answer["error"], "invalid_client");
+}
+
+#[tokio::test]
+async fn a_code_expires_after_ten_minutes() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let code = ada.sign_in(&Browser::new(&host.base)).await;
+    host.advance(600);
+    let (_, answer) = ada.application.exchange(&host.base, &code, &[]).await;
+    assert_eq!(answer["error"], "invalid_grant");
+}
+
+#[tokio::test]
+async fn an_access_token_ends_after_an_hour() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let code = ada.sign_in(&Browser::new(&host.base)).await;
+    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    let token = tokens["access_token"].as_str().expect("a token");
+    assert_eq!(userinfo(&host, token).await.0, StatusCode::OK);
+    host.advance(3600);
+    let (status, answer) = userinfo(&host, token).await;
+    assert_eq!((status, &answer["error"]), (StatusCode::UNAUTHORIZED, &json!("invalid_token")));
+}
+
+#[tokio::test]
+async fn fifty_exchanges_of_one_code_give_one_success_on_both_databases() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let ada = host.ada().await;
+        let code = ada.sign_in(&Browser::new(&host.base)).await;
+        let (_, second, other_base) = host.second(Wish::default()).await;
+        let mut attempts = tokio::task::JoinSet::new();
+        for number in 0..50 {
+            let base = if number % 2 == 0 { host.base.clone() } else { other_base.clone() };
+            let (application, code) = (ada.application.clone(), code.clone());
+            attempts.spawn(async move { application.exchange(&base, &code, &[]).await });
+        }
+        let answers = attempts.join_all().await;
+        let (good, bad): (Vec<_>, Vec<_>) = answers.into_iter().partition(|(status, _)| status.is_success());
+        assert_eq!(good.len(), 1, "{database:?}");
+        assert!(bad.iter().all(|(_, answer)| answer["error"] == "invalid_grant"), "{database:?}: {bad:?}");
+        // The reuse revoked what the one success gave.
+        let token = good[0].1["access_token"].as_str().expect("a token");
+        assert_eq!(userinfo(&host, token).await.0, StatusCode::UNAUTHORIZED);
+        second.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn the_reuse_of_a_code_revokes_its_token_after_a_restart_too() {
+    let mut host = TestHost::start().await;
+    let ada = host.ada().await;
+    let code = ada.sign_in(&Browser::new(&host.base)).await;
+    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    let token = tokens["access_token"].as_str().expect("a token");
+    host.stop().await;
+    let (_, again, base) = host.second(Wish::default()).await;
+    host.base = base;
+    assert_eq!(userinfo(&host, token).await.0, StatusCode::OK, "tokens survive a restart");
+    let (_, answer) = ada.application.exchange(&host.base, &code, &[]).await;
+    assert_eq!(answer["error"], "invalid_grant");
+    assert_eq!(userinfo(&host, token).await.0, StatusCode::UNAUTHORIZED);
+    again.stop().await;
+}
+
+#[tokio::test]
+async fn nobody_suspended_gets_or_uses_a_token() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    let user = format!("/users/{}", id(&ada.user));
+    let account = format!("/accounts/{}", id(&ada.account));
+    let code = ada.sign_in(&browser).await;
+    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    let token = tokens["access_token"].as_str().expect("a token");
+    let code = browser.get(&ada.application.request(&[])).await.parameter("code");
+    for path in [&user, &account] {
+        host.admin_ok(Method::PATCH, path, json!({"state": "suspended"})).await;
+        let (_, answer) = ada.application.exchange(&host.base, &code, &[]).await;
+        assert_eq!(answer["error"], "invalid_grant");
+        assert_eq!(userinfo(&host, token).await.0, StatusCode::UNAUTHORIZED);
+        host.admin_ok(Method::PATCH, path, json!({"state": "active"})).await;
+    }
+    assert_eq!(userinfo(&host, token).await.0, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn userinfo_says_what_is_wrong_with_a_token() {
+    let host = TestHost::start().await;
+    let url = format!("{}/oidc/me", host.base);
+    let missing = reqwest::get(&url).await.expect("an answer");
+    assert_eq!(missing.status(), StatusCode::UNAUTHORIZED);
+    assert_eq!(missing.headers()["www-authenticate"], "Bearer");
+    let wrong = Client::new().post(&url).bearer_auth("at_nonsense").send().await.expect("an answer");
+    assert_eq!(wrong.status(), StatusCode::UNAUTHORIZED);
+    let challenge = wrong.headers()["www-authenticate"].to_str().expect("text");
+    assert!(challenge.starts_with("Bearer error=\"invalid_token\""), "{challenge}");
+}
+
+/// UserInfo with this token.
+pub(super) async fn userinfo(host: &TestHost, token: &str) -> (StatusCode, Value) {
+    let response = Client::new().get(format!("{}/oidc/me", host.base)).bearer_auth(token).send().await.expect("an answer");
+    (response.status(), response.json().await.expect("JSON"))
+}
