@@ -1,1 +1,54 @@
-fn main(){}
+//! A small relying party, as an example for whoever connects an application to Assent.
+//!
+//! It signs a person in with the authorization code flow (OpenID Connect Core 1.0 section 3.1) as a public client with
+//! PKCE, and shows what it was told. `relying_party` is the part to read first: everything it knows about the provider
+//! comes from the discovery document.
+
+mod client_file;
+mod pages;
+mod relying_party;
+mod web;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::Parser;
+use tokio::signal::unix::{SignalKind, signal};
+
+use client_file::ClientFile;
+use relying_party::RelyingParty;
+
+/// A demo application that signs people in with OpenID Connect.
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Arguments {
+    /// JSON file with `issuer`, `client_id` and `redirect_uri`; Assent writes one at its first start.
+    #[arg(long, value_name = "FILE")]
+    client: PathBuf,
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    tracing_subscriber::fmt()
+        .with_env_filter(tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "info".into()))
+        .init();
+    let client = ClientFile::read(&Arguments::parse().client)?;
+    let address = client.listen_address()?;
+    let listener = tokio::net::TcpListener::bind(&address)
+        .await
+        .with_context(|| format!("the demo cannot listen on {address}; is it running already?"))?;
+    tracing::info!("the demo application answers at {}", client.origin());
+
+    let mut terminate = signal(SignalKind::terminate())?;
+    let stop = async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = tokio::signal::ctrl_c() => {}
+        }
+    };
+    axum::serve(listener, web::router(RelyingParty::new(client)?)).with_graceful_shutdown(stop).await?;
+    Ok(())
+}

@@ -4,8 +4,18 @@
 //! `cli` and `app` (composition), `http` (the edge), `oidc` (protocol), `domain` (use cases), the adapters
 //! `store`, `keys`, `plugins`, `config`, and at the bottom `model` with the nouns and proofs, which do no input or output.
 
+pub mod app;
+pub mod authenticator;
+pub mod cli;
 pub mod clock;
+pub mod config;
+pub mod domain;
 pub mod entropy;
+pub mod http;
 pub mod id;
+pub mod keys;
+pub mod model;
+pub mod oidc;
 pub mod plugins;
 pub mod secret;
+pub mod store;

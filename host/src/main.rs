@@ -1,1 +1,7 @@
-fn main(){}
+//! The `assent` command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    assent::cli::run()
+}

@@ -1,0 +1,17 @@
+.DEFAULT_GOAL := help
+.PHONY: help run test lint fmt
+
+help: ## Show this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
+
+run: ## Build and start Assent and the demo application; Ctrl-C ends both
+	@scripts/run
+
+test: ## Run every check and test
+	@scripts/test
+
+lint: ## Check the formatting and the lints, without running tests
+	@scripts/lint
+
+fmt: ## Format the Rust code
+	@cargo fmt --all

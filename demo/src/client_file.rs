@@ -1,0 +1,63 @@
+//! What the demo has to be told: who the provider is, and how the provider knows the demo.
+
+use std::path::Path;
+
+use anyhow::{Context, ensure};
+use serde::Deserialize;
+use url::Url;
+
+/// The registration of the demo at the provider, as the file of `--client` holds it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct ClientFile {
+    /// The provider's issuer identifier, such as `http://localhost:8080/oidc`.
+    // A text and not a `Url`, which would add a slash to an issuer without a path; issuers are compared as they are.
+    pub issuer: String,
+    /// The Client ID that the provider gave the demo.
+    pub client_id: String,
+    /// Where the provider sends the browser back to: a loopback address (RFC 8252 section 7.3).
+    pub redirect_uri: Url,
+}
+
+impl ClientFile {
+    /// Reads the file; an error says what is wrong with it.
+    pub fn read(path: &Path) -> anyhow::Result<Self> {
+        let shown = path.display();
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read {shown}; start Assent first, which writes it"))?;
+        Self::parse(&text).with_context(|| format!("{shown} does not describe the demo application"))
+    }
+
+    /// Reads the file's text.
+    pub fn parse(text: &str) -> anyhow::Result<Self> {
+        let client: Self = serde_json::from_str(text)
+            .context("expected a JSON object with the texts issuer, client_id and redirect_uri")?;
+        ensure!(!client.client_id.is_empty(), "client_id is empty");
+        ensure!(
+            Url::parse(&client.issuer).is_ok_and(|issuer| matches!(issuer.scheme(), "http" | "https")),
+            "issuer is {:?}, but must be an address such as http://localhost:8080/oidc",
+            client.issuer
+        );
+        let loopback = client.redirect_uri.scheme() == "http"
+            && matches!(client.redirect_uri.host_str(), Some("127.0.0.1" | "[::1]" | "localhost"));
+        ensure!(
+            loopback,
+            "redirect_uri is {}, but the demo listens on this machine alone: use http://127.0.0.1:PORT/callback",
+            client.redirect_uri
+        );
+        // The other paths are the demo's own pages.
+        ensure!(client.redirect_uri.path() == "/callback", "redirect_uri must have the path /callback");
+        Ok(client)
+    }
+
+    /// The address to listen on, `host:port`: the one the redirect URI names.
+    pub fn listen_address(&self) -> anyhow::Result<String> {
+        let host = self.redirect_uri.host_str().context("redirect_uri has no host")?;
+        let port = self.redirect_uri.port_or_known_default().context("redirect_uri has no port")?;
+        Ok(format!("{host}:{port}"))
+    }
+
+    /// The demo's own address without a path, such as `http://127.0.0.1:8081`.
+    pub fn origin(&self) -> String {
+        self.redirect_uri.origin().ascii_serialization()
+    }
+}

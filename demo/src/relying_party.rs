@@ -1,0 +1,191 @@
+//! The OpenID Connect part: ask the provider who is there, and check the answer.
+
+use std::time::Duration;
+
+use anyhow::{Context, anyhow, ensure};
+use openidconnect::core::{
+    CoreAuthDisplay, CoreAuthPrompt, CoreAuthenticationFlow, CoreErrorResponseType, CoreGenderClaim, CoreJsonWebKey,
+    CoreJweContentEncryptionAlgorithm, CoreJwsSigningAlgorithm, CoreProviderMetadata, CoreRevocableToken,
+    CoreRevocationErrorResponse, CoreTokenIntrospectionResponse, CoreTokenType,
+};
+use openidconnect::{
+    AdditionalClaims, AuthorizationCode, Client, ClientId, CsrfToken, EmptyExtraTokenFields, EndpointMaybeSet,
+    EndpointNotSet, EndpointSet, HttpRequest, HttpResponse, IdTokenFields, IssuerUrl, Nonce, OAuth2TokenResponse,
+    PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, Scope, StandardErrorResponse, StandardTokenResponse,
+    TokenResponse, UserInfoClaims,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use url::Url;
+
+use crate::client_file::ClientFile;
+
+/// The claims beyond those of OpenID Connect Core, such as `account`, `upn` and `sid`, whatever the provider sends.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct OtherClaims {
+    #[serde(flatten)]
+    claims: Map<String, Value>,
+}
+
+impl AdditionalClaims for OtherClaims {}
+
+type Fields = IdTokenFields<
+    OtherClaims,
+    EmptyExtraTokenFields,
+    CoreGenderClaim,
+    CoreJweContentEncryptionAlgorithm,
+    CoreJwsSigningAlgorithm,
+>;
+
+/// `openidconnect`'s client with our `OtherClaims` in the place of no additional claims.
+type OidcClient = Client<
+    OtherClaims,
+    CoreAuthDisplay,
+    CoreGenderClaim,
+    CoreJweContentEncryptionAlgorithm,
+    CoreJsonWebKey,
+    CoreAuthPrompt,
+    StandardErrorResponse<CoreErrorResponseType>,
+    StandardTokenResponse<Fields, CoreTokenType>,
+    CoreTokenIntrospectionResponse,
+    CoreRevocableToken,
+    CoreRevocationErrorResponse,
+    EndpointSet,
+    EndpointNotSet,
+    EndpointNotSet,
+    EndpointNotSet,
+    EndpointMaybeSet,
+    EndpointMaybeSet,
+>;
+
+/// A sign-in that has begun: what must be remembered, for this browser alone, until the provider sends it back.
+pub struct Pending {
+    /// Ties the answer to this request (RFC 6749 section 10.12).
+    pub state: String,
+    /// Ties the ID token to this request (OpenID Connect Core section 3.1.2.1).
+    nonce: Nonce,
+    /// Proves at the token endpoint that we are the ones who asked (RFC 7636).
+    verifier: PkceCodeVerifier,
+    client: OidcClient,
+}
+
+/// What the provider told about the person.
+#[derive(Clone, Debug)]
+pub struct SignedIn {
+    /// The claims of the verified ID token.
+    pub id_token: Map<String, Value>,
+    /// The UserInfo response, if the provider has such an endpoint.
+    pub userinfo: Option<Value>,
+}
+
+/// The demo as the provider knows it.
+pub struct RelyingParty {
+    file: ClientFile,
+    http: reqwest::Client,
+}
+
+impl RelyingParty {
+    /// A relying party with this registration. The provider is not asked yet, so it may start later.
+    pub fn new(file: ClientFile) -> anyhow::Result<Self> {
+        // A provider's endpoints answer by themselves: following a redirect would let them point us elsewhere.
+        let http = reqwest::Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .timeout(Duration::from_secs(10))
+            .build()?;
+        Ok(Self { file, http })
+    }
+
+    /// The demo's registration.
+    pub fn file(&self) -> &ClientFile {
+        &self.file
+    }
+
+    /// Begins a sign-in: the address to send the browser to, and what to remember. With `fresh` the provider asks the
+    /// person again even if the browser is signed in there.
+    ///
+    /// The provider is discovered anew each time: two small requests, and its current keys.
+    pub async fn begin(&self, fresh: bool) -> anyhow::Result<(Url, Pending)> {
+        let issuer = IssuerUrl::new(self.file.issuer.clone())?;
+        let http = |request| send(self.http.clone(), request);
+        let provider = CoreProviderMetadata::discover_async(issuer, &http)
+            .await
+            .map_err(|error| plain("the provider's discovery document cannot be used", error))?;
+        let client = OidcClient::from_provider_metadata(provider, ClientId::new(self.file.client_id.clone()), None)
+            .set_redirect_uri(RedirectUrl::new(self.file.redirect_uri.to_string())?);
+
+        let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
+        let mut request = client
+            .authorize_url(CoreAuthenticationFlow::AuthorizationCode, CsrfToken::new_random, Nonce::new_random)
+            .add_scope(Scope::new("profile".into()))
+            .add_scope(Scope::new("email".into()))
+            .set_pkce_challenge(challenge);
+        if fresh {
+            request = request.add_prompt(CoreAuthPrompt::Login);
+        }
+        let (url, state, nonce) = request.url();
+        Ok((url, Pending { state: state.into_secret(), nonce, verifier, client }))
+    }
+
+    /// Ends a sign-in: exchanges the code, verifies the ID token (signature, issuer, audience, times, nonce) and asks
+    /// the UserInfo endpoint, whose answer must be about the same subject.
+    pub async fn finish(&self, pending: Pending, code: String) -> anyhow::Result<SignedIn> {
+        let Pending { nonce, verifier, client, .. } = pending;
+        let http = |request| send(self.http.clone(), request);
+        let tokens = client
+            .exchange_code(AuthorizationCode::new(code))?
+            .set_pkce_verifier(verifier)
+            .request_async(&http)
+            .await
+            .map_err(|error| plain("the provider did not exchange the code", error))?;
+        let claims = tokens
+            .id_token()
+            .context("the provider sent no ID token")?
+            .claims(&client.id_token_verifier(), &nonce)
+            .map_err(|error| plain("the ID token was refused", error))?;
+
+        let userinfo = match client.user_info_url() {
+            None => None,
+            Some(_) => {
+                let answer: UserInfoClaims<OtherClaims, CoreGenderClaim> = client
+                    .user_info(tokens.access_token().clone(), Some(claims.subject().clone()))?
+                    .request_async(&http)
+                    .await
+                    .map_err(|error| plain("the provider's UserInfo endpoint gave no usable answer", error))?;
+                Some(serde_json::to_value(answer)?)
+            }
+        };
+        let Value::Object(id_token) = serde_json::to_value(claims)? else {
+            return Err(anyhow!("the ID token's claims are not an object"));
+        };
+        Ok(SignedIn { id_token, userinfo })
+    }
+
+    /// Checks the `iss` parameter of an authorization response (RFC 9207): an answer of another provider is refused.
+    pub fn check_issuer(&self, iss: Option<&str>) -> anyhow::Result<()> {
+        if let Some(iss) = iss {
+            ensure!(iss == self.file.issuer, "the answer came from another provider, {iss}");
+        }
+        Ok(())
+    }
+}
+
+/// How `openidconnect` reaches the network. The client is a handle: its clones share one pool of connections.
+async fn send(http: reqwest::Client, request: HttpRequest) -> Result<HttpResponse, reqwest::Error> {
+    let response = http.execute(request.try_into()?).await?;
+    let (status, headers) = (response.status(), response.headers().clone());
+    let mut answer = HttpResponse::new(response.bytes().await?.to_vec());
+    *answer.status_mut() = status;
+    *answer.headers_mut() = headers;
+    Ok(answer)
+}
+
+/// An error with its causes in one sentence, since `openidconnect`'s own texts leave the causes to `source`.
+fn plain(what: &str, error: impl std::error::Error) -> anyhow::Error {
+    let mut text = format!("{what}: {error}");
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(&format!(": {cause}"));
+        source = cause.source();
+    }
+    anyhow!(text)
+}

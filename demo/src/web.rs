@@ -1,0 +1,199 @@
+//! The demo's web pages: which browser asks, what it asks for, what it gets.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use askama::Template;
+use axum::Router;
+use axum::extract::{Query, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, COOKIE, REFERRER_POLICY, SET_COOKIE};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{Html, IntoResponse, Redirect, Response};
+use axum::routing::{get, post};
+use openidconnect::CsrfToken;
+use serde::Deserialize;
+
+use crate::pages::{FailedPage, SignedInPage, StartPage};
+use crate::relying_party::{Pending, RelyingParty, SignedIn};
+
+/// The cookie that tells one browser from another. Ports do not separate cookies, so the name is the demo's own.
+const COOKIE_NAME: &str = "assent_demo";
+/// How long a browser's sign-in, begun or done, is remembered.
+const REMEMBERED: Duration = Duration::from_secs(60 * 60);
+/// How many browsers are remembered at most.
+const MOST_BROWSERS: usize = 1000;
+
+/// What is remembered for one browser, in memory alone.
+struct Browser {
+    since: Instant,
+    pending: Option<Pending>,
+    signed_in: Option<SignedIn>,
+}
+
+struct Demo {
+    relying_party: RelyingParty,
+    browsers: Mutex<HashMap<String, Browser>>,
+}
+
+type Shared = State<Arc<Demo>>;
+
+/// The demo's routes.
+pub fn router(relying_party: RelyingParty) -> Router {
+    let demo = Arc::new(Demo { relying_party, browsers: Mutex::default() });
+    Router::new()
+        .route("/", get(start))
+        .route("/login", get(login))
+        .route("/callback", get(callback))
+        .route("/sign-out", post(sign_out))
+        .route("/demo.css", get(style))
+        .with_state(demo)
+}
+
+async fn start(State(demo): Shared, headers: HeaderMap) -> Response {
+    let signed_in =
+        browser_of(&headers).and_then(|id| demo.browsers().get(&id).and_then(|browser| browser.signed_in.clone()));
+    match signed_in {
+        Some(signed_in) => page(StatusCode::OK, &SignedInPage::new(&signed_in)),
+        None => {
+            let file = demo.relying_party.file();
+            page(StatusCode::OK, &StartPage { issuer: file.issuer.clone(), origin: file.origin() })
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Login {
+    /// `login` asks for a fresh approval (OpenID Connect Core section 3.1.2.1).
+    prompt: Option<String>,
+}
+
+async fn login(State(demo): Shared, Query(login): Query<Login>) -> Response {
+    match demo.relying_party.begin(login.prompt.as_deref() == Some("login")).await {
+        Ok((url, pending)) => {
+            let id = demo.remember(Browser { since: Instant::now(), pending: Some(pending), signed_in: None });
+            (with_cookie(&id), Redirect::to(url.as_str())).into_response()
+        }
+        Err(error) => {
+            tracing::warn!("cannot begin a sign-in: {error:#}");
+            let sentence = format!("The provider {} did not answer as expected.", demo.relying_party.file().issuer);
+            page(StatusCode::BAD_GATEWAY, &FailedPage::failed(&sentence, Some(format!("{error:#}"))))
+        }
+    }
+}
+
+/// The authorization response (RFC 6749 section 4.1.2, RFC 9207).
+#[derive(Deserialize)]
+struct Answer {
+    code: Option<String>,
+    state: Option<String>,
+    iss: Option<String>,
+    error: Option<String>,
+    error_description: Option<String>,
+}
+
+async fn callback(State(demo): Shared, Query(answer): Query<Answer>, headers: HeaderMap) -> Response {
+    // The sign-in is taken out, so an answer counts once, and only in the browser that asked.
+    let pending = browser_of(&headers).and_then(|id| demo.take_pending(&id, answer.state.as_deref()));
+    let Some(pending) = pending else {
+        let sentence = "This answer does not belong to a sign-in of this browser, or was used already.";
+        return page(StatusCode::BAD_REQUEST, &FailedPage::failed(sentence, None));
+    };
+    if let Err(error) = demo.relying_party.check_issuer(answer.iss.as_deref()) {
+        return page(StatusCode::BAD_REQUEST, &FailedPage::failed("The answer was refused.", Some(error.to_string())));
+    }
+    if let Some(code) = answer.error {
+        return page(StatusCode::OK, &FailedPage::refused(&code, answer.error_description.as_deref()));
+    }
+    let Some(code) = answer.code else {
+        return page(
+            StatusCode::BAD_REQUEST,
+            &FailedPage::failed("The answer holds neither a code nor an error.", None),
+        );
+    };
+    match demo.relying_party.finish(pending, code).await {
+        Ok(signed_in) => {
+            // A new cookie value: the one from before the sign-in may be known to someone else.
+            let id = demo.remember(Browser { since: Instant::now(), pending: None, signed_in: Some(signed_in) });
+            (with_cookie(&id), Redirect::to("/")).into_response()
+        }
+        Err(error) => {
+            tracing::warn!("a sign-in failed: {error:#}");
+            let sentence = "The provider's answer did not pass the checks.";
+            page(StatusCode::BAD_GATEWAY, &FailedPage::failed(sentence, Some(format!("{error:#}"))))
+        }
+    }
+}
+
+async fn sign_out(State(demo): Shared, headers: HeaderMap) -> Redirect {
+    if let Some(id) = browser_of(&headers) {
+        demo.browsers().remove(&id);
+    }
+    Redirect::to("/")
+}
+
+async fn style() -> impl IntoResponse {
+    ([(CONTENT_TYPE, "text/css; charset=utf-8")], include_str!("../assets/demo.css"))
+}
+
+impl Demo {
+    fn browsers(&self) -> MutexGuard<'_, HashMap<String, Browser>> {
+        // Each change is a single call on the map, so a thread that panicked left it whole.
+        self.browsers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers a browser under a new random name, and forgets the old ones.
+    fn remember(&self, browser: Browser) -> String {
+        let id = CsrfToken::new_random().into_secret();
+        let mut browsers = self.browsers();
+        browsers.retain(|_, known| known.since.elapsed() < REMEMBERED);
+        if browsers.len() >= MOST_BROWSERS {
+            let oldest = browsers.iter().min_by_key(|(_, known)| known.since).map(|(id, _)| id.clone());
+            oldest.and_then(|id| browsers.remove(&id));
+        }
+        browsers.insert(id.clone(), browser);
+        id
+    }
+
+    /// Takes the browser's pending sign-in, if its `state` is this one.
+    fn take_pending(&self, id: &str, state: Option<&str>) -> Option<Pending> {
+        let mut browsers = self.browsers();
+        let pending = &mut browsers.get_mut(id)?.pending;
+        pending.take_if(|pending| Some(pending.state.as_str()) == state)
+    }
+}
+
+/// The name under which this browser is remembered, from its cookie.
+fn browser_of(headers: &HeaderMap) -> Option<String> {
+    headers
+        .get_all(COOKIE)
+        .iter()
+        .filter_map(|header| header.to_str().ok())
+        .flat_map(|header| header.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='))
+        .find(|(name, _)| *name == COOKIE_NAME)
+        .map(|(_, value)| value.to_owned())
+}
+
+/// `Lax`, since the provider's redirect to the callback comes from another site and must carry the cookie.
+fn with_cookie(id: &str) -> [(axum::http::HeaderName, String); 1] {
+    [(SET_COOKIE, format!("{COOKIE_NAME}={id}; Path=/; HttpOnly; SameSite=Lax"))]
+}
+
+fn page(status: StatusCode, template: &impl Template) -> Response {
+    let headers = [
+        (CACHE_CONTROL, "no-store"),
+        (REFERRER_POLICY, "no-referrer"),
+        (
+            CONTENT_SECURITY_POLICY,
+            "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+        ),
+    ];
+    match template.render() {
+        Ok(html) => (status, headers, Html(html)).into_response(),
+        Err(error) => {
+            tracing::error!("a page cannot be rendered: {error}");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}

@@ -1,0 +1,257 @@
+// The authenticator: what waits for an answer, and the accounts of this browser.
+
+import { accountCard, addAccount } from './accounts.js';
+import { Failure, inWords } from './api.js';
+import { showEnrolment, tokenOf } from './enrol.js';
+import { Poll } from './poll.js';
+import { clearNotifications, pushState, refresh, registerWorker, turnOn } from './push.js';
+import { RequestCard } from './request.js';
+import { all } from './store.js';
+import { button, el, focusOn, notice, say, sign } from './view.js';
+
+const app = document.getElementById('app');
+const connection = document.getElementById('connection');
+const title = document.title;
+
+const zones = {
+  news: el('div', { class: 'zone' }),
+  requests: el('section', { class: 'zone', 'aria-label': 'Sign-in requests' }),
+  push: el('div', { class: 'zone' }),
+  accounts: el('section', { class: 'zone', 'aria-label': 'Accounts' }),
+};
+
+/** What is known of each account, by its device: { account, poll, standing, gone, failure }. */
+const followed = new Map();
+/** The cards of requests, by their id. */
+const cards = new Map();
+let registration = null;
+let enrolling = false;
+
+const listener = {
+  accounts: () => followed.size,
+  answered(account, { now, account: about, requests }) {
+    const known = followed.get(account.deviceId);
+    if (!known) return;
+    known.failure = null;
+    if (known.standing !== about.state) {
+      known.standing = about.state;
+      showAccounts();
+      showWaiting();
+    }
+    showRequests(account, requests, now - Date.now() / 1000);
+    showConnection();
+  },
+  failed(account, failure) {
+    const known = followed.get(account.deviceId);
+    if (!known) return;
+    if (failure.code === 'unknown_device') {
+      known.gone = true;
+      known.failure = null;
+      showRequests(account, [], 0);
+      showAccounts();
+    } else {
+      known.failure = failure;
+    }
+    showConnection();
+  },
+};
+
+function showRequests(account, requests, skew) {
+  const listed = new Set(requests.map((request) => request.id));
+  for (const card of cards.values()) {
+    if (card.account.deviceId === account.deviceId && !listed.has(card.request.id)) card.vanished();
+  }
+  for (const request of requests) {
+    const card = cards.get(request.id);
+    if (card) {
+      card.update(request, skew);
+      continue;
+    }
+    const fresh = new RequestCard(account, request, skew, closeCard);
+    cards.set(request.id, fresh);
+    zones.requests.prepend(fresh.element);
+    say(`Sign-in request: ${request.application.name}, ${request.account}.`);
+  }
+  showWaiting();
+}
+
+function closeCard(card) {
+  cards.delete(card.request.id);
+  card.element.remove();
+  showWaiting();
+  focusOn(zones.requests);
+}
+
+/** The empty state, and the number of requests in the title. */
+function showWaiting() {
+  const waiting = [...cards.values()].filter((card) => card.state !== 'ended').length;
+  document.title = waiting > 0 ? `(${waiting}) ${title}` : title;
+  const empty = zones.requests.querySelector('.ready');
+  const able = [...followed.values()].some((known) => !known.gone && known.standing === 'active');
+  if (cards.size > 0 || !able) {
+    empty?.remove();
+  } else if (!empty) {
+    zones.requests.append(el('div', { class: 'card ready' }, sign('shield', 'good'), el('h2', {}, 'Nothing to approve'),
+      el('p', { class: 'muted' }, 'When you sign in somewhere, the request shows up here.')));
+  }
+}
+
+function showConnection() {
+  const states = [...followed.values()].filter((known) => !known.gone);
+  const failed = states.filter((known) => known.failure);
+  let text = '';
+  if (!navigator.onLine) text = 'You are offline. Requests show up once you are connected again.';
+  else if (failed.some((known) => known.failure.passing)) text = 'The server can’t be reached just now. Trying again…';
+  else if (failed.length > 0) text = inWords(failed[0].failure);
+  const shown = connection.textContent;
+  if (text === shown) return;
+  connection.replaceChildren(...(text === '' ? [] : [notice(text, 'warn')]));
+  say(text === '' ? 'Connected again.' : text);
+}
+
+function showAccounts() {
+  const list = [...followed.values()].map((known) => accountCard(known.account, known, forgotten));
+  const heading = list.length > 0 && el('h2', {}, list.length === 1 ? 'Your account' : 'Your accounts');
+  zones.accounts.replaceChildren(...[heading, ...list, addAccount(startEnrolment, list.length === 0)].filter(Boolean));
+}
+
+function forgotten(account) {
+  followed.get(account.deviceId)?.poll.stop();
+  followed.delete(account.deviceId);
+  for (const [id, card] of cards) {
+    if (card.account.deviceId !== account.deviceId) continue;
+    cards.delete(id);
+    card.element.remove();
+  }
+  showHome();
+  focusOn(zones.accounts);
+}
+
+async function showPush() {
+  const able = [...followed.values()].filter((known) => !known.gone && known.account.pushKey);
+  const state = able.length > 0 ? await pushState(registration) : 'impossible';
+  if (state === 'refused') {
+    zones.push.replaceChildren(el('p', { class: 'muted small' }, 'Notifications are blocked for this site, so open this app when you sign in. The browser’s site settings allow them again.'));
+  } else if (state === 'off') {
+    const error = el('p', { role: 'alert' });
+    const turn = async () => {
+      try {
+        await turnOn(registration, able.map((known) => known.account));
+        say('Notifications are on.');
+        await showPush();
+      } catch (failure) {
+        if (Notification.permission === 'denied') return showPush();
+        error.textContent = failure instanceof Failure ? failure.message : 'The browser could not turn them on. The app works without: open it when you sign in.';
+      }
+      return undefined;
+    };
+    zones.push.replaceChildren(notice('Get a notification when you sign in, so that you need not open this app first.', 'calm', button('Turn on notifications', turn, 'primary'), error));
+  } else {
+    zones.push.replaceChildren();
+  }
+}
+
+function follow(account) {
+  const known = { account, standing: 'active', gone: false, failure: null };
+  known.poll = new Poll(account, listener);
+  followed.set(account.deviceId, known);
+  if (!document.hidden) known.poll.start();
+}
+
+function showHome() {
+  enrolling = false;
+  app.replaceChildren(...(followed.size === 0 ? [welcome()] : []), zones.news, zones.requests, zones.push, zones.accounts);
+  showAccounts();
+  showWaiting();
+  showPush();
+  showConnection();
+}
+
+function welcome() {
+  return el('div', { class: 'card ready' }, sign('shield', 'calm'), el('h2', {}, 'Use this phone to sign in'),
+    el('p', { class: 'muted' }, `To start, you need an enrolment link from ${app.dataset.operator}.`));
+}
+
+function leaveLink() {
+  history.replaceState(null, '', location.pathname);
+}
+
+function startEnrolment(token) {
+  enrolling = true;
+  showEnrolment(app, token, [...followed.values()].map((known) => known.account), {
+    left() {
+      leaveLink();
+      showHome();
+      focusOn(zones.accounts);
+    },
+    done(account) {
+      leaveLink();
+      follow(account);
+      showHome();
+      const heading = el('h2', {}, 'This phone is enrolled');
+      const text = el('p', { class: 'lead' }, 'It approves sign-ins of ', el('bdi', {}, account.displayName), ' from now on.');
+      const card = el('div', { class: 'card outcome' }, sign('check', 'good'), heading, text, button('Done', () => (card.remove(), focusOn(zones.requests))));
+      zones.news.replaceChildren(card);
+      focusOn(heading);
+      say('This phone is enrolled.');
+      // Where notifications are on for another account, they are to be on for this one too.
+      refresh(registration, [account]);
+    },
+  });
+}
+
+function route() {
+  const token = tokenOf(location.hash);
+  if (token !== null) startEnrolment(token);
+  else if (!enrolling) showHome();
+}
+
+/** Asks at once, for every account: the person is looking, or something happened. */
+function look() {
+  if (document.hidden) return;
+  for (const known of followed.values()) if (!known.gone) known.poll.start();
+  clearNotifications(registration);
+}
+
+function listen() {
+  window.addEventListener('hashchange', route);
+  window.addEventListener('online', () => (showConnection(), look()));
+  window.addEventListener('offline', showConnection);
+  document.addEventListener('visibilitychange', () => {
+    if (document.hidden) for (const known of followed.values()) known.poll.stop();
+    else look();
+  });
+  navigator.serviceWorker?.addEventListener('message', (event) => {
+    if (event.data?.type === 'look') look();
+  });
+  setInterval(() => {
+    for (const card of cards.values()) card.tick();
+  }, 500);
+}
+
+function unsupported(text) {
+  app.replaceChildren(el('div', { class: 'card' }, sign('mark', 'warn'), el('h2', {}, 'This does not work here'), el('p', { class: 'lead' }, text)));
+}
+
+async function start() {
+  if (!self.isSecureContext || !crypto.subtle) {
+    unsupported('The authenticator needs a secure connection. Open its address with https.');
+    return;
+  }
+  let accounts;
+  try {
+    accounts = await all();
+  } catch {
+    unsupported('This browser keeps nothing for this site. Private windows often do not: use an ordinary one.');
+    return;
+  }
+  listen();
+  for (const account of accounts) follow(account);
+  route();
+  registration = await registerWorker();
+  if (!enrolling) showPush();
+  clearNotifications(registration);
+  await refresh(registration, accounts);
+}
+
+start();

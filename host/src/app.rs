@@ -1,0 +1,261 @@
+//! The composition root: the only place that wires everything.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+use crate::clock::{SharedClock, SystemClock};
+use crate::config::{self, Settings};
+use crate::domain::Host;
+use crate::domain::first_start::{Made, first_start};
+use crate::entropy::{SharedEntropy, SystemEntropy};
+use crate::http::router;
+use crate::id::KeyId;
+use crate::keys::{self, IdTokenKey, KeyError, MasterKey, MasterKeyError, PushKey};
+use crate::model::key::{KeyPurpose, SealedKey};
+use crate::plugins::{self, Credential, Credentials, HttpGrant, Limits, LoadError, PluginSpec, Plugins, Role};
+use crate::store::{Store, StoreError};
+
+/// How often rows that are over are deleted.
+const SWEEP: Duration = Duration::from_secs(10 * 60);
+/// How long requests under way may take once the host is told to stop.
+const GOODBYE: Duration = Duration::from_secs(5);
+
+/// Why the host did not start. The message says what to do.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "each variant is what it wraps")]
+pub enum StartError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    MasterKey(#[from] MasterKeyError),
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    #[error(transparent)]
+    Plugin(#[from] LoadError),
+    #[error("first start: {0}")]
+    FirstStart(#[from] crate::domain::admin::Refused),
+    #[error("{}: cannot write the demo application's settings: {source}", file.display())]
+    DemoFile { file: std::path::PathBuf, source: std::io::Error },
+    #[error("cannot listen on {address}: {source}. Is another program using the port? `http.listen` names another")]
+    Listen { address: SocketAddr, source: std::io::Error },
+}
+
+/// What the host takes from its surroundings.
+#[derive(Clone, Debug)]
+pub struct Surroundings {
+    /// The time.
+    pub clock: SharedClock,
+    /// Randomness.
+    pub entropy: SharedEntropy,
+}
+
+impl Default for Surroundings {
+    fn default() -> Self {
+        Self { clock: Arc::new(SystemClock), entropy: Arc::new(SystemEntropy) }
+    }
+}
+
+/// Opens the database and the keys, and loads the plugins: everything but the listener.
+pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<Arc<Host>, StartError> {
+    let Surroundings { clock, entropy } = surroundings;
+    let master_key = match &settings.keys.master_key {
+        Some(text) => MasterKey::from_text(text, "keys.master_key")?,
+        None => MasterKey::from_file(&settings.keys.master_key_file, &*entropy)?,
+    };
+    let store = Store::open(&settings.store.url).await?;
+    let sealed = sealed_key(&store, KeyPurpose::IdToken, &master_key, &clock, &entropy).await?;
+    let id_token_key = IdTokenKey::open(&sealed, &master_key)?;
+    let sealed = sealed_key(&store, KeyPurpose::Push, &master_key, &clock, &entropy).await?;
+    let push_key = Arc::new(PushKey::open(&sealed, &master_key, settings.origin())?);
+    let credentials = Arc::new(PushCredentials { key: Arc::clone(&push_key), clock: Arc::clone(&clock) });
+    let plugins = Plugins::load(plugin_specs(&settings.plugins), Arc::clone(&clock), credentials).await?;
+    Ok(Arc::new(Host {
+        issuer: settings.issuer(),
+        settings,
+        store,
+        master_key,
+        id_token_key,
+        push_key,
+        plugins: Arc::new(plugins),
+        signals: crate::domain::signals::Signals::default(),
+        clock,
+        entropy,
+    }))
+}
+
+/// The key for a purpose; a fresh one where there is none yet.
+async fn sealed_key(
+    store: &Store,
+    purpose: KeyPurpose,
+    master: &MasterKey,
+    clock: &SharedClock,
+    entropy: &SharedEntropy,
+) -> Result<String, StartError> {
+    if let Some(key) = store.key(purpose).await? {
+        return Ok(key.sealed);
+    }
+    let now = clock.now();
+    let sealed = keys::generate(purpose, master, &**entropy)?;
+    let fresh = SealedKey { id: KeyId::new(now, &**entropy), purpose, sealed, created_at: now };
+    Ok(store.keep_key(fresh).await?.sealed)
+}
+
+/// Lets the plugins' outgoing requests carry the push key's signature without their seeing it.
+struct PushCredentials {
+    key: Arc<PushKey>,
+    clock: SharedClock,
+}
+
+impl Credentials for PushCredentials {
+    fn vapid(&self, audience_origin: &str) -> Option<String> {
+        match self.key.authorization(audience_origin, self.clock.now()) {
+            Ok(header) => Some(header),
+            Err(error) => {
+                tracing::error!(%error, "no VAPID header could be made");
+                None
+            }
+        }
+    }
+}
+
+/// The settings of the plugins, in the runtime's terms.
+pub fn plugin_specs(settings: &config::Plugins) -> Vec<PluginSpec> {
+    let limits = |limits: &config::PluginLimits| Limits {
+        fuel: limits.fuel,
+        deadline: Duration::from_millis(limits.deadline_ms.into()),
+        memory_bytes: (limits.memory_mib as usize) << 20,
+        ..Limits::default()
+    };
+    let mappers = settings.claims.iter().map(|plugin| PluginSpec {
+        name: plugin.name.clone(),
+        file: plugin.file.clone(),
+        config: serde_json::Value::Object(plugin.config.clone()),
+        role: Role::ClaimMapper {
+            // The settings were checked: each is a DID.
+            applications: plugin.applications.as_ref().map(|ids| ids.iter().filter_map(|id| id.parse().ok()).collect()),
+            writes: plugin.writes.clone(),
+            on_failure: match plugin.on_failure {
+                config::OnFailure::Fail => plugins::OnFailure::Fail,
+                config::OnFailure::Omit => plugins::OnFailure::Omit,
+            },
+        },
+        limits: limits(&plugin.limits),
+    });
+    let channels = settings.approval_channel.iter().map(|plugin| PluginSpec {
+        name: plugin.name.clone(),
+        file: plugin.file.clone(),
+        config: serde_json::Value::Object(plugin.config.clone()),
+        role: Role::ApprovalChannel {
+            http: HttpGrant {
+                hosts: plugin.http_hosts.clone(),
+                allow_private: plugin.allow_private_addresses,
+                credential: Some(Credential::Vapid),
+            },
+        },
+        limits: limits(&plugin.limits),
+    });
+    mappers.chain(channels).collect()
+}
+
+/// Makes what the first start makes, if this is the first.
+pub async fn prepare_first_start(host: &Host) -> Result<Option<Made>, StartError> {
+    let Some(wish) = &host.settings.first_start else { return Ok(None) };
+    let Some(made) = first_start(host, wish).await? else { return Ok(None) };
+    if let (Some(demo), Some(client_id)) = (&wish.demo, &made.demo) {
+        let client = serde_json::json!({
+            "issuer": host.issuer,
+            "client_id": client_id,
+            "redirect_uri": demo.redirect_uri,
+        });
+        let failed = |source| StartError::DemoFile { file: demo.client_file.clone(), source };
+        if let Some(folder) = demo.client_file.parent() {
+            std::fs::create_dir_all(folder).map_err(failed)?;
+        }
+        std::fs::write(&demo.client_file, format!("{client:#}\n")).map_err(failed)?;
+    }
+    Ok(Some(made))
+}
+
+/// A host that serves.
+#[derive(Debug)]
+pub struct Running {
+    /// What it works with.
+    pub host: Arc<Host>,
+    /// Where it listens.
+    pub address: SocketAddr,
+    stop: tokio::sync::watch::Sender<bool>,
+    server: JoinHandle<()>,
+    sweeper: JoinHandle<()>,
+}
+
+/// Takes the port that the settings name. Apart from [`serve`], so that a port that was left to the system (`:0`) is
+/// known before the settings name it.
+pub async fn listen(settings: &Settings) -> Result<TcpListener, StartError> {
+    let address = settings.http.listen;
+    TcpListener::bind(address).await.map_err(|source| StartError::Listen { address, source })
+}
+
+/// Serves until it is stopped.
+pub fn serve(host: Arc<Host>, listener: TcpListener) -> Result<Running, StartError> {
+    let address = listener.local_addr();
+    let address = address.map_err(|source| StartError::Listen { address: host.settings.http.listen, source })?;
+    let (stop, stopped) = tokio::sync::watch::channel(false);
+    let service = router(Arc::clone(&host)).into_make_service_with_connect_info::<SocketAddr>();
+    let server = tokio::spawn(async move {
+        let serving = axum::serve(listener, service).with_graceful_shutdown(told(stopped.clone()));
+        let goodbye = async {
+            told(stopped).await;
+            tokio::time::sleep(GOODBYE).await;
+        };
+        tokio::select! {
+            ended = serving => if let Err(error) = ended {
+                tracing::error!(%error, "the server ended");
+            },
+            // Waiting pages and phones hold their connections open; they come again when the host is back.
+            () = goodbye => {}
+        }
+    });
+    let sweeper = tokio::spawn(sweep(Arc::clone(&host)));
+    Ok(Running { host, address, stop, server, sweeper })
+}
+
+async fn told(mut stopped: tokio::sync::watch::Receiver<bool>) {
+    // An error means that nobody is left to tell it, which is the same.
+    let _ = stopped.wait_for(|stopped| *stopped).await;
+}
+
+async fn sweep(host: Arc<Host>) {
+    loop {
+        if let Err(error) = host.store.sweep(host.now()).await {
+            tracing::warn!(%error, "old rows could not be deleted");
+        }
+        tokio::time::sleep(SWEEP).await;
+    }
+}
+
+impl Running {
+    /// Serves until `signal` comes or the server fails, then lets requests under way end.
+    pub async fn until(mut self, signal: impl Future<Output = ()>) {
+        tokio::select! {
+            () = signal => {}
+            _ = &mut self.server => {}
+        }
+        self.stop().await;
+    }
+
+    /// Lets requests under way end, and closes the database.
+    pub async fn stop(self) {
+        // Nobody listens if the server has failed.
+        let _ = self.stop.send(true);
+        self.sweeper.abort();
+        if !self.server.is_finished() {
+            let _ = self.server.await;
+        }
+        self.host.store.close().await;
+    }
+}

@@ -1,0 +1,77 @@
+//! `assent authenticator`
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use clap::Subcommand;
+
+use crate::authenticator::Authenticator;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum AuthenticatorCommand {
+    /// Enrol by a link: makes a key and keeps it in the file.
+    Enrol {
+        /// The link, as `POST /admin/api/v1/users/{id}/enrolments` or the first start gives it.
+        url: String,
+        /// The file to make. It holds the private key.
+        #[arg(long, value_name = "FILE")]
+        store: PathBuf,
+        /// What the device is called.
+        #[arg(long, default_value = "Command line")]
+        name: String,
+        /// A Web Push subscription in JSON, to be woken there.
+        #[arg(long, value_name = "JSON")]
+        push: Option<String>,
+    },
+    /// Answer the request that waits, or the first one that comes.
+    #[command(group(clap::ArgGroup::new("decision").required(true).args(["number", "deny"])))]
+    Approve {
+        /// The file that `enrol` made.
+        #[arg(long, value_name = "FILE")]
+        store: PathBuf,
+        /// Approve with the number that the browser shows.
+        #[arg(long, value_name = "NN")]
+        number: Option<String>,
+        /// Deny.
+        #[arg(long)]
+        deny: bool,
+        /// How many seconds to wait for a request.
+        #[arg(long, default_value_t = 30)]
+        wait: u32,
+    },
+    /// Print the requests that wait, as JSON.
+    List {
+        /// The file that `enrol` made.
+        #[arg(long, value_name = "FILE")]
+        store: PathBuf,
+    },
+}
+
+pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
+    match command {
+        AuthenticatorCommand::Enrol { url, store, name, push } => {
+            let push = push.map(|text| serde_json::from_str(&text)).transpose().context("--push is no subscription")?;
+            // Before the link is used up.
+            if store.exists() {
+                bail!("{} is there already; name another file", store.display());
+            }
+            let authenticator = Authenticator::enrol(&url, &name, push).await?;
+            authenticator.save(&store)?;
+            println!("Enrolled for {} at {}.", authenticator.account(), authenticator.issuer());
+        }
+        AuthenticatorCommand::Approve { store, number, deny: _, wait } => {
+            let authenticator = Authenticator::load(&store)?;
+            let requests = authenticator.waiting(wait).await?;
+            let [request] = requests.as_slice() else {
+                bail!("{} requests wait; expected one", requests.len());
+            };
+            let outcome = authenticator.decide(request, number.as_deref()).await?;
+            println!("{outcome}: {} on {} for {}", request.account, request.browser, request.application.name);
+        }
+        AuthenticatorCommand::List { store } => {
+            let requests = Authenticator::load(&store)?.waiting(0).await?;
+            println!("{}", serde_json::to_string_pretty(&requests)?);
+        }
+    }
+    Ok(())
+}

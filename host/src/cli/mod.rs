@@ -1,0 +1,179 @@
+//! The command line.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command answers on the terminal")]
+
+mod authenticator;
+mod serve;
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::Context;
+use clap::{Args, Parser, Subcommand};
+
+use crate::app::{self, Surroundings};
+use crate::config::{self, Settings};
+use crate::domain::{Host, admin};
+use crate::plugins;
+
+/// A passwordless identity provider: OpenID Connect, approved on the phone.
+#[derive(Debug, Parser)]
+#[command(name = "assent", version, propagate_version = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve until stopped.
+    Serve(ConfigFile),
+    /// The settings.
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// What whoever holds the machine may do.
+    #[command(subcommand)]
+    Admin(AdminCommand),
+    /// An authenticator without a phone, for tests and automation.
+    #[command(subcommand)]
+    Authenticator(authenticator::AuthenticatorCommand),
+    /// Plugins.
+    #[command(subcommand)]
+    Plugin(PluginCommand),
+}
+
+#[derive(Debug, Args)]
+struct ConfigFile {
+    /// The settings.
+    #[arg(long, value_name = "FILE", default_value = "config/assent.toml")]
+    config: PathBuf,
+}
+
+#[derive(Debug, Subcommand)]
+enum ConfigCommand {
+    /// Check the settings, and the plugins that they name, without serving.
+    Check(ConfigFile),
+    /// Print the JSON Schema of the settings.
+    Schema,
+}
+
+#[derive(Debug, Subcommand)]
+enum AdminCommand {
+    /// Print a short-lived token for the admin API.
+    Token(ConfigFile),
+    /// Print a link by which a person enrols an authenticator: a new phone, or one in place of a lost one.
+    Enrolment {
+        /// The person's name or e-mail address.
+        user: String,
+        #[command(flatten)]
+        config: ConfigFile,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum PluginCommand {
+    /// Say what a component is, what it asks for and what it would write.
+    Check {
+        /// The component.
+        file: PathBuf,
+    },
+}
+
+/// Runs the command that the arguments name. 0: done; 1: it failed; 2: the arguments are wrong.
+pub fn run() -> ExitCode {
+    let arguments = Arguments::parse();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("assent: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    match runtime.block_on(dispatch(arguments.command)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("assent: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn dispatch(command: Command) -> anyhow::Result<()> {
+    match command {
+        Command::Serve(file) => serve::run(&file.config).await,
+        Command::Config(ConfigCommand::Check(file)) => check(&file.config).await,
+        Command::Config(ConfigCommand::Schema) => {
+            println!("{}", config_schema());
+            Ok(())
+        }
+        Command::Admin(AdminCommand::Token(file)) => token(&file.config).await,
+        Command::Admin(AdminCommand::Enrolment { user, config }) => enrolment(&config.config, &user).await,
+        Command::Authenticator(command) => authenticator::run(command).await,
+        Command::Plugin(PluginCommand::Check { file }) => check_plugin(&file).await,
+    }
+}
+
+fn settings(file: &Path) -> anyhow::Result<Settings> {
+    Ok(config::load(file)?)
+}
+
+/// The JSON Schema of the settings file.
+pub fn config_schema() -> String {
+    let schema = schemars::schema_for!(Settings);
+    serde_json::to_string_pretty(&schema).unwrap_or_default()
+}
+
+async fn check(file: &Path) -> anyhow::Result<()> {
+    let settings = settings(file)?;
+    let specs = app::plugin_specs(&settings.plugins);
+    let clock = Surroundings::default().clock;
+    plugins::Plugins::load(specs, clock, Arc::new(plugins::NoCredentials)).await?;
+    println!("{}: good", file.display());
+    Ok(())
+}
+
+/// The host's database and keys, without its plugins, for one command.
+async fn host_without_plugins(file: &Path) -> anyhow::Result<Arc<Host>> {
+    let settings = Settings { plugins: config::Plugins::default(), ..settings(file)? };
+    Ok(app::compose(settings, Surroundings::default()).await?)
+}
+
+async fn enrolment(file: &Path, user: &str) -> anyhow::Result<()> {
+    let host = host_without_plugins(file).await?;
+    let name = user.parse()?;
+    let user = host.store.user_by_login(&name).await?.with_context(|| format!("there is no user {name}"))?;
+    let (link, until) = admin::create_enrolment(&host, user.id).await?;
+    host.store.close().await;
+    let hours = until.remaining(host.now()).as_secs().div_ceil(3600);
+    eprintln!("{} enrols an authenticator here, once, within {hours} hours:", user.name);
+    println!("{link}");
+    if std::io::stdout().is_terminal() {
+        serve::print_qr(&link);
+    }
+    Ok(())
+}
+
+async fn token(file: &Path) -> anyhow::Result<()> {
+    let host = host_without_plugins(file).await?;
+    let (token, until) = admin::issue_admin_token(&host).await?;
+    host.store.close().await;
+    let minutes = until.remaining(host.now()).as_secs().div_ceil(60);
+    eprintln!("A token for {}/admin/api/v1, good for {minutes} minutes:", host.settings.origin());
+    println!("{}", token.expose());
+    Ok(())
+}
+
+async fn check_plugin(file: &Path) -> anyhow::Result<()> {
+    let found = plugins::inspect(file).await.with_context(|| file.display().to_string())?;
+    println!("{} {} ({} bytes)", found.description.name, found.description.version, found.size);
+    println!("  {}", found.description.summary);
+    println!("  role     {} ({} {})", found.world.role(), found.world.package(), found.contract_version);
+    println!("  imports  {}", or_none(&found.imports));
+    println!("  writes   {}", or_none(&found.description.writes));
+    Ok(())
+}
+
+fn or_none(list: &[String]) -> String {
+    if list.is_empty() { "nothing".to_owned() } else { list.join(", ") }
+}

@@ -1,0 +1,68 @@
+//! `assent serve`
+
+use std::path::Path;
+
+use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::EnvFilter;
+
+use super::settings;
+use crate::app::{self, Surroundings};
+use crate::config::{Log, LogFormat, Settings};
+use crate::domain::first_start::Made;
+
+pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
+    let settings = settings(file)?;
+    start_log(&settings.log)?;
+    let listener = app::listen(&settings).await?;
+    let host = app::compose(settings, Surroundings::default()).await?;
+    let made = app::prepare_first_start(&host).await?;
+    let running = app::serve(host, listener)?;
+    tracing::info!(address = %running.address, issuer = running.host.issuer, "serving");
+    greet(&running.host.settings, made.as_ref());
+    let mut terminate = signal(SignalKind::terminate())?;
+    running
+        .until(async move {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = tokio::signal::ctrl_c() => {}
+            }
+        })
+        .await;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+fn start_log(log: &Log) -> anyhow::Result<()> {
+    let filter = EnvFilter::try_new(&log.level).map_err(|error| anyhow::anyhow!("log.level: {error}"))?;
+    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    match log.format {
+        LogFormat::Text => lines.init(),
+        LogFormat::Json => lines.json().init(),
+    }
+    Ok(())
+}
+
+/// Tells whoever started the host where to go on.
+fn greet(settings: &Settings, made: Option<&Made>) {
+    let origin = settings.origin();
+    let demo = settings.first_start.as_ref().and_then(|first| first.demo.as_ref());
+    let start = demo.and_then(|demo| url::Url::parse(&demo.redirect_uri).ok()).and_then(|url| url.join("/").ok());
+    println!();
+    match (made, settings.first_start.as_ref()) {
+        (Some(made), Some(first)) => {
+            println!("Enrol an authenticator for \"{}\" (good once):\n  {}", first.administrator, made.enrolment_link);
+            print_qr(&made.enrolment_link);
+        }
+        _ => println!("Your authenticator: {origin}/authenticator (a new link: assent admin enrolment NAME)"),
+    }
+    if let Some(start) = start {
+        println!("Try the sign-in:  {start}");
+    }
+    println!("The console:      {origin}/admin\n");
+}
+
+pub(super) fn print_qr(link: &str) {
+    if let Ok(code) = qrcode::QrCode::new(link) {
+        println!("{}", code.render::<qrcode::render::unicode::Dense1x2>().quiet_zone(true).build());
+    }
+}

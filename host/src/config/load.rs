@@ -1,0 +1,189 @@
+//! Reading the settings, and saying in plain words what is wrong with them.
+
+use std::path::{Path, PathBuf};
+
+use figment::Figment;
+use figment::error::Kind;
+use figment::providers::{Env, Format, Toml};
+
+use super::{Lifetimes, Settings};
+use crate::model::name::{LoginName, display_text};
+
+/// The prefix of the environment variables.
+const ENVIRONMENT: &str = "ASSENT__";
+
+/// What is wrong with the settings: one line for each thing, with file or variable, key and what is expected.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file is not there or cannot be read.
+    #[error("{}: cannot read the settings: {reason}. Name another file with --config", file.display())]
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// What went wrong.
+        reason: String,
+    },
+    /// Values are missing, unknown or of the wrong kind.
+    #[error("{}", .0.join("\n"))]
+    Invalid(Vec<String>),
+}
+
+/// Reads the settings from `file` and the environment.
+pub fn load(file: &Path) -> Result<Settings, ConfigError> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| ConfigError::Unreadable { file: file.to_owned(), reason: error.to_string() })?;
+    // Read here and not by figment, so that a file that is no TOML is reported with its line.
+    if let Err(error) = text.parse::<toml::Table>() {
+        return Err(ConfigError::Invalid(vec![format!("{}: {}", file.display(), error.to_string().trim_end())]));
+    }
+    let environment = Env::prefixed(ENVIRONMENT).split("__");
+    let settings = Figment::new().merge(Toml::string(&text)).merge(environment).extract::<Settings>();
+    let settings = settings.map_err(|errors| ConfigError::Invalid(errors.into_iter().map(|e| explain(&e, file)).collect()))?;
+    let problems = check(&settings);
+    if problems.is_empty() {
+        return Ok(settings);
+    }
+    let named = |(key, expected): (String, String)| format!("{}: {key}: {expected}", source_of(&key, file));
+    Err(ConfigError::Invalid(problems.into_iter().map(named).collect()))
+}
+
+/// Where a key's value comes from: the environment variable if there is one, else the file.
+fn source_of(key: &str, file: &Path) -> String {
+    let variable = format!("{ENVIRONMENT}{}", key.to_uppercase().replace('.', "__"));
+    if std::env::var_os(&variable).is_some() { variable } else { file.display().to_string() }
+}
+
+fn explain(error: &figment::Error, file: &Path) -> String {
+    let key = error.path.join(".");
+    let what = match &error.kind {
+        Kind::UnknownField(name, known) => {
+            let full = if key.is_empty() || key.ends_with(name.as_str()) { name.clone() } else { format!("{key}.{name}") };
+            return format!("{}: {full}: unknown key; expected one of {}", source_of(&full, file), known.join(", "));
+        }
+        Kind::MissingField(name) => {
+            let full = if key.is_empty() { name.to_string() } else { format!("{key}.{name}") };
+            return format!("{}: {full}: missing", file.display());
+        }
+        Kind::InvalidType(found, expected) => format!("found {found}, expected {expected}"),
+        Kind::InvalidValue(found, expected) => format!("found {found}, expected {expected}"),
+        Kind::UnknownVariant(found, known) => format!("found {found:?}, expected one of {}", known.join(", ")),
+        other => other.to_string(),
+    };
+    format!("{}: {key}: {what}", source_of(&key, file))
+}
+
+/// What the types can't say, as pairs of key and expectation.
+fn check(settings: &Settings) -> Vec<(String, String)> {
+    let mut problems = Vec::new();
+    let mut expect = |good: bool, key: &str, expected: &str| {
+        if !good {
+            problems.push((key.to_owned(), expected.to_owned()));
+        }
+    };
+    let url = &settings.base_url;
+    let bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none() && url.username().is_empty();
+    expect(
+        bare && matches!(url.scheme(), "http" | "https") && url.has_host(),
+        "base_url",
+        "expected an address without path or query, such as https://id.example.org",
+    );
+    expect(
+        url.scheme() != "http" || is_local(url),
+        "base_url",
+        "expected https; http is for localhost and loopback addresses alone",
+    );
+    expect(
+        display_text(&settings.operator, 80).is_some(),
+        "operator",
+        "expected a name of 1 to 80 characters",
+    );
+    let Lifetimes { access_token, id_token, authorization_code, session, approval, login, enrolment, admin_token } =
+        settings.lifetimes;
+    for (name, seconds, longest) in [
+        ("access_token", access_token, 86_400),
+        ("id_token", id_token, 86_400),
+        ("authorization_code", authorization_code, 600),
+        ("session", session, 30 * 86_400),
+        ("approval", approval, 600),
+        ("login", login, 86_400),
+        ("enrolment", enrolment, 30 * 86_400),
+        ("admin_token", admin_token, 86_400),
+    ] {
+        expect(
+            (1..=longest).contains(&seconds),
+            &format!("lifetimes.{name}"),
+            &format!("expected 1 to {longest} seconds"),
+        );
+    }
+    if let Some(first) = &settings.first_start {
+        expect(
+            first.administrator.parse::<LoginName>().is_ok(),
+            "first_start.administrator",
+            "expected a name of 1 to 128 characters without blanks",
+        );
+    }
+    let mut names: Vec<&str> = settings.plugins.claims.iter().map(|plugin| plugin.name.as_str()).collect();
+    names.extend(settings.plugins.approval_channel.as_ref().map(|plugin| plugin.name.as_str()));
+    for name in &names {
+        let fits = (1..=64).contains(&name.len())
+            && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+        expect(fits, "plugins", "expected plugin names of 1 to 64 lower-case letters, digits and hyphens");
+        expect(
+            names.iter().filter(|other| *other == name).count() == 1,
+            "plugins",
+            "expected a different name for each plugin",
+        );
+    }
+    for plugin in &settings.plugins.claims {
+        for application in plugin.applications.iter().flatten() {
+            expect(
+                application.parse::<crate::id::Did>().is_ok(),
+                "plugins.claims.applications",
+                "expected Client IDs, such as did:key:z6Mk...",
+            );
+        }
+    }
+    problems
+}
+
+fn is_local(url: &url::Url) -> bool {
+    match url.host() {
+        Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error_of(text: &str) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("assent.toml");
+        std::fs::write(&file, text).unwrap();
+        let error = load(&file).unwrap_err().to_string();
+        error.replace(&file.display().to_string(), "FILE")
+    }
+
+    #[test]
+    fn each_error_names_file_key_and_what_is_expected() {
+        assert_eq!(error_of(""), "FILE: base_url: missing");
+        let error = error_of("base_url = \"https://id.example\"\n[http]\nlissten = \"127.0.0.1:80\"\n");
+        assert_eq!(error, "FILE: http.lissten: unknown key; expected one of listen, trusted_proxies");
+        let error = error_of("base_url = \"https://id.example\"\n[lifetimes]\nsession = \"long\"\n");
+        assert_eq!(error, "FILE: lifetimes.session: found string \"long\", expected u32");
+        let error = error_of("base_url = \"http://id.example\"");
+        assert_eq!(error, "FILE: base_url: expected https; http is for localhost and loopback addresses alone");
+        let error = error_of("base_url = \"https://id.example\"\n[lifetimes]\nauthorization_code = 601\n");
+        assert_eq!(error, "FILE: lifetimes.authorization_code: expected 1 to 600 seconds");
+        assert!(error_of("base_url = ").contains("line 1"));
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let error = load(Path::new("/nowhere/assent.toml")).unwrap_err().to_string();
+        assert!(error.starts_with("/nowhere/assent.toml: cannot read the settings"), "{error}");
+    }
+}

@@ -1,0 +1,296 @@
+//! The settings: a TOML file, with each key also as an environment variable.
+//!
+//! `ASSENT__HTTP__LISTEN=0.0.0.0:443` is `listen` in the table `[http]`. Environment wins over file, file over default.
+//! Unknown keys are errors. File paths are relative to the folder in which the command is started.
+
+mod load;
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+pub use load::{ConfigError, load};
+
+/// All settings.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// Where people and applications reach this host, such as `https://id.example.org`: no path, no query. `http` only
+    /// for localhost and loopback addresses. The issuer is this with `/oidc` behind it.
+    pub base_url: Url,
+    /// What the pages call the operator of this host.
+    #[serde(default = "default::operator")]
+    pub operator: String,
+    /// Allows `http://localhost` redirect URIs for web applications and SPAs. Never set it where real people sign in.
+    #[serde(default)]
+    pub development: bool,
+    /// The listener.
+    #[serde(default)]
+    pub http: Http,
+    /// The database.
+    #[serde(default)]
+    pub store: Store,
+    /// The master key.
+    #[serde(default)]
+    pub keys: Keys,
+    /// How long things are good, in seconds.
+    #[serde(default)]
+    pub lifetimes: Lifetimes,
+    /// What the log says and how.
+    #[serde(default)]
+    pub log: Log,
+    /// What the first start makes. Without this table it makes nothing.
+    #[serde(default)]
+    pub first_start: Option<FirstStart>,
+    /// The plugins.
+    #[serde(default)]
+    pub plugins: Plugins,
+}
+
+/// The listener.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Http {
+    /// The address and port to listen on.
+    pub listen: SocketAddr,
+    /// The addresses of proxies whose `X-Forwarded-For` header is believed.
+    pub trusted_proxies: Vec<IpAddr>,
+}
+
+/// The database.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Store {
+    /// `sqlite://path/to/file`, or `postgres://user:password@host/database` for several hosts.
+    pub url: String,
+}
+
+/// The master key, which seals the private keys in the database.
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Keys {
+    /// The file with the key, mode 0600; made at the first start.
+    pub master_key_file: PathBuf,
+    /// The key itself, 32 bytes as base64, in place of the file. Meant for the environment:
+    /// `ASSENT__KEYS__MASTER_KEY`.
+    pub master_key: Option<String>,
+}
+
+impl std::fmt::Debug for Keys {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Keys").field("master_key_file", &self.master_key_file).finish_non_exhaustive()
+    }
+}
+
+/// How long things are good, in seconds. The defaults are the specification's.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Lifetimes {
+    /// An access token.
+    pub access_token: u32,
+    /// An ID token.
+    pub id_token: u32,
+    /// An authorization code.
+    pub authorization_code: u32,
+    /// A session.
+    pub session: u32,
+    /// A request on the phone.
+    pub approval: u32,
+    /// A login, from the application's request until the person has to begin again.
+    pub login: u32,
+    /// A link to enrol an authenticator.
+    pub enrolment: u32,
+    /// A token of `assent admin token`.
+    pub admin_token: u32,
+}
+
+/// What the log says and how.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Log {
+    /// `error`, `warn`, `info`, `debug`, or directives such as `info,assent::plugins=debug`.
+    pub level: String,
+    /// Lines for people or JSON for machines.
+    pub format: LogFormat,
+}
+
+/// How the log is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LogFormat {
+    /// Lines for people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// What the first start makes.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FirstStart {
+    /// The first administrator's name.
+    pub administrator: String,
+    /// The demo application, if there shall be one.
+    #[serde(default)]
+    pub demo: Option<Demo>,
+}
+
+/// The demo application.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Demo {
+    /// Its redirect URI, on a loopback address.
+    pub redirect_uri: String,
+    /// Where its issuer, Client ID and redirect URI are written for it to read.
+    pub client_file: PathBuf,
+}
+
+/// The plugins. A chain runs in the order of the file.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Plugins {
+    /// Claim mappers, each called with what those before it made.
+    pub claims: Vec<ClaimMapper>,
+    /// The channel that tells phones of requests. Without one, phones find requests by asking.
+    pub approval_channel: Option<ApprovalChannel>,
+}
+
+/// A claim mapper.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimMapper {
+    /// What the log and error messages call it.
+    pub name: String,
+    /// The component.
+    pub file: PathBuf,
+    /// The claims that it may write.
+    pub writes: Vec<String>,
+    /// The Client IDs of the applications that it serves; all where this is missing.
+    #[serde(default)]
+    pub applications: Option<Vec<String>>,
+    /// What happens when it fails.
+    #[serde(default)]
+    pub on_failure: OnFailure,
+    /// Its own settings, which it checks itself.
+    #[serde(default)]
+    pub config: serde_json::Map<String, serde_json::Value>,
+    /// What one call may use.
+    #[serde(default)]
+    pub limits: PluginLimits,
+}
+
+/// What happens when a claim mapper fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OnFailure {
+    /// The login fails.
+    #[default]
+    Fail,
+    /// The claims are left out. Only for claims that grant nothing.
+    Omit,
+}
+
+/// An approval channel.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ApprovalChannel {
+    /// What the log and error messages call it.
+    pub name: String,
+    /// The component.
+    pub file: PathBuf,
+    /// The hosts that it may call: `push.example.org`, `*.push.example.org`, each with `:port` where it is not 443.
+    #[serde(default)]
+    pub http_hosts: Vec<String>,
+    /// Allows plain http and private addresses, for development and tests.
+    #[serde(default)]
+    pub allow_private_addresses: bool,
+    /// Its own settings, which it checks itself.
+    #[serde(default)]
+    pub config: serde_json::Map<String, serde_json::Value>,
+    /// What one call may use.
+    #[serde(default)]
+    pub limits: PluginLimits,
+}
+
+/// What one call of a plugin may use.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PluginLimits {
+    /// The budget of instructions.
+    pub fuel: u64,
+    /// The time in milliseconds, without the time that the host makes it wait.
+    pub deadline_ms: u32,
+    /// The memory in MiB.
+    pub memory_mib: u32,
+}
+
+impl Default for Http {
+    fn default() -> Self {
+        Self { listen: SocketAddr::from(([127, 0, 0, 1], 8080)), trusted_proxies: Vec::new() }
+    }
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        Self { url: "sqlite://data/assent.db".to_owned() }
+    }
+}
+
+impl Default for Keys {
+    fn default() -> Self {
+        Self { master_key_file: PathBuf::from("data/master.key"), master_key: None }
+    }
+}
+
+impl Default for Lifetimes {
+    fn default() -> Self {
+        Self {
+            access_token: 3600,
+            id_token: 3600,
+            authorization_code: 600,
+            session: 3600,
+            approval: 120,
+            login: 1800,
+            enrolment: 86_400,
+            admin_token: 900,
+        }
+    }
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self { level: "info".to_owned(), format: LogFormat::Text }
+    }
+}
+
+impl Default for PluginLimits {
+    fn default() -> Self {
+        Self { fuel: 50_000_000, deadline_ms: 200, memory_mib: 16 }
+    }
+}
+
+mod default {
+    pub(super) fn operator() -> String {
+        "Assent".to_owned()
+    }
+}
+
+impl Settings {
+    /// The issuer: the base URL with `/oidc` behind it.
+    pub fn issuer(&self) -> String {
+        format!("{}/oidc", self.origin())
+    }
+
+    /// The base URL without a slash at its end.
+    pub fn origin(&self) -> String {
+        self.base_url.origin().ascii_serialization()
+    }
+
+    /// Whether browsers reach this host by https.
+    pub fn is_https(&self) -> bool {
+        self.base_url.scheme() == "https"
+    }
+}

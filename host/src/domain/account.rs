@@ -1,0 +1,29 @@
+//! Which account a person uses an application with.
+
+use super::{Broken, Host};
+use crate::id::Did;
+use crate::model::account::Account;
+use crate::model::user::{LifeState, User};
+
+/// The person's account in the application.
+#[derive(Clone, Debug)]
+pub enum Access {
+    /// It may be used.
+    Granted(Account),
+    /// The person has none.
+    NoAccount,
+    /// The user or the account is suspended or terminated.
+    Closed,
+}
+
+/// Whether a person may use an application at this moment.
+pub async fn access(host: &Host, user: &User, application: &Did) -> Result<Access, Broken> {
+    if user.state != LifeState::Active {
+        return Ok(Access::Closed);
+    }
+    Ok(match host.store.account_of(user.id, application).await? {
+        None => Access::NoAccount,
+        Some(account) if account.state == LifeState::Active => Access::Granted(account),
+        Some(_) => Access::Closed,
+    })
+}

@@ -1,0 +1,244 @@
+//! Devices: enrolling one, knowing its calls, waking it.
+
+use std::sync::Arc;
+
+use super::signals::Signal;
+use super::{Broken, Host, seconds};
+use crate::clock::Timestamp;
+use crate::id::{DeviceId, EnrolmentId, UserId};
+use crate::model::approval::Approval;
+use crate::model::device::{Device, DeviceKey, Enrolment, PushSubscription};
+use crate::model::name::display_text;
+use crate::model::statement::{CallStatement, EnrolmentStatement};
+use crate::model::token::prefix;
+use crate::model::user::{LifeState, User};
+use crate::plugins::{ChannelFailureKind, Notice};
+use crate::secret::Token;
+use crate::store::StoreError;
+
+/// How far a device's clock may be from ours, in seconds.
+const CLOCK_TOLERANCE: i64 = 60;
+
+/// A fresh right to enrol an authenticator for a person, and the token of its link.
+pub fn prepare_enrolment(host: &Host, user: UserId) -> (Enrolment, Token) {
+    let now = host.now();
+    let id = EnrolmentId::new(now, &*host.entropy);
+    let token = Token::new(prefix::ENROLMENT, id.as_bytes(), &*host.entropy);
+    let expires_at = now + seconds(host.settings.lifetimes.enrolment);
+    (Enrolment { id, user_id: user, digest: token.digest(), expires_at }, token)
+}
+
+/// The link that enrols an authenticator. The token is in the fragment, which browsers do not send and nobody logs.
+pub fn enrolment_link(host: &Host, token: &Token) -> String {
+    format!("{}/authenticator#enrol={}", host.settings.origin(), token.expose())
+}
+
+/// The right that a link's token gives, with the person it is for.
+pub async fn find_enrolment(host: &Host, token: &str) -> Result<Option<(Enrolment, User)>, Broken> {
+    let Some(token) = Token::parse(prefix::ENROLMENT, token) else { return Ok(None) };
+    let found = host.store.open_enrolment(EnrolmentId::from_bytes(token.id()), host.now()).await?;
+    let Some(enrolment) = found.filter(|enrolment| enrolment.digest == token.digest()) else { return Ok(None) };
+    let user = host.store.user(enrolment.user_id).await?.filter(|user| user.state == LifeState::Active);
+    Ok(user.map(|user| (enrolment, user)))
+}
+
+/// A request to enrol, as it came.
+#[derive(Clone, Debug)]
+pub struct EnrolmentRequest {
+    /// The token of the link.
+    pub token: String,
+    /// What the person calls the device.
+    pub device_name: String,
+    /// The device's public key.
+    pub key: DeviceKey,
+    /// The signature of the [`EnrolmentStatement`].
+    pub signature: Vec<u8>,
+}
+
+/// What came of a request to enrol.
+#[derive(Debug)]
+pub enum Enrolled {
+    /// The device is enrolled.
+    Device(Device, User),
+    /// The link was used, is over, or never was.
+    NoSuchLink,
+    /// The signature does not show that the device has the key.
+    BadProof,
+    /// The name is blank, too long or has control characters.
+    BadName,
+    /// The key is enrolled already.
+    KeyTaken,
+}
+
+/// Enrols a device: the link is used up and the device added, both or neither.
+pub async fn enrol(host: &Host, request: &EnrolmentRequest) -> Result<Enrolled, Broken> {
+    let Some((enrolment, user)) = find_enrolment(host, &request.token).await? else { return Ok(Enrolled::NoSuchLink) };
+    let Some(name) = display_text(&request.device_name, 80) else { return Ok(Enrolled::BadName) };
+    let thumbprint = request.key.thumbprint();
+    let statement = EnrolmentStatement {
+        issuer: &host.issuer,
+        token: &request.token,
+        device_name: &request.device_name,
+        key_thumbprint: &thumbprint,
+    };
+    if !request.key.verifies(&statement.text(), &request.signature) {
+        return Ok(Enrolled::BadProof);
+    }
+    let now = host.now();
+    let device = Device {
+        id: DeviceId::new(now, &*host.entropy),
+        user_id: user.id,
+        name,
+        key: request.key.clone(),
+        push: None,
+        created_at: now,
+        revoked_at: None,
+    };
+    match host.store.enrol_device(enrolment.id, device.clone()).await {
+        Ok(true) => {
+            tracing::info!(user = %user.id, device = %device.id, "authenticator enrolled");
+            Ok(Enrolled::Device(device, user))
+        }
+        Ok(false) => Ok(Enrolled::NoSuchLink),
+        Err(StoreError::Taken(_)) => Ok(Enrolled::KeyTaken),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A call of the authenticator's interface, as it came.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// The device that it says it is of.
+    pub device: DeviceId,
+    /// The device's idea of the time, in seconds since the epoch.
+    pub time: i64,
+    /// The signature of the [`CallStatement`].
+    pub signature: &'a [u8],
+    /// The HTTP method, in capitals.
+    pub method: &'a str,
+    /// The path, without the query.
+    pub path: &'a str,
+    /// The body.
+    pub body: &'a [u8],
+}
+
+/// Whose call it is.
+#[derive(Debug)]
+pub enum Caller {
+    /// This device's.
+    Device(Device),
+    /// Nobody's that we know: no such device, a revoked one, or a signature of another key.
+    Unknown,
+    /// A device's whose clock is too far off, which is told ours.
+    WrongClock(Timestamp),
+}
+
+/// Finds out which device a call is of.
+pub async fn caller(host: &Host, call: Call<'_>) -> Result<Caller, Broken> {
+    let found = host.store.device(call.device).await?.filter(|device| device.revoked_at.is_none());
+    let Some(device) = found else { return Ok(Caller::Unknown) };
+    let statement = CallStatement {
+        issuer: &host.issuer,
+        device: call.device,
+        time: call.time,
+        method: call.method,
+        path: call.path,
+        body: call.body,
+    };
+    if !device.key.verifies(&statement.text(), call.signature) {
+        return Ok(Caller::Unknown);
+    }
+    let now = host.now();
+    if (now.seconds().saturating_sub(call.time)).saturating_abs() > CLOCK_TOLERANCE {
+        return Ok(Caller::WrongClock(now));
+    }
+    Ok(Caller::Device(device))
+}
+
+/// The requests that wait for a device's owner. With none, it waits up to `patience` seconds for one.
+pub async fn requests(host: &Host, device: &Device, patience: u32) -> Result<(User, Vec<Approval>), Broken> {
+    let mut listener = host.signals.listen();
+    // Counted by the machine's clock, not the host's: a test that stops the one must not stop the other.
+    let deadline = tokio::time::Instant::now() + seconds(patience);
+    loop {
+        let user = host.store.user(device.user_id).await?;
+        let user = user.ok_or(StoreError::Corrupt("a device without an owner"))?;
+        let open = host.store.open_approvals(device.user_id, host.now()).await?;
+        if !open.is_empty() || user.state != LifeState::Active || tokio::time::Instant::now() >= deadline {
+            return Ok((user, open));
+        }
+        listener.next(Signal::Asked(device.user_id)).await;
+    }
+}
+
+/// Says where a device can be woken, or that it can't. `false` if the subscription is none that can be used.
+pub async fn set_push(host: &Host, device: &Device, push: Option<PushSubscription>) -> Result<bool, Broken> {
+    if let Some(push) = &push {
+        let fits = push.endpoint.len() <= 2000 && url::Url::parse(&push.endpoint).is_ok_and(|url| url.has_host());
+        if !fits || seal(push, b"{}").is_none() {
+            return Ok(false);
+        }
+    }
+    host.store.set_push(device.id, push).await?;
+    Ok(true)
+}
+
+/// Revokes a device.
+pub async fn revoke(host: &Host, device: DeviceId) -> Result<bool, Broken> {
+    let revoked = host.store.revoke_device(device, host.now()).await?;
+    tracing::info!(%device, revoked, "authenticator revoked");
+    Ok(revoked)
+}
+
+/// Tells each of a person's devices that asked for it that a request waits. A failure is logged and nothing else: the
+/// device finds the request by asking too.
+pub async fn notify(host: Arc<Host>, user: UserId, approval: Approval) {
+    let Some(channel) = &host.settings.plugins.approval_channel else { return };
+    let devices = match host.store.devices_of(user).await {
+        Ok(devices) => devices,
+        Err(error) => {
+            tracing::warn!(approval = %approval.id, %error, "no device could be notified");
+            return;
+        }
+    };
+    for device in devices {
+        let Some(push) = &device.push else { continue };
+        let message = serde_json::json!({
+            "version": 1,
+            "kind": "approval",
+            "request": approval.id,
+            "application": approval.shown.application_name,
+            "expires": approval.expires_at.seconds(),
+        });
+        let Some(sealed) = seal(push, message.to_string().as_bytes()) else { continue };
+        let notice = Notice {
+            request_id: approval.id.to_string(),
+            expires_at: approval.expires_at,
+            address: push.endpoint.clone(),
+            sealed,
+            collapse_key: device.id.to_string(),
+        };
+        match host.plugins.begin(&channel.name, notice).await {
+            Ok(_) => tracing::info!(approval = %approval.id, device = %device.id, "authenticator notified"),
+            Err(failure) if matches!(failure.kind, ChannelFailureKind::Gone) => {
+                tracing::info!(device = %device.id, "the push subscription is gone");
+                if let Err(error) = host.store.set_push(device.id, None).await {
+                    tracing::warn!(device = %device.id, %error, "the push subscription could not be forgotten");
+                }
+            }
+            Err(failure) => {
+                tracing::warn!(approval = %approval.id, device = %device.id, %failure, "the authenticator was not notified");
+            }
+        }
+    }
+}
+
+/// Encrypts a message for the device alone to open (RFC 8291). `None` if its keys are none.
+fn seal(push: &PushSubscription, message: &[u8]) -> Option<Vec<u8>> {
+    use base64::Engine;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+    let decode = |text: &str| URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).ok();
+    let (key, auth) = (decode(&push.keys.p256dh)?, decode(&push.keys.auth)?);
+    ece::encrypt(&key, &auth, message).ok()
+}

@@ -1,0 +1,69 @@
+//! The first start: somebody has to be the first administrator.
+
+use super::admin::{self, Refused};
+use super::{Host, device};
+use crate::config::FirstStart as Wish;
+use crate::id::Did;
+use crate::model::application::{Application, ApplicationType, GrantType, OidcSettings};
+use crate::model::redirect::RedirectUri;
+use crate::model::scope::Scope;
+use crate::model::user::ConsoleRole;
+use crate::store::FirstStart;
+
+/// What the first start made.
+#[derive(Debug)]
+pub struct Made {
+    /// The link by which the administrator enrols an authenticator.
+    pub enrolment_link: String,
+    /// The demo application's Client ID.
+    pub demo: Option<Did>,
+}
+
+/// Makes the first administrator and the demo application, unless a first start was made before.
+pub async fn first_start(host: &Host, wish: &Wish) -> Result<Option<Made>, Refused> {
+    let name = wish.administrator.parse().map_err(|error: crate::model::name::InvalidName| Refused::Invalid {
+        field: "first_start.administrator",
+        expected: error.to_string(),
+    })?;
+    let mut administrator = admin::new_user(host, name)?;
+    administrator.console_role = Some(ConsoleRole::Owner);
+    administrator.profile.name = Some("First Administrator".to_owned());
+    let (enrolment, token) = device::prepare_enrolment(host, administrator.id);
+    let demo = match &wish.demo {
+        None => None,
+        Some(demo) => {
+            let application = demo_application(host, &demo.redirect_uri)?;
+            let mut account = admin::new_account(host, &administrator, application.id.clone());
+            account.roles = vec!["demo-admin".to_owned(), "demo-user".to_owned()];
+            Some((application, account))
+        }
+    };
+    let made = Made {
+        enrolment_link: device::enrolment_link(host, &token),
+        demo: demo.as_ref().map(|(application, _)| application.id.clone()),
+    };
+    let first = FirstStart { administrator, enrolment, demo };
+    Ok(host.store.first_start(first, host.now()).await?.then_some(made))
+}
+
+fn demo_application(host: &Host, redirect_uri: &str) -> Result<Application, Refused> {
+    let kind = ApplicationType::Native;
+    let uri = RedirectUri::register(redirect_uri, kind, host.settings.development).map_err(|error| Refused::Invalid {
+        field: "first_start.demo.redirect_uri",
+        expected: error.to_string(),
+    })?;
+    let now = host.now();
+    Ok(Application {
+        id: admin::fresh_did()?,
+        name: "Demo Application".to_owned(),
+        settings: OidcSettings {
+            application_type: kind,
+            redirect_uris: vec![uri],
+            scopes: Scope::ALL.into_iter().collect(),
+            grant_types: [GrantType::AuthorizationCode].into(),
+        },
+        secret: None,
+        created_at: now,
+        updated_at: now,
+    })
+}

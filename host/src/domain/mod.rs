@@ -1,0 +1,81 @@
+//! The use cases: what happens, without how it is asked for (`http`) or spoken of (`oidc`).
+//!
+//! Each answers with an outcome that the caller renders. Nothing here knows of axum or SQL.
+
+pub mod account;
+pub mod admin;
+pub mod approval;
+pub mod claims;
+pub mod device;
+pub mod first_start;
+pub mod login;
+pub mod session;
+pub mod signals;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::clock::{SharedClock, Timestamp};
+use crate::config::Settings;
+use crate::entropy::SharedEntropy;
+use crate::keys::{IdTokenKey, KeyError, MasterKey, PushKey, SigningError};
+use crate::plugins::Plugins;
+use crate::store::{Store, StoreError};
+
+/// What every use case works with.
+pub struct Host {
+    /// The settings in force.
+    pub settings: Settings,
+    /// The issuer's URL.
+    pub issuer: String,
+    /// The database.
+    pub store: Store,
+    /// Seals keys and authenticates cookies.
+    pub master_key: MasterKey,
+    /// Signs ID tokens.
+    pub id_token_key: IdTokenKey,
+    /// Identifies this host to push services.
+    pub push_key: Arc<PushKey>,
+    /// The plugins.
+    pub plugins: Arc<Plugins>,
+    /// Tells waiting requests of changes.
+    pub signals: signals::Signals,
+    /// The time.
+    pub clock: SharedClock,
+    /// Randomness.
+    pub entropy: SharedEntropy,
+}
+
+impl std::fmt::Debug for Host {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Host").field("issuer", &self.issuer).finish_non_exhaustive()
+    }
+}
+
+impl Host {
+    /// The present moment.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+}
+
+/// Something broke in the host; the person can only try again, and the log says what it was.
+#[derive(Debug, thiserror::Error)]
+pub enum Broken {
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A key.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// A signature.
+    #[error(transparent)]
+    Signing(#[from] SigningError),
+    /// A plugin.
+    #[error("a plugin failed: {0}")]
+    Plugin(String),
+}
+
+const fn seconds(count: u32) -> Duration {
+    Duration::from_secs(count as u64)
+}

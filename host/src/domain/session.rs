@@ -1,0 +1,54 @@
+//! Sessions: who a browser is signed in as.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use super::{Broken, Host, seconds};
+use crate::id::SessionId;
+use crate::model::session::{Authentication, Session};
+use crate::model::token::prefix;
+use crate::model::user::{LifeState, User};
+use crate::secret::Token;
+
+/// A signed-in person.
+#[derive(Clone, Debug)]
+pub struct SignedIn {
+    /// The session.
+    pub session: Session,
+    /// The person, who may sign in.
+    pub user: User,
+}
+
+/// Who the browser with this session cookie is signed in as, if its session is good and the person may sign in.
+pub async fn current(host: &Host, cookie: &str) -> Result<Option<SignedIn>, Broken> {
+    let Some(token) = Token::parse(prefix::SESSION, cookie) else { return Ok(None) };
+    let found = host.store.open_session(SessionId::from_bytes(token.id()), host.now()).await?;
+    let Some((session, digest)) = found else { return Ok(None) };
+    if digest != token.digest() {
+        return Ok(None);
+    }
+    let user = host.store.user(session.user_id).await?;
+    Ok(user.filter(|user| user.state == LifeState::Active).map(|user| SignedIn { session, user }))
+}
+
+/// A session for this person, with a fresh id, and its cookie. It begins when the login is answered.
+pub fn prepare(host: &Host, user: User, authentication: Authentication) -> (SignedIn, Token) {
+    let now = host.now();
+    let id = SessionId::new(now, &*host.entropy);
+    let session = Session {
+        id,
+        sid: URL_SAFE_NO_PAD.encode(host.entropy.bytes::<18>()),
+        user_id: user.id,
+        authentication,
+        expires_at: now + seconds(host.settings.lifetimes.session),
+    };
+    let token = Token::new(prefix::SESSION, id.as_bytes(), &*host.entropy);
+    (SignedIn { session, user }, token)
+}
+
+/// Ends a session.
+pub async fn end(host: &Host, signed_in: &SignedIn) -> Result<(), Broken> {
+    host.store.end_session(signed_in.session.id, host.now()).await?;
+    tracing::info!(user = %signed_in.user.id, session = %signed_in.session.id, "signed out");
+    Ok(())
+}

@@ -1,0 +1,64 @@
+//! Signals: what wakes the requests that wait inside this process.
+//!
+//! A signal is a hint. Whoever waits looks into the database when one comes, and every second without one, since the
+//! change may have been made by another host.
+
+use std::time::Duration;
+
+use tokio::sync::broadcast;
+
+use crate::id::{ApprovalId, UserId};
+
+/// How long to wait for a signal before looking all the same.
+const TICK: Duration = Duration::from_secs(1);
+
+/// What changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// An approval was decided.
+    Decided(ApprovalId),
+    /// A person has a new request.
+    Asked(UserId),
+}
+
+/// Sends and receives signals.
+#[derive(Debug)]
+pub struct Signals(broadcast::Sender<Signal>);
+
+impl Default for Signals {
+    fn default() -> Self {
+        Self(broadcast::channel(256).0)
+    }
+}
+
+impl Signals {
+    /// Wakes whoever waits for this.
+    pub fn send(&self, signal: Signal) {
+        // Nobody may be waiting.
+        let _ = self.0.send(signal);
+    }
+
+    /// Begins to listen. To miss nothing, listen first and look then.
+    pub fn listen(&self) -> Listener {
+        Listener(self.0.subscribe())
+    }
+}
+
+/// Receives signals from when it was made.
+#[derive(Debug)]
+pub struct Listener(broadcast::Receiver<Signal>);
+
+impl Listener {
+    /// Returns when `wanted` was signalled, or when it is time to look again.
+    pub async fn next(&mut self, wanted: Signal) {
+        let heard = async {
+            // An error means that signals were missed: look.
+            while let Ok(signal) = self.0.recv().await {
+                if signal == wanted {
+                    break;
+                }
+            }
+        };
+        let _ = tokio::time::timeout(TICK, heard).await;
+    }
+}

@@ -1,0 +1,195 @@
+//! The stylesheet, scripts and icons, compiled into the binary.
+//!
+//! Each file has a plain address, revalidated by its `ETag`, and an address with its content's hash in it (see [`url`]),
+//! which a browser may keep for good. The modules of the authenticator import each other by their plain addresses.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use openssl::sha::sha256;
+
+/// A file to serve.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asset {
+    /// The body.
+    pub bytes: &'static [u8],
+    /// The `Content-Type` header.
+    pub content_type: &'static str,
+    /// The `ETag` header, quotes included (RFC 9110 section 8.8.3).
+    pub etag: String,
+    /// The `Cache-Control` header: a year for an address with a hash, else revalidation at each use.
+    pub cache_control: &'static str,
+    /// The `Service-Worker-Allowed` header, on the service worker alone: it serves `/authenticator` without a slash at
+    /// the end too, which is outside the folder that it is in.
+    pub service_worker_allowed: Option<&'static str>,
+}
+
+const CSS: &str = "text/css; charset=utf-8";
+const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
+const SVG: &str = "image/svg+xml";
+const PNG: &str = "image/png";
+const MANIFEST: &str = "application/manifest+json";
+
+const REVALIDATE: &str = "no-cache";
+const FOREVER: &str = "public, max-age=31536000, immutable";
+
+/// Where the authenticator's service worker is served.
+const SERVICE_WORKER: &str = "/authenticator/sw.js";
+const MANIFEST_URL: &str = "/authenticator/manifest.webmanifest";
+
+macro_rules! files {
+    ($($content_type:ident $name:literal,)*) => {
+        &[$(($name, $content_type, include_bytes!(concat!("../../assets/", $name)))),*]
+    };
+}
+
+/// Name under `assets/` (and, but for the last two, under `/assets/`), type, content.
+const FILES: &[(&str, &str, &[u8])] = files![
+    CSS "assent.css",
+    JAVASCRIPT "waiting.js",
+    JAVASCRIPT "authenticator/main.js",
+    JAVASCRIPT "authenticator/accounts.js",
+    JAVASCRIPT "authenticator/api.js",
+    JAVASCRIPT "authenticator/canonical.js",
+    JAVASCRIPT "authenticator/enrol.js",
+    JAVASCRIPT "authenticator/poll.js",
+    JAVASCRIPT "authenticator/push.js",
+    JAVASCRIPT "authenticator/request.js",
+    JAVASCRIPT "authenticator/store.js",
+    JAVASCRIPT "authenticator/view.js",
+    SVG "icons/icon.svg",
+    PNG "icons/icon-192.png",
+    PNG "icons/icon-512.png",
+    PNG "icons/maskable-512.png",
+    PNG "icons/touch-180.png",
+    PNG "icons/badge-96.png",
+    MANIFEST "authenticator/manifest.webmanifest",
+    JAVASCRIPT "authenticator/sw.js",
+];
+
+/// Everything that is served, by its path.
+static SERVED: LazyLock<HashMap<String, Asset>> = LazyLock::new(|| {
+    let mut served = HashMap::new();
+    for &(name, content_type, bytes) in FILES {
+        let mut asset = Asset {
+            bytes,
+            content_type,
+            etag: format!("\"{}\"", digest(bytes)),
+            cache_control: REVALIDATE,
+            service_worker_allowed: None,
+        };
+        match name {
+            "authenticator/manifest.webmanifest" => _ = served.insert(MANIFEST_URL.to_owned(), asset),
+            "authenticator/sw.js" => {
+                asset.bytes = WORKER.as_bytes();
+                asset.etag = format!("\"{}\"", digest(asset.bytes));
+                asset.service_worker_allowed = Some("/authenticator");
+                served.insert(SERVICE_WORKER.to_owned(), asset);
+            }
+            _ => {
+                served.insert(hashed(name, bytes), Asset { cache_control: FOREVER, ..asset.clone() });
+                served.insert(format!("/assets/{name}"), asset);
+            }
+        }
+    }
+    served
+});
+
+/// The service worker with its version and the list of files that it keeps. A new version of any file makes a new text,
+/// which is how a browser notices that there is one.
+static WORKER: LazyLock<String> = LazyLock::new(|| {
+    let mut contents = Vec::new();
+    let mut shell = vec!["/authenticator".to_owned(), MANIFEST_URL.to_owned()];
+    for &(name, content_type, bytes) in FILES {
+        contents.extend_from_slice(&sha256(bytes));
+        if content_type == CSS || name == "icons/icon.svg" {
+            shell.push(hashed(name, bytes));
+        } else if content_type == JAVASCRIPT && name.starts_with("authenticator/") && name != "authenticator/sw.js" {
+            shell.push(format!("/assets/{name}"));
+        }
+    }
+    include_str!("../../assets/authenticator/sw.js")
+        .replace("{version}", &digest(&contents))
+        .replace("{shell}", &shell.join(" "))
+});
+
+/// The file served at `path` (a URL's path, as in `/assets/assent.css`), or `None` where there is none.
+pub fn find(path: &str) -> Option<Asset> {
+    SERVED.get(path).cloned()
+}
+
+/// The address of the file `name` (as in `assent.css`) with its content's hash in it. An unknown name gives its plain
+/// address, where nothing is found.
+pub fn url(name: &str) -> String {
+    FILES
+        .iter()
+        .find(|(known, _, _)| *known == name)
+        .map_or_else(|| format!("/assets/{name}"), |(_, _, bytes)| hashed(name, bytes))
+}
+
+/// `icons/icon.svg` becomes `/assets/icons/icon.0123456789abcdef.svg`.
+fn hashed(name: &str, bytes: &[u8]) -> String {
+    match name.rsplit_once('.') {
+        Some((stem, extension)) => format!("/assets/{stem}.{}.{extension}", digest(bytes)),
+        None => format!("/assets/{name}"),
+    }
+}
+
+/// Sixteen hexadecimal digits of the content's SHA-256.
+fn digest(bytes: &[u8]) -> String {
+    sha256(bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_is_served_and_a_hashed_address_is_kept_for_good() {
+        for &(name, content_type, bytes) in &FILES[..FILES.len() - 2] {
+            let plain = find(&format!("/assets/{name}")).expect(name);
+            assert_eq!((plain.bytes, plain.content_type, plain.cache_control), (bytes, content_type, REVALIDATE));
+            let kept = find(&url(name)).expect(name);
+            assert_eq!((kept.bytes, kept.cache_control), (bytes, FOREVER));
+        }
+        assert_eq!(find("/assets/../Cargo.toml"), None);
+        assert_eq!(find("/assets/authenticator/sw.js"), None, "its scope comes from where it is served");
+    }
+
+    #[test]
+    fn the_service_worker_keeps_only_files_that_exist() {
+        let worker = find(SERVICE_WORKER).unwrap();
+        assert_eq!(worker.service_worker_allowed, Some("/authenticator"));
+        let text = std::str::from_utf8(worker.bytes).unwrap();
+        assert!(!text.contains("{version}") && !text.contains("{shell}"));
+        let shell = text.lines().find_map(|line| line.strip_prefix("const SHELL = '")).unwrap();
+        let paths: Vec<_> = shell.split('\'').next().unwrap().split(' ').collect();
+        assert!(paths.contains(&"/assets/authenticator/main.js"));
+        for path in paths.into_iter().filter(|path| *path != "/authenticator") {
+            assert!(find(path).is_some(), "{path}");
+        }
+    }
+
+    #[test]
+    fn every_module_that_is_imported_is_served() {
+        for &(name, _, bytes) in FILES.iter().filter(|(name, ..)| name.starts_with("authenticator/")) {
+            let text = std::str::from_utf8(bytes).unwrap();
+            for line in text.lines().filter(|line| line.starts_with("import ") || line.starts_with("} from ")) {
+                let Some((_, rest)) = line.split_once("'./") else { continue };
+                let module = rest.split('\'').next().unwrap();
+                assert!(find(&format!("/assets/authenticator/{module}")).is_some(), "{name} imports {module}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_manifest_names_icons_that_exist() {
+        let manifest = find(MANIFEST_URL).unwrap();
+        let manifest: serde_json::Value = serde_json::from_slice(manifest.bytes).unwrap();
+        let icons = manifest["icons"].as_array().unwrap();
+        assert!(icons.len() >= 2);
+        for icon in icons {
+            assert!(find(icon["src"].as_str().unwrap()).is_some(), "{icon}");
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! The authenticator: its web app, and the interface it asks, under `/authenticator/api`.
+//!
+//! Errors are `{"error": code, "message": text}`. Calls of an enrolled device carry
+//! `Authorization: Assent-Device {device}.{seconds}.{signature}`, the signature over
+//! [`crate::model::statement::CallStatement`].
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{OriginalUri, Path, Query, State};
+use axum::http::header::{AUTHORIZATION, CACHE_CONTROL};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::pages::AuthenticatorApp;
+use super::reply::{layout, page};
+use crate::domain::approval::{self, Outcome, Proof};
+use crate::domain::device::{self, Call, Caller, Enrolled, EnrolmentRequest};
+use crate::domain::{Broken, Host};
+use crate::id::ApprovalId;
+use crate::model::approval::Approval;
+use crate::model::device::{Device, DeviceKey, PushSubscription};
+use crate::model::statement::{Decision, application_identifier};
+
+/// How long a request for news may wait, in seconds.
+const LONGEST_WAIT: u32 = 30;
+
+/// An answer that is an error.
+struct Failure {
+    status: StatusCode,
+    code: &'static str,
+    message: &'static str,
+    more: Vec<(&'static str, Value)>,
+}
+
+impl Failure {
+    const fn new(status: StatusCode, code: &'static str, message: &'static str) -> Self {
+        Self { status, code, message, more: Vec::new() }
+    }
+
+    fn with(mut self, name: &'static str, value: Value) -> Self {
+        self.more.push((name, value));
+        self
+    }
+}
+
+impl From<Broken> for Failure {
+    fn from(error: Broken) -> Self {
+        tracing::error!(%error, "a call of an authenticator failed");
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "server_error", "The server could not do this. Try again in a moment.")
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let mut body = json!({"error": self.code, "message": self.message});
+        if let Some(object) = body.as_object_mut() {
+            object.extend(self.more.into_iter().map(|(name, value)| (name.to_owned(), value)));
+        }
+        (self.status, Json(body)).into_response()
+    }
+}
+
+type Reply = Result<Response, Failure>;
+
+fn answer(reply: Reply) -> Response {
+    let mut response = reply.unwrap_or_else(Failure::into_response);
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+fn parse<T: for<'a> Deserialize<'a>>(body: &[u8]) -> Result<T, Failure> {
+    serde_json::from_slice(body)
+        .map_err(|_| Failure::new(StatusCode::BAD_REQUEST, "invalid_request", "The app sent something that can't be read."))
+}
+
+fn signature(text: &str) -> Vec<u8> {
+    // What is no base64url is no signature either, and verifies as none.
+    URL_SAFE_NO_PAD.decode(text).unwrap_or_default()
+}
+
+/// `GET /authenticator`: the web app, the same for everybody.
+pub(super) async fn app(State(host): State<Arc<Host>>) -> Response {
+    let mut response = page(&AuthenticatorApp { layout: layout(&host) }, None);
+    // It holds nothing personal, and its service worker keeps it for when the phone is offline.
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    response
+}
+
+#[derive(Deserialize)]
+struct Look {
+    token: String,
+}
+
+const NO_SUCH_LINK: Failure = Failure::new(
+    StatusCode::GONE,
+    "no_such_link",
+    "This link was used already, or has expired. Ask your administrator for a new one.",
+);
+
+/// `POST /authenticator/api/enrolments/look`: what a link is for, before anything is done with it.
+pub(super) async fn look(State(host): State<Arc<Host>>, body: Bytes) -> Response {
+    let reply = async {
+        let Look { token } = parse(&body)?;
+        let (enrolment, user) = device::find_enrolment(&host, &token).await?.ok_or(NO_SUCH_LINK)?;
+        let link = format!("{}/authenticator#enrol={token}", host.settings.origin());
+        Ok(Json(json!({
+            "operator": host.settings.operator,
+            "issuer": host.issuer,
+            "account": user.name,
+            "display_name": user.display_name(),
+            "expires_at": enrolment.expires_at.seconds(),
+            "link_qr": qr_code(&link),
+        }))
+        .into_response())
+    };
+    answer(reply.await)
+}
+
+/// The link as a QR code for a phone's camera, in SVG; nothing where it is too long for one.
+fn qr_code(link: &str) -> Option<String> {
+    let code = qrcode::QrCode::new(link).ok()?;
+    Some(code.render::<qrcode::render::svg::Color<'_>>().min_dimensions(220, 220).build())
+}
+
+#[derive(Deserialize)]
+struct Enrol {
+    token: String,
+    device_name: String,
+    public_key: DeviceKey,
+    signature: String,
+}
+
+/// `POST /authenticator/api/enrolments`: enrols a device with a link's token.
+pub(super) async fn enrol(State(host): State<Arc<Host>>, body: Bytes) -> Response {
+    let reply = async {
+        let form: Enrol = parse(&body)?;
+        let request = EnrolmentRequest {
+            token: form.token,
+            device_name: form.device_name,
+            key: form.public_key,
+            signature: signature(&form.signature),
+        };
+        match device::enrol(&host, &request).await? {
+            Enrolled::Device(device, user) => {
+                let body = json!({
+                    "device_id": device.id,
+                    "account": user.name,
+                    "display_name": user.display_name(),
+                    "issuer": host.issuer,
+                    "operator": host.settings.operator,
+                    "push_key": push_key(&host),
+                });
+                Ok((StatusCode::CREATED, Json(body)).into_response())
+            }
+            Enrolled::NoSuchLink => Err(NO_SUCH_LINK),
+            Enrolled::BadProof => Err(Failure::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "bad_proof",
+                "The app could not prove that it has its key. Load the page again and repeat.",
+            )),
+            Enrolled::BadName => Err(Failure::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "bad_name",
+                "Give the phone a name of 1 to 80 characters.",
+            )),
+            Enrolled::KeyTaken => Err(Failure::new(
+                StatusCode::CONFLICT,
+                "key_taken",
+                "This key is enrolled already. Load the page again and repeat.",
+            )),
+        }
+    };
+    answer(reply.await)
+}
+
+/// The key for push subscriptions, where a channel would use them.
+fn push_key(host: &Host) -> Option<&str> {
+    host.settings.plugins.approval_channel.as_ref().map(|_| host.push_key.public_key())
+}
+
+/// Finds out which device a call is of.
+async fn caller(host: &Host, method: &Method, uri: &OriginalUri, headers: &HeaderMap, body: &[u8]) -> Result<Device, Failure> {
+    let unknown = || {
+        Failure::new(
+            StatusCode::UNAUTHORIZED,
+            "unknown_device",
+            "This phone is not enrolled any more. Ask your administrator for a new link.",
+        )
+    };
+    let header = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let credentials = header.strip_prefix("Assent-Device ").ok_or_else(unknown)?;
+    let mut parts = credentials.splitn(3, '.');
+    let (Some(id), Some(time), Some(signed)) = (parts.next(), parts.next(), parts.next()) else { return Err(unknown()) };
+    let (Ok(device), Ok(time)) = (id.parse(), time.parse()) else { return Err(unknown()) };
+    let call =
+        Call { device, time, signature: &signature(signed), method: method.as_str(), path: uri.path(), body };
+    match device::caller(host, call).await? {
+        Caller::Device(device) => Ok(device),
+        Caller::Unknown => Err(unknown()),
+        Caller::WrongClock(now) => {
+            Err(Failure::new(StatusCode::UNAUTHORIZED, "clock", "The phone's clock is wrong.").with("now", json!(now.seconds())))
+        }
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct Wait {
+    #[serde(default)]
+    wait: u32,
+}
+
+/// `GET /authenticator/api/requests?wait=25`: what waits for the person; with nothing, waits so many seconds for it.
+pub(super) async fn requests(
+    State(host): State<Arc<Host>>,
+    Query(query): Query<Wait>,
+    method: Method,
+    uri: OriginalUri,
+    headers: HeaderMap,
+) -> Response {
+    let reply = async {
+        let device = caller(&host, &method, &uri, &headers, b"").await?;
+        let (user, open) = device::requests(&host, &device, query.wait.min(LONGEST_WAIT)).await?;
+        let requests: Vec<Value> = open.iter().map(|approval| request(&host, approval)).collect();
+        Ok(Json(json!({
+            "now": host.now().seconds(),
+            "account": {"name": user.name, "display_name": user.display_name(), "state": user.state},
+            "requests": requests,
+        }))
+        .into_response())
+    };
+    answer(reply.await)
+}
+
+/// What the person is shown. The number is not in it.
+fn request(host: &Host, approval: &Approval) -> Value {
+    let shown = &approval.shown;
+    json!({
+        "id": approval.id,
+        "application": {
+            "id": application_identifier(shown.application.as_ref(), &host.issuer),
+            "name": shown.application_name,
+        },
+        "account": shown.account,
+        "place": shown.place,
+        "browser": shown.browser,
+        "requested_at": approval.requested_at.seconds(),
+        "expires_at": approval.expires_at.seconds(),
+        "attempts_left": approval.attempts_left,
+    })
+}
+
+#[derive(Deserialize)]
+struct Decide {
+    decision: Decision,
+    #[serde(default)]
+    number: String,
+    signature: String,
+}
+
+/// `POST /authenticator/api/requests/{id}`: the person's decision, with the device's proof.
+pub(super) async fn decide(
+    State(host): State<Arc<Host>>,
+    Path(id): Path<String>,
+    method: Method,
+    uri: OriginalUri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let reply = async {
+        let device = caller(&host, &method, &uri, &headers, &body).await?;
+        let form: Decide = parse(&body)?;
+        let unknown = || Failure::new(StatusCode::NOT_FOUND, "unknown_request", "There is no such request for you.");
+        let id: ApprovalId = id.parse().map_err(|_| unknown())?;
+        let proof = Proof { decision: form.decision, number: form.number, signature: signature(&form.signature) };
+        match approval::answer(&host, &device, id, &proof).await? {
+            Outcome::Approved => Ok(Json(json!({"outcome": "approved"})).into_response()),
+            Outcome::Denied => Ok(Json(json!({"outcome": "denied"})).into_response()),
+            Outcome::WrongNumber { attempts_left } => Err(Failure::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "wrong_number",
+                "That is not the number in the browser.",
+            )
+            .with("attempts_left", json!(attempts_left))),
+            Outcome::BadProof => Err(Failure::new(
+                StatusCode::FORBIDDEN,
+                "bad_proof",
+                "What this phone signed is not what the server asked. Load the app again.",
+            )),
+            Outcome::AlreadyDecided => {
+                Err(Failure::new(StatusCode::CONFLICT, "already_decided", "This request was decided already."))
+            }
+            Outcome::Expired => Err(Failure::new(StatusCode::GONE, "expired", "This request has expired.")),
+            Outcome::Unknown => Err(unknown()),
+        }
+    };
+    answer(reply.await)
+}
+
+#[derive(Deserialize)]
+struct Push {
+    subscription: Option<PushSubscription>,
+}
+
+/// `PUT /authenticator/api/device/push`: where the device can be woken; `null` ends that.
+pub(super) async fn push(
+    State(host): State<Arc<Host>>,
+    method: Method,
+    uri: OriginalUri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let reply = async {
+        let device = caller(&host, &method, &uri, &headers, &body).await?;
+        let Push { subscription } = parse(&body)?;
+        if device::set_push(&host, &device, subscription).await? {
+            Ok(StatusCode::NO_CONTENT.into_response())
+        } else {
+            Err(Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "bad_subscription", "This subscription can't be used."))
+        }
+    };
+    answer(reply.await)
+}
+
+/// `DELETE /authenticator/api/device`: the person removes this device.
+pub(super) async fn remove(
+    State(host): State<Arc<Host>>,
+    method: Method,
+    uri: OriginalUri,
+    headers: HeaderMap,
+) -> Response {
+    let reply = async {
+        let device = caller(&host, &method, &uri, &headers, b"").await?;
+        device::revoke(&host, device.id).await?;
+        Ok(StatusCode::NO_CONTENT.into_response())
+    };
+    answer(reply.await)
+}

@@ -1,0 +1,95 @@
+//! The console at `/admin`: what there is, for administrators who signed in with the phone.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+
+use super::context::Browser;
+use super::home::signed_in_header;
+use super::pages::{AdminOverview, ApplicationRow, UserRow};
+use super::reply::{ErrorReply, broken, layout, page, see_other, with_browser};
+use crate::domain::admin::{self, Refused};
+use crate::domain::session::SignedIn;
+use crate::domain::{Broken, Host, login};
+use crate::model::application::{Application, ApplicationType};
+use crate::model::login::{LocalPage, LoginRequest};
+use crate::model::user::LifeState;
+use crate::store::UserSummary;
+
+/// How many rows of each kind the page shows.
+const ROWS: u32 = 200;
+
+/// `GET /admin`
+pub(super) async fn overview(State(host): State<Arc<Host>>, browser: Browser) -> Response {
+    let reply = async {
+        let Some(signed_in) = browser.signed_in(&host).await? else {
+            let request = LoginRequest::Local { page: LocalPage::Console };
+            let login = login::begin(&host, request, browser.digest()).await?;
+            return Ok(with_browser(see_other(&format!("/login/{}", login.id)), &host, &browser));
+        };
+        if signed_in.user.console_role.is_none() {
+            return Ok(not_allowed(&host));
+        }
+        render(&host, &browser, &signed_in).await
+    };
+    reply.await.unwrap_or_else(|error: Broken| broken(&host, &error))
+}
+
+async fn render(host: &Host, browser: &Browser, signed_in: &SignedIn) -> Result<Response, Broken> {
+    let unbroken = |refused| match refused {
+        Refused::Broken(broken) => broken,
+        other => Broken::Plugin(other.to_string()),
+    };
+    let applications = admin::applications(host, None, ROWS).await.map_err(unbroken)?;
+    let users = admin::users(host, None, ROWS).await.map_err(unbroken)?;
+    let overview = AdminOverview {
+        layout: layout(host),
+        issuer: host.issuer.clone(),
+        applications: applications.into_iter().map(application_row).collect(),
+        users: users.into_iter().map(user_row).collect(),
+        user: Some(signed_in_header(host, browser, signed_in)?),
+    };
+    Ok(page(&overview, None))
+}
+
+fn application_row(application: Application) -> ApplicationRow {
+    let kind = match application.settings.application_type {
+        ApplicationType::Web => "Web application",
+        ApplicationType::Spa => "Single-page app",
+        ApplicationType::Native => "Native app",
+    };
+    ApplicationRow {
+        name: application.name,
+        kind: kind.to_owned(),
+        client_id: application.id.to_string(),
+        redirect_uris: application.settings.redirect_uris.iter().map(|uri| uri.as_str().to_owned()).collect(),
+        state: "active".to_owned(),
+    }
+}
+
+fn user_row(summary: UserSummary) -> UserRow {
+    let state = match summary.user.state {
+        LifeState::Active => "active",
+        LifeState::Suspended => "suspended",
+        LifeState::Terminated => "terminated",
+    };
+    UserRow {
+        name: summary.user.name.to_string(),
+        email: summary.user.email.map(Into::into),
+        state: state.to_owned(),
+        devices: summary.devices,
+        accounts: summary.accounts,
+    }
+}
+
+fn not_allowed(host: &Host) -> Response {
+    ErrorReply {
+        status: StatusCode::FORBIDDEN,
+        title: "This page is for administrators",
+        what_happened: "You are signed in, but you have no role in the console.",
+        what_to_do: "Ask an administrator for a role, or sign out and sign in as somebody who has one.",
+    }
+    .render(host, &"the user has no console role")
+}

@@ -1,0 +1,135 @@
+//! What a request tells about the browser that sent it.
+
+use std::convert::Infallible;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use axum::extract::{ConnectInfo, FromRequestParts};
+use axum::http::request::Parts;
+use axum::http::HeaderMap;
+
+use super::cookies::Cookie;
+use super::user_agent;
+use crate::domain::approval::BrowserContext;
+use crate::domain::session::{self, SignedIn};
+use crate::domain::{Broken, Host};
+use crate::secret::{Digest, Secret};
+
+/// The browser that sent a request.
+#[derive(Clone, Debug)]
+pub(super) struct Browser {
+    secret: Secret,
+    is_new: bool,
+    session: Option<Secret>,
+    context: BrowserContext,
+}
+
+impl Browser {
+    /// The value of the cookie that tells browsers apart.
+    pub(super) const fn secret(&self) -> &Secret {
+        &self.secret
+    }
+
+    /// What a login keeps of that cookie.
+    pub(super) fn digest(&self) -> Digest {
+        self.secret.digest()
+    }
+
+    /// The `Set-Cookie` header that a browser needs which did not have the cookie.
+    pub(super) fn cookie(&self, host: &Host) -> Option<String> {
+        self.is_new.then(|| Cookie::Browser.set(host, self.secret.expose()))
+    }
+
+    /// Who the browser is signed in as.
+    pub(super) async fn signed_in(&self, host: &Host) -> Result<Option<SignedIn>, Broken> {
+        match &self.session {
+            Some(cookie) => session::current(host, cookie.expose()).await,
+            None => Ok(None),
+        }
+    }
+
+    /// What the person is shown about the browser.
+    pub(super) fn context(&self) -> BrowserContext {
+        self.context.clone()
+    }
+}
+
+impl FromRequestParts<Arc<Host>> for Browser {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, host: &Arc<Host>) -> Result<Self, Infallible> {
+        let headers = &parts.headers;
+        // A value that we did not make (43 characters) is replaced.
+        let known = Cookie::Browser.read(host, headers).filter(|secret| secret.expose().len() == 43);
+        let is_new = known.is_none();
+        let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
+        let agent = headers.get("user-agent").and_then(|value| value.to_str().ok()).unwrap_or_default();
+        Ok(Self {
+            secret: known.unwrap_or_else(|| Secret::random(&*host.entropy)),
+            is_new,
+            session: Cookie::Session.read(host, headers),
+            context: BrowserContext {
+                place: place(client_address(peer, headers, &host.settings.http.trusted_proxies)),
+                browser: user_agent::in_words(agent),
+            },
+        })
+    }
+}
+
+/// The address of the client: the peer's, or what a trusted proxy says it was.
+fn client_address(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[IpAddr]) -> Option<IpAddr> {
+    let peer = peer.map(|address| address.to_canonical())?;
+    if !trusted.contains(&peer) {
+        return Some(peer);
+    }
+    // Each proxy adds to the end, so the last address that is no proxy of ours is the client's.
+    let lines = headers.get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
+    let hops: Vec<&str> = lines.flat_map(|line| line.split(',')).map(str::trim).collect();
+    let client = hops.into_iter().rev().map_while(|hop| hop.parse::<IpAddr>().ok()).find(|hop| !trusted.contains(hop));
+    Some(client.unwrap_or(peer))
+}
+
+/// Where a browser seems to be, in words that a person understands.
+fn place(address: Option<IpAddr>) -> String {
+    let Some(address) = address else { return "Unknown place".to_owned() };
+    let private = match address {
+        IpAddr::V4(v4) => v4.is_private() || v4.is_link_local(),
+        IpAddr::V6(v6) => v6.is_unique_local() || v6.is_unicast_link_local(),
+    };
+    match (address.is_loopback(), private) {
+        (true, _) => "This computer".to_owned(),
+        (false, true) => format!("Local network ({address})"),
+        (false, false) => format!("Internet address {address}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(peer: &str, forwarded: &[&str], trusted: &[&str]) -> String {
+        let mut headers = HeaderMap::new();
+        for line in forwarded {
+            headers.append("x-forwarded-for", line.parse().unwrap());
+        }
+        let trusted: Vec<IpAddr> = trusted.iter().map(|address| address.parse().unwrap()).collect();
+        client_address(Some(peer.parse().unwrap()), &headers, &trusted).unwrap().to_string()
+    }
+
+    #[test]
+    fn only_a_trusted_proxy_may_name_the_client() {
+        assert_eq!(seen("192.0.2.1", &["203.0.113.9"], &[]), "192.0.2.1");
+        assert_eq!(seen("10.0.0.1", &["198.51.100.7, 203.0.113.9"], &["10.0.0.1"]), "203.0.113.9");
+        assert_eq!(seen("10.0.0.1", &["203.0.113.9, 10.0.0.2"], &["10.0.0.1", "10.0.0.2"]), "203.0.113.9");
+        assert_eq!(seen("10.0.0.1", &["203.0.113.9, garbage"], &["10.0.0.1"]), "10.0.0.1");
+        assert_eq!(seen("10.0.0.1", &[], &["10.0.0.1"]), "10.0.0.1");
+    }
+
+    #[test]
+    fn places_are_told_in_words() {
+        let words = |address: &str| place(Some(address.parse().unwrap()));
+        assert_eq!(words("127.0.0.1"), "This computer");
+        assert_eq!(words("192.168.1.5"), "Local network (192.168.1.5)");
+        assert_eq!(words("203.0.113.9"), "Internet address 203.0.113.9");
+    }
+}

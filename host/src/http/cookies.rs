@@ -1,0 +1,59 @@
+//! Cookies: one that tells browsers apart, one that holds the session.
+//!
+//! Both are `HttpOnly` and `SameSite=Lax`. By https they are `Secure` and have the prefix `__Host-`, so that no other
+//! host can set them; by http, which is for localhost alone, plain names let every client follow.
+
+use axum::http::HeaderMap;
+use axum::http::header::COOKIE;
+
+use crate::domain::Host;
+use crate::secret::Secret;
+
+/// A cookie of ours.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Cookie {
+    /// Tells browsers apart: a login goes on only in the browser that began it.
+    Browser,
+    /// Holds the session.
+    Session,
+}
+
+impl Cookie {
+    const fn name(self, https: bool) -> &'static str {
+        match (self, https) {
+            (Self::Browser, true) => "__Host-assent-browser",
+            (Self::Browser, false) => "assent-browser",
+            (Self::Session, true) => "__Host-assent-session",
+            (Self::Session, false) => "assent-session",
+        }
+    }
+
+    /// The cookie's value in a request.
+    pub(super) fn read(self, host: &Host, headers: &HeaderMap) -> Option<Secret> {
+        let name = self.name(host.settings.is_https());
+        let lines = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        pairs.find(|(key, value)| *key == name && value.len() <= 128).map(|(_, value)| Secret::new(value))
+    }
+
+    /// The `Set-Cookie` header that sets it.
+    pub(super) fn set(self, host: &Host, value: &str) -> String {
+        let lifetime = match self {
+            // It says nothing about anybody, and lets a person go on after closing the window.
+            Self::Browser => 30 * 24 * 60 * 60,
+            Self::Session => host.settings.lifetimes.session,
+        };
+        self.header(host, value, lifetime)
+    }
+
+    /// The `Set-Cookie` header that removes it.
+    pub(super) fn remove(self, host: &Host) -> String {
+        self.header(host, "", 0)
+    }
+
+    fn header(self, host: &Host, value: &str, max_age: u32) -> String {
+        let https = host.settings.is_https();
+        let secure = if https { "; Secure" } else { "" };
+        format!("{}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={max_age}{secure}", self.name(https))
+    }
+}

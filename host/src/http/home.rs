@@ -1,0 +1,65 @@
+//! The front door at `/`, and signing out.
+
+use std::sync::Arc;
+
+use axum::Form;
+use axum::extract::State;
+use axum::http::HeaderValue;
+use axum::http::header::SET_COOKIE;
+use axum::response::Response;
+use serde::Deserialize;
+
+use super::context::Browser;
+use super::cookies::Cookie;
+use super::pages::{HomePage, SignedIn as Header};
+use super::reply::{broken, forged, layout, page, see_other, with_browser};
+use super::csrf;
+use crate::domain::session::{self, SignedIn};
+use crate::domain::{Broken, Host};
+
+const SIGN_OUT: &str = "/sign-out";
+
+/// `GET /`
+pub(super) async fn show(State(host): State<Arc<Host>>, browser: Browser) -> Response {
+    let reply = async {
+        let user = match browser.signed_in(&host).await? {
+            Some(signed_in) => Some(signed_in_header(&host, &browser, &signed_in)?),
+            None => None,
+        };
+        Ok(with_browser(page(&HomePage { layout: layout(&host), user }, None), &host, &browser))
+    };
+    reply.await.unwrap_or_else(|error: Broken| broken(&host, &error))
+}
+
+/// What pages show of the person who is signed in.
+pub(super) fn signed_in_header(host: &Host, browser: &Browser, signed_in: &SignedIn) -> Result<Header, Broken> {
+    Ok(Header {
+        name: signed_in.user.display_name().to_owned(),
+        sign_out: SIGN_OUT.to_owned(),
+        csrf: csrf::token(host, browser, SIGN_OUT)?,
+    })
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct SignOut {
+    #[serde(default)]
+    csrf: String,
+}
+
+/// `POST /sign-out`: ends the session in this browser.
+pub(super) async fn sign_out(State(host): State<Arc<Host>>, browser: Browser, Form(form): Form<SignOut>) -> Response {
+    let reply = async {
+        if !csrf::is_token(&host, &browser, SIGN_OUT, &form.csrf)? {
+            return Ok(forged(&host));
+        }
+        if let Some(signed_in) = browser.signed_in(&host).await? {
+            session::end(&host, &signed_in).await?;
+        }
+        let mut response = see_other("/");
+        if let Ok(cookie) = HeaderValue::from_str(&Cookie::Session.remove(&host)) {
+            response.headers_mut().append(SET_COOKIE, cookie);
+        }
+        Ok(response)
+    };
+    reply.await.unwrap_or_else(|error: Broken| broken(&host, &error))
+}

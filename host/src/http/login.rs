@@ -1,0 +1,322 @@
+//! The pages of a login, under `/login/{id}`.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::Form;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use serde::Deserialize;
+
+use super::context::Browser;
+use super::pages::{Ended as EndedKind, EndedPage, LoginPage, WaitingPage};
+use super::reply::{ErrorReply, broken, forged, layout, page, see_other, with_browser, with_session};
+use super::csrf;
+use crate::domain::login::{self, Approved, Ended, Person, View};
+use crate::domain::session::SignedIn;
+use crate::domain::{Broken, Host, approval};
+use crate::id::{LoginId, InvalidId};
+use crate::model::approval::Approval;
+use crate::model::login::{Login, LoginRequest};
+use crate::model::name::LoginName;
+use crate::oidc::authorize::{self, Answer, DenialReason};
+
+/// A form of these pages.
+#[derive(Debug, Deserialize)]
+pub(super) struct LoginForm {
+    #[serde(default)]
+    csrf: String,
+    #[serde(default)]
+    name: String,
+}
+
+/// `GET /login/{id}`: the page for how far the login has come. Once it was approved, the answer.
+pub(super) async fn show(State(host): State<Arc<Host>>, Path(id): Path<String>, browser: Browser) -> Response {
+    let reply = match find(&host, &id, &browser).await {
+        Ok(view) => show_view(&host, &browser, view).await,
+        Err(error) => Err(error),
+    };
+    reply.unwrap_or_else(|error| broken(&host, &error))
+}
+
+async fn find(host: &Host, id: &str, browser: &Browser) -> Result<View, Broken> {
+    let id: Result<LoginId, InvalidId> = id.parse();
+    match id {
+        Ok(id) => login::view(host, id, browser.digest()).await,
+        Err(InvalidId) => Ok(View::Unknown),
+    }
+}
+
+async fn show_view(host: &Host, browser: &Browser, view: View) -> Result<Response, Broken> {
+    match view {
+        View::Identify(login) => identify_page(host, browser, &login, None).await,
+        View::Waiting(login, approval) => waiting_page(host, browser, &login, &approval),
+        View::Ended(login, why) => {
+            let kind = match why {
+                Ended::Denied => EndedKind::Denied,
+                Ended::Expired => EndedKind::Expired,
+                Ended::Cancelled => EndedKind::Cancelled,
+                Ended::Replaced => EndedKind::Replaced,
+                Ended::WrongNumber => {
+                    EndedKind::Refused("The number typed on the phone was wrong too often. Nobody was signed in.".to_owned())
+                }
+            };
+            ended_page(host, browser, &login, kind).await
+        }
+        View::Approved(login, approved) => approved_reply(host, browser, &login, &approved).await,
+        View::Answered => Ok(answered_before(host)),
+        View::Unknown => Ok(unknown(host)),
+    }
+}
+
+async fn approved_reply(host: &Host, browser: &Browser, login: &Login, approved: &Approved) -> Result<Response, Broken> {
+    match login::person(host, approved).await? {
+        Some(person) => {
+            let old = browser.signed_in(host).await?;
+            finish(host, browser, login, person, old.as_ref()).await
+        }
+        // Suspended between approval and use.
+        None => ended_page(host, browser, login, EndedKind::Refused("Your account is closed.".to_owned())).await,
+    }
+}
+
+/// Answers the login for this person.
+pub(super) async fn finish(
+    host: &Host,
+    browser: &Browser,
+    login: &Login,
+    person: Person,
+    old: Option<&SignedIn>,
+) -> Result<Response, Broken> {
+    let answer = match &login.request {
+        LoginRequest::Oidc(request) => authorize::respond(host, login.id, request, &person, old).await?,
+        LoginRequest::Local { page } => match login::answer(host, login.id, Some(&person), old, None).await? {
+            true => Answer::Redirect(page.path().to_owned()),
+            false => Answer::AnsweredBefore,
+        },
+    };
+    match answer {
+        Answer::Redirect(location) => Ok(with_session(see_other(&location), host, person.cookie.as_ref())),
+        Answer::Error(location) => Ok(see_other(&location)),
+        Answer::Refused(reason) => ended_page(host, browser, login, EndedKind::Refused(reason)).await,
+        Answer::AnsweredBefore => Ok(answered_before(host)),
+    }
+}
+
+/// `POST /login/{id}`: the person says who they are.
+pub(super) async fn identify(
+    State(host): State<Arc<Host>>,
+    Path(id): Path<String>,
+    browser: Browser,
+    Form(form): Form<LoginForm>,
+) -> Response {
+    let reply = async {
+        let login = match find(&host, &id, &browser).await? {
+            View::Identify(login) => login,
+            // A second click, or a stale page: show how far it has come.
+            View::Unknown => return Ok(unknown(&host)),
+            _ => return Ok(see_other(&format!("/login/{id}"))),
+        };
+        if !csrf::is_token(&host, &browser, &id, &form.csrf)? {
+            return Ok(forged(&host));
+        }
+        let Ok(name) = form.name.parse::<LoginName>() else {
+            let error = "Type the name or email address of your account, without spaces.".to_owned();
+            let mut reply = identify_page(&host, &browser, &login, Some((form.name, error))).await?;
+            *reply.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
+            return Ok(reply);
+        };
+        approval::ask(&host, &login, &name, browser.context()).await?;
+        Ok(see_other(&format!("/login/{id}")))
+    };
+    reply.await.unwrap_or_else(|error: Broken| broken(&host, &error))
+}
+
+/// `POST /login/{id}/cancel`: the person gives up waiting.
+pub(super) async fn cancel(
+    State(host): State<Arc<Host>>,
+    Path(id): Path<String>,
+    browser: Browser,
+    Form(form): Form<LoginForm>,
+) -> Response {
+    let reply = async {
+        if !csrf::is_token(&host, &browser, &id, &form.csrf)? {
+            return Ok(forged(&host));
+        }
+        if let View::Waiting(login, _) = find(&host, &id, &browser).await? {
+            login::cancel(&host, &login).await?;
+        }
+        Ok(see_other(&format!("/login/{id}")))
+    };
+    reply.await.unwrap_or_else(|error: Broken| broken(&host, &error))
+}
+
+/// `POST /login/{id}/again`: the person tries again.
+pub(super) async fn again(
+    State(host): State<Arc<Host>>,
+    Path(id): Path<String>,
+    browser: Browser,
+    Form(form): Form<LoginForm>,
+) -> Response {
+    let reply = async {
+        if !csrf::is_token(&host, &browser, &id, &form.csrf)? {
+            return Ok(forged(&host));
+        }
+        if let View::Ended(login, _) | View::Approved(login, _) = find(&host, &id, &browser).await? {
+            login::again(&host, &login).await?;
+        }
+        Ok(see_other(&format!("/login/{id}")))
+    };
+    reply.await.unwrap_or_else(|error: Broken| broken(&host, &error))
+}
+
+/// `POST /login/{id}/leave`: back to the application, with an error.
+pub(super) async fn leave(
+    State(host): State<Arc<Host>>,
+    Path(id): Path<String>,
+    browser: Browser,
+    Form(form): Form<LoginForm>,
+) -> Response {
+    let reply = async {
+        if !csrf::is_token(&host, &browser, &id, &form.csrf)? {
+            return Ok(forged(&host));
+        }
+        let (login, reason) = match find(&host, &id, &browser).await? {
+            View::Ended(login, Ended::Denied) => (login, DenialReason::Denied),
+            View::Ended(login, Ended::Expired | Ended::WrongNumber) => (login, DenialReason::Expired),
+            View::Ended(login, _) | View::Identify(login) | View::Approved(login, _) => (login, DenialReason::GivenUp),
+            View::Waiting(login, _) => {
+                login::cancel(&host, &login).await?;
+                (login, DenialReason::GivenUp)
+            }
+            View::Answered => return Ok(answered_before(&host)),
+            View::Unknown => return Ok(unknown(&host)),
+        };
+        let location = match &login.request {
+            LoginRequest::Oidc(request) => authorize::deny(&host, login.id, request, reason).await?,
+            LoginRequest::Local { .. } => {
+                login::answer(&host, login.id, None, None, None).await?.then(|| "/".to_owned())
+            }
+        };
+        Ok(location.map_or_else(|| answered_before(&host), |location| see_other(&location)))
+    };
+    reply.await.unwrap_or_else(|error: Broken| broken(&host, &error))
+}
+
+/// `GET /login/{id}/events`: one event, `changed`, as soon as the page has something new to show.
+pub(super) async fn events(State(host): State<Arc<Host>>, Path(id): Path<String>, browser: Browser) -> Response {
+    let waits_for = match find(&host, &id, &browser).await {
+        Ok(View::Waiting(_, approval)) => Some(approval.id),
+        Ok(View::Unknown) => return StatusCode::NOT_FOUND.into_response(),
+        Ok(_) => None,
+        Err(error) => return broken(&host, &error),
+    };
+    let once = stream::once(async move {
+        if let Some(approval) = waits_for {
+            if let Err(error) = login::decided(&host, approval).await {
+                tracing::error!(%error, "a waiting page could not be told");
+            }
+        }
+        Ok::<_, Infallible>(Event::default().event("changed").data("changed"))
+    });
+    let mut response = Sse::new(once).keep_alive(KeepAlive::default()).into_response();
+    // Proxies that hold answers back would hold this one back too.
+    response.headers_mut().insert("x-accel-buffering", axum::http::HeaderValue::from_static("no"));
+    response
+}
+
+/// What a login's pages say of the application that asks.
+struct Asking {
+    name: String,
+    form_target: Option<String>,
+}
+
+async fn asking(host: &Host, login: &Login) -> Result<Asking, Broken> {
+    Ok(match &login.request {
+        LoginRequest::Oidc(request) => Asking {
+            name: host.store.application(&request.application).await?.map(|found| found.name).unwrap_or_default(),
+            form_target: request.redirect_uri.form_action_source(),
+        },
+        LoginRequest::Local { .. } => Asking { name: host.settings.operator.clone(), form_target: None },
+    })
+}
+
+async fn identify_page(
+    host: &Host,
+    browser: &Browser,
+    login: &Login,
+    rejected: Option<(String, String)>,
+) -> Result<Response, Broken> {
+    let id = login.id.to_string();
+    let asking = asking(host, login).await?;
+    let hint = match &login.request {
+        LoginRequest::Oidc(request) => request.login_hint.clone().filter(|hint| hint.parse::<LoginName>().is_ok()),
+        LoginRequest::Local { .. } => None,
+    };
+    let (name, error) = rejected.map_or((hint.unwrap_or_default(), None), |(name, error)| (name, Some(error)));
+    let login_page = LoginPage {
+        layout: layout(host),
+        application: asking.name,
+        action: format!("/login/{id}"),
+        leave: format!("/login/{id}/leave"),
+        csrf: csrf::token(host, browser, &id)?,
+        name,
+        error,
+    };
+    Ok(with_browser(page(&login_page, asking.form_target.as_deref()), host, browser))
+}
+
+fn waiting_page(host: &Host, browser: &Browser, login: &Login, approval: &Approval) -> Result<Response, Broken> {
+    let id = login.id.to_string();
+    // Rounded up, so that the page does not say zero while there is time.
+    let seconds_left = approval.remaining(host.now()).as_millis().div_ceil(1000);
+    let waiting = WaitingPage {
+        layout: layout(host),
+        application: approval.shown.application_name.clone(),
+        name: approval.shown.account.clone(),
+        number: approval.number.to_string(),
+        seconds_left: u32::try_from(seconds_left).unwrap_or(u32::MAX),
+        seconds_total: host.settings.lifetimes.approval,
+        events: format!("/login/{id}/events"),
+        cancel: format!("/login/{id}/cancel"),
+        csrf: csrf::token(host, browser, &id)?,
+    };
+    Ok(page(&waiting, None))
+}
+
+async fn ended_page(host: &Host, browser: &Browser, login: &Login, ended: EndedKind) -> Result<Response, Broken> {
+    let id = login.id.to_string();
+    let asking = asking(host, login).await?;
+    let ended = EndedPage {
+        layout: layout(host),
+        application: asking.name,
+        ended,
+        again: Some(format!("/login/{id}/again")),
+        leave: Some(format!("/login/{id}/leave")),
+        csrf: csrf::token(host, browser, &id)?,
+    };
+    Ok(page(&ended, asking.form_target.as_deref()))
+}
+
+fn unknown(host: &Host) -> Response {
+    ErrorReply {
+        status: StatusCode::NOT_FOUND,
+        title: "This sign-in is not open here",
+        what_happened: "It was begun in another browser, or too long ago, or this browser does not keep cookies.",
+        what_to_do: "Go back to the application and sign in again, in one browser and with cookies allowed.",
+    }
+    .render(host, &"no such login in this browser")
+}
+
+fn answered_before(host: &Host) -> Response {
+    ErrorReply {
+        status: StatusCode::CONFLICT,
+        title: "This sign-in is finished",
+        what_happened: "You went back to a sign-in that the application already has the answer of.",
+        what_to_do: "Go to the application. If it does not know you, sign in there again.",
+    }
+    .render(host, &"the login was answered before")
+}

@@ -1,0 +1,199 @@
+//! The OpenID Connect endpoints, under `/oidc`.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{RawQuery, State};
+use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::Json;
+use serde_json::json;
+
+use super::context::Browser;
+use super::reply::{ErrorReply, broken, see_other, with_browser};
+use crate::domain::login::{self, Person};
+use crate::domain::session::SignedIn;
+use crate::domain::Host;
+use crate::model::login::{AuthorizationRequest, LoginRequest};
+use crate::oidc::authorize::{self, Accepted, DenialReason, Rejected, Unanswerable};
+use crate::oidc::bearer::{BearerError, token_of};
+use crate::oidc::error::TokenError;
+use crate::oidc::parameters::Parameters;
+use crate::oidc::{client_auth, discovery, grant, userinfo};
+
+/// `GET /oidc/.well-known/openid-configuration`
+pub(super) async fn configuration(State(host): State<Arc<Host>>) -> Response {
+    public_json(discovery::document(&host))
+}
+
+/// `GET /oidc/jwks`
+pub(super) async fn jwks(State(host): State<Arc<Host>>) -> Response {
+    public_json(discovery::key_set(&host))
+}
+
+fn public_json(document: serde_json::Value) -> Response {
+    ([(CACHE_CONTROL, "public, max-age=300")], Json(document)).into_response()
+}
+
+/// `GET /oidc/auth`
+pub(super) async fn auth(State(host): State<Arc<Host>>, RawQuery(query): RawQuery, browser: Browser) -> Response {
+    let reply = async {
+        let parameters = Parameters::parse(query.unwrap_or_default().as_bytes())?;
+        let accepted = authorize::check(&host, &parameters).await?;
+        begin(&host, &browser, accepted).await
+    };
+    let response = reply.await.unwrap_or_else(|rejected| match rejected {
+        Rejected::Page(why) => unanswerable(&host, why),
+        Rejected::Redirect(error) => {
+            tracing::info!(error = error.code().as_str(), "an authorization request was refused");
+            see_other(&error.location(&host.issuer))
+        }
+        Rejected::Broken(error) => broken(&host, &error),
+    });
+    with_browser(response, &host, &browser)
+}
+
+/// `POST /oidc/auth`: the same with the parameters in the body. The browser comes again with GET, since it sends us no
+/// `SameSite=Lax` cookie when another site posts.
+pub(super) async fn auth_by_post(State(host): State<Arc<Host>>, body: Bytes) -> Response {
+    match std::str::from_utf8(&body) {
+        Ok(query) if query.len() <= 8 * 1024 && query.bytes().all(|b| b.is_ascii_graphic()) => {
+            see_other(&format!("/oidc/auth?{query}"))
+        }
+        _ => unanswerable(&host, Unanswerable::Request),
+    }
+}
+
+async fn begin(host: &Host, browser: &Browser, accepted: Accepted) -> Result<Response, Rejected> {
+    let session = browser.signed_in(host).await?.filter(|signed_in| is_enough(host, signed_in, &accepted.request));
+    if accepted.silent && session.is_none() {
+        return Err(Rejected::Redirect(accepted.login_required()));
+    }
+    let login = login::begin(host, LoginRequest::Oidc(accepted.request.clone()), browser.digest()).await?;
+    let Some(signed_in) = session else { return Ok(see_other(&format!("/login/{}", login.id))) };
+    let person = Person { signed_in, cookie: None };
+    if !accepted.silent {
+        return Ok(super::login::finish(host, browser, &login, person, None).await?);
+    }
+    // No page may be shown, so whoever may not use the application is an error for the application.
+    let answer = authorize::respond(host, login.id, &accepted.request, &person, None).await?;
+    let location = match answer {
+        authorize::Answer::Redirect(location) | authorize::Answer::Error(location) => Some(location),
+        _ => authorize::deny(host, login.id, &accepted.request, DenialReason::GivenUp).await?,
+    };
+    Ok(location.map_or_else(|| unanswerable(host, Unanswerable::Request), |location| see_other(&location)))
+}
+
+/// Whether a session is enough for a request, by `prompt` and `max_age`.
+fn is_enough(host: &Host, signed_in: &SignedIn, request: &AuthorizationRequest) -> bool {
+    let age = host.now().seconds() - signed_in.session.authentication.at.seconds();
+    !request.fresh_login && request.max_age.is_none_or(|max| age <= i64::from(max))
+}
+
+fn unanswerable(host: &Host, why: Unanswerable) -> Response {
+    let (what_happened, cause) = match why {
+        Unanswerable::Client => {
+            ("The application that sent you here is not known to this service.", "client_id is missing or unknown")
+        }
+        Unanswerable::RedirectUri => (
+            "The application asked to send you to an address that is not registered for it.",
+            "redirect_uri is missing or not registered; it must match a registered one exactly",
+        ),
+        Unanswerable::Request => ("The application sent a request that can't be read.", "the request can't be read"),
+    };
+    ErrorReply {
+        status: StatusCode::BAD_REQUEST,
+        title: "This sign-in request is not valid",
+        what_happened,
+        what_to_do: "You can't mend this. Tell whoever runs the application, with the reference number.",
+    }
+    .render(host, &cause)
+}
+
+/// `POST /oidc/token`
+pub(super) async fn token(State(host): State<Arc<Host>>, headers: HeaderMap, body: Bytes) -> Response {
+    let reply = async {
+        if !is_form(&headers) {
+            let expected = "the body must be application/x-www-form-urlencoded".to_owned();
+            return Err(TokenError::InvalidRequest(expected));
+        }
+        let parameters = Parameters::parse(&body).map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
+        parameters.refuse_repeated().map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
+        let application = client_auth::authenticate(&host, authorization(&headers), &parameters).await?;
+        grant::exchange(&host, &application, &parameters).await
+    };
+    let mut response = match reply.await {
+        Ok(tokens) => Json(tokens).into_response(),
+        Err(error) => token_error(&error),
+    };
+    no_store(&mut response);
+    response
+}
+
+fn token_error(error: &TokenError) -> Response {
+    let status = match error {
+        TokenError::InvalidClient { .. } => StatusCode::UNAUTHORIZED,
+        TokenError::Broken(cause) => {
+            tracing::error!(%cause, "a token request failed");
+            StatusCode::INTERNAL_SERVER_ERROR
+        }
+        _ => StatusCode::BAD_REQUEST,
+    };
+    let body = Json(json!({"error": error.code(), "error_description": error.to_string()}));
+    let mut response = (status, body).into_response();
+    if matches!(error, TokenError::InvalidClient { by_header: true }) {
+        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"token endpoint\""));
+    }
+    response
+}
+
+fn is_form(headers: &HeaderMap) -> bool {
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = content_type.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
+}
+
+fn authorization(headers: &HeaderMap) -> Option<&str> {
+    // A header that is no text is still a header: it fails as one, and is not taken for none.
+    headers.get(AUTHORIZATION).map(|value| value.to_str().unwrap_or_default())
+}
+
+/// `GET` and `POST /oidc/me`
+pub(super) async fn me(State(host): State<Arc<Host>>, headers: HeaderMap) -> Response {
+    let reply = async { userinfo::claims(&host, token_of(authorization(&headers))?).await };
+    let mut response = match reply.await {
+        Ok(claims) => Json(claims).into_response(),
+        Err(error) => bearer_error(&error),
+    };
+    no_store(&mut response);
+    response
+}
+
+/// RFC 6750 section 3.
+fn bearer_error(error: &BearerError) -> Response {
+    let status = match error {
+        BearerError::Missing | BearerError::InvalidToken => StatusCode::UNAUTHORIZED,
+        BearerError::InvalidRequest => StatusCode::BAD_REQUEST,
+        BearerError::InsufficientScope(_) => StatusCode::FORBIDDEN,
+        BearerError::Broken(cause) => {
+            tracing::error!(%cause, "UserInfo failed");
+            StatusCode::INTERNAL_SERVER_ERROR
+        }
+    };
+    let challenge = match error.code() {
+        Some(code) => format!("Bearer error=\"{code}\", error_description=\"{error}\""),
+        None => "Bearer".to_owned(),
+    };
+    // The specification's word for a missing token, too.
+    let body = json!({"error": error.code().unwrap_or("invalid_token"), "error_description": error.to_string()});
+    let mut response = (status, Json(body)).into_response();
+    if let (true, Ok(challenge)) = (status.is_client_error(), HeaderValue::from_str(&challenge)) {
+        response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+    }
+    response
+}
+
+fn no_store(response: &mut Response) {
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+}

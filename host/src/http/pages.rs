@@ -1,0 +1,268 @@
+//! The pages: one struct a page, filled by a handler and rendered by its template in `templates/`.
+//!
+//! The pages hold no inline script and no inline style, and ask nothing of another host. The header they are made for:
+//!
+//! ```text
+//! Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;
+//!     connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action <set by each handler>;
+//!     frame-ancestors 'none'; base-uri 'none'
+//! ```
+//!
+//! `form-action` is `'self'` and, where a form's answer redirects to an application, that application's origin too.
+//! `data:` images are the enrolment's QR code. A page says nothing about whether an account exists.
+
+use askama::Template;
+
+use super::assets;
+
+/// What every page has.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// Who runs this service, as its users know it.
+    pub operator: String,
+    /// The language of the text, a BCP 47 tag.
+    pub lang: String,
+}
+
+impl Default for Layout {
+    fn default() -> Self {
+        Self { operator: "Assent".to_owned(), lang: "en".to_owned() }
+    }
+}
+
+impl Layout {
+    /// The direction of the language's script: `rtl` or `ltr`.
+    pub fn dir(&self) -> &'static str {
+        let primary = self.lang.split('-').next().unwrap_or_default();
+        if ["ar", "dv", "fa", "he", "ku", "ps", "sd", "ug", "ur", "yi"].contains(&primary) { "rtl" } else { "ltr" }
+    }
+
+    /// The address of a file under `assets/`, with its content's hash in it.
+    pub fn asset(&self, name: &str) -> String {
+        assets::url(name)
+    }
+}
+
+/// Who are you? One field, no password.
+#[derive(Clone, Debug, Template)]
+#[template(path = "login.html")]
+pub struct LoginPage {
+    /// What every page has.
+    pub layout: Layout,
+    /// The name of the application that asks.
+    pub application: String,
+    /// Where the form is sent: `csrf` and `name`.
+    pub action: String,
+    /// Where the form that gives up is sent: `csrf`.
+    pub leave: String,
+    /// The token that both forms carry.
+    pub csrf: String,
+    /// What is in the field already: a login hint, or what was typed before.
+    pub name: String,
+    /// What is wrong with what was typed.
+    pub error: Option<String>,
+}
+
+/// The number to type on the phone. With no script it loads itself again every three seconds.
+#[derive(Clone, Debug, Template)]
+#[template(path = "waiting.html")]
+pub struct WaitingPage {
+    /// What every page has.
+    pub layout: Layout,
+    /// The name of the application that asks.
+    pub application: String,
+    /// What the person typed as their name.
+    pub name: String,
+    /// The two digits to type.
+    pub number: String,
+    /// How long the approval may still take, in seconds.
+    pub seconds_left: u32,
+    /// How long it may take in all, in seconds.
+    pub seconds_total: u32,
+    /// The address of the event stream; its event `changed` says that the page is to be loaded again.
+    pub events: String,
+    /// Where the form that cancels is sent: `csrf`.
+    pub cancel: String,
+    /// The token that the form carries.
+    pub csrf: String,
+}
+
+/// Why a sign-in ended without success.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// It was denied on the phone.
+    Denied,
+    /// No approval came in time; also what an unknown name ends in.
+    Expired,
+    /// It was cancelled in this browser.
+    Cancelled,
+    /// A newer sign-in took its place.
+    Replaced,
+    /// Something broke here.
+    Failed,
+    /// It may not go on, for this reason: a whole sentence for the person to read.
+    Refused(String),
+}
+
+/// A sign-in that ended without success, and what to do.
+#[derive(Clone, Debug, Template)]
+#[template(path = "ended.html")]
+pub struct EndedPage {
+    /// What every page has.
+    pub layout: Layout,
+    /// The name of the application that asks.
+    pub application: String,
+    /// Why it ended.
+    pub ended: Ended,
+    /// Where the form that tries again is sent (`csrf`), if that may help.
+    pub again: Option<String>,
+    /// Where the form that goes back to the application is sent (`csrf`), if it waits for an answer.
+    pub leave: Option<String>,
+    /// The token that both forms carry.
+    pub csrf: String,
+}
+
+impl EndedPage {
+    /// For tests and assistive scripts: how it ended, in a word.
+    fn outcome(&self) -> &'static str {
+        match self.ended {
+            Ended::Denied => "denied",
+            Ended::Expired => "expired",
+            Ended::Cancelled => "cancelled",
+            Ended::Replaced => "replaced",
+            Ended::Failed => "failed",
+            Ended::Refused(_) => "refused",
+        }
+    }
+
+    fn heading(&self) -> &'static str {
+        match self.ended {
+            Ended::Denied => "Sign-in denied",
+            Ended::Expired => "Sign-in timed out",
+            Ended::Cancelled => "Sign-in cancelled",
+            Ended::Replaced => "Closed by a newer sign-in",
+            Ended::Failed => "Sign-in failed",
+            Ended::Refused(_) => "Sign-in not possible",
+        }
+    }
+
+    fn happened(&self) -> &str {
+        match &self.ended {
+            Ended::Denied => "The request was denied on the phone. Nobody was signed in.",
+            Ended::Expired => "No approval came in time. Nobody was signed in.",
+            Ended::Cancelled => "You cancelled this sign-in. Nobody was signed in.",
+            Ended::Replaced => "Another sign-in was started for the same name, so this one was closed.",
+            Ended::Failed => "Something went wrong on our side. Nobody was signed in.",
+            Ended::Refused(reason) => reason,
+        }
+    }
+
+    fn advice(&self) -> &'static str {
+        match self.ended {
+            Ended::Denied => "If you denied it by mistake, try again. If it was not you, tell your administrator.",
+            Ended::Expired => {
+                "Check the name you typed, that your phone is enrolled and online; if it goes on, ask your administrator."
+            }
+            Ended::Cancelled => "Try again when you are ready, or go back to the application.",
+            Ended::Replaced => {
+                "Go on in the other window. If you did not start another sign-in, deny it on your phone and tell your administrator."
+            }
+            Ended::Failed => "Try again in a moment; if it goes on, ask your administrator.",
+            Ended::Refused(_) => "If you think that this is wrong, ask your administrator.",
+        }
+    }
+}
+
+/// A request that could not be served.
+#[derive(Clone, Debug, Template)]
+#[template(path = "error.html")]
+pub struct ErrorPage {
+    /// What every page has.
+    pub layout: Layout,
+    /// What it is, in a few words.
+    pub title: String,
+    /// What happened, in whole sentences.
+    pub what_happened: String,
+    /// What the person can do, in whole sentences.
+    pub what_to_do: String,
+    /// What finds this request in the log.
+    pub reference: String,
+}
+
+/// The person whose browser this is.
+#[derive(Clone, Debug)]
+pub struct SignedIn {
+    /// The person's name.
+    pub name: String,
+    /// Where the form that signs out is sent: `csrf`.
+    pub sign_out: String,
+    /// The token that the form carries.
+    pub csrf: String,
+}
+
+/// The front door.
+#[derive(Clone, Debug, Template)]
+#[template(path = "home.html")]
+pub struct HomePage {
+    /// What every page has.
+    pub layout: Layout,
+    /// Who is signed in, if anybody.
+    pub user: Option<SignedIn>,
+}
+
+/// An application, as the console lists it.
+#[derive(Clone, Debug)]
+pub struct ApplicationRow {
+    /// Its display name.
+    pub name: String,
+    /// What kind it is, in words: `Web application`.
+    pub kind: String,
+    /// Its Client ID.
+    pub client_id: String,
+    /// Its registered redirect URIs.
+    pub redirect_uris: Vec<String>,
+    /// `active`, or another state's name.
+    pub state: String,
+}
+
+/// A user, as the console lists them.
+#[derive(Clone, Debug)]
+pub struct UserRow {
+    /// The person's name.
+    pub name: String,
+    /// Their email address.
+    pub email: Option<String>,
+    /// `active`, `suspended` or `terminated`.
+    pub state: String,
+    /// How many devices are enrolled.
+    pub devices: u32,
+    /// In how many applications they have an account.
+    pub accounts: u32,
+}
+
+/// The console's first page: what there is.
+#[derive(Clone, Debug, Template)]
+#[template(path = "admin.html")]
+pub struct AdminOverview {
+    /// What every page has.
+    pub layout: Layout,
+    /// The issuer's URL.
+    pub issuer: String,
+    /// The applications.
+    pub applications: Vec<ApplicationRow>,
+    /// The users.
+    pub users: Vec<UserRow>,
+    /// The administrator, if they came with a session.
+    pub user: Option<SignedIn>,
+}
+
+/// The authenticator's web app: the same page for everybody, kept by its service worker.
+#[derive(Clone, Debug, Template)]
+#[template(path = "authenticator.html")]
+pub struct AuthenticatorApp {
+    /// What every page has.
+    pub layout: Layout,
+}
+
+#[cfg(test)]
+mod tests;

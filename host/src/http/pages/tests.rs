@@ -1,0 +1,152 @@
+//! What every page keeps to, whatever it is filled with.
+
+use super::*;
+
+const MARKUP: &str = "\"><script>alert('x')</script>";
+
+fn layout() -> Layout {
+    Layout::default()
+}
+
+fn login() -> LoginPage {
+    LoginPage {
+        layout: layout(),
+        application: MARKUP.to_owned(),
+        action: "/login/1".to_owned(),
+        leave: "/login/1/leave".to_owned(),
+        csrf: MARKUP.to_owned(),
+        name: MARKUP.to_owned(),
+        error: Some(MARKUP.to_owned()),
+    }
+}
+
+fn waiting() -> WaitingPage {
+    WaitingPage {
+        layout: layout(),
+        application: MARKUP.to_owned(),
+        name: MARKUP.to_owned(),
+        number: "42".to_owned(),
+        seconds_left: 99,
+        seconds_total: 120,
+        events: "/login/1/events".to_owned(),
+        cancel: "/login/1/cancel".to_owned(),
+        csrf: "token".to_owned(),
+    }
+}
+
+fn ended(ended: Ended) -> EndedPage {
+    EndedPage {
+        layout: layout(),
+        application: MARKUP.to_owned(),
+        ended,
+        again: Some("/login/1/again".to_owned()),
+        leave: Some("/login/1/leave".to_owned()),
+        csrf: "token".to_owned(),
+    }
+}
+
+fn every_page() -> Vec<String> {
+    let text = || MARKUP.to_owned();
+    let user = || Some(SignedIn { name: text(), sign_out: "/logout".to_owned(), csrf: text() });
+    let error =
+        ErrorPage { layout: layout(), title: text(), what_happened: text(), what_to_do: text(), reference: text() };
+    let application =
+        ApplicationRow { name: text(), kind: text(), client_id: text(), redirect_uris: vec![text()], state: text() };
+    let person = UserRow { name: text(), email: Some(text()), state: text(), devices: 1, accounts: 2 };
+    let admin = AdminOverview {
+        layout: Layout { operator: text(), lang: text() },
+        issuer: text(),
+        applications: vec![application],
+        users: vec![person],
+        user: user(),
+    };
+    let mut pages = vec![
+        login().render(),
+        waiting().render(),
+        error.render(),
+        HomePage { layout: layout(), user: user() }.render(),
+        HomePage { layout: layout(), user: None }.render(),
+        admin.render(),
+        AuthenticatorApp { layout: layout() }.render(),
+    ];
+    for end in [Ended::Denied, Ended::Expired, Ended::Cancelled, Ended::Replaced, Ended::Failed, Ended::Refused(text())]
+    {
+        pages.push(ended(end).render());
+    }
+    pages.into_iter().map(Result::unwrap).collect()
+}
+
+#[test]
+fn no_page_has_an_inline_script_an_inline_style_or_unescaped_markup() {
+    for page in every_page() {
+        assert!(!page.contains("<script>"), "{page}");
+        assert!(!page.contains("<style"), "{page}");
+        assert!(!page.contains(" style="), "{page}");
+        for handler in [" onclick=", " onload=", " onerror=", " onsubmit=", "javascript:"] {
+            assert!(!page.contains(handler), "{page}");
+        }
+    }
+}
+
+#[test]
+fn every_file_that_a_page_names_exists_here() {
+    for page in every_page() {
+        assert!(!page.contains("src=\"http") && !page.contains("href=\"http"), "{page}");
+        let assets = page.split('"').filter(|value| value.starts_with("/assets/"));
+        assert!(assets.clone().count() >= 2);
+        for path in assets {
+            assert!(assets::find(path).is_some(), "{path}");
+        }
+    }
+}
+
+#[test]
+fn every_form_is_a_post_with_its_token() {
+    for page in every_page() {
+        for form in page.split("<form ").skip(1).filter(|form| !form.starts_with("method=\"dialog\"")) {
+            let form = form.split("</form>").next().unwrap();
+            assert!(form.starts_with("method=\"post\""), "{form}");
+            assert!(form.contains("name=\"csrf\" value=\""), "{form}");
+        }
+    }
+}
+
+#[test]
+fn the_login_page_weighs_less_than_30_kilobytes_with_all_that_it_loads() {
+    let page = login().render().unwrap();
+    let assets = page.split('"').filter(|value| value.starts_with("/assets/"));
+    let weight: usize = assets.map(|path| assets::find(path).unwrap().bytes.len()).sum();
+    assert!(page.len() + weight < 30_000, "{} bytes", page.len() + weight);
+}
+
+#[test]
+fn the_waiting_page_refreshes_itself_only_without_a_script() {
+    let page = waiting().render().unwrap();
+    let (head, _) = page.split_once("</head>").unwrap();
+    assert!(head.contains("<noscript><meta http-equiv=\"refresh\" content=\"3\"></noscript>"));
+    assert!(page.contains("<strong>42</strong>") && page.contains("99 seconds left"));
+    assert!(page.contains("data-events=\"/login/1/events\""));
+}
+
+#[test]
+fn a_login_with_an_error_points_the_field_to_it() {
+    let page = login().render().unwrap();
+    assert!(page.contains("aria-invalid=\"true\" aria-describedby=\"name-error\""));
+    let page = LoginPage { error: None, ..login() }.render().unwrap();
+    assert!(!page.contains("aria-invalid"));
+}
+
+#[test]
+fn an_end_offers_only_the_ways_that_there_are() {
+    let page = ended(Ended::Expired).render().unwrap();
+    assert!(page.contains("Try again") && page.contains("Back to"));
+    let page = EndedPage { again: None, leave: None, ..ended(Ended::Failed) }.render().unwrap();
+    assert!(!page.contains("<form"));
+}
+
+#[test]
+fn the_direction_follows_the_language() {
+    for (lang, dir) in [("en", "ltr"), ("ar", "rtl"), ("he-IL", "rtl"), ("art", "ltr"), ("", "ltr")] {
+        assert_eq!(Layout { lang: lang.to_owned(), ..layout() }.dir(), dir, "{lang}");
+    }
+}

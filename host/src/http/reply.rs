@@ -1,0 +1,127 @@
+//! Replies: pages, redirects, and what a person sees when something went wrong.
+
+use askama::Template;
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, SET_COOKIE};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+
+use super::context::Browser;
+use super::cookies::Cookie;
+use super::pages::{ErrorPage, Layout};
+use crate::domain::{Broken, Host};
+use crate::secret::Token;
+
+/// What every page has.
+pub(super) fn layout(host: &Host) -> Layout {
+    Layout { operator: host.settings.operator.clone(), ..Layout::default() }
+}
+
+/// A page. Its forms may lead to this host and to `form_target`, the origin or scheme of an application.
+pub(super) fn page(template: &impl Template, form_target: Option<&str>) -> Response {
+    match template.render() {
+        Ok(html) => (html_headers(form_target), html).into_response(),
+        Err(error) => {
+            tracing::error!(%error, "a page could not be rendered");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}
+
+fn html_headers(form_target: Option<&str>) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    let policy = format!(
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
+         manifest-src 'self'; worker-src 'self'; form-action 'self'{}{}; frame-ancestors 'none'; base-uri 'none'",
+        if form_target.is_some() { " " } else { "" },
+        form_target.unwrap_or_default(),
+    );
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // A target that is no header value came from no registered URI; without it the policy is only stricter.
+    let strict = HeaderValue::from_static("default-src 'none'; style-src 'self'; frame-ancestors 'none'");
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_str(&policy).unwrap_or(strict));
+    headers
+}
+
+/// `303 See Other`: the browser goes there with GET, whatever it came with.
+pub(super) fn see_other(location: &str) -> Response {
+    match HeaderValue::from_str(location) {
+        Ok(location) => {
+            let headers = [(LOCATION, location), (CACHE_CONTROL, HeaderValue::from_static("no-store"))];
+            (StatusCode::SEE_OTHER, headers).into_response()
+        }
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+/// Gives a browser that is new its cookie.
+pub(super) fn with_browser(mut response: Response, host: &Host, browser: &Browser) -> Response {
+    if let Some(Ok(cookie)) = browser.cookie(host).map(|cookie| HeaderValue::from_str(&cookie)) {
+        response.headers_mut().append(SET_COOKIE, cookie);
+    }
+    response
+}
+
+/// Gives the browser the cookie of a new session.
+pub(super) fn with_session(mut response: Response, host: &Host, token: Option<&Token>) -> Response {
+    if let Some(Ok(cookie)) = token.map(|token| HeaderValue::from_str(&Cookie::Session.set(host, token.expose()))) {
+        response.headers_mut().append(SET_COOKIE, cookie);
+    }
+    response
+}
+
+/// What a person sees when something went wrong, with a reference number that finds the log line.
+pub(super) struct ErrorReply {
+    /// The HTTP status.
+    pub(super) status: StatusCode,
+    /// What it is, in a few words.
+    pub(super) title: &'static str,
+    /// What happened.
+    pub(super) what_happened: &'static str,
+    /// What the person can do.
+    pub(super) what_to_do: &'static str,
+}
+
+impl ErrorReply {
+    /// The page. `cause` goes to the log, not to the page.
+    pub(super) fn render(&self, host: &Host, cause: &dyn std::fmt::Display) -> Response {
+        let reference = hex::encode(host.entropy.bytes::<4>()).to_uppercase();
+        if self.status.is_server_error() {
+            tracing::error!(reference, %cause, "{}", self.title);
+        } else {
+            tracing::info!(reference, %cause, "{}", self.title);
+        }
+        let page_of_error = ErrorPage {
+            layout: layout(host),
+            title: self.title.to_owned(),
+            what_happened: self.what_happened.to_owned(),
+            what_to_do: self.what_to_do.to_owned(),
+            reference,
+        };
+        let mut response = page(&page_of_error, None);
+        *response.status_mut() = self.status;
+        response
+    }
+}
+
+/// The host broke while it made a page.
+pub(super) fn broken(host: &Host, error: &Broken) -> Response {
+    ErrorReply {
+        status: StatusCode::INTERNAL_SERVER_ERROR,
+        title: "Something went wrong",
+        what_happened: "The service could not answer. Nothing was changed.",
+        what_to_do: "Try again in a moment. If it goes on, tell your administrator the reference number.",
+    }
+    .render(host, error)
+}
+
+/// A form came without our token: from another site, another browser, or a page that was open for very long.
+pub(super) fn forged(host: &Host) -> Response {
+    ErrorReply {
+        status: StatusCode::FORBIDDEN,
+        title: "This form has expired",
+        what_happened: "The form did not come from the page that is open in this browser, so nothing was done.",
+        what_to_do: "Go back, load the page again and repeat what you did. Cookies must be allowed for this site.",
+    }
+    .render(host, &"the CSRF token is missing or wrong")
+}

@@ -1,0 +1,150 @@
+//! An approval: the question put to a person's phone, and its answer.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Timestamp;
+use crate::entropy::Entropy;
+use crate::id::{ApprovalId, DeviceId, Did, LoginId, UserId};
+use crate::model::session::Amr;
+use crate::secret::Digest;
+
+/// How often a person may type a number before the request fails.
+pub const NUMBER_ATTEMPTS: u32 = 3;
+
+/// The question put to a person's phone.
+#[derive(Clone, Debug)]
+pub struct Approval {
+    /// The row's id.
+    pub id: ApprovalId,
+    /// The login that waits for it.
+    pub login_id: LoginId,
+    /// Who was asked. `None` where the name belongs to nobody who may sign in: the browser sees the same page and the
+    /// same two minutes, but no phone is asked, so the answer does not tell who exists.
+    pub user_id: Option<UserId>,
+    /// The digest of the name that was typed: one name has one open request, whether it belongs to somebody or not.
+    pub name_digest: Digest,
+    /// The number that the browser shows and the person types.
+    pub number: MatchingNumber,
+    /// What the person is shown.
+    pub shown: Shown,
+    /// When it was asked for.
+    pub requested_at: Timestamp,
+    /// Until when it can be answered.
+    pub expires_at: Timestamp,
+    /// How often a number may still be typed.
+    pub attempts_left: u32,
+    /// How far it has come.
+    pub stage: ApprovalStage,
+}
+
+/// What a person is shown about a request, and signs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shown {
+    /// The application; `None` for the host's own pages.
+    pub application: Option<Did>,
+    /// The application's name.
+    pub application_name: String,
+    /// The name that was typed.
+    pub account: String,
+    /// Where the browser seems to be.
+    pub place: String,
+    /// The browser and system in plain words.
+    pub browser: String,
+}
+
+/// How far an approval has come. All but `Requested` are final.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ApprovalStage {
+    /// Waits for the person.
+    Requested,
+    /// The person approved, with a proof that was verified.
+    Approved {
+        /// The device that the proof is of.
+        device: DeviceId,
+        /// When the proof came.
+        at: Timestamp,
+        /// What the proof shows.
+        amr: Vec<Amr>,
+    },
+    /// The person denied.
+    Denied,
+    /// Nobody answered in time.
+    Expired,
+    /// The person gave up in the browser.
+    Cancelled,
+    /// A newer request for the same name took its place.
+    Replaced,
+    /// It cannot be approved any more.
+    Failed(FailureReason),
+}
+
+/// Why an approval failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureReason {
+    /// The number was wrong too often.
+    WrongNumber,
+}
+
+impl Approval {
+    /// How far it has come at `now`: time alone makes a request expire.
+    pub fn stage_at(&self, now: Timestamp) -> ApprovalStage {
+        match &self.stage {
+            ApprovalStage::Requested if now >= self.expires_at => ApprovalStage::Expired,
+            stage => stage.clone(),
+        }
+    }
+
+    /// How long it can still be answered.
+    pub fn remaining(&self, now: Timestamp) -> Duration {
+        self.expires_at.remaining(now)
+    }
+}
+
+/// The two digits that the browser shows and the person types on the phone. Never sent to the phone.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct MatchingNumber(u32);
+
+impl MatchingNumber {
+    /// A random number from 10 to 99.
+    pub fn random(entropy: &dyn Entropy) -> Self {
+        Self(10 + entropy.below(90))
+    }
+
+    /// Reads the two digits.
+    pub fn parse(text: &str) -> Option<Self> {
+        let two_digits = text.len() == 2 && text.bytes().all(|b| b.is_ascii_digit());
+        two_digits.then(|| text.parse().ok()).flatten().map(Self)
+    }
+}
+
+impl fmt::Display for MatchingNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:02}", self.0)
+    }
+}
+
+impl fmt::Debug for MatchingNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MatchingNumber(**)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entropy::SystemEntropy;
+
+    #[test]
+    fn numbers_have_two_digits() {
+        for _ in 0..1000 {
+            let number = MatchingNumber::random(&SystemEntropy);
+            assert_eq!(MatchingNumber::parse(&number.to_string()), Some(number));
+        }
+        for text in ["", "1", "123", "+1", " 1", "１２"] {
+            assert_eq!(MatchingNumber::parse(text), None, "{text:?}");
+        }
+    }
+}

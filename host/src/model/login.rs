@@ -1,0 +1,150 @@
+//! A login: an application's request that a person sign in, from the request to its answer.
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Timestamp;
+use crate::id::{ApprovalId, Did, LoginId};
+use crate::model::redirect::CheckedRedirect;
+use crate::model::scope::Scopes;
+use crate::secret::Digest;
+
+/// A login that is under way in one browser.
+#[derive(Clone, Debug)]
+pub struct Login {
+    /// The row's id; it stands in the address of the login's pages.
+    pub id: LoginId,
+    /// The digest of the cookie of the browser that began it. No other browser may go on with it.
+    pub browser: Digest,
+    /// Who asks, and for what.
+    pub request: LoginRequest,
+    /// How far it has come.
+    pub stage: LoginStage,
+    /// When it began.
+    pub created_at: Timestamp,
+    /// Until when it can be gone on with.
+    pub expires_at: Timestamp,
+}
+
+/// How far a login has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoginStage {
+    /// The person has not yet said who they are.
+    Identify,
+    /// The person's phone was asked; the approval tells the rest.
+    Asked(ApprovalId),
+    /// The application was answered. Nothing more can come of it.
+    Answered,
+}
+
+/// Who asks a person to sign in, and for what.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "protocol", rename_all = "snake_case")]
+pub enum LoginRequest {
+    /// An OpenID Connect client.
+    Oidc(AuthorizationRequest),
+    /// One of the host's own pages, such as the console.
+    Local {
+        /// The page's path.
+        page: LocalPage,
+    },
+}
+
+impl LoginRequest {
+    /// The application that asks; `None` for the host's own pages.
+    pub const fn application(&self) -> Option<&Did> {
+        match self {
+            Self::Oidc(request) => Some(&request.application),
+            Self::Local { .. } => None,
+        }
+    }
+}
+
+/// The host's own pages that need a signed-in person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LocalPage {
+    /// The administration console.
+    Console,
+    /// The start page.
+    Home,
+}
+
+impl LocalPage {
+    /// Where the page is.
+    pub const fn path(self) -> &'static str {
+        match self {
+            Self::Console => "/admin",
+            Self::Home => "/",
+        }
+    }
+}
+
+/// A checked authorization request (RFC 6749 section 4.1.1, OpenID Connect Core 1.0 section 3.1.2.1).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuthorizationRequest {
+    /// The client.
+    pub application: Did,
+    /// Where the answer goes.
+    pub redirect_uri: CheckedRedirect,
+    /// What was asked for and the application may have.
+    pub scopes: Scopes,
+    /// Given back as it came.
+    pub state: Option<String>,
+    /// Bound into the ID token.
+    pub nonce: Option<String>,
+    /// The PKCE challenge.
+    pub code_challenge: Option<CodeChallenge>,
+    /// `prompt=login`: an old session is not enough.
+    pub fresh_login: bool,
+    /// `max_age`, in seconds.
+    pub max_age: Option<u32>,
+    /// `login_hint`: the name to start with.
+    pub login_hint: Option<String>,
+}
+
+/// A PKCE challenge of the method `S256` (RFC 7636 section 4.2): 43 characters of base64url.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CodeChallenge(String);
+
+impl CodeChallenge {
+    /// Reads a challenge; `None` if it is not the form of a SHA-256 digest.
+    pub fn parse(text: &str) -> Option<Self> {
+        let fits = text.len() == 43 && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
+        fits.then(|| Self(text.to_owned()))
+    }
+
+    /// Whether `verifier` is the one that the challenge was made of (RFC 7636 sections 4.1 and 4.6).
+    pub fn is_met_by(&self, verifier: &str) -> bool {
+        use base64::Engine;
+        use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+        use subtle::ConstantTimeEq;
+
+        let fits = (43..=128).contains(&verifier.len())
+            && verifier.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b'~'));
+        let made = URL_SAFE_NO_PAD.encode(openssl::sha::sha256(verifier.as_bytes()));
+        fits && bool::from(made.as_bytes().ct_eq(self.0.as_bytes()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_example_of_rfc_7636_appendix_b() {
+        let challenge = CodeChallenge::parse("E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM").expect("well formed");
+        assert!(challenge.is_met_by("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"));
+        assert!(!challenge.is_met_by("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXl"));
+    }
+
+    #[test]
+    fn verifiers_of_the_wrong_length_are_refused() {
+        use base64::Engine;
+        use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+        for verifier in ["a".repeat(42), "a".repeat(129), String::new()] {
+            let challenge = URL_SAFE_NO_PAD.encode(openssl::sha::sha256(verifier.as_bytes()));
+            assert!(!CodeChallenge::parse(&challenge).expect("well formed").is_met_by(&verifier));
+        }
+    }
+}

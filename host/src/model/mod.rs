@@ -1,0 +1,15 @@
+//! The nouns of the host, and the proofs. Nothing here does input or output.
+
+pub mod account;
+pub mod application;
+pub mod approval;
+pub mod device;
+pub mod key;
+pub mod login;
+pub mod name;
+pub mod redirect;
+pub mod scope;
+pub mod session;
+pub mod statement;
+pub mod token;
+pub mod user;

@@ -1,0 +1,88 @@
+//! Scopes: what an application may ask to know or do.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A scope of the specification's table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// Required on every authentication request.
+    #[serde(rename = "openid")]
+    OpenId,
+    /// The person's profile and account.
+    Profile,
+    /// The e-mail address.
+    Email,
+    /// The telephone number.
+    Phone,
+}
+
+impl Scope {
+    /// Every scope there is.
+    pub const ALL: [Self; 4] = [Self::OpenId, Self::Profile, Self::Email, Self::Phone];
+
+    /// The scope's name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::OpenId => "openid",
+            Self::Profile => "profile",
+            Self::Email => "email",
+            Self::Phone => "phone",
+        }
+    }
+}
+
+/// A set of scopes. On the wire: names with one space between them (RFC 6749 section 3.3).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Scopes(BTreeSet<Scope>);
+
+impl Scopes {
+    /// The scopes that a request names, without those that are unknown.
+    pub fn known(text: &str) -> Self {
+        let named: Vec<&str> = text.split(' ').collect();
+        Self(Scope::ALL.into_iter().filter(|scope| named.contains(&scope.as_str())).collect())
+    }
+
+    /// Whether the set holds `scope`.
+    pub fn has(&self, scope: Scope) -> bool {
+        self.0.contains(&scope)
+    }
+
+    /// What both sets hold.
+    pub fn both(&self, other: &Self) -> Self {
+        Self(self.0.intersection(&other.0).copied().collect())
+    }
+
+    /// The scopes in their order.
+    pub fn iter(&self) -> impl Iterator<Item = Scope> + '_ {
+        self.0.iter().copied()
+    }
+}
+
+impl FromIterator<Scope> for Scopes {
+    fn from_iter<I: IntoIterator<Item = Scope>>(scopes: I) -> Self {
+        Self(scopes.into_iter().collect())
+    }
+}
+
+impl fmt::Display for Scopes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.0.iter().map(|scope| scope.as_str()).collect();
+        f.write_str(&names.join(" "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_scopes_are_left_out() {
+        let scopes = Scopes::known("profile  openid admin openid");
+        assert_eq!(scopes.to_string(), "openid profile");
+    }
+}

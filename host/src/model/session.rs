@@ -1,0 +1,55 @@
+//! A session: a browser in which a person signed in.
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Timestamp;
+use crate::id::{SessionId, UserId};
+
+/// A browser in which a person signed in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// The row's id.
+    pub id: SessionId,
+    /// The `sid` claim: names the session to applications without being of use to them.
+    pub sid: String,
+    /// Who signed in.
+    pub user_id: UserId,
+    /// How and when.
+    pub authentication: Authentication,
+    /// Until when it is good.
+    pub expires_at: Timestamp,
+}
+
+/// How and when a person was authenticated.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Authentication {
+    /// The `auth_time` claim.
+    pub at: Timestamp,
+    /// The `amr` claim: what the approval really was, as the host verified it.
+    pub amr: Vec<Amr>,
+}
+
+impl Authentication {
+    /// The `acr` claim: an approval by the device's own key.
+    pub const ACR: &str = "urn:assent:acr:device";
+}
+
+/// An authentication method (RFC 8176 section 2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Amr {
+    /// Proof of possession of a key that software keeps.
+    Swk,
+    /// The person was there: they typed the number.
+    User,
+}
+
+impl Amr {
+    /// The method's name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Swk => "swk",
+            Self::User => "user",
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Bearer tokens (RFC 6750).
+
+use crate::domain::{Broken, Host};
+use crate::id::TokenId;
+use crate::model::scope::Scope;
+use crate::model::token::{AccessGrant, prefix};
+use crate::secret::Token;
+
+/// Why a bearer token was not accepted (RFC 6750 section 3.1).
+#[derive(Debug, thiserror::Error)]
+pub enum BearerError {
+    /// There is none.
+    #[error("an access token is required")]
+    Missing,
+    /// It was sent in two ways, or malformed.
+    #[error("send the access token once, in the Authorization header")]
+    InvalidRequest,
+    /// It is unknown, expired or revoked, or the person may no longer use the application.
+    #[error("the access token is invalid, expired or revoked")]
+    InvalidToken,
+    /// It lacks this scope.
+    #[error("the access token lacks the scope {}", .0.as_str())]
+    InsufficientScope(Scope),
+    /// The host broke.
+    #[error("the server could not answer; try again")]
+    Broken(#[from] Broken),
+}
+
+impl BearerError {
+    /// The `error` code; none where the request has no token at all.
+    pub const fn code(&self) -> Option<&'static str> {
+        match self {
+            Self::Missing => None,
+            Self::InvalidRequest => Some("invalid_request"),
+            Self::InvalidToken => Some("invalid_token"),
+            Self::InsufficientScope(_) => Some("insufficient_scope"),
+            Self::Broken(_) => Some("server_error"),
+        }
+    }
+}
+
+/// Reads the `Authorization` header.
+pub fn token_of(authorization: Option<&str>) -> Result<&str, BearerError> {
+    let header = authorization.ok_or(BearerError::Missing)?;
+    let (scheme, token) = header.split_once(' ').ok_or(BearerError::InvalidRequest)?;
+    if !scheme.eq_ignore_ascii_case("bearer") || token.is_empty() {
+        return Err(BearerError::InvalidRequest);
+    }
+    Ok(token.trim())
+}
+
+/// What an access token stands for, if it is good.
+pub async fn resolve(host: &Host, text: &str) -> Result<AccessGrant, BearerError> {
+    let token = Token::parse(prefix::ACCESS, text).ok_or(BearerError::InvalidToken)?;
+    let id = TokenId::from_bytes(token.id());
+    let found = host.store.open_token(id, host.now()).await.map_err(Broken::from)?;
+    found.filter(|grant| grant.digest == token.digest()).ok_or(BearerError::InvalidToken)
+}

@@ -1,0 +1,38 @@
+//! UserInfo (OpenID Connect Core 1.0 section 5.3).
+
+use serde_json::{Map, Value};
+
+use super::bearer::{BearerError, resolve};
+use crate::domain::account::{Access, access};
+use crate::domain::claims::{self, Subject};
+use crate::domain::{Broken, Host};
+use crate::model::scope::Scope;
+use crate::plugins::{MapFailureKind, Sink};
+
+/// The claims that the scopes of an access token permit.
+pub async fn claims(host: &Host, access_token: &str) -> Result<Map<String, Value>, BearerError> {
+    let grant = resolve(host, access_token).await?;
+    if !grant.scopes.has(Scope::OpenId) {
+        return Err(BearerError::InsufficientScope(Scope::OpenId));
+    }
+    let application = host.store.application(&grant.application).await.map_err(Broken::from)?;
+    let user = host.store.user(grant.subject.user_id).await.map_err(Broken::from)?;
+    let (Some(application), Some(user)) = (application, user) else { return Err(BearerError::InvalidToken) };
+    let Access::Granted(account) = access(host, &user, &application.id).await? else {
+        return Err(BearerError::InvalidToken);
+    };
+    let subject = Subject {
+        application: &application,
+        user: &user,
+        account: &account,
+        scopes: &grant.scopes,
+        authentication: None,
+    };
+    claims::map(host, subject, Sink::Userinfo).await.map_err(|failure| {
+        tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "UserInfo fails: a plugin did");
+        match failure.kind {
+            MapFailureKind::Deny(_) => BearerError::InvalidToken,
+            MapFailureKind::Fault(detail) => BearerError::Broken(Broken::Plugin(detail.to_string())),
+        }
+    })
+}

@@ -1,0 +1,127 @@
+//! Accounts: people in applications.
+
+use sqlx::AnyConnection;
+
+use super::rows::{from_json, life_state, life_state_text, moment, parse, to_json};
+use super::{Result, Store, StoreError, taken};
+use crate::id::{AccountId, Did, UserId};
+use crate::model::account::Account;
+
+#[derive(sqlx::FromRow)]
+struct AccountRow {
+    id: String,
+    user_id: String,
+    application_id: String,
+    name: String,
+    roles: String,
+    short_code: String,
+    state: String,
+    created_at: i64,
+}
+
+impl TryFrom<AccountRow> for Account {
+    type Error = StoreError;
+    fn try_from(row: AccountRow) -> Result<Self> {
+        Ok(Self {
+            id: parse(&row.id, "an account's id")?,
+            user_id: parse(&row.user_id, "an account's user")?,
+            application_id: parse(&row.application_id, "an account's application")?,
+            name: row.name,
+            roles: from_json(&row.roles, "an account's roles")?,
+            short_code: row.short_code,
+            state: life_state(&row.state)?,
+            created_at: moment(row.created_at),
+        })
+    }
+}
+
+pub(super) async fn insert(db: &mut AnyConnection, account: &Account) -> Result<()> {
+    sqlx::query(
+        "INSERT INTO accounts (id, user_id, application_id, name, roles, short_code, state, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+    )
+    .bind(account.id.to_string())
+    .bind(account.user_id.to_string())
+    .bind(account.application_id.to_string())
+    .bind(account.name.clone())
+    .bind(to_json(&account.roles)?)
+    .bind(account.short_code.clone())
+    .bind(life_state_text(account.state))
+    .bind(account.created_at.millis())
+    .execute(db)
+    .await
+    .map_err(taken("the account, or its name,"))?;
+    Ok(())
+}
+
+impl Store {
+    /// Adds an account.
+    pub async fn insert_account(&self, account: Account) -> Result<()> {
+        self.write(move |db| {
+            let account = account.clone();
+            Box::pin(async move { insert(db, &account).await })
+        })
+        .await
+    }
+
+    /// Replaces what may change of an account: its name, roles and state.
+    pub async fn update_account(&self, account: Account) -> Result<()> {
+        self.write(move |db| {
+            let account = account.clone();
+            Box::pin(async move {
+                sqlx::query("UPDATE accounts SET name = $2, roles = $3, state = $4 WHERE id = $1")
+                    .bind(account.id.to_string())
+                    .bind(account.name.clone())
+                    .bind(to_json(&account.roles)?)
+                    .bind(life_state_text(account.state))
+                    .execute(db)
+                    .await
+                    .map_err(taken("the account's name"))?;
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Deletes an account. Whether there was one.
+    pub async fn delete_account(&self, id: AccountId) -> Result<bool> {
+        self.write(move |db| {
+            Box::pin(async move {
+                let result = sqlx::query("DELETE FROM accounts WHERE id = $1").bind(id.to_string()).execute(db).await?;
+                Ok(result.rows_affected() > 0)
+            })
+        })
+        .await
+    }
+
+    /// The account with this id.
+    pub async fn account(&self, id: AccountId) -> Result<Option<Account>> {
+        self.one_account("SELECT * FROM accounts WHERE id = $1", &[id.to_string()]).await
+    }
+
+    /// A person's account in an application.
+    pub async fn account_of(&self, user: UserId, application: &Did) -> Result<Option<Account>> {
+        let keys = [user.to_string(), application.to_string()];
+        self.one_account("SELECT * FROM accounts WHERE user_id = $1 AND application_id = $2", &keys).await
+    }
+
+    /// Up to `limit` accounts of an application after `after`, in the order in which they were made.
+    pub async fn accounts_of(&self, application: &Did, after: Option<AccountId>, limit: u32) -> Result<Vec<Account>> {
+        let rows: Vec<AccountRow> =
+            sqlx::query_as("SELECT * FROM accounts WHERE application_id = $1 AND id > $2 ORDER BY id LIMIT $3")
+                .bind(application.to_string())
+                .bind(after.map(|id| id.to_string()).unwrap_or_default())
+                .bind(i64::from(limit))
+                .fetch_all(&self.readers)
+                .await?;
+        rows.into_iter().map(Account::try_from).collect()
+    }
+
+    async fn one_account(&self, statement: &'static str, keys: &[String]) -> Result<Option<Account>> {
+        let mut query = sqlx::query_as::<_, AccountRow>(statement);
+        for key in keys {
+            query = query.bind(key.clone());
+        }
+        query.fetch_optional(&self.readers).await?.map(Account::try_from).transpose()
+    }
+}

@@ -1,0 +1,251 @@
+//! Approvals. Each change is one conditional statement, so that whatever races, one wins.
+
+use sqlx::AnyConnection;
+
+use super::rows::{digest, from_json, moment, parse, to_json};
+use super::{Result, Store, StoreError, taken};
+use crate::clock::Timestamp;
+use crate::id::{ApprovalId, DeviceId, UserId};
+use crate::model::approval::{Approval, ApprovalStage, FailureReason, MatchingNumber};
+use crate::model::session::Amr;
+
+#[derive(sqlx::FromRow)]
+struct ApprovalRow {
+    id: String,
+    login_id: String,
+    user_id: Option<String>,
+    name_digest: String,
+    number: String,
+    shown: String,
+    requested_at: i64,
+    expires_at: i64,
+    attempts_left: i64,
+    state: String,
+    decided_at: Option<i64>,
+    device_id: Option<String>,
+    amr: Option<String>,
+}
+
+impl ApprovalRow {
+    fn stage(&self) -> Result<ApprovalStage> {
+        Ok(match (self.state.as_str(), self.decided_at, &self.device_id, &self.amr) {
+            ("requested", None, None, None) => ApprovalStage::Requested,
+            ("approved", Some(at), Some(device), Some(amr)) => ApprovalStage::Approved {
+                device: parse(device, "an approval's device")?,
+                at: moment(at),
+                amr: from_json(amr, "an approval's methods")?,
+            },
+            ("denied", ..) => ApprovalStage::Denied,
+            ("expired", ..) => ApprovalStage::Expired,
+            ("cancelled", ..) => ApprovalStage::Cancelled,
+            ("replaced", ..) => ApprovalStage::Replaced,
+            ("wrong_number", ..) => ApprovalStage::Failed(FailureReason::WrongNumber),
+            _ => return Err(StoreError::Corrupt("an approval's state")),
+        })
+    }
+}
+
+impl TryFrom<ApprovalRow> for Approval {
+    type Error = StoreError;
+    fn try_from(row: ApprovalRow) -> Result<Self> {
+        Ok(Self {
+            id: parse(&row.id, "an approval's id")?,
+            login_id: parse(&row.login_id, "an approval's login")?,
+            user_id: row.user_id.as_deref().map(|id| parse(id, "an approval's user")).transpose()?,
+            name_digest: digest(&row.name_digest, "an approval's name")?,
+            number: MatchingNumber::parse(&row.number).ok_or(StoreError::Corrupt("an approval's number"))?,
+            shown: from_json(&row.shown, "what an approval shows")?,
+            requested_at: moment(row.requested_at),
+            expires_at: moment(row.expires_at),
+            attempts_left: u32::try_from(row.attempts_left).unwrap_or(0),
+            stage: row.stage()?,
+        })
+    }
+}
+
+/// A device's verified answer.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// The person approved.
+    Approve {
+        /// The device whose proof was verified.
+        device: DeviceId,
+        /// What the proof shows.
+        amr: Vec<Amr>,
+    },
+    /// The person denied.
+    Deny {
+        /// The device whose proof was verified.
+        device: DeviceId,
+    },
+    /// The person approved, but typed another number.
+    WrongNumber,
+}
+
+/// What came of a device's answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It counts.
+    Counted,
+    /// The number was wrong; it may be typed that often again.
+    WrongNumber {
+        /// How often a number may still be typed.
+        attempts_left: u32,
+    },
+    /// It came too late: the request was decided before, is over, or its device or user is no longer good.
+    Late,
+}
+
+impl Store {
+    /// Asks: adds the approval, which its login then waits for, in place of an open one for the same name. `false` if
+    /// the login was answered or already waits for another.
+    pub async fn request_approval(&self, approval: Approval) -> Result<bool> {
+        let outcome = self.try_request_approval(approval.clone()).await;
+        // Two requests for one name at the same moment: the later one finds the earlier one in place and replaces it.
+        if matches!(outcome, Err(StoreError::Taken(_))) { self.try_request_approval(approval).await } else { outcome }
+    }
+
+    async fn try_request_approval(&self, approval: Approval) -> Result<bool> {
+        self.write(move |db| {
+            let approval = approval.clone();
+            Box::pin(async move { request(db, &approval).await })
+        })
+        .await
+    }
+
+    /// The approval with this id.
+    pub async fn approval(&self, id: ApprovalId) -> Result<Option<Approval>> {
+        let row: Option<ApprovalRow> = sqlx::query_as("SELECT * FROM approvals WHERE id = $1")
+            .bind(id.to_string())
+            .fetch_optional(&self.readers)
+            .await?;
+        row.map(Approval::try_from).transpose()
+    }
+
+    /// The requests that wait for a person at `now`.
+    pub async fn open_approvals(&self, user: UserId, now: Timestamp) -> Result<Vec<Approval>> {
+        let rows: Vec<ApprovalRow> = sqlx::query_as(
+            "SELECT * FROM approvals WHERE user_id = $1 AND state = 'requested' AND expires_at > $2 ORDER BY id",
+        )
+        .bind(user.to_string())
+        .bind(now.millis())
+        .fetch_all(&self.readers)
+        .await?;
+        rows.into_iter().map(Approval::try_from).collect()
+    }
+
+    /// Takes a device's verified answer. It counts only while the request is open, the device is not revoked and
+    /// belongs to the person who was asked, and that person may sign in.
+    pub async fn answer_approval(&self, id: ApprovalId, verdict: Verdict, now: Timestamp) -> Result<Answer> {
+        self.write(move |db| {
+            let verdict = verdict.clone();
+            Box::pin(async move {
+                match verdict {
+                    Verdict::Approve { device, amr } => {
+                        decide(db, id, "approved", device, Some(to_json(&amr)?), now).await
+                    }
+                    Verdict::Deny { device } => decide(db, id, "denied", device, None, now).await,
+                    Verdict::WrongNumber => wrong_number(db, id, now).await,
+                }
+            })
+        })
+        .await
+    }
+
+    /// The person gave up in the browser. Nothing happens if the request was decided before.
+    pub async fn cancel_approval(&self, id: ApprovalId, now: Timestamp) -> Result<()> {
+        self.write(move |db| {
+            Box::pin(async move {
+                sqlx::query("UPDATE approvals SET state = 'cancelled', decided_at = $2 WHERE id = $1 AND state = 'requested'")
+                    .bind(id.to_string())
+                    .bind(now.millis())
+                    .execute(db)
+                    .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+}
+
+async fn request(db: &mut AnyConnection, approval: &Approval) -> Result<bool> {
+    let claimed: Option<(String,)> = sqlx::query_as(
+        "UPDATE logins SET approval_id = $2 WHERE id = $1 AND answered_at IS NULL AND approval_id IS NULL RETURNING id",
+    )
+    .bind(approval.login_id.to_string())
+    .bind(approval.id.to_string())
+    .fetch_optional(&mut *db)
+    .await?;
+    if claimed.is_none() {
+        return Ok(false);
+    }
+    sqlx::query(
+        "UPDATE approvals SET state = CASE WHEN expires_at <= $2 THEN 'expired' ELSE 'replaced' END, decided_at = $2
+         WHERE name_digest = $1 AND state = 'requested'",
+    )
+    .bind(approval.name_digest.to_text())
+    .bind(approval.requested_at.millis())
+    .execute(&mut *db)
+    .await?;
+    sqlx::query(
+        "INSERT INTO approvals (id, login_id, user_id, name_digest, number, shown, requested_at, expires_at,
+                                attempts_left, state)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'requested')",
+    )
+    .bind(approval.id.to_string())
+    .bind(approval.login_id.to_string())
+    .bind(approval.user_id.map(|id| id.to_string()))
+    .bind(approval.name_digest.to_text())
+    .bind(approval.number.to_string())
+    .bind(to_json(&approval.shown)?)
+    .bind(approval.requested_at.millis())
+    .bind(approval.expires_at.millis())
+    .bind(i64::from(approval.attempts_left))
+    .execute(db)
+    .await
+    .map_err(taken("the open request"))?;
+    Ok(true)
+}
+
+async fn decide(
+    db: &mut AnyConnection,
+    id: ApprovalId,
+    state: &'static str,
+    device: DeviceId,
+    amr: Option<String>,
+    now: Timestamp,
+) -> Result<Answer> {
+    let decided: Option<(String,)> = sqlx::query_as(
+        "UPDATE approvals SET state = $2, decided_at = $3, device_id = $4, amr = $5
+         WHERE id = $1 AND state = 'requested' AND expires_at > $3
+           AND EXISTS (SELECT 1 FROM devices
+                       WHERE devices.id = $4 AND devices.user_id = approvals.user_id AND devices.revoked_at IS NULL)
+           AND EXISTS (SELECT 1 FROM users WHERE users.id = approvals.user_id AND users.state = 'active')
+         RETURNING id",
+    )
+    .bind(id.to_string())
+    .bind(state)
+    .bind(now.millis())
+    .bind(device.to_string())
+    .bind(amr)
+    .fetch_optional(db)
+    .await?;
+    Ok(if decided.is_some() { Answer::Counted } else { Answer::Late })
+}
+
+async fn wrong_number(db: &mut AnyConnection, id: ApprovalId, now: Timestamp) -> Result<Answer> {
+    let left: Option<(i64,)> = sqlx::query_as(
+        "UPDATE approvals SET attempts_left = attempts_left - 1,
+                              state = CASE WHEN attempts_left <= 1 THEN 'wrong_number' ELSE state END,
+                              decided_at = CASE WHEN attempts_left <= 1 THEN $2 ELSE decided_at END
+         WHERE id = $1 AND state = 'requested' AND expires_at > $2 RETURNING attempts_left",
+    )
+    .bind(id.to_string())
+    .bind(now.millis())
+    .fetch_optional(db)
+    .await?;
+    Ok(match left {
+        Some((left,)) => Answer::WrongNumber { attempts_left: u32::try_from(left).unwrap_or(0) },
+        None => Answer::Late,
+    })
+}

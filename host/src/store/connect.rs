@@ -1,0 +1,133 @@
+//! Opening the database: the one place that knows which of the two it is.
+
+use std::path::Path;
+use std::str::FromStr;
+use std::time::Duration;
+
+use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
+use sqlx::migrate::Migrator;
+use sqlx::{AnyPool, ConnectOptions, Connection};
+
+use super::{Result, StoreError};
+
+static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
+
+/// The opened database.
+pub(super) struct Database {
+    pub(super) readers: AnyPool,
+    pub(super) writers: AnyPool,
+    /// How many connections write: one for SQLite, which lets no two write at once.
+    pub(super) writer_count: u32,
+    /// The statement that begins a transaction which will write.
+    pub(super) begin: &'static str,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Sqlite,
+    Postgres,
+}
+
+pub(super) async fn open(url: &str) -> Result<Database> {
+    sqlx::any::install_default_drivers();
+    let failed = |reason: String| StoreError::Open { url: without_password(url), reason };
+    let (kind, url) = match url.split_once(':').map(|(scheme, _)| scheme) {
+        Some("sqlite") => (Kind::Sqlite, sqlite_url(url).map_err(failed)?),
+        Some("postgres" | "postgresql") => (Kind::Postgres, url.to_owned()),
+        _ => return Err(failed("expected sqlite://path/to/file or postgres://user@host/database".to_owned())),
+    };
+    let options = AnyConnectOptions::from_str(&url)
+        .map_err(|error| failed(error.to_string()))?
+        .log_statements(tracing::log::LevelFilter::Trace);
+    let (reader_count, writer_count) = match kind {
+        Kind::Sqlite => (4, 1),
+        Kind::Postgres => (8, 4),
+    };
+    let writers = pool(kind, writer_count, &options).await.map_err(|error| failed(error.to_string()))?;
+    migrate(kind, &writers).await.map_err(|error| failed(error.to_string()))?;
+    let readers = pool(kind, reader_count, &options).await.map_err(|error| failed(error.to_string()))?;
+    let begin = match kind {
+        // A deferred transaction that read first could not be made a writing one while another writes.
+        Kind::Sqlite => "BEGIN IMMEDIATE",
+        Kind::Postgres => "BEGIN",
+    };
+    Ok(Database { readers, writers, writer_count, begin })
+}
+
+async fn pool(kind: Kind, size: u32, options: &AnyConnectOptions) -> sqlx::Result<AnyPool> {
+    let pool = AnyPoolOptions::new().max_connections(size).min_connections(1).acquire_timeout(Duration::from_secs(10));
+    let pool = match kind {
+        Kind::Postgres => pool,
+        Kind::Sqlite => pool.after_connect(|connection, _| {
+            Box::pin(async move {
+                // Writers do not block readers, and a commit is on the disk before it is acknowledged.
+                for pragma in ["PRAGMA busy_timeout = 10000", "PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL"] {
+                    execute_when_free(connection, pragma).await?;
+                }
+                Ok(())
+            })
+        }),
+    };
+    pool.connect_with(options.clone()).await
+}
+
+/// Changing the journal mode does not wait for another process that does the same, so it is tried again.
+async fn execute_when_free(connection: &mut sqlx::AnyConnection, pragma: &'static str) -> sqlx::Result<()> {
+    for _ in 0..50 {
+        match sqlx::raw_sql(pragma).execute(&mut *connection).await {
+            Err(sqlx::Error::Database(error)) if error.message().contains("locked") => {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            other => return other.map(drop),
+        }
+    }
+    sqlx::raw_sql(pragma).execute(connection).await.map(drop)
+}
+
+/// Brings the tables up to date while no other host does.
+async fn migrate(kind: Kind, pool: &AnyPool) -> std::result::Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let mut connection = pool.acquire().await?;
+    match kind {
+        // The migrator holds an advisory lock of PostgreSQL's.
+        Kind::Postgres => MIGRATIONS.run(&mut *connection).await?,
+        // SQLite has no such lock, but a writing transaction around all of it is one.
+        Kind::Sqlite => {
+            let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
+            MIGRATIONS.run(&mut *transaction).await?;
+            transaction.commit().await?;
+        }
+    }
+    Ok(())
+}
+
+/// The URL with the file's folder made, and the file itself made when it is opened.
+fn sqlite_url(url: &str) -> std::result::Result<String, String> {
+    let path = url.trim_start_matches("sqlite:").trim_start_matches("//");
+    if path.is_empty() || path.contains('?') {
+        return Err("expected sqlite://path/to/file, with no parameters".to_owned());
+    }
+    if let Some(folder) = Path::new(path).parent() {
+        std::fs::create_dir_all(folder).map_err(|error| format!("cannot make the folder {}: {error}", folder.display()))?;
+    }
+    Ok(format!("sqlite://{path}?mode=rwc"))
+}
+
+/// The URL as it may be shown.
+fn without_password(url: &str) -> String {
+    match url::Url::parse(url) {
+        Ok(mut parsed) if parsed.password().is_some() => {
+            // It fails only for URLs that can't have a password.
+            let _ = parsed.set_password(Some("***"));
+            parsed.to_string()
+        }
+        _ => url.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_password_is_not_shown() {
+        assert_eq!(super::without_password("postgres://u:hunter2@h/d"), "postgres://u:***@h/d");
+    }
+}

@@ -1,0 +1,167 @@
+//! Devices and the right to enrol one.
+
+use super::rows::{digest, from_json, moment, parse, to_json};
+use super::{Result, Store, StoreError, taken};
+use crate::clock::Timestamp;
+use crate::id::{DeviceId, EnrolmentId, UserId};
+use crate::model::device::{Device, Enrolment, PushSubscription};
+
+#[derive(sqlx::FromRow)]
+struct DeviceRow {
+    id: String,
+    user_id: String,
+    name: String,
+    public_key: String,
+    push: Option<String>,
+    created_at: i64,
+    revoked_at: Option<i64>,
+}
+
+impl TryFrom<DeviceRow> for Device {
+    type Error = StoreError;
+    fn try_from(row: DeviceRow) -> Result<Self> {
+        Ok(Self {
+            id: parse(&row.id, "a device's id")?,
+            user_id: parse(&row.user_id, "a device's owner")?,
+            name: row.name,
+            key: from_json(&row.public_key, "a device's key")?,
+            push: row.push.map(|push| from_json(&push, "a push subscription")).transpose()?,
+            created_at: moment(row.created_at),
+            revoked_at: row.revoked_at.map(moment),
+        })
+    }
+}
+
+#[derive(sqlx::FromRow)]
+struct EnrolmentRow {
+    id: String,
+    user_id: String,
+    digest: String,
+    expires_at: i64,
+}
+
+pub(super) async fn insert_enrolment(db: &mut sqlx::AnyConnection, enrolment: &Enrolment, now: Timestamp) -> Result<()> {
+    sqlx::query("INSERT INTO enrolments (id, user_id, digest, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)")
+        .bind(enrolment.id.to_string())
+        .bind(enrolment.user_id.to_string())
+        .bind(enrolment.digest.to_text())
+        .bind(now.millis())
+        .bind(enrolment.expires_at.millis())
+        .execute(db)
+        .await?;
+    Ok(())
+}
+
+impl Store {
+    /// Adds the right to enrol a device.
+    pub async fn insert_enrolment(&self, enrolment: Enrolment, now: Timestamp) -> Result<()> {
+        self.write(move |db| {
+            let enrolment = enrolment.clone();
+            Box::pin(async move { insert_enrolment(db, &enrolment, now).await })
+        })
+        .await
+    }
+
+    /// The right to enrol with this id, if it was not used and is still good at `now`.
+    pub async fn open_enrolment(&self, id: EnrolmentId, now: Timestamp) -> Result<Option<Enrolment>> {
+        let row: Option<EnrolmentRow> = sqlx::query_as(
+            "SELECT id, user_id, digest, expires_at FROM enrolments WHERE id = $1 AND used_at IS NULL AND expires_at > $2",
+        )
+        .bind(id.to_string())
+        .bind(now.millis())
+        .fetch_optional(&self.readers)
+        .await?;
+        row.map(|row| {
+            Ok(Enrolment {
+                id: parse(&row.id, "an enrolment's id")?,
+                user_id: parse(&row.user_id, "an enrolment's user")?,
+                digest: digest(&row.digest, "an enrolment's digest")?,
+                expires_at: moment(row.expires_at),
+            })
+        })
+        .transpose()
+    }
+
+    /// Uses the right to enrol and adds the device. Whether the right was still there to be used.
+    pub async fn enrol_device(&self, enrolment: EnrolmentId, device: Device) -> Result<bool> {
+        self.write(move |db| {
+            let device = device.clone();
+            Box::pin(async move {
+                let claimed: Option<(String,)> = sqlx::query_as(
+                    "UPDATE enrolments SET used_at = $2
+                     WHERE id = $1 AND user_id = $3 AND used_at IS NULL AND expires_at > $2 RETURNING id",
+                )
+                .bind(enrolment.to_string())
+                .bind(device.created_at.millis())
+                .bind(device.user_id.to_string())
+                .fetch_optional(&mut *db)
+                .await?;
+                if claimed.is_none() {
+                    return Ok(false);
+                }
+                sqlx::query("INSERT INTO devices (id, user_id, name, public_key, created_at) VALUES ($1, $2, $3, $4, $5)")
+                    .bind(device.id.to_string())
+                    .bind(device.user_id.to_string())
+                    .bind(device.name.clone())
+                    .bind(to_json(&device.key)?)
+                    .bind(device.created_at.millis())
+                    .execute(db)
+                    .await
+                    .map_err(taken("the device's key"))?;
+                Ok(true)
+            })
+        })
+        .await
+    }
+
+    /// The device with this id, revoked or not.
+    pub async fn device(&self, id: DeviceId) -> Result<Option<Device>> {
+        let row: Option<DeviceRow> = sqlx::query_as("SELECT * FROM devices WHERE id = $1")
+            .bind(id.to_string())
+            .fetch_optional(&self.readers)
+            .await?;
+        row.map(Device::try_from).transpose()
+    }
+
+    /// A person's devices that are not revoked.
+    pub async fn devices_of(&self, user: UserId) -> Result<Vec<Device>> {
+        let rows: Vec<DeviceRow> =
+            sqlx::query_as("SELECT * FROM devices WHERE user_id = $1 AND revoked_at IS NULL ORDER BY id")
+                .bind(user.to_string())
+                .fetch_all(&self.readers)
+                .await?;
+        rows.into_iter().map(Device::try_from).collect()
+    }
+
+    /// Says where a device can be woken, or that it no longer can.
+    pub async fn set_push(&self, id: DeviceId, push: Option<PushSubscription>) -> Result<()> {
+        self.write(move |db| {
+            let push = push.clone();
+            Box::pin(async move {
+                sqlx::query("UPDATE devices SET push = $2 WHERE id = $1")
+                    .bind(id.to_string())
+                    .bind(push.as_ref().map(to_json).transpose()?)
+                    .execute(db)
+                    .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Revokes a device. Whether it was not revoked before.
+    pub async fn revoke_device(&self, id: DeviceId, now: Timestamp) -> Result<bool> {
+        self.write(move |db| {
+            Box::pin(async move {
+                let result =
+                    sqlx::query("UPDATE devices SET revoked_at = $2, push = NULL WHERE id = $1 AND revoked_at IS NULL")
+                        .bind(id.to_string())
+                        .bind(now.millis())
+                        .execute(db)
+                        .await?;
+                Ok(result.rows_affected() > 0)
+            })
+        })
+        .await
+    }
+}

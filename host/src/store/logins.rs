@@ -1,0 +1,136 @@
+//! Logins under way.
+
+use super::rows::{digest, from_json, moment, parse, to_json};
+use super::{Result, Store, StoreError, codes, sessions};
+use crate::clock::Timestamp;
+use crate::id::{LoginId, SessionId};
+use crate::model::login::{Login, LoginStage};
+use crate::model::session::Session;
+use crate::model::token::CodeGrant;
+use crate::secret::Digest;
+
+#[derive(sqlx::FromRow)]
+struct LoginRow {
+    id: String,
+    browser: String,
+    request: String,
+    approval_id: Option<String>,
+    answered_at: Option<i64>,
+    created_at: i64,
+    expires_at: i64,
+}
+
+impl TryFrom<LoginRow> for Login {
+    type Error = StoreError;
+    fn try_from(row: LoginRow) -> Result<Self> {
+        let stage = match (row.answered_at, row.approval_id) {
+            (Some(_), _) => LoginStage::Answered,
+            (None, Some(approval)) => LoginStage::Asked(parse(&approval, "a login's approval")?),
+            (None, None) => LoginStage::Identify,
+        };
+        Ok(Self {
+            id: parse(&row.id, "a login's id")?,
+            browser: digest(&row.browser, "a login's browser")?,
+            request: from_json(&row.request, "a login's request")?,
+            stage,
+            created_at: moment(row.created_at),
+            expires_at: moment(row.expires_at),
+        })
+    }
+}
+
+/// What comes of a login that is answered: all of it becomes durable at once, or nothing.
+#[derive(Clone, Debug, Default)]
+pub struct LoginAnswer {
+    /// The session that begins, with the digest of its cookie.
+    pub session: Option<(Session, Digest)>,
+    /// The browser's session before, which ends.
+    pub replaces: Option<SessionId>,
+    /// The authorization code.
+    pub code: Option<CodeGrant>,
+}
+
+impl Store {
+    /// Adds a login.
+    pub async fn insert_login(&self, login: Login) -> Result<()> {
+        self.write(move |db| {
+            let login = login.clone();
+            Box::pin(async move {
+                sqlx::query("INSERT INTO logins (id, browser, request, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)")
+                    .bind(login.id.to_string())
+                    .bind(login.browser.to_text())
+                    .bind(to_json(&login.request)?)
+                    .bind(login.created_at.millis())
+                    .bind(login.expires_at.millis())
+                    .execute(db)
+                    .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// The login with this id, unless its time is over at `now`.
+    pub async fn login(&self, id: LoginId, now: Timestamp) -> Result<Option<Login>> {
+        let row: Option<LoginRow> = sqlx::query_as("SELECT * FROM logins WHERE id = $1 AND expires_at > $2")
+            .bind(id.to_string())
+            .bind(now.millis())
+            .fetch_optional(&self.readers)
+            .await?;
+        row.map(Login::try_from).transpose()
+    }
+
+    /// Forgets the approval that a login asked for, so that the person may try again. Nothing happens to a login that
+    /// was answered.
+    pub async fn reset_login(&self, id: LoginId) -> Result<()> {
+        self.write(move |db| {
+            Box::pin(async move {
+                sqlx::query("UPDATE logins SET approval_id = NULL WHERE id = $1 AND answered_at IS NULL")
+                    .bind(id.to_string())
+                    .execute(db)
+                    .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Claims the login's one answer and makes it durable. `false`, and nothing done, if it was answered before or is
+    /// over, or if it waits for an approval that is not `approved` while the answer has a new session.
+    pub async fn answer_login(&self, id: LoginId, answer: LoginAnswer, now: Timestamp) -> Result<bool> {
+        self.write(move |db| {
+            let answer = answer.clone();
+            Box::pin(async move {
+                let statement = if answer.session.is_some() {
+                    "UPDATE logins SET answered_at = $2 WHERE id = $1 AND answered_at IS NULL AND expires_at > $2
+                     AND EXISTS (SELECT 1 FROM approvals
+                                 WHERE approvals.id = logins.approval_id AND approvals.login_id = logins.id
+                                   AND approvals.state = 'approved')
+                     RETURNING id"
+                } else {
+                    "UPDATE logins SET answered_at = $2 WHERE id = $1 AND answered_at IS NULL AND expires_at > $2
+                     RETURNING id"
+                };
+                let claimed: Option<(String,)> = sqlx::query_as(statement)
+                    .bind(id.to_string())
+                    .bind(now.millis())
+                    .fetch_optional(&mut *db)
+                    .await?;
+                if claimed.is_none() {
+                    return Ok(false);
+                }
+                if let Some(old) = answer.replaces {
+                    sessions::end(db, old, now).await?;
+                }
+                if let Some((session, digest)) = &answer.session {
+                    sessions::insert(db, session, *digest, now).await?;
+                }
+                if let Some(code) = &answer.code {
+                    codes::insert(db, code).await?;
+                }
+                Ok(true)
+            })
+        })
+        .await
+    }
+}

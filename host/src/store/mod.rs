@@ -1,0 +1,106 @@
+//! The store: SQLite inside the process, or PostgreSQL for several hosts, with one SQL text for both.
+//!
+//! Reads go to a pool. Writes go to a writer that lets those that wait at the same moment share one commit; none is
+//! acknowledged before it is durable. Whatever may be used once is claimed by one `UPDATE ... RETURNING`.
+
+mod accounts;
+mod admin_tokens;
+mod applications;
+mod approvals;
+mod codes;
+mod connect;
+mod consents;
+mod devices;
+mod first_start;
+mod keys;
+mod logins;
+mod rows;
+mod sessions;
+mod sweep;
+mod users;
+mod writer;
+
+pub use applications::ApplicationPage;
+pub use approvals::{Answer, Verdict};
+pub use codes::Redemption;
+pub use first_start::FirstStart;
+pub use logins::LoginAnswer;
+pub use users::UserSummary;
+
+use futures_util::future::BoxFuture;
+use sqlx::{AnyConnection, AnyPool};
+
+/// Why the store could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The database refused or could not be reached.
+    #[error("the database failed: {0}")]
+    Database(#[from] sqlx::Error),
+    /// A row holds what this version cannot understand.
+    #[error("the database holds an impossible row: {0}")]
+    Corrupt(&'static str),
+    /// Something with this name is there already.
+    #[error("{0} is taken")]
+    Taken(&'static str),
+    /// The store is shutting down.
+    #[error("the store is closed")]
+    Closed,
+    /// The database could not be opened or brought up to date.
+    #[error("cannot open the database {url}: {reason}")]
+    Open {
+        /// The URL without its password.
+        url: String,
+        /// What went wrong.
+        reason: String,
+    },
+}
+
+/// What the store answers.
+pub type Result<T> = std::result::Result<T, StoreError>;
+
+/// The database.
+#[derive(Clone, Debug)]
+pub struct Store {
+    readers: AnyPool,
+    writer: writer::Writer,
+}
+
+impl Store {
+    /// Opens the database at `url` (`sqlite://path` or `postgres://...`), making it where it does not exist, and
+    /// brings its tables up to date. Safe when several hosts do so at once.
+    pub async fn open(url: &str) -> Result<Self> {
+        let database = connect::open(url).await?;
+        let writer = writer::Writer::start(&database);
+        Ok(Self { readers: database.readers, writer })
+    }
+
+    /// Whether the database answers.
+    pub async fn ping(&self) -> Result<()> {
+        sqlx::query("SELECT 1").execute(&self.readers).await?;
+        Ok(())
+    }
+
+    /// Waits for writes under way and closes the connections.
+    pub async fn close(&self) {
+        self.writer.stop().await;
+        self.readers.close().await;
+    }
+
+    /// Runs `work` in a transaction that it may share with others, and answers once that is durable. If `work` fails,
+    /// nothing that it did stays. It may be run a second time, alone, if another's failure undid the first.
+    async fn write<T, F>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'c> Fn(&'c mut AnyConnection) -> BoxFuture<'c, Result<T>> + Send + Sync + 'static,
+    {
+        self.writer.write(work).await
+    }
+}
+
+/// Names what is taken, where an insert failed because a unique column holds the value already.
+fn taken(what: &'static str) -> impl FnOnce(sqlx::Error) -> StoreError {
+    move |error| match &error {
+        sqlx::Error::Database(inner) if inner.is_unique_violation() => StoreError::Taken(what),
+        _ => StoreError::Database(error),
+    }
+}

@@ -1,0 +1,186 @@
+//! Users.
+
+use sqlx::AnyConnection;
+
+use super::rows::{console_role, console_role_text, from_json, life_state, life_state_text, moment, parse, to_json};
+use super::{Result, Store, StoreError, taken};
+use crate::clock::Timestamp;
+use crate::id::UserId;
+use crate::model::name::LoginName;
+use crate::model::user::{LifeState, User};
+
+#[derive(sqlx::FromRow)]
+pub(super) struct UserRow {
+    id: String,
+    did: String,
+    subject: String,
+    name: String,
+    email: Option<String>,
+    profile: String,
+    console_role: Option<String>,
+    state: String,
+    created_at: i64,
+    updated_at: i64,
+}
+
+impl TryFrom<UserRow> for User {
+    type Error = StoreError;
+    fn try_from(row: UserRow) -> Result<Self> {
+        Ok(Self {
+            id: parse(&row.id, "a user's id")?,
+            did: parse(&row.did, "a user's DID")?,
+            subject: row.subject,
+            name: parse(&row.name, "a user's name")?,
+            email: row.email.map(|email| parse(&email, "a user's e-mail address")).transpose()?,
+            profile: from_json(&row.profile, "a user's profile")?,
+            console_role: row.console_role.map(|role| console_role(&role)).transpose()?,
+            state: life_state(&row.state)?,
+            created_at: moment(row.created_at),
+            updated_at: moment(row.updated_at),
+        })
+    }
+}
+
+/// A user as a list shows it.
+#[derive(Clone, Debug)]
+pub struct UserSummary {
+    /// The user.
+    pub user: User,
+    /// How many devices are enrolled and not revoked.
+    pub devices: u32,
+    /// How many accounts the user has.
+    pub accounts: u32,
+}
+
+#[derive(sqlx::FromRow)]
+struct SummaryRow {
+    #[sqlx(flatten)]
+    user: UserRow,
+    devices: i64,
+    accounts: i64,
+}
+
+pub(super) async fn insert(db: &mut AnyConnection, user: &User) -> Result<()> {
+    sqlx::query(
+        "INSERT INTO users (id, did, subject, name, email, profile, console_role, state, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+    )
+    .bind(user.id.to_string())
+    .bind(user.did.to_string())
+    .bind(user.subject.clone())
+    .bind(user.name.to_string())
+    .bind(user.email.as_ref().map(ToString::to_string))
+    .bind(to_json(&user.profile)?)
+    .bind(user.console_role.map(console_role_text))
+    .bind(life_state_text(user.state))
+    .bind(user.created_at.millis())
+    .bind(user.updated_at.millis())
+    .execute(db)
+    .await
+    .map_err(taken("the name or e-mail address"))?;
+    Ok(())
+}
+
+impl Store {
+    /// Adds a user.
+    pub async fn insert_user(&self, user: User) -> Result<()> {
+        self.write(move |db| {
+            let user = user.clone();
+            Box::pin(async move { insert(db, &user).await })
+        })
+        .await
+    }
+
+    /// Replaces what may change of a user: all but the ids.
+    pub async fn update_user(&self, user: User) -> Result<()> {
+        self.write(move |db| {
+            let user = user.clone();
+            Box::pin(async move {
+                sqlx::query(
+                    "UPDATE users SET name = $2, email = $3, profile = $4, console_role = $5, state = $6, updated_at = $7
+                     WHERE id = $1",
+                )
+                .bind(user.id.to_string())
+                .bind(user.name.to_string())
+                .bind(user.email.as_ref().map(ToString::to_string))
+                .bind(to_json(&user.profile)?)
+                .bind(user.console_role.map(console_role_text))
+                .bind(life_state_text(user.state))
+                .bind(user.updated_at.millis())
+                .execute(db)
+                .await
+                .map_err(taken("the name or e-mail address"))?;
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Changes whether a user may sign in.
+    pub async fn set_user_state(&self, id: UserId, state: LifeState, now: Timestamp) -> Result<()> {
+        self.write(move |db| {
+            Box::pin(async move {
+                sqlx::query("UPDATE users SET state = $2, updated_at = $3 WHERE id = $1")
+                    .bind(id.to_string())
+                    .bind(life_state_text(state))
+                    .bind(now.millis())
+                    .execute(db)
+                    .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Deletes a user with everything that belongs to it. Whether there was one.
+    pub async fn delete_user(&self, id: UserId) -> Result<bool> {
+        self.write(move |db| {
+            Box::pin(async move {
+                let result = sqlx::query("DELETE FROM users WHERE id = $1").bind(id.to_string()).execute(db).await?;
+                Ok(result.rows_affected() > 0)
+            })
+        })
+        .await
+    }
+
+    /// The user with this id.
+    pub async fn user(&self, id: UserId) -> Result<Option<User>> {
+        let row: Option<UserRow> =
+            sqlx::query_as("SELECT * FROM users WHERE id = $1").bind(id.to_string()).fetch_optional(&self.readers).await?;
+        row.map(User::try_from).transpose()
+    }
+
+    /// The user who signs in with this name or e-mail address. A name wins over another's e-mail address.
+    pub async fn user_by_login(&self, name: &LoginName) -> Result<Option<User>> {
+        let row: Option<UserRow> = sqlx::query_as(
+            "SELECT * FROM users WHERE name = $1 OR email = $1 ORDER BY CASE WHEN name = $1 THEN 0 ELSE 1 END LIMIT 1",
+        )
+        .bind(name.to_string())
+        .fetch_optional(&self.readers)
+        .await?;
+        row.map(User::try_from).transpose()
+    }
+
+    /// Up to `limit` users after `after`, in the order in which they were made.
+    pub async fn users(&self, after: Option<UserId>, limit: u32) -> Result<Vec<UserSummary>> {
+        let rows: Vec<SummaryRow> = sqlx::query_as(
+            "SELECT users.*,
+                    (SELECT COUNT(*) FROM devices WHERE devices.user_id = users.id AND revoked_at IS NULL) AS devices,
+                    (SELECT COUNT(*) FROM accounts WHERE accounts.user_id = users.id) AS accounts
+             FROM users WHERE id > $1 ORDER BY id LIMIT $2",
+        )
+        .bind(after.map(|id| id.to_string()).unwrap_or_default())
+        .bind(i64::from(limit))
+        .fetch_all(&self.readers)
+        .await?;
+        rows.into_iter()
+            .map(|row| {
+                Ok(UserSummary {
+                    user: row.user.try_into()?,
+                    devices: u32::try_from(row.devices).unwrap_or(u32::MAX),
+                    accounts: u32::try_from(row.accounts).unwrap_or(u32::MAX),
+                })
+            })
+            .collect()
+    }
+}

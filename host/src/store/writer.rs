@@ -1,0 +1,120 @@
+//! The writer: writes that wait at the same moment share one transaction, and so one wait for the disk.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use sqlx::{AnyConnection, AnyPool, Connection, SqlSafeStr};
+use tokio::sync::{Mutex, mpsc, oneshot};
+use tokio::task::JoinSet;
+
+use super::connect::Database;
+use super::{Result, StoreError};
+
+/// How many writes share a commit at most.
+const BATCH: usize = 64;
+/// How many writes may wait before further ones wait to be let in.
+const QUEUE: usize = 1024;
+
+type Outcome = Box<dyn Any + Send>;
+type Work = Box<dyn for<'c> Fn(&'c mut AnyConnection) -> BoxFuture<'c, Result<Outcome>> + Send + Sync>;
+
+struct Job {
+    work: Work,
+    reply: oneshot::Sender<Result<Outcome>>,
+}
+
+/// Hands writes to the connections that write.
+#[derive(Clone, Debug)]
+pub(super) struct Writer {
+    queue: mpsc::WeakSender<Job>,
+    /// The queue's one lasting sender and the tasks that read from it, until the store is closed.
+    running: Arc<Mutex<Option<(mpsc::Sender<Job>, JoinSet<()>)>>>,
+    pool: AnyPool,
+}
+
+impl Writer {
+    pub(super) fn start(database: &Database) -> Self {
+        let (sender, receiver) = mpsc::channel(QUEUE);
+        let receiver = Arc::new(Mutex::new(receiver));
+        let mut tasks = JoinSet::new();
+        for _ in 0..database.writer_count {
+            tasks.spawn(run(Arc::clone(&receiver), database.writers.clone(), database.begin));
+        }
+        Self {
+            queue: sender.downgrade(),
+            running: Arc::new(Mutex::new(Some((sender, tasks)))),
+            pool: database.writers.clone(),
+        }
+    }
+
+    pub(super) async fn write<T, F>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'c> Fn(&'c mut AnyConnection) -> BoxFuture<'c, Result<T>> + Send + Sync + 'static,
+    {
+        let (reply, outcome) = oneshot::channel();
+        let work = Arc::new(work);
+        let work: Work = Box::new(move |connection| {
+            let work = Arc::clone(&work);
+            Box::pin(async move { Ok(Box::new(work(connection).await?) as Outcome) })
+        });
+        let queue = self.queue.upgrade().ok_or(StoreError::Closed)?;
+        queue.send(Job { work, reply }).await.map_err(|_| StoreError::Closed)?;
+        drop(queue);
+        let outcome = outcome.await.map_err(|_| StoreError::Closed)??;
+        outcome.downcast::<T>().map(|outcome| *outcome).map_err(|_| StoreError::Corrupt("a write of another type"))
+    }
+
+    /// Takes no more writes, and waits for those that were taken.
+    pub(super) async fn stop(&self) {
+        if let Some((queue, tasks)) = self.running.lock().await.take() {
+            drop(queue);
+            tasks.join_all().await;
+        }
+        self.pool.close().await;
+    }
+}
+
+async fn run(jobs: Arc<Mutex<mpsc::Receiver<Job>>>, pool: AnyPool, begin: &'static str) {
+    loop {
+        let mut batch = Vec::new();
+        // The lock is held while waiting, so that one writer at a time collects; the others are then at work.
+        if jobs.lock().await.recv_many(&mut batch, BATCH).await == 0 {
+            return;
+        }
+        match together(&pool, begin, &batch).await {
+            Ok(outcomes) => {
+                for (job, outcome) in batch.into_iter().zip(outcomes) {
+                    // Whoever asked may have gone away; the write stands all the same.
+                    let _ = job.reply.send(Ok(outcome));
+                }
+            }
+            // One of them failed and undid all, so each is tried alone and only the culprit fails.
+            Err(error) if batch.len() == 1 => {
+                if let Some(job) = batch.pop() {
+                    let _ = job.reply.send(Err(error));
+                }
+            }
+            Err(_) => {
+                for job in batch {
+                    let outcome = together(&pool, begin, std::slice::from_ref(&job)).await;
+                    let single = outcome.and_then(|mut outcomes| outcomes.pop().ok_or(StoreError::Closed));
+                    let _ = job.reply.send(single);
+                }
+            }
+        }
+    }
+}
+
+/// Does all of the batch in one transaction, or none.
+async fn together(pool: &AnyPool, begin: &'static str, batch: &[Job]) -> Result<Vec<Outcome>> {
+    let mut connection = pool.acquire().await?;
+    let mut transaction = connection.begin_with(begin.into_sql_str()).await?;
+    let mut outcomes = Vec::with_capacity(batch.len());
+    for job in batch {
+        outcomes.push((job.work)(&mut transaction).await?);
+    }
+    transaction.commit().await?;
+    Ok(outcomes)
+}

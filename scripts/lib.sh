@@ -1,0 +1,31 @@
+# shellcheck shell=bash
+# Shared by the scripts beside it: strict mode, the repository's root as the current folder, a few words.
+
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# rustup puts cargo there, and not every shell has read the profile that says so.
+PATH="$PATH:${CARGO_HOME:-${HOME:-/root}/.cargo}/bin"
+
+# Where cargo builds to.
+# shellcheck disable=SC2034 # the scripts that read this file use it
+target=${CARGO_TARGET_DIR:-target}
+
+# say WORDS...: tells what happens next.
+say() {
+  printf '\n==> %s\n' "$*" >&2
+}
+
+# die WORDS...: ends the script with a plain sentence.
+die() {
+  printf '\n%s\n' "$*" >&2
+  exit 1
+}
+
+# plugin_folders FOLDER...: those of the folders that hold a crate.
+plugin_folders() {
+  local folder
+  for folder in "$@"; do
+    [ ! -f "$folder/Cargo.toml" ] || printf '%s\n' "$folder"
+  done
+}

@@ -1,0 +1,109 @@
+//! A browser with no JavaScript: cookies, pages, forms. It follows redirects only when told, so that tests see each.
+
+use reqwest::header::{HeaderMap, LOCATION};
+use reqwest::redirect::Policy;
+use reqwest::{Client, StatusCode};
+use url::Url;
+
+/// A browser of one person.
+#[derive(Clone)]
+pub struct Browser {
+    client: Client,
+    base: Url,
+}
+
+/// An answer as the browser has it.
+pub struct Page {
+    pub url: String,
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub body: String,
+    browser: Browser,
+}
+
+impl Browser {
+    pub fn new(base: &str) -> Self {
+        let client = Client::builder()
+            .cookie_store(true)
+            .redirect(Policy::none())
+            .user_agent("Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0")
+            .build()
+            .expect("a client");
+        Self { client, base: Url::parse(base).expect("an address") }
+    }
+
+    /// Opens an address, which may be relative to the host.
+    pub async fn get(&self, address: &str) -> Page {
+        let url = self.base.join(address).expect("an address");
+        let response = self.client.get(url.clone()).send().await.expect("an answer");
+        self.page(url, response).await
+    }
+
+    /// Posts a form.
+    pub async fn post(&self, address: &str, form: &[(&str, &str)]) -> Page {
+        let url = self.base.join(address).expect("an address");
+        let response = self.client.post(url.clone()).form(form).send().await.expect("an answer");
+        self.page(url, response).await
+    }
+
+    async fn page(&self, url: Url, response: reqwest::Response) -> Page {
+        let (status, headers) = (response.status(), response.headers().clone());
+        let body = response.text().await.expect("a body");
+        Page { url: url.to_string(), status, headers, body, browser: self.clone() }
+    }
+}
+
+impl Page {
+    /// Where a redirect leads.
+    pub fn location(&self) -> Url {
+        let location = self.headers.get(LOCATION).unwrap_or_else(|| panic!("no redirect: {} {}", self.status, self.body));
+        Url::parse(&self.url).expect("an address").join(location.to_str().expect("text")).expect("an address")
+    }
+
+    /// A parameter of the address that a redirect leads to.
+    pub fn parameter(&self, name: &str) -> String {
+        let location = self.location();
+        let found = location.query_pairs().find(|(known, _)| known == name).map(|(_, value)| value.into_owned());
+        found.unwrap_or_else(|| panic!("no {name} in {location}"))
+    }
+
+    /// The page that a redirect leads to, on this host.
+    pub async fn followed(&self) -> Page {
+        let location = self.location();
+        assert_eq!(location.origin(), self.browser.base.origin(), "{location} is another host's");
+        self.browser.get(location.as_str()).await
+    }
+
+    /// The page's path.
+    pub fn path(&self) -> String {
+        Url::parse(&self.url).expect("an address").path().to_owned()
+    }
+
+    /// The token that the page's forms carry.
+    pub fn csrf(&self) -> String {
+        self.between("name=\"csrf\" value=\"", "\"")
+    }
+
+    /// The number that the waiting page shows.
+    pub fn number(&self) -> String {
+        self.between("id=\"number\">", "<")
+    }
+
+    /// How an ended login ended.
+    pub fn outcome(&self) -> String {
+        self.between("data-outcome=\"", "\"")
+    }
+
+    /// Submits one of the page's forms with its token and these fields.
+    pub async fn submit(&self, action: &str, fields: &[(&str, &str)]) -> Page {
+        assert!(self.body.contains(&format!("action=\"{action}\"")), "no form for {action}: {}", self.body);
+        let csrf = self.csrf();
+        let form: Vec<(&str, &str)> = fields.iter().copied().chain([("csrf", csrf.as_str())]).collect();
+        self.browser.post(action, &form).await
+    }
+
+    fn between(&self, start: &str, end: &str) -> String {
+        let found = self.body.split_once(start).and_then(|(_, rest)| rest.split_once(end));
+        found.map(|(text, _)| text.to_owned()).unwrap_or_else(|| panic!("no {start} in {} {}", self.status, self.body))
+    }
+}

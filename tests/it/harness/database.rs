@@ -1,0 +1,50 @@
+//! Databases for tests: each test has one of its own.
+
+use std::path::Path;
+
+use assent::entropy::{Entropy, SystemEntropy};
+use sqlx::any::AnyConnectOptions;
+use sqlx::{AnyConnection, AssertSqlSafe, ConnectOptions, Connection};
+
+/// Which database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Database {
+    Sqlite,
+    Postgres,
+}
+
+/// The URL of a test's own database.
+pub struct DatabaseUrl(String);
+
+impl DatabaseUrl {
+    pub fn url(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Database {
+    pub const BOTH: [Self; 2] = [Self::Sqlite, Self::Postgres];
+
+    /// A fresh database; SQLite's is a file in `folder`.
+    pub async fn create(self, folder: &Path) -> DatabaseUrl {
+        match self {
+            Self::Sqlite => DatabaseUrl(format!("sqlite://{}", folder.join("assent.db").display())),
+            Self::Postgres => {
+                let cluster = std::env::var("ASSENT_TEST_POSTGRES")
+                    .expect("ASSENT_TEST_POSTGRES is not set: run the tests with `make test` or `scripts/with-postgres`");
+                let mut bytes = [0; 8];
+                SystemEntropy.fill(&mut bytes);
+                let name: String = bytes.iter().fold("t_".to_owned(), |name, byte| format!("{name}{byte:02x}"));
+                sqlx::any::install_default_drivers();
+                let options: AnyConnectOptions = cluster.parse().expect("a URL");
+                let mut connection: AnyConnection = options.connect().await.expect("the cluster");
+                let create = format!("CREATE DATABASE {name}");
+                sqlx::raw_sql(AssertSqlSafe(create)).execute(&mut connection).await.expect("created");
+                connection.close().await.expect("closed");
+                let mut url = url::Url::parse(&cluster).expect("a URL");
+                url.set_path(&name);
+                DatabaseUrl(url.to_string())
+            }
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! A running host for a test: its own database, folder and port, and a clock that the test may move.
+
+mod browser;
+mod database;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use assent::app::{self, Running, Surroundings};
+use assent::authenticator::Authenticator;
+use assent::clock::{Clock, ManualClock, SystemClock};
+use assent::config;
+use assent::domain::{Host, admin};
+use assent::entropy::SystemEntropy;
+use reqwest::{Client, Method, StatusCode};
+use serde_json::{Value, json};
+
+pub use browser::{Browser, Page};
+pub use database::{Database, DatabaseUrl};
+
+/// A host that serves, with everything that a test needs of it.
+pub struct TestHost {
+    running: Option<Running>,
+    pub host: Arc<Host>,
+    pub base: String,
+    pub clock: Arc<ManualClock>,
+    database: DatabaseUrl,
+    folder: tempfile::TempDir,
+    token: String,
+}
+
+/// How a test's host differs from the usual one.
+#[derive(Clone, Copy)]
+pub struct Wish<'a> {
+    pub database: Database,
+    /// The TOML of `[plugins]`.
+    pub plugins: &'a str,
+    /// Further TOML.
+    pub settings: &'a str,
+}
+
+impl Default for Wish<'_> {
+    fn default() -> Self {
+        Self { database: Database::Sqlite, plugins: "", settings: "" }
+    }
+}
+
+impl TestHost {
+    /// A host on SQLite with the plugins that ship.
+    pub async fn start() -> Self {
+        Self::start_with(Wish::default()).await
+    }
+
+    pub async fn start_with(wish: Wish<'_>) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let database = wish.database.create(folder.path()).await;
+        let clock = Arc::new(ManualClock::new(SystemClock.now()));
+        let (host, running, base) = launch(&wish, &database, folder.path(), &clock).await;
+        let (token, _) = admin::issue_admin_token(&host).await.expect("a token");
+        let token = token.expose().to_owned();
+        Self { running: Some(running), host, base, clock, database, folder, token }
+    }
+
+    /// A second host on the same database, with the same master key and clock.
+    pub async fn second(&self, wish: Wish<'_>) -> (Arc<Host>, Running, String) {
+        launch(&wish, &self.database, self.folder.path(), &self.clock).await
+    }
+
+    pub fn issuer(&self) -> String {
+        format!("{}/oidc", self.base)
+    }
+
+    /// The folder of this host alone.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn advance(&self, seconds: u64) {
+        self.clock.advance(Duration::from_secs(seconds));
+    }
+
+    /// A call of the admin API with a good token.
+    pub async fn admin(&self, method: Method, path: &str, body: Value) -> (StatusCode, Value) {
+        let url = format!("{}/admin/api/v1{path}", self.base);
+        let mut request = Client::new().request(method, url).bearer_auth(&self.token);
+        if !body.is_null() {
+            request = request.json(&body);
+        }
+        let response = request.send().await.expect("an answer");
+        let status = response.status();
+        (status, response.json().await.unwrap_or_default())
+    }
+
+    /// A call of the admin API that must succeed.
+    pub async fn admin_ok(&self, method: Method, path: &str, body: Value) -> Value {
+        let (status, answer) = self.admin(method.clone(), path, body).await;
+        assert!(status.is_success(), "{method} {path}: {status} {answer}");
+        answer
+    }
+
+    /// A user with this name.
+    pub async fn user(&self, name: &str) -> Value {
+        let body = json!({
+            "name": name,
+            "email": format!("{name}@example.org"),
+            "profile": {"name": "Ada Lovelace", "given_name": "Ada", "email_verified": true, "phone_number": "+44 20 7946 0000"},
+        });
+        self.admin_ok(Method::POST, "/users", body).await
+    }
+
+    /// An enrolled authenticator of a user.
+    pub async fn authenticator(&self, user: &Value) -> Authenticator {
+        let path = format!("/users/{}/enrolments", id(user));
+        let enrolment = self.admin_ok(Method::POST, &path, Value::Null).await;
+        let link = enrolment["link"].as_str().expect("a link");
+        Authenticator::enrol(link, "Test phone", None).await.expect("enrolled")
+    }
+
+    /// A web application with its secret.
+    pub async fn web_application(&self) -> Application {
+        let body = json!({
+            "name": "Books & <Co>",
+            "application_type": "web",
+            "redirect_uris": ["https://rp.example/cb", "https://rp.example/other"],
+        });
+        let application = self.admin_ok(Method::POST, "/applications", body).await;
+        let path = format!("/applications/{}/secret", id(&application));
+        let secret = self.admin_ok(Method::POST, &path, Value::Null).await;
+        Application {
+            id: id(&application).to_owned(),
+            secret: secret["client_secret"].as_str().map(str::to_owned),
+            redirect_uri: "https://rp.example/cb".to_owned(),
+        }
+    }
+
+    /// A native application, which is public.
+    pub async fn native_application(&self) -> Application {
+        let body = json!({
+            "name": "Pocket Books",
+            "application_type": "native",
+            "redirect_uris": ["http://127.0.0.1/callback", "com.example.books://callback"],
+        });
+        let application = self.admin_ok(Method::POST, "/applications", body).await;
+        Application {
+            id: id(&application).to_owned(),
+            secret: None,
+            redirect_uri: "http://127.0.0.1/callback".to_owned(),
+        }
+    }
+
+    /// A user's account in an application, with a role.
+    pub async fn account(&self, user: &Value, application: &Application) -> Value {
+        let path = format!("/applications/{}/accounts", application.id);
+        self.admin_ok(Method::POST, &path, json!({"user_id": id(user), "roles": ["reader", "editor"]})).await
+    }
+
+    /// Ada, with a phone, and a web application in which she has an account.
+    pub async fn ada(&self) -> Ada {
+        let user = self.user("ada").await;
+        let phone = self.authenticator(&user).await;
+        let application = self.web_application().await;
+        let account = self.account(&user, &application).await;
+        Ada { user, phone, application, account }
+    }
+
+    /// Stops the host; the database and the folder stay until the end of the test.
+    pub async fn stop(&mut self) {
+        if let Some(running) = self.running.take() {
+            running.stop().await;
+        }
+    }
+}
+
+/// A person who can sign in to an application.
+pub struct Ada {
+    pub user: Value,
+    pub phone: Authenticator,
+    pub application: Application,
+    pub account: Value,
+}
+
+/// An application as its own developer knows it.
+#[derive(Clone, Debug)]
+pub struct Application {
+    pub id: String,
+    pub secret: Option<String>,
+    pub redirect_uri: String,
+}
+
+/// The PKCE verifier that tests use, and its challenge (RFC 7636 appendix B).
+pub const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+pub const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+
+impl Application {
+    /// The path of an authorization request, with `changes` made: a value replaces, `None` leaves out.
+    pub fn request(&self, changes: &[(&str, Option<&str>)]) -> String {
+        let mut parameters = vec![
+            ("client_id", self.id.as_str()),
+            ("redirect_uri", self.redirect_uri.as_str()),
+            ("response_type", "code"),
+            ("scope", "openid profile email"),
+            ("state", "st&te"),
+            ("nonce", "n0nce"),
+            ("code_challenge", CHALLENGE),
+            ("code_challenge_method", "S256"),
+        ];
+        for (name, value) in changes {
+            parameters.retain(|(known, _)| known != name);
+            parameters.extend(value.map(|value| (*name, value)));
+        }
+        let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
+        format!("/oidc/auth?{query}")
+    }
+
+    /// A token request for a code, with `changes` made.
+    pub async fn exchange(&self, base: &str, code: &str, changes: &[(&str, Option<&str>)]) -> (StatusCode, Value) {
+        let mut form = vec![
+            ("grant_type", "authorization_code"),
+            ("code", code),
+            ("redirect_uri", self.redirect_uri.as_str()),
+            ("client_id", self.id.as_str()),
+            ("code_verifier", VERIFIER),
+        ];
+        for (name, value) in changes {
+            form.retain(|(known, _)| known != name);
+            form.extend(value.map(|value| (*name, value)));
+        }
+        let mut request = Client::new().post(format!("{base}/oidc/token")).form(&form);
+        if let Some(secret) = &self.secret {
+            request = request.basic_auth(&self.id, Some(secret));
+        }
+        let response = request.send().await.expect("an answer");
+        assert_eq!(response.headers()["cache-control"], "no-store");
+        (response.status(), response.json().await.expect("JSON"))
+    }
+}
+
+impl Ada {
+    /// Signs in in this browser, the phone approving; the code.
+    pub async fn sign_in(&self, browser: &Browser) -> String {
+        let page = self.ask(browser, &[]).await;
+        self.approve(&page).await;
+        browser.get(&page.url).await.parameter("code")
+    }
+
+    /// Asks for a sign-in and says who she is; the waiting page.
+    pub async fn ask(&self, browser: &Browser, changes: &[(&str, Option<&str>)]) -> Page {
+        let login = browser.get(&self.application.request(changes)).await.followed().await;
+        login.submit(&login.path(), &[("name", "ada")]).await.followed().await
+    }
+
+    /// Types the number of the waiting page on the phone.
+    pub async fn approve(&self, waiting: &Page) {
+        let requests = self.phone.waiting(5).await.expect("requests");
+        let outcome = self.phone.decide(&requests[0], Some(&waiting.number())).await.expect("an outcome");
+        assert_eq!(outcome, "approved");
+    }
+}
+
+/// The id in an answer of the admin API.
+pub fn id(value: &Value) -> &str {
+    value["id"].as_str().expect("an id")
+}
+
+/// A component that `make test` built.
+pub fn component(name: &str) -> PathBuf {
+    crate::plugins::components::path(name)
+}
+
+async fn launch(
+    wish: &Wish<'_>,
+    database: &DatabaseUrl,
+    folder: &Path,
+    clock: &Arc<ManualClock>,
+) -> (Arc<Host>, Running, String) {
+    let plugins = if wish.plugins.is_empty() { shipped() } else { wish.plugins.to_owned() };
+    // The port is the system's choice, and the settings need it, so the listener comes first.
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let base = format!("http://localhost:{}", listener.local_addr().expect("an address").port());
+    let text = format!(
+        "base_url = \"{base}\"\n{}\n[store]\nurl = \"{}\"\n[keys]\nmaster_key_file = \"{}\"\n{plugins}\n",
+        wish.settings,
+        database.url(),
+        folder.join("master.key").display(),
+    );
+    let file = folder.join(format!("assent-{}.toml", listener.local_addr().expect("an address").port()));
+    std::fs::write(&file, text).expect("written");
+    let settings = config::load(&file).expect("good settings");
+    let surroundings = Surroundings { clock: Arc::clone(clock) as _, entropy: Arc::new(SystemEntropy) };
+    let host = app::compose(settings, surroundings).await.expect("a host");
+    let running = app::serve(Arc::clone(&host), listener).expect("serving");
+    (host, running, base)
+}
+
+fn shipped() -> String {
+    format!(
+        "[[plugins.claims]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n",
+        component("account-roles").display()
+    )
+}

@@ -1,0 +1,86 @@
+// Chromium for the tests: a phone and a desktop, screenshots, and the accessibility checks.
+
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+
+import { chromium } from 'playwright-core';
+
+const PHONE = { width: 360, height: 740 };
+const DESKTOP = { width: 1280, height: 800 };
+const SCHEMES = ['light', 'dark'];
+
+const screenshots = process.env.SCREENSHOTS ?? new URL('../../target/screenshots', import.meta.url).pathname;
+
+/** Starts Debian's Chromium, or the one that CHROMIUM names. It calls no one on its own. */
+export function launch() {
+  return chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    args: [
+      '--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync',
+      '--no-first-run',
+    ],
+  });
+}
+
+async function context(browser, options) {
+  const made = await browser.newContext({ locale: 'en-GB', reducedMotion: 'reduce', ...options });
+  made.setDefaultTimeout(20_000);
+  return made;
+}
+
+/** A phone's browser, with storage and cookies of its own. */
+export function phone(browser) {
+  return context(browser, { viewport: PHONE, isMobile: true, hasTouch: true, deviceScaleFactor: 2 });
+}
+
+/** A desktop's browser, with storage and cookies of its own. */
+export function desktop(browser) {
+  return context(browser, { viewport: DESKTOP });
+}
+
+/** Collects what goes wrong in a page by itself: script errors, and what its content security policy stopped. */
+export function complaints(page) {
+  const collected = [];
+  page.on('pageerror', (error) => collected.push(`${page.url()}: ${error.message}`));
+  page.on('console', (message) => {
+    if (message.type() === 'error') collected.push(`${page.url()}: ${message.text()}`);
+  });
+  return collected;
+}
+
+/** Saves a picture of the whole page as NAME.png below SCREENSHOTS. */
+export function shot(page, name) {
+  return page.screenshot({ path: path.join(screenshots, `${name}.png`), fullPage: true });
+}
+
+const axeSource = readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** The findings of axe-core about the page as it is now, each as one line; none is what is wanted. */
+export async function axe(page) {
+  await page.evaluate(await axeSource);
+  const { violations } = await page.evaluate('axe.run(document, { resultTypes: ["violations"] })');
+  return violations.flatMap(({ id, help, nodes }) => nodes.map((node) => `${id} (${help}): ${node.target.join(' ')}`));
+}
+
+/**
+ * Looks at the page at both widths, light and dark: a picture of each, and the findings. A page that is wider than the
+ * window is a finding too. Afterwards the window is as before.
+ */
+export async function inspect(page, name) {
+  const [before, findings] = [page.viewportSize(), []];
+  for (const size of [PHONE, DESKTOP]) {
+    await page.setViewportSize(size);
+    for (const colorScheme of SCHEMES) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      const look = `${name}-${size.width}-${colorScheme}`;
+      await shot(page, look);
+      findings.push(...(await axe(page)).map((finding) => `${look}: ${finding}`));
+    }
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    if (wide > 0) findings.push(`${name} at ${size.width} px: the page is ${wide} px too wide`);
+  }
+  await page.emulateMedia({ colorScheme: null, reducedMotion: 'reduce' });
+  await page.setViewportSize(before);
+  return findings;
+}

@@ -1,0 +1,107 @@
+// What the authenticator signs, held to texts and values that were written down apart from its code.
+// Run: node --test tests/js/*.test.mjs
+
+import assert from 'node:assert/strict';
+import { createHash, createPublicKey, verify, webcrypto } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+
+// Node.js 18 has it, but not yet by its global name.
+globalThis.crypto ??= webcrypto;
+
+// The browser loads it as a module by its type, not by its name, so it is loaded here from its text.
+const source = await readFile(new URL('../../host/assets/authenticator/canonical.js', import.meta.url), 'utf8');
+const canonical = await import(`data:text/javascript;base64,${Buffer.from(source).toString('base64')}`);
+
+const ISSUER = 'https://id.example.com/oidc';
+const REQUEST = {
+  id: '018f0000000070008000000000000001',
+  application: { id: 'did:key:z6MkApplication', name: 'Pay "Fast"\nnumber: "00"' },
+  account: 'ada@example.com',
+  place: 'Zürich, Schweiz',
+  browser: 'Firefox on Linux',
+  requested_at: 1_700_000_000,
+  expires_at: 1_700_000_120,
+  attempts_left: 3,
+};
+
+test('base64url has no padding and no characters that a URL gives a meaning', () => {
+  assert.equal(canonical.base64url(new Uint8Array([0xfb, 0xff, 0xfe])), '-__-');
+  assert.equal(canonical.base64url(new Uint8Array([1])), 'AQ');
+  assert.deepEqual(canonical.fromBase64url('-__-'), new Uint8Array([0xfb, 0xff, 0xfe]));
+  assert.deepEqual(canonical.fromBase64url('AQ'), new Uint8Array([1]));
+});
+
+test('SHA-256 is that of the UTF-8 text, in lower-case hexadecimal', async () => {
+  // FIPS 180-2, appendix B.1.
+  assert.equal(await canonical.sha256Hex('abc'), 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
+  assert.equal(await canonical.sha256Hex(''), 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855');
+});
+
+test('the thumbprint takes the required members alone, in their order', async () => {
+  const key = { y: 'B-lower', kty: 'EC', x: 'A-lower', crv: 'P-256', ext: true, key_ops: ['verify'] };
+  const expected = createHash('sha256').update('{"crv":"P-256","kty":"EC","x":"A-lower","y":"B-lower"}').digest('base64url');
+  assert.equal(await canonical.thumbprint(key), expected);
+  assert.deepEqual(canonical.publicJwk(key), { kty: 'EC', crv: 'P-256', x: 'A-lower', y: 'B-lower' });
+});
+
+test('the enrolment text', async () => {
+  const key = { kty: 'EC', crv: 'P-256', x: 'x', y: 'y' };
+  const text = await canonical.enrolmentText({ issuer: ISSUER, token: 'abc', deviceName: 'Ada\u2019s \\ "phone"', key });
+  assert.equal(text, [
+    'assent-enrolment-v1',
+    'issuer: "https://id.example.com/oidc"',
+    'token: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"',
+    'device-name: "Ada\u2019s \\\\ \\"phone\\""',
+    `key: "${await canonical.thumbprint(key)}"`,
+  ].join('\n'));
+});
+
+test('the text of a call', async () => {
+  const call = { issuer: ISSUER, device: 'd1', time: 1_700_000_000, method: 'GET', path: '/authenticator/api/requests', body: '' };
+  assert.equal(await canonical.deviceText(call), [
+    'assent-device-v1',
+    'issuer: "https://id.example.com/oidc"',
+    'device: "d1"',
+    'time: 1700000000',
+    'method: "GET"',
+    'path: "/authenticator/api/requests"',
+    'body: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"',
+  ].join('\n'));
+});
+
+test('the approval text holds all that was shown, and no value can add a line', () => {
+  const text = canonical.approvalText({ issuer: ISSUER, device: 'd1', request: REQUEST, decision: 'approve', number: '07' });
+  assert.equal(text, [
+    'assent-approval-v1',
+    'issuer: "https://id.example.com/oidc"',
+    'request: "018f0000000070008000000000000001"',
+    'device: "d1"',
+    'application: "did:key:z6MkApplication"',
+    'application-name: "Pay \\"Fast\\"\\nnumber: \\"00\\""',
+    'account: "ada@example.com"',
+    'place: "Zürich, Schweiz"',
+    'browser: "Firefox on Linux"',
+    'expires: 1700000120',
+    'decision: "approve"',
+    'number: "07"',
+  ].join('\n'));
+  assert.equal(text.split('\n').length, 12);
+});
+
+test('a signature is r and s in 64 bytes, and the private key can’t be read', async () => {
+  const pair = await canonical.newKey();
+  assert.equal(pair.privateKey.extractable, false);
+  const jwk = canonical.publicJwk(await crypto.subtle.exportKey('jwk', pair.publicKey));
+  const key = { key: createPublicKey({ key: jwk, format: 'jwk' }), dsaEncoding: 'ieee-p1363' };
+  const signature = Buffer.from(await canonical.sign(pair.privateKey, 'Zürich'), 'base64url');
+  assert.equal(signature.length, 64);
+  assert.ok(verify('sha256', Buffer.from('Zürich'), key, signature));
+  assert.ok(!verify('sha256', Buffer.from('Zurich'), key, signature));
+
+  const call = { issuer: ISSUER, device: 'd1', time: 1_700_000_000, method: 'POST', path: '/p', body: '{"a":1}' };
+  const [scheme, value] = (await canonical.deviceAuthorization(pair.privateKey, call)).split(' ');
+  const [device, time, proof] = value.split('.');
+  assert.deepEqual([scheme, device, time], ['Assent-Device', 'd1', '1700000000']);
+  assert.ok(verify('sha256', Buffer.from(await canonical.deviceText(call)), key, Buffer.from(proof, 'base64url')));
+});

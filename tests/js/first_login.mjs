@@ -1,0 +1,127 @@
+// The first login as a person has it, in two browser windows: a phone becomes an authenticator, a desktop signs in to
+// the demo application, the phone approves; then once more, and the phone denies.
+//
+// Environment: ENROL_URL, DEMO_URL, LOGIN_NAME; CHROMIUM and SCREENSHOTS as in browser.mjs. The exit code is 0 if all held.
+
+import assert from 'node:assert/strict';
+
+import { complaints, desktop, inspect, launch, phone, shot } from './browser.mjs';
+
+const { ENROL_URL, DEMO_URL, LOGIN_NAME = 'admin' } = process.env;
+assert.ok(ENROL_URL && DEMO_URL, 'the environment variables ENROL_URL and DEMO_URL are missing');
+
+const findings = [];
+const look = async (page, name) => findings.push(...(await inspect(page, name)));
+
+async function enrol(page) {
+  await page.goto(ENROL_URL);
+  const confirm = page.getByRole('button', { name: /enrol/i });
+  await confirm.waitFor();
+  await look(page, 'enrol');
+  await confirm.click();
+  await page.getByRole('heading', { name: /enrolled/i }).waitFor();
+  await look(page, 'enrolled');
+  assert.ok(!page.url().includes('enrol='), 'the one-time link must not stay in the address bar');
+  await page.getByRole('button', { name: /done/i }).click();
+}
+
+/** From the login page to the number; `name` is what the pictures are called. */
+async function askForApproval(page, name) {
+  const field = page.getByRole('textbox', { name: /name|email/i });
+  await field.waitFor();
+  if (name) await look(page, `${name}login`);
+  await field.fill(LOGIN_NAME);
+  // By keyboard, as many do.
+  await field.press('Enter');
+  const number = page.locator('#number');
+  await number.waitFor();
+  if (name) await look(page, `${name}waiting`);
+  const shown = (await number.textContent()).trim();
+  assert.match(shown, /^\d{2}$/, 'the number has two digits');
+  return shown;
+}
+
+/** The request on the phone: what it must show before anyone decides. */
+async function requestOn(page) {
+  const field = page.getByRole('textbox', { name: /number/i });
+  await field.waitFor();
+  const request = page.getByRole('article').filter({ has: field });
+  const said = await request.innerText();
+  assert.match(said, /demo/i, 'the request names the application');
+  assert.match(said, /chrom/i, 'the request names the browser that asks');
+  return { field, request };
+}
+
+async function claimsOn(page) {
+  const rows = await page.locator('tr[data-claim]').all();
+  const pairs = await Promise.all(rows.map(async (row) => [
+    await row.getAttribute('data-claim'), await row.locator('.value').textContent(),
+  ]));
+  return Object.fromEntries(pairs);
+}
+
+function checkClaims(claims) {
+  for (const name of ['iss', 'aud', 'sub', 'exp', 'iat', 'auth_time', 'nonce', 'sid']) {
+    assert.ok(claims[name], `the ID token has the claim ${name}`);
+  }
+  const { roles } = JSON.parse(claims.account);
+  assert.ok(Array.isArray(roles) && roles.length > 0, 'the claim `account` holds the roles');
+  const amr = JSON.parse(claims.amr);
+  assert.ok(amr.some((method) => ['swk', 'hwk'].includes(method)), `amr names a proof of possession: ${claims.amr}`);
+}
+
+async function approvedLogin(desk, mobile) {
+  await desk.goto(DEMO_URL);
+  await look(desk, 'demo-start');
+  await desk.getByRole('link', { name: /sign in/i }).click();
+  const number = await askForApproval(desk, 'desktop-');
+  const { field } = await requestOn(mobile);
+  await look(mobile, 'request');
+  await field.fill(number);
+  await mobile.getByRole('button', { name: /approve/i }).click();
+  await mobile.getByRole('heading', { name: /approved/i }).waitFor();
+  await look(mobile, 'approved');
+  await mobile.getByRole('button', { name: /done/i }).click();
+
+  await desk.waitForURL((url) => url.href.startsWith(DEMO_URL));
+  await desk.getByRole('heading', { name: /hello/i }).waitFor();
+  checkClaims(await claimsOn(desk));
+  await look(desk, 'demo-signed-in');
+}
+
+async function deniedLogin(desk, mobile) {
+  await desk.getByRole('link', { name: /sign in again/i }).click();
+  await askForApproval(desk);
+  await requestOn(mobile);
+  await mobile.getByRole('button', { name: /deny/i }).click();
+  await mobile.getByRole('heading', { name: /denied/i }).waitFor();
+  await look(mobile, 'denied');
+
+  await desk.getByRole('heading', { name: /denied/i }).waitFor();
+  assert.match(await desk.getByRole('main').innerText(), /nobody was signed in/i);
+  await look(desk, 'ended-denied');
+  await desk.getByRole('button', { name: /back to/i }).click();
+  await desk.getByRole('heading', { name: /you were not signed in/i }).waitFor();
+  assert.equal(await desk.locator('#error').textContent(), 'access_denied');
+  await look(desk, 'demo-denied');
+}
+
+const browser = await launch();
+try {
+  const mobile = await (await phone(browser)).newPage();
+  const desk = await (await desktop(browser)).newPage();
+  const collected = [mobile, desk].map(complaints);
+  try {
+    await enrol(mobile);
+    await approvedLogin(desk, mobile);
+    await deniedLogin(desk, mobile);
+  } catch (failure) {
+    await shot(mobile, 'failed-phone');
+    await shot(desk, 'failed-desktop');
+    throw failure;
+  }
+  assert.deepEqual(findings, [], 'no page has an accessibility finding');
+  assert.deepEqual(collected.flat(), [], 'no page complains on its console');
+} finally {
+  await browser.close();
+}

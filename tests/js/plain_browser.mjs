@@ -1,0 +1,162 @@
+// A browser with no JavaScript: it keeps cookies, follows redirects, and fills in forms.
+
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { text as wholeText } from 'node:stream/consumers';
+
+import { parse } from 'parse5';
+
+const MOST_REDIRECTS = 10;
+
+/** The elements below a node, in document order. */
+export function* elements(node) {
+  for (const child of node.childNodes ?? []) {
+    if (child.tagName) yield child;
+    yield* elements(child);
+  }
+}
+
+/** An element's attribute, or undefined. */
+export function attribute(element, name) {
+  return element.attrs.find((attr) => attr.name === name)?.value;
+}
+
+/** A node's text, with each run of white space as one space. */
+export function text(node) {
+  const raw = (at) => (at.nodeName === '#text' ? at.value : (at.childNodes ?? []).map(raw).join(' '));
+  return raw(node).replace(/\s+/g, ' ').trim();
+}
+
+/** A page that was loaded: its address, status and elements. */
+export class Page {
+  constructor(url, status, html) {
+    this.url = url;
+    this.status = status;
+    // As a browser with no JavaScript reads it: what stands in `noscript` counts.
+    this.document = parse(html, { scriptingEnabled: false });
+  }
+
+  /** The elements that fit. */
+  all(fits) {
+    return [...elements(this.document)].filter(fits);
+  }
+
+  /** The first element that fits, or undefined. */
+  find(fits) {
+    return this.all(fits)[0];
+  }
+
+  /** The first form whose address fits the pattern, or undefined. */
+  form(pattern) {
+    return this.find((element) => element.tagName === 'form' && pattern.test(attribute(element, 'action') ?? ''));
+  }
+
+  /** Whether the page loads itself again with no JavaScript. */
+  get refreshesItself() {
+    const refresh = (value) => value?.toLowerCase() === 'refresh';
+    return this.find((element) => element.tagName === 'meta' && refresh(attribute(element, 'http-equiv'))) !== undefined;
+  }
+
+  toString() {
+    return `${this.status} ${this.url.href}: ${text(this.document)}`;
+  }
+}
+
+/** Cookies as RFC 6265 keeps them, as far as hosts, paths and removal go. */
+export class CookieJar {
+  #cookies = new Map();
+
+  /** Keeps what a response of this address set. */
+  keep(url, headers) {
+    for (const line of headers) {
+      const [pair, ...rest] = line.split(';').map((part) => part.trim());
+      const [name, value] = [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)];
+      const attributes = new Map(rest.map((part) => {
+        const [key, content = ''] = part.split('=');
+        return [key.toLowerCase(), content];
+      }));
+      const path = attributes.get('path')?.startsWith('/') ? attributes.get('path') : defaultPath(url.pathname);
+      // Ports do not separate cookies.
+      const key = JSON.stringify([url.hostname, path, name]);
+      const over = Number(attributes.get('max-age') ?? 1) <= 0 || Date.parse(attributes.get('expires')) < Date.now();
+      if (over) this.#cookies.delete(key);
+      else this.#cookies.set(key, { host: url.hostname, path, name, value, secure: attributes.has('secure') });
+    }
+  }
+
+  /** The `Cookie` header for this address; empty where there is nothing to send. */
+  header(url) {
+    return [...this.#cookies.values()]
+      .filter((cookie) => cookie.host === url.hostname && pathMatches(cookie.path, url.pathname))
+      .filter((cookie) => !cookie.secure || url.protocol === 'https:')
+      .map((cookie) => `${cookie.name}=${cookie.value}`)
+      .join('; ');
+  }
+}
+
+/** RFC 6265 section 5.1.4. */
+function defaultPath(path) {
+  return path.slice(0, path.lastIndexOf('/')) || '/';
+}
+
+function pathMatches(cookiePath, path) {
+  return path === cookiePath || path.startsWith(cookiePath.endsWith('/') ? cookiePath : `${cookiePath}/`);
+}
+
+/** One browser window with its cookies. */
+export class PlainBrowser {
+  #jar = new CookieJar();
+  #away;
+
+  /** `away(url)` tells which addresses are the application's own: a redirect there is given back, not followed. */
+  constructor(away) {
+    this.#away = away;
+  }
+
+  /** Loads an address. Gives `{ page }`, or `{ left }` with the address of the application it was sent to. */
+  async open(url, { method = 'GET', body } = {}) {
+    let [at, how, form] = [new URL(url), method, body];
+    for (let hops = 0; hops <= MOST_REDIRECTS; hops += 1) {
+      const { status, location, html } = await this.#request(at, how, form);
+      if (status < 300 || status > 399 || location === undefined) return { page: new Page(at, status, html) };
+      at = new URL(location, at);
+      if (this.#away(at)) return { left: at };
+      if (status !== 307 && status !== 308) [how, form] = ['GET', undefined];
+    }
+    throw new Error(`more than ${MOST_REDIRECTS} redirects, the last one to ${at.href}`);
+  }
+
+  /** Sends a page's form as it stands, with these fields filled in. */
+  async submit(page, form, fields = {}) {
+    const values = new URLSearchParams();
+    for (const input of elements(form)) {
+      const [name, value] = [attribute(input, 'name'), attribute(input, 'value')];
+      if (input.tagName === 'input' && name !== undefined) values.append(name, value ?? '');
+    }
+    for (const [name, value] of Object.entries(fields)) {
+      if (!values.has(name)) throw new Error(`the form has no field "${name}": ${page}`);
+      values.set(name, value);
+    }
+    const method = (attribute(form, 'method') ?? 'get').toUpperCase();
+    if (method !== 'POST') throw new Error(`a form that changes something must use POST: ${page}`);
+    return this.open(new URL(attribute(form, 'action') || page.url, page.url), { method, body: values });
+  }
+
+  async #request(url, method, body) {
+    const headers = { accept: 'text/html', 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) plain-browser/1.0' };
+    const cookies = this.#jar.header(url);
+    if (cookies !== '') headers.cookie = cookies;
+    if (method === 'POST') {
+      // Browsers send `Origin` with every POST; a server may check it.
+      headers.origin = url.origin;
+      headers['content-type'] = 'application/x-www-form-urlencoded';
+    }
+    // Not `fetch`: the one of Debian's Node.js 18 joins several `Set-Cookie` into one text.
+    const response = await new Promise((resolve, reject) => {
+      const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
+      request(url, { method, headers, signal: AbortSignal.timeout(30_000) }, resolve).on('error', reject).end(body?.toString());
+    });
+    this.#jar.keep(url, response.headers['set-cookie'] ?? []);
+    return { status: response.statusCode, location: response.headers.location, html: await wholeText(response) };
+  }
+}
