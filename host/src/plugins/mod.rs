@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
+mod address;
 mod approval;
 mod bindings;
 mod claims;
