@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
+mod address;
 mod approval;
 mod bindings;
 mod claims;
@@ -186,6 +187,9 @@ impl Plugins {
     ) -> Result<(), LoadError> {
         let PluginSpec { name, file, config, role, limits } = spec;
         let error = |what: String| LoadError::of(&name, what);
+        if limits.concurrency == 0 {
+            return Err(error("`concurrency` is 0, so it could never run; give at least 1".to_owned()));
+        }
         if !config.is_object() {
             return Err(error("its settings are not a table".to_owned()));
         }
@@ -197,7 +201,7 @@ impl Plugins {
                 expect(World::ClaimMapper, surface.world).map_err(error)?;
                 let linked = claims::link(&component).map_err(|cause| error(format!("{cause:#}")))?;
                 let runner = Runner::new(engine.clone(), &name, limits, Arc::clone(clock), None);
-                let described = claims::describe(&runner, &linked).await.map_err(|fault| error(fault.to_string()))?;
+                let described = claims::describe(&runner, &linked).await.map_err(|fault| error(undescribed(&fault)))?;
                 let grants = Grants::new(description(&described).map_err(error)?.writes, writes).map_err(error)?;
                 let mapper = ClaimMapper::new(runner, linked, applications, grants, on_failure, config);
                 accepted(mapper.validate().await).map_err(error)?;
@@ -208,7 +212,8 @@ impl Plugins {
                 let linked = approval::link(&component).map_err(|cause| error(format!("{cause:#}")))?;
                 let egress = Egress::new(&http, limits.http_timeout, Arc::clone(credentials)).map_err(error)?;
                 let runner = Runner::new(engine.clone(), &name, limits, Arc::clone(clock), Some(egress));
-                let described = approval::describe(&runner, &linked).await.map_err(|fault| error(fault.to_string()))?;
+                let described =
+                    approval::describe(&runner, &linked).await.map_err(|fault| error(undescribed(&fault)))?;
                 description(&described).map_err(error)?;
                 let channel = ApprovalChannel::new(runner, linked, config);
                 accepted(channel.validate().await).map_err(error)?;
@@ -248,7 +253,7 @@ pub async fn inspect(file: &Path) -> Result<Inspection, LoadError> {
         contract_version: component_check::VERSION,
         imports: surface.imports,
         size,
-        description: description(&described.map_err(|fault| error(fault.to_string()))?).map_err(error)?,
+        description: description(&described.map_err(|fault| error(undescribed(&fault)))?).map_err(error)?,
     })
 }
 
@@ -265,6 +270,11 @@ fn expect(role: World, found: World) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("the settings make it {}, but the component is {}", role.role(), found.role()))
+}
+
+/// A component that fails before it has said what it is.
+fn undescribed(fault: &Fault) -> String {
+    format!("it can't describe itself: it {fault}")
 }
 
 /// Reads what a component says about itself.

@@ -93,3 +93,56 @@ fn write_if_changed(file: &Path, bytes: &[u8]) -> Result<()> {
 fn announce(file: &Path, size: usize) {
     println!("{}\t{size}", file.display());
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::MetadataExt;
+
+    use super::*;
+    use crate::plugin::Role;
+
+    fn plugin(name: &str, role: Role, workspace: &str) -> Plugin {
+        Plugin {
+            name: name.to_owned(),
+            role,
+            package: name.to_owned(),
+            module: format!("{name}.wasm"),
+            workspace: workspace.into(),
+            target: "target".into(),
+        }
+    }
+
+    #[test]
+    fn roles_and_workspaces_are_built_apart() {
+        let plugins = [
+            plugin("a", Role::ClaimMapper, "one"),
+            plugin("b", Role::ApprovalChannel, "one"),
+            plugin("c", Role::ClaimMapper, "one"),
+            plugin("d", Role::ClaimMapper, "two"),
+        ];
+        let names: Vec<Vec<&str>> =
+            groups(&plugins).iter().map(|group| group.iter().map(|plugin| plugin.name.as_str()).collect()).collect();
+        assert_eq!(names, [vec!["a", "c"], vec!["b"], vec!["d"]]);
+    }
+
+    #[test]
+    fn a_file_that_is_right_is_left_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("plugins/a.wasm");
+        write_if_changed(&file, b"one").expect("written");
+        let before = std::fs::metadata(&file).expect("the file").ino();
+        write_if_changed(&file, b"one").expect("left alone");
+        assert_eq!(std::fs::metadata(&file).expect("the file").ino(), before);
+        write_if_changed(&file, b"two").expect("replaced");
+        assert_eq!(std::fs::read(&file).expect("the file"), b"two");
+    }
+
+    #[test]
+    fn a_module_that_is_no_plugin_is_explained() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let module = folder.path().join("a.wasm");
+        assert!(encode(&module).is_err_and(|error| error.to_string().contains("can't be read")));
+        std::fs::write(&module, b"not wasm").expect("written");
+        assert!(encode(&module).is_err());
+    }
+}

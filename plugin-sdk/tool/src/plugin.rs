@@ -113,3 +113,39 @@ fn metadata(cargo_toml: &Path) -> Result<Metadata> {
     }
     serde_json::from_slice(&output.stdout).context("cargo's answer can't be read")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Why a folder with these files is no plugin crate.
+    fn error(files: &[(&str, &str)]) -> String {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (name, text) in files {
+            std::fs::write(folder.path().join(name), text).expect("written");
+        }
+        format!("{:#}", Plugin::read(folder.path()).expect_err("not a plugin crate"))
+    }
+
+    const MANIFEST: (&str, &str) = ("plugin.toml", "name = \"a\"\nrole = \"claim-mapper\"");
+    const LIBRARY: (&str, &str) = ("lib.rs", "");
+
+    #[test]
+    fn a_folder_that_is_no_plugin_crate_is_explained() {
+        assert!(error(&[]).contains("plugin.toml can't be read; a plugin has this file with `name` and `role`"));
+        assert!(error(&[("plugin.toml", "name = \"a\"\nrole = \"king\"")]).contains("`claim-mapper`"));
+        assert!(error(&[("plugin.toml", "name = \"../a\"\nrole = \"claim-mapper\"")]).contains("lower-case letters"));
+        assert!(error(&[MANIFEST]).contains("cargo can't read"));
+        let plain = "[package]\nname = \"a\"\n[lib]\npath = \"lib.rs\"";
+        assert!(error(&[MANIFEST, LIBRARY, ("Cargo.toml", plain)]).contains("`crate-type = [\"cdylib\", \"rlib\"]`"));
+    }
+
+    #[test]
+    fn a_plugin_crate_is_read() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/account-roles");
+        let plugin = Plugin::read(&folder).expect("a plugin crate");
+        assert_eq!((plugin.name.as_str(), plugin.role), ("account-roles", Role::ClaimMapper));
+        assert_eq!((plugin.package.as_str(), plugin.module.as_str()), ("account-roles", "account_roles.wasm"));
+        assert!(plugin.has_profile());
+    }
+}

@@ -212,7 +212,12 @@ async fn a_host_call_that_never_ends_is_given_up() {
     let limits = Limits { http_timeout: Duration::from_millis(200), ..Limits::default() };
     let spec = PluginSpec { limits, ..channel("hostile-channel", json!({}), service.grant()) };
     let plugins = load(vec![spec]).await;
-    let failure = plugins.begin("hostile-channel", notice(service.url("/never"))).await.expect_err("given up");
+    // As a task of its own, which is how the host calls channels.
+    let call = tokio::spawn({
+        let notice = notice(service.url("/never"));
+        async move { plugins.begin("hostile-channel", notice).await }
+    });
+    let failure = call.await.expect("the task ends").expect_err("given up");
     assert_eq!(failure.kind, ChannelFailureKind::Rejected("timed out".to_owned()));
 }
 

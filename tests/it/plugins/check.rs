@@ -1,6 +1,6 @@
 //! What the host says about files that are no plugins, and settings that do not fit.
 
-use assent::plugins::{HttpGrant, OnFailure, PluginSpec, Role, World, inspect};
+use assent::plugins::{HttpGrant, Limits, OnFailure, PluginSpec, Role, World, inspect};
 use serde_json::json;
 
 use super::components::{account_roles, application, channel, hostile_mapper, load_error};
@@ -101,6 +101,9 @@ async fn settings_that_the_plugin_refuses_are_named() {
     assert_eq!(said, "plugin `hostile`: `behaviour` is invalid; and so is this");
     let said = load_error(vec![PluginSpec { config: json!([]), ..account_roles(&application(1)) }]).await;
     assert!(said.contains("not a table"), "{said}");
+    let limits = Limits { concurrency: 0, ..Limits::default() };
+    let said = load_error(vec![PluginSpec { limits, ..account_roles(&application(1)) }]).await;
+    assert!(said.contains("give at least 1"), "{said}");
 }
 
 #[tokio::test]
@@ -128,6 +131,13 @@ async fn two_plugins_can_not_own_one_claim_or_name() {
     assert!(said.contains("two plugins have this name"), "{said}");
     let apart = vec![hostile_mapper("a", &one, json!({})), hostile_mapper("b", &two, json!({}))];
     assert_eq!(super::components::load(apart).await.claim_mappers().count(), 2, "different applications do not meet");
+}
+
+#[tokio::test]
+async fn a_plugin_that_can_not_describe_itself_is_named() {
+    let limits = Limits { fuel: 10, ..Limits::default() };
+    let said = load_error(vec![PluginSpec { limits, ..account_roles(&application(1)) }]).await;
+    assert_eq!(said, "plugin `account-roles`: it can't describe itself: it used up its fuel of 10 units");
 }
 
 #[tokio::test]
