@@ -79,8 +79,7 @@ impl Authenticator {
         let key = EcKey::generate(&*EcGroup::from_curve_name(Nid::X9_62_PRIME256V1)?)?;
         let public = public_key(&key)?;
         let thumbprint = public.thumbprint();
-        let statement =
-            EnrolmentStatement { issuer: &issuer, token, device_name: name, key_thumbprint: &thumbprint };
+        let statement = EnrolmentStatement { issuer: &issuer, token, device_name: name, key_thumbprint: &thumbprint };
         let body = json!({
             "token": token,
             "device_name": name,

@@ -45,7 +45,11 @@ pub type SharedEntropy = Arc<dyn Entropy>;
 pub struct SystemEntropy;
 
 impl Entropy for SystemEntropy {
-    #[allow(clippy::disallowed_methods, clippy::panic, reason = "the one place that asks for randomness; without any the host must not go on")]
+    #[allow(
+        clippy::disallowed_methods,
+        clippy::panic,
+        reason = "the one place that asks for randomness; without any the host must not go on"
+    )]
     fn fill(&self, buffer: &mut [u8]) {
         if let Err(error) = getrandom::fill(buffer) {
             panic!("the operating system gives no randomness: {error}");

@@ -38,7 +38,8 @@ pub fn load(file: &Path) -> Result<Settings, ConfigError> {
     }
     let environment = Env::prefixed(ENVIRONMENT).split("__");
     let settings = Figment::new().merge(Toml::string(&text)).merge(environment).extract::<Settings>();
-    let settings = settings.map_err(|errors| ConfigError::Invalid(errors.into_iter().map(|e| explain(&e, file)).collect()))?;
+    let settings =
+        settings.map_err(|errors| ConfigError::Invalid(errors.into_iter().map(|e| explain(&e, file)).collect()))?;
     let problems = check(&settings);
     if problems.is_empty() {
         return Ok(settings);
@@ -57,7 +58,8 @@ fn explain(error: &figment::Error, file: &Path) -> String {
     let key = error.path.join(".");
     let what = match &error.kind {
         Kind::UnknownField(name, known) => {
-            let full = if key.is_empty() || key.ends_with(name.as_str()) { name.clone() } else { format!("{key}.{name}") };
+            let full =
+                if key.is_empty() || key.ends_with(name.as_str()) { name.clone() } else { format!("{key}.{name}") };
             return format!("{}: {full}: unknown key; expected one of {}", source_of(&full, file), known.join(", "));
         }
         Kind::MissingField(name) => {
@@ -92,11 +94,7 @@ fn check(settings: &Settings) -> Vec<(String, String)> {
         "base_url",
         "expected https; http is for localhost and loopback addresses alone",
     );
-    expect(
-        display_text(&settings.operator, 80).is_some(),
-        "operator",
-        "expected a name of 1 to 80 characters",
-    );
+    expect(display_text(&settings.operator, 80).is_some(), "operator", "expected a name of 1 to 80 characters");
     let Lifetimes { access_token, id_token, authorization_code, session, approval, login, enrolment, admin_token } =
         settings.lifetimes;
     for (name, seconds, longest) in [

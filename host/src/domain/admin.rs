@@ -251,7 +251,10 @@ fn apply_to_user(user: &mut User, change: UserChange) -> Result<()> {
     }
     if let Some(profile) = change.profile {
         if let Some(field) = profile.unfit_field() {
-            return Err(invalid("profile", format!("{field}: expected at most 1,024 characters, no control characters")));
+            return Err(invalid(
+                "profile",
+                format!("{field}: expected at most 1,024 characters, no control characters"),
+            ));
         }
         user.profile = profile;
     }
@@ -331,7 +334,12 @@ pub struct AccountChange {
 }
 
 /// Gives a person an account in an application.
-pub async fn create_account(host: &Host, user_id: UserId, application_id: &Did, change: AccountChange) -> Result<Account> {
+pub async fn create_account(
+    host: &Host,
+    user_id: UserId,
+    application_id: &Did,
+    change: AccountChange,
+) -> Result<Account> {
     application(host, application_id).await?;
     let user = user(host, user_id).await?;
     let mut account = new_account(host, &user, application_id.clone());
@@ -359,8 +367,8 @@ pub fn new_account(host: &Host, user: &User, application: Did) -> Account {
 /// Ten characters that can't be mistaken for each other.
 fn short_code(host: &Host) -> String {
     const ALPHABET: [char; 31] = [
-        '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'J', 'K', 'L', 'M', 'N', 'P', 'Q',
-        'R', 'S', 'T', 'U', 'V', 'W', 'X', 'Y',
+        '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'J', 'K', 'L', 'M', 'N', 'P',
+        'Q', 'R', 'S', 'T', 'U', 'V', 'W', 'X', 'Y',
     ];
     let draw = |_| ALPHABET.get(host.entropy.below(31) as usize).copied().unwrap_or('2');
     (0..10).map(draw).collect()

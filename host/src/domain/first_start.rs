@@ -48,10 +48,8 @@ pub async fn first_start(host: &Host, wish: &Wish) -> Result<Option<Made>, Refus
 
 fn demo_application(host: &Host, redirect_uri: &str) -> Result<Application, Refused> {
     let kind = ApplicationType::Native;
-    let uri = RedirectUri::register(redirect_uri, kind, host.settings.development).map_err(|error| Refused::Invalid {
-        field: "first_start.demo.redirect_uri",
-        expected: error.to_string(),
-    })?;
+    let uri = RedirectUri::register(redirect_uri, kind, host.settings.development)
+        .map_err(|error| Refused::Invalid { field: "first_start.demo.redirect_uri", expected: error.to_string() })?;
     let now = host.now();
     Ok(Application {
         id: admin::fresh_did()?,

@@ -129,9 +129,8 @@ pub async fn answer(
     old: Option<&SignedIn>,
     code: Option<crate::model::token::CodeGrant>,
 ) -> Result<bool, Broken> {
-    let session = person.and_then(|person| {
-        person.cookie.as_ref().map(|cookie| (person.signed_in.session.clone(), cookie.digest()))
-    });
+    let session = person
+        .and_then(|person| person.cookie.as_ref().map(|cookie| (person.signed_in.session.clone(), cookie.digest())));
     let replaces = old.filter(|_| session.is_some()).map(|old| old.session.id);
     let answered = host.store.answer_login(login, LoginAnswer { session, replaces, code }, host.now()).await?;
     if let (true, Some(person)) = (answered, person) {

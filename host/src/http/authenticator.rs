@@ -52,7 +52,11 @@ impl Failure {
 impl From<Broken> for Failure {
     fn from(error: Broken) -> Self {
         tracing::error!(%error, "a call of an authenticator failed");
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "server_error", "The server could not do this. Try again in a moment.")
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "server_error",
+            "The server could not do this. Try again in a moment.",
+        )
     }
 }
 
@@ -75,8 +79,9 @@ fn answer(reply: Reply) -> Response {
 }
 
 fn parse<T: for<'a> Deserialize<'a>>(body: &[u8]) -> Result<T, Failure> {
-    serde_json::from_slice(body)
-        .map_err(|_| Failure::new(StatusCode::BAD_REQUEST, "invalid_request", "The app sent something that can't be read."))
+    serde_json::from_slice(body).map_err(|_| {
+        Failure::new(StatusCode::BAD_REQUEST, "invalid_request", "The app sent something that can't be read.")
+    })
 }
 
 fn signature(text: &str) -> Vec<u8> {
@@ -185,7 +190,13 @@ fn push_key(host: &Host) -> Option<&str> {
 }
 
 /// Finds out which device a call is of.
-async fn caller(host: &Host, method: &Method, uri: &OriginalUri, headers: &HeaderMap, body: &[u8]) -> Result<Device, Failure> {
+async fn caller(
+    host: &Host,
+    method: &Method,
+    uri: &OriginalUri,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Result<Device, Failure> {
     let unknown = || {
         Failure::new(
             StatusCode::UNAUTHORIZED,
@@ -196,16 +207,16 @@ async fn caller(host: &Host, method: &Method, uri: &OriginalUri, headers: &Heade
     let header = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let credentials = header.strip_prefix("Assent-Device ").ok_or_else(unknown)?;
     let mut parts = credentials.splitn(3, '.');
-    let (Some(id), Some(time), Some(signed)) = (parts.next(), parts.next(), parts.next()) else { return Err(unknown()) };
+    let (Some(id), Some(time), Some(signed)) = (parts.next(), parts.next(), parts.next()) else {
+        return Err(unknown());
+    };
     let (Ok(device), Ok(time)) = (id.parse(), time.parse()) else { return Err(unknown()) };
-    let call =
-        Call { device, time, signature: &signature(signed), method: method.as_str(), path: uri.path(), body };
+    let call = Call { device, time, signature: &signature(signed), method: method.as_str(), path: uri.path(), body };
     match device::caller(host, call).await? {
         Caller::Device(device) => Ok(device),
         Caller::Unknown => Err(unknown()),
-        Caller::WrongClock(now) => {
-            Err(Failure::new(StatusCode::UNAUTHORIZED, "clock", "The phone's clock is wrong.").with("now", json!(now.seconds())))
-        }
+        Caller::WrongClock(now) => Err(Failure::new(StatusCode::UNAUTHORIZED, "clock", "The phone's clock is wrong.")
+            .with("now", json!(now.seconds()))),
     }
 }
 

@@ -11,9 +11,9 @@ use serde::Deserialize;
 
 use super::context::Browser;
 use super::cookies::Cookie;
+use super::csrf;
 use super::pages::{HomePage, SignedIn as Header};
 use super::reply::{broken, forged, layout, page, see_other, with_browser};
-use super::csrf;
 use crate::domain::session::{self, SignedIn};
 use crate::domain::{Broken, Host};
 

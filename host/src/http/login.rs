@@ -12,13 +12,13 @@ use futures_util::stream;
 use serde::Deserialize;
 
 use super::context::Browser;
+use super::csrf;
 use super::pages::{Ended as EndedKind, EndedPage, LoginPage, WaitingPage};
 use super::reply::{ErrorReply, broken, forged, layout, page, see_other, with_browser, with_session};
-use super::csrf;
 use crate::domain::login::{self, Approved, Ended, Person, View};
 use crate::domain::session::SignedIn;
 use crate::domain::{Broken, Host, approval};
-use crate::id::{LoginId, InvalidId};
+use crate::id::{InvalidId, LoginId};
 use crate::model::approval::Approval;
 use crate::model::login::{Login, LoginRequest};
 use crate::model::name::LoginName;
@@ -60,9 +60,9 @@ async fn show_view(host: &Host, browser: &Browser, view: View) -> Result<Respons
                 Ended::Expired => EndedKind::Expired,
                 Ended::Cancelled => EndedKind::Cancelled,
                 Ended::Replaced => EndedKind::Replaced,
-                Ended::WrongNumber => {
-                    EndedKind::Refused("The number typed on the phone was wrong too often. Nobody was signed in.".to_owned())
-                }
+                Ended::WrongNumber => EndedKind::Refused(
+                    "The number typed on the phone was wrong too often. Nobody was signed in.".to_owned(),
+                ),
             };
             ended_page(host, browser, &login, kind).await
         }
@@ -72,7 +72,12 @@ async fn show_view(host: &Host, browser: &Browser, view: View) -> Result<Respons
     }
 }
 
-async fn approved_reply(host: &Host, browser: &Browser, login: &Login, approved: &Approved) -> Result<Response, Broken> {
+async fn approved_reply(
+    host: &Host,
+    browser: &Browser,
+    login: &Login,
+    approved: &Approved,
+) -> Result<Response, Broken> {
     match login::person(host, approved).await? {
         Some(person) => {
             let old = browser.signed_in(host).await?;

@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{RawQuery, State};
 use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use axum::Json;
 use serde_json::json;
 
 use super::context::Browser;
 use super::reply::{ErrorReply, broken, see_other, with_browser};
+use crate::domain::Host;
 use crate::domain::login::{self, Person};
 use crate::domain::session::SignedIn;
-use crate::domain::Host;
 use crate::model::login::{AuthorizationRequest, LoginRequest};
 use crate::oidc::authorize::{self, Accepted, DenialReason, Rejected, Unanswerable};
 use crate::oidc::bearer::{BearerError, token_of};

@@ -46,7 +46,8 @@ impl From<Broken> for Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let title = self.status.canonical_reason().unwrap_or("Error");
-        let body = json!({"type": "about:blank", "title": title, "status": self.status.as_u16(), "detail": self.detail});
+        let body =
+            json!({"type": "about:blank", "title": title, "status": self.status.as_u16(), "detail": self.detail});
         let mut response = (self.status, Json(body)).into_response();
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if self.status == StatusCode::UNAUTHORIZED {

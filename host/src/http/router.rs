@@ -75,7 +75,11 @@ fn authenticator_routes() -> Router<Arc<Host>> {
 }
 
 /// A stylesheet, script or icon.
-async fn asset(State(host): State<Arc<Host>>, axum::extract::OriginalUri(uri): axum::extract::OriginalUri, headers: HeaderMap) -> Response {
+async fn asset(
+    State(host): State<Arc<Host>>,
+    axum::extract::OriginalUri(uri): axum::extract::OriginalUri,
+    headers: HeaderMap,
+) -> Response {
     let Some(asset) = assets::find(uri.path()) else { return not_found(State(host), uri).await };
     let Ok(etag) = HeaderValue::from_str(&asset.etag) else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
     let unchanged = headers.get(IF_NONE_MATCH).is_some_and(|known| known == etag);
@@ -107,7 +111,8 @@ async fn common_headers(State(host): State<Arc<Host>>, request: Request, next: N
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
-    headers.insert("permissions-policy", HeaderValue::from_static("camera=(), geolocation=(), microphone=(), payment=()"));
+    headers
+        .insert("permissions-policy", HeaderValue::from_static("camera=(), geolocation=(), microphone=(), payment=()"));
     if host.settings.is_https() {
         headers.insert(STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
     }

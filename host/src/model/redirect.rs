@@ -23,17 +23,22 @@ pub enum UnfitRedirectUri {
     #[error("a redirect URI has no user name or password in it")]
     UserInfo,
     /// Not https.
-    #[error("a redirect URI of a web application or SPA starts with https:// (http://localhost only where the configuration says `development = true`)")]
+    #[error(
+        "a redirect URI of a web application or SPA starts with https:// (http://localhost only where the configuration says `development = true`)"
+    )]
     NotHttps,
     /// Neither a custom scheme nor a loopback address.
-    #[error("a redirect URI of a native application is a custom scheme such as com.example.app://callback, or http://127.0.0.1 or http://[::1] with a path")]
+    #[error(
+        "a redirect URI of a native application is a custom scheme such as com.example.app://callback, or http://127.0.0.1 or http://[::1] with a path"
+    )]
     NotNative,
 }
 
 impl RedirectUri {
     /// Checks a redirect URI for an application of this type.
     pub fn register(text: &str, kind: ApplicationType, development: bool) -> Result<Self, UnfitRedirectUri> {
-        let plain = text.len() <= 2000 && text.bytes().all(|b| b.is_ascii_graphic() && !matches!(b, b'\\' | b'"' | b'<' | b'>'));
+        let plain = text.len() <= 2000
+            && text.bytes().all(|b| b.is_ascii_graphic() && !matches!(b, b'\\' | b'"' | b'<' | b'>'));
         let url = plain.then(|| Url::parse(text).ok()).flatten().ok_or(UnfitRedirectUri::NotAbsolute)?;
         if url.fragment().is_some() {
             return Err(UnfitRedirectUri::Fragment);
@@ -126,8 +131,20 @@ fn is_loopback_ip(url: &Url) -> bool {
 /// `<scheme>://<path>` as the specification has it; schemes that a browser acts upon itself are refused.
 fn is_custom_scheme(url: &Url) -> bool {
     const TAKEN: [&str; 14] = [
-        "http", "https", "ws", "wss", "ftp", "file", "javascript", "data", "blob", "about", "vbscript", "view-source",
-        "filesystem", "intent",
+        "http",
+        "https",
+        "ws",
+        "wss",
+        "ftp",
+        "file",
+        "javascript",
+        "data",
+        "blob",
+        "about",
+        "vbscript",
+        "view-source",
+        "filesystem",
+        "intent",
     ];
     !TAKEN.contains(&url.scheme()) && url.as_str().contains("://")
 }
@@ -169,11 +186,24 @@ mod tests {
         let uris = registered("https://rp.example/cb", ApplicationType::Web);
         assert!(CheckedRedirect::find(&uris, "https://rp.example/cb").is_some());
         for asked in [
-            "https://rp.example/cb/", "https://rp.example/c", "https://rp.example/cb?x=1", "https://rp.example/cb#f",
-            "https://rp.example/CB", "https://RP.example/cb", "https://rp.example:443/cb", "https://rp.example:8443/cb",
-            "https://rp@evil.example/cb", "https://rp.example@evil.example/cb", "https://rp.example/x/../cb",
-            "https://rp.example/%63b", "https://rp.example/%2563b", "http://rp.example/cb", "https://rp.example.evil/cb",
-            "javascript:alert(1)", "", " https://rp.example/cb",
+            "https://rp.example/cb/",
+            "https://rp.example/c",
+            "https://rp.example/cb?x=1",
+            "https://rp.example/cb#f",
+            "https://rp.example/CB",
+            "https://RP.example/cb",
+            "https://rp.example:443/cb",
+            "https://rp.example:8443/cb",
+            "https://rp@evil.example/cb",
+            "https://rp.example@evil.example/cb",
+            "https://rp.example/x/../cb",
+            "https://rp.example/%63b",
+            "https://rp.example/%2563b",
+            "http://rp.example/cb",
+            "https://rp.example.evil/cb",
+            "javascript:alert(1)",
+            "",
+            " https://rp.example/cb",
         ] {
             assert!(CheckedRedirect::find(&uris, asked).is_none(), "{asked}");
         }
@@ -186,9 +216,15 @@ mod tests {
             assert!(CheckedRedirect::find(&uris, asked).is_some(), "{asked}");
         }
         for asked in [
-            "http://127.0.0.1:51004/cb2", "http://127.0.0.1:51004@evil.example/cb", "http://127.0.0.1.evil.example/cb",
-            "http://127.0.0.1:99999/cb", "http://127.0.0.1:/cb", "http://localhost:51004/cb", "http://[::1]:51004/cb",
-            "https://127.0.0.1:51004/cb", "http://127.0.0.1:1evil/cb",
+            "http://127.0.0.1:51004/cb2",
+            "http://127.0.0.1:51004@evil.example/cb",
+            "http://127.0.0.1.evil.example/cb",
+            "http://127.0.0.1:99999/cb",
+            "http://127.0.0.1:/cb",
+            "http://localhost:51004/cb",
+            "http://[::1]:51004/cb",
+            "https://127.0.0.1:51004/cb",
+            "http://127.0.0.1:1evil/cb",
         ] {
             assert!(CheckedRedirect::find(&uris, asked).is_none(), "{asked}");
         }

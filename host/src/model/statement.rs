@@ -58,19 +58,22 @@ pub struct ApprovalStatement<'a> {
 impl ApprovalStatement<'_> {
     /// The text to sign.
     pub fn text(&self) -> String {
-        lines("assent-approval-v1", &[
-            ("issuer", quoted(self.issuer)),
-            ("request", quoted(&self.request.to_string())),
-            ("device", quoted(&self.device.to_string())),
-            ("application", quoted(self.application)),
-            ("application-name", quoted(self.application_name)),
-            ("account", quoted(self.account)),
-            ("place", quoted(self.place)),
-            ("browser", quoted(self.browser)),
-            ("expires", self.expires.seconds().to_string()),
-            ("decision", quoted(self.decision.as_str())),
-            ("number", quoted(self.number)),
-        ])
+        lines(
+            "assent-approval-v1",
+            &[
+                ("issuer", quoted(self.issuer)),
+                ("request", quoted(&self.request.to_string())),
+                ("device", quoted(&self.device.to_string())),
+                ("application", quoted(self.application)),
+                ("application-name", quoted(self.application_name)),
+                ("account", quoted(self.account)),
+                ("place", quoted(self.place)),
+                ("browser", quoted(self.browser)),
+                ("expires", self.expires.seconds().to_string()),
+                ("decision", quoted(self.decision.as_str())),
+                ("number", quoted(self.number)),
+            ],
+        )
     }
 }
 
@@ -90,12 +93,15 @@ pub struct EnrolmentStatement<'a> {
 impl EnrolmentStatement<'_> {
     /// The text to sign.
     pub fn text(&self) -> String {
-        lines("assent-enrolment-v1", &[
-            ("issuer", quoted(self.issuer)),
-            ("token", quoted(&Digest::of(self.token.as_bytes()).to_text())),
-            ("device-name", quoted(self.device_name)),
-            ("key", quoted(self.key_thumbprint)),
-        ])
+        lines(
+            "assent-enrolment-v1",
+            &[
+                ("issuer", quoted(self.issuer)),
+                ("token", quoted(&Digest::of(self.token.as_bytes()).to_text())),
+                ("device-name", quoted(self.device_name)),
+                ("key", quoted(self.key_thumbprint)),
+            ],
+        )
     }
 }
 
@@ -119,14 +125,17 @@ pub struct CallStatement<'a> {
 impl CallStatement<'_> {
     /// The text to sign.
     pub fn text(&self) -> String {
-        lines("assent-device-v1", &[
-            ("issuer", quoted(self.issuer)),
-            ("device", quoted(&self.device.to_string())),
-            ("time", self.time.to_string()),
-            ("method", quoted(self.method)),
-            ("path", quoted(self.path)),
-            ("body", quoted(&Digest::of(self.body).to_text())),
-        ])
+        lines(
+            "assent-device-v1",
+            &[
+                ("issuer", quoted(self.issuer)),
+                ("device", quoted(&self.device.to_string())),
+                ("time", self.time.to_string()),
+                ("method", quoted(self.method)),
+                ("path", quoted(self.path)),
+                ("body", quoted(&Digest::of(self.body).to_text())),
+            ],
+        )
     }
 }
 

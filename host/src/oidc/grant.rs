@@ -46,9 +46,8 @@ async fn authorization_code(
     application: &Application,
     parameters: &Parameters,
 ) -> Result<TokenResponse, TokenError> {
-    let required = |name: &str| {
-        parameters.get(name).ok_or_else(|| TokenError::InvalidRequest(format!("{name} is missing")))
-    };
+    let required =
+        |name: &str| parameters.get(name).ok_or_else(|| TokenError::InvalidRequest(format!("{name} is missing")));
     let (code, redirect_uri) = (required("code")?, required("redirect_uri")?);
     let grant = find(host, application, code).await?;
     if grant.redirect_uri.as_str() != redirect_uri {

@@ -8,7 +8,13 @@ use crate::secret::Digest;
 
 impl Store {
     /// Adds an administrator's token.
-    pub async fn insert_admin_token(&self, id: TokenId, digest: Digest, now: Timestamp, until: Timestamp) -> Result<()> {
+    pub async fn insert_admin_token(
+        &self,
+        id: TokenId,
+        digest: Digest,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
                 sqlx::query("INSERT INTO admin_tokens (id, digest, created_at, expires_at) VALUES ($1, $2, $3, $4)")
@@ -26,11 +32,12 @@ impl Store {
 
     /// The digest of the administrator's token with this id, if it is still good at `now`.
     pub async fn open_admin_token(&self, id: TokenId, now: Timestamp) -> Result<Option<Digest>> {
-        let row: Option<(String,)> = sqlx::query_as("SELECT digest FROM admin_tokens WHERE id = $1 AND expires_at > $2")
-            .bind(id.to_string())
-            .bind(now.millis())
-            .fetch_optional(&self.readers)
-            .await?;
+        let row: Option<(String,)> =
+            sqlx::query_as("SELECT digest FROM admin_tokens WHERE id = $1 AND expires_at > $2")
+                .bind(id.to_string())
+                .bind(now.millis())
+                .fetch_optional(&self.readers)
+                .await?;
         row.map(|(text,)| digest(&text, "an administrator's token")).transpose()
     }
 }

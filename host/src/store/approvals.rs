@@ -156,11 +156,13 @@ impl Store {
     pub async fn cancel_approval(&self, id: ApprovalId, now: Timestamp) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
-                sqlx::query("UPDATE approvals SET state = 'cancelled', decided_at = $2 WHERE id = $1 AND state = 'requested'")
-                    .bind(id.to_string())
-                    .bind(now.millis())
-                    .execute(db)
-                    .await?;
+                sqlx::query(
+                    "UPDATE approvals SET state = 'cancelled', decided_at = $2 WHERE id = $1 AND state = 'requested'",
+                )
+                .bind(id.to_string())
+                .bind(now.millis())
+                .execute(db)
+                .await?;
                 Ok(())
             })
         })

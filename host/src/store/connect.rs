@@ -61,7 +61,8 @@ async fn pool(kind: Kind, size: u32, options: &AnyConnectOptions) -> sqlx::Resul
         Kind::Sqlite => pool.after_connect(|connection, _| {
             Box::pin(async move {
                 // Writers do not block readers, and a commit is on the disk before it is acknowledged.
-                for pragma in ["PRAGMA busy_timeout = 10000", "PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL"] {
+                for pragma in ["PRAGMA busy_timeout = 10000", "PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL"]
+                {
                     execute_when_free(connection, pragma).await?;
                 }
                 Ok(())
@@ -107,7 +108,8 @@ fn sqlite_url(url: &str) -> std::result::Result<String, String> {
         return Err("expected sqlite://path/to/file, with no parameters".to_owned());
     }
     if let Some(folder) = Path::new(path).parent() {
-        std::fs::create_dir_all(folder).map_err(|error| format!("cannot make the folder {}: {error}", folder.display()))?;
+        std::fs::create_dir_all(folder)
+            .map_err(|error| format!("cannot make the folder {}: {error}", folder.display()))?;
     }
     Ok(format!("sqlite://{path}?mode=rwc"))
 }

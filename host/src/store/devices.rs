@@ -40,7 +40,11 @@ struct EnrolmentRow {
     expires_at: i64,
 }
 
-pub(super) async fn insert_enrolment(db: &mut sqlx::AnyConnection, enrolment: &Enrolment, now: Timestamp) -> Result<()> {
+pub(super) async fn insert_enrolment(
+    db: &mut sqlx::AnyConnection,
+    enrolment: &Enrolment,
+    now: Timestamp,
+) -> Result<()> {
     sqlx::query("INSERT INTO enrolments (id, user_id, digest, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)")
         .bind(enrolment.id.to_string())
         .bind(enrolment.user_id.to_string())
@@ -99,15 +103,17 @@ impl Store {
                 if claimed.is_none() {
                     return Ok(false);
                 }
-                sqlx::query("INSERT INTO devices (id, user_id, name, public_key, created_at) VALUES ($1, $2, $3, $4, $5)")
-                    .bind(device.id.to_string())
-                    .bind(device.user_id.to_string())
-                    .bind(device.name.clone())
-                    .bind(to_json(&device.key)?)
-                    .bind(device.created_at.millis())
-                    .execute(db)
-                    .await
-                    .map_err(taken("the device's key"))?;
+                sqlx::query(
+                    "INSERT INTO devices (id, user_id, name, public_key, created_at) VALUES ($1, $2, $3, $4, $5)",
+                )
+                .bind(device.id.to_string())
+                .bind(device.user_id.to_string())
+                .bind(device.name.clone())
+                .bind(to_json(&device.key)?)
+                .bind(device.created_at.millis())
+                .execute(db)
+                .await
+                .map_err(taken("the device's key"))?;
                 Ok(true)
             })
         })

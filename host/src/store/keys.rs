@@ -50,10 +50,5 @@ impl Store {
 }
 
 fn key(row: KeyRow, purpose: KeyPurpose) -> Result<SealedKey> {
-    Ok(SealedKey {
-        id: parse(&row.id, "a key's id")?,
-        purpose,
-        sealed: row.sealed,
-        created_at: moment(row.created_at),
-    })
+    Ok(SealedKey { id: parse(&row.id, "a key's id")?, purpose, sealed: row.sealed, created_at: moment(row.created_at) })
 }

@@ -56,14 +56,16 @@ impl Store {
         self.write(move |db| {
             let login = login.clone();
             Box::pin(async move {
-                sqlx::query("INSERT INTO logins (id, browser, request, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)")
-                    .bind(login.id.to_string())
-                    .bind(login.browser.to_text())
-                    .bind(to_json(&login.request)?)
-                    .bind(login.created_at.millis())
-                    .bind(login.expires_at.millis())
-                    .execute(db)
-                    .await?;
+                sqlx::query(
+                    "INSERT INTO logins (id, browser, request, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)",
+                )
+                .bind(login.id.to_string())
+                .bind(login.browser.to_text())
+                .bind(to_json(&login.request)?)
+                .bind(login.created_at.millis())
+                .bind(login.expires_at.millis())
+                .execute(db)
+                .await?;
                 Ok(())
             })
         })
@@ -111,11 +113,8 @@ impl Store {
                     "UPDATE logins SET answered_at = $2 WHERE id = $1 AND answered_at IS NULL AND expires_at > $2
                      RETURNING id"
                 };
-                let claimed: Option<(String,)> = sqlx::query_as(statement)
-                    .bind(id.to_string())
-                    .bind(now.millis())
-                    .fetch_optional(&mut *db)
-                    .await?;
+                let claimed: Option<(String,)> =
+                    sqlx::query_as(statement).bind(id.to_string()).bind(now.millis()).fetch_optional(&mut *db).await?;
                 if claimed.is_none() {
                     return Ok(false);
                 }

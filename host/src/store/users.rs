@@ -145,8 +145,10 @@ impl Store {
 
     /// The user with this id.
     pub async fn user(&self, id: UserId) -> Result<Option<User>> {
-        let row: Option<UserRow> =
-            sqlx::query_as("SELECT * FROM users WHERE id = $1").bind(id.to_string()).fetch_optional(&self.readers).await?;
+        let row: Option<UserRow> = sqlx::query_as("SELECT * FROM users WHERE id = $1")
+            .bind(id.to_string())
+            .fetch_optional(&self.readers)
+            .await?;
         row.map(User::try_from).transpose()
     }
 

@@ -46,6 +46,11 @@ impl Browser {
         self.page(url, response).await
     }
 
+    /// Opens an address whose answer does not end.
+    pub async fn stream(&self, address: &str) -> reqwest::Response {
+        self.client.get(self.base.join(address).expect("an address")).send().await.expect("an answer")
+    }
+
     async fn page(&self, url: Url, response: reqwest::Response) -> Page {
         let (status, headers) = (response.status(), response.headers().clone());
         let body = response.text().await.expect("a body");
@@ -56,7 +61,8 @@ impl Browser {
 impl Page {
     /// Where a redirect leads.
     pub fn location(&self) -> Url {
-        let location = self.headers.get(LOCATION).unwrap_or_else(|| panic!("no redirect: {} {}", self.status, self.body));
+        let location =
+            self.headers.get(LOCATION).unwrap_or_else(|| panic!("no redirect: {} {}", self.status, self.body));
         Url::parse(&self.url).expect("an address").join(location.to_str().expect("text")).expect("an address")
     }
 

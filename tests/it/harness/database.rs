@@ -30,8 +30,9 @@ impl Database {
         match self {
             Self::Sqlite => DatabaseUrl(format!("sqlite://{}", folder.join("assent.db").display())),
             Self::Postgres => {
-                let cluster = std::env::var("ASSENT_TEST_POSTGRES")
-                    .expect("ASSENT_TEST_POSTGRES is not set: run the tests with `make test` or `scripts/with-postgres`");
+                let cluster = std::env::var("ASSENT_TEST_POSTGRES").expect(
+                    "ASSENT_TEST_POSTGRES is not set: run the tests with `make test` or `scripts/with-postgres`",
+                );
                 let mut bytes = [0; 8];
                 SystemEntropy.fill(&mut bytes);
                 let name: String = bytes.iter().fold("t_".to_owned(), |name, byte| format!("{name}{byte:02x}"));

@@ -281,6 +281,19 @@ pub fn component(name: &str) -> PathBuf {
     file
 }
 
+/// A program of the workspace, as it was built beside these tests.
+pub fn binary(name: &str) -> PathBuf {
+    // This binary is `<target>/<profile>/deps/it-...`.
+    let tests = std::env::current_exe().expect("this binary");
+    let file = tests.ancestors().nth(2).expect("the profile's folder").join(name);
+    assert!(
+        file.is_file(),
+        "{} is missing; run `make test`, or `cargo build --workspace --bins` first",
+        file.display()
+    );
+    file
+}
+
 async fn launch(
     wish: &Wish<'_>,
     database: &DatabaseUrl,

@@ -96,12 +96,16 @@ async fn a_session_answers_at_once_until_it_is_not_enough() {
 #[tokio::test]
 async fn discovery_names_what_is_served() {
     let host = TestHost::start().await;
-    let document = reqwest::get(format!("{}/.well-known/openid-configuration", host.issuer())).await.expect("an answer");
+    let document =
+        reqwest::get(format!("{}/.well-known/openid-configuration", host.issuer())).await.expect("an answer");
     let document: serde_json::Value = document.json().await.expect("JSON");
     assert_eq!(document["issuer"], host.issuer());
-    for (member, path) in
-        [("authorization_endpoint", "auth"), ("token_endpoint", "token"), ("userinfo_endpoint", "me"), ("jwks_uri", "jwks")]
-    {
+    for (member, path) in [
+        ("authorization_endpoint", "auth"),
+        ("token_endpoint", "token"),
+        ("userinfo_endpoint", "me"),
+        ("jwks_uri", "jwks"),
+    ] {
         assert_eq!(document[member], format!("{}/{path}", host.issuer()));
     }
     let keys = reqwest::get(document["jwks_uri"].as_str().expect("text")).await.expect("an answer");

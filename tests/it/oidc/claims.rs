@@ -99,23 +99,23 @@ async fn an_application_is_told_only_what_its_own_scopes_allow() {
     assert_eq!(claims["email"], "ada@example.org");
 }
 
-fn hostile(behaviour: &str) -> String {
+fn hostile(config: &str) -> String {
     format!(
-        "[[plugins.claims]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\nconfig = {{ behaviour = \"{behaviour}\" }}\n",
+        "[[plugins.claims]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\nconfig = {{ {config} }}\n",
         component("hostile-mapper").display()
     )
 }
 
 /// A hostile plugin fails the login that it takes part in, closed, and nothing else.
-async fn fails_closed(behaviour: &str) {
-    let plugins = hostile(behaviour);
+async fn fails_closed(config: &str) {
+    let plugins = hostile(config);
     let host = TestHost::start_with(Wish { plugins: &plugins, ..Wish::default() }).await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
     let page = ada.ask(&browser, &[]).await;
     ada.approve(&page).await;
     let answer = browser.get(&page.url).await;
-    assert_eq!(answer.parameter("error"), "server_error", "{behaviour}");
+    assert_eq!(answer.parameter("error"), "server_error", "{config}");
     assert!(answer.location().query_pairs().all(|(name, _)| name != "code"));
     assert!(answer.headers.get("set-cookie").is_none(), "no session begins");
     assert_eq!(reqwest::get(format!("{}/readyz", host.base)).await.expect("an answer").status(), StatusCode::OK);
@@ -124,17 +124,30 @@ async fn fails_closed(behaviour: &str) {
 
 #[tokio::test]
 async fn a_claim_plugin_that_never_ends_fails_the_login_closed() {
-    fails_closed("endless-loop").await;
+    fails_closed("behaviour = \"loop\"").await;
 }
 
 #[tokio::test]
 async fn a_claim_plugin_that_takes_all_memory_fails_the_login_closed() {
-    fails_closed("memory").await;
+    fails_closed("behaviour = \"memory\"").await;
 }
 
 #[tokio::test]
 async fn a_claim_plugin_that_sets_a_protected_claim_fails_the_login_closed() {
-    fails_closed("protected-claim").await;
+    fails_closed("claim = \"sub\", value = '\"somebody else\"'").await;
+}
+
+#[tokio::test]
+async fn a_claim_plugin_may_deny_with_a_reason() {
+    let plugins = hostile("behaviour = \"deny\", value = \"Only on workdays.\"");
+    let host = TestHost::start_with(Wish { plugins: &plugins, ..Wish::default() }).await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    let page = ada.ask(&browser, &[]).await;
+    ada.approve(&page).await;
+    let ended = browser.get(&page.url).await;
+    assert_eq!(ended.outcome(), "refused");
+    assert!(ended.body.contains("Only on workdays."));
 }
 
 #[tokio::test]

@@ -50,7 +50,8 @@ async fn both_encodings_of_basic_credentials_are_understood() {
             ("redirect_uri", ada.application.redirect_uri.as_str()),
             ("code_verifier", VERIFIER),
         ];
-        let request = Client::new().post(format!("{}/oidc/token", host.base)).basic_auth(name, Some(&secret)).form(&form);
+        let request =
+            Client::new().post(format!("{}/oidc/token", host.base)).basic_auth(name, Some(&secret)).form(&form);
         assert_eq!(request.send().await.expect("an answer").status(), StatusCode::OK, "{name}");
     }
 }
@@ -89,7 +90,8 @@ async fn a_wrong_secret_is_invalid_client_and_says_how_to_authenticate() {
     let url = format!("{}/oidc/token", host.base);
     let form = [("grant_type", "authorization_code"), ("code", "x"), ("redirect_uri", "x")];
     for secret in ["", "wrong"] {
-        let response = Client::new().post(&url).basic_auth(&web.id, Some(secret)).form(&form).send().await.expect("an answer");
+        let response =
+            Client::new().post(&url).basic_auth(&web.id, Some(secret)).form(&form).send().await.expect("an answer");
         assert_eq!(response.status(), StatusCode::UNAUTHORIZED);
         assert_eq!(response.headers()["www-authenticate"], "Basic realm=\"token endpoint\"");
         assert_eq!(response.json::<Value>().await.expect("JSON")["error"], "invalid_client");
@@ -98,7 +100,8 @@ async fn a_wrong_secret_is_invalid_client_and_says_how_to_authenticate() {
     let response = Client::new().post(&url).form(&[("client_id", web.id.as_str())]).send().await.expect("an answer");
     assert_eq!(response.json::<Value>().await.expect("JSON")["error"], "invalid_client");
     let native = host.native_application().await;
-    let response = Client::new().post(&url).basic_auth(&native.id, Some("x")).form(&form).send().await.expect("an answer");
+    let response =
+        Client::new().post(&url).basic_auth(&native.id, Some("x")).form(&form).send().await.expect("an answer");
     assert_eq!(response.json::<Value>().await.expect("JSON")["error"], "invalid_client");
 }
 
@@ -213,6 +216,7 @@ async fn userinfo_says_what_is_wrong_with_a_token() {
 
 /// UserInfo with this token.
 pub(super) async fn userinfo(host: &TestHost, token: &str) -> (StatusCode, Value) {
-    let response = Client::new().get(format!("{}/oidc/me", host.base)).bearer_auth(token).send().await.expect("an answer");
+    let response =
+        Client::new().get(format!("{}/oidc/me", host.base)).bearer_auth(token).send().await.expect("an answer");
     (response.status(), response.json().await.expect("JSON"))
 }

@@ -42,7 +42,11 @@ fn view(application: Application) -> ApplicationView {
         redirect_uris: settings.redirect_uris,
         scopes: settings.scopes,
         grant_types: settings.grant_types.into_iter().collect(),
-        token_endpoint_auth_method: if settings.application_type.is_confidential() { "client_secret_basic" } else { "none" },
+        token_endpoint_auth_method: if settings.application_type.is_confidential() {
+            "client_secret_basic"
+        } else {
+            "none"
+        },
         has_secret: application.secret.is_some(),
         created_at: moment(application.created_at),
         updated_at: moment(application.updated_at),
@@ -78,10 +82,7 @@ pub(super) async fn create(
 }
 
 /// `GET /applications`
-pub(super) async fn list(
-    State(host): State<Arc<Host>>,
-    page: Page,
-) -> Result<Json<List<ApplicationView>>, Problem> {
+pub(super) async fn list(State(host): State<Arc<Host>>, page: Page) -> Result<Json<List<ApplicationView>>, Problem> {
     let rows = admin::applications(&host, page.after()?.as_ref(), page.limit + 1).await?;
     Ok(Json(List::of(rows, page.limit, |row| row.id.to_string(), view)))
 }

@@ -24,10 +24,7 @@ use crate::domain::{Host, admin};
 pub(super) fn routes(host: &Arc<Host>) -> Router<Arc<Host>> {
     Router::new()
         .route("/applications", get(applications::list).post(applications::create))
-        .route(
-            "/applications/{id}",
-            get(applications::read).patch(applications::change).delete(applications::remove),
-        )
+        .route("/applications/{id}", get(applications::read).patch(applications::change).delete(applications::remove))
         .route("/applications/{id}/secret", post(applications::secret))
         .route("/applications/{id}/accounts", get(accounts::list).post(accounts::create))
         .route("/accounts/{id}", get(accounts::read).patch(accounts::change).delete(accounts::remove))
@@ -45,7 +42,9 @@ async fn authorize(State(host): State<Arc<Host>>, request: Request, next: Next) 
     let header = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let token = header.and_then(|value| value.split_once(' '));
     let allowed = match token {
-        Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => admin::is_admin_token(&host, token.trim()).await,
+        Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => {
+            admin::is_admin_token(&host, token.trim()).await
+        }
         _ => Ok(false),
     };
     let mut response = match allowed {
@@ -86,8 +85,8 @@ impl<S: Send + Sync> FromRequestParts<S> for Page {
 
     async fn from_request_parts(parts: &mut axum::http::request::Parts, state: &S) -> Result<Self, Problem> {
         let page: Result<Query<Self>, QueryRejection> = Query::from_request_parts(parts, state).await;
-        let Query(page) =
-            page.map_err(|_| Problem::new(StatusCode::BAD_REQUEST, "the query may have `after` and `limit` (1 to 200)"))?;
+        let Query(page) = page
+            .map_err(|_| Problem::new(StatusCode::BAD_REQUEST, "the query may have `after` and `limit` (1 to 200)"))?;
         if !(1..=200).contains(&page.limit) {
             return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "limit: expected 1 to 200"));
         }
@@ -116,8 +115,9 @@ impl<T> List<T> {
 
 /// Reads a JSON body; unknown members are errors, and the message says where.
 fn parse<T: for<'a> Deserialize<'a>>(body: &Bytes) -> Result<T, Problem> {
-    serde_json::from_slice(body)
-        .map_err(|error| Problem::new(StatusCode::BAD_REQUEST, format!("the body is not the JSON expected here: {error}")))
+    serde_json::from_slice(body).map_err(|error| {
+        Problem::new(StatusCode::BAD_REQUEST, format!("the body is not the JSON expected here: {error}"))
+    })
 }
 
 /// Reads an id of a path; what is none names nothing.

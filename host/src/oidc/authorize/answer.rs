@@ -103,11 +103,7 @@ fn code(
         redirect_uri: request.redirect_uri.clone(),
         code_challenge: request.code_challenge.clone(),
         scopes: request.scopes.clone(),
-        subject: GrantSubject {
-            user_id: signed_in.user.id,
-            account_id: account.id,
-            session_id: signed_in.session.id,
-        },
+        subject: GrantSubject { user_id: signed_in.user.id, account_id: account.id, session_id: signed_in.session.id },
         claims,
         expires_at: now + lifetime,
     };
@@ -145,7 +141,8 @@ async fn give_up(host: &Host, login: LoginId, request: &AuthorizationRequest) ->
     if !login::answer(host, login, None, None, None).await? {
         return Ok(Answer::AnsweredBefore);
     }
-    let description = "the sign-in could not be completed; the operator of the identity provider finds the cause in the log";
+    let description =
+        "the sign-in could not be completed; the operator of the identity provider finds the cause in the log";
     Ok(Answer::Error(error(request, AuthorizeErrorCode::ServerError, description).location(&host.issuer)))
 }
 

@@ -101,7 +101,10 @@ impl Request<'_> {
     pub(super) fn prompt(&self) -> Result<Prompt, Failure> {
         let asked: Vec<&str> = self.parameters.get("prompt").unwrap_or_default().split(' ').collect();
         if let Some(unknown) = asked.iter().find(|p| !["", "none", "login", "consent", "select_account"].contains(p)) {
-            return failure(AuthorizeErrorCode::InvalidRequest, format!("prompt has an unknown value of {} characters", unknown.len()));
+            return failure(
+                AuthorizeErrorCode::InvalidRequest,
+                format!("prompt has an unknown value of {} characters", unknown.len()),
+            );
         }
         let has = |value| asked.contains(&value);
         match (has("none"), has("login") || has("select_account")) {

@@ -1,0 +1,127 @@
+//! The admin API.
+
+use reqwest::{Client, Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::harness::{TestHost, id};
+
+#[tokio::test]
+async fn nothing_is_answered_without_a_good_token() {
+    let host = TestHost::start().await;
+    let url = format!("{}/admin/api/v1/users", host.base);
+    for request in [
+        Client::new().get(&url),
+        Client::new().get(&url).bearer_auth("am_x"),
+        Client::new().post(&url).json(&json!({})),
+    ] {
+        let response = request.send().await.expect("an answer");
+        assert_eq!(response.status(), StatusCode::UNAUTHORIZED);
+        assert_eq!(response.headers()["content-type"], "application/problem+json");
+        assert_eq!(response.headers()["www-authenticate"], "Bearer");
+    }
+    host.advance(900);
+    assert_eq!(host.admin(Method::GET, "/users", Value::Null).await.0, StatusCode::UNAUTHORIZED, "a token ends");
+}
+
+#[tokio::test]
+async fn applications_are_made_read_changed_listed_and_deleted() {
+    let host = TestHost::start().await;
+    let body = json!({"name": "Books", "application_type": "web", "redirect_uris": ["https://rp.example/cb"]});
+    let made = host.admin_ok(Method::POST, "/applications", body).await;
+    assert!(id(&made).starts_with("did:key:z6Mk"));
+    assert_eq!(made["token_endpoint_auth_method"], "client_secret_basic");
+    assert_eq!(made["has_secret"], false);
+    let path = format!("/applications/{}", id(&made));
+    let secret = host.admin_ok(Method::POST, &format!("{path}/secret"), Value::Null).await;
+    assert_eq!(secret["client_secret"].as_str().map(str::len), Some(43));
+    let changed = host.admin_ok(Method::PATCH, &path, json!({"name": "More books"})).await;
+    assert_eq!((&changed["name"], &changed["has_secret"]), (&json!("More books"), &json!(true)));
+    assert_eq!(host.admin_ok(Method::GET, &path, Value::Null).await, changed);
+    for _ in 0..2 {
+        host.native_application().await;
+    }
+    let page = host.admin_ok(Method::GET, "/applications?limit=2", Value::Null).await;
+    assert_eq!(page["items"].as_array().map(Vec::len), Some(2));
+    let next = page["next"].as_str().expect("more");
+    let page = host.admin_ok(Method::GET, &format!("/applications?limit=2&after={next}"), Value::Null).await;
+    assert_eq!((page["items"].as_array().map(Vec::len), &page["next"]), (Some(1), &Value::Null));
+    assert_eq!(host.admin(Method::DELETE, &path, Value::Null).await.0, StatusCode::NO_CONTENT);
+    assert_eq!(host.admin(Method::GET, &path, Value::Null).await.0, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn bad_input_is_told_in_plain_words_and_changes_nothing() {
+    let host = TestHost::start().await;
+    let native = host.native_application().await;
+    let user = host.user("ada").await;
+    let application = |uri: &str, kind: &str| json!({"name": "B", "application_type": kind, "redirect_uris": [uri]});
+    for (method, path, body, status, word) in [
+        (Method::POST, "/applications", application("http://rp.example/cb", "web"), 422, "https://"),
+        (Method::POST, "/applications", application("javascript:alert(1)", "native"), 422, "custom scheme"),
+        (Method::POST, "/applications", application("https://rp.example/#x", "spa"), 422, "fragment"),
+        (Method::POST, "/applications", application("https://rp.example/", "desktop"), 400, "application_type"),
+        (
+            Method::POST,
+            "/applications",
+            json!({"name": " ", "application_type": "web", "redirect_uris": ["https://a.example"]}),
+            422,
+            "name",
+        ),
+        (
+            Method::POST,
+            "/applications",
+            json!({"name": "x", "application_type": "web", "redirect_uris": []}),
+            422,
+            "one redirect URI",
+        ),
+        (Method::POST, "/applications", json!({"nam": "x"}), 400, "unknown field `nam`"),
+        (Method::POST, "/users", json!({}), 422, "name"),
+        (Method::POST, "/users", json!({"name": "a b"}), 422, "no blanks"),
+        (Method::POST, "/users", json!({"name": "eve", "email": "nowhere"}), 422, "ada@example.org"),
+        (Method::POST, "/users", json!({"name": "ADA"}), 409, "taken"),
+        (Method::POST, "/users", json!({"name": "eve", "profile": {"password": "x"}}), 400, "unknown field `password`"),
+        (Method::GET, "/users?limit=0", Value::Null, 422, "1 to 200"),
+        (Method::GET, "/users?after=x", Value::Null, 422, "next"),
+        (Method::GET, "/users?page=2", Value::Null, 400, "after"),
+        (Method::GET, "/users/x", Value::Null, 404, "no such user"),
+        (Method::GET, "/nothing", Value::Null, 404, "no such path"),
+    ] {
+        let (got, problem) = host.admin(method.clone(), path, body.clone()).await;
+        assert_eq!(got.as_u16(), status, "{method} {path} {body}: {problem}");
+        assert_eq!(problem["status"], status);
+        assert!(problem["detail"].as_str().expect("a detail").contains(word), "{method} {path} {body}: {problem}");
+    }
+    let secret = host.admin(Method::POST, &format!("/applications/{}/secret", native.id), Value::Null).await;
+    assert_eq!(secret.0, StatusCode::UNPROCESSABLE_ENTITY, "a public application has no secret");
+    host.account(&user, &native).await;
+    let again =
+        host.admin(Method::POST, &format!("/applications/{}/accounts", native.id), json!({"user_id": id(&user)})).await;
+    assert_eq!(again.0, StatusCode::CONFLICT);
+    let users = host.admin_ok(Method::GET, "/users", Value::Null).await;
+    assert_eq!(users["items"].as_array().map(Vec::len), Some(1));
+}
+
+#[tokio::test]
+async fn users_and_accounts_live_and_end() {
+    let host = TestHost::start().await;
+    let user = host.user("ada").await;
+    let native = host.native_application().await;
+    let account = host.account(&user, &native).await;
+    let path = format!("/users/{}", id(&user));
+    let changed = host.admin_ok(Method::PATCH, &path, json!({"email": "", "console_role": "owner"})).await;
+    assert_eq!((&changed["email"], &changed["console_role"]), (&Value::Null, &json!("owner")));
+    let changed = host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"})).await;
+    assert_eq!((&changed["state"], &changed["console_role"]), (&json!("suspended"), &json!("owner")), "the rest stays");
+    let refused = host.admin(Method::POST, &format!("{path}/enrolments"), Value::Null).await;
+    assert_eq!(refused.0, StatusCode::UNPROCESSABLE_ENTITY);
+    host.admin_ok(Method::PATCH, &path, json!({"state": "terminated", "console_role": null})).await;
+    let refused = host.admin(Method::PATCH, &path, json!({"state": "active"})).await;
+    assert_eq!(refused.0, StatusCode::UNPROCESSABLE_ENTITY);
+
+    let path = format!("/accounts/{}", id(&account));
+    let changed = host.admin_ok(Method::PATCH, &path, json!({"roles": ["owner"], "name": "ada.l"})).await;
+    assert_eq!((&changed["roles"], &changed["name"]), (&json!(["owner"]), &json!("ada.l")));
+    let listed = host.admin_ok(Method::GET, &format!("/applications/{}/accounts", native.id), Value::Null).await;
+    assert_eq!(listed["items"], json!([changed]));
+    assert_eq!(host.admin(Method::DELETE, &path, Value::Null).await.0, StatusCode::NO_CONTENT);
+}

@@ -1,0 +1,167 @@
+//! The `assent` command as people run it: the real binary, its first start, its messages.
+
+use std::path::Path;
+use std::process::{Output, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+
+use crate::harness::{Browser, binary, component};
+
+async fn assent(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(binary("assent"));
+    command.args(arguments).current_dir(folder).kill_on_drop(true);
+    tokio::time::timeout(Duration::from_secs(60), command.output()).await.expect("in time").expect("run")
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Settings for a first start on a free port.
+fn settings(folder: &Path) -> String {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
+    let text = format!(
+        "base_url = \"http://localhost:{port}\"\n[http]\nlisten = \"127.0.0.1:{port}\"\n\
+         [first_start]\nadministrator = \"admin\"\n\
+         [first_start.demo]\nredirect_uri = \"http://127.0.0.1/callback\"\nclient_file = \"data/demo-client.json\"\n\
+         [[plugins.claims]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n",
+        component("account-roles").display()
+    );
+    std::fs::write(folder.join("assent.toml"), text).expect("written");
+    format!("http://localhost:{port}")
+}
+
+/// Starts `assent serve`; the process and what it prints until it is ready.
+async fn serve(folder: &Path) -> (Child, String) {
+    let mut command = Command::new(binary("assent"));
+    command.args(["serve", "--config", "assent.toml"]).current_dir(folder).kill_on_drop(true);
+    let mut process = command.stdout(Stdio::piped()).spawn().expect("started");
+    let mut lines = BufReader::new(process.stdout.take().expect("its output")).lines();
+    let mut printed = String::new();
+    while !printed.contains("The console:") {
+        let line = tokio::time::timeout(Duration::from_secs(60), lines.next_line()).await.expect("in time");
+        printed.push_str(&line.expect("readable").expect("it serves"));
+        printed.push('\n');
+    }
+    (process, printed)
+}
+
+async fn stop(mut process: Child) {
+    let id = process.id().expect("running").to_string();
+    Command::new("kill").args(["-TERM", &id]).status().await.expect("told");
+    let ended = tokio::time::timeout(Duration::from_secs(20), process.wait()).await.expect("in time").expect("ended");
+    assert!(ended.success(), "{ended}");
+}
+
+#[tokio::test]
+async fn the_first_start_leads_to_a_sign_in_and_the_second_keeps_the_data() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let base = settings(folder);
+    let (process, printed) = serve(folder).await;
+    let link = printed.lines().find(|line| line.contains("#enrol=")).expect("a link").trim();
+    assert!(printed.contains('█'), "the link is a QR code too");
+    assert!(printed.contains("Try the sign-in:  http://127.0.0.1/"));
+    let client = std::fs::read_to_string(folder.join("data/demo-client.json")).expect("the demo's settings");
+    let client: Value = serde_json::from_str(&client).expect("JSON");
+
+    let enrolled = assent(folder, &["authenticator", "enrol", link, "--store", "phone.json"]).await;
+    assert!(enrolled.status.success(), "{}", err(&enrolled));
+    let again = assent(folder, &["authenticator", "enrol", link, "--store", "other.json"]).await;
+    assert!(err(&again).contains("no_such_link"), "{}", err(&again));
+
+    let browser = Browser::new(&base);
+    let request = format!(
+        "/oidc/auth?client_id={}&redirect_uri=http://127.0.0.1/callback&response_type=code&scope=openid\
+         &code_challenge={}&code_challenge_method=S256",
+        client["client_id"].as_str().expect("text"),
+        crate::harness::CHALLENGE
+    );
+    let login = browser.get(&request).await.followed().await;
+    let waiting = login.submit(&login.path(), &[("name", "admin")]).await.followed().await;
+    let number = waiting.number();
+    let approved = assent(folder, &["authenticator", "approve", "--store", "phone.json", "--number", &number]).await;
+    assert!(
+        out(&approved).starts_with("approved: admin on Firefox on Linux for Demo Application"),
+        "{}",
+        err(&approved)
+    );
+    assert!(browser.get(&waiting.url).await.parameter("code").starts_with("ac_"));
+    stop(process).await;
+
+    let (process, printed) = serve(folder).await;
+    assert!(!printed.contains("#enrol="), "{printed}");
+    assert!(browser.get(&request).await.parameter("code").starts_with("ac_"), "the session survives");
+    let token = assent(folder, &["admin", "token", "--config", "assent.toml"]).await;
+    let users = reqwest::Client::new().get(format!("{base}/admin/api/v1/users")).bearer_auth(out(&token).trim());
+    let users: Value = users.send().await.expect("an answer").json().await.expect("JSON");
+    assert_eq!(users["items"][0]["console_role"], "owner");
+    let link = assent(folder, &["admin", "enrolment", "admin", "--config", "assent.toml"]).await;
+    assert!(out(&link).contains("/authenticator#enrol=en_"), "{}", err(&link));
+    stop(process).await;
+}
+
+#[tokio::test]
+async fn config_check_says_what_is_wrong_and_where() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    settings(folder);
+    let check = async |change: (&str, &str)| {
+        let good = std::fs::read_to_string(folder.join("assent.toml")).expect("text");
+        assert!(good.contains(change.0), "{}", change.0);
+        std::fs::write(folder.join("changed.toml"), good.replace(change.0, change.1)).expect("written");
+        assent(folder, &["config", "check", "--config", "changed.toml"]).await
+    };
+    let good = check(("", "")).await;
+    assert_eq!(out(&good), "changed.toml: good\n", "{}", err(&good));
+    for (change, message) in [
+        (("administrator", "administrater"), "changed.toml: first_start.administrater: unknown key"),
+        (("writes = [\"account\"]", "writes = [\"sub\"]"), "account-roles"),
+        (("account-roles.wasm", "nothing.wasm"), "account-roles"),
+        (("writes = [\"account\"]", "writes = [\"account\"]\nconfig = { nonsense = 1 }"), "account-roles"),
+        (("base_url = \"http://localhost", "base_url = \"http://id.example"), "base_url: expected https"),
+    ] {
+        let bad = check(change).await;
+        assert_eq!(bad.status.code(), Some(1), "{change:?}");
+        assert!(err(&bad).starts_with("assent: ") && err(&bad).contains(message), "{change:?}: {}", err(&bad));
+    }
+    let mut command = Command::new(binary("assent"));
+    command
+        .args(["config", "check", "--config", "assent.toml"])
+        .current_dir(folder)
+        .env("ASSENT__HTTP__LISTEN", "nowhere");
+    let bad = command.output().await.expect("run");
+    assert!(err(&bad).contains("ASSENT__HTTP__LISTEN: http.listen"), "{}", err(&bad));
+    assert!(!folder.join("data").exists(), "a check makes nothing");
+}
+
+#[tokio::test]
+async fn a_port_that_is_taken_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let base = settings(folder.path());
+    let address = base.trim_start_matches("http://localhost").trim_start_matches(':');
+    let _taken = std::net::TcpListener::bind(format!("127.0.0.1:{address}")).expect("free");
+    let refused = assent(folder.path(), &["serve", "--config", "assent.toml"]).await;
+    assert!(err(&refused).contains("cannot listen on 127.0.0.1"), "{}", err(&refused));
+}
+
+#[tokio::test]
+async fn plugin_check_says_what_a_component_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let good = assent(folder.path(), &["plugin", "check", component("account-roles").to_str().expect("text")]).await;
+    assert!(
+        out(&good).contains("claim mapper (assent:claims 1.0.0)") && out(&good).contains("writes   account"),
+        "{}",
+        out(&good)
+    );
+    std::fs::write(folder.path().join("x.wasm"), "nonsense").expect("written");
+    let bad = assent(folder.path(), &["plugin", "check", "x.wasm"]).await;
+    assert!(!bad.status.success() && err(&bad).contains("not WebAssembly"), "{}", err(&bad));
+}

@@ -1,0 +1,169 @@
+//! Real clients and real browsers, driven by the scripts in `tests/js`.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdout, Command};
+
+use crate::harness::{Ada, Application, TestHost, binary, id};
+
+fn scripts() -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("js");
+    assert!(
+        folder.join("node_modules").is_dir(),
+        "the packages of tests/js are missing: run `make test`, or `npm ci` there"
+    );
+    folder
+}
+
+/// `openid-client` signing in, configured from discovery alone.
+struct SignIn {
+    process: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl SignIn {
+    fn start(host: &TestHost, application: &Application) -> Self {
+        let mut command = Command::new("node");
+        command.arg(scripts().join("signin.mjs")).stdout(Stdio::piped()).kill_on_drop(true);
+        command.env("ASSENT_ISSUER", host.issuer()).env("CLIENT_ID", &application.id);
+        command.env("REDIRECT_URI", &application.redirect_uri).env("LOGIN_NAME", "ada");
+        command.env("SCOPE", "openid profile email");
+        if let Some(secret) = &application.secret {
+            command.env("CLIENT_SECRET", secret);
+        }
+        let mut process = command.spawn().expect("Node.js is missing: run `make test`");
+        let lines = BufReader::new(process.stdout.take().expect("its output")).lines();
+        Self { process, lines }
+    }
+
+    /// What it tells next.
+    async fn event(&mut self) -> Value {
+        let line = tokio::time::timeout(Duration::from_secs(90), self.lines.next_line()).await;
+        let line = line.expect("in time").expect("readable").expect("another line");
+        serde_json::from_str(&line).expect("JSON")
+    }
+
+    /// The number that its browser shows.
+    async fn number(&mut self) -> String {
+        let event = self.event().await;
+        assert_eq!(event["event"], "waiting", "{event}");
+        event["number"].as_str().expect("a number").to_owned()
+    }
+
+    /// How it ended.
+    async fn ended(mut self) -> Value {
+        let event = self.event().await;
+        self.process.wait().await.expect("ended");
+        event
+    }
+}
+
+async fn ada_with(host: &TestHost, application: Application) -> Ada {
+    let mut ada = host.ada().await;
+    ada.application = application;
+    host.account(&ada.user, &ada.application).await;
+    ada
+}
+
+async fn signs_in(application: impl AsyncFn(&TestHost) -> Application) {
+    let host = TestHost::start().await;
+    let ada = ada_with(&host, application(&host).await).await;
+    let mut sign_in = SignIn::start(&host, &ada.application);
+    let number = sign_in.number().await;
+    let requests = ada.phone.waiting(10).await.expect("requests");
+    assert_eq!(ada.phone.decide(&requests[0], Some(&number)).await.expect("an outcome"), "approved");
+    let ended = sign_in.ended().await;
+    assert_eq!(ended["event"], "done", "{ended}");
+    let (claims, userinfo) = (&ended["claims"], &ended["userinfo"]);
+    assert_eq!(claims["sub"], ada.user["sub"]);
+    assert_eq!(claims["aud"], ada.application.id);
+    assert_eq!(claims["amr"], json!(["swk", "user"]));
+    let account: Value = serde_json::from_str(claims["account"].as_str().expect("a string")).expect("JSON");
+    assert_eq!(account["roles"], json!(["reader", "editor"]));
+    assert_eq!(userinfo["email"], "ada@example.org");
+    assert_eq!(ended["tokens"]["expires_in"], 3600);
+}
+
+#[tokio::test]
+async fn openid_client_signs_in_to_a_web_application() {
+    signs_in(async |host| host.web_application().await).await;
+}
+
+#[tokio::test]
+async fn openid_client_signs_in_to_a_native_application() {
+    signs_in(async |host| host.native_application().await).await;
+}
+
+#[tokio::test]
+async fn openid_client_is_told_that_the_person_denied() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let mut sign_in = SignIn::start(&host, &ada.application);
+    sign_in.number().await;
+    let requests = ada.phone.waiting(10).await.expect("requests");
+    ada.phone.decide(&requests[0], None).await.expect("an outcome");
+    let ended = sign_in.ended().await;
+    assert_eq!((&ended["event"], &ended["error"]), (&json!("error"), &json!("access_denied")), "{ended}");
+}
+
+#[tokio::test]
+async fn openid_client_is_told_that_two_minutes_passed() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let mut sign_in = SignIn::start(&host, &ada.application);
+    sign_in.number().await;
+    host.advance(120);
+    let ended = sign_in.ended().await;
+    assert_eq!((&ended["event"], &ended["error"]), (&json!("error"), &json!("access_denied")), "{ended}");
+    assert!(ended["error_description"].as_str().expect("text").contains("in time"), "{ended}");
+}
+
+#[tokio::test]
+async fn a_person_enrols_and_signs_in_in_chromium() {
+    let host = TestHost::start().await;
+    let ada = host.user("ada").await;
+    let native = host.native_application().await;
+    host.account(&ada, &native).await;
+    let enrolment = host.admin_ok(Method::POST, &format!("/users/{}/enrolments", id(&ada)), Value::Null).await;
+
+    // The demo application, on any free port: that of a loopback redirect URI is free.
+    let free = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port").local_addr().expect("an address");
+    let demo_url = format!("http://{free}/");
+    let client = host.folder().join("demo-client.json");
+    let settings = json!({
+        "issuer": host.issuer(),
+        "client_id": native.id,
+        "redirect_uri": format!("{demo_url}callback"),
+    });
+    std::fs::write(&client, settings.to_string()).expect("written");
+    let mut demo = Command::new(binary("assent-demo"));
+    let _demo = demo.arg("--client").arg(&client).kill_on_drop(true).spawn().expect("the demo application");
+    answers(&demo_url).await;
+
+    let mut script = Command::new("node");
+    script.arg(scripts().join("first_login.mjs")).kill_on_drop(true);
+    script.env("ENROL_URL", enrolment["link"].as_str().expect("a link"));
+    script.env("DEMO_URL", &demo_url).env("LOGIN_NAME", "ada");
+    script.env("SCREENSHOTS", binary("assent").ancestors().nth(2).expect("the target folder").join("screenshots"));
+    // The phone's clock is the machine's; the host's stands still, so it must not be left behind.
+    let ended =
+        tokio::time::timeout(Duration::from_secs(240), script.status()).await.expect("in time").expect("Node.js");
+    assert!(ended.success(), "tests/js/first_login.mjs failed; its screenshots are in target/screenshots");
+}
+
+/// Waits until an address answers.
+async fn answers(url: &str) {
+    let mut ticks = tokio::time::interval(Duration::from_millis(50));
+    for _ in 0..400 {
+        ticks.tick().await;
+        if reqwest::get(url).await.is_ok_and(|response| response.status() == StatusCode::OK) {
+            return;
+        }
+    }
+    panic!("{url} does not answer");
+}

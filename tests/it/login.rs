@@ -1,0 +1,355 @@
+//! Approvals: what the person sees, what the phone may do, and attacks on it that must fail.
+
+use std::time::Duration;
+
+use assent::authenticator::Authenticator;
+use futures_util::StreamExt;
+use reqwest::{Client, Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::harness::{Browser, Database, TestHost, Wish, id};
+
+#[tokio::test]
+async fn the_phone_is_shown_what_the_browser_is_and_never_the_number() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+    let reply = ada.phone.call(Method::GET, "/authenticator/api/requests", "", Vec::new()).await.expect("an answer");
+    let request = &reply.body["requests"][0];
+    assert_eq!(request["application"], json!({"id": ada.application.id, "name": "Books & <Co>"}));
+    assert_eq!(request["account"], "ada");
+    assert_eq!((&request["place"], &request["browser"]), (&json!("This computer"), &json!("Firefox on Linux")));
+    let names: Vec<&String> = request.as_object().expect("an object").keys().collect();
+    assert!(!names.iter().any(|name| name.contains("number")), "{names:?}");
+    assert_eq!(waiting.number().len(), 2);
+}
+
+#[tokio::test]
+async fn a_denied_login_is_told_to_the_person_and_to_the_application() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    let page = ada.ask(&browser, &[]).await;
+    let requests = ada.phone.waiting(5).await.expect("requests");
+    assert_eq!(ada.phone.decide(&requests[0], None).await.expect("an outcome"), "denied");
+    let ended = browser.get(&page.url).await;
+    assert_eq!(ended.outcome(), "denied");
+    let back = ended.submit(&format!("{}/leave", ended.path()), &[]).await;
+    assert_eq!(back.parameter("error"), "access_denied");
+    assert_eq!(back.parameter("state"), "st&te");
+    assert!(back.location().as_str().starts_with("https://rp.example/cb?"));
+}
+
+#[tokio::test]
+async fn a_login_expires_after_two_minutes_and_can_be_tried_again() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    let page = ada.ask(&browser, &[]).await;
+    let requests = ada.phone.waiting(5).await.expect("requests");
+    host.advance(119);
+    assert_eq!(browser.get(&page.url).await.number(), page.number());
+    host.advance(1);
+    let late = ada.phone.decide(&requests[0], Some(&page.number())).await.expect_err("too late");
+    assert!(late.to_string().starts_with("expired"), "{late}");
+    let ended = browser.get(&page.url).await;
+    assert_eq!(ended.outcome(), "expired");
+    let login = ended.submit(&format!("{}/again", ended.path()), &[]).await.followed().await;
+    let page = login.submit(&login.path(), &[("name", "ada")]).await.followed().await;
+    ada.approve(&page).await;
+    assert!(browser.get(&page.url).await.parameter("code").starts_with("ac_"));
+}
+
+#[tokio::test]
+async fn a_cancelled_login_can_not_be_approved() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    let page = ada.ask(&browser, &[]).await;
+    let requests = ada.phone.waiting(5).await.expect("requests");
+    let ended = page.submit(&format!("{}/cancel", page.path()), &[]).await.followed().await;
+    assert_eq!(ended.outcome(), "cancelled");
+    let late = ada.phone.decide(&requests[0], Some(&page.number())).await.expect_err("too late");
+    assert!(late.to_string().starts_with("already_decided"), "{late}");
+    assert!(ada.phone.waiting(0).await.expect("requests").is_empty());
+}
+
+/// What a browser sees while it waits and after two minutes, without what differs at each login.
+async fn seen_from_outside(host: &TestHost, request: &str, name: &str) -> (String, String, String) {
+    let browser = Browser::new(&host.base);
+    let login = browser.get(request).await.followed().await;
+    let answer = login.submit(&login.path(), &[("name", name)]).await;
+    let same = |page: &crate::harness::Page| {
+        let login = page.path();
+        let mut body = page.body.replace(&page.csrf(), "CSRF").replace(login.trim_end_matches('/'), "LOGIN");
+        if page.body.contains("id=\"number\">") {
+            body = body.replace(&format!("id=\"number\">{}<", page.number()), "id=\"number\">NN<");
+        }
+        body.replace(&format!("<bdi>{name}</bdi>"), "<bdi>NAME</bdi>")
+    };
+    let waiting = answer.followed().await;
+    let first = same(&waiting);
+    host.advance(120);
+    let ended = browser.get(&waiting.url).await;
+    let left = ended.submit(&format!("{}/leave", ended.path()), &[]).await;
+    (first, same(&ended), format!("{} {}", left.parameter("error"), left.parameter("error_description")))
+}
+
+#[tokio::test]
+async fn nobody_can_tell_from_outside_whether_a_user_exists_or_may_sign_in() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let request = ada.application.request(&[]);
+    let known = seen_from_outside(&host, &request, "ada").await;
+    assert_eq!(seen_from_outside(&host, &request, "nobody").await, known);
+    for (path, state) in
+        [(format!("/accounts/{}", id(&ada.account)), "suspended"), (format!("/users/{}", id(&ada.user)), "terminated")]
+    {
+        host.admin_ok(Method::PATCH, &path, json!({"state": state})).await;
+        assert_eq!(seen_from_outside(&host, &request, "ada").await, known, "{path}");
+        assert!(ada.phone.waiting(0).await.expect("requests").is_empty(), "no phone is asked");
+    }
+}
+
+#[tokio::test]
+async fn a_user_suspended_while_the_phone_is_asked_or_after_approval_is_not_let_in() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let user = format!("/users/{}", id(&ada.user));
+    let browser = Browser::new(&host.base);
+    let page = ada.ask(&browser, &[]).await;
+    let requests = ada.phone.waiting(5).await.expect("requests");
+    host.admin_ok(Method::PATCH, &user, json!({"state": "suspended"})).await;
+    let refused = ada.phone.decide(&requests[0], Some(&page.number())).await;
+    assert!(refused.is_err());
+    assert_eq!(browser.get(&page.url).await.number(), page.number(), "nothing happened");
+
+    host.admin_ok(Method::PATCH, &user, json!({"state": "active"})).await;
+    ada.approve(&page).await;
+    host.admin_ok(Method::PATCH, &user, json!({"state": "suspended"})).await;
+    let ended = browser.get(&page.url).await;
+    assert_eq!(ended.outcome(), "refused");
+    assert!(ended.headers.get("set-cookie").is_none());
+}
+
+#[tokio::test]
+async fn a_wrong_number_is_refused_and_three_end_the_request() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    let page = ada.ask(&browser, &[]).await;
+    let request = &ada.phone.waiting(5).await.expect("requests")[0];
+    let wrong = if page.number() == "42" { "43" } else { "42" };
+    for left in [2, 1, 0] {
+        let signature = ada.phone.sign(&ada.phone.statement(request, Some(wrong)).text()).expect("signed");
+        let reply = ada.phone.send_proof(request.id, Some(wrong), &signature).await.expect("an answer");
+        assert_eq!((reply.status.as_u16(), &reply.body["attempts_left"]), (422, &json!(left)));
+    }
+    let late = ada.phone.decide(request, Some(&page.number())).await.expect_err("too late");
+    assert!(late.to_string().starts_with("already_decided"), "{late}");
+    assert_eq!(browser.get(&page.url).await.outcome(), "refused");
+}
+
+#[tokio::test]
+async fn a_proof_over_anything_but_what_was_shown_is_refused() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let page = ada.ask(&Browser::new(&host.base), &[]).await;
+    let request = &ada.phone.waiting(5).await.expect("requests")[0];
+    let number = page.number();
+    let good = ada.phone.statement(request, Some(&number)).text();
+    let other = if number == "42" { "43" } else { "42" };
+    for (line, replacement) in [
+        ("assent-approval-v1", "assent-approval-v2"),
+        ("/oidc\"", "/evil\""),
+        ("place: \"This computer\"", "place: \"Elsewhere\""),
+        ("Firefox", "Chrome"),
+        ("decision: \"approve\"", "decision: \"deny\""),
+        ("account: \"ada\"", "account: \"eve\""),
+        ("Books", "Bank"),
+        (&number, other),
+    ] {
+        let forged = good.replace(line, replacement);
+        assert_ne!(forged, good);
+        let signature = ada.phone.sign(&forged).expect("signed");
+        let reply = ada.phone.send_proof(request.id, Some(&number), &signature).await.expect("an answer");
+        assert_eq!(reply.status, StatusCode::FORBIDDEN, "{replacement}");
+    }
+    for signature in ["", "AAAA", "!!"] {
+        let reply = ada.phone.send_proof(request.id, Some(&number), signature).await.expect("an answer");
+        assert_eq!(reply.status, StatusCode::FORBIDDEN);
+    }
+    // A denial's signature can't be passed off as an approval.
+    let denial = ada.phone.sign(&ada.phone.statement(request, None).text()).expect("signed");
+    let reply = ada.phone.send_proof(request.id, Some(&number), &denial).await.expect("an answer");
+    assert_eq!(reply.status, StatusCode::FORBIDDEN);
+    assert_eq!(ada.phone.decide(request, Some(&number)).await.expect("an outcome"), "approved");
+}
+
+#[tokio::test]
+async fn a_proof_for_one_approval_is_refused_for_another_and_can_not_be_replayed() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let (first, second) = (Browser::new(&host.base), Browser::new(&host.base));
+    let page = ada.ask(&first, &[]).await;
+    let old = ada.phone.waiting(5).await.expect("requests").remove(0);
+    let signature = ada.phone.sign(&ada.phone.statement(&old, Some(&page.number())).text()).expect("signed");
+    let newer = ada.ask(&second, &[]).await;
+    let new = ada.phone.waiting(5).await.expect("requests").remove(0);
+    assert_ne!(old.id, new.id, "one name has one open request");
+    assert_eq!(first.get(&page.url).await.outcome(), "replaced");
+    for id in [new.id, old.id] {
+        let reply = ada.phone.send_proof(id, Some(&page.number()), &signature).await.expect("an answer");
+        assert!(reply.status.is_client_error());
+    }
+    let signature = ada.phone.sign(&ada.phone.statement(&new, Some(&newer.number())).text()).expect("signed");
+    let send = || ada.phone.send_proof(new.id, Some(&newer_number), &signature);
+    let newer_number = newer.number();
+    assert_eq!(send().await.expect("an answer").status, StatusCode::OK);
+    assert_eq!(send().await.expect("an answer").status, StatusCode::CONFLICT);
+}
+
+#[tokio::test]
+async fn another_person_or_a_revoked_device_can_not_approve() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let eve = host.user("eve").await;
+    let eves_phone = host.authenticator(&eve).await;
+    let browser = Browser::new(&host.base);
+    let page = ada.ask(&browser, &[]).await;
+    let request = &ada.phone.waiting(5).await.expect("requests")[0];
+    assert!(eves_phone.waiting(0).await.expect("requests").is_empty());
+    let refused = eves_phone.decide(request, Some(&page.number())).await.expect_err("not hers");
+    assert!(refused.to_string().starts_with("unknown_request"), "{refused}");
+
+    let lost = host.authenticator(&ada.user).await;
+    host.admin_ok(Method::DELETE, &format!("/devices/{}", lost.device()), Value::Null).await;
+    let refused = lost.decide(request, Some(&page.number())).await.expect_err("revoked");
+    assert!(refused.to_string().starts_with("unknown_device"), "{refused}");
+    assert!(lost.waiting(0).await.is_err());
+    assert_eq!(browser.get(&page.url).await.number(), page.number());
+}
+
+#[tokio::test]
+async fn a_call_of_a_device_is_signed_for_its_path_body_and_time() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let url = format!("{}/authenticator/api/requests", host.base);
+    let now = host.host.now().seconds();
+    let statement = |time: i64, path: &str| {
+        assent::model::statement::CallStatement {
+            issuer: ada.phone.issuer(),
+            device: ada.phone.device(),
+            time,
+            method: "GET",
+            path: Box::leak(path.to_owned().into_boxed_str()),
+            body: b"",
+        }
+        .text()
+    };
+    let header = |time: i64, path: &str| {
+        format!(
+            "Assent-Device {}.{time}.{}",
+            ada.phone.device(),
+            ada.phone.sign(&statement(time, path)).expect("signed")
+        )
+    };
+    let path = "/authenticator/api/requests";
+    for (header, error) in [
+        (header(now, path), None),
+        (header(now, "/authenticator/api/device"), Some("unknown_device")),
+        (header(now - 61, path), Some("clock")),
+        (header(now + 61, path), Some("clock")),
+        (header(now, path).replace(&format!(".{now}."), &format!(".{}.", now + 1)), Some("unknown_device")),
+        ("Assent-Device x.y.z".to_owned(), Some("unknown_device")),
+        ("Bearer x".to_owned(), Some("unknown_device")),
+    ] {
+        let response = Client::new().get(&url).header("authorization", &header).send().await.expect("an answer");
+        let status = response.status();
+        let answer: Value = response.json().await.expect("JSON");
+        assert_eq!(answer["error"].as_str(), error, "{header}");
+        assert_eq!(status.is_success(), error.is_none());
+    }
+}
+
+#[tokio::test]
+async fn fifty_answers_to_one_request_have_one_winner_on_both_databases() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let ada = std::sync::Arc::new(host.ada().await);
+        let browser = Browser::new(&host.base);
+        let page = ada.ask(&browser, &[]).await;
+        let request = ada.phone.waiting(5).await.expect("requests").remove(0);
+        let mut attempts = tokio::task::JoinSet::new();
+        for number in 0..50 {
+            let (ada, request) = (std::sync::Arc::clone(&ada), request.clone());
+            let typed = (number % 2 == 0).then(|| page.number());
+            attempts.spawn(async move { ada.phone.decide(&request, typed.as_deref()).await.ok() });
+        }
+        let won: Vec<String> = attempts.join_all().await.into_iter().flatten().collect();
+        assert_eq!(won.len(), 1, "{database:?}: {won:?}");
+        let page = browser.get(&page.url).await;
+        match won[0].as_str() {
+            "approved" => assert!(page.parameter("code").starts_with("ac_")),
+            _ => assert_eq!(page.outcome(), "denied"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_waiting_page_is_told_at_once() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    let page = ada.ask(&browser, &[]).await;
+    assert!(page.body.contains("<noscript><meta http-equiv=\"refresh\" content=\"3\"></noscript>"));
+    let cookie = page.headers.get("set-cookie");
+    assert!(cookie.is_none(), "the browser has its cookie already");
+    let events = browser.stream(&format!("{}/events", page.path())).await;
+    assert_eq!(events.headers()["content-type"], "text/event-stream");
+    let mut events = events.bytes_stream();
+    ada.approve(&page).await;
+    let event = tokio::time::timeout(Duration::from_secs(10), events.next()).await.expect("in time");
+    let event = String::from_utf8(event.expect("an event").expect("bytes").to_vec()).expect("text");
+    assert!(event.contains("event: changed"), "{event}");
+}
+
+#[tokio::test]
+async fn an_enrolment_link_is_good_once_and_for_a_day() {
+    let host = TestHost::start().await;
+    let user = host.user("ada").await;
+    let path = format!("/users/{}/enrolments", id(&user));
+    let link = host.admin_ok(Method::POST, &path, Value::Null).await["link"].as_str().expect("a link").to_owned();
+    let mut attempts = tokio::task::JoinSet::new();
+    for _ in 0..10 {
+        let link = link.clone();
+        attempts.spawn(async move { Authenticator::enrol(&link, "Phone", None).await.is_ok() });
+    }
+    let enrolled = attempts.join_all().await;
+    assert_eq!(enrolled.iter().filter(|good| **good).count(), 1);
+    let link = host.admin_ok(Method::POST, &path, Value::Null).await["link"].as_str().expect("a link").to_owned();
+    host.advance(86_400);
+    let late = Authenticator::enrol(&link, "Phone", None).await.expect_err("too late");
+    assert!(late.to_string().starts_with("no_such_link"), "{late}");
+    let forged = format!("{}x", &link[..link.len() - 1]);
+    assert!(Authenticator::enrol(&forged, "Phone", None).await.is_err());
+}
+
+#[tokio::test]
+async fn the_console_is_for_administrators_who_signed_in_with_the_phone() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    let login = browser.get("/admin").await.followed().await;
+    let page = login.submit(&login.path(), &[("name", "ada")]).await.followed().await;
+    ada.approve(&page).await;
+    let console = browser.get(&page.url).await.followed().await;
+    assert_eq!(console.status, StatusCode::FORBIDDEN);
+    host.admin_ok(Method::PATCH, &format!("/users/{}", id(&ada.user)), json!({"console_role": "owner"})).await;
+    let console = browser.get("/admin").await;
+    assert_eq!(console.status, StatusCode::OK);
+    assert!(console.body.contains(&ada.application.id) && console.body.contains("Books &#38; &#60;Co&#62;"));
+    let home = console.submit("/sign-out", &[]).await.followed().await;
+    assert!(!home.body.contains("Ada Lovelace"));
+    assert_eq!(browser.get("/admin").await.status, StatusCode::SEE_OTHER);
+}

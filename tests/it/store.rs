@@ -1,0 +1,376 @@
+//! The store: the same tests on both databases.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use assent::clock::Timestamp;
+use assent::entropy::SystemEntropy;
+use assent::id::{AccountId, ApprovalId, ConsentId, DeviceId, Did, EnrolmentId, KeyId, LoginId, UserId};
+use assent::model::account::Account;
+use assent::model::application::{Application, ApplicationType, GrantType, OidcSettings};
+use assent::model::approval::{Approval, ApprovalStage, MatchingNumber, Shown};
+use assent::model::device::{Device, DeviceKey, Enrolment};
+use assent::model::key::{KeyPurpose, SealedKey};
+use assent::model::login::{LocalPage, Login, LoginRequest, LoginStage};
+use assent::model::redirect::RedirectUri;
+use assent::model::scope::{Scope, Scopes};
+use assent::model::session::Amr;
+use assent::model::user::{LifeState, Profile, User};
+use assent::secret::{Digest, Token};
+use assent::store::{Answer, Store, StoreError, Verdict};
+
+use crate::harness::Database;
+
+const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+
+/// A test's store, with the folder that it is in.
+struct Fixture {
+    store: Store,
+    url: String,
+    _folder: tempfile::TempDir,
+}
+
+async fn fixture(database: Database) -> Fixture {
+    let folder = tempfile::tempdir().expect("a folder");
+    let url = database.create(folder.path()).await.url().to_owned();
+    let store = Store::open(&url).await.expect("a store");
+    Fixture { store, url, _folder: folder }
+}
+
+fn did() -> Did {
+    let mut key = [0; 32];
+    assent::entropy::Entropy::fill(&SystemEntropy, &mut key);
+    Did::from_ed25519(&key)
+}
+
+fn user(name: &str) -> User {
+    User {
+        id: UserId::new(NOW, &SystemEntropy),
+        did: did(),
+        subject: format!("subject of {name}"),
+        name: name.parse().expect("a name"),
+        email: Some(format!("{name}@example.org").parse().expect("a name")),
+        profile: Profile { given_name: Some("Ada \"Ünïcode\" 'quote".to_owned()), ..Profile::default() },
+        console_role: None,
+        state: LifeState::Active,
+        created_at: NOW,
+        updated_at: NOW,
+    }
+}
+
+fn application() -> Application {
+    let uri = RedirectUri::register("https://rp.example/cb", ApplicationType::Web, false).expect("a URI");
+    Application {
+        id: did(),
+        name: "Books".to_owned(),
+        settings: OidcSettings {
+            application_type: ApplicationType::Web,
+            redirect_uris: vec![uri],
+            scopes: Scope::ALL.into_iter().collect(),
+            grant_types: BTreeSet::from([GrantType::AuthorizationCode]),
+        },
+        secret: None,
+        created_at: NOW,
+        updated_at: NOW,
+    }
+}
+
+fn account(user: &User, application: &Application) -> Account {
+    Account {
+        id: AccountId::new(NOW, &SystemEntropy),
+        user_id: user.id,
+        application_id: application.id.clone(),
+        name: user.name.to_string(),
+        roles: vec!["reader".to_owned()],
+        short_code: format!("{}", AccountId::new(NOW, &SystemEntropy)),
+        state: LifeState::Active,
+        created_at: NOW,
+    }
+}
+
+fn device(user: &User) -> Device {
+    let key = openssl::ec::EcKey::generate(
+        &openssl::ec::EcGroup::from_curve_name(openssl::nid::Nid::X9_62_PRIME256V1).expect("a curve"),
+    )
+    .expect("a key");
+    let mut context = openssl::bn::BigNumContext::new().expect("a context");
+    let (mut x, mut y) = (openssl::bn::BigNum::new().expect("x"), openssl::bn::BigNum::new().expect("y"));
+    key.public_key().affine_coordinates(key.group(), &mut x, &mut y, &mut context).expect("coordinates");
+    let bytes = |n: openssl::bn::BigNum| <[u8; 32]>::try_from(n.to_vec_padded(32).expect("padded")).expect("32 bytes");
+    Device {
+        id: DeviceId::new(NOW, &SystemEntropy),
+        user_id: user.id,
+        name: "Phone".to_owned(),
+        key: DeviceKey::from_coordinates(bytes(x), bytes(y)).expect("a key"),
+        push: None,
+        created_at: NOW,
+        revoked_at: None,
+    }
+}
+
+fn login() -> Login {
+    Login {
+        id: LoginId::new(NOW, &SystemEntropy),
+        browser: Digest::of(b"browser"),
+        request: LoginRequest::Local { page: LocalPage::Console },
+        stage: LoginStage::Identify,
+        created_at: NOW,
+        expires_at: NOW + Duration::from_secs(1800),
+    }
+}
+
+fn approval(login: &Login, user: Option<&User>, name: &str) -> Approval {
+    Approval {
+        id: ApprovalId::new(NOW, &SystemEntropy),
+        login_id: login.id,
+        user_id: user.map(|user| user.id),
+        name_digest: Digest::of(name.as_bytes()),
+        number: MatchingNumber::parse("42").expect("a number"),
+        shown: Shown {
+            application: None,
+            application_name: "Assent".to_owned(),
+            account: name.to_owned(),
+            place: "This computer".to_owned(),
+            browser: "Firefox".to_owned(),
+        },
+        requested_at: NOW,
+        expires_at: NOW + Duration::from_secs(120),
+        attempts_left: 3,
+        stage: ApprovalStage::Requested,
+    }
+}
+
+/// Ada with an enrolled device.
+async fn ada(store: &Store) -> (User, Device) {
+    let user = user("ada");
+    store.insert_user(user.clone()).await.expect("inserted");
+    let device = device(&user);
+    enrol(store, &device).await;
+    (user, device)
+}
+
+async fn enrol(store: &Store, device: &Device) -> bool {
+    let id = EnrolmentId::new(NOW, &SystemEntropy);
+    let token = Token::new("en", id.as_bytes(), &SystemEntropy);
+    let expires_at = NOW + Duration::from_secs(60);
+    let enrolment = Enrolment { id, user_id: device.user_id, digest: token.digest(), expires_at };
+    store.insert_enrolment(enrolment, NOW).await.expect("inserted");
+    let enrolled = store.enrol_device(id, device.clone()).await.expect("enrolled");
+    assert!(!store.enrol_device(id, device.clone()).await.expect("asked"), "a link is good once");
+    enrolled
+}
+
+async fn asked(store: &Store, user: Option<&User>, name: &str) -> Approval {
+    let login = login();
+    store.insert_login(login.clone()).await.expect("inserted");
+    let approval = approval(&login, user, name);
+    assert!(store.request_approval(approval.clone()).await.expect("requested"));
+    approval
+}
+
+#[tokio::test]
+async fn users_applications_and_accounts_come_back_as_they_went_in() {
+    for database in Database::BOTH {
+        let Fixture { store, .. } = &fixture(database).await;
+        let mut user = user("ada");
+        store.insert_user(user.clone()).await.expect("inserted");
+        assert_eq!(store.user(user.id).await.expect("read"), Some(user.clone()));
+        for login in ["ada", "ada@example.org"] {
+            let found = store.user_by_login(&login.parse().expect("a name")).await.expect("read");
+            assert_eq!(found.as_ref(), Some(&user), "{login}");
+        }
+        user.email = None;
+        user.state = LifeState::Suspended;
+        store.update_user(user.clone()).await.expect("updated");
+        assert_eq!(store.user(user.id).await.expect("read"), Some(user.clone()));
+
+        let mut application = application();
+        store.insert_application(application.clone()).await.expect("inserted");
+        store.set_client_secret(application.id.clone(), Digest::of(b"secret"), NOW).await.expect("set");
+        application.secret = Some(Digest::of(b"secret"));
+        assert_eq!(store.application(&application.id).await.expect("read"), Some(application.clone()));
+
+        let account = account(&user, &application);
+        store.insert_account(account.clone()).await.expect("inserted");
+        assert_eq!(store.account_of(user.id, &application.id).await.expect("read"), Some(account.clone()));
+        let summary = &store.users(None, 10).await.expect("read")[0];
+        assert_eq!((summary.accounts, summary.devices), (1, 0));
+
+        assert!(store.delete_application(application.id.clone()).await.expect("deleted"));
+        assert_eq!(store.account(account.id).await.expect("read"), None, "accounts go with the application");
+        assert!(store.delete_user(user.id).await.expect("deleted"));
+        assert!(!store.delete_user(user.id).await.expect("asked"));
+    }
+}
+
+#[tokio::test]
+async fn what_is_taken_is_refused_and_the_writes_beside_it_stand() {
+    for database in Database::BOTH {
+        let fixture = Arc::new(fixture(database).await);
+        fixture.store.insert_user(user("ada")).await.expect("inserted");
+        let mut writes = tokio::task::JoinSet::new();
+        for number in 0..100 {
+            let fixture = Arc::clone(&fixture);
+            let name = if number % 10 == 0 { "ada".to_owned() } else { format!("user{number}") };
+            writes.spawn(async move { (number, fixture.store.insert_user(user(&name)).await) });
+        }
+        for (number, outcome) in writes.join_all().await {
+            match outcome {
+                Ok(()) => assert_ne!(number % 10, 0, "{database:?}"),
+                Err(StoreError::Taken(_)) => assert_eq!(number % 10, 0, "{database:?}"),
+                Err(error) => panic!("{database:?}: {error}"),
+            }
+        }
+        assert_eq!(fixture.store.users(None, 200).await.expect("read").len(), 91, "{database:?}");
+    }
+}
+
+#[tokio::test]
+async fn lists_come_in_pages() {
+    for database in Database::BOTH {
+        let Fixture { store, .. } = &fixture(database).await;
+        for number in 0..5 {
+            store.insert_user(user(&format!("user{number}"))).await.expect("inserted");
+        }
+        let first = store.users(None, 3).await.expect("read");
+        let rest = store.users(first.last().map(|row| row.user.id), 3).await.expect("read");
+        assert_eq!((first.len(), rest.len()), (3, 2));
+    }
+}
+
+#[tokio::test]
+async fn hosts_that_start_at_once_on_a_fresh_database_agree() {
+    for database in Database::BOTH {
+        let folder = tempfile::tempdir().expect("a folder");
+        let url = database.create(folder.path()).await.url().to_owned();
+        let mut starts = tokio::task::JoinSet::new();
+        for number in 0..4 {
+            let url = url.clone();
+            starts.spawn(async move {
+                let store = Store::open(&url).await.unwrap_or_else(|error| panic!("{error}"));
+                let id = KeyId::new(NOW, &SystemEntropy);
+                let key =
+                    SealedKey { id, purpose: KeyPurpose::IdToken, sealed: format!("key {number}"), created_at: NOW };
+                store.keep_key(key).await.expect("kept").sealed
+            });
+        }
+        let keys: BTreeSet<String> = starts.join_all().await.into_iter().collect();
+        assert_eq!(keys.len(), 1, "{database:?}: one key for all: {keys:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_acknowledged_is_there_after_a_restart() {
+    for database in Database::BOTH {
+        let fixture = fixture(database).await;
+        let ada = user("ada");
+        fixture.store.insert_user(ada.clone()).await.expect("inserted");
+        fixture.store.close().await;
+        assert!(matches!(fixture.store.insert_user(user("late")).await, Err(StoreError::Closed)));
+        let store = Store::open(&fixture.url).await.expect("a store");
+        assert_eq!(store.user(ada.id).await.expect("read"), Some(ada));
+    }
+}
+
+#[tokio::test]
+async fn an_approval_is_decided_once_by_a_device_of_the_person_asked() {
+    for database in Database::BOTH {
+        let Fixture { store, .. } = &fixture(database).await;
+        let (ada, phone) = ada(store).await;
+        let eve = user("eve");
+        store.insert_user(eve.clone()).await.expect("inserted");
+        let eves_phone = device(&eve);
+        assert!(enrol(store, &eves_phone).await);
+
+        let asked = asked(store, Some(&ada), "ada").await;
+        assert_eq!(store.open_approvals(ada.id, NOW).await.expect("read").len(), 1);
+        let approve = |device: DeviceId| Verdict::Approve { device, amr: vec![Amr::Swk, Amr::User] };
+        let answer = async |verdict, now| store.answer_approval(asked.id, verdict, now).await.expect("answered");
+        assert_eq!(answer(approve(eves_phone.id), NOW).await, Answer::Late);
+        assert_eq!(answer(approve(phone.id), asked.expires_at).await, Answer::Late);
+        store.set_user_state(ada.id, LifeState::Suspended, NOW).await.expect("set");
+        assert_eq!(answer(approve(phone.id), NOW).await, Answer::Late);
+        store.set_user_state(ada.id, LifeState::Active, NOW).await.expect("set");
+        assert_eq!(answer(Verdict::WrongNumber, NOW).await, Answer::WrongNumber { attempts_left: 2 });
+        assert_eq!(answer(approve(phone.id), NOW).await, Answer::Counted);
+        assert_eq!(answer(Verdict::Deny { device: phone.id }, NOW).await, Answer::Late);
+        let kept = store.approval(asked.id).await.expect("read").expect("an approval");
+        let expected = ApprovalStage::Approved { device: phone.id, at: NOW, amr: vec![Amr::Swk, Amr::User] };
+        assert_eq!(kept.stage, expected);
+        assert!(store.open_approvals(ada.id, NOW).await.expect("read").is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_revoked_device_decides_nothing() {
+    for database in Database::BOTH {
+        let Fixture { store, .. } = &fixture(database).await;
+        let (ada, phone) = ada(store).await;
+        let asked = asked(store, Some(&ada), "ada").await;
+        assert!(store.revoke_device(phone.id, NOW).await.expect("revoked"));
+        let verdict = Verdict::Deny { device: phone.id };
+        assert_eq!(store.answer_approval(asked.id, verdict, NOW).await.expect("answered"), Answer::Late);
+    }
+}
+
+#[tokio::test]
+async fn one_name_has_one_open_request_however_many_ask_at_once() {
+    for database in Database::BOTH {
+        let fixture = Arc::new(fixture(database).await);
+        let (ada, _) = ada(&fixture.store).await;
+        let mut requests = tokio::task::JoinSet::new();
+        for _ in 0..20 {
+            let (fixture, ada) = (Arc::clone(&fixture), ada.clone());
+            requests.spawn(async move {
+                let login = login();
+                fixture.store.insert_login(login.clone()).await.expect("inserted");
+                fixture.store.request_approval(approval(&login, Some(&ada), "ada")).await
+            });
+        }
+        let asked = requests.join_all().await;
+        assert!(asked.iter().any(Result::is_ok), "{database:?}");
+        assert_eq!(fixture.store.open_approvals(ada.id, NOW).await.expect("read").len(), 1, "{database:?}");
+    }
+}
+
+#[tokio::test]
+async fn old_rows_are_swept_and_others_stay() {
+    for database in Database::BOTH {
+        let Fixture { store, .. } = &fixture(database).await;
+        let (ada, _) = ada(store).await;
+        let asked = asked(store, Some(&ada), "ada").await;
+        store.sweep(NOW + Duration::from_secs(86_400)).await.expect("swept");
+        assert!(store.approval(asked.id).await.expect("read").is_some());
+        store.sweep(NOW + Duration::from_secs(2 * 86_400)).await.expect("swept");
+        assert!(store.approval(asked.id).await.expect("read").is_none());
+        assert!(store.user(ada.id).await.expect("read").is_some());
+    }
+}
+
+#[tokio::test]
+async fn a_consent_holds_for_its_time() {
+    for database in Database::BOTH {
+        let Fixture { store, .. } = &fixture(database).await;
+        let (ada, _) = ada(store).await;
+        let application = application();
+        store.insert_application(application.clone()).await.expect("inserted");
+        let until = NOW + Duration::from_secs(14 * 86_400);
+        for scopes in ["openid", "openid profile"] {
+            let id = ConsentId::new(NOW, &SystemEntropy);
+            let whose = (ada.id, application.id.clone());
+            store.remember_consent(id, whose, Scopes::known(scopes), NOW, until).await.expect("remembered");
+        }
+        let at = async |moment| store.consented(ada.id, &application.id, moment).await.expect("read").to_string();
+        assert_eq!(at(NOW).await, "openid profile");
+        assert_eq!(at(until).await, "");
+    }
+}
+
+#[tokio::test]
+async fn a_database_that_can_not_be_opened_is_named_without_its_password() {
+    for url in ["mysql://x", "sqlite:///proc/nowhere/assent.db", "postgres://u:hunter2@127.0.0.1:1/x"] {
+        let error = Store::open(url).await.expect_err("no such database").to_string();
+        assert!(error.starts_with("cannot open the database") && !error.contains("hunter2"), "{error}");
+    }
+}
