@@ -203,8 +203,8 @@ async fn a_proof_for_one_approval_is_refused_for_another_and_can_not_be_replayed
         assert!(reply.status.is_client_error());
     }
     let signature = ada.phone.sign(&ada.phone.statement(&new, Some(&newer.number())).text()).expect("signed");
-    let send = || ada.phone.send_proof(new.id, Some(&newer_number), &signature);
     let newer_number = newer.number();
+    let send = || ada.phone.send_proof(new.id, Some(&newer_number), &signature);
     assert_eq!(send().await.expect("an answer").status, StatusCode::OK);
     assert_eq!(send().await.expect("an answer").status, StatusCode::CONFLICT);
 }

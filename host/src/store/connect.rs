@@ -90,11 +90,11 @@ async fn migrate(kind: Kind, pool: &AnyPool) -> std::result::Result<(), Box<dyn 
     let mut connection = pool.acquire().await?;
     match kind {
         // The migrator holds an advisory lock of PostgreSQL's.
-        Kind::Postgres => MIGRATIONS.run(&mut *connection).await?,
+        Kind::Postgres => MIGRATIONS.run_direct(None, &mut *connection, false).await?,
         // SQLite has no such lock, but a writing transaction around all of it is one.
         Kind::Sqlite => {
             let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
-            MIGRATIONS.run(&mut *transaction).await?;
+            MIGRATIONS.run_direct(None, &mut *transaction, false).await?;
             transaction.commit().await?;
         }
     }
