@@ -59,7 +59,13 @@ async fn bad_input_is_told_in_plain_words_and_changes_nothing() {
         (Method::POST, "/applications", application("http://rp.example/cb", "web"), 422, "https://"),
         (Method::POST, "/applications", application("javascript:alert(1)", "native"), 422, "custom scheme"),
         (Method::POST, "/applications", application("https://rp.example/#x", "spa"), 422, "fragment"),
-        (Method::POST, "/applications", application("https://rp.example/", "desktop"), 400, "application_type"),
+        (
+            Method::POST,
+            "/applications",
+            application("https://rp.example/", "desktop"),
+            400,
+            "unknown variant `desktop`",
+        ),
         (
             Method::POST,
             "/applications",

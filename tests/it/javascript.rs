@@ -128,6 +128,7 @@ async fn a_person_enrols_and_signs_in_in_chromium() {
     let host = TestHost::start().await;
     let ada = host.user("ada").await;
     let native = host.native_application().await;
+    host.admin_ok(Method::PATCH, &format!("/applications/{}", native.id), json!({"name": "Demo Application"})).await;
     host.account(&ada, &native).await;
     let enrolment = host.admin_ok(Method::POST, &format!("/users/{}/enrolments", id(&ada)), Value::Null).await;
 
@@ -150,7 +151,6 @@ async fn a_person_enrols_and_signs_in_in_chromium() {
     script.env("ENROL_URL", enrolment["link"].as_str().expect("a link"));
     script.env("DEMO_URL", &demo_url).env("LOGIN_NAME", "ada");
     script.env("SCREENSHOTS", binary("assent").ancestors().nth(2).expect("the target folder").join("screenshots"));
-    // The phone's clock is the machine's; the host's stands still, so it must not be left behind.
     let ended =
         tokio::time::timeout(Duration::from_secs(240), script.status()).await.expect("in time").expect("Node.js");
     assert!(ended.success(), "tests/js/first_login.mjs failed; its screenshots are in target/screenshots");

@@ -7,5 +7,6 @@ mod javascript;
 mod login;
 mod oidc;
 mod plugins;
+mod push;
 mod store;
 mod tidy;

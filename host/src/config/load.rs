@@ -58,8 +58,12 @@ fn explain(error: &figment::Error, file: &Path) -> String {
     let key = error.path.join(".");
     let what = match &error.kind {
         Kind::UnknownField(name, known) => {
-            let full =
-                if key.is_empty() || key.ends_with(name.as_str()) { name.clone() } else { format!("{key}.{name}") };
+            let whole = key == *name || key.ends_with(&format!(".{name}"));
+            let full = match (key.is_empty(), whole) {
+                (true, _) => name.clone(),
+                (false, true) => key,
+                (false, false) => format!("{key}.{name}"),
+            };
             return format!("{}: {full}: unknown key; expected one of {}", source_of(&full, file), known.join(", "));
         }
         Kind::MissingField(name) => {

@@ -53,8 +53,8 @@ impl From<StoreError> for Refused {
 
 type Result<T> = std::result::Result<T, Refused>;
 
-fn invalid(field: &'static str, expected: impl ToString) -> Refused {
-    Refused::Invalid { field, expected: expected.to_string() }
+fn invalid(field: &'static str, expected: impl Into<String>) -> Refused {
+    Refused::Invalid { field, expected: expected.into() }
 }
 
 /// A fresh token for the admin API, and until when it is good.
@@ -134,8 +134,9 @@ fn apply(application: &mut Application, change: ApplicationChange, development: 
         }
         let kind = application.settings.application_type;
         let checked = uris.iter().map(|uri| RedirectUri::register(uri, kind, development));
-        application.settings.redirect_uris =
-            checked.collect::<std::result::Result<_, _>>().map_err(|error| invalid("redirect_uris", error))?;
+        application.settings.redirect_uris = checked
+            .collect::<std::result::Result<_, _>>()
+            .map_err(|error| invalid("redirect_uris", error.to_string()))?;
     }
     if let Some(names) = change.scopes {
         application.settings.scopes = scopes(&names)?;
@@ -268,7 +269,7 @@ fn apply_to_user(user: &mut User, change: UserChange) -> Result<()> {
 }
 
 fn login_name(field: &'static str, text: &str) -> Result<LoginName> {
-    text.parse().map_err(|error| invalid(field, error))
+    text.parse().map_err(|error: crate::model::name::InvalidName| invalid(field, error.to_string()))
 }
 
 fn email_address(text: &str) -> Result<LoginName> {

@@ -59,7 +59,7 @@ pub struct EnrolmentRequest {
 #[derive(Debug)]
 pub enum Enrolled {
     /// The device is enrolled.
-    Device(Device, User),
+    Device(Box<Device>, Box<User>),
     /// The link was used, is over, or never was.
     NoSuchLink,
     /// The signature does not show that the device has the key.
@@ -97,7 +97,7 @@ pub async fn enrol(host: &Host, request: &EnrolmentRequest) -> Result<Enrolled, 
     match host.store.enrol_device(enrolment.id, device.clone()).await {
         Ok(true) => {
             tracing::info!(user = %user.id, device = %device.id, "authenticator enrolled");
-            Ok(Enrolled::Device(device, user))
+            Ok(Enrolled::Device(Box::new(device), Box::new(user)))
         }
         Ok(false) => Ok(Enrolled::NoSuchLink),
         Err(StoreError::Taken(_)) => Ok(Enrolled::KeyTaken),
@@ -126,7 +126,7 @@ pub struct Call<'a> {
 #[derive(Debug)]
 pub enum Caller {
     /// This device's.
-    Device(Device),
+    Device(Box<Device>),
     /// Nobody's that we know: no such device, a revoked one, or a signature of another key.
     Unknown,
     /// A device's whose clock is too far off, which is told ours.
@@ -152,7 +152,7 @@ pub async fn caller(host: &Host, call: Call<'_>) -> Result<Caller, Broken> {
     if (now.seconds().saturating_sub(call.time)).saturating_abs() > CLOCK_TOLERANCE {
         return Ok(Caller::WrongClock(now));
     }
-    Ok(Caller::Device(device))
+    Ok(Caller::Device(Box::new(device)))
 }
 
 /// The requests that wait for a device's owner. With none, it waits up to `patience` seconds for one.

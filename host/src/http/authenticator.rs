@@ -213,7 +213,7 @@ async fn caller(
     let (Ok(device), Ok(time)) = (id.parse(), time.parse()) else { return Err(unknown()) };
     let call = Call { device, time, signature: &signature(signed), method: method.as_str(), path: uri.path(), body };
     match device::caller(host, call).await? {
-        Caller::Device(device) => Ok(device),
+        Caller::Device(device) => Ok(*device),
         Caller::Unknown => Err(unknown()),
         Caller::WrongClock(now) => Err(Failure::new(StatusCode::UNAUTHORIZED, "clock", "The phone's clock is wrong.")
             .with("now", json!(now.seconds()))),

@@ -220,10 +220,10 @@ pub(super) async fn events(State(host): State<Arc<Host>>, Path(id): Path<String>
         Err(error) => return broken(&host, &error),
     };
     let once = stream::once(async move {
-        if let Some(approval) = waits_for {
-            if let Err(error) = login::decided(&host, approval).await {
-                tracing::error!(%error, "a waiting page could not be told");
-            }
+        if let Some(approval) = waits_for
+            && let Err(error) = login::decided(&host, approval).await
+        {
+            tracing::error!(%error, "a waiting page could not be told");
         }
         Ok::<_, Infallible>(Event::default().event("changed").data("changed"))
     });

@@ -24,12 +24,19 @@ struct Job {
     reply: oneshot::Sender<Result<Outcome>>,
 }
 
+/// The queue's one lasting sender, and the tasks that read from it.
+#[derive(Debug)]
+struct Running {
+    queue: mpsc::Sender<Job>,
+    tasks: JoinSet<()>,
+}
+
 /// Hands writes to the connections that write.
 #[derive(Clone, Debug)]
 pub(super) struct Writer {
     queue: mpsc::WeakSender<Job>,
-    /// The queue's one lasting sender and the tasks that read from it, until the store is closed.
-    running: Arc<Mutex<Option<(mpsc::Sender<Job>, JoinSet<()>)>>>,
+    /// Until the store is closed.
+    running: Arc<Mutex<Option<Running>>>,
     pool: AnyPool,
 }
 
@@ -43,7 +50,7 @@ impl Writer {
         }
         Self {
             queue: sender.downgrade(),
-            running: Arc::new(Mutex::new(Some((sender, tasks)))),
+            running: Arc::new(Mutex::new(Some(Running { queue: sender, tasks }))),
             pool: database.writers.clone(),
         }
     }
@@ -68,7 +75,7 @@ impl Writer {
 
     /// Takes no more writes, and waits for those that were taken.
     pub(super) async fn stop(&self) {
-        if let Some((queue, tasks)) = self.running.lock().await.take() {
+        if let Some(Running { queue, tasks }) = self.running.lock().await.take() {
             drop(queue);
             tasks.join_all().await;
         }

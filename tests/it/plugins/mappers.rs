@@ -1,7 +1,7 @@
 //! Claim mappers: what they may do, and what each hostile one gets.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use assent::plugins::{Fault, Limits, MapFailure, MapFailureKind, OnFailure, PluginSpec, Protocol, Role, Sink};
 use serde_json::{Value, json};
@@ -259,22 +259,6 @@ async fn many_calls_at_once_share_the_pool() {
     for mapped in futures_util::future::join_all(calls).await {
         assert!(mapped.expect("claims").claims.contains_key("account"));
     }
-}
-
-/// Prints how long a call with a fresh instance takes: `cargo test --test it -- --ignored --nocapture measure`.
-#[tokio::test]
-#[ignore = "a measure, not a test"]
-async fn measure_a_call_of_account_roles() {
-    let ours = application(1);
-    let start = Instant::now();
-    let plugins = load(vec![account_roles(&ours)]).await;
-    let loaded = start.elapsed();
-    let calls = 5_000;
-    let start = Instant::now();
-    for _ in 0..calls {
-        plugins.map_claims(input(&ours)).await.expect("claims");
-    }
-    println!("load {loaded:?}, fresh instance and call {:?}", start.elapsed() / calls);
 }
 
 fn omitting(mut spec: PluginSpec) -> PluginSpec {

@@ -124,7 +124,7 @@ fn the_waiting_page_refreshes_itself_only_without_a_script() {
     let page = waiting().render().unwrap();
     let (head, _) = page.split_once("</head>").unwrap();
     assert!(head.contains("<noscript><meta http-equiv=\"refresh\" content=\"3\"></noscript>"));
-    assert!(page.contains("<strong>42</strong>") && page.contains("99 seconds left"));
+    assert!(page.contains("<strong id=\"number\">42</strong>") && page.contains("99 seconds left"));
     assert!(page.contains("data-events=\"/login/1/events\""));
 }
 

@@ -1,0 +1,162 @@
+//! The approval channel that ships, with a real push service (RFC 8030) on loopback: what arrives is decrypted as a
+//! browser would (RFC 8291), and the host's signature is checked as a push service would (RFC 8292).
+
+use std::time::Duration;
+
+use assent::authenticator::Authenticator;
+use assent::model::device::{PushKeys, PushSubscription};
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::routing::post;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ece::EcKeyComponents;
+use josekit::jwk::Jwk;
+use josekit::jws::ES256;
+use josekit::jwt;
+use reqwest::Method;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use crate::harness::{Ada, Browser, TestHost, Wish, component, id};
+
+/// A push service that hands on what arrives. The path tells which status it answers.
+struct PushService {
+    origin: String,
+    arrived: mpsc::UnboundedReceiver<(HeaderMap, Bytes)>,
+}
+
+impl PushService {
+    async fn start() -> Self {
+        let (sender, arrived) = mpsc::unbounded_channel();
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let origin = format!("http://localhost:{}", listener.local_addr().expect("an address").port());
+        let router = Router::new().route("/{status}", post(receive)).with_state(sender);
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        Self { origin, arrived }
+    }
+
+    async fn next(&mut self) -> (HeaderMap, Bytes) {
+        tokio::time::timeout(Duration::from_secs(20), self.arrived.recv()).await.expect("in time").expect("a message")
+    }
+
+    /// The plugin, allowed to call this service.
+    fn plugin(&self) -> String {
+        format!(
+            "[plugins.approval_channel]\nname = \"web-push\"\nfile = \"{}\"\nhttp_hosts = [\"{}\"]\n\
+             allow_private_addresses = true\n",
+            component("web-push").display(),
+            self.origin.trim_start_matches("http://")
+        )
+    }
+}
+
+async fn receive(
+    State(arrived): State<mpsc::UnboundedSender<(HeaderMap, Bytes)>>,
+    Path(status): Path<u16>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> StatusCode {
+    arrived.send((headers, body)).expect("the test listens");
+    StatusCode::from_u16(status).expect("a status")
+}
+
+/// A browser's subscription, with the keys that only the browser has.
+struct Subscription {
+    keys: EcKeyComponents,
+    auth: [u8; 16],
+    public: PushSubscription,
+}
+
+fn subscription(service: &PushService, status: u16) -> Subscription {
+    let (pair, auth) = ece::generate_keypair_and_auth_secret().expect("keys");
+    let keys = pair.raw_components().expect("components");
+    let public = PushSubscription {
+        endpoint: format!("{}/{status}", service.origin),
+        keys: PushKeys {
+            p256dh: URL_SAFE_NO_PAD.encode(pair.pub_as_raw().expect("a public key")),
+            auth: URL_SAFE_NO_PAD.encode(auth),
+        },
+    };
+    Subscription { keys, auth, public }
+}
+
+async fn ada_with(host: &TestHost, push: PushSubscription) -> Ada {
+    let user = host.user("ada").await;
+    let enrolment = host.admin_ok(Method::POST, &format!("/users/{}/enrolments", id(&user)), Value::Null).await;
+    let link = enrolment["link"].as_str().expect("a link");
+    let phone = Authenticator::enrol(link, "Phone", Some(push)).await.expect("enrolled");
+    let application = host.web_application().await;
+    let account = host.account(&user, &application).await;
+    Ada { user, phone, application, account }
+}
+
+#[tokio::test]
+async fn a_request_wakes_the_phone_with_a_message_that_only_it_can_read() {
+    let mut service = PushService::start().await;
+    let plugin = service.plugin();
+    let host = TestHost::start_with(Wish { plugins: &plugin, ..Wish::default() }).await;
+    let browser = subscription(&service, 201);
+    let ada = ada_with(&host, browser.public.clone()).await;
+    let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+
+    let (headers, body) = service.next().await;
+    assert_eq!(headers["content-encoding"], "aes128gcm");
+    assert_eq!(headers["urgency"], "high");
+    let ttl: u32 = headers["ttl"].to_str().expect("text").parse().expect("seconds");
+    assert!((100..=120).contains(&ttl), "{ttl}");
+    assert!(headers["topic"].len() <= 32);
+    let text = ece::decrypt(&browser.keys, &browser.auth, &body).expect("decrypted");
+    let message: Value = serde_json::from_slice(&text).expect("JSON");
+    let request = &ada.phone.waiting(5).await.expect("requests")[0];
+    assert_eq!(message["request"], request.id.to_string());
+    let names: Vec<&String> = message.as_object().expect("an object").keys().collect();
+    assert!(!names.iter().any(|name| name.contains("number")) && waiting.number().len() == 2, "{names:?}");
+    check_vapid(&host, &service, headers["authorization"].to_str().expect("text"));
+}
+
+/// Checks the header as a push service does: signed with the key that the browser was given, for this service.
+fn check_vapid(host: &TestHost, service: &PushService, header: &str) {
+    let (token, key) = header.strip_prefix("vapid t=").and_then(|rest| rest.split_once(", k=")).expect("a header");
+    assert_eq!(key, host.host.push_key.public_key());
+    let point = URL_SAFE_NO_PAD.decode(key).expect("base64url");
+    let coordinate = |range: std::ops::Range<usize>| URL_SAFE_NO_PAD.encode(&point[range]);
+    let jwk = json!({"kty": "EC", "crv": "P-256", "x": coordinate(1..33), "y": coordinate(33..65)});
+    let jwk = Jwk::from_bytes(jwk.to_string()).expect("a key");
+    let verifier = ES256.verifier_from_jwk(&jwk).expect("a verifier");
+    let (payload, _) = jwt::decode_with_verifier(token, &verifier).expect("a good signature");
+    assert_eq!(payload.claim("aud"), Some(&json!(service.origin)));
+    assert_eq!(payload.claim("sub"), Some(&json!(host.base)));
+}
+
+#[tokio::test]
+async fn a_push_address_that_is_gone_is_forgotten_and_the_phone_still_finds_the_request() {
+    let mut service = PushService::start().await;
+    let plugin = service.plugin();
+    let host = TestHost::start_with(Wish { plugins: &plugin, ..Wish::default() }).await;
+    let ada = ada_with(&host, subscription(&service, 410).public).await;
+    let path = format!("/users/{}/devices", id(&ada.user));
+    let has_push = async || host.admin_ok(Method::GET, &path, Value::Null).await["items"][0]["has_push"] == true;
+    assert!(has_push().await);
+    let browser = Browser::new(&host.base);
+    let page = ada.ask(&browser, &[]).await;
+    service.next().await;
+    let mut ticks = tokio::time::interval(Duration::from_millis(20));
+    while has_push().await {
+        ticks.tick().await;
+    }
+    ada.approve(&page).await;
+    assert!(browser.get(&page.url).await.parameter("code").starts_with("ac_"));
+}
+
+#[tokio::test]
+async fn a_channel_that_may_not_call_the_push_service_fails_no_login() {
+    let mut service = PushService::start().await;
+    let plugin = service.plugin().replace("localhost:", "push.example:");
+    let host = TestHost::start_with(Wish { plugins: &plugin, ..Wish::default() }).await;
+    let ada = ada_with(&host, subscription(&service, 201).public).await;
+    ada.sign_in(&Browser::new(&host.base)).await;
+    assert!(service.arrived.try_recv().is_err(), "nothing was sent to a host that was not granted");
+}
