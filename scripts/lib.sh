@@ -7,9 +7,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # rustup puts cargo there, and not every shell has read the profile that says so.
 PATH="$PATH:${CARGO_HOME:-${HOME:-/root}/.cargo}/bin"
 
-# Where cargo builds to.
-# shellcheck disable=SC2034 # the scripts that read this file use it
-target=${CARGO_TARGET_DIR:-target}
+# Where cargo builds to: here, whatever the shell says, since the settings name the plugins below this folder.
+target=target
+export CARGO_TARGET_DIR=$target
 
 # say WORDS...: tells what happens next.
 say() {

@@ -146,14 +146,28 @@ async fn a_person_enrols_and_signs_in_in_chromium() {
     let _demo = demo.arg("--client").arg(&client).kill_on_drop(true).spawn().expect("the demo application");
     answers(&demo_url).await;
 
+    let link = enrolment["link"].as_str().expect("a link");
+    run("first_login.mjs", &[("ENROL_URL", link), ("DEMO_URL", &demo_url), ("LOGIN_NAME", "ada")]).await;
+}
+
+#[tokio::test]
+async fn every_page_is_accessible_and_an_administrator_signs_in_with_scripts_off() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    host.admin_ok(Method::PATCH, &format!("/users/{}", id(&ada.user)), json!({"console_role": "owner"})).await;
+    let enrolment = host.admin_ok(Method::POST, &format!("/users/{}/enrolments", id(&ada.user)), Value::Null).await;
+    let link = enrolment["link"].as_str().expect("a link");
+    run("pages.mjs", &[("ENROL_URL", link), ("BASE_URL", &host.base), ("LOGIN_NAME", "ada")]).await;
+}
+
+/// Runs a script that drives Chromium; it must succeed.
+async fn run(name: &str, variables: &[(&str, &str)]) {
+    let screenshots = binary("assent").ancestors().nth(2).expect("the target folder").join("screenshots");
     let mut script = Command::new("node");
-    script.arg(scripts().join("first_login.mjs")).kill_on_drop(true);
-    script.env("ENROL_URL", enrolment["link"].as_str().expect("a link"));
-    script.env("DEMO_URL", &demo_url).env("LOGIN_NAME", "ada");
-    script.env("SCREENSHOTS", binary("assent").ancestors().nth(2).expect("the target folder").join("screenshots"));
-    let ended =
-        tokio::time::timeout(Duration::from_secs(240), script.status()).await.expect("in time").expect("Node.js");
-    assert!(ended.success(), "tests/js/first_login.mjs failed; its screenshots are in target/screenshots");
+    script.arg(scripts().join(name)).envs(variables.iter().copied()).env("SCREENSHOTS", &screenshots);
+    let ended = tokio::time::timeout(Duration::from_secs(240), script.kill_on_drop(true).status()).await;
+    let ended = ended.expect("in time").expect("Node.js is missing: run `make test`");
+    assert!(ended.success(), "tests/js/{name} failed; see {}", screenshots.display());
 }
 
 /// Waits until an address answers.

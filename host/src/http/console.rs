@@ -65,7 +65,6 @@ fn application_row(application: Application) -> ApplicationRow {
         kind: kind.to_owned(),
         client_id: application.id.to_string(),
         redirect_uris: application.settings.redirect_uris.iter().map(|uri| uri.as_str().to_owned()).collect(),
-        state: "active".to_owned(),
     }
 }
 

@@ -221,8 +221,6 @@ pub struct ApplicationRow {
     pub client_id: String,
     /// Its registered redirect URIs.
     pub redirect_uris: Vec<String>,
-    /// `active`, or another state's name.
-    pub state: String,
 }
 
 /// A user, as the console lists them.

@@ -50,8 +50,7 @@ fn every_page() -> Vec<String> {
     let user = || Some(SignedIn { name: text(), sign_out: "/logout".to_owned(), csrf: text() });
     let error =
         ErrorPage { layout: layout(), title: text(), what_happened: text(), what_to_do: text(), reference: text() };
-    let application =
-        ApplicationRow { name: text(), kind: text(), client_id: text(), redirect_uris: vec![text()], state: text() };
+    let application = ApplicationRow { name: text(), kind: text(), client_id: text(), redirect_uris: vec![text()] };
     let person = UserRow { name: text(), email: Some(text()), state: text(), devices: 1, accounts: 2 };
     let admin = AdminOverview {
         layout: Layout { operator: text(), lang: text() },

@@ -1,0 +1,97 @@
+// Every page that the first login does not come by: front door, errors, a name that can't be one, a cancelled login, the
+// console; the console's login is gone through with scripts off. Each at both widths, light and dark, with axe-core.
+//
+// Environment: BASE_URL, ENROL_URL, LOGIN_NAME (an administrator); CHROMIUM and SCREENSHOTS as in browser.mjs.
+
+import assert from 'node:assert/strict';
+
+import { desktop, inspect, launch, phone } from './browser.mjs';
+
+const { BASE_URL, ENROL_URL, LOGIN_NAME } = process.env;
+assert.ok(BASE_URL && ENROL_URL && LOGIN_NAME, 'BASE_URL, ENROL_URL or LOGIN_NAME is missing');
+
+const findings = [];
+const look = async (page, name) => findings.push(...(await inspect(page, name)));
+
+async function signedOutPages(page) {
+  await page.goto(BASE_URL);
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  await look(page, 'home');
+  await page.goto(`${BASE_URL}/oidc/auth?client_id=nobody`);
+  assert.match(await page.getByRole('main').innerText(), /[0-9A-F]{8}/, 'an error page has a reference number');
+  await look(page, 'error-request');
+  await page.goto(`${BASE_URL}/nowhere`);
+  await look(page, 'error-not-found');
+  await page.goto(`${BASE_URL}/authenticator`);
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  await look(page, 'authenticator-empty');
+}
+
+async function cancelledLogin(page) {
+  await page.goto(`${BASE_URL}/admin`);
+  const field = page.getByRole('textbox', { name: /name|email/i });
+  await field.fill('not a name');
+  await field.press('Enter');
+  await page.getByText(/without spaces/).waitFor();
+  await look(page, 'login-error');
+  await field.fill('nobody');
+  await page.getByRole('button', { name: /continue/i }).click();
+  await page.getByRole('button', { name: /cancel/i }).click();
+  await page.getByRole('heading', { name: /cancelled/i }).waitFor();
+  await look(page, 'ended-cancelled');
+}
+
+async function enrol(page) {
+  await page.goto(ENROL_URL);
+  await page.getByRole('button', { name: /enrol/i }).click();
+  await page.getByRole('heading', { name: /enrolled/i }).waitFor();
+  await page.getByRole('button', { name: /done/i }).click();
+}
+
+/** Signs in to the console with scripts off: the waiting page refreshes itself. */
+async function consoleWithoutScripts(page, mobile) {
+  await page.goto(`${BASE_URL}/admin`);
+  await page.getByRole('textbox', { name: /name|email/i }).fill(LOGIN_NAME);
+  await page.getByRole('button', { name: /continue/i }).click();
+  const number = (await page.locator('#number').textContent()).trim();
+  const field = mobile.getByRole('textbox', { name: /number/i });
+  await field.waitFor();
+  // A wrong number first: it is told, and may be typed again.
+  await field.fill(number === '42' ? '43' : '42');
+  await mobile.getByRole('button', { name: /approve/i }).click();
+  await mobile.getByText(/not the number|wrong/i).first().waitFor();
+  await look(mobile, 'request-wrong-number');
+  await field.fill(number);
+  await mobile.getByRole('button', { name: /approve/i }).click();
+  await mobile.getByRole('heading', { name: /approved/i }).waitFor();
+  await page.waitForURL(`${BASE_URL}/admin`);
+}
+
+const browser = await launch();
+try {
+  const desk = await (await desktop(browser)).newPage();
+  const mobile = await (await phone(browser)).newPage();
+  await signedOutPages(desk);
+  await cancelledLogin(desk);
+  await enrol(mobile);
+
+  const plain = await browser.newContext({ locale: 'en-GB', javaScriptEnabled: false, viewport: { width: 1280, height: 800 } });
+  plain.setDefaultTimeout(20_000);
+  await consoleWithoutScripts(await plain.newPage(), mobile);
+
+  // The same session in a window with scripts, for axe-core needs them.
+  const signedIn = await desktop(browser);
+  await signedIn.addCookies(await plain.cookies());
+  const page = await signedIn.newPage();
+  await page.goto(`${BASE_URL}/admin`);
+  await page.getByRole('table').first().waitFor();
+  await look(page, 'console');
+  await page.goto(BASE_URL);
+  await look(page, 'home-signed-in');
+  await page.getByRole('button', { name: /sign out/i }).click();
+  await page.goto(`${BASE_URL}/admin`);
+  await page.getByRole('textbox', { name: /name|email/i }).waitFor();
+  assert.deepEqual(findings, [], 'no page has an accessibility finding');
+} finally {
+  await browser.close();
+}
