@@ -227,6 +227,21 @@ async fn what_is_taken_is_refused_and_the_writes_beside_it_stand() {
 }
 
 #[tokio::test]
+async fn nobody_can_have_the_name_or_address_that_another_signs_in_with() {
+    for database in Database::BOTH {
+        let Fixture { store, .. } = &fixture(database).await;
+        store.insert_user(user("ada")).await.expect("inserted");
+        let mut eve = user("eve");
+        eve.name = "ada@example.org".parse().expect("a name");
+        assert!(matches!(store.insert_user(eve).await, Err(StoreError::Taken(_))), "{database:?}");
+        let mut eve = user("eve");
+        store.insert_user(eve.clone()).await.expect("inserted");
+        eve.email = Some("ada@example.org".parse().expect("a name"));
+        assert!(matches!(store.update_user(eve).await, Err(StoreError::Taken(_))), "{database:?}");
+    }
+}
+
+#[tokio::test]
 async fn lists_come_in_pages() {
     for database in Database::BOTH {
         let Fixture { store, .. } = &fixture(database).await;

@@ -60,7 +60,23 @@ struct SummaryRow {
     accounts: i64,
 }
 
+/// A person signs in with name or e-mail address, so neither may be another's name or e-mail address.
+async fn refuse_anothers_login(db: &mut AnyConnection, user: &User) -> Result<()> {
+    let email = user.email.as_ref().unwrap_or(&user.name);
+    let another: Option<(String,)> =
+        sqlx::query_as("SELECT id FROM users WHERE id <> $1 AND (name IN ($2, $3) OR email IN ($2, $3)) LIMIT 1")
+            .bind(user.id.to_string())
+            .bind(user.name.to_string())
+            .bind(email.to_string())
+            .fetch_optional(db)
+            .await?;
+    another.map_or(Ok(()), |_| Err(StoreError::Taken(LOGIN)))
+}
+
+const LOGIN: &str = "the name or e-mail address";
+
 pub(super) async fn insert(db: &mut AnyConnection, user: &User) -> Result<()> {
+    refuse_anothers_login(db, user).await?;
     sqlx::query(
         "INSERT INTO users (id, did, subject, name, email, profile, console_role, state, created_at, updated_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
@@ -77,7 +93,7 @@ pub(super) async fn insert(db: &mut AnyConnection, user: &User) -> Result<()> {
     .bind(user.updated_at.millis())
     .execute(db)
     .await
-    .map_err(taken("the name or e-mail address"))?;
+    .map_err(taken(LOGIN))?;
     Ok(())
 }
 
@@ -96,6 +112,7 @@ impl Store {
         self.write(move |db| {
             let user = user.clone();
             Box::pin(async move {
+                refuse_anothers_login(db, &user).await?;
                 sqlx::query(
                     "UPDATE users SET name = $2, email = $3, profile = $4, console_role = $5, state = $6, updated_at = $7
                      WHERE id = $1",
@@ -109,7 +126,7 @@ impl Store {
                 .bind(user.updated_at.millis())
                 .execute(db)
                 .await
-                .map_err(taken("the name or e-mail address"))?;
+                .map_err(taken(LOGIN))?;
                 Ok(())
             })
         })
