@@ -143,7 +143,7 @@ fn the_schema_of_the_settings_is_the_committed_one() {
     let committed = fs::read_to_string(&file).unwrap_or_default();
     assert!(
         committed.trim_end() == assent::cli::config_schema(),
-        "config/assent.schema.json is out of date; run: cargo run -q -- config schema > config/assent.schema.json"
+        "config/assent.schema.json is out of date; run: cargo run -q -p assent -- config schema > config/assent.schema.json"
     );
 }
 

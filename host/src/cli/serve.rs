@@ -1,5 +1,6 @@
 //! `assent serve`
 
+use std::io::IsTerminal;
 use std::path::Path;
 
 use tokio::signal::unix::{SignalKind, signal};
@@ -34,7 +35,8 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
 
 fn start_log(log: &Log) -> anyhow::Result<()> {
     let filter = EnvFilter::try_new(&log.level).map_err(|error| anyhow::anyhow!("log.level: {error}"))?;
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let colour = std::io::stderr().is_terminal();
+    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colour).with_writer(std::io::stderr);
     match log.format {
         LogFormat::Text => lines.init(),
         LogFormat::Json => lines.json().init(),
