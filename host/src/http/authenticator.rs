@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::{OriginalUri, Path, Query, State};
+use axum::extract::{FromRequest, OriginalUri, Path, Query, Request, State};
 use axum::http::header::{AUTHORIZATION, CACHE_CONTROL};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -31,7 +31,7 @@ use crate::model::statement::{Decision, application_identifier};
 const LONGEST_WAIT: u32 = 30;
 
 /// An answer that is an error.
-struct Failure {
+pub(super) struct Failure {
     status: StatusCode,
     code: &'static str,
     message: &'static str,
@@ -72,16 +72,8 @@ impl IntoResponse for Failure {
 
 type Reply = Result<Response, Failure>;
 
-fn answer(reply: Reply) -> Response {
-    let mut response = reply.unwrap_or_else(Failure::into_response);
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
-}
-
 fn parse<T: for<'a> Deserialize<'a>>(body: &[u8]) -> Result<T, Failure> {
-    serde_json::from_slice(body).map_err(|_| {
-        Failure::new(StatusCode::BAD_REQUEST, "invalid_request", "The app sent something that can't be read.")
-    })
+    serde_json::from_slice(body).map_err(|_| UNREADABLE)
 }
 
 fn signature(text: &str) -> Vec<u8> {
@@ -109,22 +101,19 @@ const NO_SUCH_LINK: Failure = Failure::new(
 );
 
 /// `POST /authenticator/api/enrolments/look`: what a link is for, before anything is done with it.
-pub(super) async fn look(State(host): State<Arc<Host>>, body: Bytes) -> Response {
-    let reply = async {
-        let Look { token } = parse(&body)?;
-        let (enrolment, user) = device::find_enrolment(&host, &token).await?.ok_or(NO_SUCH_LINK)?;
-        let link = format!("{}/authenticator#enrol={token}", host.settings.origin());
-        Ok(Json(json!({
-            "operator": host.settings.operator,
-            "issuer": host.issuer,
-            "account": user.name,
-            "display_name": user.display_name(),
-            "expires_at": enrolment.expires_at.seconds(),
-            "link_qr": qr_code(&link),
-        }))
-        .into_response())
-    };
-    answer(reply.await)
+pub(super) async fn look(State(host): State<Arc<Host>>, body: Bytes) -> Reply {
+    let Look { token } = parse(&body)?;
+    let (enrolment, user) = device::find_enrolment(&host, &token).await?.ok_or(NO_SUCH_LINK)?;
+    let link = format!("{}/authenticator#enrol={token}", host.settings.origin());
+    Ok(Json(json!({
+        "operator": host.settings.operator,
+        "issuer": host.issuer,
+        "account": user.name,
+        "display_name": user.display_name(),
+        "expires_at": enrolment.expires_at.seconds(),
+        "link_qr": qr_code(&link),
+    }))
+    .into_response())
 }
 
 /// The link as a QR code for a phone's camera, in SVG; nothing where it is too long for one.
@@ -142,46 +131,43 @@ struct Enrol {
 }
 
 /// `POST /authenticator/api/enrolments`: enrols a device with a link's token.
-pub(super) async fn enrol(State(host): State<Arc<Host>>, body: Bytes) -> Response {
-    let reply = async {
-        let form: Enrol = parse(&body)?;
-        let request = EnrolmentRequest {
-            token: form.token,
-            device_name: form.device_name,
-            key: form.public_key,
-            signature: signature(&form.signature),
-        };
-        match device::enrol(&host, &request).await? {
-            Enrolled::Device(device, user) => {
-                let body = json!({
-                    "device_id": device.id,
-                    "account": user.name,
-                    "display_name": user.display_name(),
-                    "issuer": host.issuer,
-                    "operator": host.settings.operator,
-                    "push_key": push_key(&host),
-                });
-                Ok((StatusCode::CREATED, Json(body)).into_response())
-            }
-            Enrolled::NoSuchLink => Err(NO_SUCH_LINK),
-            Enrolled::BadProof => Err(Failure::new(
-                StatusCode::UNPROCESSABLE_ENTITY,
-                "bad_proof",
-                "The app could not prove that it has its key. Load the page again and repeat.",
-            )),
-            Enrolled::BadName => Err(Failure::new(
-                StatusCode::UNPROCESSABLE_ENTITY,
-                "bad_name",
-                "Give the phone a name of 1 to 80 characters.",
-            )),
-            Enrolled::KeyTaken => Err(Failure::new(
-                StatusCode::CONFLICT,
-                "key_taken",
-                "This key is enrolled already. Load the page again and repeat.",
-            )),
-        }
+pub(super) async fn enrol(State(host): State<Arc<Host>>, body: Bytes) -> Reply {
+    let form: Enrol = parse(&body)?;
+    let request = EnrolmentRequest {
+        token: form.token,
+        device_name: form.device_name,
+        key: form.public_key,
+        signature: signature(&form.signature),
     };
-    answer(reply.await)
+    match device::enrol(&host, &request).await? {
+        Enrolled::Device(device, user) => {
+            let body = json!({
+                "device_id": device.id,
+                "account": user.name,
+                "display_name": user.display_name(),
+                "issuer": host.issuer,
+                "operator": host.settings.operator,
+                "push_key": push_key(&host),
+            });
+            Ok((StatusCode::CREATED, Json(body)).into_response())
+        }
+        Enrolled::NoSuchLink => Err(NO_SUCH_LINK),
+        Enrolled::BadProof => Err(Failure::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "bad_proof",
+            "The app could not prove that it has its key. Load the page again and repeat.",
+        )),
+        Enrolled::BadName => Err(Failure::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "bad_name",
+            "Give the phone a name of 1 to 80 characters.",
+        )),
+        Enrolled::KeyTaken => Err(Failure::new(
+            StatusCode::CONFLICT,
+            "key_taken",
+            "This key is enrolled already. Load the page again and repeat.",
+        )),
+    }
 }
 
 /// The key for push subscriptions, where a channel would use them.
@@ -189,36 +175,50 @@ fn push_key(host: &Host) -> Option<&str> {
     host.settings.plugins.approval_channel.as_ref().map(|_| host.push_key.public_key())
 }
 
-/// Finds out which device a call is of.
-async fn caller(
-    host: &Host,
-    method: &Method,
-    uri: &OriginalUri,
-    headers: &HeaderMap,
-    body: &[u8],
-) -> Result<Device, Failure> {
-    let unknown = || {
-        Failure::new(
-            StatusCode::UNAUTHORIZED,
-            "unknown_device",
-            "This phone is not enrolled any more. Ask your administrator for a new link.",
-        )
-    };
-    let header = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let credentials = header.strip_prefix("Assent-Device ").ok_or_else(unknown)?;
-    let mut parts = credentials.splitn(3, '.');
-    let (Some(id), Some(time), Some(signed)) = (parts.next(), parts.next(), parts.next()) else {
-        return Err(unknown());
-    };
-    let (Ok(device), Ok(time)) = (id.parse(), time.parse()) else { return Err(unknown()) };
-    let call = Call { device, time, signature: &signature(signed), method: method.as_str(), path: uri.path(), body };
-    match device::caller(host, call).await? {
-        Caller::Device(device) => Ok(*device),
-        Caller::Unknown => Err(unknown()),
-        Caller::WrongClock(now) => Err(Failure::new(StatusCode::UNAUTHORIZED, "clock", "The phone's clock is wrong.")
-            .with("now", json!(now.seconds()))),
+/// A call that an enrolled device signed.
+pub(super) struct SignedCall {
+    host: Arc<Host>,
+    device: Device,
+    body: Bytes,
+}
+
+impl FromRequest<Arc<Host>> for SignedCall {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, host: &Arc<Host>) -> Result<Self, Failure> {
+        let (parts, body) = request.into_parts();
+        // Routes below a nest see their own part of the path alone; the device signed the whole of it.
+        let path = parts.extensions.get::<OriginalUri>().map_or(parts.uri.path(), |uri| uri.path()).to_owned();
+        let (method, header) = (parts.method.clone(), parts.headers.get(AUTHORIZATION).cloned());
+        let body = Bytes::from_request(Request::from_parts(parts, body), host).await.map_err(|_| UNREADABLE)?;
+        let header = header.as_ref().and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let credentials = header.strip_prefix("Assent-Device ").ok_or(UNKNOWN_DEVICE)?;
+        let mut fields = credentials.splitn(3, '.');
+        let (Some(id), Some(time), Some(signed)) = (fields.next(), fields.next(), fields.next()) else {
+            return Err(UNKNOWN_DEVICE);
+        };
+        let (Ok(device), Ok(time)) = (id.parse(), time.parse()) else { return Err(UNKNOWN_DEVICE) };
+        let signature = signature(signed);
+        let call = Call { device, time, signature: &signature, method: method.as_str(), path: &path, body: &body };
+        match device::caller(host, call).await? {
+            Caller::Device(device) => Ok(Self { host: Arc::clone(host), device: *device, body }),
+            Caller::Unknown => Err(UNKNOWN_DEVICE),
+            Caller::WrongClock(now) => {
+                let failure = Failure::new(StatusCode::UNAUTHORIZED, "clock", "The phone's clock is wrong.");
+                Err(failure.with("now", json!(now.seconds())))
+            }
+        }
     }
 }
+
+const UNKNOWN_DEVICE: Failure = Failure::new(
+    StatusCode::UNAUTHORIZED,
+    "unknown_device",
+    "This phone is not enrolled any more. Ask your administrator for a new link.",
+);
+
+const UNREADABLE: Failure =
+    Failure::new(StatusCode::BAD_REQUEST, "invalid_request", "The app sent something that can't be read.");
 
 #[derive(Deserialize)]
 pub(super) struct Wait {
@@ -227,25 +227,16 @@ pub(super) struct Wait {
 }
 
 /// `GET /authenticator/api/requests?wait=25`: what waits for the person; with nothing, waits so many seconds for it.
-pub(super) async fn requests(
-    State(host): State<Arc<Host>>,
-    Query(query): Query<Wait>,
-    method: Method,
-    uri: OriginalUri,
-    headers: HeaderMap,
-) -> Response {
-    let reply = async {
-        let device = caller(&host, &method, &uri, &headers, b"").await?;
-        let (user, open) = device::requests(&host, &device, query.wait.min(LONGEST_WAIT)).await?;
-        let requests: Vec<Value> = open.iter().map(|approval| request(&host, approval)).collect();
-        Ok(Json(json!({
-            "now": host.now().seconds(),
-            "account": {"name": user.name, "display_name": user.display_name(), "state": user.state},
-            "requests": requests,
-        }))
-        .into_response())
-    };
-    answer(reply.await)
+pub(super) async fn requests(Query(query): Query<Wait>, call: SignedCall) -> Reply {
+    let SignedCall { host, device, .. } = call;
+    let (user, open) = device::requests(&host, &device, query.wait.min(LONGEST_WAIT)).await?;
+    let requests: Vec<Value> = open.iter().map(|approval| request(&host, approval)).collect();
+    Ok(Json(json!({
+        "now": host.now().seconds(),
+        "account": {"name": user.name, "display_name": user.display_name(), "state": user.state},
+        "requests": requests,
+    }))
+    .into_response())
 }
 
 /// What the person is shown. The number is not in it.
@@ -275,42 +266,32 @@ struct Decide {
 }
 
 /// `POST /authenticator/api/requests/{id}`: the person's decision, with the device's proof.
-pub(super) async fn decide(
-    State(host): State<Arc<Host>>,
-    Path(id): Path<String>,
-    method: Method,
-    uri: OriginalUri,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Response {
-    let reply = async {
-        let device = caller(&host, &method, &uri, &headers, &body).await?;
-        let form: Decide = parse(&body)?;
-        let unknown = || Failure::new(StatusCode::NOT_FOUND, "unknown_request", "There is no such request for you.");
-        let id: ApprovalId = id.parse().map_err(|_| unknown())?;
-        let proof = Proof { decision: form.decision, number: form.number, signature: signature(&form.signature) };
-        match approval::answer(&host, &device, id, &proof).await? {
-            Outcome::Approved => Ok(Json(json!({"outcome": "approved"})).into_response()),
-            Outcome::Denied => Ok(Json(json!({"outcome": "denied"})).into_response()),
-            Outcome::WrongNumber { attempts_left } => Err(Failure::new(
-                StatusCode::UNPROCESSABLE_ENTITY,
-                "wrong_number",
-                "That is not the number in the browser.",
-            )
-            .with("attempts_left", json!(attempts_left))),
-            Outcome::BadProof => Err(Failure::new(
-                StatusCode::FORBIDDEN,
-                "bad_proof",
-                "What this phone signed is not what the server asked. Load the app again.",
-            )),
-            Outcome::AlreadyDecided => {
-                Err(Failure::new(StatusCode::CONFLICT, "already_decided", "This request was decided already."))
-            }
-            Outcome::Expired => Err(Failure::new(StatusCode::GONE, "expired", "This request has expired.")),
-            Outcome::Unknown => Err(unknown()),
+pub(super) async fn decide(Path(id): Path<String>, call: SignedCall) -> Reply {
+    let SignedCall { host, device, body } = call;
+    let form: Decide = parse(&body)?;
+    let unknown = || Failure::new(StatusCode::NOT_FOUND, "unknown_request", "There is no such request for you.");
+    let id: ApprovalId = id.parse().map_err(|_| unknown())?;
+    let proof = Proof { decision: form.decision, number: form.number, signature: signature(&form.signature) };
+    match approval::answer(&host, &device, id, &proof).await? {
+        Outcome::Approved => Ok(Json(json!({"outcome": "approved"})).into_response()),
+        Outcome::Denied => Ok(Json(json!({"outcome": "denied"})).into_response()),
+        Outcome::WrongNumber { attempts_left } => Err(Failure::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "wrong_number",
+            "That is not the number in the browser.",
+        )
+        .with("attempts_left", json!(attempts_left))),
+        Outcome::BadProof => Err(Failure::new(
+            StatusCode::FORBIDDEN,
+            "bad_proof",
+            "What this phone signed is not what the server asked. Load the app again.",
+        )),
+        Outcome::AlreadyDecided => {
+            Err(Failure::new(StatusCode::CONFLICT, "already_decided", "This request was decided already."))
         }
-    };
-    answer(reply.await)
+        Outcome::Expired => Err(Failure::new(StatusCode::GONE, "expired", "This request has expired.")),
+        Outcome::Unknown => Err(unknown()),
+    }
 }
 
 #[derive(Deserialize)]
@@ -319,36 +300,19 @@ struct Push {
 }
 
 /// `PUT /authenticator/api/device/push`: where the device can be woken; `null` ends that.
-pub(super) async fn push(
-    State(host): State<Arc<Host>>,
-    method: Method,
-    uri: OriginalUri,
-    headers: HeaderMap,
-    body: Bytes,
-) -> Response {
-    let reply = async {
-        let device = caller(&host, &method, &uri, &headers, &body).await?;
-        let Push { subscription } = parse(&body)?;
-        if device::set_push(&host, &device, subscription).await? {
-            Ok(StatusCode::NO_CONTENT.into_response())
-        } else {
-            Err(Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "bad_subscription", "This subscription can't be used."))
-        }
-    };
-    answer(reply.await)
+pub(super) async fn push(call: SignedCall) -> Reply {
+    let SignedCall { host, device, body } = call;
+    let Push { subscription } = parse(&body)?;
+    if device::set_push(&host, &device, subscription).await? {
+        Ok(StatusCode::NO_CONTENT.into_response())
+    } else {
+        Err(Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "bad_subscription", "This subscription can't be used."))
+    }
 }
 
 /// `DELETE /authenticator/api/device`: the person removes this device.
-pub(super) async fn remove(
-    State(host): State<Arc<Host>>,
-    method: Method,
-    uri: OriginalUri,
-    headers: HeaderMap,
-) -> Response {
-    let reply = async {
-        let device = caller(&host, &method, &uri, &headers, b"").await?;
-        device::revoke(&host, device.id).await?;
-        Ok(StatusCode::NO_CONTENT.into_response())
-    };
-    answer(reply.await)
+pub(super) async fn remove(call: SignedCall) -> Reply {
+    let SignedCall { host, device, .. } = call;
+    device::revoke(&host, device.id).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
 }

@@ -3,11 +3,11 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use axum::Form;
-use axum::extract::{Path, State};
+use axum::extract::{FromRequest, Path, Request, State};
 use axum::http::StatusCode;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
+use axum::{Form, RequestExt};
 use futures_util::stream;
 use serde::Deserialize;
 
@@ -111,104 +111,110 @@ pub(super) async fn finish(
     }
 }
 
-/// `POST /login/{id}`: the person says who they are.
-pub(super) async fn identify(
-    State(host): State<Arc<Host>>,
-    Path(id): Path<String>,
+/// A form that one of these pages posted, with our token in it: the login as this browser finds it.
+pub(super) struct Posted {
+    host: Arc<Host>,
     browser: Browser,
-    Form(form): Form<LoginForm>,
-) -> Response {
-    let reply = async {
-        let login = match find(&host, &id, &browser).await? {
-            View::Identify(login) => login,
-            // A second click, or a stale page: show how far it has come.
-            View::Unknown => return Ok(unknown(&host)),
-            _ => return Ok(see_other(&format!("/login/{id}"))),
+    id: String,
+    name: String,
+    view: View,
+}
+
+impl FromRequest<Arc<Host>> for Posted {
+    type Rejection = Response;
+
+    async fn from_request(mut request: Request, host: &Arc<Host>) -> Result<Self, Response> {
+        let Path(id) = request.extract_parts::<Path<String>>().await.map_err(IntoResponse::into_response)?;
+        let Ok(browser) = request.extract_parts_with_state::<Browser, _>(host).await;
+        let Form(form) = Form::<LoginForm>::from_request(request, host).await.map_err(IntoResponse::into_response)?;
+        let found = async {
+            let genuine = csrf::is_token(host, &browser, &id, &form.csrf)?;
+            Ok(if genuine { Some(find(host, &id, &browser).await?) } else { None })
         };
-        if !csrf::is_token(&host, &browser, &id, &form.csrf)? {
-            return Ok(forged(&host));
+        match found.await {
+            Ok(Some(View::Unknown)) => Err(unknown(host)),
+            Ok(Some(view)) => Ok(Self { host: Arc::clone(host), browser, id, name: form.name, view }),
+            Ok(None) => Err(forged(host)),
+            Err(error) => Err(broken(host, &error)),
         }
-        let Ok(name) = form.name.parse::<LoginName>() else {
+    }
+}
+
+impl Posted {
+    /// Back to the page for how far the login has come.
+    fn shown(&self) -> Response {
+        see_other(&format!("/login/{}", self.id))
+    }
+
+    fn reply(&self, reply: Result<Response, Broken>) -> Response {
+        reply.unwrap_or_else(|error| broken(&self.host, &error))
+    }
+}
+
+/// `POST /login/{id}`: the person says who they are.
+pub(super) async fn identify(posted: Posted) -> Response {
+    let Posted { host, browser, name, view, .. } = &posted;
+    let reply = async {
+        // A second click, or a stale page: show how far it has come.
+        let View::Identify(login) = view else { return Ok(posted.shown()) };
+        let Ok(valid) = name.parse::<LoginName>() else {
             let error = "Type the name or email address of your account, without spaces.".to_owned();
-            let mut reply = identify_page(&host, &browser, &login, Some((form.name, error))).await?;
+            let mut reply = identify_page(host, browser, login, Some((name.clone(), error))).await?;
             *reply.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
             return Ok(reply);
         };
-        approval::ask(&host, &login, &name, browser.context()).await?;
-        Ok(see_other(&format!("/login/{id}")))
+        approval::ask(host, login, &valid, browser.context()).await?;
+        Ok(posted.shown())
     };
-    reply.await.unwrap_or_else(|error: Broken| broken(&host, &error))
+    posted.reply(reply.await)
 }
 
 /// `POST /login/{id}/cancel`: the person gives up waiting.
-pub(super) async fn cancel(
-    State(host): State<Arc<Host>>,
-    Path(id): Path<String>,
-    browser: Browser,
-    Form(form): Form<LoginForm>,
-) -> Response {
+pub(super) async fn cancel(posted: Posted) -> Response {
     let reply = async {
-        if !csrf::is_token(&host, &browser, &id, &form.csrf)? {
-            return Ok(forged(&host));
+        if let View::Waiting(login, _) = &posted.view {
+            login::cancel(&posted.host, login).await?;
         }
-        if let View::Waiting(login, _) = find(&host, &id, &browser).await? {
-            login::cancel(&host, &login).await?;
-        }
-        Ok(see_other(&format!("/login/{id}")))
+        Ok(posted.shown())
     };
-    reply.await.unwrap_or_else(|error: Broken| broken(&host, &error))
+    posted.reply(reply.await)
 }
 
 /// `POST /login/{id}/again`: the person tries again.
-pub(super) async fn again(
-    State(host): State<Arc<Host>>,
-    Path(id): Path<String>,
-    browser: Browser,
-    Form(form): Form<LoginForm>,
-) -> Response {
+pub(super) async fn again(posted: Posted) -> Response {
     let reply = async {
-        if !csrf::is_token(&host, &browser, &id, &form.csrf)? {
-            return Ok(forged(&host));
+        if let View::Ended(login, _) | View::Approved(login, _) = &posted.view {
+            login::again(&posted.host, login).await?;
         }
-        if let View::Ended(login, _) | View::Approved(login, _) = find(&host, &id, &browser).await? {
-            login::again(&host, &login).await?;
-        }
-        Ok(see_other(&format!("/login/{id}")))
+        Ok(posted.shown())
     };
-    reply.await.unwrap_or_else(|error: Broken| broken(&host, &error))
+    posted.reply(reply.await)
 }
 
 /// `POST /login/{id}/leave`: back to the application, with an error.
-pub(super) async fn leave(
-    State(host): State<Arc<Host>>,
-    Path(id): Path<String>,
-    browser: Browser,
-    Form(form): Form<LoginForm>,
-) -> Response {
+pub(super) async fn leave(posted: Posted) -> Response {
+    let host = &posted.host;
     let reply = async {
-        if !csrf::is_token(&host, &browser, &id, &form.csrf)? {
-            return Ok(forged(&host));
-        }
-        let (login, reason) = match find(&host, &id, &browser).await? {
+        let (login, reason) = match &posted.view {
             View::Ended(login, Ended::Denied) => (login, DenialReason::Denied),
             View::Ended(login, Ended::Expired | Ended::WrongNumber) => (login, DenialReason::Expired),
             View::Ended(login, _) | View::Identify(login) | View::Approved(login, _) => (login, DenialReason::GivenUp),
             View::Waiting(login, _) => {
-                login::cancel(&host, &login).await?;
+                login::cancel(host, login).await?;
                 (login, DenialReason::GivenUp)
             }
-            View::Answered => return Ok(answered_before(&host)),
-            View::Unknown => return Ok(unknown(&host)),
+            View::Answered => return Ok(answered_before(host)),
+            View::Unknown => return Ok(unknown(host)),
         };
         let location = match &login.request {
-            LoginRequest::Oidc(request) => authorize::deny(&host, login.id, request, reason).await?,
+            LoginRequest::Oidc(request) => authorize::deny(host, login.id, request, reason).await?,
             LoginRequest::Local { .. } => {
-                login::answer(&host, login.id, None, None, None).await?.then(|| "/".to_owned())
+                login::answer(host, login.id, None, None, None).await?.then(|| "/".to_owned())
             }
         };
-        Ok(location.map_or_else(|| answered_before(&host), |location| see_other(&location)))
+        Ok(location.map_or_else(|| answered_before(host), |location| see_other(&location)))
     };
-    reply.await.unwrap_or_else(|error: Broken| broken(&host, &error))
+    posted.reply(reply.await)
 }
 
 /// `GET /login/{id}/events`: one event, `changed`, as soon as the page has something new to show.

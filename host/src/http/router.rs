@@ -11,6 +11,7 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post, put};
 use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::set_header::SetResponseHeaderLayer;
 use tower_http::timeout::TimeoutLayer;
 
 use super::reply::ErrorReply;
@@ -66,12 +67,18 @@ fn authenticator_routes() -> Router<Arc<Host>> {
         .route("/", get(authenticator::app))
         .route("/manifest.webmanifest", get(asset))
         .route("/sw.js", get(asset))
-        .route("/api/enrolments/look", post(authenticator::look))
-        .route("/api/enrolments", post(authenticator::enrol))
-        .route("/api/requests", get(authenticator::requests))
-        .route("/api/requests/{id}", post(authenticator::decide))
-        .route("/api/device/push", put(authenticator::push))
-        .route("/api/device", delete(authenticator::remove))
+        .nest("/api", authenticator_api_routes())
+}
+
+fn authenticator_api_routes() -> Router<Arc<Host>> {
+    Router::new()
+        .route("/enrolments/look", post(authenticator::look))
+        .route("/enrolments", post(authenticator::enrol))
+        .route("/requests", get(authenticator::requests))
+        .route("/requests/{id}", post(authenticator::decide))
+        .route("/device/push", put(authenticator::push))
+        .route("/device", delete(authenticator::remove))
+        .layer(SetResponseHeaderLayer::overriding(header::CACHE_CONTROL, HeaderValue::from_static("no-store")))
 }
 
 /// A stylesheet, script or icon.

@@ -33,9 +33,6 @@ impl TryFrom<ApplicationRow> for Application {
     }
 }
 
-/// A page of applications.
-pub type ApplicationPage = Vec<Application>;
-
 pub(super) async fn insert(db: &mut AnyConnection, application: &Application) -> Result<()> {
     sqlx::query(
         "INSERT INTO applications (id, name, settings, secret_digest, created_at, updated_at)
@@ -125,7 +122,7 @@ impl Store {
     }
 
     /// Up to `limit` applications whose id follows `after`.
-    pub async fn applications(&self, after: Option<&Did>, limit: u32) -> Result<ApplicationPage> {
+    pub async fn applications(&self, after: Option<&Did>, limit: u32) -> Result<Vec<Application>> {
         let rows: Vec<ApplicationRow> = sqlx::query_as("SELECT * FROM applications WHERE id > $1 ORDER BY id LIMIT $2")
             .bind(after.map(ToString::to_string).unwrap_or_default())
             .bind(i64::from(limit))

@@ -20,7 +20,6 @@ mod sweep;
 mod users;
 mod writer;
 
-pub use applications::ApplicationPage;
 pub use approvals::{Answer, Verdict};
 pub use codes::Redemption;
 pub use first_start::FirstStart;
