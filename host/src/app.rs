@@ -39,10 +39,10 @@ pub enum StartError {
     Plugin(#[from] LoadError),
     #[error("first start: {0}")]
     FirstStart(#[from] crate::domain::admin::Refused),
-    #[error("{}: cannot write the demo application's settings: {source}", file.display())]
-    DemoFile { file: std::path::PathBuf, source: std::io::Error },
-    #[error("cannot listen on {address}: {source}. Is another program using the port? `http.listen` names another")]
-    Listen { address: SocketAddr, source: std::io::Error },
+    #[error("{}: cannot write the demo application's settings: {reason}", file.display())]
+    DemoFile { file: std::path::PathBuf, reason: std::io::Error },
+    #[error("cannot listen on {address}: {reason}. Is another program using the port? `http.listen` names another")]
+    Listen { address: SocketAddr, reason: std::io::Error },
 }
 
 /// What the host takes from its surroundings.
@@ -63,11 +63,13 @@ impl Default for Surroundings {
 /// Opens the database and the keys, and loads the plugins: everything but the listener.
 pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<Arc<Host>, StartError> {
     let Surroundings { clock, entropy } = surroundings;
+    let store = Store::open(&settings.store.url).await?;
     let master_key = match &settings.keys.master_key {
         Some(text) => MasterKey::from_text(text, "keys.master_key")?,
-        None => MasterKey::from_file(&settings.keys.master_key_file, &*entropy)?,
+        // A fresh key in place of a lost one would open nothing, and hide that the old one is missing.
+        None if store.key(KeyPurpose::IdToken).await?.is_some() => MasterKey::read(&settings.keys.master_key_file)?,
+        None => MasterKey::read_or_make(&settings.keys.master_key_file, &*entropy)?,
     };
-    let store = Store::open(&settings.store.url).await?;
     let sealed = sealed_key(&store, KeyPurpose::IdToken, &master_key, &clock, &entropy).await?;
     let id_token_key = IdTokenKey::open(&sealed, &master_key)?;
     let sealed = sealed_key(&store, KeyPurpose::Push, &master_key, &clock, &entropy).await?;
@@ -172,7 +174,7 @@ pub async fn prepare_first_start(host: &Host) -> Result<Option<Made>, StartError
             "client_id": client_id,
             "redirect_uri": demo.redirect_uri,
         });
-        let failed = |source| StartError::DemoFile { file: demo.client_file.clone(), source };
+        let failed = |reason| StartError::DemoFile { file: demo.client_file.clone(), reason };
         if let Some(folder) = demo.client_file.parent() {
             std::fs::create_dir_all(folder).map_err(failed)?;
         }
@@ -197,13 +199,13 @@ pub struct Running {
 /// known before the settings name it.
 pub async fn listen(settings: &Settings) -> Result<TcpListener, StartError> {
     let address = settings.http.listen;
-    TcpListener::bind(address).await.map_err(|source| StartError::Listen { address, source })
+    TcpListener::bind(address).await.map_err(|reason| StartError::Listen { address, reason })
 }
 
 /// Serves until it is stopped.
 pub fn serve(host: Arc<Host>, listener: TcpListener) -> Result<Running, StartError> {
     let address = listener.local_addr();
-    let address = address.map_err(|source| StartError::Listen { address: host.settings.http.listen, source })?;
+    let address = address.map_err(|reason| StartError::Listen { address: host.settings.http.listen, reason })?;
     let (stop, stopped) = tokio::sync::watch::channel(false);
     let service = router(Arc::clone(&host)).into_make_service_with_connect_info::<SocketAddr>();
     let server = tokio::spawn(async move {

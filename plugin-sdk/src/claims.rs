@@ -134,7 +134,7 @@ impl Edit {
 /// Why there are no edits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The person shall not get into this application; the reason is for the operator's log.
+    /// The person shall not get into this application. The reason is one sentence; the person reads it, and it is logged.
     Deny(String),
     /// The plugin could not do its work.
     Fault(String),

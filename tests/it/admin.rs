@@ -85,11 +85,12 @@ async fn bad_input_is_told_in_plain_words_and_changes_nothing() {
         (Method::POST, "/users", json!({"name": "a b"}), 422, "no blanks"),
         (Method::POST, "/users", json!({"name": "eve", "email": "nowhere"}), 422, "ada@example.org"),
         (Method::POST, "/users", json!({"name": "ADA"}), 409, "taken"),
-        (Method::POST, "/users", json!({"name": "eve", "profile": {"password": "x"}}), 400, "unknown field `password`"),
+        (Method::POST, "/users", json!({"name": "eve", "profile": {"password": "x"}}), 422, "unknown field `password`"),
         (Method::GET, "/users?limit=0", Value::Null, 422, "1 to 200"),
         (Method::GET, "/users?after=x", Value::Null, 422, "next"),
         (Method::GET, "/users?page=2", Value::Null, 400, "after"),
         (Method::GET, "/users/x", Value::Null, 404, "no such user"),
+        (Method::DELETE, "/users", Value::Null, 405, "method"),
         (Method::GET, "/nothing", Value::Null, 404, "no such path"),
     ] {
         let (got, problem) = host.admin(method.clone(), path, body.clone()).await;
@@ -130,4 +131,23 @@ async fn users_and_accounts_live_and_end() {
     let listed = host.admin_ok(Method::GET, &format!("/applications/{}/accounts", native.id), Value::Null).await;
     assert_eq!(listed["items"], json!([changed]));
     assert_eq!(host.admin(Method::DELETE, &path, Value::Null).await.0, StatusCode::NO_CONTENT);
+}
+
+#[tokio::test]
+async fn a_profile_is_changed_member_by_member_and_a_new_address_is_not_verified() {
+    let host = TestHost::start().await;
+    let user = host.user("ada").await;
+    let path = format!("/users/{}", id(&user));
+    let change = async |body| host.admin_ok(Method::PATCH, &path, body).await;
+    let changed = change(json!({"profile": {"nickname": "Countess", "given_name": null}})).await;
+    assert_eq!(
+        (&changed["profile"]["nickname"], &changed["profile"]["name"]),
+        (&json!("Countess"), &json!("Ada Lovelace"))
+    );
+    assert!(changed["profile"].get("given_name").is_none());
+    assert_eq!(changed["profile"]["email_verified"], true);
+    let changed = change(json!({"email": "ada@other.example"})).await;
+    assert_eq!(changed["profile"]["email_verified"], false);
+    let changed = change(json!({"email": "ada@example.org", "profile": {"email_verified": true}})).await;
+    assert_eq!(changed["profile"]["email_verified"], true);
 }

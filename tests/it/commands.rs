@@ -1,5 +1,6 @@
 //! The `assent` command as people run it: the real binary, its first start, its messages.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Output, Stdio};
 use std::time::Duration;
@@ -95,6 +96,10 @@ async fn the_first_start_leads_to_a_sign_in_and_the_second_keeps_the_data() {
     );
     assert!(browser.get(&waiting.url).await.parameter("code").starts_with("ac_"));
     stop(process).await;
+    for secret in ["data/assent.db", "data/master.key", "phone.json"] {
+        let mode = std::fs::metadata(folder.join(secret)).expect("a file").permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{secret} is its owner's alone");
+    }
 
     let (process, printed) = serve(folder).await;
     assert!(!printed.contains("#enrol="), "{printed}");
@@ -126,6 +131,9 @@ async fn config_check_says_what_is_wrong_and_where() {
         (("writes = [\"account\"]", "writes = [\"sub\"]"), "account-roles"),
         (("account-roles.wasm", "nothing.wasm"), "account-roles"),
         (("writes = [\"account\"]", "writes = [\"account\"]\nconfig = { nonsense = 1 }"), "account-roles"),
+        (("[first_start]", "[store]\nurl = \"nonsense\"\n[first_start]"), "store.url: expected sqlite://"),
+        (("[first_start]", "[log]\nlevel = \"=,,=\"\n[first_start]"), "log.level: expected"),
+        (("[first_start]", "[keys]\nmaster_key = \"abc\"\n[first_start]"), "keys.master_key: expected 32 bytes"),
         (("base_url = \"http://localhost", "base_url = \"http://id.example"), "base_url: expected https"),
     ] {
         let bad = check(change).await;
@@ -140,6 +148,35 @@ async fn config_check_says_what_is_wrong_and_where() {
     let bad = command.output().await.expect("run");
     assert!(err(&bad).contains("ASSENT__HTTP__LISTEN: http.listen"), "{}", err(&bad));
     assert!(!folder.join("data").exists(), "a check makes nothing");
+}
+
+#[tokio::test]
+async fn a_lost_master_key_is_not_replaced() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    settings(folder);
+    stop(serve(folder).await.0).await;
+    let key = folder.join("data/master.key");
+    std::fs::rename(&key, folder.join("backup")).expect("moved");
+    let refused = assent(folder, &["serve", "--config", "assent.toml"]).await;
+    assert!(err(&refused).contains("data/master.key: the master key is missing"), "{}", err(&refused));
+    assert!(!key.exists());
+    std::fs::rename(folder.join("backup"), &key).expect("put back");
+    stop(serve(folder).await.0).await;
+}
+
+#[tokio::test]
+async fn a_command_in_another_folder_makes_no_database_of_its_own() {
+    let folder = tempfile::tempdir().expect("a folder");
+    settings(folder.path());
+    for arguments in [
+        ["admin", "token", "--config", "assent.toml"].as_slice(),
+        &["admin", "enrolment", "admin", "--config", "assent.toml"],
+    ] {
+        let refused = assent(folder.path(), arguments).await;
+        assert!(err(&refused).contains("there is no database at sqlite://data/assent.db"), "{}", err(&refused));
+    }
+    assert!(!folder.path().join("data").exists());
 }
 
 #[tokio::test]

@@ -210,6 +210,25 @@ async fn a_proof_for_one_approval_is_refused_for_another_and_can_not_be_replayed
 }
 
 #[tokio::test]
+async fn a_person_has_one_request_whether_by_name_or_by_address_and_the_other_browser_learns_nothing() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let (first, second) = (Browser::new(&host.base), Browser::new(&host.base));
+    let by_name = ada.ask(&first, &[]).await;
+    let older = ada.phone.waiting(5).await.expect("requests").remove(0);
+    host.advance(1);
+    let login = second.get(&ada.application.request(&[])).await.followed().await;
+    let by_address = login.submit(&login.path(), &[("name", "ada@example.org")]).await.followed().await;
+    let newer = ada.phone.waiting(5).await.expect("requests");
+    assert_eq!((newer.len(), newer[0].account.as_str()), (1, "ada@example.org"));
+    assert_eq!(first.get(&by_name.url).await.number(), by_name.number());
+    let refused = ada.phone.decide(&older, Some(&by_name.number())).await.expect_err("not the newest");
+    assert!(refused.to_string().starts_with("already_decided"), "{refused}");
+    ada.approve(&by_address).await;
+    assert!(second.get(&by_address.url).await.parameter("code").starts_with("ac_"));
+}
+
+#[tokio::test]
 async fn another_person_or_a_revoked_device_can_not_approve() {
     let host = TestHost::start().await;
     let ada = host.ada().await;

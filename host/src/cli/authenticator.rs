@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 use clap::Subcommand;
 
 use crate::authenticator::Authenticator;
+use crate::model::approval::MatchingNumber;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AuthenticatorCommand {
@@ -30,7 +31,7 @@ pub(super) enum AuthenticatorCommand {
         #[arg(long, value_name = "FILE")]
         store: PathBuf,
         /// Approve with the number that the browser shows.
-        #[arg(long, value_name = "NN")]
+        #[arg(long, value_name = "NN", value_parser = two_digits)]
         number: Option<String>,
         /// Deny.
         #[arg(long)]
@@ -45,6 +46,10 @@ pub(super) enum AuthenticatorCommand {
         #[arg(long, value_name = "FILE")]
         store: PathBuf,
     },
+}
+
+fn two_digits(text: &str) -> Result<String, &'static str> {
+    MatchingNumber::parse(text).map(|number| number.to_string()).ok_or("expected the two digits that the browser shows")
 }
 
 pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {

@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::{Args, Parser, Subcommand};
 
 use crate::app::{self, Surroundings};
 use crate::config::{self, Settings};
 use crate::domain::{Host, admin};
 use crate::plugins;
+use crate::store::Store;
 
 /// A passwordless identity provider: OpenID Connect, approved on the phone.
 #[derive(Debug, Parser)]
@@ -128,7 +129,8 @@ async fn check(file: &Path) -> anyhow::Result<()> {
     let settings = settings(file)?;
     let specs = app::plugin_specs(&settings.plugins);
     let clock = Surroundings::default().clock;
-    plugins::Plugins::load(specs, clock, Arc::new(plugins::NoCredentials)).await?;
+    let loaded = plugins::Plugins::load(specs, clock, Arc::new(plugins::NoCredentials)).await;
+    loaded.with_context(|| format!("{}: plugins", file.display()))?;
     println!("{}: good", file.display());
     Ok(())
 }
@@ -136,6 +138,13 @@ async fn check(file: &Path) -> anyhow::Result<()> {
 /// The host's database and keys, without its plugins, for one command.
 async fn host_without_plugins(file: &Path) -> anyhow::Result<Arc<Host>> {
     let settings = Settings { plugins: config::Plugins::default(), ..settings(file)? };
+    // In another folder than the server's, a command would make a database of its own and speak of that one.
+    if !Store::may_exist(&settings.store.url) {
+        bail!(
+            "there is no database at {}; start the command in the folder in which `assent serve` was started",
+            settings.store.url
+        );
+    }
     Ok(app::compose(settings, Surroundings::default()).await?)
 }
 

@@ -10,6 +10,7 @@ use super::settings;
 use crate::app::{self, Surroundings};
 use crate::config::{Log, LogFormat, Settings};
 use crate::domain::first_start::Made;
+use crate::store::QUIET;
 
 pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
     let settings = settings(file)?;
@@ -35,6 +36,7 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
 
 fn start_log(log: &Log) -> anyhow::Result<()> {
     let filter = EnvFilter::try_new(&log.level).map_err(|error| anyhow::anyhow!("log.level: {error}"))?;
+    let filter = filter.add_directive(QUIET.parse()?);
     let colour = std::io::stderr().is_terminal();
     let lines = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colour).with_writer(std::io::stderr);
     match log.format {

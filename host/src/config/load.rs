@@ -2,9 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use figment::Figment;
 use figment::error::Kind;
 use figment::providers::{Env, Format, Toml};
+
+use tracing_subscriber::EnvFilter;
 
 use super::{Lifetimes, Settings};
 use crate::model::name::{LoginName, display_text};
@@ -51,7 +55,11 @@ pub fn load(file: &Path) -> Result<Settings, ConfigError> {
 /// Where a key's value comes from: the environment variable if there is one, else the file.
 fn source_of(key: &str, file: &Path) -> String {
     let variable = format!("{ENVIRONMENT}{}", key.to_uppercase().replace('.', "__"));
-    if std::env::var_os(&variable).is_some() { variable } else { file.display().to_string() }
+    let below = format!("{variable}__");
+    let named = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let found = named.map(|name| (name.to_uppercase(), name));
+    let found = found.into_iter().find(|(upper, _)| *upper == variable || upper.starts_with(&below));
+    found.map_or_else(|| file.display().to_string(), |(_, name)| name)
 }
 
 fn explain(error: &figment::Error, file: &Path) -> String {
@@ -73,6 +81,7 @@ fn explain(error: &figment::Error, file: &Path) -> String {
         Kind::InvalidType(found, expected) => format!("found {found}, expected {expected}"),
         Kind::InvalidValue(found, expected) => format!("found {found}, expected {expected}"),
         Kind::UnknownVariant(found, known) => format!("found {found:?}, expected one of {}", known.join(", ")),
+        other if key == "http.listen" => format!("{other}; expected an address and port such as 127.0.0.1:8080"),
         other => other.to_string(),
     };
     format!("{}: {key}: {what}", source_of(&key, file))
@@ -117,6 +126,23 @@ fn check(settings: &Settings) -> Vec<(String, String)> {
             &format!("expected 1 to {longest} seconds"),
         );
     }
+    let scheme = settings.store.url.split_once(':').map(|(scheme, _)| scheme);
+    expect(
+        matches!(scheme, Some("sqlite" | "postgres" | "postgresql")),
+        "store.url",
+        "expected sqlite://path/to/file or postgres://user@host/database",
+    );
+    let key = settings.keys.master_key.as_ref().map(|text| STANDARD.decode(text.trim()));
+    expect(
+        key.is_none_or(|key| key.is_ok_and(|key| key.len() == 32)),
+        "keys.master_key",
+        "expected 32 bytes of base64; `openssl rand -base64 32` makes them",
+    );
+    expect(
+        EnvFilter::try_new(&settings.log.level).is_ok(),
+        "log.level",
+        "expected error, warn, info, debug or trace, or directives such as info,assent::plugins=debug",
+    );
     if let Some(first) = &settings.first_start {
         expect(
             first.administrator.parse::<LoginName>().is_ok(),

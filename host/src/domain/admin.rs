@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::{Map, Value};
 
 use super::{Broken, Host, device, seconds};
 use crate::clock::Timestamp;
@@ -195,8 +196,8 @@ pub struct UserChange {
     pub name: Option<String>,
     /// The e-mail address; an empty text takes it away.
     pub email: Option<String>,
-    /// What applications may be told.
-    pub profile: Option<Profile>,
+    /// What applications may be told: each member replaces the profile's, and null takes it away (RFC 7396).
+    pub profile: Option<Map<String, Value>>,
     /// The role in the console; `Some(None)` takes it away.
     pub console_role: Option<Option<ConsoleRole>>,
     /// Whether the person may sign in.
@@ -247,18 +248,18 @@ fn apply_to_user(user: &mut User, change: UserChange) -> Result<()> {
     if let Some(name) = change.name {
         user.name = login_name("name", &name)?;
     }
+    let before = (user.email.clone(), user.profile.phone_number.clone());
     if let Some(email) = change.email {
         user.email = if email.is_empty() { None } else { Some(email_address(&email)?) };
     }
-    if let Some(profile) = change.profile {
-        if let Some(field) = profile.unfit_field() {
-            return Err(invalid(
-                "profile",
-                format!("{field}: expected at most 1,024 characters, no control characters"),
-            ));
-        }
-        user.profile = profile;
+    let vouched = |name| change.profile.as_ref().is_some_and(|members| members.contains_key(name));
+    let (email_vouched, phone_vouched) = (vouched("email_verified"), vouched("phone_number_verified"));
+    if let Some(members) = change.profile {
+        user.profile = merged(&user.profile, members)?;
     }
+    // Nobody has verified a new address or number, unless the administrator says so with it.
+    user.profile.email_verified &= user.email == before.0 || email_vouched;
+    user.profile.phone_number_verified &= user.profile.phone_number == before.1 || phone_vouched;
     if let Some(role) = change.console_role {
         user.console_role = role;
     }
@@ -266,6 +267,26 @@ fn apply_to_user(user: &mut User, change: UserChange) -> Result<()> {
         user.state = state;
     }
     Ok(())
+}
+
+fn merged(profile: &Profile, members: Map<String, Value>) -> Result<Profile> {
+    let mut merged = serde_json::to_value(profile).unwrap_or_default();
+    if let Some(merged) = merged.as_object_mut() {
+        for (name, value) in members {
+            if value.is_null() {
+                merged.remove(&name)
+            } else {
+                merged.insert(name, value)
+            };
+        }
+    }
+    let profile: Profile = serde_json::from_value(merged).map_err(|error| invalid("profile", error.to_string()))?;
+    match profile.unfit_field() {
+        None => Ok(profile),
+        Some(field) => {
+            Err(invalid("profile", format!("{field}: expected at most 1,024 characters, no control characters")))
+        }
+    }
 }
 
 fn login_name(field: &'static str, text: &str) -> Result<LoginName> {

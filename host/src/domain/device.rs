@@ -155,16 +155,16 @@ pub async fn caller(host: &Host, call: Call<'_>) -> Result<Caller, Broken> {
     Ok(Caller::Device(Box::new(device)))
 }
 
-/// The requests that wait for a device's owner. With none, it waits up to `patience` seconds for one.
-pub async fn requests(host: &Host, device: &Device, patience: u32) -> Result<(User, Vec<Approval>), Broken> {
+/// The request that waits for a device's owner. With none, it waits up to `patience` seconds for one.
+pub async fn request(host: &Host, device: &Device, patience: u32) -> Result<(User, Option<Approval>), Broken> {
     let mut listener = host.signals.listen();
     // Counted by the machine's clock, not the host's: a test that stops the one must not stop the other.
     let deadline = tokio::time::Instant::now() + seconds(patience);
     loop {
         let user = host.store.user(device.user_id).await?;
         let user = user.ok_or(StoreError::Corrupt("a device without an owner"))?;
-        let open = host.store.open_approvals(device.user_id, host.now()).await?;
-        if !open.is_empty() || user.state != LifeState::Active || tokio::time::Instant::now() >= deadline {
+        let open = host.store.open_approval(device.user_id, host.now()).await?;
+        if open.is_some() || user.state != LifeState::Active || tokio::time::Instant::now() >= deadline {
             return Ok((user, open));
         }
         listener.next(Signal::Asked(device.user_id)).await;

@@ -229,7 +229,7 @@ pub(super) struct Wait {
 /// `GET /authenticator/api/requests?wait=25`: what waits for the person; with nothing, waits so many seconds for it.
 pub(super) async fn requests(Query(query): Query<Wait>, call: SignedCall) -> Reply {
     let SignedCall { host, device, .. } = call;
-    let (user, open) = device::requests(&host, &device, query.wait.min(LONGEST_WAIT)).await?;
+    let (user, open) = device::request(&host, &device, query.wait.min(LONGEST_WAIT)).await?;
     let requests: Vec<Value> = open.iter().map(|approval| request(&host, approval)).collect();
     Ok(Json(json!({
         "now": host.now().seconds(),

@@ -23,12 +23,18 @@ pub struct MasterKey(Zeroizing<[u8; 32]>);
 #[derive(Debug, thiserror::Error)]
 pub enum MasterKeyError {
     /// The file can't be read or made.
-    #[error("{}: cannot read or make the master key: {source}", file.display())]
+    #[error("{}: cannot read or make the master key: {reason}", file.display())]
     File {
         /// The file.
         file: PathBuf,
         /// What went wrong.
-        source: std::io::Error,
+        reason: std::io::Error,
+    },
+    /// The database has keys that were sealed with a master key, and the file is not there.
+    #[error("{}: the master key is missing, and the keys in the database can't be opened without it; put it back from its backup", file.display())]
+    Lost {
+        /// The file.
+        file: PathBuf,
     },
     /// Others could read the file.
     #[error("{}: the master key may be read by others (mode {mode:o}); run: chmod 600 {}", file.display(), file.display())]
@@ -62,12 +68,19 @@ impl MasterKey {
     }
 
     /// Reads the key from `file`, which is made with a fresh key (mode 0600) where it does not exist.
-    pub fn from_file(file: &Path, entropy: &dyn Entropy) -> Result<Self, MasterKeyError> {
-        let failed = |source| MasterKeyError::File { file: file.to_owned(), source };
+    pub fn read_or_make(file: &Path, entropy: &dyn Entropy) -> Result<Self, MasterKeyError> {
+        if !file.exists() {
+            make(file, entropy).map_err(|reason| MasterKeyError::File { file: file.to_owned(), reason })?;
+        }
+        Self::read(file)
+    }
+
+    /// Reads the key from `file`.
+    pub fn read(file: &Path) -> Result<Self, MasterKeyError> {
+        let failed = |reason| MasterKeyError::File { file: file.to_owned(), reason };
         let mut opened = match File::open(file) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                make(file, entropy).map_err(failed)?;
-                File::open(file).map_err(failed)?
+                return Err(MasterKeyError::Lost { file: file.to_owned() });
             }
             other => other.map_err(failed)?,
         };
@@ -158,12 +171,12 @@ mod tests {
     fn the_file_is_made_once_for_its_owner_alone() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("data/master.key");
-        let first = MasterKey::from_file(&file, &SystemEntropy).unwrap();
-        let again = MasterKey::from_file(&file, &SystemEntropy).unwrap();
+        let first = MasterKey::read_or_make(&file, &SystemEntropy).unwrap();
+        let again = MasterKey::read_or_make(&file, &SystemEntropy).unwrap();
         assert_eq!(*first.0, *again.0);
         assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
         std::fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
-        let error = MasterKey::from_file(&file, &SystemEntropy).unwrap_err().to_string();
+        let error = MasterKey::read_or_make(&file, &SystemEntropy).unwrap_err().to_string();
         assert!(error.contains("mode 640") && error.contains("chmod 600"), "{error}");
     }
 }

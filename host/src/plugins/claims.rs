@@ -116,7 +116,7 @@ pub struct MapFailure {
 /// What a plugin did instead of making claims.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MapFailureKind {
-    /// It decided that the person does not get into the application. The reason is for the log, not for the person.
+    /// It decided that the person does not get into the application, and tells them why in one sentence.
     #[error("denies: {0}")]
     Deny(String),
     /// It failed, or broke its contract.

@@ -122,19 +122,21 @@ impl Store {
         row.map(Approval::try_from).transpose()
     }
 
-    /// The requests that wait for a person at `now`.
-    pub async fn open_approvals(&self, user: UserId, now: Timestamp) -> Result<Vec<Approval>> {
-        let rows: Vec<ApprovalRow> = sqlx::query_as(
-            "SELECT * FROM approvals WHERE user_id = $1 AND state = 'requested' AND expires_at > $2 ORDER BY id",
+    /// The request that waits for a person at `now`: the newest. Name and e-mail address may each have an open one, and
+    /// were the older of the two ended, its browser would learn that both belong to one person.
+    pub async fn open_approval(&self, user: UserId, now: Timestamp) -> Result<Option<Approval>> {
+        let row: Option<ApprovalRow> = sqlx::query_as(
+            "SELECT * FROM approvals WHERE user_id = $1 AND state = 'requested' AND expires_at > $2
+             ORDER BY id DESC LIMIT 1",
         )
         .bind(user.to_string())
         .bind(now.millis())
-        .fetch_all(&self.readers)
+        .fetch_optional(&self.readers)
         .await?;
-        rows.into_iter().map(Approval::try_from).collect()
+        row.map(Approval::try_from).transpose()
     }
 
-    /// Takes a device's verified answer. It counts only while the request is open, the device is not revoked and
+    /// Takes a device's verified answer. It counts only while the request is the person's newest open one, the device is not revoked and
     /// belongs to the person who was asked, and that person may sign in.
     pub async fn answer_approval(&self, id: ApprovalId, verdict: Verdict, now: Timestamp) -> Result<Answer> {
         self.write(move |db| {
@@ -223,6 +225,9 @@ async fn decide(
            AND EXISTS (SELECT 1 FROM devices
                        WHERE devices.id = $4 AND devices.user_id = approvals.user_id AND devices.revoked_at IS NULL)
            AND EXISTS (SELECT 1 FROM users WHERE users.id = approvals.user_id AND users.state = 'active')
+           AND NOT EXISTS (SELECT 1 FROM approvals AS newer
+                           WHERE newer.user_id = approvals.user_id AND newer.state = 'requested'
+                             AND newer.expires_at > $3 AND newer.id > approvals.id)
          RETURNING id",
     )
     .bind(id.to_string())

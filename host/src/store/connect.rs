@@ -1,5 +1,6 @@
 //! Opening the database: the one place that knows which of the two it is.
 
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
@@ -43,6 +44,9 @@ pub(super) async fn open(url: &str) -> Result<Database> {
         Kind::Sqlite => (4, 1),
         Kind::Postgres => (8, 4),
     };
+    // Once without the pool, which would tell of a time-out and not of the reason.
+    let first = options.connect().await.map_err(|error| failed(error.to_string()))?;
+    first.close().await.map_err(|error| failed(error.to_string()))?;
     let writers = pool(kind, writer_count, &options).await.map_err(|error| failed(error.to_string()))?;
     migrate(kind, &writers).await.map_err(|error| failed(error.to_string()))?;
     let readers = pool(kind, reader_count, &options).await.map_err(|error| failed(error.to_string()))?;
@@ -101,28 +105,38 @@ async fn migrate(kind: Kind, pool: &AnyPool) -> std::result::Result<(), Box<dyn 
     Ok(())
 }
 
-/// The URL with the file's folder made, and the file itself made when it is opened.
+/// The URL, with the file and its folder made where they are missing. The file holds what people are called and more,
+/// so it is its owner's alone; SQLite gives the files that it makes beside it the same mode.
 fn sqlite_url(url: &str) -> std::result::Result<String, String> {
-    let path = url.trim_start_matches("sqlite:").trim_start_matches("//");
-    if path.is_empty() || path.contains('?') {
-        return Err("expected sqlite://path/to/file, with no parameters".to_owned());
+    let path = sqlite_file(url).ok_or("expected sqlite://path/to/file, with no parameters")?;
+    let cannot = |error: std::io::Error| format!("cannot make {}: {error}", path.display());
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(cannot)?;
     }
-    if let Some(folder) = Path::new(path).parent() {
-        std::fs::create_dir_all(folder)
-            .map_err(|error| format!("cannot make the folder {}: {error}", folder.display()))?;
-    }
-    Ok(format!("sqlite://{path}?mode=rwc"))
+    let mut options = std::fs::OpenOptions::new();
+    options.append(true).create(true).mode(0o600).open(path).map_err(cannot)?;
+    Ok(format!("sqlite://{}?mode=rw", path.display()))
 }
 
-/// The URL as it may be shown.
+/// The file that an SQLite URL names.
+pub(super) fn sqlite_file(url: &str) -> Option<&Path> {
+    let path = url.strip_prefix("sqlite:")?;
+    let path = path.strip_prefix("//").unwrap_or(path);
+    (!path.is_empty() && !path.contains(['?', '#', '%'])).then(|| Path::new(path))
+}
+
+/// The URL as it may be shown: without a password, and without parameters, since one of them may be a password.
 fn without_password(url: &str) -> String {
     match url::Url::parse(url) {
-        Ok(mut parsed) if parsed.password().is_some() => {
-            // It fails only for URLs that can't have a password.
-            let _ = parsed.set_password(Some("***"));
+        Ok(mut parsed) => {
+            parsed.set_query(None);
+            if parsed.password().is_some() {
+                // It fails only for URLs that can't have a password.
+                let _ = parsed.set_password(Some("***"));
+            }
             parsed.to_string()
         }
-        _ => url.to_owned(),
+        Err(_) => "with this URL".to_owned(),
     }
 }
 
@@ -131,5 +145,6 @@ mod tests {
     #[test]
     fn a_password_is_not_shown() {
         assert_eq!(super::without_password("postgres://u:hunter2@h/d"), "postgres://u:***@h/d");
+        assert_eq!(super::without_password("postgres://u@h/d?password=hunter2"), "postgres://u@h/d");
     }
 }

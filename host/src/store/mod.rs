@@ -54,6 +54,9 @@ pub enum StoreError {
     },
 }
 
+/// A directive for the log: each start asks PostgreSQL for tables that are there, and its remarks on that are of no use.
+pub const QUIET: &str = "sqlx::postgres::notice=warn";
+
 /// What the store answers.
 pub type Result<T> = std::result::Result<T, StoreError>;
 
@@ -71,6 +74,11 @@ impl Store {
         let database = connect::open(url).await?;
         let writer = writer::Writer::start(&database);
         Ok(Self { readers: database.readers, writer })
+    }
+
+    /// Whether there may be a database at `url`: `false` only where it would be a file, and is none.
+    pub fn may_exist(url: &str) -> bool {
+        connect::sqlite_file(url).is_none_or(std::path::Path::exists)
     }
 
     /// Whether the database answers.

@@ -9,8 +9,14 @@ use crate::plugin::Plugin;
 use crate::toolchain::{Choice, TARGET, Toolchain};
 
 /// The profile for workspaces that have none of that name: small and fast, and a panic ends the call anyway.
-const PROFILE: &str =
-    "profile.plugin={inherits=\"release\",opt-level=3,lto=true,codegen-units=1,panic=\"abort\",strip=true}";
+const PROFILE: [&str; 6] = [
+    "profile.plugin.inherits=\"release\"",
+    "profile.plugin.opt-level=3",
+    "profile.plugin.lto=true",
+    "profile.plugin.codegen-units=1",
+    "profile.plugin.panic=\"abort\"",
+    "profile.plugin.strip=true",
+];
 
 /// Builds the crates in these folders and lists what was made: its path, a tab, its size in bytes.
 pub fn build(folders: &[PathBuf], choice: Choice) -> Result<()> {
@@ -49,7 +55,7 @@ fn compile(toolchain: &Toolchain, group: &[&Plugin]) -> Result<()> {
     let mut cargo = toolchain.cargo_build(&toolchain.target_folder(&first.target));
     cargo.args(["--lib", "--profile", "plugin", "--manifest-path"]).arg(first.workspace.join("Cargo.toml"));
     if !first.has_profile() {
-        cargo.args(["--config", PROFILE]);
+        cargo.args(PROFILE.iter().flat_map(|setting| ["--config", setting]));
     }
     for plugin in group {
         cargo.args(["--package", &plugin.package]);

@@ -5,6 +5,7 @@ mod plugin;
 mod toolchain;
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
@@ -33,8 +34,20 @@ enum Command {
     },
 }
 
-fn main() -> anyhow::Result<()> {
-    match Arguments::parse().command {
+fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
         Command::Build { crates, toolchain } => build::build(&crates, toolchain),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            report(&error);
+            ExitCode::FAILURE
+        }
     }
+}
+
+#[allow(clippy::print_stderr, reason = "a command answers on the terminal")]
+fn report(error: &anyhow::Error) {
+    eprintln!("assent-plugin: {error:#}");
 }

@@ -34,6 +34,9 @@ pub(super) fn routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         .route("/users/{id}/devices", get(users::devices))
         .route("/devices/{id}", delete(users::revoke_device))
         .fallback(|| async { Problem::new(StatusCode::NOT_FOUND, "there is no such path in the admin API") })
+        .method_not_allowed_fallback(|| async {
+            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this path does not know that method")
+        })
         .layer(from_fn_with_state(Arc::clone(host), authorize))
 }
 

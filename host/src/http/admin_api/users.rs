@@ -7,6 +7,7 @@ use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 
 use super::{List, Page, id_of, moment, parse};
 use crate::domain::Host;
@@ -51,7 +52,7 @@ fn view(user: User) -> UserView {
 struct Change {
     name: Option<String>,
     email: Option<String>,
-    profile: Option<Profile>,
+    profile: Option<Map<String, Value>>,
     #[serde(default, deserialize_with = "present")]
     console_role: Option<Option<ConsoleRole>>,
     state: Option<LifeState>,
