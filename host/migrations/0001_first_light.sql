@@ -5,20 +5,29 @@ CREATE TABLE users (
     id           TEXT   NOT NULL PRIMARY KEY,
     did          TEXT   NOT NULL UNIQUE,
     subject      TEXT   NOT NULL UNIQUE,
-    name         TEXT   NOT NULL UNIQUE,
-    email        TEXT   UNIQUE,
+    name         TEXT   NOT NULL,
+    email        TEXT,
     profile      TEXT   NOT NULL,
     console_role TEXT,
     state        TEXT   NOT NULL CHECK (state IN ('active', 'suspended', 'terminated')),
+    version      BIGINT NOT NULL,
     created_at   BIGINT NOT NULL,
     updated_at   BIGINT NOT NULL
 );
+
+-- What people type at sign-in: names and e-mail addresses. One text leads to one person.
+CREATE TABLE login_names (
+    name    TEXT NOT NULL PRIMARY KEY,
+    user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE
+);
+CREATE INDEX login_names_by_user ON login_names (user_id);
 
 CREATE TABLE applications (
     id            TEXT   NOT NULL PRIMARY KEY,
     name          TEXT   NOT NULL,
     settings      TEXT   NOT NULL,
     secret_digest TEXT,
+    version       BIGINT NOT NULL,
     created_at    BIGINT NOT NULL,
     updated_at    BIGINT NOT NULL
 );
@@ -31,6 +40,7 @@ CREATE TABLE accounts (
     roles          TEXT   NOT NULL,
     short_code     TEXT   NOT NULL UNIQUE,
     state          TEXT   NOT NULL CHECK (state IN ('active', 'suspended', 'terminated')),
+    version        BIGINT NOT NULL,
     created_at     BIGINT NOT NULL,
     UNIQUE (user_id, application_id),
     UNIQUE (application_id, name)
@@ -55,6 +65,8 @@ CREATE TABLE enrolments (
     expires_at BIGINT NOT NULL,
     used_at    BIGINT
 );
+
+CREATE INDEX enrolments_by_user ON enrolments (user_id);
 
 CREATE TABLE logins (
     id          TEXT   NOT NULL PRIMARY KEY,
@@ -84,7 +96,8 @@ CREATE TABLE approvals (
 );
 -- One name has at most one open request: the index holds only those.
 CREATE UNIQUE INDEX open_approval_of_name ON approvals (name_digest) WHERE state = 'requested';
-CREATE INDEX open_approvals_of_user ON approvals (user_id) WHERE state = 'requested';
+CREATE INDEX approvals_by_user ON approvals (user_id, id);
+CREATE INDEX approvals_by_login ON approvals (login_id);
 
 CREATE TABLE sessions (
     id         TEXT   NOT NULL PRIMARY KEY,
@@ -97,6 +110,8 @@ CREATE TABLE sessions (
     expires_at BIGINT NOT NULL,
     ended_at   BIGINT
 );
+
+CREATE INDEX sessions_by_user ON sessions (user_id);
 
 CREATE TABLE consents (
     id             TEXT   NOT NULL PRIMARY KEY,

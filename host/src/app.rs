@@ -13,18 +13,16 @@ use crate::config::{self, Settings};
 use crate::domain::Host;
 use crate::domain::first_start::{Made, first_start};
 use crate::entropy::{SharedEntropy, SystemEntropy};
-use crate::http::router;
+use crate::http;
 use crate::id::KeyId;
 use crate::keys::{self, IdTokenKey, KeyError, MasterKey, MasterKeyError, PushKey};
 use crate::model::key::{KeyPurpose, SealedKey};
 use crate::plugins::{self, Credential, Credentials, HttpGrant, Limits, LoadError, PluginSpec, Plugins, Role};
-use crate::store::{Store, StoreError};
+use crate::store::{Retention, Store, StoreError};
 
 /// How often rows that are over are deleted.
 const SWEEP: Duration = Duration::from_secs(10 * 60);
-/// How long requests under way may take once the host is told to stop.
-const GOODBYE: Duration = Duration::from_secs(5);
-
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Why the host did not start. The message says what to do.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "each variant is what it wraps")]
@@ -207,21 +205,7 @@ pub fn serve(host: Arc<Host>, listener: TcpListener) -> Result<Running, StartErr
     let address = listener.local_addr();
     let address = address.map_err(|reason| StartError::Listen { address: host.settings.http.listen, reason })?;
     let (stop, stopped) = tokio::sync::watch::channel(false);
-    let service = router(Arc::clone(&host)).into_make_service_with_connect_info::<SocketAddr>();
-    let server = tokio::spawn(async move {
-        let serving = axum::serve(listener, service).with_graceful_shutdown(told(stopped.clone()));
-        let goodbye = async {
-            told(stopped).await;
-            tokio::time::sleep(GOODBYE).await;
-        };
-        tokio::select! {
-            ended = serving => if let Err(error) = ended {
-                tracing::error!(%error, "the server ended");
-            },
-            // Waiting pages and phones hold their connections open; they come again when the host is back.
-            () = goodbye => {}
-        }
-    });
+    let server = tokio::spawn(http::serve(listener, http::router(Arc::clone(&host)), told(stopped)));
     let sweeper = tokio::spawn(sweep(Arc::clone(&host)));
     Ok(Running { host, address, stop, server, sweeper })
 }
@@ -232,9 +216,21 @@ async fn told(mut stopped: tokio::sync::watch::Receiver<bool>) {
 }
 
 async fn sweep(host: Arc<Host>) {
+    let lifetimes = host.settings.lifetimes;
+    let after = |lifetime: u32, grace| Duration::from_secs(lifetime.into()) + grace;
+    let retention = Retention {
+        // Anybody may begin a login, so nothing of it is kept.
+        logins: after(lifetimes.login, Duration::ZERO),
+        codes: after(lifetimes.authorization_code.max(lifetimes.access_token), DAY),
+        access_tokens: after(lifetimes.access_token, DAY),
+        sessions: after(lifetimes.session, DAY),
+        enrolments: after(lifetimes.enrolment, DAY),
+        admin_tokens: after(lifetimes.admin_token, DAY),
+    };
     loop {
-        if let Err(error) = host.store.sweep(host.now()).await {
-            tracing::warn!(%error, "old rows could not be deleted");
+        match host.store.sweep(retention, host.now()).await {
+            Ok(rows) => tracing::debug!(rows, "old rows deleted"),
+            Err(error) => tracing::warn!(%error, "old rows could not be deleted"),
         }
         tokio::time::sleep(SWEEP).await;
     }

@@ -22,6 +22,13 @@ fn ordered(now: Timestamp, entropy: &dyn Entropy) -> Uuid {
     uuid::Builder::from_unix_timestamp_millis(millis, &entropy.bytes()).into_uuid()
 }
 
+/// The text that every id made at `moment` or later is not below: rows with a lesser id are older.
+pub fn first_text_of(moment: Timestamp) -> String {
+    let millis = u64::try_from(moment.millis()).unwrap_or(0);
+    // 48 bits of time (RFC 9562 section 5.7), twelve digits of the thirty-two.
+    format!("{:012x}{:020}", millis & 0xffff_ffff_ffff, 0)
+}
+
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
@@ -181,6 +188,13 @@ mod tests {
         assert!(early < late);
         assert_eq!(early.to_string().parse(), Ok(early));
         assert!(early.to_string() < late.to_string());
+    }
+
+    #[test]
+    fn ids_are_compared_with_moments() {
+        let (before, moment) = (Timestamp::from_millis(1_999_999), Timestamp::from_millis(2_000_000));
+        assert!(UserId::new(before, &SystemEntropy).to_string() < first_text_of(moment));
+        assert!(UserId::new(moment, &SystemEntropy).to_string() >= first_text_of(moment));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use assent::model::scope::{Scope, Scopes};
 use assent::model::session::Amr;
 use assent::model::user::{LifeState, Profile, User};
 use assent::secret::{Digest, Token};
-use assent::store::{Answer, Store, StoreError, Verdict};
+use assent::store::{Answer, Retention, Store, StoreError, Verdict};
 
 use crate::harness::Database;
 
@@ -45,15 +45,17 @@ fn did() -> Did {
 }
 
 fn user(name: &str) -> User {
+    let did = did();
     User {
         id: UserId::new(NOW, &SystemEntropy),
-        did: did(),
-        subject: format!("subject of {name}"),
+        subject: format!("subject of {did}"),
+        did,
         name: name.parse().expect("a name"),
         email: Some(format!("{name}@example.org").parse().expect("a name")),
         profile: Profile { given_name: Some("Ada \"Ünïcode\" 'quote".to_owned()), ..Profile::default() },
         console_role: None,
         state: LifeState::Active,
+        version: 1,
         created_at: NOW,
         updated_at: NOW,
     }
@@ -71,6 +73,7 @@ fn application() -> Application {
             grant_types: BTreeSet::from([GrantType::AuthorizationCode]),
         },
         secret: None,
+        version: 1,
         created_at: NOW,
         updated_at: NOW,
     }
@@ -85,6 +88,7 @@ fn account(user: &User, application: &Application) -> Account {
         roles: vec!["reader".to_owned()],
         short_code: format!("{}", AccountId::new(NOW, &SystemEntropy)),
         state: LifeState::Active,
+        version: 1,
         created_at: NOW,
     }
 }
@@ -182,7 +186,9 @@ async fn users_applications_and_accounts_come_back_as_they_went_in() {
         }
         user.email = None;
         user.state = LifeState::Suspended;
-        store.update_user(user.clone()).await.expect("updated");
+        assert!(store.update_user(user.clone()).await.expect("updated"));
+        assert!(!store.update_user(user.clone()).await.expect("asked"), "it was changed since");
+        user.version += 1;
         assert_eq!(store.user(user.id).await.expect("read"), Some(user.clone()));
 
         let mut application = application();
@@ -304,9 +310,12 @@ async fn an_approval_is_decided_once_by_a_device_of_the_person_asked() {
         let answer = async |verdict, now| store.answer_approval(asked.id, verdict, now).await.expect("answered");
         assert_eq!(answer(approve(eves_phone.id), NOW).await, Answer::Late);
         assert_eq!(answer(approve(phone.id), asked.expires_at).await, Answer::Late);
-        store.set_user_state(ada.id, LifeState::Suspended, NOW).await.expect("set");
+        let mut suspended = ada.clone();
+        suspended.state = LifeState::Suspended;
+        assert!(store.update_user(suspended).await.expect("updated"));
         assert_eq!(answer(approve(phone.id), NOW).await, Answer::Late);
-        store.set_user_state(ada.id, LifeState::Active, NOW).await.expect("set");
+        let active = User { version: 2, ..ada.clone() };
+        assert!(store.update_user(active).await.expect("updated"));
         assert_eq!(answer(Verdict::WrongNumber, NOW).await, Answer::WrongNumber { attempts_left: 2 });
         assert_eq!(answer(approve(phone.id), NOW).await, Answer::Counted);
         assert_eq!(answer(Verdict::Deny { device: phone.id }, NOW).await, Answer::Late);
@@ -344,23 +353,37 @@ async fn one_name_has_one_open_request_however_many_ask_at_once() {
             });
         }
         let asked = requests.join_all().await;
-        assert!(asked.iter().any(Result::is_ok), "{database:?}");
+        assert!(asked.iter().all(|asked| matches!(asked, Ok(true))), "{database:?}: {asked:?}");
         let open = fixture.store.open_approval(ada.id, NOW).await.expect("read").expect("an open one");
         assert_eq!(open.stage, ApprovalStage::Requested, "{database:?}");
     }
 }
 
 #[tokio::test]
-async fn old_rows_are_swept_and_others_stay() {
+async fn old_rows_are_swept_in_slices_and_others_stay() {
+    let hour = Duration::from_secs(3600);
+    let retention = Retention {
+        logins: hour,
+        codes: hour,
+        access_tokens: hour,
+        sessions: hour,
+        enrolments: hour,
+        admin_tokens: hour,
+    };
     for database in Database::BOTH {
         let Fixture { store, .. } = &fixture(database).await;
-        let (ada, _) = ada(store).await;
+        let (ada, phone) = ada(store).await;
         let asked = asked(store, Some(&ada), "ada").await;
-        store.sweep(NOW + Duration::from_secs(86_400)).await.expect("swept");
+        for _ in 0..1200 {
+            store.insert_login(login()).await.expect("inserted");
+        }
+        assert_eq!(store.sweep(retention, NOW + hour).await.expect("swept"), 0);
         assert!(store.approval(asked.id).await.expect("read").is_some());
-        store.sweep(NOW + Duration::from_secs(2 * 86_400)).await.expect("swept");
+        // The logins, and the link by which the phone was enrolled.
+        assert_eq!(store.sweep(retention, NOW + hour + hour).await.expect("swept"), 1202);
         assert!(store.approval(asked.id).await.expect("read").is_none());
         assert!(store.user(ada.id).await.expect("read").is_some());
+        assert!(store.device(phone.id).await.expect("read").is_some());
     }
 }
 

@@ -102,9 +102,7 @@ fn each_outside_world_has_one_door() {
         for (needle, door) in
             [("sqlx", "store"), ("wasmtime", "plugins"), ("figment", "config"), ("axum", "http"), ("askama", "http")]
         {
-            // The composition root hands the router to the server.
-            let allowed = module == door || (needle == "axum" && module == "app");
-            assert!(allowed || !code.contains(needle), "{path} names {needle}, which is for {door} alone");
+            assert!(module == door || !code.contains(needle), "{path} names {needle}, which is for {door} alone");
         }
         for ambient in ["SystemTime::now", "Utc::now", "thread_rng", "rand::", "getrandom::fill", "Uuid::new_v4"] {
             let allowed = ["clock", "entropy"].contains(&module.as_str());

@@ -20,6 +20,9 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
     let made = app::prepare_first_start(&host).await?;
     let running = app::serve(host, listener)?;
     tracing::info!(address = %running.address, issuer = running.host.issuer, "serving");
+    if running.host.settings.is_https() && running.host.settings.http.trusted_proxies.is_empty() {
+        tracing::warn!("http.trusted_proxies is empty: people will not see on the phone where a sign-in comes from");
+    }
     greet(&running.host.settings, made.as_ref());
     let mut terminate = signal(SignalKind::terminate())?;
     running

@@ -103,7 +103,7 @@ fn check(settings: &Settings) -> Vec<(String, String)> {
         "expected an address without path or query, such as https://id.example.org",
     );
     expect(
-        url.scheme() != "http" || is_local(url),
+        url.scheme() != "http" || settings.is_local(),
         "base_url",
         "expected https; http is for localhost and loopback addresses alone",
     );
@@ -172,15 +172,6 @@ fn check(settings: &Settings) -> Vec<(String, String)> {
         }
     }
     problems
-}
-
-fn is_local(url: &url::Url) -> bool {
-    match url.host() {
-        Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(url::Host::Ipv4(address)) => address.is_loopback(),
-        Some(url::Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
 }
 
 #[cfg(test)]

@@ -289,6 +289,16 @@ impl Settings {
         self.base_url.origin().ascii_serialization()
     }
 
+    /// Whether only browsers on the same machine reach this host.
+    pub fn is_local(&self) -> bool {
+        match self.base_url.host() {
+            Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+            Some(url::Host::Ipv4(address)) => address.is_loopback(),
+            Some(url::Host::Ipv6(address)) => address.is_loopback(),
+            None => false,
+        }
+    }
+
     /// Whether browsers reach this host by https.
     pub fn is_https(&self) -> bool {
         self.base_url.scheme() == "https"

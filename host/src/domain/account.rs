@@ -18,10 +18,10 @@ pub enum Access {
 
 /// Whether a person may use an application at this moment.
 pub async fn access(host: &Host, user: &User, application: &Did) -> Result<Access, Broken> {
-    if user.state != LifeState::Active {
-        return Ok(Access::Closed);
-    }
-    Ok(match host.store.account_of(user.id, application).await? {
+    // Asked first, so that who is suspended is not told apart by a quicker answer.
+    let account = host.store.account_of(user.id, application).await?;
+    Ok(match account {
+        _ if user.state != LifeState::Active => Access::Closed,
         None => Access::NoAccount,
         Some(account) if account.state == LifeState::Active => Access::Granted(account),
         Some(_) => Access::Closed,

@@ -99,6 +99,7 @@ pub async fn create_application(host: &Host, kind: ApplicationType, change: Appl
             grant_types: BTreeSet::from([GrantType::AuthorizationCode]),
         },
         secret: None,
+        version: 1,
         created_at: now,
         updated_at: now,
     };
@@ -116,12 +117,16 @@ pub async fn create_application(host: &Host, kind: ApplicationType, change: Appl
 
 /// Changes an application.
 pub async fn change_application(host: &Host, id: &Did, change: ApplicationChange) -> Result<Application> {
-    let mut application = application(host, id).await?;
-    apply(&mut application, change, host.settings.development)?;
-    application.updated_at = host.now();
-    host.store.update_application(application.clone()).await?;
-    tracing::info!(application = %id, "application changed");
-    Ok(application)
+    // Whoever changed it in between is not undone: it is read again, and the change made to what is there now.
+    loop {
+        let mut application = application(host, id).await?;
+        apply(&mut application, change.clone(), host.settings.development)?;
+        application.updated_at = host.now();
+        if host.store.update_application(application.clone()).await? {
+            tracing::info!(application = %id, "application changed");
+            return Ok(application);
+        }
+    }
 }
 
 fn apply(application: &mut Application, change: ApplicationChange, development: bool) -> Result<()> {
@@ -226,6 +231,7 @@ pub fn new_user(host: &Host, name: LoginName) -> Result<User> {
         profile: Profile::default(),
         console_role: None,
         state: LifeState::Active,
+        version: 1,
         created_at: now,
         updated_at: now,
     })
@@ -233,15 +239,18 @@ pub fn new_user(host: &Host, name: LoginName) -> Result<User> {
 
 /// Changes a user. A terminated user stays so.
 pub async fn change_user(host: &Host, id: UserId, change: UserChange) -> Result<User> {
-    let mut user = user(host, id).await?;
-    if user.state == LifeState::Terminated && change.state.is_some_and(|state| state != LifeState::Terminated) {
-        return Err(invalid("state", "a terminated user cannot be brought back; make a new one"));
+    loop {
+        let mut user = user(host, id).await?;
+        if user.state == LifeState::Terminated && change.state.is_some_and(|state| state != LifeState::Terminated) {
+            return Err(invalid("state", "a terminated user cannot be brought back; make a new one"));
+        }
+        apply_to_user(&mut user, change.clone())?;
+        user.updated_at = host.now();
+        if host.store.update_user(user.clone()).await? {
+            tracing::info!(user = %id, state = ?user.state, "user changed");
+            return Ok(user);
+        }
     }
-    apply_to_user(&mut user, change)?;
-    user.updated_at = host.now();
-    host.store.update_user(user.clone()).await?;
-    tracing::info!(user = %id, state = ?user.state, "user changed");
-    Ok(user)
 }
 
 fn apply_to_user(user: &mut User, change: UserChange) -> Result<()> {
@@ -382,6 +391,7 @@ pub fn new_account(host: &Host, user: &User, application: Did) -> Account {
         roles: Vec::new(),
         short_code: short_code(host),
         state: LifeState::Active,
+        version: 1,
         created_at: now,
     }
 }
@@ -409,14 +419,17 @@ pub async fn accounts(host: &Host, id: &Did, after: Option<AccountId>, limit: u3
 
 /// Changes an account. A terminated account stays so.
 pub async fn change_account(host: &Host, id: AccountId, change: AccountChange) -> Result<Account> {
-    let mut account = account(host, id).await?;
-    if account.state == LifeState::Terminated && change.state.is_some_and(|state| state != LifeState::Terminated) {
-        return Err(invalid("state", "a terminated account cannot be brought back; delete it and make a new one"));
+    loop {
+        let mut account = account(host, id).await?;
+        if account.state == LifeState::Terminated && change.state.is_some_and(|state| state != LifeState::Terminated) {
+            return Err(invalid("state", "a terminated account cannot be brought back; delete it and make a new one"));
+        }
+        apply_to_account(&mut account, change.clone())?;
+        if host.store.update_account(account.clone()).await? {
+            tracing::info!(account = %id, state = ?account.state, "account changed");
+            return Ok(account);
+        }
     }
-    apply_to_account(&mut account, change)?;
-    host.store.update_account(account.clone()).await?;
-    tracing::info!(account = %id, state = ?account.state, "account changed");
-    Ok(account)
 }
 
 fn apply_to_account(account: &mut Account, change: AccountChange) -> Result<()> {

@@ -61,6 +61,7 @@ fn demo_application(host: &Host, redirect_uri: &str) -> Result<Application, Refu
             grant_types: [GrantType::AuthorizationCode].into(),
         },
         secret: None,
+        version: 1,
         created_at: now,
         updated_at: now,
     })

@@ -51,8 +51,6 @@ pub enum Ended {
     Expired,
     /// The person gave up in the browser.
     Cancelled,
-    /// A newer login for the same name took its place.
-    Replaced,
     /// The number was wrong too often.
     WrongNumber,
 }
@@ -77,14 +75,15 @@ pub async fn view(host: &Host, id: LoginId, browser: Digest) -> Result<View, Bro
     };
     let Some(approval) = approval else { return Ok(View::Ended(login, Ended::Expired)) };
     Ok(match approval.stage_at(now) {
-        ApprovalStage::Requested => View::Waiting(login, approval),
+        // That a newer request took its place is not told: it would say that somebody has this name, and when they
+        // sign in. The page goes on until its time is over, as it would for a name that nobody has.
+        ApprovalStage::Requested | ApprovalStage::Replaced => View::Waiting(login, approval),
         ApprovalStage::Approved { at, amr, .. } => {
             View::Approved(login, Approved { approval, authentication: Authentication { at, amr } })
         }
         ApprovalStage::Denied => View::Ended(login, Ended::Denied),
         ApprovalStage::Expired => View::Ended(login, Ended::Expired),
         ApprovalStage::Cancelled => View::Ended(login, Ended::Cancelled),
-        ApprovalStage::Replaced => View::Ended(login, Ended::Replaced),
         ApprovalStage::Failed(_) => View::Ended(login, Ended::WrongNumber),
     })
 }
@@ -94,7 +93,8 @@ pub async fn decided(host: &Host, approval: ApprovalId) -> Result<(), Broken> {
     let mut listener = host.signals.listen();
     loop {
         let found = host.store.approval(approval).await?;
-        if found.is_none_or(|found| found.stage_at(host.now()) != ApprovalStage::Requested) {
+        let open = |stage| matches!(stage, ApprovalStage::Requested | ApprovalStage::Replaced);
+        if !found.is_some_and(|found| open(found.stage_at(host.now()))) {
             return Ok(());
         }
         listener.next(super::signals::Signal::Decided(approval)).await;

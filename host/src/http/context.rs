@@ -69,67 +69,85 @@ impl FromRequestParts<Arc<Host>> for Browser {
             is_new,
             session: Cookie::Session.read(host, headers),
             context: BrowserContext {
-                place: place(client_address(peer, headers, &host.settings.http.trusted_proxies)),
+                place: place(
+                    client_address(peer, headers, &host.settings.http.trusted_proxies),
+                    host.settings.is_local(),
+                ),
                 browser: user_agent::in_words(agent),
             },
         })
     }
 }
 
-/// The address of the client: the peer's, or what a trusted proxy says it was.
+/// The address of the client: the peer's, or what a trusted proxy says it was; `None` where the proxy does not say.
 fn client_address(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[IpAddr]) -> Option<IpAddr> {
-    let peer = peer.map(|address| address.to_canonical())?;
-    if !trusted.contains(&peer) {
+    let is_trusted = |address: IpAddr| trusted.iter().any(|proxy| proxy.to_canonical() == address);
+    let peer = peer?.to_canonical();
+    if !is_trusted(peer) {
         return Some(peer);
     }
     // Each proxy adds to the end, so the last address that is no proxy of ours is the client's.
     let lines = headers.get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
     let hops: Vec<&str> = lines.flat_map(|line| line.split(',')).map(str::trim).collect();
-    let client = hops.into_iter().rev().map_while(|hop| hop.parse::<IpAddr>().ok()).find(|hop| !trusted.contains(hop));
-    Some(client.unwrap_or(peer))
+    hops.into_iter().rev().map_while(hop_address).find(|hop| !is_trusted(*hop))
 }
 
-/// Where a browser seems to be, in words that a person understands.
-fn place(address: Option<IpAddr>) -> String {
-    let Some(address) = address else { return "Unknown place".to_owned() };
+/// The address of a hop, which some proxies write with a port.
+fn hop_address(hop: &str) -> Option<IpAddr> {
+    let with_port = || hop.parse::<SocketAddr>().ok().map(|address| address.ip());
+    let bare = hop.trim_start_matches('[').trim_end_matches(']');
+    bare.parse().ok().or_else(with_port).map(|address: IpAddr| address.to_canonical())
+}
+
+/// Where a browser seems to be, in words that a person understands. Only where this host itself is for one machine alone
+/// may a loopback address be called that machine: elsewhere it is a proxy's.
+fn place(address: Option<IpAddr>, host_is_local: bool) -> String {
+    let Some(address) = address else { return UNKNOWN.to_owned() };
     let private = match address {
         IpAddr::V4(v4) => v4.is_private() || v4.is_link_local(),
         IpAddr::V6(v6) => v6.is_unique_local() || v6.is_unicast_link_local(),
     };
     match (address.is_loopback(), private) {
-        (true, _) => "This computer".to_owned(),
+        (true, _) if host_is_local => "This computer".to_owned(),
+        (true, _) => UNKNOWN.to_owned(),
         (false, true) => format!("Local network ({address})"),
         (false, false) => format!("Internet address {address}"),
     }
 }
 
+const UNKNOWN: &str = "Unknown place";
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn seen(peer: &str, forwarded: &[&str], trusted: &[&str]) -> String {
+    fn seen(peer: &str, forwarded: &[&str], trusted: &[&str]) -> Option<String> {
         let mut headers = HeaderMap::new();
         for line in forwarded {
             headers.append("x-forwarded-for", line.parse().unwrap());
         }
         let trusted: Vec<IpAddr> = trusted.iter().map(|address| address.parse().unwrap()).collect();
-        client_address(Some(peer.parse().unwrap()), &headers, &trusted).unwrap().to_string()
+        client_address(Some(peer.parse().unwrap()), &headers, &trusted).map(|address| address.to_string())
     }
 
     #[test]
     fn only_a_trusted_proxy_may_name_the_client() {
-        assert_eq!(seen("192.0.2.1", &["203.0.113.9"], &[]), "192.0.2.1");
-        assert_eq!(seen("10.0.0.1", &["198.51.100.7, 203.0.113.9"], &["10.0.0.1"]), "203.0.113.9");
-        assert_eq!(seen("10.0.0.1", &["203.0.113.9, 10.0.0.2"], &["10.0.0.1", "10.0.0.2"]), "203.0.113.9");
-        assert_eq!(seen("10.0.0.1", &["203.0.113.9, garbage"], &["10.0.0.1"]), "10.0.0.1");
-        assert_eq!(seen("10.0.0.1", &[], &["10.0.0.1"]), "10.0.0.1");
+        let is = |address: &str| Some(address.to_owned());
+        assert_eq!(seen("192.0.2.1", &["203.0.113.9"], &[]), is("192.0.2.1"));
+        assert_eq!(seen("10.0.0.1", &["198.51.100.7, 203.0.113.9"], &["10.0.0.1"]), is("203.0.113.9"));
+        assert_eq!(seen("10.0.0.1", &["203.0.113.9, 10.0.0.2"], &["10.0.0.1", "10.0.0.2"]), is("203.0.113.9"));
+        assert_eq!(seen("::ffff:10.0.0.1", &["203.0.113.9:51514"], &["10.0.0.1"]), is("203.0.113.9"));
+        assert_eq!(seen("10.0.0.1", &["[2001:db8::7]:443"], &["10.0.0.1"]), is("2001:db8::7"));
+        assert_eq!(seen("10.0.0.1", &["203.0.113.9, garbage"], &["10.0.0.1"]), None);
+        assert_eq!(seen("10.0.0.1", &[], &["10.0.0.1"]), None);
     }
 
     #[test]
-    fn places_are_told_in_words() {
-        let words = |address: &str| place(Some(address.parse().unwrap()));
-        assert_eq!(words("127.0.0.1"), "This computer");
-        assert_eq!(words("192.168.1.5"), "Local network (192.168.1.5)");
-        assert_eq!(words("203.0.113.9"), "Internet address 203.0.113.9");
+    fn places_are_told_in_words_and_a_proxy_is_not_the_persons_computer() {
+        let words = |address: &str, local| place(Some(address.parse().unwrap()), local);
+        assert_eq!(words("127.0.0.1", true), "This computer");
+        assert_eq!(words("127.0.0.1", false), "Unknown place");
+        assert_eq!(words("192.168.1.5", true), "Local network (192.168.1.5)");
+        assert_eq!(words("203.0.113.9", false), "Internet address 203.0.113.9");
     }
 }

@@ -59,7 +59,6 @@ async fn show_view(host: &Host, browser: &Browser, view: View) -> Result<Respons
                 Ended::Denied => EndedKind::Denied,
                 Ended::Expired => EndedKind::Expired,
                 Ended::Cancelled => EndedKind::Cancelled,
-                Ended::Replaced => EndedKind::Replaced,
                 Ended::WrongNumber => EndedKind::Refused(
                     "The number typed on the phone was wrong too often. Nobody was signed in.".to_owned(),
                 ),
@@ -264,7 +263,7 @@ async fn identify_page(
     let id = login.id.to_string();
     let asking = asking(host, login).await?;
     let hint = match &login.request {
-        LoginRequest::Oidc(request) => request.login_hint.clone().filter(|hint| hint.parse::<LoginName>().is_ok()),
+        LoginRequest::Oidc(request) => request.login_hint.as_ref().map(ToString::to_string),
         LoginRequest::Local { .. } => None,
     };
     let (name, error) = rejected.map_or((hint.unwrap_or_default(), None), |(name, error)| (name, Some(error)));

@@ -15,6 +15,8 @@ pub mod pages;
 mod problem;
 mod reply;
 mod router;
+mod serve;
 mod user_agent;
 
 pub use router::router;
+pub use serve::serve;

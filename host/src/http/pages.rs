@@ -96,8 +96,6 @@ pub enum Ended {
     Expired,
     /// It was cancelled in this browser.
     Cancelled,
-    /// A newer sign-in took its place.
-    Replaced,
     /// Something broke here.
     Failed,
     /// It may not go on, for this reason: a whole sentence for the person to read.
@@ -129,7 +127,6 @@ impl EndedPage {
             Ended::Denied => "denied",
             Ended::Expired => "expired",
             Ended::Cancelled => "cancelled",
-            Ended::Replaced => "replaced",
             Ended::Failed => "failed",
             Ended::Refused(_) => "refused",
         }
@@ -140,7 +137,6 @@ impl EndedPage {
             Ended::Denied => "Sign-in denied",
             Ended::Expired => "Sign-in timed out",
             Ended::Cancelled => "Sign-in cancelled",
-            Ended::Replaced => "Closed by a newer sign-in",
             Ended::Failed => "Sign-in failed",
             Ended::Refused(_) => "Sign-in not possible",
         }
@@ -151,7 +147,6 @@ impl EndedPage {
             Ended::Denied => "The request was denied on the phone. Nobody was signed in.",
             Ended::Expired => "No approval came in time. Nobody was signed in.",
             Ended::Cancelled => "You cancelled this sign-in. Nobody was signed in.",
-            Ended::Replaced => "Another sign-in was started for the same name, so this one was closed.",
             Ended::Failed => "Something went wrong on our side. Nobody was signed in.",
             Ended::Refused(reason) => reason,
         }
@@ -164,9 +159,6 @@ impl EndedPage {
                 "Check the name you typed, that your phone is enrolled and online; if it goes on, ask your administrator."
             }
             Ended::Cancelled => "Try again when you are ready, or go back to the application.",
-            Ended::Replaced => {
-                "Go on in the other window. If you did not start another sign-in, deny it on your phone and tell your administrator."
-            }
             Ended::Failed => "Try again in a moment; if it goes on, ask your administrator.",
             Ended::Refused(_) => "If you think that this is wrong, ask your administrator.",
         }

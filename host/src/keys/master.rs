@@ -1,8 +1,8 @@
 //! The master key: 32 bytes that are not in the database.
 
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use base64::Engine;
@@ -131,7 +131,7 @@ fn hmac(key: &[u8], message: &[u8]) -> Result<[u8; 32], KeyError> {
 /// both read it whole.
 fn make(file: &Path, entropy: &dyn Entropy) -> std::io::Result<()> {
     if let Some(folder) = file.parent() {
-        std::fs::create_dir_all(folder)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }
     let text = Zeroizing::new(STANDARD.encode(entropy.bytes::<32>()));
     let beside = file.with_extension(format!("{}.new", hex::encode(entropy.bytes::<8>())));

@@ -21,6 +21,8 @@ pub struct Account {
     pub short_code: String,
     /// Whether the account may be used.
     pub state: LifeState,
+    /// How often it was changed: a change counts only if it was made to the newest version.
+    pub version: i64,
     /// When the account was made.
     pub created_at: Timestamp,
 }

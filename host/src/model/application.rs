@@ -48,6 +48,8 @@ pub struct Application {
     pub settings: OidcSettings,
     /// The digest of the client secret, once one was made.
     pub secret: Option<Digest>,
+    /// How often it was changed: a change counts only if it was made to the newest version.
+    pub version: i64,
     /// When the application was made.
     pub created_at: Timestamp,
     /// When the application was last changed.

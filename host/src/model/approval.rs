@@ -92,7 +92,7 @@ impl Approval {
     /// How far it has come at `now`: time alone makes a request expire.
     pub fn stage_at(&self, now: Timestamp) -> ApprovalStage {
         match &self.stage {
-            ApprovalStage::Requested if now >= self.expires_at => ApprovalStage::Expired,
+            ApprovalStage::Requested | ApprovalStage::Replaced if now >= self.expires_at => ApprovalStage::Expired,
             stage => stage.clone(),
         }
     }

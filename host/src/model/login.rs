@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
 use crate::id::{ApprovalId, Did, LoginId};
+use crate::model::name::LoginName;
 use crate::model::redirect::CheckedRedirect;
 use crate::model::scope::Scopes;
 use crate::secret::Digest;
@@ -99,7 +100,7 @@ pub struct AuthorizationRequest {
     /// `max_age`, in seconds.
     pub max_age: Option<u32>,
     /// `login_hint`: the name to start with.
-    pub login_hint: Option<String>,
+    pub login_hint: Option<LoginName>,
 }
 
 /// A PKCE challenge of the method `S256` (RFC 7636 section 4.2): 43 characters of base64url.

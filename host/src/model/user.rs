@@ -51,6 +51,8 @@ pub struct User {
     pub console_role: Option<ConsoleRole>,
     /// Whether the person may sign in.
     pub state: LifeState,
+    /// How often it was changed: a change counts only if it was made to the newest version.
+    pub version: i64,
     /// When the user was made.
     pub created_at: Timestamp,
     /// When the user was last changed.

@@ -16,6 +16,7 @@ struct AccountRow {
     roles: String,
     short_code: String,
     state: String,
+    version: i64,
     created_at: i64,
 }
 
@@ -30,6 +31,7 @@ impl TryFrom<AccountRow> for Account {
             roles: from_json(&row.roles, "an account's roles")?,
             short_code: row.short_code,
             state: life_state(&row.state)?,
+            version: row.version,
             created_at: moment(row.created_at),
         })
     }
@@ -37,8 +39,9 @@ impl TryFrom<AccountRow> for Account {
 
 pub(super) async fn insert(db: &mut AnyConnection, account: &Account) -> Result<()> {
     sqlx::query(
-        "INSERT INTO accounts (id, user_id, application_id, name, roles, short_code, state, created_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        "INSERT INTO accounts (id, user_id, application_id, name, roles, short_code, state, version,
+                               created_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
     )
     .bind(account.id.to_string())
     .bind(account.user_id.to_string())
@@ -47,6 +50,7 @@ pub(super) async fn insert(db: &mut AnyConnection, account: &Account) -> Result<
     .bind(to_json(&account.roles)?)
     .bind(account.short_code.clone())
     .bind(life_state_text(account.state))
+    .bind(account.version)
     .bind(account.created_at.millis())
     .execute(db)
     .await
@@ -64,20 +68,25 @@ impl Store {
         .await
     }
 
-    /// Replaces what may change of an account: its name, roles and state.
-    pub async fn update_account(&self, account: Account) -> Result<()> {
+    /// Replaces what may change of an account: its name, roles and state. `false`, and nothing done, if it was changed
+    /// since it was read.
+    pub async fn update_account(&self, account: Account) -> Result<bool> {
         self.write(move |db| {
             let account = account.clone();
             Box::pin(async move {
-                sqlx::query("UPDATE accounts SET name = $2, roles = $3, state = $4 WHERE id = $1")
-                    .bind(account.id.to_string())
-                    .bind(account.name.clone())
-                    .bind(to_json(&account.roles)?)
-                    .bind(life_state_text(account.state))
-                    .execute(db)
-                    .await
-                    .map_err(taken("the account's name"))?;
-                Ok(())
+                let result = sqlx::query(
+                    "UPDATE accounts SET name = $2, roles = $3, state = $4, version = version + 1
+                     WHERE id = $1 AND version = $5",
+                )
+                .bind(account.id.to_string())
+                .bind(account.name.clone())
+                .bind(to_json(&account.roles)?)
+                .bind(life_state_text(account.state))
+                .bind(account.version)
+                .execute(db)
+                .await
+                .map_err(taken("the account's name"))?;
+                Ok(result.rows_affected() > 0)
             })
         })
         .await

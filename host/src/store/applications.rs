@@ -15,6 +15,7 @@ struct ApplicationRow {
     name: String,
     settings: String,
     secret_digest: Option<String>,
+    version: i64,
     created_at: i64,
     updated_at: i64,
 }
@@ -27,6 +28,7 @@ impl TryFrom<ApplicationRow> for Application {
             name: row.name,
             settings: from_json(&row.settings, "an application's settings")?,
             secret: row.secret_digest.map(|text| digest(&text, "a client secret's digest")).transpose()?,
+            version: row.version,
             created_at: moment(row.created_at),
             updated_at: moment(row.updated_at),
         })
@@ -35,13 +37,14 @@ impl TryFrom<ApplicationRow> for Application {
 
 pub(super) async fn insert(db: &mut AnyConnection, application: &Application) -> Result<()> {
     sqlx::query(
-        "INSERT INTO applications (id, name, settings, secret_digest, created_at, updated_at)
-         VALUES ($1, $2, $3, $4, $5, $6)",
+        "INSERT INTO applications (id, name, settings, secret_digest, version, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)",
     )
     .bind(application.id.to_string())
     .bind(application.name.clone())
     .bind(to_json(&application.settings)?)
     .bind(application.secret.map(Digest::to_text))
+    .bind(application.version)
     .bind(application.created_at.millis())
     .bind(application.updated_at.millis())
     .execute(db)
@@ -59,19 +62,23 @@ impl Store {
         .await
     }
 
-    /// Replaces an application's name and settings.
-    pub async fn update_application(&self, application: Application) -> Result<()> {
+    /// Replaces an application's name and settings. `false`, and nothing done, if it was changed since it was read.
+    pub async fn update_application(&self, application: Application) -> Result<bool> {
         self.write(move |db| {
             let application = application.clone();
             Box::pin(async move {
-                sqlx::query("UPDATE applications SET name = $2, settings = $3, updated_at = $4 WHERE id = $1")
-                    .bind(application.id.to_string())
-                    .bind(application.name.clone())
-                    .bind(to_json(&application.settings)?)
-                    .bind(application.updated_at.millis())
-                    .execute(db)
-                    .await?;
-                Ok(())
+                let result = sqlx::query(
+                    "UPDATE applications SET name = $2, settings = $3, version = version + 1, updated_at = $4
+                     WHERE id = $1 AND version = $5",
+                )
+                .bind(application.id.to_string())
+                .bind(application.name.clone())
+                .bind(to_json(&application.settings)?)
+                .bind(application.updated_at.millis())
+                .bind(application.version)
+                .execute(db)
+                .await?;
+                Ok(result.rows_affected() > 0)
             })
         })
         .await

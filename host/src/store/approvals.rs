@@ -3,7 +3,7 @@
 use sqlx::AnyConnection;
 
 use super::rows::{digest, from_json, moment, parse, to_json};
-use super::{Result, Store, StoreError, taken};
+use super::{Result, Store, StoreError};
 use crate::clock::Timestamp;
 use crate::id::{ApprovalId, DeviceId, UserId};
 use crate::model::approval::{Approval, ApprovalStage, FailureReason, MatchingNumber};
@@ -100,12 +100,9 @@ impl Store {
     /// Asks: adds the approval, which its login then waits for, in place of an open one for the same name. `false` if
     /// the login was answered or already waits for another.
     pub async fn request_approval(&self, approval: Approval) -> Result<bool> {
-        let outcome = self.try_request_approval(approval.clone()).await;
-        // Two requests for one name at the same moment: the later one finds the earlier one in place and replaces it.
-        if matches!(outcome, Err(StoreError::Taken(_))) { self.try_request_approval(approval).await } else { outcome }
-    }
-
-    async fn try_request_approval(&self, approval: Approval) -> Result<bool> {
+        // One at a time in this process: two batches that ask for the same names in another order would block each
+        // other in PostgreSQL.
+        let _turn = self.asking.lock().await;
         self.write(move |db| {
             let approval = approval.clone();
             Box::pin(async move { request(db, &approval).await })
@@ -183,18 +180,36 @@ async fn request(db: &mut AnyConnection, approval: &Approval) -> Result<bool> {
     if claimed.is_none() {
         return Ok(false);
     }
+    // Another host may ask for the same name between the two statements. It is then replaced in its turn.
+    for _ in 0..20 {
+        replace_open(db, approval).await?;
+        if insert(db, approval).await? {
+            return Ok(true);
+        }
+    }
+    Err(StoreError::Taken("the open request"))
+}
+
+/// Ends the open request for the name, if there is one.
+async fn replace_open(db: &mut AnyConnection, approval: &Approval) -> Result<()> {
     sqlx::query(
         "UPDATE approvals SET state = CASE WHEN expires_at <= $2 THEN 'expired' ELSE 'replaced' END, decided_at = $2
          WHERE name_digest = $1 AND state = 'requested'",
     )
     .bind(approval.name_digest.to_text())
     .bind(approval.requested_at.millis())
-    .execute(&mut *db)
+    .execute(db)
     .await?;
-    sqlx::query(
+    Ok(())
+}
+
+/// Adds the request. `false` if there is an open one for the name.
+async fn insert(db: &mut AnyConnection, approval: &Approval) -> Result<bool> {
+    let result = sqlx::query(
         "INSERT INTO approvals (id, login_id, user_id, name_digest, number, shown, requested_at, expires_at,
                                 attempts_left, state)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'requested')",
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'requested')
+         ON CONFLICT (name_digest) WHERE state = 'requested' DO NOTHING",
     )
     .bind(approval.id.to_string())
     .bind(approval.login_id.to_string())
@@ -206,9 +221,8 @@ async fn request(db: &mut AnyConnection, approval: &Approval) -> Result<bool> {
     .bind(approval.expires_at.millis())
     .bind(i64::from(approval.attempts_left))
     .execute(db)
-    .await
-    .map_err(taken("the open request"))?;
-    Ok(true)
+    .await?;
+    Ok(result.rows_affected() > 0)
 }
 
 async fn decide(

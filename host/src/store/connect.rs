@@ -1,6 +1,6 @@
 //! Opening the database: the one place that knows which of the two it is.
 
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
@@ -111,7 +111,7 @@ fn sqlite_url(url: &str) -> std::result::Result<String, String> {
     let path = sqlite_file(url).ok_or("expected sqlite://path/to/file, with no parameters")?;
     let cannot = |error: std::io::Error| format!("cannot make {}: {error}", path.display());
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(cannot)?;
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(cannot)?;
     }
     let mut options = std::fs::OpenOptions::new();
     options.append(true).create(true).mode(0o600).open(path).map_err(cannot)?;

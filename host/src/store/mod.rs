@@ -24,10 +24,14 @@ pub use approvals::{Answer, Verdict};
 pub use codes::Redemption;
 pub use first_start::FirstStart;
 pub use logins::LoginAnswer;
+pub use sweep::Retention;
 pub use users::UserSummary;
+
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use sqlx::{AnyConnection, AnyPool};
+use tokio::sync::Mutex;
 
 /// Why the store could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +45,9 @@ pub enum StoreError {
     /// Something with this name is there already.
     #[error("{0} is taken")]
     Taken(&'static str),
+    /// The database could not be reached.
+    #[error("the database could not be reached: {0}")]
+    Unavailable(String),
     /// The store is shutting down.
     #[error("the store is closed")]
     Closed,
@@ -65,6 +72,8 @@ pub type Result<T> = std::result::Result<T, StoreError>;
 pub struct Store {
     readers: AnyPool,
     writer: writer::Writer,
+    /// Held while an approval is asked for.
+    asking: Arc<Mutex<()>>,
 }
 
 impl Store {
@@ -73,7 +82,7 @@ impl Store {
     pub async fn open(url: &str) -> Result<Self> {
         let database = connect::open(url).await?;
         let writer = writer::Writer::start(&database);
-        Ok(Self { readers: database.readers, writer })
+        Ok(Self { readers: database.readers, writer, asking: Arc::default() })
     }
 
     /// Whether there may be a database at `url`: `false` only where it would be a file, and is none.

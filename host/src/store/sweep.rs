@@ -4,31 +4,79 @@ use std::time::Duration;
 
 use super::{Result, Store};
 use crate::clock::Timestamp;
+use crate::id::first_text_of;
 
-/// How long a row is kept after its time, so that what comes late is still told apart from what never was.
-const GRACE: Duration = Duration::from_secs(24 * 60 * 60);
+/// How many rows one write deletes at most, so that other writes get their turn in between.
+const SLICE: u64 = 500;
+
+/// How long rows are kept after they were made.
+#[derive(Clone, Copy, Debug)]
+pub struct Retention {
+    /// Logins, and their approvals with them.
+    pub logins: Duration,
+    /// Authorization codes: as long as a second use shall still be noticed.
+    pub codes: Duration,
+    /// Access tokens.
+    pub access_tokens: Duration,
+    /// Sessions.
+    pub sessions: Duration,
+    /// Enrolment links.
+    pub enrolments: Duration,
+    /// Administrators' tokens.
+    pub admin_tokens: Duration,
+}
 
 impl Store {
-    /// Deletes rows whose time was over a day before `now`. Approvals go with their logins.
-    pub async fn sweep(&self, now: Timestamp) -> Result<()> {
-        let before = (now - GRACE).millis();
-        for statement in [
-            "DELETE FROM access_tokens WHERE expires_at < $1",
-            "DELETE FROM codes WHERE expires_at < $1",
-            "DELETE FROM logins WHERE expires_at < $1",
-            "DELETE FROM sessions WHERE expires_at < $1",
-            "DELETE FROM enrolments WHERE expires_at < $1",
-            "DELETE FROM admin_tokens WHERE expires_at < $1",
-            "DELETE FROM consents WHERE expires_at < $1",
+    /// Deletes rows that were made longer ago than they are kept. Row ids begin with the time, so the oldest rows are
+    /// the first of each table's own index. How many there were.
+    pub async fn sweep(&self, retention: Retention, now: Timestamp) -> Result<u64> {
+        let mut swept = 0;
+        for (statement, kept) in [
+            (
+                "DELETE FROM logins WHERE id IN (SELECT id FROM logins WHERE id < $1 ORDER BY id LIMIT $2)",
+                retention.logins,
+            ),
+            (
+                "DELETE FROM codes WHERE id IN (SELECT id FROM codes WHERE id < $1 ORDER BY id LIMIT $2)",
+                retention.codes,
+            ),
+            (
+                "DELETE FROM access_tokens WHERE id IN (SELECT id FROM access_tokens WHERE id < $1 ORDER BY id LIMIT $2)",
+                retention.access_tokens,
+            ),
+            (
+                "DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE id < $1 ORDER BY id LIMIT $2)",
+                retention.sessions,
+            ),
+            (
+                "DELETE FROM enrolments WHERE id IN (SELECT id FROM enrolments WHERE id < $1 ORDER BY id LIMIT $2)",
+                retention.enrolments,
+            ),
+            (
+                "DELETE FROM admin_tokens WHERE id IN (SELECT id FROM admin_tokens WHERE id < $1 ORDER BY id LIMIT $2)",
+                retention.admin_tokens,
+            ),
         ] {
-            self.write(move |db| {
-                Box::pin(async move {
-                    sqlx::query(statement).bind(before).execute(db).await?;
-                    Ok(())
-                })
-            })
-            .await?;
+            let before = first_text_of(now - kept);
+            loop {
+                let deleted = self.delete_slice(statement, before.clone()).await?;
+                swept += deleted;
+                if deleted < SLICE {
+                    break;
+                }
+            }
         }
-        Ok(())
+        Ok(swept)
+    }
+
+    async fn delete_slice(&self, statement: &'static str, before: String) -> Result<u64> {
+        self.write(move |db| {
+            let before = before.clone();
+            Box::pin(async move {
+                let slice = i64::try_from(SLICE).unwrap_or(i64::MAX);
+                Ok(sqlx::query(statement).bind(before).bind(slice).execute(db).await?.rows_affected())
+            })
+        })
+        .await
     }
 }

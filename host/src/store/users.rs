@@ -4,10 +4,9 @@ use sqlx::AnyConnection;
 
 use super::rows::{console_role, console_role_text, from_json, life_state, life_state_text, moment, parse, to_json};
 use super::{Result, Store, StoreError, taken};
-use crate::clock::Timestamp;
 use crate::id::UserId;
 use crate::model::name::LoginName;
-use crate::model::user::{LifeState, User};
+use crate::model::user::User;
 
 #[derive(sqlx::FromRow)]
 pub(super) struct UserRow {
@@ -19,6 +18,7 @@ pub(super) struct UserRow {
     profile: String,
     console_role: Option<String>,
     state: String,
+    version: i64,
     created_at: i64,
     updated_at: i64,
 }
@@ -35,6 +35,7 @@ impl TryFrom<UserRow> for User {
             profile: from_json(&row.profile, "a user's profile")?,
             console_role: row.console_role.map(|role| console_role(&role)).transpose()?,
             state: life_state(&row.state)?,
+            version: row.version,
             created_at: moment(row.created_at),
             updated_at: moment(row.updated_at),
         })
@@ -60,26 +61,27 @@ struct SummaryRow {
     accounts: i64,
 }
 
-/// A person signs in with name or e-mail address, so neither may be another's name or e-mail address.
-async fn refuse_anothers_login(db: &mut AnyConnection, user: &User) -> Result<()> {
-    let email = user.email.as_ref().unwrap_or(&user.name);
-    let another: Option<(String,)> =
-        sqlx::query_as("SELECT id FROM users WHERE id <> $1 AND (name IN ($2, $3) OR email IN ($2, $3)) LIMIT 1")
-            .bind(user.id.to_string())
-            .bind(user.name.to_string())
-            .bind(email.to_string())
-            .fetch_optional(db)
-            .await?;
-    another.map_or(Ok(()), |_| Err(StoreError::Taken(LOGIN)))
-}
-
 const LOGIN: &str = "the name or e-mail address";
 
+/// Keeps what the person signs in with: the name, and the e-mail address. Neither may be anything of another's.
+async fn keep_login_names(db: &mut AnyConnection, user: &User) -> Result<()> {
+    sqlx::query("DELETE FROM login_names WHERE user_id = $1").bind(user.id.to_string()).execute(&mut *db).await?;
+    let email = user.email.iter().filter(|email| **email != user.name);
+    for name in std::iter::once(&user.name).chain(email) {
+        sqlx::query("INSERT INTO login_names (name, user_id) VALUES ($1, $2)")
+            .bind(name.to_string())
+            .bind(user.id.to_string())
+            .execute(&mut *db)
+            .await
+            .map_err(taken(LOGIN))?;
+    }
+    Ok(())
+}
+
 pub(super) async fn insert(db: &mut AnyConnection, user: &User) -> Result<()> {
-    refuse_anothers_login(db, user).await?;
     sqlx::query(
-        "INSERT INTO users (id, did, subject, name, email, profile, console_role, state, created_at, updated_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+        "INSERT INTO users (id, did, subject, name, email, profile, console_role, state, version, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
     )
     .bind(user.id.to_string())
     .bind(user.did.to_string())
@@ -89,12 +91,12 @@ pub(super) async fn insert(db: &mut AnyConnection, user: &User) -> Result<()> {
     .bind(to_json(&user.profile)?)
     .bind(user.console_role.map(console_role_text))
     .bind(life_state_text(user.state))
+    .bind(user.version)
     .bind(user.created_at.millis())
     .bind(user.updated_at.millis())
-    .execute(db)
-    .await
-    .map_err(taken(LOGIN))?;
-    Ok(())
+    .execute(&mut *db)
+    .await?;
+    keep_login_names(db, user).await
 }
 
 impl Store {
@@ -107,15 +109,16 @@ impl Store {
         .await
     }
 
-    /// Replaces what may change of a user: all but the ids.
-    pub async fn update_user(&self, user: User) -> Result<()> {
+    /// Replaces what may change of a user, all but the ids. `false`, and nothing done, if the user was changed since it
+    /// was read: nobody's change undoes another's unseen.
+    pub async fn update_user(&self, user: User) -> Result<bool> {
         self.write(move |db| {
             let user = user.clone();
             Box::pin(async move {
-                refuse_anothers_login(db, &user).await?;
-                sqlx::query(
-                    "UPDATE users SET name = $2, email = $3, profile = $4, console_role = $5, state = $6, updated_at = $7
-                     WHERE id = $1",
+                let result = sqlx::query(
+                    "UPDATE users SET name = $2, email = $3, profile = $4, console_role = $5, state = $6,
+                                      version = version + 1, updated_at = $7
+                     WHERE id = $1 AND version = $8",
                 )
                 .bind(user.id.to_string())
                 .bind(user.name.to_string())
@@ -124,26 +127,14 @@ impl Store {
                 .bind(user.console_role.map(console_role_text))
                 .bind(life_state_text(user.state))
                 .bind(user.updated_at.millis())
-                .execute(db)
-                .await
-                .map_err(taken(LOGIN))?;
-                Ok(())
-            })
-        })
-        .await
-    }
-
-    /// Changes whether a user may sign in.
-    pub async fn set_user_state(&self, id: UserId, state: LifeState, now: Timestamp) -> Result<()> {
-        self.write(move |db| {
-            Box::pin(async move {
-                sqlx::query("UPDATE users SET state = $2, updated_at = $3 WHERE id = $1")
-                    .bind(id.to_string())
-                    .bind(life_state_text(state))
-                    .bind(now.millis())
-                    .execute(db)
-                    .await?;
-                Ok(())
+                .bind(user.version)
+                .execute(&mut *db)
+                .await?;
+                if result.rows_affected() == 0 {
+                    return Ok(false);
+                }
+                keep_login_names(db, &user).await?;
+                Ok(true)
             })
         })
         .await
@@ -169,10 +160,10 @@ impl Store {
         row.map(User::try_from).transpose()
     }
 
-    /// The user who signs in with this name or e-mail address. A name wins over another's e-mail address.
+    /// The user who signs in with this name or e-mail address.
     pub async fn user_by_login(&self, name: &LoginName) -> Result<Option<User>> {
         let row: Option<UserRow> = sqlx::query_as(
-            "SELECT * FROM users WHERE name = $1 OR email = $1 ORDER BY CASE WHEN name = $1 THEN 0 ELSE 1 END LIMIT 1",
+            "SELECT users.* FROM login_names JOIN users ON users.id = login_names.user_id WHERE login_names.name = $1",
         )
         .bind(name.to_string())
         .fetch_optional(&self.readers)

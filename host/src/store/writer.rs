@@ -90,6 +90,11 @@ async fn run(jobs: Arc<Mutex<mpsc::Receiver<Job>>>, pool: AnyPool, begin: &'stat
         if jobs.lock().await.recv_many(&mut batch, BATCH).await == 0 {
             return;
         }
+        // Who has gone away meanwhile is not served.
+        batch.retain(|job| !job.reply.is_closed());
+        if batch.is_empty() {
+            continue;
+        }
         match together(&pool, begin, &batch).await {
             Ok(outcomes) => {
                 for (job, outcome) in batch.into_iter().zip(outcomes) {
@@ -97,12 +102,18 @@ async fn run(jobs: Arc<Mutex<mpsc::Receiver<Job>>>, pool: AnyPool, begin: &'stat
                     let _ = job.reply.send(Ok(outcome));
                 }
             }
-            // One of them failed and undid all, so each is tried alone and only the culprit fails.
             Err(error) if batch.len() == 1 => {
                 if let Some(job) = batch.pop() {
                     let _ = job.reply.send(Err(error));
                 }
             }
+            // Nothing is wrong with any one of them: trying each would only make the others wait longer.
+            Err(error) if is_outage(&error) => {
+                for job in batch {
+                    let _ = job.reply.send(Err(StoreError::Unavailable(error.to_string())));
+                }
+            }
+            // One of them failed and undid all, so each is tried alone and only the culprit fails.
             Err(_) => {
                 for job in batch {
                     let outcome = together(&pool, begin, std::slice::from_ref(&job)).await;
@@ -112,6 +123,12 @@ async fn run(jobs: Arc<Mutex<mpsc::Receiver<Job>>>, pool: AnyPool, begin: &'stat
             }
         }
     }
+}
+
+/// Whether the database could not be reached, or broke off.
+const fn is_outage(error: &StoreError) -> bool {
+    use sqlx::Error::{Io, PoolClosed, PoolTimedOut, Protocol, Tls, WorkerCrashed};
+    matches!(error, StoreError::Database(Io(_) | PoolClosed | PoolTimedOut | Protocol(_) | Tls(_) | WorkerCrashed))
 }
 
 /// Does all of the batch in one transaction, or none.

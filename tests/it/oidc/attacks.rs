@@ -1,7 +1,10 @@
 //! Attacks on OAuth and OpenID Connect that must fail.
 
+use std::time::Duration;
+
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::token::userinfo;
 use crate::harness::{Browser, TestHost, VERIFIER, id};
@@ -217,6 +220,31 @@ async fn bodies_and_parameters_have_limits() {
     assert_eq!(post("a=1&".repeat(1000)).await, StatusCode::BAD_REQUEST);
     let page = Browser::new(&host.base).get(&web.request(&[("state", Some(&"x".repeat(9000)))])).await;
     assert_eq!(page.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn what_is_kept_of_a_request_has_limits() {
+    let host = TestHost::start().await;
+    let web = host.web_application().await;
+    let browser = Browser::new(&host.base);
+    for (name, most) in [("state", 2048), ("nonce", 512)] {
+        let page = browser.get(&web.request(&[(name, Some(&"x".repeat(most)))])).await;
+        assert!(page.location().path().starts_with("/login/"), "{name}");
+        let page = browser.get(&web.request(&[(name, Some(&"x".repeat(most + 1)))])).await;
+        assert_eq!(page.parameter("error"), "invalid_request", "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_does_not_finish_its_request_head_is_closed() {
+    let host = TestHost::start().await;
+    let address = host.base.replace("http://localhost", "127.0.0.1");
+    let mut connection = tokio::net::TcpStream::connect(address).await.expect("connected");
+    connection.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ").await.expect("sent");
+    let mut answer = Vec::new();
+    let ended = tokio::time::timeout(Duration::from_secs(30), connection.read_to_end(&mut answer)).await;
+    assert!(ended.is_ok(), "still open");
+    assert!(!answer.starts_with(b"HTTP/1.1 200"));
 }
 
 #[tokio::test]

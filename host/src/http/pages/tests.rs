@@ -68,8 +68,7 @@ fn every_page() -> Vec<String> {
         admin.render(),
         AuthenticatorApp { layout: layout() }.render(),
     ];
-    for end in [Ended::Denied, Ended::Expired, Ended::Cancelled, Ended::Replaced, Ended::Failed, Ended::Refused(text())]
-    {
+    for end in [Ended::Denied, Ended::Expired, Ended::Cancelled, Ended::Failed, Ended::Refused(text())] {
         pages.push(ended(end).render());
     }
     pages.into_iter().map(Result::unwrap).collect()

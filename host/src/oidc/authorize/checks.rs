@@ -40,6 +40,16 @@ impl Request<'_> {
             .or_else(|error| failure(AuthorizeErrorCode::InvalidRequest, error.to_string()))
     }
 
+    /// What is kept until the answer has a limit, in bytes, since anybody may ask.
+    pub(super) fn sizes(&self) -> Result<(), Failure> {
+        for (name, most) in [("state", 2048), ("nonce", 512)] {
+            if self.parameters.get(name).is_some_and(|value| value.len() > most) {
+                return failure(AuthorizeErrorCode::InvalidRequest, format!("{name} is longer than {most} bytes"));
+            }
+        }
+        Ok(())
+    }
+
     /// OpenID Connect Core section 6: not supported, and never ignored.
     pub(super) fn no_request_object(&self) -> Result<(), Failure> {
         if self.parameters.get("request").is_some() {

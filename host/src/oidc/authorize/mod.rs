@@ -95,9 +95,10 @@ pub async fn check(host: &Host, parameters: &Parameters) -> Result<Accepted, Rej
         .get("redirect_uri")
         .and_then(|asked| CheckedRedirect::find(&application.settings.redirect_uris, asked))
         .ok_or(Rejected::Page(Unanswerable::RedirectUri))?;
-    let state = parameters.get("state").map(str::to_owned);
+    let state = parameters.get("state").filter(|state| state.len() <= 2048).map(str::to_owned);
     let request = checks::Request { parameters, application: &application };
     let checked = request.not_repeated().and_then(|()| {
+        request.sizes()?;
         request.no_request_object()?;
         request.response_type()?;
         request.response_mode()?;
@@ -122,7 +123,8 @@ pub async fn check(host: &Host, parameters: &Parameters) -> Result<Accepted, Rej
         code_challenge,
         fresh_login: prompt == checks::Prompt::Login,
         max_age,
-        login_hint: parameters.get("login_hint").map(str::to_owned),
+        // A hint that can't be a name is of no use.
+        login_hint: parameters.get("login_hint").and_then(|hint| hint.parse().ok()),
     };
     Ok(Accepted { request, silent: prompt == checks::Prompt::None })
 }
