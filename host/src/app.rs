@@ -205,7 +205,8 @@ pub fn serve(host: Arc<Host>, listener: TcpListener) -> Result<Running, StartErr
     let address = listener.local_addr();
     let address = address.map_err(|reason| StartError::Listen { address: host.settings.http.listen, reason })?;
     let (stop, stopped) = tokio::sync::watch::channel(false);
-    let server = tokio::spawn(http::serve(listener, http::router(Arc::clone(&host)), told(stopped)));
+    let head_timeout = Duration::from_secs(host.settings.http.head_timeout.into());
+    let server = tokio::spawn(http::serve(listener, http::router(Arc::clone(&host)), head_timeout, told(stopped)));
     let sweeper = tokio::spawn(sweep(Arc::clone(&host)));
     Ok(Running { host, address, stop, server, sweeper })
 }

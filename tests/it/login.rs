@@ -207,6 +207,8 @@ async fn a_proof_for_one_approval_is_refused_for_another_and_can_not_be_replayed
     let send = || ada.phone.send_proof(new.id, Some(&newer_number), &signature);
     assert_eq!(send().await.expect("an answer").status, StatusCode::OK);
     assert_eq!(send().await.expect("an answer").status, StatusCode::CONFLICT);
+    let cancelled = page.submit(&format!("{}/cancel", page.path()), &[]).await.followed().await;
+    assert_eq!(cancelled.outcome(), "cancelled", "as it would be for a name that nobody has");
 }
 
 #[tokio::test]

@@ -108,6 +108,7 @@ fn check(settings: &Settings) -> Vec<(String, String)> {
         "expected https; http is for localhost and loopback addresses alone",
     );
     expect(display_text(&settings.operator, 80).is_some(), "operator", "expected a name of 1 to 80 characters");
+    expect((1..=600).contains(&settings.http.head_timeout), "http.head_timeout", "expected 1 to 600 seconds");
     let Lifetimes { access_token, id_token, authorization_code, session, approval, login, enrolment, admin_token } =
         settings.lifetimes;
     for (name, seconds, longest) in [
@@ -190,7 +191,7 @@ mod tests {
     fn each_error_names_file_key_and_what_is_expected() {
         assert_eq!(error_of(""), "FILE: base_url: missing");
         let error = error_of("base_url = \"https://id.example\"\n[http]\nlissten = \"127.0.0.1:80\"\n");
-        assert_eq!(error, "FILE: http.lissten: unknown key; expected one of listen, trusted_proxies");
+        assert_eq!(error, "FILE: http.lissten: unknown key; expected one of listen, trusted_proxies, head_timeout");
         let error = error_of("base_url = \"https://id.example\"\n[lifetimes]\nsession = \"long\"\n");
         assert_eq!(error, "FILE: lifetimes.session: found string \"long\", expected u32");
         let error = error_of("base_url = \"http://id.example\"");

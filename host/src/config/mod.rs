@@ -58,6 +58,9 @@ pub struct Http {
     pub listen: SocketAddr,
     /// The addresses of proxies whose `X-Forwarded-For` header is believed.
     pub trusted_proxies: Vec<IpAddr>,
+    /// How long a connection may take for a request's head, and wait for its next request, in seconds. It should be
+    /// longer than the proxy in front keeps idle connections.
+    pub head_timeout: u32,
 }
 
 /// The database.
@@ -229,7 +232,7 @@ pub struct PluginLimits {
 
 impl Default for Http {
     fn default() -> Self {
-        Self { listen: SocketAddr::from(([127, 0, 0, 1], 8080)), trusted_proxies: Vec::new() }
+        Self { listen: SocketAddr::from(([127, 0, 0, 1], 8080)), trusted_proxies: Vec::new(), head_timeout: 75 }
     }
 }
 

@@ -19,13 +19,12 @@ use tower::ServiceExt;
 
 /// How many connections there may be; a further one waits until another ends.
 const MOST_CONNECTIONS: usize = 20_000;
-/// How long a request's head may take from its first moment, and an idle connection wait for its next request.
-const HEAD: Duration = Duration::from_secs(10);
 /// How long requests under way may take once the host is told to stop.
 const GOODBYE: Duration = Duration::from_secs(5);
 
-/// Serves until `stop` is done, then lets requests under way end.
-pub async fn serve(listener: TcpListener, router: Router, stop: impl Future<Output = ()>) {
+/// Serves until `stop` is done, then lets requests under way end. A connection may take `head_timeout` for a request's
+/// head, and wait as long for its next request.
+pub async fn serve(listener: TcpListener, router: Router, head_timeout: Duration, stop: impl Future<Output = ()>) {
     let graceful = GracefulShutdown::new();
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     let mut stop = pin!(stop);
@@ -40,7 +39,7 @@ pub async fn serve(listener: TcpListener, router: Router, stop: impl Future<Outp
         };
         match accepted {
             Ok((stream, peer)) => {
-                let connection = graceful.watch(connection(stream, peer, router.clone()));
+                let connection = graceful.watch(connection(stream, peer, router.clone(), head_timeout));
                 tokio::spawn(async move {
                     if let Err(error) = connection.await {
                         tracing::debug!(%error, "a connection broke off");
@@ -64,6 +63,7 @@ fn connection(
     stream: TcpStream,
     peer: std::net::SocketAddr,
     router: Router,
+    head_timeout: Duration,
 ) -> impl hyper_util::server::graceful::GracefulConnection<Error = hyper::Error> {
     // An answer is written whole, so holding it back to fill a packet only delays it.
     let _ = stream.set_nodelay(true);
@@ -73,6 +73,6 @@ fn connection(
         router.clone().oneshot(request)
     });
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(HEAD);
+    builder.timer(TokioTimer::new()).header_read_timeout(head_timeout);
     builder.serve_connection(TokioIo::new(stream), service)
 }

@@ -156,7 +156,8 @@ impl Store {
         self.write(move |db| {
             Box::pin(async move {
                 sqlx::query(
-                    "UPDATE approvals SET state = 'cancelled', decided_at = $2 WHERE id = $1 AND state = 'requested'",
+                    "UPDATE approvals SET state = 'cancelled', decided_at = $2
+                     WHERE id = $1 AND state IN ('requested', 'replaced')",
                 )
                 .bind(id.to_string())
                 .bind(now.millis())

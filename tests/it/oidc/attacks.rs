@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::token::userinfo;
-use crate::harness::{Browser, TestHost, VERIFIER, id};
+use crate::harness::{Browser, TestHost, VERIFIER, Wish, id};
 
 #[tokio::test]
 async fn a_code_of_one_application_is_refused_for_another_and_stays_good_for_its_own() {
@@ -237,7 +237,7 @@ async fn what_is_kept_of_a_request_has_limits() {
 
 #[tokio::test]
 async fn a_connection_that_does_not_finish_its_request_head_is_closed() {
-    let host = TestHost::start().await;
+    let host = TestHost::start_with(Wish { settings: "[http]\nhead_timeout = 1", ..Wish::default() }).await;
     let address = host.base.replace("http://localhost", "127.0.0.1");
     let mut connection = tokio::net::TcpStream::connect(address).await.expect("connected");
     connection.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ").await.expect("sent");
