@@ -1,6 +1,7 @@
 //! An authenticator without a phone: a client of this host's own interface. It makes real proofs with a key of its own,
 //! so automation and tests go the same way as people.
 
+use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -197,12 +198,15 @@ impl Authenticator {
         bail!("the host does not accept our time")
     }
 
-    /// Keeps the authenticator in a new file that its owner alone can read.
-    pub fn save(&self, file: &Path) -> anyhow::Result<()> {
-        let cannot = || format!("cannot make {}", file.display());
-        let mut opened =
-            std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(file).with_context(cannot)?;
-        opened.write_all(serde_json::to_string_pretty(self)?.as_bytes()).with_context(cannot)
+    /// Makes the file that an authenticator is kept in, for its owner alone. There must be none yet.
+    pub fn new_file(path: &Path) -> anyhow::Result<File> {
+        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+        made.with_context(|| format!("cannot make {}; name another file", path.display()))
+    }
+
+    /// Keeps the authenticator in a file.
+    pub fn save(&self, file: &mut File) -> anyhow::Result<()> {
+        file.write_all(serde_json::to_string_pretty(self)?.as_bytes()).context("cannot write the file")
     }
 
     /// Reads the file that [`Self::save`] made.

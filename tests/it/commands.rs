@@ -76,7 +76,9 @@ async fn the_first_start_leads_to_a_sign_in_and_the_second_keeps_the_data() {
     let enrolled = assent(folder, &["authenticator", "enrol", link, "--store", "phone.json"]).await;
     assert!(enrolled.status.success(), "{}", err(&enrolled));
     let again = assent(folder, &["authenticator", "enrol", link, "--store", "other.json"]).await;
-    assert!(err(&again).contains("no_such_link"), "{}", err(&again));
+    assert!(err(&again).contains("no_such_link") && !folder.join("other.json").exists(), "{}", err(&again));
+    let again = assent(folder, &["authenticator", "enrol", link, "--store", "phone.json"]).await;
+    assert!(err(&again).contains("cannot make phone.json; name another file"), "{}", err(&again));
 
     let browser = Browser::new(&base);
     let request = format!(
@@ -131,6 +133,7 @@ async fn config_check_says_what_is_wrong_and_where() {
         (("writes = [\"account\"]", "writes = [\"sub\"]"), "account-roles"),
         (("account-roles.wasm", "nothing.wasm"), "account-roles"),
         (("writes = [\"account\"]", "writes = [\"account\"]\nconfig = { nonsense = 1 }"), "account-roles"),
+        (("http://127.0.0.1/callback", "http://rp.example/callback"), "first_start.demo.redirect_uri: a redirect URI"),
         (("[first_start]", "[store]\nurl = \"nonsense\"\n[first_start]"), "store.url: expected sqlite://"),
         (("[first_start]", "[log]\nlevel = \"=,,=\"\n[first_start]"), "log.level: expected"),
         (("[first_start]", "[keys]\nmaster_key = \"abc\"\n[first_start]"), "keys.master_key: expected 32 bytes"),

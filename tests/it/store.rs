@@ -407,6 +407,15 @@ async fn a_consent_holds_for_its_time() {
 }
 
 #[tokio::test]
+async fn a_database_that_sorts_ids_out_of_the_order_of_time_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let danish = "TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'da'";
+    let url = Database::Postgres.create_with(folder.path(), danish).await;
+    let error = Store::open(url.url()).await.expect_err("in Danish, aa comes after z").to_string();
+    assert!(error.contains("it sorts texts by the rules of a language; make it with `createdb"), "{error}");
+}
+
+#[tokio::test]
 async fn a_database_that_can_not_be_opened_is_named_without_its_password() {
     for url in ["mysql://x", "sqlite:///proc/nowhere/assent.db", "postgres://u:hunter2@127.0.0.1:1/x"] {
         let error = Store::open(url).await.expect_err("no such database").to_string();

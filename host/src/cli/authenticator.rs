@@ -57,11 +57,15 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
         AuthenticatorCommand::Enrol { url, store, name, push } => {
             let push = push.map(|text| serde_json::from_str(&text)).transpose().context("--push is no subscription")?;
             // Before the link is used up.
-            if store.exists() {
-                bail!("{} is there already; name another file", store.display());
-            }
-            let authenticator = Authenticator::enrol(&url, &name, push).await?;
-            authenticator.save(&store)?;
+            let mut file = Authenticator::new_file(&store)?;
+            let authenticator = match Authenticator::enrol(&url, &name, push).await {
+                Ok(authenticator) => authenticator,
+                Err(error) => {
+                    std::fs::remove_file(&store)?;
+                    return Err(error);
+                }
+            };
+            authenticator.save(&mut file)?;
             println!("Enrolled for {} at {}.", authenticator.account(), authenticator.issuer());
         }
         AuthenticatorCommand::Approve { store, number, deny: _, wait } => {

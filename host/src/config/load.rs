@@ -11,7 +11,9 @@ use figment::providers::{Env, Format, Toml};
 use tracing_subscriber::EnvFilter;
 
 use super::{Lifetimes, Settings};
+use crate::model::application::ApplicationType;
 use crate::model::name::{LoginName, display_text};
+use crate::model::redirect::RedirectUri;
 
 /// The prefix of the environment variables.
 const ENVIRONMENT: &str = "ASSENT__";
@@ -150,6 +152,12 @@ fn check(settings: &Settings) -> Vec<(String, String)> {
             "first_start.administrator",
             "expected a name of 1 to 128 characters without blanks",
         );
+        let unfit = |demo: &super::Demo| {
+            RedirectUri::register(&demo.redirect_uri, ApplicationType::Native, settings.development).err()
+        };
+        if let Some(error) = first.demo.as_ref().and_then(unfit) {
+            expect(false, "first_start.demo.redirect_uri", &error.to_string());
+        }
     }
     let mut names: Vec<&str> = settings.plugins.claims.iter().map(|plugin| plugin.name.as_str()).collect();
     names.extend(settings.plugins.approval_channel.as_ref().map(|plugin| plugin.name.as_str()));

@@ -87,7 +87,8 @@ fn client_address(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[IpAddr])
         return Some(peer);
     }
     // Each proxy adds to the end, so the last address that is no proxy of ours is the client's.
-    let lines = headers.get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
+    // A line that is no text is a hop that is no address.
+    let lines = headers.get_all("x-forwarded-for").iter().map(|value| value.to_str().unwrap_or("?"));
     let hops: Vec<&str> = lines.flat_map(|line| line.split(',')).map(str::trim).collect();
     hops.into_iter().rev().map_while(hop_address).find(|hop| !is_trusted(*hop))
 }

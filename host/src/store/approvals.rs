@@ -100,14 +100,12 @@ impl Store {
     /// Asks: adds the approval, which its login then waits for, in place of an open one for the same name. `false` if
     /// the login was answered or already waits for another.
     pub async fn request_approval(&self, approval: Approval) -> Result<bool> {
-        // One at a time in this process: two batches that ask for the same names in another order would block each
-        // other in PostgreSQL.
-        let _turn = self.asking.lock().await;
-        self.write(move |db| {
-            let approval = approval.clone();
-            Box::pin(async move { request(db, &approval).await })
-        })
-        .await
+        self.asks
+            .write(move |db| {
+                let approval = approval.clone();
+                Box::pin(async move { request(db, &approval).await })
+            })
+            .await
     }
 
     /// The approval with this id.

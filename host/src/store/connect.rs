@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::migrate::Migrator;
-use sqlx::{AnyPool, ConnectOptions, Connection};
+use sqlx::{AnyConnection, AnyPool, ConnectOptions, Connection};
 
 use super::{Result, StoreError};
 
@@ -45,7 +45,8 @@ pub(super) async fn open(url: &str) -> Result<Database> {
         Kind::Postgres => (8, 4),
     };
     // Once without the pool, which would tell of a time-out and not of the reason.
-    let first = options.connect().await.map_err(|error| failed(error.to_string()))?;
+    let mut first = options.connect().await.map_err(|error| failed(error.to_string()))?;
+    check_order(&mut first).await.map_err(failed)?;
     first.close().await.map_err(|error| failed(error.to_string()))?;
     let writers = pool(kind, writer_count, &options).await.map_err(|error| failed(error.to_string()))?;
     migrate(kind, &writers).await.map_err(|error| failed(error.to_string()))?;
@@ -56,6 +57,18 @@ pub(super) async fn open(url: &str) -> Result<Database> {
         Kind::Postgres => "BEGIN",
     };
     Ok(Database { readers, writers, writer_count, begin })
+}
+
+/// Row ids are texts whose order is the order of time, and rows are deleted by it. A database that sorts by the rules of
+/// a language may have another: in Danish, "aa" comes after "z".
+async fn check_order(connection: &mut AnyConnection) -> std::result::Result<(), String> {
+    let question = "SELECT CASE WHEN '9' < 'a' AND 'aa' < 'ab' AND 'a9' < 'aa' AND 'ae' < 'af' THEN 1 ELSE 0 END";
+    let (sorted,): (i64,) = sqlx::query_as(question).fetch_one(connection).await.map_err(|error| error.to_string())?;
+    if sorted == 1 {
+        return Ok(());
+    }
+    Err("it sorts texts by the rules of a language; make it with `createdb --template=template0 --locale=C.UTF-8`"
+        .to_owned())
 }
 
 async fn pool(kind: Kind, size: u32, options: &AnyConnectOptions) -> sqlx::Result<AnyPool> {

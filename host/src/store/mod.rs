@@ -27,11 +27,8 @@ pub use logins::LoginAnswer;
 pub use sweep::Retention;
 pub use users::UserSummary;
 
-use std::sync::Arc;
-
 use futures_util::future::BoxFuture;
 use sqlx::{AnyConnection, AnyPool};
-use tokio::sync::Mutex;
 
 /// Why the store could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -72,8 +69,9 @@ pub type Result<T> = std::result::Result<T, StoreError>;
 pub struct Store {
     readers: AnyPool,
     writer: writer::Writer,
-    /// Held while an approval is asked for.
-    asking: Arc<Mutex<()>>,
+    /// Writes approvals that are asked for, one batch at a time: of two at once that ask for the same names in another
+    /// order, each would wait for the other.
+    asks: writer::Writer,
 }
 
 impl Store {
@@ -81,8 +79,9 @@ impl Store {
     /// brings its tables up to date. Safe when several hosts do so at once.
     pub async fn open(url: &str) -> Result<Self> {
         let database = connect::open(url).await?;
-        let writer = writer::Writer::start(&database);
-        Ok(Self { readers: database.readers, writer, asking: Arc::default() })
+        let writer = writer::Writer::start(&database, database.writer_count);
+        let asks = if database.writer_count == 1 { writer.clone() } else { writer::Writer::start(&database, 1) };
+        Ok(Self { readers: database.readers, writer, asks })
     }
 
     /// Whether there may be a database at `url`: `false` only where it would be a file, and is none.
@@ -98,7 +97,8 @@ impl Store {
 
     /// Waits for writes under way and closes the connections.
     pub async fn close(&self) {
-        self.writer.stop().await;
+        self.asks.stop().await;
+        self.writer.close().await;
         self.readers.close().await;
     }
 

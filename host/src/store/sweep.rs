@@ -27,39 +27,39 @@ pub struct Retention {
 }
 
 impl Store {
-    /// Deletes rows that were made longer ago than they are kept. Row ids begin with the time, so the oldest rows are
+    /// Deletes rows whose time is over and that were made longer ago than they are kept. Row ids begin with the time, so the oldest rows are
     /// the first of each table's own index. How many there were.
     pub async fn sweep(&self, retention: Retention, now: Timestamp) -> Result<u64> {
         let mut swept = 0;
         for (statement, kept) in [
             (
-                "DELETE FROM logins WHERE id IN (SELECT id FROM logins WHERE id < $1 ORDER BY id LIMIT $2)",
+                "DELETE FROM logins WHERE id IN (SELECT id FROM logins WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)",
                 retention.logins,
             ),
             (
-                "DELETE FROM codes WHERE id IN (SELECT id FROM codes WHERE id < $1 ORDER BY id LIMIT $2)",
+                "DELETE FROM codes WHERE id IN (SELECT id FROM codes WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)",
                 retention.codes,
             ),
             (
-                "DELETE FROM access_tokens WHERE id IN (SELECT id FROM access_tokens WHERE id < $1 ORDER BY id LIMIT $2)",
+                "DELETE FROM access_tokens WHERE id IN (SELECT id FROM access_tokens WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)",
                 retention.access_tokens,
             ),
             (
-                "DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE id < $1 ORDER BY id LIMIT $2)",
+                "DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)",
                 retention.sessions,
             ),
             (
-                "DELETE FROM enrolments WHERE id IN (SELECT id FROM enrolments WHERE id < $1 ORDER BY id LIMIT $2)",
+                "DELETE FROM enrolments WHERE id IN (SELECT id FROM enrolments WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)",
                 retention.enrolments,
             ),
             (
-                "DELETE FROM admin_tokens WHERE id IN (SELECT id FROM admin_tokens WHERE id < $1 ORDER BY id LIMIT $2)",
+                "DELETE FROM admin_tokens WHERE id IN (SELECT id FROM admin_tokens WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)",
                 retention.admin_tokens,
             ),
         ] {
             let before = first_text_of(now - kept);
             loop {
-                let deleted = self.delete_slice(statement, before.clone()).await?;
+                let deleted = self.delete_slice(statement, before.clone(), now).await?;
                 swept += deleted;
                 if deleted < SLICE {
                     break;
@@ -69,12 +69,18 @@ impl Store {
         Ok(swept)
     }
 
-    async fn delete_slice(&self, statement: &'static str, before: String) -> Result<u64> {
+    async fn delete_slice(&self, statement: &'static str, before: String, now: Timestamp) -> Result<u64> {
         self.write(move |db| {
             let before = before.clone();
             Box::pin(async move {
                 let slice = i64::try_from(SLICE).unwrap_or(i64::MAX);
-                Ok(sqlx::query(statement).bind(before).bind(slice).execute(db).await?.rows_affected())
+                Ok(sqlx::query(statement)
+                    .bind(before)
+                    .bind(slice)
+                    .bind(now.millis())
+                    .execute(db)
+                    .await?
+                    .rows_affected())
             })
         })
         .await

@@ -41,11 +41,12 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(database: &Database) -> Self {
+    /// Starts `count` writers with one queue.
+    pub(super) fn start(database: &Database, count: u32) -> Self {
         let (sender, receiver) = mpsc::channel(QUEUE);
         let receiver = Arc::new(Mutex::new(receiver));
         let mut tasks = JoinSet::new();
-        for _ in 0..database.writer_count {
+        for _ in 0..count {
             tasks.spawn(run(Arc::clone(&receiver), database.writers.clone(), database.begin));
         }
         Self {
@@ -79,6 +80,11 @@ impl Writer {
             drop(queue);
             tasks.join_all().await;
         }
+    }
+
+    /// Closes the connections, which writers of one database share.
+    pub(super) async fn close(&self) {
+        self.stop().await;
         self.pool.close().await;
     }
 }
@@ -114,14 +120,27 @@ async fn run(jobs: Arc<Mutex<mpsc::Receiver<Job>>>, pool: AnyPool, begin: &'stat
                 }
             }
             // One of them failed and undid all, so each is tried alone and only the culprit fails.
-            Err(_) => {
-                for job in batch {
-                    let outcome = together(&pool, begin, std::slice::from_ref(&job)).await;
-                    let single = outcome.and_then(|mut outcomes| outcomes.pop().ok_or(StoreError::Closed));
-                    let _ = job.reply.send(single);
-                }
-            }
+            Err(_) => one_by_one(&pool, begin, batch).await,
         }
+    }
+}
+
+async fn one_by_one(pool: &AnyPool, begin: &'static str, batch: Vec<Job>) {
+    let mut outage = None;
+    for job in batch {
+        if job.reply.is_closed() {
+            continue;
+        }
+        let outcome = match &outage {
+            Some(reason) => Err(StoreError::Unavailable(String::clone(reason))),
+            None => together(pool, begin, std::slice::from_ref(&job)).await,
+        };
+        if let Err(error) = &outcome
+            && is_outage(error)
+        {
+            outage = Some(error.to_string());
+        }
+        let _ = job.reply.send(outcome.and_then(|mut outcomes| outcomes.pop().ok_or(StoreError::Closed)));
     }
 }
 

@@ -27,6 +27,11 @@ impl Database {
 
     /// A fresh database; SQLite's is a file in `folder`.
     pub async fn create(self, folder: &Path) -> DatabaseUrl {
+        self.create_with(folder, "").await
+    }
+
+    /// The same, with these options of PostgreSQL's `CREATE DATABASE`.
+    pub async fn create_with(self, folder: &Path, extra: &str) -> DatabaseUrl {
         match self {
             Self::Sqlite => DatabaseUrl(format!("sqlite://{}", folder.join("assent.db").display())),
             Self::Postgres => {
@@ -39,7 +44,7 @@ impl Database {
                 sqlx::any::install_default_drivers();
                 let options: AnyConnectOptions = cluster.parse().expect("a URL");
                 let mut connection: AnyConnection = options.connect().await.expect("the cluster");
-                let create = format!("CREATE DATABASE {name}");
+                let create = format!("CREATE DATABASE {name} {extra}");
                 sqlx::raw_sql(AssertSqlSafe(create)).execute(&mut connection).await.expect("created");
                 connection.close().await.expect("closed");
                 let mut url = url::Url::parse(&cluster).expect("a URL");
