@@ -78,9 +78,7 @@ pub(super) async fn run(command: KeysCommand) -> anyhow::Result<()> {
             let revoked = keys::revoke(&host, &kid).await?;
             host.store.close().await;
             match revoked {
-                Revoked::Done { key, signing } => {
-                    println!("{}: {kid} is revoked. {} signs.", key.algorithm, signing.key_id);
-                }
+                Revoked::Done { algorithm, signing } => println!("{algorithm}: {kid} is revoked. {signing} signs."),
                 Revoked::Already => bail!("{kid} was revoked before"),
                 Revoked::Unknown => bail!("there is no key {kid}; `assent keys list` names them"),
             }

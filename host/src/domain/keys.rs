@@ -37,10 +37,10 @@ pub enum Rotated {
 pub enum Revoked {
     /// The key is out of use.
     Done {
-        /// What it was.
-        key: KnownKey,
-        /// The key of the algorithm that signs now.
-        signing: KnownKey,
+        /// Its algorithm.
+        algorithm: SigningAlgorithm,
+        /// The `kid` of the algorithm's key that signs now.
+        signing: String,
     },
     /// It was revoked before.
     Already,
@@ -141,8 +141,7 @@ pub async fn revoke(host: &Host, key_id: &str) -> Result<Revoked, Broken> {
     if !revoked {
         return Ok(Revoked::Already);
     }
-    let signing = signing(host, key.algorithm)?;
-    Ok(Revoked::Done { key, signing })
+    Ok(Revoked::Done { algorithm: key.algorithm, signing: signing(host, key.algorithm)?.key_id })
 }
 
 /// A database that does not answer leaves the keys at hand as they are.
