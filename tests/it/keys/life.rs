@@ -150,11 +150,20 @@ async fn a_revoked_key_is_gone_at_once_and_another_signs() {
         keys::revoke(&host, &second).await.expect("revoked");
         assert_eq!((stages(&host), signing(&host)), (vec![Revoked, Revoked, Revoked, Signing], waiting.clone()));
 
+        // One that is retired does not come back.
+        let third = waiting;
+        keys::rotate(&host, RS256, Takeover::Now).await.expect("rotated");
+        keys::rotate(&host, RS256, Takeover::InTime).await.expect("rotated");
+        let [fourth, waiting, retired] = &published(&host).await[..] else { panic!("three keys") };
+        assert_eq!(*retired, third);
+        keys::revoke(&host, fourth).await.expect("revoked");
+        assert_eq!((signing(&host), published(&host).await), (waiting.clone(), vec![waiting.clone(), third]));
+
         let kept = host.store.signing_keys().await.expect("read");
         let revoked = kept.iter().filter(|key| key.times.revoked_at.is_some());
-        assert!(revoked.clone().all(|key| matches!(key.material, KeyMaterial::Public(_))) && revoked.count() == 3);
-        assert_eq!(signing(&*installation.host().await), waiting, "after a restart too");
+        assert!(revoked.clone().all(|key| matches!(key.material, KeyMaterial::Public(_))) && revoked.count() == 4);
+        assert_eq!(signing(&*installation.host().await), *waiting, "after a restart too");
         installation.pass(&host, 90 * DAYS).await;
-        assert_eq!(stages(&host), [Signing, Published]);
+        assert_eq!(stages(&host), [Remembered, Signing, Published]);
     }
 }

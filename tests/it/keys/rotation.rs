@@ -2,8 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
+use assent::clock::Clock;
+use assent::id::KeyId;
 use assent::keys::NotOurs;
-use assent::model::key::SigningAlgorithm;
+use assent::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningAlgorithm, SigningKey};
+use assent::store::Store;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use josekit::jwk::Jwk;
@@ -46,20 +49,41 @@ async fn hosts_that_rotate_at_once_make_one_key() {
     }
 }
 
+/// What signs is revoked by one host and what waits by another: whoever is first, a third one signs.
 #[tokio::test]
 async fn hosts_that_revoke_what_signs_and_what_waits_at_once_leave_a_key_that_signs() {
     for database in Database::BOTH {
         let installation = Installation::new(database).await;
-        let (one, two) = (installation.host().await, installation.host().await);
-        for _ in 0..5 {
-            keys::rotate(&one, SigningAlgorithm::Rs256, Takeover::InTime).await.expect("rotated");
-            let set = published(&one).await;
-            assert_eq!(set.len(), 2, "one signs and one waits");
-            let revoked = tokio::join!(keys::revoke(&one, &set[0]), keys::revoke(&two, &set[1]));
-            assert!(matches!(revoked, (Ok(keys::Revoked::Done { .. }), Ok(keys::Revoked::Done { .. }))), "{revoked:?}");
-            keys::reload(&one).await.expect("read");
-            assert_eq!(published(&one).await, [signing(&one)], "{database:?}");
-            assert!(!set.contains(&signing(&one)));
+        let open = async || Store::open(&installation.url).await.expect("a store");
+        let (one, two, now) = (open().await, open().await, installation.clock.now());
+        let key = |times| SigningKey {
+            id: KeyId::new(now, &SystemEntropy),
+            purpose: KeyPurpose::Push,
+            material: KeyMaterial::Sealed("a key".to_owned()),
+            times,
+        };
+        // One that is retired must not come back.
+        let mut signing = key(KeyTimes::at_once(2, now));
+        for first in [key(KeyTimes::at_once(1, now)), signing.clone()] {
+            assert!(one.add_key(first).await.expect("kept"));
+        }
+        for _ in 0..100 {
+            let generation = signing.times.generation + 1;
+            let later = KeyTimes { signs_from: now + DAYS, ..KeyTimes::at_once(generation, now) };
+            let waiting = key(later);
+            assert!(two.add_key(waiting.clone()).await.expect("kept"));
+            let fresh = || key(KeyTimes::at_once(0, now));
+            let revoked = tokio::join!(
+                one.revoke_key(signing.id, json!({}), fresh(), now),
+                two.revoke_key(waiting.id, json!({}), fresh(), now),
+            );
+            assert!(matches!(revoked, (Ok(true), Ok(true))), "{database:?}: {revoked:?}");
+            let mut kept = one.signing_keys().await.expect("read");
+            let last = kept.pop().expect("a key");
+            assert!(last.times.generation > generation && last.may_sign(), "{database:?}: {:?}", last.times);
+            assert!(last.times.signs_from <= now);
+            assert_eq!(kept.iter().filter(|key| key.may_sign()).count(), 1, "the retired one");
+            signing = last;
         }
     }
 }
