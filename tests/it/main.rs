@@ -4,6 +4,7 @@ mod admin;
 mod commands;
 mod harness;
 mod javascript;
+mod keys;
 mod login;
 mod oidc;
 mod plugins;
