@@ -8,7 +8,9 @@ pub mod approval;
 pub mod claims;
 pub mod device;
 pub mod first_start;
+pub mod limits;
 pub mod login;
+pub mod recent;
 pub mod session;
 pub mod signals;
 
@@ -40,6 +42,8 @@ pub struct Host {
     pub plugins: Arc<Plugins>,
     /// Tells waiting requests of changes.
     pub signals: signals::Signals,
+    /// Who came how often.
+    pub limits: limits::Limits,
     /// The time.
     pub clock: SharedClock,
     /// Randomness.

@@ -7,7 +7,7 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::header::{ETAG, IF_NONE_MATCH, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post, put};
 use tower_http::catch_panic::CatchPanicLayer;
@@ -22,6 +22,9 @@ use crate::domain::Host;
 const LARGEST_BODY: usize = 64 * 1024;
 /// How long a request may take until its answer begins. A phone's request for news waits half a minute.
 const LONGEST: Duration = Duration::from_secs(60);
+
+/// The paths that the listener for client certificates serves.
+const MTLS_PATHS: [&str; 4] = ["/oidc/token", "/oidc/me", "/oidc/token/introspection", "/oidc/token/revocation"];
 
 /// Everything that the host serves.
 pub fn router(host: Arc<Host>) -> Router {
@@ -42,6 +45,19 @@ pub fn router(host: Arc<Host>) -> Router {
         .layer(CatchPanicLayer::new())
         .layer(from_fn_with_state(Arc::clone(&host), common_headers))
         .with_state(host)
+}
+
+/// What the listener for client certificates serves: of everything, the endpoints that applications call themselves
+/// (RFC 8705 section 5).
+pub fn mtls_router(router: Router) -> Router {
+    router.layer(from_fn(async |request: Request, next: Next| {
+        if MTLS_PATHS.contains(&request.uri().path()) {
+            return next.run(request).await;
+        }
+        let elsewhere =
+            "This address is for applications that show a certificate. Pages are at the issuer's address.\n";
+        (StatusCode::NOT_FOUND, elsewhere).into_response()
+    }))
 }
 
 fn oidc_routes() -> Router<Arc<Host>> {
