@@ -14,6 +14,7 @@ mod devices;
 mod first_start;
 mod keys;
 mod logins;
+mod origins;
 mod rows;
 mod sessions;
 mod sweep;
