@@ -26,6 +26,8 @@ const SWEEP: Duration = Duration::from_secs(10 * 60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// How many connections there may be, where the system lets the process have as many descriptors.
 const MOST_CONNECTIONS: u64 = 20_000;
+/// Below this the operator is told: each waiting page and phone holds a connection.
+const FEW_CONNECTIONS: u64 = 2_000;
 /// How many descriptors are left for files, the database and outgoing requests.
 const OTHER_DESCRIPTORS: u64 = 256;
 
@@ -276,9 +278,10 @@ pub fn serve(host: Arc<Host>, ports: Ports) -> Result<Running, StartError> {
 fn most_connections() -> usize {
     let descriptors = rlimit::Resource::NOFILE.get_soft().unwrap_or(1024);
     let most = descriptors.saturating_sub(OTHER_DESCRIPTORS).max(descriptors / 4).clamp(1, MOST_CONNECTIONS);
-    tracing::info!(descriptors, most, "connections that are served at once");
-    if most < MOST_CONNECTIONS {
-        tracing::warn!("the limit of open files (`ulimit -n`, LimitNOFILE) leaves room for {most} connections alone");
+    if most < FEW_CONNECTIONS {
+        tracing::warn!(descriptors, most, "few connections can be served at once: raise `ulimit -n` or LimitNOFILE");
+    } else {
+        tracing::info!(descriptors, most, "connections that can be served at once");
     }
     usize::try_from(most).unwrap_or(usize::MAX)
 }

@@ -15,7 +15,6 @@ use super::context::address_of;
 use super::reply::ErrorReply;
 use crate::domain::Host;
 use crate::domain::limits::{Exhausted, Network};
-use crate::model::name::LoginName;
 
 /// Where a request comes from.
 impl FromRequestParts<Arc<Host>> for Network {
@@ -32,12 +31,6 @@ pub(super) async fn sign_in(State(host): State<Arc<Host>>, from: Network, reques
         Ok(()) => next.run(request).await,
         Err(exhausted) => too_many_pages(&host, exhausted),
     }
-}
-
-/// Limits how often anybody signs in with a name; the page that says so.
-pub(super) fn login_name(host: &Host, name: &LoginName) -> Result<(), Response> {
-    let taken = host.limits.login_name.take(&name.into(), host.now());
-    taken.map_err(|exhausted| too_many_pages(host, exhausted))
 }
 
 /// Limits how often an address calls the endpoints that applications call.
@@ -79,7 +72,8 @@ pub(super) fn too_many_calls(exhausted: Exhausted) -> Response {
     with_retry_after((StatusCode::TOO_MANY_REQUESTS, headers, Json(body)).into_response(), exhausted)
 }
 
-fn too_many_pages(host: &Host, exhausted: Exhausted) -> Response {
+/// The page that a person is shown.
+pub(super) fn too_many_pages(host: &Host, exhausted: Exhausted) -> Response {
     let page = ErrorReply {
         status: StatusCode::TOO_MANY_REQUESTS,
         title: "Too many sign-ins",

@@ -162,8 +162,9 @@ pub(super) async fn identify(posted: Posted) -> Response {
             *reply.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
             return Ok(reply);
         };
-        if let Err(too_many) = limits::login_name(host, &valid) {
-            return Ok(too_many);
+        // Counted before anything is looked for, so that it says nothing of who has an account.
+        if let Err(exhausted) = host.limits.login_name.take(&(&valid).into(), host.now()) {
+            return Ok(limits::too_many_pages(host, exhausted));
         }
         approval::ask(host, login, &valid, browser.context()).await?;
         Ok(posted.shown())
