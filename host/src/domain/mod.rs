@@ -9,7 +9,9 @@ pub mod claims;
 pub mod device;
 pub mod first_start;
 pub mod keys;
+pub mod limits;
 pub mod login;
+pub mod recent;
 pub mod session;
 pub mod signals;
 
@@ -41,6 +43,8 @@ pub struct Host {
     pub plugins: Arc<Plugins>,
     /// Tells waiting requests of changes.
     pub signals: signals::Signals,
+    /// Who came how often.
+    pub limits: limits::Limits,
     /// The time.
     pub clock: SharedClock,
     /// Randomness.
