@@ -2,8 +2,10 @@
 
 mod admin;
 mod commands;
+mod edge;
 mod harness;
 mod javascript;
+mod keys;
 mod login;
 mod oidc;
 mod plugins;

@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command answers on the terminal")]
 
 mod authenticator;
+mod keys;
 mod serve;
 
 use std::io::IsTerminal;
@@ -36,6 +37,9 @@ enum Command {
     /// What whoever holds the machine may do.
     #[command(subcommand)]
     Admin(AdminCommand),
+    /// The keys that ID tokens are signed with.
+    #[command(subcommand)]
+    Keys(keys::KeysCommand),
     /// An authenticator without a phone, for tests and automation.
     #[command(subcommand)]
     Authenticator(authenticator::AuthenticatorCommand),
@@ -110,6 +114,7 @@ async fn dispatch(command: Command) -> anyhow::Result<()> {
         }
         Command::Admin(AdminCommand::Token(file)) => token(&file.config).await,
         Command::Admin(AdminCommand::Enrolment { user, config }) => enrolment(&config.config, &user).await,
+        Command::Keys(command) => keys::run(command).await,
         Command::Authenticator(command) => authenticator::run(command).await,
         Command::Plugin(PluginCommand::Check { file }) => check_plugin(&file).await,
     }
@@ -129,6 +134,7 @@ async fn check(file: &Path) -> anyhow::Result<()> {
     let settings = settings(file)?;
     let specs = app::plugin_specs(&settings.plugins);
     let clock = Surroundings::default().clock;
+    app::identities(&settings, &clock).with_context(|| file.display().to_string())?;
     let loaded = plugins::Plugins::load(specs, clock, Arc::new(plugins::NoCredentials)).await;
     loaded.with_context(|| format!("{}: plugins", file.display()))?;
     println!("{}: good", file.display());

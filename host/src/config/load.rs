@@ -10,7 +10,7 @@ use figment::providers::{Env, Format, Toml};
 
 use tracing_subscriber::EnvFilter;
 
-use super::{Lifetimes, Settings};
+use super::Settings;
 use crate::model::application::ApplicationType;
 use crate::model::name::{LoginName, display_text};
 use crate::model::redirect::RedirectUri;
@@ -83,10 +83,18 @@ fn explain(error: &figment::Error, file: &Path) -> String {
         Kind::InvalidType(found, expected) => format!("found {found}, expected {expected}"),
         Kind::InvalidValue(found, expected) => format!("found {found}, expected {expected}"),
         Kind::UnknownVariant(found, known) => format!("found {found:?}, expected one of {}", known.join(", ")),
-        other if key == "http.listen" => format!("{other}; expected an address and port such as 127.0.0.1:8080"),
+        other if key == "http.listen" || key == "http.mtls.listen" => {
+            format!("{other}; expected an address and port such as 127.0.0.1:8080")
+        }
         other => other.to_string(),
     };
     format!("{}: {key}: {what}", source_of(&key, file))
+}
+
+/// Whether an address is a scheme, a host and perhaps a port, and nothing else.
+pub(super) fn is_bare(url: &url::Url) -> bool {
+    let nothing_else = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
+    nothing_else && url.has_host() && url.username().is_empty() && url.password().is_none()
 }
 
 /// What the types can't say, as pairs of key and expectation.
@@ -98,9 +106,8 @@ fn check(settings: &Settings) -> Vec<(String, String)> {
         }
     };
     let url = &settings.base_url;
-    let bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none() && url.username().is_empty();
     expect(
-        bare && matches!(url.scheme(), "http" | "https") && url.has_host(),
+        matches!(url.scheme(), "http" | "https") && is_bare(url),
         "base_url",
         "expected an address without path or query, such as https://id.example.org",
     );
@@ -110,23 +117,27 @@ fn check(settings: &Settings) -> Vec<(String, String)> {
         "expected https; http is for localhost and loopback addresses alone",
     );
     expect(display_text(&settings.operator, 80).is_some(), "operator", "expected a name of 1 to 80 characters");
-    expect((1..=600).contains(&settings.http.head_timeout), "http.head_timeout", "expected 1 to 600 seconds");
-    let Lifetimes { access_token, id_token, authorization_code, session, approval, login, enrolment, admin_token } =
-        settings.lifetimes;
-    for (name, seconds, longest) in [
-        ("access_token", access_token, 86_400),
-        ("id_token", id_token, 86_400),
-        ("authorization_code", authorization_code, 600),
-        ("session", session, 30 * 86_400),
-        ("approval", approval, 600),
-        ("login", login, 86_400),
-        ("enrolment", enrolment, 30 * 86_400),
-        ("admin_token", admin_token, 86_400),
+    super::http::check(settings, &mut expect);
+    super::limits::check(settings, &mut expect);
+    let lifetimes = settings.lifetimes;
+    for (name, seconds, shortest, longest) in [
+        ("access_token", lifetimes.access_token, 1, 86_400),
+        ("client_credentials_token", lifetimes.client_credentials_token, 1, 86_400),
+        ("refresh_token", lifetimes.refresh_token, 1, 400 * 86_400),
+        ("consent", lifetimes.consent, 1, 400 * 86_400),
+        ("refresh_repeat", lifetimes.refresh_repeat, 0, 300),
+        ("id_token", lifetimes.id_token, 1, 86_400),
+        ("authorization_code", lifetimes.authorization_code, 1, 600),
+        ("session", lifetimes.session, 1, 30 * 86_400),
+        ("approval", lifetimes.approval, 1, 600),
+        ("login", lifetimes.login, 1, 86_400),
+        ("enrolment", lifetimes.enrolment, 1, 30 * 86_400),
+        ("admin_token", lifetimes.admin_token, 1, 86_400),
     ] {
         expect(
-            (1..=longest).contains(&seconds),
+            (shortest..=longest).contains(&seconds),
             &format!("lifetimes.{name}"),
-            &format!("expected 1 to {longest} seconds"),
+            &format!("expected {shortest} to {longest} seconds"),
         );
     }
     let scheme = settings.store.url.split_once(':').map(|(scheme, _)| scheme);
@@ -140,6 +151,14 @@ fn check(settings: &Settings) -> Vec<(String, String)> {
         key.is_none_or(|key| key.is_ok_and(|key| key.len() == 32)),
         "keys.master_key",
         "expected 32 bytes of base64; `openssl rand -base64 32` makes them",
+    );
+    let super::Keys { rotation_days, publish_ahead_hours, .. } = settings.keys;
+    expect(rotation_days <= 3650, "keys.rotation_days", "expected 0 to 3650 days");
+    expect((1..=30 * 24).contains(&publish_ahead_hours), "keys.publish_ahead_hours", "expected 1 to 720 hours");
+    expect(
+        rotation_days == 0 || publish_ahead_hours < rotation_days.saturating_mul(24),
+        "keys.publish_ahead_hours",
+        "expected less than keys.rotation_days",
     );
     expect(
         EnvFilter::try_new(&settings.log.level).is_ok(),
@@ -199,7 +218,10 @@ mod tests {
     fn each_error_names_file_key_and_what_is_expected() {
         assert_eq!(error_of(""), "FILE: base_url: missing");
         let error = error_of("base_url = \"https://id.example\"\n[http]\nlissten = \"127.0.0.1:80\"\n");
-        assert_eq!(error, "FILE: http.lissten: unknown key; expected one of listen, trusted_proxies, head_timeout");
+        assert_eq!(
+            error,
+            "FILE: http.lissten: unknown key; expected one of listen, trusted_proxies, head_timeout, write_timeout, tls, mtls, mtls_url, client_cert_header"
+        );
         let error = error_of("base_url = \"https://id.example\"\n[lifetimes]\nsession = \"long\"\n");
         assert_eq!(error, "FILE: lifetimes.session: found string \"long\", expected u32");
         let error = error_of("base_url = \"http://id.example\"");

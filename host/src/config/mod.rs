@@ -3,16 +3,22 @@
 //! `ASSENT__HTTP__LISTEN=0.0.0.0:443` is `listen` in the table `[http]`. Environment wins over file, file over default.
 //! Unknown keys are errors. File paths are relative to the folder in which the command is started.
 
+mod http;
+mod limits;
 mod load;
 
-use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+pub use http::{Http, Mtls, Tls};
+pub use limits::{Rate, RateLimits};
 pub use load::{ConfigError, load};
+
+const HOUR: Duration = Duration::from_secs(60 * 60);
 
 /// All settings.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -27,13 +33,16 @@ pub struct Settings {
     /// Allows `http://localhost` redirect URIs for web applications and SPAs. Never set it where real people sign in.
     #[serde(default)]
     pub development: bool,
-    /// The listener.
+    /// The listeners.
     #[serde(default)]
     pub http: Http,
+    /// How often things may be done.
+    #[serde(default)]
+    pub limits: RateLimits,
     /// The database.
     #[serde(default)]
     pub store: Store,
-    /// The master key.
+    /// The master key, and how long keys sign.
     #[serde(default)]
     pub keys: Keys,
     /// How long things are good, in seconds.
@@ -45,22 +54,21 @@ pub struct Settings {
     /// What the first start makes. Without this table it makes nothing.
     #[serde(default)]
     pub first_start: Option<FirstStart>,
+    /// How strictly OpenID Connect is taken, where clients differ.
+    #[serde(default)]
+    pub oidc: Oidc,
     /// The plugins.
     #[serde(default)]
     pub plugins: Plugins,
 }
 
-/// The listener.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+/// How strictly OpenID Connect is taken, where clients differ.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Http {
-    /// The address and port to listen on.
-    pub listen: SocketAddr,
-    /// The addresses of proxies whose `X-Forwarded-For` header is believed.
-    pub trusted_proxies: Vec<IpAddr>,
-    /// How long a connection may take for a request's head, and wait for its next request, in seconds. It should be
-    /// longer than the proxy in front keeps idle connections.
-    pub head_timeout: u32,
+pub struct Oidc {
+    /// Refuses client assertions whose audience is the token endpoint, as older clients have it; the issuer alone is
+    /// right then.
+    pub strict_assertion_audience: bool,
 }
 
 /// The database.
@@ -71,7 +79,7 @@ pub struct Store {
     pub url: String,
 }
 
-/// The master key, which seals the private keys in the database.
+/// The master key, which seals the private keys in the database, and how long those sign.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Keys {
@@ -80,6 +88,22 @@ pub struct Keys {
     /// The key itself, 32 bytes as base64, in place of the file. Meant for the environment:
     /// `ASSENT__KEYS__MASTER_KEY`.
     pub master_key: Option<String>,
+    /// For how many days a key signs ID tokens until the next one does. 0: until `assent keys rotate`.
+    pub rotation_days: u32,
+    /// How many hours before it signs a key is published, so that every application has it in time.
+    pub publish_ahead_hours: u32,
+}
+
+impl Keys {
+    /// How long a key signs; `None` if it does until a command ends it.
+    pub fn rotation(&self) -> Option<Duration> {
+        (self.rotation_days > 0).then(|| HOUR * 24 * self.rotation_days)
+    }
+
+    /// How long a key is published before it signs.
+    pub fn publish_ahead(&self) -> Duration {
+        HOUR * self.publish_ahead_hours
+    }
 }
 
 impl std::fmt::Debug for Keys {
@@ -94,6 +118,15 @@ impl std::fmt::Debug for Keys {
 pub struct Lifetimes {
     /// An access token.
     pub access_token: u32,
+    /// An access token that an application gets for itself (`client_credentials`).
+    pub client_credentials_token: u32,
+    /// A refresh token. Each use gives a new one, with this time before it anew.
+    pub refresh_token: u32,
+    /// A consent: how long a person is not asked again, and how long an application can go on refreshing.
+    pub consent: u32,
+    /// For how long after its use a refresh token may be sent once more, because the answer was lost on its way. Only
+    /// while nothing of that answer was used. 0: never.
+    pub refresh_repeat: u32,
     /// An ID token.
     pub id_token: u32,
     /// An authorization code.
@@ -230,12 +263,6 @@ pub struct PluginLimits {
     pub memory_mib: u32,
 }
 
-impl Default for Http {
-    fn default() -> Self {
-        Self { listen: SocketAddr::from(([127, 0, 0, 1], 8080)), trusted_proxies: Vec::new(), head_timeout: 75 }
-    }
-}
-
 impl Default for Store {
     fn default() -> Self {
         Self { url: "sqlite://data/assent.db".to_owned() }
@@ -244,7 +271,12 @@ impl Default for Store {
 
 impl Default for Keys {
     fn default() -> Self {
-        Self { master_key_file: PathBuf::from("data/master.key"), master_key: None }
+        Self {
+            master_key_file: PathBuf::from("data/master.key"),
+            master_key: None,
+            rotation_days: 90,
+            publish_ahead_hours: 24,
+        }
     }
 }
 
@@ -252,6 +284,10 @@ impl Default for Lifetimes {
     fn default() -> Self {
         Self {
             access_token: 3600,
+            client_credentials_token: 600,
+            refresh_token: 7 * 86_400,
+            consent: 14 * 86_400,
+            refresh_repeat: 30,
             id_token: 3600,
             authorization_code: 600,
             session: 3600,

@@ -11,8 +11,10 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use super::context::Browser;
+use super::limits;
 use super::reply::{ErrorReply, broken, see_other, with_browser};
 use crate::domain::Host;
+use crate::domain::limits::Network;
 use crate::domain::login::{self, Person};
 use crate::domain::session::SignedIn;
 use crate::model::login::{AuthorizationRequest, LoginRequest};
@@ -29,7 +31,7 @@ pub(super) async fn configuration(State(host): State<Arc<Host>>) -> Response {
 
 /// `GET /oidc/jwks`
 pub(super) async fn jwks(State(host): State<Arc<Host>>) -> Response {
-    public_json(discovery::key_set(&host))
+    public_json(discovery::key_set(&host).await)
 }
 
 fn public_json(document: serde_json::Value) -> Response {
@@ -112,7 +114,7 @@ fn unanswerable(host: &Host, why: Unanswerable) -> Response {
 }
 
 /// `POST /oidc/token`
-pub(super) async fn token(State(host): State<Arc<Host>>, headers: HeaderMap, body: Bytes) -> Response {
+pub(super) async fn token(State(host): State<Arc<Host>>, from: Network, headers: HeaderMap, body: Bytes) -> Response {
     let reply = async {
         if !is_form(&headers) {
             let expected = "the body must be application/x-www-form-urlencoded".to_owned();
@@ -120,7 +122,7 @@ pub(super) async fn token(State(host): State<Arc<Host>>, headers: HeaderMap, bod
         }
         let parameters = Parameters::parse(&body).map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
         parameters.refuse_repeated().map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
-        let application = client_auth::authenticate(&host, authorization(&headers), &parameters).await?;
+        let application = client_auth::authenticate(&host, from, authorization(&headers), &parameters).await?;
         grant::exchange(&host, &application, &parameters).await
     };
     let mut response = match reply.await {
@@ -133,6 +135,7 @@ pub(super) async fn token(State(host): State<Arc<Host>>, headers: HeaderMap, bod
 
 fn token_error(error: &TokenError) -> Response {
     let status = match error {
+        TokenError::TooManyFailures(exhausted) => return limits::too_many_calls(*exhausted),
         TokenError::InvalidClient { .. } => StatusCode::UNAUTHORIZED,
         TokenError::Broken(cause) => {
             tracing::error!(%cause, "a token request failed");

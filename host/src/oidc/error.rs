@@ -2,6 +2,7 @@
 //! operator may know goes to the log where it happens.
 
 use crate::domain::Broken;
+use crate::domain::limits::Exhausted;
 
 /// An error of the token endpoint (RFC 6749 section 5.2).
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +25,9 @@ pub enum TokenError {
     /// The grant type is unknown.
     #[error("the grant type is not supported; expected authorization_code")]
     UnsupportedGrantType,
+    /// The client failed to authenticate too often.
+    #[error("client authentication failed too often; try again later")]
+    TooManyFailures(Exhausted),
     /// The host broke.
     #[error("the server could not answer; try again")]
     Broken(#[from] Broken),
@@ -38,6 +42,7 @@ impl TokenError {
             Self::InvalidGrant(_) => "invalid_grant",
             Self::UnauthorizedClient => "unauthorized_client",
             Self::UnsupportedGrantType => "unsupported_grant_type",
+            Self::TooManyFailures(_) => "temporarily_unavailable",
             Self::Broken(_) => "server_error",
         }
     }

@@ -5,6 +5,7 @@ pub mod basic;
 
 use super::error::TokenError;
 use super::parameters::Parameters;
+use crate::domain::limits::Network;
 use crate::domain::{Broken, Host};
 use crate::id::Did;
 use crate::model::application::Application;
@@ -18,23 +19,33 @@ enum Presented {
     Nothing { id: Did },
 }
 
-/// Finds out which application calls.
+/// Finds out which application calls. Of one application and place only so many may fail, so that secrets can't be
+/// guessed; who succeeds is not counted.
 pub async fn authenticate(
     host: &Host,
+    from: Network,
     authorization: Option<&str>,
     parameters: &Parameters,
 ) -> Result<Application, TokenError> {
     let by_header = authorization.is_some();
     let presented = presented(authorization, parameters)?;
     let (Presented::Basic { id, .. } | Presented::Nothing { id }) = &presented;
+    let limit = &host.limits.client_failures;
+    let caller = (id.clone(), from);
+    limit.check(&caller, host.now()).map_err(TokenError::TooManyFailures)?;
     let found = host.store.application(id).await.map_err(Broken::from)?;
-    let application = found.ok_or(TokenError::InvalidClient { by_header })?;
-    let confidential = application.settings.application_type.is_confidential();
-    let good = match &presented {
-        Presented::Basic { secret, .. } => confidential && application.secret == Some(secret.digest()),
-        Presented::Nothing { .. } => !confidential,
-    };
-    if good { Ok(application) } else { Err(TokenError::InvalidClient { by_header }) }
+    let good = found.filter(|application| {
+        let confidential = application.settings.application_type.is_confidential();
+        match &presented {
+            Presented::Basic { secret, .. } => confidential && application.secret == Some(secret.digest()),
+            Presented::Nothing { .. } => !confidential,
+        }
+    });
+    good.ok_or_else(|| {
+        // Whether this one was still within the limit is for the next request to find out.
+        let _ = limit.take(&caller, host.now());
+        TokenError::InvalidClient { by_header }
+    })
 }
 
 fn presented(authorization: Option<&str>, parameters: &Parameters) -> Result<Presented, TokenError> {
