@@ -1,0 +1,26 @@
+//! The header by which a proxy hands on a client's certificate (RFC 9440). An input is its value, and the base64 of one.
+
+#![no_main]
+
+use assent::http::client_certificate::{ClientCertificate, from_header};
+use assent::keys::client::certificate_is_in_time;
+use assent_fuzz::lines;
+use axum::http::{HeaderMap, HeaderValue};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|input: &[u8]| {
+    let Some([value, encoded]) = lines(input) else { return };
+    for value in [value, &format!(":{encoded}:")] {
+        let Some(certificate) = read(value) else { continue };
+        let again = read(&format!(":{}:", STANDARD.encode(certificate.der())));
+        assert_eq!(again.as_ref(), Some(&certificate), "a second certificate in {value}");
+        certificate_is_in_time(certificate.der(), 2_000_000_000);
+    }
+});
+
+fn read(value: &str) -> Option<ClientCertificate> {
+    let headers = HeaderMap::from_iter([("client-cert".parse().ok()?, HeaderValue::from_str(value).ok()?)]);
+    from_header(&headers).ok().flatten()
+}
