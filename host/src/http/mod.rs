@@ -3,7 +3,8 @@
 pub mod admin_api;
 pub mod assets;
 pub mod authenticator;
-pub mod client_certificate;
+pub mod client_calls;
+mod client_certificate;
 mod console;
 mod context;
 mod cookies;
