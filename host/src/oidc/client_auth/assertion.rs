@@ -43,7 +43,7 @@ pub(super) async fn verify(
             let secret = host.master_key.open(&secret_purpose(&application.id), sealed).map_err(Broken::from)?;
             verify_with_secret(text, &secret)
         }
-        (ClientAuthentication::PrivateKeyJwt(keys), _) => client_keys::verify(host, &application.id, keys, text).await,
+        (ClientAuthentication::PrivateKeyJwt(keys), _) => client_keys::verify(host, keys, text).await,
         _ => Err(BadJwt::Signature),
     };
     let claims = match verified {
