@@ -80,6 +80,15 @@ impl Page {
         self.browser.get(location.as_str()).await
     }
 
+    /// What follows where the person agrees; this page itself if it does not ask.
+    pub async fn agreed(self) -> Page {
+        let action = format!("{}/consent", self.path());
+        if !self.body.contains(&format!("action=\"{action}\"")) {
+            return self;
+        }
+        self.submit(&action, &[("decision", "allow")]).await
+    }
+
     /// The page's path.
     pub fn path(&self) -> String {
         Url::parse(&self.url).expect("an address").path().to_owned()

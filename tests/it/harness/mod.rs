@@ -244,6 +244,13 @@ impl Ada {
         browser.get(&page.url).await.parameter("code")
     }
 
+    /// The same with these changes to the request; she agrees to what she is asked.
+    pub async fn sign_in_with(&self, browser: &Browser, changes: &[(&str, Option<&str>)]) -> String {
+        let page = self.ask(browser, changes).await;
+        self.approve(&page).await;
+        browser.get(&page.url).await.agreed().await.parameter("code")
+    }
+
     /// Asks for a sign-in and says who she is; the waiting page.
     pub async fn ask(&self, browser: &Browser, changes: &[(&str, Option<&str>)]) -> Page {
         let login = browser.get(&self.application.request(changes)).await.followed().await;

@@ -3,4 +3,7 @@
 mod attacks;
 mod authorize;
 mod claims;
+mod client_auth;
+mod introspection;
+mod refresh;
 mod token;
