@@ -6,6 +6,7 @@ pub mod account;
 pub mod admin;
 pub mod approval;
 pub mod claims;
+pub mod consent;
 pub mod device;
 pub mod first_start;
 pub mod keys;

@@ -1,8 +1,10 @@
 //! The edge: extract, call, render. Handlers decide nothing.
 
 pub mod admin_api;
+mod answer;
 pub mod assets;
 pub mod authenticator;
+mod consent;
 mod console;
 mod context;
 mod cookies;

@@ -15,7 +15,7 @@ use tower_http::set_header::SetResponseHeaderLayer;
 use tower_http::timeout::TimeoutLayer;
 
 use super::reply::ErrorReply;
-use super::{admin_api, assets, authenticator, console, health, home, login, oidc};
+use super::{admin_api, assets, authenticator, consent, console, health, home, login, oidc};
 use crate::domain::Host;
 
 /// The largest body that is read, in bytes.
@@ -28,6 +28,7 @@ pub fn router(host: Arc<Host>) -> Router {
     Router::new()
         .route("/", get(home::show))
         .route("/sign-out", post(home::sign_out))
+        .route("/consents/withdraw", post(consent::withdraw))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/assets/{*path}", get(asset))
@@ -59,6 +60,8 @@ fn login_routes() -> Router<Arc<Host>> {
         .route("/{id}/events", get(login::events))
         .route("/{id}/cancel", post(login::cancel))
         .route("/{id}/again", post(login::again))
+        .route("/{id}/continue", post(login::go_on))
+        .route("/{id}/consent", post(consent::decide))
         .route("/{id}/leave", post(login::leave))
 }
 

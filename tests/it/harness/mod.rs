@@ -241,7 +241,7 @@ impl Ada {
     pub async fn sign_in(&self, browser: &Browser) -> String {
         let page = self.ask(browser, &[]).await;
         self.approve(&page).await;
-        browser.get(&page.url).await.parameter("code")
+        browser.finish(&page.url).await.parameter("code")
     }
 
     /// Asks for a sign-in and says who she is; the waiting page.
