@@ -10,7 +10,7 @@ use super::token::userinfo;
 use crate::harness::{Ada, Browser, TestHost, Wish, component, id};
 
 /// The claims of an ID token, its signature verified with the published key.
-async fn claims(host: &TestHost, ada: &Ada, code: &str) -> (Map<String, Value>, String) {
+pub(super) async fn claims(host: &TestHost, ada: &Ada, code: &str) -> (Map<String, Value>, String) {
     let (status, tokens) = ada.application.exchange(&host.base, code, &[]).await;
     assert_eq!(status, StatusCode::OK, "{tokens}");
     let keys = reqwest::get(format!("{}/jwks", host.issuer())).await.expect("an answer");

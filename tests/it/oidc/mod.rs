@@ -3,4 +3,7 @@
 mod attacks;
 mod authorize;
 mod claims;
+mod consent;
+mod form_post;
+mod parameters;
 mod token;
