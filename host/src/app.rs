@@ -18,6 +18,7 @@ use crate::http::{self, Listener};
 use crate::id::KeyId;
 use crate::keys::{self, KeyError, KeyRing, MasterKey, MasterKeyError, PushKey};
 use crate::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
+use crate::outgoing::{self, Outgoing};
 use crate::plugins::{self, Credential, Credentials, HttpGrant, Limits, LoadError, PluginSpec, Plugins, Role};
 use crate::store::{Retention, Store, StoreError};
 
@@ -45,6 +46,8 @@ pub enum StartError {
     Key(#[from] KeyError),
     #[error(transparent)]
     Plugin(#[from] LoadError),
+    #[error(transparent)]
+    Outgoing(#[from] outgoing::Failure),
     #[error("first start: {0}")]
     FirstStart(#[from] crate::domain::admin::Refused),
     #[error("{}: cannot write the demo application's settings: {reason}", file.display())]
@@ -85,10 +88,13 @@ pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<A
     let push_key = Arc::new(PushKey::open(push_key(&kept)?, &master_key, settings.origin())?);
     let credentials = Arc::new(PushCredentials { key: Arc::clone(&push_key), clock: Arc::clone(&clock) });
     let plugins = Plugins::load(plugin_specs(&settings.plugins), Arc::clone(&clock), credentials).await?;
+    let outgoing = Outgoing::new(settings.outgoing.allow_private_addresses)?;
     Ok(Arc::new(Host {
         issuer: settings.issuer(),
         limits: crate::domain::limits::Limits::new(settings.limits),
         settings,
+        outgoing,
+        fetched_keys: domain::client_keys::FetchedKeys::default(),
         store,
         master_key,
         key_ring,

@@ -57,6 +57,9 @@ pub struct Settings {
     /// How strictly OpenID Connect is taken, where clients differ.
     #[serde(default)]
     pub oidc: Oidc,
+    /// What this host may call on behalf of applications.
+    #[serde(default)]
+    pub outgoing: Outgoing,
     /// The plugins.
     #[serde(default)]
     pub plugins: Plugins,
@@ -69,6 +72,15 @@ pub struct Oidc {
     /// Refuses client assertions whose audience is the token endpoint, as older clients have it; the issuer alone is
     /// right then.
     pub strict_assertion_audience: bool,
+}
+
+/// What this host may call on behalf of applications: their key sets (`jwks_uri`) and their back-channel logout.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Outgoing {
+    /// Allows plain http and private addresses. Set it only where all applications are yours: whoever registers one could
+    /// have this host call what only this host reaches.
+    pub allow_private_addresses: bool,
 }
 
 /// The database.

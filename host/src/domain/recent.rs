@@ -13,7 +13,7 @@ pub struct Recent<K, V> {
     keeps: usize,
 }
 
-impl<K: Eq + Hash, V: Copy> Recent<K, V> {
+impl<K: Eq + Hash, V: Clone> Recent<K, V> {
     /// An empty map.
     pub fn new(keeps: usize) -> Self {
         Self { young: HashMap::new(), old: HashMap::new(), keeps }
@@ -21,7 +21,7 @@ impl<K: Eq + Hash, V: Copy> Recent<K, V> {
 
     /// What was last put under this key, unless it is forgotten.
     pub fn get(&self, key: &K) -> Option<V> {
-        self.young.get(key).or_else(|| self.old.get(key)).copied()
+        self.young.get(key).or_else(|| self.old.get(key)).cloned()
     }
 
     /// Puts a value under this key.

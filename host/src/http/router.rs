@@ -16,7 +16,9 @@ use tower_http::set_header::SetResponseHeaderLayer;
 use tower_http::timeout::TimeoutLayer;
 
 use super::reply::ErrorReply;
-use super::{admin_api, assets, authenticator, console, cors, health, home, limits, login, oidc};
+use super::{
+    admin_api, assets, authenticator, client_calls, consent, console, cors, health, home, limits, login, oidc,
+};
 use crate::domain::Host;
 
 /// The largest body that is read, in bytes.
@@ -36,16 +38,21 @@ pub fn router(host: Arc<Host>) -> Router {
     let own = Router::new()
         .route("/", get(home::show))
         .route("/sign-out", post(home::sign_out))
+        .route("/consents/withdraw", post(consent::withdraw))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/assets/{*path}", get(asset))
         .merge(sign_in_routes(&host))
+        .merge(called(&host, Router::new().route("/oidc/token/introspection", post(client_calls::introspect))))
         .nest("/authenticator", authenticator_routes(&host))
         .route("/admin", get(console::overview))
         .nest("/admin/api/v1", admin_api::routes(&host))
         .fallback(not_found);
     // The header that lets another site's page read an answer is on its errors too, so its layer comes last.
-    let shared = bounded(Router::new().nest("/oidc", shared_routes(&host))).layer(cors::layer(&host));
+    let shared = Router::new()
+        .nest("/oidc", shared_routes(&host))
+        .route("/.well-known/oauth-authorization-server/oidc", get(oidc::configuration));
+    let shared = bounded(shared).layer(cors::layer(&host));
     bounded(own)
         .merge(shared)
         .layer(from_fn(refuse_long_addresses))
@@ -80,7 +87,8 @@ fn shared_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         .route("/.well-known/openid-configuration", get(oidc::configuration))
         .route("/me", get(oidc::me).post(oidc::me))
         .route("/jwks", get(oidc::jwks))
-        .merge(called(host, Router::new().route("/token", post(oidc::token))))
+        .merge(called(host, Router::new().route("/token", post(client_calls::token))))
+        .merge(called(host, Router::new().route("/token/revocation", post(client_calls::revoke))))
 }
 
 /// Bounds of the endpoints that applications authenticate themselves at.
@@ -95,6 +103,8 @@ fn sign_in_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         .route("/login/{id}/events", get(login::events))
         .route("/login/{id}/cancel", post(login::cancel))
         .route("/login/{id}/again", post(login::again))
+        .route("/login/{id}/continue", post(login::go_on))
+        .route("/login/{id}/consent", post(consent::decide))
         .route("/login/{id}/leave", post(login::leave))
         .layer(from_fn_with_state(Arc::clone(host), limits::sign_in))
 }

@@ -1,4 +1,4 @@
-//! `client_secret_basic` (RFC 6749 section 2.3.1): the `Authorization` header with an application's id and secret.
+//! `client_secret_basic`: the `Authorization` header.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
