@@ -45,7 +45,7 @@ pub enum LoginStage {
 #[serde(tag = "protocol", rename_all = "snake_case")]
 pub enum LoginRequest {
     /// An OpenID Connect client.
-    Oidc(AuthorizationRequest),
+    Oidc(Box<AuthorizationRequest>),
     /// One of the host's own pages, such as the console.
     Local {
         /// The page's path.
