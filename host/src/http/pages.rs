@@ -8,8 +8,8 @@
 //!     frame-ancestors 'none'; base-uri 'none'
 //! ```
 //!
-//! `form-action` is `'self'` and, where a form's answer redirects to an application, that application's origin too; on the
-//! page whose form goes to an application, it is that origin alone.
+//! `form-action` is `'self'` and, where a form's answer redirects to an application, that application's scheme too; on the
+//! page whose form goes to an application, it is that scheme alone. Browsers hold redirects against it as well.
 //! `data:` images are the enrolment's QR code. A page says nothing about whether an account exists.
 
 use askama::Template;

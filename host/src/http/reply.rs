@@ -16,13 +16,13 @@ pub(super) fn layout(host: &Host) -> Layout {
     Layout { operator: host.settings.operator.clone(), ..Layout::default() }
 }
 
-/// A page. Its forms may lead to this host and to `form_target`, the origin or scheme of an application.
+/// A page. Its forms may lead to this host and to `form_target`, the scheme of an application.
 pub(super) fn page(template: &impl Template, form_target: Option<&str>) -> Response {
     let target = form_target.map(|target| format!(" {target}")).unwrap_or_default();
     rendered(template, &format!("'self'{target}"))
 }
 
-/// A page whose form leads to an application's origin, and nowhere else.
+/// A page whose form leads to an application.
 pub(super) fn page_that_posts(template: &impl Template, form_target: Option<&str>) -> Response {
     rendered(template, form_target.unwrap_or("'none'"))
 }
