@@ -17,6 +17,7 @@ use crate::http;
 use crate::id::KeyId;
 use crate::keys::{self, KeyError, KeyRing, MasterKey, MasterKeyError, PushKey};
 use crate::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
+use crate::oidc::backchannel;
 use crate::outgoing::{self, Outgoing};
 use crate::plugins::{self, Credential, Credentials, HttpGrant, Limits, LoadError, PluginSpec, Plugins, Role};
 use crate::store::{Retention, Store, StoreError};
@@ -220,6 +221,7 @@ pub struct Running {
     server: JoinHandle<()>,
     sweeper: JoinHandle<()>,
     key_keeper: JoinHandle<()>,
+    messenger: JoinHandle<()>,
 }
 
 /// Takes the port that the settings name. Apart from [`serve`], so that a port that was left to the system (`:0`) is
@@ -238,7 +240,8 @@ pub fn serve(host: Arc<Host>, listener: TcpListener) -> Result<Running, StartErr
     let server = tokio::spawn(http::serve(listener, http::router(Arc::clone(&host)), head_timeout, told(stopped)));
     let sweeper = tokio::spawn(sweep(Arc::clone(&host)));
     let key_keeper = tokio::spawn(keep_keys(Arc::clone(&host)));
-    Ok(Running { host, address, stop, server, sweeper, key_keeper })
+    let messenger = tokio::spawn(backchannel::deliver(Arc::clone(&host)));
+    Ok(Running { host, address, stop, server, sweeper, key_keeper, messenger })
 }
 
 async fn told(mut stopped: tokio::sync::watch::Receiver<bool>) {
@@ -254,7 +257,7 @@ async fn sweep(host: Arc<Host>) {
         logins: after(lifetimes.login, Duration::ZERO),
         access_tokens: after(lifetimes.access_token.max(lifetimes.client_credentials_token), DAY),
         refresh_tokens: after(lifetimes.refresh_token, DAY),
-        sessions: after(lifetimes.session, DAY),
+        sessions: after(host.settings.longest_session(), DAY),
         enrolments: after(lifetimes.enrolment, DAY),
         admin_tokens: after(lifetimes.admin_token, DAY),
     };
@@ -293,6 +296,7 @@ impl Running {
         let _ = self.stop.send(true);
         self.sweeper.abort();
         self.key_keeper.abort();
+        self.messenger.abort();
         if !self.server.is_finished() {
             let _ = self.server.await;
         }

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Host;
+use super::{Broken, Host};
 use crate::model::account::Account;
 use crate::model::application::Application;
 use crate::model::scope::{Scope, Scopes};
@@ -25,6 +25,11 @@ pub struct Subject<'a> {
     pub scopes: &'a Scopes,
     /// How the person signed in, where that is known.
     pub authentication: Option<&'a Authentication>,
+}
+
+/// What an application calls a person: the `sub` claim (OpenID Connect Core 1.0 section 8).
+pub fn subject_of(_host: &Host, _application: &Application, user: &User) -> Result<String, Broken> {
+    Ok(user.subject.clone())
 }
 
 /// The claims of the granted scopes, `sub` first among them, as the host and the plugins make them.

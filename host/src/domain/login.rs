@@ -137,6 +137,9 @@ pub async fn answer(
     if let (true, Some(person)) = (answered, person) {
         let signed_in = &person.signed_in;
         tracing::info!(login = %login, user = %signed_in.user.id, session = %signed_in.session.id, "signed in");
+        if replaces.is_some() {
+            host.signals.send(super::signals::Signal::LoggedOut);
+        }
     }
     Ok(answered)
 }

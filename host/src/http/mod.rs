@@ -16,6 +16,7 @@ mod problem;
 mod reply;
 mod router;
 mod serve;
+mod session_end;
 mod user_agent;
 
 pub use router::router;

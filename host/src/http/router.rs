@@ -15,7 +15,7 @@ use tower_http::set_header::SetResponseHeaderLayer;
 use tower_http::timeout::TimeoutLayer;
 
 use super::reply::ErrorReply;
-use super::{admin_api, assets, authenticator, console, health, home, login, oidc};
+use super::{admin_api, assets, authenticator, console, health, home, login, oidc, session_end};
 use crate::domain::Host;
 
 /// The largest body that is read, in bytes.
@@ -28,6 +28,8 @@ pub fn router(host: Arc<Host>) -> Router {
     Router::new()
         .route("/", get(home::show))
         .route("/sign-out", post(home::sign_out))
+        .route("/session/end", get(session_end::question).post(session_end::answer))
+        .route("/session/ended", get(session_end::ended))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/assets/{*path}", get(asset))
@@ -51,6 +53,7 @@ fn oidc_routes() -> Router<Arc<Host>> {
         .route("/token", post(oidc::token))
         .route("/me", get(oidc::me).post(oidc::me))
         .route("/jwks", get(oidc::jwks))
+        .route("/session/end", get(session_end::end).post(session_end::end_by_post))
 }
 
 fn login_routes() -> Router<Arc<Host>> {

@@ -21,7 +21,7 @@ pub enum BadParameters {
 }
 
 /// The parameters that are looked at. Others are ignored (RFC 6749 section 3.1), but none of these may be repeated.
-const KNOWN: [&str; 30] = [
+const KNOWN: [&str; 32] = [
     "client_id",
     "redirect_uri",
     "response_type",
@@ -52,6 +52,8 @@ const KNOWN: [&str; 30] = [
     "token_type_hint",
     "access_token",
     "registration",
+    "post_logout_redirect_uri",
+    "logout_hint",
 ];
 
 impl Parameters {

@@ -108,11 +108,17 @@ impl Store {
     }
 
     /// Claims the login's one answer and makes it durable. `false`, and nothing done, if it was answered before or is
-    /// over, or if it waits for an approval that is not `approved` while the answer has a new session.
+    /// over, if it waits for an approval that is not `approved` while the answer has a new session, or if the session
+    /// that its code is for has ended.
     pub async fn answer_login(&self, id: LoginId, answer: LoginAnswer, now: Timestamp) -> Result<bool> {
         self.write(move |db| {
             let answer = answer.clone();
             Box::pin(async move {
+                if let (None, Some(code)) = (&answer.session, &answer.code)
+                    && !sessions::hold(db, code.subject.session_id).await?
+                {
+                    return Ok(false);
+                }
                 let statement = if answer.session.is_some() {
                     "UPDATE logins SET answered_at = $2 WHERE id = $1 AND answered_at IS NULL AND expires_at > $2
                      AND EXISTS (SELECT 1 FROM approvals
@@ -129,7 +135,7 @@ impl Store {
                     return Ok(false);
                 }
                 if let Some(old) = answer.replaces {
-                    sessions::end(db, old, now).await?;
+                    sessions::replace(db, old, answer.session.as_ref().map(|(session, _)| session), now).await?;
                 }
                 if let Some((session, digest)) = &answer.session {
                     sessions::insert(db, session, *digest, now).await?;
