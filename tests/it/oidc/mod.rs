@@ -2,5 +2,7 @@
 
 mod attacks;
 mod authorize;
+mod backchannel;
 mod claims;
+mod logout;
 mod token;
