@@ -39,7 +39,7 @@ pub(super) async fn end(State(host): State<Arc<Host>>, RawQuery(query): RawQuery
             signed_in => Ok(signed_out(&host, signed_in.as_ref(), &request).await?),
         }
     };
-    reply.await.unwrap_or_else(|rejected| refused(&host, rejected))
+    reply.await.unwrap_or_else(|rejected| refused(&host, &rejected))
 }
 
 /// `POST /oidc/session/end`: the same with the parameters in the body. The browser comes again with GET, since it sends
@@ -88,7 +88,7 @@ pub(super) async fn answer(State(host): State<Arc<Host>>, browser: Browser, Form
         let signed_in = browser.signed_in(&host).await?;
         Ok(signed_out(&host, signed_in.as_ref(), &request).await?)
     };
-    reply.await.unwrap_or_else(|rejected| refused(&host, rejected))
+    reply.await.unwrap_or_else(|rejected| refused(&host, &rejected))
 }
 
 /// `GET /session/ended`: you are signed out.
@@ -136,10 +136,10 @@ fn question_page(
     Ok(with_browser(page(&question, request.form_target().as_deref()), host, browser))
 }
 
-fn refused(host: &Host, rejected: Rejected) -> Response {
-    let what_happened = match &rejected {
+fn refused(host: &Host, rejected: &Rejected) -> Response {
+    let what_happened = match rejected {
         Rejected::Broken(error) => return broken(host, error),
-        Rejected::Parameters(_) => return unreadable(host, &rejected),
+        Rejected::Parameters(_) => return unreadable(host, rejected),
         Rejected::BadHint(_) | Rejected::UnfitHint(_) | Rejected::OtherClient => {
             "The application could not show that it is one that you signed in to. You are not signed out."
         }
@@ -147,7 +147,7 @@ fn refused(host: &Host, rejected: Rejected) -> Response {
             "The application asked to send you to an address that is not registered for it. You are not signed out."
         }
     };
-    unserved(host, what_happened, &rejected)
+    unserved(host, what_happened, rejected)
 }
 
 fn unreadable(host: &Host, cause: &dyn std::fmt::Display) -> Response {
