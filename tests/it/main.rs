@@ -2,6 +2,7 @@
 
 mod admin;
 mod commands;
+mod edge;
 mod harness;
 mod javascript;
 mod keys;

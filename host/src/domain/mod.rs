@@ -6,10 +6,14 @@ pub mod account;
 pub mod admin;
 pub mod approval;
 pub mod claims;
+pub mod client_keys;
+pub mod consent;
 pub mod device;
 pub mod first_start;
 pub mod keys;
+pub mod limits;
 pub mod login;
+pub mod recent;
 pub mod session;
 pub mod signals;
 
@@ -40,10 +44,14 @@ pub struct Host {
     pub push_key: Arc<PushKey>,
     /// The way out, to the addresses that applications registered.
     pub outgoing: Outgoing,
+    /// Key sets of applications that were fetched lately.
+    pub fetched_keys: client_keys::FetchedKeys,
     /// The plugins.
     pub plugins: Arc<Plugins>,
     /// Tells waiting requests of changes.
     pub signals: signals::Signals,
+    /// Who came how often.
+    pub limits: limits::Limits,
     /// The time.
     pub clock: SharedClock,
     /// Randomness.

@@ -1,14 +1,20 @@
 //! The edge: extract, call, render. Handlers decide nothing.
 
 pub mod admin_api;
+mod answer;
 pub mod assets;
 pub mod authenticator;
+pub mod client_calls;
+mod client_certificate;
+mod consent;
 mod console;
 mod context;
 mod cookies;
+mod cors;
 mod csrf;
 mod health;
 mod home;
+mod limits;
 mod login;
 mod oidc;
 pub mod pages;
@@ -17,7 +23,8 @@ mod reply;
 mod router;
 mod serve;
 mod session_end;
+pub mod tls;
 mod user_agent;
 
-pub use router::router;
-pub use serve::serve;
+pub use router::{mtls_router, router};
+pub use serve::{Listener, serve};

@@ -5,22 +5,23 @@ use std::sync::Arc;
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{RawQuery, State};
-use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, WWW_AUTHENTICATE};
+use axum::http::header::{CACHE_CONTROL, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
+use super::answer::deliver;
+use super::client_calls::{authorization, is_form};
+use super::client_certificate::ClientCertificate;
 use super::context::Browser;
 use super::reply::{ErrorReply, broken, see_other, with_browser};
 use crate::domain::Host;
 use crate::domain::login::{self, Person};
-use crate::domain::session::SignedIn;
-use crate::model::login::{AuthorizationRequest, LoginRequest};
-use crate::oidc::authorize::{self, Accepted, DenialReason, Rejected, Unanswerable};
-use crate::oidc::bearer::{BearerError, token_of};
-use crate::oidc::error::TokenError;
+use crate::model::login::LoginRequest;
+use crate::oidc::authorize::{self, Accepted, Agreement, Answer, Question, Rejected, Unanswerable};
+use crate::oidc::bearer::{BearerError, Shown, token_of};
 use crate::oidc::parameters::Parameters;
-use crate::oidc::{client_auth, discovery, grant, userinfo};
+use crate::oidc::{discovery, userinfo};
 
 /// `GET /oidc/.well-known/openid-configuration`
 pub(super) async fn configuration(State(host): State<Arc<Host>>) -> Response {
@@ -45,10 +46,7 @@ pub(super) async fn auth(State(host): State<Arc<Host>>, RawQuery(query): RawQuer
     };
     let response = reply.await.unwrap_or_else(|rejected| match rejected {
         Rejected::Page(why) => unanswerable(&host, why),
-        Rejected::Redirect(error) => {
-            tracing::info!(error = error.code().as_str(), "an authorization request was refused");
-            see_other(&error.location(&host.issuer))
-        }
+        Rejected::Answer(answer) => deliver(&host, &answer),
         Rejected::Broken(error) => broken(&host, &error),
     });
     with_browser(response, &host, &browser)
@@ -66,29 +64,31 @@ pub(super) async fn auth_by_post(State(host): State<Arc<Host>>, body: Bytes) -> 
 }
 
 async fn begin(host: &Host, browser: &Browser, accepted: Accepted) -> Result<Response, Rejected> {
-    let session = browser.signed_in(host).await?.filter(|signed_in| is_enough(host, signed_in, &accepted.request));
-    if accepted.silent && session.is_none() {
-        return Err(Rejected::Redirect(accepted.login_required()));
-    }
-    let login = login::begin(host, LoginRequest::Oidc(accepted.request.clone()), browser.digest()).await?;
-    let Some(signed_in) = session else { return Ok(see_other(&format!("/login/{}", login.id))) };
-    let person = Person { signed_in, cookie: None };
-    if !accepted.silent {
-        return Ok(super::login::finish(host, browser, &login, person, None).await?);
-    }
-    // No page may be shown, so whoever may not use the application is an error for the application.
-    let answer = authorize::respond(host, login.id, &accepted.request, &person, None).await?;
-    let location = match answer {
-        authorize::Answer::Redirect(location) | authorize::Answer::Error(location) => Some(location),
-        _ => authorize::deny(host, login.id, &accepted.request, DenialReason::GivenUp).await?,
+    let request = &accepted.request;
+    let session = match browser.signed_in(host).await? {
+        Some(signed_in) if !request.select_account && authorize::may_go_on(host, request, &signed_in).await? => {
+            Some(signed_in)
+        }
+        _ => None,
     };
-    Ok(location.map_or_else(|| unanswerable(host, Unanswerable::Request), |location| see_other(&location)))
-}
-
-/// Whether a session is enough for a request, by `prompt` and `max_age`.
-fn is_enough(host: &Host, signed_in: &SignedIn, request: &AuthorizationRequest) -> bool {
-    let age = host.now().seconds() - signed_in.session.authentication.at.seconds();
-    !request.fresh_login && request.max_age.is_none_or(|max| age <= i64::from(max))
+    if accepted.silent && session.is_none() {
+        return Err(Rejected::Answer(accepted.login_required(host)));
+    }
+    let session_id = session.as_ref().map(|signed_in| signed_in.session.id);
+    let login = login::begin(host, LoginRequest::Oidc(request.clone()), browser.digest(), session_id).await?;
+    let page = see_other(&format!("/login/{}", login.id));
+    let Some(signed_in) = session else { return Ok(page) };
+    let person = Person { signed_in, cookie: None };
+    let question = Question { login: login.id, request, person: &person, old: None, agreement: Agreement::Open };
+    if accepted.silent {
+        let answer = authorize::respond_silently(host, question).await?;
+        return Ok(answer.map_or_else(|| unanswerable(host, Unanswerable::Request), |answer| deliver(host, &answer)));
+    }
+    Ok(match authorize::respond(host, question).await? {
+        Answer::Granted(answer) | Answer::Error(answer) => deliver(host, &answer),
+        // The login's own page says so, and can be loaded again.
+        Answer::AskConsent(_) | Answer::Refused(_) | Answer::AnsweredBefore => page,
+    })
 }
 
 fn unanswerable(host: &Host, why: Unanswerable) -> Response {
@@ -111,63 +111,40 @@ fn unanswerable(host: &Host, why: Unanswerable) -> Response {
     .render(host, &cause)
 }
 
-/// `POST /oidc/token`
-pub(super) async fn token(State(host): State<Arc<Host>>, headers: HeaderMap, body: Bytes) -> Response {
-    let reply = async {
-        if !is_form(&headers) {
-            let expected = "the body must be application/x-www-form-urlencoded".to_owned();
-            return Err(TokenError::InvalidRequest(expected));
-        }
-        let parameters = Parameters::parse(&body).map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
-        parameters.refuse_repeated().map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
-        let application = client_auth::authenticate(&host, authorization(&headers), &parameters).await?;
-        grant::exchange(&host, &application, &parameters).await
-    };
-    let mut response = match reply.await {
-        Ok(tokens) => Json(tokens).into_response(),
-        Err(error) => token_error(&error),
-    };
-    no_store(&mut response);
-    response
-}
-
-fn token_error(error: &TokenError) -> Response {
-    let status = match error {
-        TokenError::InvalidClient { .. } => StatusCode::UNAUTHORIZED,
-        TokenError::Broken(cause) => {
-            tracing::error!(%cause, "a token request failed");
-            StatusCode::INTERNAL_SERVER_ERROR
-        }
-        _ => StatusCode::BAD_REQUEST,
-    };
-    let body = Json(json!({"error": error.code(), "error_description": error.to_string()}));
-    let mut response = (status, body).into_response();
-    if matches!(error, TokenError::InvalidClient { by_header: true }) {
-        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"token endpoint\""));
-    }
-    response
-}
-
-fn is_form(headers: &HeaderMap) -> bool {
-    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let essence = content_type.split(';').next().unwrap_or_default().trim();
-    essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
-}
-
-fn authorization(headers: &HeaderMap) -> Option<&str> {
-    // A header that is no text is still a header: it fails as one, and is not taken for none.
-    headers.get(AUTHORIZATION).map(|value| value.to_str().unwrap_or_default())
-}
-
 /// `GET` and `POST /oidc/me`
-pub(super) async fn me(State(host): State<Arc<Host>>, headers: HeaderMap) -> Response {
-    let reply = async { userinfo::claims(&host, token_of(authorization(&headers))?).await };
+pub(super) async fn me(
+    State(host): State<Arc<Host>>,
+    certificate: Option<ClientCertificate>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let reply = async {
+        let in_body = posted_token(&headers, &body)?;
+        let token = match (authorization(&headers), &in_body) {
+            // RFC 6750 section 2: in one way alone.
+            (Some(_), Some(_)) => return Err(BearerError::InvalidRequest),
+            (None, Some(token)) => token.as_str(),
+            (header, None) => token_of(header)?,
+        };
+        let certificate = certificate.as_ref().map(ClientCertificate::der);
+        userinfo::claims(&host, Shown { token, certificate }).await
+    };
     let mut response = match reply.await {
         Ok(claims) => Json(claims).into_response(),
         Err(error) => bearer_error(&error),
     };
     no_store(&mut response);
     response
+}
+
+/// The token in a form's `access_token` (RFC 6750 section 2.2).
+fn posted_token(headers: &HeaderMap, body: &[u8]) -> Result<Option<String>, BearerError> {
+    if !is_form(headers) {
+        return Ok(None);
+    }
+    let parameters = Parameters::parse(body).map_err(|_| BearerError::InvalidRequest)?;
+    parameters.refuse_repeated().map_err(|_| BearerError::InvalidRequest)?;
+    Ok(parameters.get("access_token").map(str::to_owned))
 }
 
 /// RFC 6750 section 3.

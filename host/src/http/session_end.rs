@@ -25,7 +25,7 @@ const QUESTION: &str = "/session/end";
 /// The page at the end.
 const ENDED: &str = "/session/ended";
 /// How long a request may be, in bytes: an ID token may be in it.
-const LONGEST: usize = 16 * 1024;
+const LONGEST: usize = 15 * 1024;
 
 /// `GET /oidc/session/end`
 pub(super) async fn end(State(host): State<Arc<Host>>, RawQuery(query): RawQuery, browser: Browser) -> Response {

@@ -115,6 +115,11 @@ impl CheckedRedirect {
         format!("{}{separator}{}", self.0, serializer.finish())
     }
 
+    /// Whether a form can be posted to the URI: a native application's scheme takes none.
+    pub fn takes_forms(&self) -> bool {
+        self.0.starts_with("https://") || self.0.starts_with("http://")
+    }
+
     /// What a Content-Security-Policy's `form-action` must name so that a form may end at this URI: the origin, or
     /// the scheme of a native application.
     pub fn form_action_source(&self) -> Option<String> {

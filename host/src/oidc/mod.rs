@@ -9,5 +9,7 @@ pub mod end_session;
 pub mod error;
 pub mod grant;
 pub mod id_token;
+pub mod introspection;
 pub mod parameters;
+pub mod revocation;
 pub mod userinfo;

@@ -266,7 +266,7 @@ async fn a_slow_application_holds_up_neither_the_person_nor_another_application(
     let login = browser.get(&other.request(&[])).await.followed().await;
     let waiting = login.submit(&login.path(), &[("name", "ada")]).await.followed().await;
     it.ada.approve(&waiting).await;
-    browser.get(&waiting.url).await.parameter("code");
+    browser.finish(&waiting.url).await.parameter("code");
     sign_out(&browser).await;
     let told = tokio::time::timeout(Duration::from_secs(5), quick.arrived.recv()).await;
     assert!(told.expect("in time, while the others hang").is_some());
@@ -293,7 +293,7 @@ async fn everybody_of_the_session_is_told_and_nobody_else() {
     register(&it.host, &other, &second, "200").await;
     let (browser, signed_in, _) = it.sign_in().await;
     let (elsewhere, ..) = it.sign_in().await;
-    browser.get(&other.request(&[])).await;
+    browser.finish(&other.request(&[])).await.parameter("code");
     sign_out(&browser).await;
     for receiver in [&mut it.receiver, &mut second] {
         let claims = verified(&it.host, &receiver.next().await, "logout+jwt").await;
@@ -334,7 +334,7 @@ async fn another_person_in_the_same_browser_ends_the_first_ones_session() {
     let login = browser.get(&eve.application.request(&[("prompt", Some("login"))])).await.followed().await;
     let waiting = login.submit(&login.path(), &[("name", "eve")]).await.followed().await;
     eve.approve(&waiting).await;
-    browser.get(&waiting.url).await.parameter("code");
+    browser.finish(&waiting.url).await.parameter("code");
     let claims = verified(&it.host, &it.receiver.next().await, "logout+jwt").await;
     assert_eq!((&claims["sub"], &claims["sid"]), (&signed_in["sub"], &signed_in["sid"]));
     assert_eq!(userinfo(&it.host, &access).await.0, StatusCode::UNAUTHORIZED);

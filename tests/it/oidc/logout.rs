@@ -284,7 +284,7 @@ async fn another_persons_hint_asks_first_and_then_leads_back() {
     let login = browser.get(&eve.application.request(&[])).await.followed().await;
     let waiting = login.submit(&login.path(), &[("name", "eve")]).await.followed().await;
     eve.approve(&waiting).await;
-    assert!(!browser.get(&waiting.url).await.parameter("code").is_empty());
+    assert!(!browser.finish(&waiting.url).await.parameter("code").is_empty());
     // Ada's ID token in Eve's browser.
     let parameters = [("id_token_hint", it.id_token.as_str()), ("post_logout_redirect_uri", AFTER), ("state", "x")];
     let page = browser.get(&request(&parameters)).await;
@@ -352,7 +352,7 @@ async fn a_session_lasts_an_hour_unless_it_slides_and_a_sliding_one_has_an_end_t
         let browser = Browser::new(&host.base);
         let page = ada.ask(&browser, &[]).await;
         ada.approve(&page).await;
-        let answered = browser.get(&page.url).await;
+        let answered = browser.finish(&page.url).await;
         let cookie = answered.headers["set-cookie"].to_str().expect("text");
         assert!(cookie.contains(&format!("Max-Age={uses_until}")), "{cookie}");
         for used in (0..uses_until).step_by(1200) {
