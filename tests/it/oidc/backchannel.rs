@@ -293,7 +293,8 @@ async fn everybody_of_the_session_is_told_and_nobody_else() {
     register(&it.host, &other, &second, "200").await;
     let (browser, signed_in, _) = it.sign_in().await;
     let (elsewhere, ..) = it.sign_in().await;
-    browser.finish(&other.request(&[])).await.parameter("code");
+    let login = browser.get(&other.request(&[])).await.location();
+    browser.finish(login.as_str()).await.parameter("code");
     sign_out(&browser).await;
     for receiver in [&mut it.receiver, &mut second] {
         let claims = verified(&it.host, &receiver.next().await, "logout+jwt").await;
