@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::context::Browser;
 use super::cookies::Cookie;
-use super::pages::{ErrorPage, Layout};
+use super::pages::{ErrorPage, Layout, Link};
 use crate::domain::{Broken, Host};
 use crate::secret::Token;
 
@@ -93,6 +93,11 @@ pub(super) struct ErrorReply {
 impl ErrorReply {
     /// The page. `cause` goes to the log, not to the page.
     pub(super) fn render(&self, host: &Host, cause: &dyn std::fmt::Display) -> Response {
+        self.render_with(host, cause, None)
+    }
+
+    /// The page, with a link to where the person can go on.
+    pub(super) fn render_with(&self, host: &Host, cause: &dyn std::fmt::Display, next: Option<Link>) -> Response {
         let reference = hex::encode(host.entropy.bytes::<4>()).to_uppercase();
         if self.status.is_server_error() {
             tracing::error!(reference, %cause, "{}", self.title);
@@ -105,6 +110,7 @@ impl ErrorReply {
             what_happened: self.what_happened.to_owned(),
             what_to_do: self.what_to_do.to_owned(),
             reference,
+            next,
         };
         let mut response = page(&page_of_error, None);
         *response.status_mut() = self.status;
