@@ -3,7 +3,7 @@
 use reqwest::header::{HeaderMap, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Client, StatusCode};
-use url::Url;
+use url::{Origin, Url};
 
 /// A browser of one person.
 #[derive(Clone)]
@@ -80,6 +80,21 @@ impl Page {
         self.browser.get(location.as_str()).await
     }
 
+    /// The page that a redirect leads to, on whichever host.
+    pub async fn opened(&self) -> Page {
+        self.browser.get(self.location().as_str()).await
+    }
+
+    /// The page, loaded again.
+    pub async fn again(&self) -> Page {
+        self.browser.get(&self.url).await
+    }
+
+    /// The host that the page is of.
+    pub fn origin(&self) -> Origin {
+        Url::parse(&self.url).expect("an address").origin()
+    }
+
     /// The page's path.
     pub fn path(&self) -> String {
         Url::parse(&self.url).expect("an address").path().to_owned()
@@ -106,6 +121,19 @@ impl Page {
         let csrf = self.csrf();
         let form: Vec<(&str, &str)> = fields.iter().copied().chain([("csrf", csrf.as_str())]).collect();
         self.browser.post(action, &form).await
+    }
+
+    /// The page's form that goes to another host (OAuth 2.0 Form Post Response Mode): where it goes, and its body.
+    pub fn form(&self) -> (String, String) {
+        let unescaped =
+            |text: &str| ["&#38;", "&amp;"].iter().fold(text.to_owned(), |text, seen| text.replace(seen, "&"));
+        let action = unescaped(&self.between("action=\"", "\""));
+        let mut body = url::form_urlencoded::Serializer::new(String::new());
+        for input in self.body.split("<input type=\"hidden\" name=\"").skip(1) {
+            let (name, rest) = input.split_once("\" value=\"").expect("a value");
+            body.append_pair(name, &unescaped(rest.split('"').next().expect("an end")));
+        }
+        (action, body.finish())
     }
 
     fn between(&self, start: &str, end: &str) -> String {
