@@ -3,13 +3,11 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::registration::{Authentication, Registration, register};
+use super::registration::{Authentication, Registration, ServerCertificate, register};
 use super::relying_party::{Library, RelyingParty};
 use super::through;
 use crate::harness::{Ada, Application, Browser, Page, TestHost};
 
-/// The tests' settings for a host that serves every method: those with certificates have a listener of their own.
-const SETTINGS: &str = "";
 const SIGNED_OUT: &str = "https://rp.example/signed-out";
 
 /// A person at a browser, and a relying party that she signs in to.
@@ -19,14 +17,19 @@ pub(super) struct Journey {
     pub(super) browser: Browser,
     pub(super) party: RelyingParty,
     registration: Registration,
+    _listener: Option<ServerCertificate>,
 }
 
 impl Journey {
     /// Gets ready: nobody is signed in yet.
     pub(super) async fn new(library: Library, authentication: Authentication, settings: Value) -> Self {
-        let host = super::host(SETTINGS).await;
+        let listener = (authentication == Authentication::TlsCertificate).then(ServerCertificate::new);
+        let host = super::host(&listener.as_ref().map(ServerCertificate::settings).unwrap_or_default()).await;
         let ada = host.ada().await;
-        let registration = register(&host, authentication, settings).await;
+        let mut registration = register(&host, authentication, settings).await;
+        if let Some(listener) = &listener {
+            registration.told["trusted_file"] = json!(listener.file());
+        }
         let application = Application {
             id: registration.id.clone(),
             secret: registration.secret.clone(),
@@ -35,7 +38,7 @@ impl Journey {
         host.account(&ada.user, &application).await;
         let party = RelyingParty::start(library, &registration).await;
         let browser = Browser::new(&host.base);
-        Self { host, ada, browser, party, registration }
+        Self { host, ada, browser, party, registration, _listener: listener }
     }
 
     /// The browser goes to the provider with these parameters, and she does what its pages ask of her.

@@ -124,21 +124,39 @@ fn give_key(folder: &Path, key_file: &Path, authentication: Authentication, body
             body["certificate"] = text(certificate).into();
             told["certificate_file"] = file.display().to_string().into();
             told["certificate_key_file"] = key_file.display().to_string().into();
-            told["trusted_file"] = folder.join(SERVER_CERTIFICATE).display().to_string().into();
         }
         _ => {}
     }
 }
 
-/// Where a test's host has the certificate of its listener for clients with certificates, and its key.
-pub(super) const SERVER_CERTIFICATE: &str = "mtls-certificate.pem";
-pub(super) const SERVER_KEY: &str = "mtls-key.pem";
+/// The certificate of the listener for clients with certificates, with its key.
+pub(super) struct ServerCertificate(tempfile::TempDir);
 
-/// Makes a certificate for a listener on `localhost`, and its key, in this folder.
-pub(super) fn make_server_certificate(folder: &Path) {
-    let key = rsa();
-    write(&folder.join(SERVER_CERTIFICATE), certificate(&key, "localhost").to_pem().expect("PEM"));
-    write(&folder.join(SERVER_KEY), key.private_key_to_pem_pkcs8().expect("PEM"));
+impl ServerCertificate {
+    pub(super) fn new() -> Self {
+        let (made, key) = (Self(tempfile::tempdir().expect("a folder")), rsa());
+        write(&made.file(), certificate(&key, "localhost").to_pem().expect("PEM"));
+        write(&made.key_file(), key.private_key_to_pem_pkcs8().expect("PEM"));
+        made
+    }
+
+    /// The settings of a host that serves with it.
+    pub(super) fn settings(&self) -> String {
+        format!(
+            "[http]\nmtls_url = \"https://localhost:{{mtls_port}}\"\n[http.mtls]\nlisten = \"127.0.0.1:{{mtls_port}}\"\n\
+             certificate_file = {:?}\nkey_file = {:?}\n",
+            self.file(),
+            self.key_file()
+        )
+    }
+
+    pub(super) fn file(&self) -> PathBuf {
+        self.0.path().join("certificate.pem")
+    }
+
+    fn key_file(&self) -> PathBuf {
+        self.0.path().join("key.pem")
+    }
 }
 
 /// A self-signed certificate, good for a day.
