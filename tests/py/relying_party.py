@@ -57,6 +57,8 @@ class RelyingParty(OAuth2Session, OpenIDMixin):
             code_challenge_method="S256",
             default_timeout=PATIENCE_S,
         )
+        # Else the machine's proxy, its certificates or its .netrc would have a say.
+        self.trust_env = False
         if registration.get("certificate_file"):
             self.cert = (registration["certificate_file"], registration["certificate_key_file"])
             self.verify = registration["trusted_file"]

@@ -111,9 +111,13 @@ fn configuration(host: &TestHost, base: &str, registration: &Registration, folde
     let proof = match &registration.secret {
         Some(secret) => format!("OIDCClientSecret {secret}\nOIDCOAuthClientSecret {secret}"),
         None if method == "private_key_jwt" => {
-            let file = folder.join("client-key.pem");
-            fs::copy(&registration.key_file, &file).expect("copied");
-            format!("OIDCPrivateKeyFiles {}", file.display())
+            let [key, certificate] = registration.key_files.each_ref().map(|file| {
+                let own = folder.join(file.file_name().expect("a name"));
+                fs::copy(file, &own).expect("copied");
+                own
+            });
+            // Without the public half this module crashes.
+            format!("OIDCPrivateKeyFiles {}\nOIDCPublicKeyFiles {}", key.display(), certificate.display())
         }
         None => String::new(),
     };

@@ -53,8 +53,8 @@ pub(super) struct Registration {
     pub(super) secret: Option<String>,
     /// What a relying party of these tests is told of the application.
     pub(super) told: Value,
-    /// The private key in PEM form.
-    pub(super) key_file: PathBuf,
+    /// Where its private key and its certificate are in PEM form, if it has a certificate.
+    pub(super) key_files: [PathBuf; 2],
 }
 
 /// Registers an application that authenticates itself so, with further settings of the admin API.
@@ -74,8 +74,8 @@ pub(super) async fn register(host: &TestHost, authentication: Authentication, se
     if !public && authentication != Authentication::SecretBasic {
         body["token_endpoint_auth_method"] = authentication.as_str().into();
     }
-    let key_file = host.folder().join("client-key.pem");
-    give_key(host.folder(), &key_file, authentication, &mut body, &mut told);
+    let key_files = ["client-key.pem", "client-certificate.pem"].map(|name| host.folder().join(name));
+    give_key(&key_files, authentication, &mut body, &mut told);
     merge(&mut body, settings);
     told["redirect_uri"] = body["redirect_uris"][0].clone();
     if let Some(algorithm) = body.get("id_token_signed_response_alg") {
@@ -91,12 +91,12 @@ pub(super) async fn register(host: &TestHost, authentication: Authentication, se
     } else {
         None
     };
-    Registration { id: id(&application).to_owned(), secret, told, key_file }
+    Registration { id: id(&application).to_owned(), secret, told, key_files }
 }
 
 /// Makes the application's key, where the method has one: the public half for the host, the private one for the
 /// application.
-fn give_key(folder: &Path, key_file: &Path, authentication: Authentication, body: &mut Value, told: &mut Value) {
+fn give_key(files: &[PathBuf; 2], authentication: Authentication, body: &mut Value, told: &mut Value) {
     match authentication {
         Authentication::PrivateKeyJwk => {
             let mut pair = EcKeyPair::generate(EcCurve::P256).expect("a key");
@@ -109,21 +109,15 @@ fn give_key(folder: &Path, key_file: &Path, authentication: Authentication, body
             body["public_key"] = text(key.public_key_to_pem().expect("PEM")).into();
             told["private_key"] = json!(jwk(&key));
         }
-        Authentication::PrivateKeyCertificate => {
-            let key = rsa();
-            body["certificate"] = text(certificate(&key, "Books & Co").to_pem().expect("PEM")).into();
-            told["private_key"] = json!(jwk(&key));
-            write(key_file, key.private_key_to_pem_pkcs8().expect("PEM"));
-        }
-        Authentication::TlsCertificate => {
+        Authentication::PrivateKeyCertificate | Authentication::TlsCertificate => {
+            let [key_file, certificate_file] = files;
             let key = rsa();
             let certificate = certificate(&key, "Books & Co").to_pem().expect("PEM");
-            let file = folder.join("client-certificate.pem");
-            write(&file, certificate.clone());
             write(key_file, key.private_key_to_pem_pkcs8().expect("PEM"));
+            write(certificate_file, certificate.clone());
             body["certificate"] = text(certificate).into();
-            told["certificate_file"] = file.display().to_string().into();
-            told["certificate_key_file"] = key_file.display().to_string().into();
+            told["certificate_key_file"] = json!(key_file);
+            told["certificate_file"] = json!(certificate_file);
         }
         _ => {}
     }
