@@ -222,8 +222,8 @@ async fn sweep(host: Arc<Host>) {
     let retention = Retention {
         // Anybody may begin a login, so nothing of it is kept.
         logins: after(lifetimes.login, Duration::ZERO),
-        codes: after(lifetimes.authorization_code.max(lifetimes.access_token), DAY),
-        access_tokens: after(lifetimes.access_token, DAY),
+        access_tokens: after(lifetimes.access_token.max(lifetimes.client_credentials_token), DAY),
+        refresh_tokens: after(lifetimes.refresh_token, DAY),
         sessions: after(lifetimes.session, DAY),
         enrolments: after(lifetimes.enrolment, DAY),
         admin_tokens: after(lifetimes.admin_token, DAY),

@@ -8,13 +8,13 @@ use assent::clock::Timestamp;
 use assent::entropy::SystemEntropy;
 use assent::id::{AccountId, ApprovalId, ConsentId, DeviceId, Did, EnrolmentId, KeyId, LoginId, UserId};
 use assent::model::account::Account;
-use assent::model::application::{Application, ApplicationType, GrantType, OidcSettings};
+use assent::model::application::{Application, ApplicationType, OidcSettings};
 use assent::model::approval::{Approval, ApprovalStage, MatchingNumber, Shown};
 use assent::model::device::{Device, DeviceKey, Enrolment};
 use assent::model::key::{KeyPurpose, SealedKey};
 use assent::model::login::{LocalPage, Login, LoginRequest, LoginStage};
 use assent::model::redirect::RedirectUri;
-use assent::model::scope::{Scope, Scopes};
+use assent::model::scope::Scopes;
 use assent::model::session::Amr;
 use assent::model::user::{LifeState, Profile, User};
 use assent::secret::{Digest, Token};
@@ -66,13 +66,9 @@ fn application() -> Application {
     Application {
         id: did(),
         name: "Books".to_owned(),
-        settings: OidcSettings {
-            application_type: ApplicationType::Web,
-            redirect_uris: vec![uri],
-            scopes: Scope::ALL.into_iter().collect(),
-            grant_types: BTreeSet::from([GrantType::AuthorizationCode]),
-        },
+        settings: OidcSettings { redirect_uris: vec![uri], ..OidcSettings::new(ApplicationType::Web) },
         secret: None,
+        sealed_secret: None,
         version: 1,
         created_at: NOW,
         updated_at: NOW,
@@ -193,8 +189,11 @@ async fn users_applications_and_accounts_come_back_as_they_went_in() {
 
         let mut application = application();
         store.insert_application(application.clone()).await.expect("inserted");
-        store.set_client_secret(application.id.clone(), Digest::of(b"secret"), NOW).await.expect("set");
         application.secret = Some(Digest::of(b"secret"));
+        application.sealed_secret = Some("sealed".to_owned());
+        assert!(store.update_application(application.clone()).await.expect("updated"));
+        assert!(!store.update_application(application.clone()).await.expect("asked"), "it was changed since");
+        application.version += 1;
         assert_eq!(store.application(&application.id).await.expect("read"), Some(application.clone()));
 
         let account = account(&user, &application);
@@ -364,8 +363,8 @@ async fn old_rows_are_swept_in_slices_and_others_stay() {
     let hour = Duration::from_secs(3600);
     let retention = Retention {
         logins: hour,
-        codes: hour,
         access_tokens: hour,
+        refresh_tokens: hour,
         sessions: hour,
         enrolments: hour,
         admin_tokens: hour,

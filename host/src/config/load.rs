@@ -10,7 +10,7 @@ use figment::providers::{Env, Format, Toml};
 
 use tracing_subscriber::EnvFilter;
 
-use super::{Lifetimes, Settings};
+use super::Settings;
 use crate::model::application::ApplicationType;
 use crate::model::name::{LoginName, display_text};
 use crate::model::redirect::RedirectUri;
@@ -111,22 +111,25 @@ fn check(settings: &Settings) -> Vec<(String, String)> {
     );
     expect(display_text(&settings.operator, 80).is_some(), "operator", "expected a name of 1 to 80 characters");
     expect((1..=600).contains(&settings.http.head_timeout), "http.head_timeout", "expected 1 to 600 seconds");
-    let Lifetimes { access_token, id_token, authorization_code, session, approval, login, enrolment, admin_token } =
-        settings.lifetimes;
-    for (name, seconds, longest) in [
-        ("access_token", access_token, 86_400),
-        ("id_token", id_token, 86_400),
-        ("authorization_code", authorization_code, 600),
-        ("session", session, 30 * 86_400),
-        ("approval", approval, 600),
-        ("login", login, 86_400),
-        ("enrolment", enrolment, 30 * 86_400),
-        ("admin_token", admin_token, 86_400),
+    let lifetimes = settings.lifetimes;
+    for (name, seconds, shortest, longest) in [
+        ("access_token", lifetimes.access_token, 1, 86_400),
+        ("client_credentials_token", lifetimes.client_credentials_token, 1, 86_400),
+        ("refresh_token", lifetimes.refresh_token, 1, 400 * 86_400),
+        ("consent", lifetimes.consent, 1, 400 * 86_400),
+        ("refresh_repeat", lifetimes.refresh_repeat, 0, 300),
+        ("id_token", lifetimes.id_token, 1, 86_400),
+        ("authorization_code", lifetimes.authorization_code, 1, 600),
+        ("session", lifetimes.session, 1, 30 * 86_400),
+        ("approval", lifetimes.approval, 1, 600),
+        ("login", lifetimes.login, 1, 86_400),
+        ("enrolment", lifetimes.enrolment, 1, 30 * 86_400),
+        ("admin_token", lifetimes.admin_token, 1, 86_400),
     ] {
         expect(
-            (1..=longest).contains(&seconds),
+            (shortest..=longest).contains(&seconds),
             &format!("lifetimes.{name}"),
-            &format!("expected 1 to {longest} seconds"),
+            &format!("expected {shortest} to {longest} seconds"),
         );
     }
     let scheme = settings.store.url.split_once(':').map(|(scheme, _)| scheme);

@@ -45,9 +45,21 @@ pub struct Settings {
     /// What the first start makes. Without this table it makes nothing.
     #[serde(default)]
     pub first_start: Option<FirstStart>,
+    /// How strictly OpenID Connect is taken, where clients differ.
+    #[serde(default)]
+    pub oidc: Oidc,
     /// The plugins.
     #[serde(default)]
     pub plugins: Plugins,
+}
+
+/// How strictly OpenID Connect is taken, where clients differ.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Oidc {
+    /// Refuses client assertions whose audience is the token endpoint, as older clients have it; the issuer alone is
+    /// right then.
+    pub strict_assertion_audience: bool,
 }
 
 /// The listener.
@@ -94,6 +106,15 @@ impl std::fmt::Debug for Keys {
 pub struct Lifetimes {
     /// An access token.
     pub access_token: u32,
+    /// An access token that an application gets for itself (`client_credentials`).
+    pub client_credentials_token: u32,
+    /// A refresh token. Each use gives a new one, with this time before it anew.
+    pub refresh_token: u32,
+    /// A consent: how long a person is not asked again, and how long an application can go on refreshing.
+    pub consent: u32,
+    /// For how long after its use a refresh token may be sent once more, because the answer was lost on its way. Only
+    /// while nothing of that answer was used. 0: never.
+    pub refresh_repeat: u32,
     /// An ID token.
     pub id_token: u32,
     /// An authorization code.
@@ -252,6 +273,10 @@ impl Default for Lifetimes {
     fn default() -> Self {
         Self {
             access_token: 3600,
+            client_credentials_token: 600,
+            refresh_token: 7 * 86_400,
+            consent: 14 * 86_400,
+            refresh_repeat: 30,
             id_token: 3600,
             authorization_code: 600,
             session: 3600,

@@ -4,9 +4,8 @@ use super::admin::{self, Refused};
 use super::{Host, device};
 use crate::config::FirstStart as Wish;
 use crate::id::Did;
-use crate::model::application::{Application, ApplicationType, GrantType, OidcSettings};
+use crate::model::application::{Application, ApplicationType, OidcSettings};
 use crate::model::redirect::RedirectUri;
-use crate::model::scope::Scope;
 use crate::model::user::ConsoleRole;
 use crate::store::FirstStart;
 
@@ -54,13 +53,9 @@ fn demo_application(host: &Host, redirect_uri: &str) -> Result<Application, Refu
     Ok(Application {
         id: admin::fresh_did()?,
         name: "Demo Application".to_owned(),
-        settings: OidcSettings {
-            application_type: kind,
-            redirect_uris: vec![uri],
-            scopes: Scope::ALL.into_iter().collect(),
-            grant_types: [GrantType::AuthorizationCode].into(),
-        },
+        settings: OidcSettings { redirect_uris: vec![uri], ..OidcSettings::new(kind) },
         secret: None,
+        sealed_secret: None,
         version: 1,
         created_at: now,
         updated_at: now,

@@ -70,6 +70,7 @@ pub async fn view(host: &Host, id: LoginId, browser: Digest) -> Result<View, Bro
     };
     let approval = match login.stage {
         LoginStage::Identify => return Ok(View::Identify(login)),
+        LoginStage::SignedIn(_) => return Ok(View::Unknown),
         LoginStage::Answered => return Ok(View::Answered),
         LoginStage::Asked(approval) => host.store.approval(approval).await?,
     };

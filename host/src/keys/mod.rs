@@ -1,5 +1,6 @@
 //! Keys: the master key, and what it seals.
 
+pub mod client;
 mod master;
 mod signing;
 mod vapid;

@@ -3,11 +3,14 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
+use url::Url;
 
 use crate::clock::Timestamp;
 use crate::id::Did;
+use crate::model::client_auth::{ClientAuthMethod, ClientAuthentication};
+use crate::model::key::SigningAlgorithm;
 use crate::model::redirect::RedirectUri;
-use crate::model::scope::Scopes;
+use crate::model::scope::{Scope, Scopes};
 use crate::secret::Digest;
 
 /// The specification's three types of OpenID Connect application.
@@ -35,6 +38,58 @@ impl ApplicationType {
 pub enum GrantType {
     /// RFC 6749 section 4.1.
     AuthorizationCode,
+    /// RFC 6749 section 6.
+    RefreshToken,
+    /// RFC 6749 section 4.4: the application acts as itself.
+    ClientCredentials,
+}
+
+impl GrantType {
+    /// Every grant type there is, which is what a new application gets.
+    pub const ALL: [Self; 3] = [Self::AuthorizationCode, Self::RefreshToken, Self::ClientCredentials];
+
+    /// The grant type's name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::AuthorizationCode => "authorization_code",
+            Self::RefreshToken => "refresh_token",
+            Self::ClientCredentials => "client_credentials",
+        }
+    }
+}
+
+/// What an application calls a person (OpenID Connect Core section 8).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SubjectType {
+    /// The same in every application.
+    #[default]
+    Public,
+    /// Another in each sector, so that applications of different sectors can't tell that two people are one.
+    Pairwise {
+        /// The sector: a host name that the application's redirect URIs have in common, or one that was given.
+        sector: String,
+    },
+}
+
+/// Whether people are asked before an application learns about them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConsentPolicy {
+    /// They are asked, and their answer is remembered.
+    #[default]
+    Ask,
+    /// They are not, since the operator runs the application; only `prompt=consent` asks.
+    Implied,
+}
+
+/// Where an application is told that a session ended (OpenID Connect Back-Channel Logout section 2.2).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackchannelLogout {
+    /// Where the logout token is posted.
+    pub uri: Url,
+    /// Whether the application needs `sid` in it. It is always there.
+    pub session_required: bool,
 }
 
 /// An OpenID Connect client.
@@ -48,6 +103,8 @@ pub struct Application {
     pub settings: OidcSettings,
     /// The digest of the client secret, once one was made.
     pub secret: Option<Digest>,
+    /// The client secret itself, sealed: for `client_secret_jwt` alone, which can't do with a digest.
+    pub sealed_secret: Option<String>,
     /// How often it was changed: a change counts only if it was made to the newest version.
     pub version: i64,
     /// When the application was made.
@@ -56,15 +113,69 @@ pub struct Application {
     pub updated_at: Timestamp,
 }
 
-/// The settings of an OpenID Connect client.
+/// The settings of an OpenID Connect client. What was not there when the application was kept has its default.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OidcSettings {
     /// Web application, SPA or native app.
     pub application_type: ApplicationType,
     /// Where a person may be sent back to.
     pub redirect_uris: Vec<RedirectUri>,
+    /// Where a person may be sent after signing out.
+    #[serde(default)]
+    pub post_logout_redirect_uris: Vec<RedirectUri>,
     /// What the application may ask for.
     pub scopes: Scopes,
     /// The grant types that it may use.
     pub grant_types: BTreeSet<GrantType>,
+    /// How a web application authenticates itself. SPAs and native apps can't, whatever stands here: see
+    /// [`OidcSettings::auth_method`].
+    #[serde(default)]
+    pub authentication: ClientAuthentication,
+    /// How its ID tokens are signed.
+    #[serde(default)]
+    pub id_token_algorithm: SigningAlgorithm,
+    /// Whether its ID tokens leave the claims of the scopes to UserInfo.
+    #[serde(default)]
+    pub slim_id_token: bool,
+    /// What it calls people.
+    #[serde(default)]
+    pub subject_type: SubjectType,
+    /// Whether people are asked.
+    #[serde(default)]
+    pub consent: ConsentPolicy,
+    /// Where it is told that a session ended.
+    #[serde(default)]
+    pub backchannel_logout: Option<BackchannelLogout>,
+}
+
+impl OidcSettings {
+    /// The settings of a new application of this type.
+    pub fn new(application_type: ApplicationType) -> Self {
+        Self {
+            application_type,
+            redirect_uris: Vec::new(),
+            post_logout_redirect_uris: Vec::new(),
+            scopes: Scope::ALL.into_iter().collect(),
+            grant_types: GrantType::ALL.into(),
+            authentication: ClientAuthentication::default(),
+            id_token_algorithm: SigningAlgorithm::default(),
+            slim_id_token: false,
+            subject_type: SubjectType::default(),
+            consent: ConsentPolicy::default(),
+            backchannel_logout: None,
+        }
+    }
+
+    /// How the application authenticates itself at the token endpoint.
+    pub const fn auth_method(&self) -> ClientAuthMethod {
+        if self.application_type.is_confidential() { self.authentication.method() } else { ClientAuthMethod::None }
+    }
+
+    /// The origins that its pages call from (RFC 6454), if it is a single-page application.
+    pub fn origins(&self) -> BTreeSet<String> {
+        if self.application_type != ApplicationType::Spa {
+            return BTreeSet::new();
+        }
+        self.redirect_uris.iter().filter_map(RedirectUri::origin).collect()
+    }
 }

@@ -1,5 +1,7 @@
 //! Keys that tokens are signed with.
 
+use serde::{Deserialize, Serialize};
+
 use crate::clock::Timestamp;
 use crate::id::KeyId;
 
@@ -31,6 +33,28 @@ impl KeyPurpose {
         match self {
             Self::IdToken => "id_token",
             Self::Push => "push",
+        }
+    }
+}
+
+/// How an application's ID tokens are signed (RFC 7518 section 3.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum SigningAlgorithm {
+    /// RSASSA-PKCS1-v1_5 with SHA-256.
+    #[default]
+    #[serde(rename = "RS256")]
+    Rs256,
+    /// RSASSA-PSS with SHA-256.
+    #[serde(rename = "PS256")]
+    Ps256,
+}
+
+impl SigningAlgorithm {
+    /// The algorithm's name in a JWT's header.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Rs256 => "RS256",
+            Self::Ps256 => "PS256",
         }
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
-use crate::id::{ApprovalId, Did, LoginId};
+use crate::id::{ApprovalId, Did, LoginId, SessionId};
 use crate::model::name::LoginName;
 use crate::model::redirect::CheckedRedirect;
 use crate::model::scope::Scopes;
@@ -33,6 +33,8 @@ pub enum LoginStage {
     Identify,
     /// The person's phone was asked; the approval tells the rest.
     Asked(ApprovalId),
+    /// The person was signed in already, in this session, and has to agree to something.
+    SignedIn(SessionId),
     /// The application was answered. Nothing more can come of it.
     Answered,
 }

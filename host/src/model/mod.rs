@@ -3,6 +3,8 @@
 pub mod account;
 pub mod application;
 pub mod approval;
+pub mod claims_request;
+pub mod client_auth;
 pub mod device;
 pub mod key;
 pub mod login;

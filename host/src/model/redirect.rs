@@ -64,6 +64,17 @@ impl RedirectUri {
         &self.0
     }
 
+    /// The origin of a web address.
+    pub fn origin(&self) -> Option<String> {
+        let url = Url::parse(&self.0).ok()?;
+        matches!(url.scheme(), "http" | "https").then(|| url.origin().ascii_serialization())
+    }
+
+    /// The host name of a web address.
+    pub fn host(&self) -> Option<String> {
+        Url::parse(&self.0).ok()?.host_str().map(str::to_owned)
+    }
+
     /// Whether a request's `redirect_uri` is this one: letter by letter, but for the port of a loopback address
     /// (RFC 8252 section 7.3), which a native application can't know beforehand.
     fn admits(&self, asked: &str) -> bool {

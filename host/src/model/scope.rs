@@ -18,11 +18,13 @@ pub enum Scope {
     Email,
     /// The telephone number.
     Phone,
+    /// A refresh token, so that the application can act while the person is away (OpenID Connect Core section 11).
+    OfflineAccess,
 }
 
 impl Scope {
     /// Every scope there is.
-    pub const ALL: [Self; 4] = [Self::OpenId, Self::Profile, Self::Email, Self::Phone];
+    pub const ALL: [Self; 5] = [Self::OpenId, Self::Profile, Self::Email, Self::Phone, Self::OfflineAccess];
 
     /// The scope's name on the wire.
     pub const fn as_str(self) -> &'static str {
@@ -31,6 +33,7 @@ impl Scope {
             Self::Profile => "profile",
             Self::Email => "email",
             Self::Phone => "phone",
+            Self::OfflineAccess => "offline_access",
         }
     }
 }
@@ -55,6 +58,28 @@ impl Scopes {
     /// What both sets hold.
     pub fn both(&self, other: &Self) -> Self {
         Self(self.0.intersection(&other.0).copied().collect())
+    }
+
+    /// The scopes that a request names; `None` if one of them is unknown.
+    pub fn parse(text: &str) -> Option<Self> {
+        let named = text.split(' ').filter(|name| !name.is_empty());
+        named.map(|name| Scope::ALL.into_iter().find(|scope| scope.as_str() == name)).collect()
+    }
+
+    /// The set without `scope`.
+    pub fn without(mut self, scope: Scope) -> Self {
+        self.0.remove(&scope);
+        self
+    }
+
+    /// Whether every scope of this set is in the other one.
+    pub fn within(&self, other: &Self) -> bool {
+        self.0.is_subset(&other.0)
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// The scopes in their order.

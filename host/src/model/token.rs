@@ -1,12 +1,15 @@
 //! What an application is handed: authorization codes and access tokens. Administrators' tokens are here as well.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::clock::Timestamp;
 use crate::id::{AccountId, CodeId, Did, SessionId, TokenId, UserId};
+use crate::model::claims_request::ClaimsRequest;
 use crate::model::login::CodeChallenge;
 use crate::model::redirect::CheckedRedirect;
 use crate::model::scope::Scopes;
+use crate::model::session::Authentication;
 use crate::secret::Digest;
 
 /// The prefixes of the tokens, each of its own kind.
@@ -15,6 +18,8 @@ pub mod prefix {
     pub const CODE: &str = "ac";
     /// An access token.
     pub const ACCESS: &str = "at";
+    /// A refresh token.
+    pub const REFRESH: &str = "rt";
     /// An administrator's token.
     pub const ADMIN: &str = "am";
     /// A session's cookie.
@@ -23,7 +28,8 @@ pub mod prefix {
     pub const ENROLMENT: &str = "en";
 }
 
-/// What an authorization code stands for.
+/// What an authorization code stands for. Its row outlives the code: it is the family of all tokens that come of one
+/// sign-in, and revoking it ends them all.
 #[derive(Clone, Debug)]
 pub struct CodeGrant {
     /// The row's id.
@@ -40,10 +46,16 @@ pub struct CodeGrant {
     pub scopes: Scopes,
     /// The person, the account and the session.
     pub subject: GrantSubject,
+    /// What later ID tokens repeat of the sign-in.
+    pub context: GrantContext,
     /// The ID token's claims as they were made at sign-in, all but those that the exchange itself determines.
     pub claims: Map<String, Value>,
+    /// When the person granted it.
+    pub created_at: Timestamp,
     /// Until when it can be exchanged.
     pub expires_at: Timestamp,
+    /// Until when tokens of this family, or attempts to use the code again, may come.
+    pub kept_until: Timestamp,
 }
 
 /// On whose behalf a token acts.
@@ -57,6 +69,21 @@ pub struct GrantSubject {
     pub session_id: SessionId,
 }
 
+/// What the ID tokens and UserInfo answers of one grant have in common.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GrantContext {
+    /// The `sid` claim.
+    pub sid: String,
+    /// The `auth_time` and `amr` claims.
+    pub authentication: Authentication,
+    /// What the `claims` parameter of the authorization request asked for.
+    #[serde(default, skip_serializing_if = "ClaimsRequest::is_empty")]
+    pub claims: ClaimsRequest,
+}
+
+/// The SHA-256 of a client certificate in DER form: what a token is bound to (the `x5t#S256` of RFC 8705 section 3.1).
+pub type CertificateDigest = Digest;
+
 /// What an access token stands for.
 #[derive(Clone, Debug)]
 pub struct AccessGrant {
@@ -66,14 +93,44 @@ pub struct AccessGrant {
     pub digest: Digest,
     /// The client that it was issued to.
     pub application: Did,
-    /// On whose behalf it acts.
-    pub subject: GrantSubject,
-    /// The code that it came from: a second use of the code revokes it.
-    pub code_id: CodeId,
+    /// The code that it came from: a second use of the code revokes it. `None` for an application's own token.
+    pub family: Option<CodeId>,
     /// The granted scopes.
     pub scopes: Scopes,
+    /// The certificate that its bearer must show.
+    pub certificate: Option<CertificateDigest>,
     /// When it was issued.
     pub issued_at: Timestamp,
     /// Until when it is good.
     pub expires_at: Timestamp,
+    /// Until when its first use is noted: while the refresh that gave it may be repeated.
+    pub watched_until: Option<Timestamp>,
+}
+
+/// What a refresh token stands for. Scopes, person and sign-in are its family's.
+#[derive(Clone, Debug)]
+pub struct RefreshGrant {
+    /// The row's id.
+    pub id: TokenId,
+    /// The digest of the token.
+    pub digest: Digest,
+    /// The client that it was issued to.
+    pub application: Did,
+    /// The code that it came from.
+    pub family: CodeId,
+    /// The certificate that its bearer must show; for public clients alone, since others authenticate themselves.
+    pub certificate: Option<CertificateDigest>,
+    /// When it was issued.
+    pub issued_at: Timestamp,
+    /// Until when it is good.
+    pub expires_at: Timestamp,
+}
+
+/// An access token and, where the grant has one, a refresh token that are issued together.
+#[derive(Clone, Debug)]
+pub struct IssuedPair {
+    /// The access token.
+    pub access: AccessGrant,
+    /// The refresh token.
+    pub refresh: Option<RefreshGrant>,
 }

@@ -3,8 +3,9 @@
 use crate::domain::{Broken, Host};
 use crate::id::TokenId;
 use crate::model::scope::Scope;
-use crate::model::token::{AccessGrant, prefix};
+use crate::model::token::prefix;
 use crate::secret::Token;
+use crate::store::OpenAccess;
 
 /// Why a bearer token was not accepted (RFC 6750 section 3.1).
 #[derive(Debug, thiserror::Error)]
@@ -50,9 +51,9 @@ pub fn token_of(authorization: Option<&str>) -> Result<&str, BearerError> {
 }
 
 /// What an access token stands for, if it is good.
-pub async fn resolve(host: &Host, text: &str) -> Result<AccessGrant, BearerError> {
+pub async fn resolve(host: &Host, text: &str) -> Result<OpenAccess, BearerError> {
     let token = Token::parse(prefix::ACCESS, text).ok_or(BearerError::InvalidToken)?;
     let id = TokenId::from_bytes(token.id());
-    let found = host.store.open_token(id, host.now()).await.map_err(Broken::from)?;
-    found.filter(|grant| grant.digest == token.digest()).ok_or(BearerError::InvalidToken)
+    let found = host.store.open_access(id, host.now()).await.map_err(Broken::from)?;
+    found.filter(|found| found.grant.digest == token.digest()).ok_or(BearerError::InvalidToken)
 }

@@ -10,7 +10,7 @@ use crate::domain::account::{Access, access};
 use crate::domain::{Broken, Host};
 use crate::id::{CodeId, TokenId};
 use crate::model::application::{Application, GrantType};
-use crate::model::token::{AccessGrant, CodeGrant, prefix};
+use crate::model::token::{AccessGrant, CodeGrant, IssuedPair, prefix};
 use crate::secret::Token;
 use crate::store::Redemption;
 
@@ -63,14 +63,20 @@ async fn authorization_code(
         id,
         digest: access_token.digest(),
         application: application.id.clone(),
-        subject: grant.subject,
-        code_id: grant.id,
+        family: Some(grant.id),
+        certificate: None,
+        watched_until: None,
         scopes: grant.scopes.clone(),
         issued_at: now,
         expires_at: now + std::time::Duration::from_secs(lifetime.into()),
     };
     // The code is claimed before anything is made of it.
-    match host.store.redeem_code(grant.id, token, now).await.map_err(Broken::from)? {
+    match host
+        .store
+        .redeem_code(grant.id, IssuedPair { access: token, refresh: None }, now)
+        .await
+        .map_err(Broken::from)?
+    {
         Redemption::Redeemed => {}
         Redemption::Refused => {
             tracing::warn!(application = %application.id, code = %grant.id, "a code came a second time or too late; what it gave is revoked");

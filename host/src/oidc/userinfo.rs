@@ -11,12 +11,14 @@ use crate::plugins::{MapFailureKind, Sink};
 
 /// The claims that the scopes of an access token permit.
 pub async fn claims(host: &Host, access_token: &str) -> Result<Map<String, Value>, BearerError> {
-    let grant = resolve(host, access_token).await?;
+    let found = resolve(host, access_token).await?;
+    let grant = found.grant;
+    let Some(family) = found.family else { return Err(BearerError::InsufficientScope(Scope::OpenId)) };
     if !grant.scopes.has(Scope::OpenId) {
         return Err(BearerError::InsufficientScope(Scope::OpenId));
     }
     let application = host.store.application(&grant.application).await.map_err(Broken::from)?;
-    let user = host.store.user(grant.subject.user_id).await.map_err(Broken::from)?;
+    let user = host.store.user(family.subject.user_id).await.map_err(Broken::from)?;
     let (Some(application), Some(user)) = (application, user) else { return Err(BearerError::InvalidToken) };
     let Access::Granted(account) = access(host, &user, &application.id).await? else {
         return Err(BearerError::InvalidToken);

@@ -4,7 +4,6 @@ use sqlx::AnyConnection;
 
 use super::rows::{digest, from_json, moment, parse, to_json};
 use super::{Result, Store, StoreError};
-use crate::clock::Timestamp;
 use crate::id::Did;
 use crate::model::application::Application;
 use crate::secret::Digest;
@@ -15,6 +14,7 @@ struct ApplicationRow {
     name: String,
     settings: String,
     secret_digest: Option<String>,
+    secret_sealed: Option<String>,
     version: i64,
     created_at: i64,
     updated_at: i64,
@@ -28,6 +28,7 @@ impl TryFrom<ApplicationRow> for Application {
             name: row.name,
             settings: from_json(&row.settings, "an application's settings")?,
             secret: row.secret_digest.map(|text| digest(&text, "a client secret's digest")).transpose()?,
+            sealed_secret: row.secret_sealed,
             version: row.version,
             created_at: moment(row.created_at),
             updated_at: moment(row.updated_at),
@@ -37,18 +38,30 @@ impl TryFrom<ApplicationRow> for Application {
 
 pub(super) async fn insert(db: &mut AnyConnection, application: &Application) -> Result<()> {
     sqlx::query(
-        "INSERT INTO applications (id, name, settings, secret_digest, version, created_at, updated_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        "INSERT INTO applications (id, name, settings, secret_digest, secret_sealed, version, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
     )
     .bind(application.id.to_string())
     .bind(application.name.clone())
     .bind(to_json(&application.settings)?)
     .bind(application.secret.map(Digest::to_text))
+    .bind(application.sealed_secret.clone())
     .bind(application.version)
     .bind(application.created_at.millis())
     .bind(application.updated_at.millis())
-    .execute(db)
+    .execute(&mut *db)
     .await?;
+    insert_origins(db, application).await
+}
+
+async fn insert_origins(db: &mut AnyConnection, application: &Application) -> Result<()> {
+    for origin in application.settings.origins() {
+        sqlx::query("INSERT INTO application_origins (application_id, origin) VALUES ($1, $2)")
+            .bind(application.id.to_string())
+            .bind(origin)
+            .execute(&mut *db)
+            .await?;
+    }
     Ok(())
 }
 
@@ -62,13 +75,15 @@ impl Store {
         .await
     }
 
-    /// Replaces an application's name and settings. `false`, and nothing done, if it was changed since it was read.
+    /// Replaces an application's name, settings and secret. `false`, and nothing done, if it was changed since it was
+    /// read.
     pub async fn update_application(&self, application: Application) -> Result<bool> {
         self.write(move |db| {
             let application = application.clone();
             Box::pin(async move {
                 let result = sqlx::query(
-                    "UPDATE applications SET name = $2, settings = $3, version = version + 1, updated_at = $4
+                    "UPDATE applications SET name = $2, settings = $3, version = version + 1, updated_at = $4,
+                                             secret_digest = $6, secret_sealed = $7
                      WHERE id = $1 AND version = $5",
                 )
                 .bind(application.id.to_string())
@@ -76,43 +91,39 @@ impl Store {
                 .bind(to_json(&application.settings)?)
                 .bind(application.updated_at.millis())
                 .bind(application.version)
-                .execute(db)
+                .bind(application.secret.map(Digest::to_text))
+                .bind(application.sealed_secret.clone())
+                .execute(&mut *db)
                 .await?;
-                Ok(result.rows_affected() > 0)
-            })
-        })
-        .await
-    }
-
-    /// Gives an application a new client secret; the old one is worth nothing from then on.
-    pub async fn set_client_secret(&self, id: Did, secret: Digest, now: Timestamp) -> Result<()> {
-        self.write(move |db| {
-            let id = id.clone();
-            Box::pin(async move {
-                sqlx::query("UPDATE applications SET secret_digest = $2, updated_at = $3 WHERE id = $1")
-                    .bind(id.to_string())
-                    .bind(secret.to_text())
-                    .bind(now.millis())
-                    .execute(db)
+                if result.rows_affected() == 0 {
+                    return Ok(false);
+                }
+                sqlx::query("DELETE FROM application_origins WHERE application_id = $1")
+                    .bind(application.id.to_string())
+                    .execute(&mut *db)
                     .await?;
-                Ok(())
+                insert_origins(db, &application).await?;
+                Ok(true)
             })
         })
         .await
     }
 
-    /// Deletes an application with its accounts. Whether there was one.
+    /// Whether pages of this origin belong to a single-page application.
+    pub async fn is_spa_origin(&self, origin: &str) -> Result<bool> {
+        let row: Option<(i64,)> = sqlx::query_as("SELECT 1 FROM application_origins WHERE origin = $1 LIMIT 1")
+            .bind(origin.to_owned())
+            .fetch_optional(&self.readers)
+            .await?;
+        Ok(row.is_some())
+    }
+
+    /// Deletes an application with its accounts, which ends its tokens. Whether there was one.
     pub async fn delete_application(&self, id: Did) -> Result<bool> {
         self.write(move |db| {
             let id = id.to_string();
             Box::pin(async move {
-                for statement in [
-                    "DELETE FROM access_tokens WHERE application_id = $1",
-                    "DELETE FROM codes WHERE application_id = $1",
-                ] {
-                    sqlx::query(statement).bind(id.clone()).execute(&mut *db).await?;
-                }
-                let result = sqlx::query("DELETE FROM applications WHERE id = $1").bind(id.clone()).execute(db).await?;
+                let result = sqlx::query("DELETE FROM applications WHERE id = $1").bind(id).execute(db).await?;
                 Ok(result.rows_affected() > 0)
             })
         })

@@ -15,6 +15,7 @@ struct LoginRow {
     browser: String,
     request: String,
     approval_id: Option<String>,
+    session_id: Option<String>,
     answered_at: Option<i64>,
     created_at: i64,
     expires_at: i64,
@@ -23,10 +24,11 @@ struct LoginRow {
 impl TryFrom<LoginRow> for Login {
     type Error = StoreError;
     fn try_from(row: LoginRow) -> Result<Self> {
-        let stage = match (row.answered_at, row.approval_id) {
-            (Some(_), _) => LoginStage::Answered,
-            (None, Some(approval)) => LoginStage::Asked(parse(&approval, "a login's approval")?),
-            (None, None) => LoginStage::Identify,
+        let stage = match (row.answered_at, row.approval_id, row.session_id) {
+            (Some(_), ..) => LoginStage::Answered,
+            (None, Some(approval), _) => LoginStage::Asked(parse(&approval, "a login's approval")?),
+            (None, None, Some(session)) => LoginStage::SignedIn(parse(&session, "a login's session")?),
+            (None, None, None) => LoginStage::Identify,
         };
         Ok(Self {
             id: parse(&row.id, "a login's id")?,
@@ -56,14 +58,20 @@ impl Store {
         self.write(move |db| {
             let login = login.clone();
             Box::pin(async move {
+                let session = match login.stage {
+                    LoginStage::SignedIn(session) => Some(session.to_string()),
+                    LoginStage::Identify | LoginStage::Asked(_) | LoginStage::Answered => None,
+                };
                 sqlx::query(
-                    "INSERT INTO logins (id, browser, request, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)",
+                    "INSERT INTO logins (id, browser, request, created_at, expires_at, session_id)
+                     VALUES ($1, $2, $3, $4, $5, $6)",
                 )
                 .bind(login.id.to_string())
                 .bind(login.browser.to_text())
                 .bind(to_json(&login.request)?)
                 .bind(login.created_at.millis())
                 .bind(login.expires_at.millis())
+                .bind(session)
                 .execute(db)
                 .await?;
                 Ok(())
@@ -82,15 +90,17 @@ impl Store {
         row.map(Login::try_from).transpose()
     }
 
-    /// Forgets the approval that a login asked for, so that the person may try again. Nothing happens to a login that
-    /// was answered.
+    /// Forgets the approval that a login asked for, and the session that it would have gone on with, so that the person
+    /// may try again. Nothing happens to a login that was answered.
     pub async fn reset_login(&self, id: LoginId) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
-                sqlx::query("UPDATE logins SET approval_id = NULL WHERE id = $1 AND answered_at IS NULL")
-                    .bind(id.to_string())
-                    .execute(db)
-                    .await?;
+                sqlx::query(
+                    "UPDATE logins SET approval_id = NULL, session_id = NULL WHERE id = $1 AND answered_at IS NULL",
+                )
+                .bind(id.to_string())
+                .execute(db)
+                .await?;
                 Ok(())
             })
         })
@@ -126,6 +136,7 @@ impl Store {
                 }
                 if let Some(code) = &answer.code {
                     codes::insert(db, code).await?;
+                    sessions::join(db, code).await?;
                 }
                 Ok(true)
             })

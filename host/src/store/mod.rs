@@ -7,6 +7,7 @@ mod accounts;
 mod admin_tokens;
 mod applications;
 mod approvals;
+mod assertions;
 mod codes;
 mod connect;
 mod consents;
@@ -17,14 +18,17 @@ mod logins;
 mod rows;
 mod sessions;
 mod sweep;
+mod tokens;
 mod users;
 mod writer;
 
 pub use approvals::{Answer, Verdict};
 pub use codes::Redemption;
+pub use consents::Consent;
 pub use first_start::FirstStart;
 pub use logins::LoginAnswer;
 pub use sweep::Retention;
+pub use tokens::{Family, FoundRefresh, OpenAccess, Rotation};
 pub use users::UserSummary;
 
 use futures_util::future::BoxFuture;

@@ -7,6 +7,7 @@ use super::{Result, Store};
 use crate::clock::Timestamp;
 use crate::id::SessionId;
 use crate::model::session::{Authentication, Session};
+use crate::model::token::CodeGrant;
 use crate::secret::Digest;
 
 #[derive(sqlx::FromRow)]
@@ -22,8 +23,8 @@ struct SessionRow {
 
 pub(super) async fn insert(db: &mut AnyConnection, session: &Session, digest: Digest, now: Timestamp) -> Result<()> {
     sqlx::query(
-        "INSERT INTO sessions (id, digest, sid, user_id, auth_time, amr, created_at, expires_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        "INSERT INTO sessions (id, digest, sid, user_id, auth_time, amr, created_at, expires_at, logged_out)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0)",
     )
     .bind(session.id.to_string())
     .bind(digest.to_text())
@@ -44,6 +45,20 @@ pub(super) async fn end(db: &mut AnyConnection, id: SessionId, now: Timestamp) -
         .bind(now.millis())
         .execute(db)
         .await?;
+    Ok(())
+}
+
+/// Notes that the application of a code takes part in its session.
+pub(super) async fn join(db: &mut AnyConnection, code: &CodeGrant) -> Result<()> {
+    sqlx::query(
+        "INSERT INTO session_applications (sid, application_id, user_id) VALUES ($1, $2, $3)
+         ON CONFLICT (sid, application_id) DO NOTHING",
+    )
+    .bind(code.context.sid.clone())
+    .bind(code.application.to_string())
+    .bind(code.subject.user_id.to_string())
+    .execute(db)
+    .await?;
     Ok(())
 }
 

@@ -14,10 +14,10 @@ const SLICE: u64 = 500;
 pub struct Retention {
     /// Logins, and their approvals with them.
     pub logins: Duration,
-    /// Authorization codes: as long as a second use shall still be noticed.
-    pub codes: Duration,
     /// Access tokens.
     pub access_tokens: Duration,
+    /// Refresh tokens: as long as a second use shall still be noticed.
+    pub refresh_tokens: Duration,
     /// Sessions.
     pub sessions: Duration,
     /// Enrolment links.
@@ -37,12 +37,21 @@ impl Store {
                 retention.logins,
             ),
             (
-                "DELETE FROM codes WHERE id IN (SELECT id FROM codes WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)",
-                retention.codes,
-            ),
-            (
                 "DELETE FROM access_tokens WHERE id IN (SELECT id FROM access_tokens WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)",
                 retention.access_tokens,
+            ),
+            (
+                "DELETE FROM refresh_tokens WHERE id IN (SELECT id FROM refresh_tokens WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)",
+                retention.refresh_tokens,
+            ),
+            // These two are found by their end, which differs from row to row.
+            (
+                "DELETE FROM codes WHERE id IN (SELECT id FROM codes WHERE kept_until < $3 AND id < $1 ORDER BY kept_until LIMIT $2)",
+                Duration::ZERO,
+            ),
+            (
+                "DELETE FROM used_assertions WHERE id IN (SELECT id FROM used_assertions WHERE expires_at < $3 AND $1 = $1 ORDER BY expires_at LIMIT $2)",
+                Duration::ZERO,
             ),
             (
                 "DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)",

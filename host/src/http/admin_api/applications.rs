@@ -6,17 +6,20 @@ use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value, json};
 
 use super::{List, Page, id_of, moment, parse};
 use crate::domain::Host;
-use crate::domain::admin::{self, ApplicationChange};
+use crate::domain::admin::{self, ApplicationChange, AuthenticationChange};
 use crate::http::problem::Problem;
-use crate::model::application::{Application, ApplicationType, GrantType};
+use crate::model::application::{Application, ApplicationType, ConsentPolicy, GrantType, SubjectType};
+use crate::model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
+use crate::model::key::SigningAlgorithm;
 use crate::model::redirect::RedirectUri;
 use crate::model::scope::Scopes;
 
-/// An application as the API shows it. A secret is never in it.
+/// An application as the API shows it. A secret is never in it, but the one that a change of the method just made.
 #[derive(Serialize)]
 pub(super) struct ApplicationView {
     id: String,
@@ -24,42 +27,84 @@ pub(super) struct ApplicationView {
     protocol: &'static str,
     application_type: ApplicationType,
     redirect_uris: Vec<RedirectUri>,
+    post_logout_redirect_uris: Vec<RedirectUri>,
     scopes: Scopes,
     grant_types: Vec<GrantType>,
-    token_endpoint_auth_method: &'static str,
+    token_endpoint_auth_method: ClientAuthMethod,
     has_secret: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_secret: Option<String>,
+    #[serde(flatten)]
+    keys: Map<String, Value>,
+    id_token_signed_response_alg: SigningAlgorithm,
+    slim_id_token: bool,
+    subject_type: SubjectKind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sector_identifier: Option<String>,
+    consent: ConsentPolicy,
+    backchannel_logout_uri: Option<String>,
+    backchannel_logout_session_required: bool,
     created_at: String,
     updated_at: String,
 }
 
+#[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum SubjectKind {
+    Public,
+    Pairwise,
+}
+
 fn view(application: Application) -> ApplicationView {
     let settings = application.settings;
+    let token_endpoint_auth_method = settings.auth_method();
+    let (subject_type, sector_identifier) = match settings.subject_type {
+        SubjectType::Public => (SubjectKind::Public, None),
+        SubjectType::Pairwise { sector } => (SubjectKind::Pairwise, Some(sector)),
+    };
+    let (uri, session_required) =
+        settings.backchannel_logout.map(|logout| (logout.uri.to_string(), logout.session_required)).unzip();
     ApplicationView {
         id: application.id.to_string(),
         name: application.name,
         protocol: "openid_connect",
         application_type: settings.application_type,
         redirect_uris: settings.redirect_uris,
+        post_logout_redirect_uris: settings.post_logout_redirect_uris,
         scopes: settings.scopes,
         grant_types: settings.grant_types.into_iter().collect(),
-        token_endpoint_auth_method: if settings.application_type.is_confidential() {
-            "client_secret_basic"
-        } else {
-            "none"
-        },
+        token_endpoint_auth_method,
         has_secret: application.secret.is_some(),
+        client_secret: None,
+        keys: keys(settings.authentication),
+        id_token_signed_response_alg: settings.id_token_algorithm,
+        slim_id_token: settings.slim_id_token,
+        subject_type,
+        sector_identifier,
+        consent: settings.consent,
+        backchannel_logout_uri: uri,
+        backchannel_logout_session_required: session_required.unwrap_or(false),
         created_at: moment(application.created_at),
         updated_at: moment(application.updated_at),
     }
 }
 
+/// What is registered for the method: `jwks`, `jwks_uri` or `certificate`.
+fn keys(authentication: ClientAuthentication) -> Map<String, Value> {
+    let (name, value) = match authentication {
+        ClientAuthentication::PrivateKeyJwt(ClientKeys::Jwks(keys)) => ("jwks", json!({"keys": keys})),
+        ClientAuthentication::PrivateKeyJwt(ClientKeys::JwksUri(uri)) => ("jwks_uri", json!(uri)),
+        ClientAuthentication::TlsClientCertificate(certificate) => ("certificate", json!(certificate.pem)),
+        _ => return Map::new(),
+    };
+    Map::from_iter([(name.to_owned(), value)])
+}
+
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Create {
-    name: String,
     application_type: ApplicationType,
-    redirect_uris: Vec<String>,
-    scopes: Option<Vec<String>>,
+    #[serde(flatten)]
+    settings: Map<String, Value>,
 }
 
 #[derive(Deserialize)]
@@ -67,7 +112,53 @@ struct Create {
 struct Change {
     name: Option<String>,
     redirect_uris: Option<Vec<String>>,
+    post_logout_redirect_uris: Option<Vec<String>>,
     scopes: Option<Vec<String>>,
+    grant_types: Option<Vec<GrantType>>,
+    token_endpoint_auth_method: Option<ClientAuthMethod>,
+    jwks: Option<Value>,
+    jwks_uri: Option<String>,
+    public_key: Option<String>,
+    certificate: Option<String>,
+    id_token_signed_response_alg: Option<SigningAlgorithm>,
+    slim_id_token: Option<bool>,
+    subject_type: Option<SubjectKind>,
+    sector_identifier: Option<String>,
+    consent: Option<ConsentPolicy>,
+    #[serde(default, deserialize_with = "present")]
+    backchannel_logout_uri: Option<Option<String>>,
+    backchannel_logout_session_required: Option<bool>,
+}
+
+/// A member that is there, null or not: null takes the value away (RFC 7396).
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<String>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+impl From<Change> for ApplicationChange {
+    fn from(change: Change) -> Self {
+        Self {
+            name: change.name,
+            redirect_uris: change.redirect_uris,
+            post_logout_redirect_uris: change.post_logout_redirect_uris,
+            scopes: change.scopes,
+            grant_types: change.grant_types,
+            authentication: AuthenticationChange {
+                method: change.token_endpoint_auth_method,
+                jwks: change.jwks,
+                jwks_uri: change.jwks_uri,
+                public_key: change.public_key,
+                certificate: change.certificate,
+            },
+            id_token_algorithm: change.id_token_signed_response_alg,
+            slim_id_token: change.slim_id_token,
+            pairwise: change.subject_type.map(|kind| kind == SubjectKind::Pairwise),
+            sector: change.sector_identifier,
+            consent: change.consent,
+            backchannel_logout_uri: change.backchannel_logout_uri,
+            backchannel_logout_session_required: change.backchannel_logout_session_required,
+        }
+    }
 }
 
 /// `POST /applications`
@@ -75,9 +166,11 @@ pub(super) async fn create(
     State(host): State<Arc<Host>>,
     body: Bytes,
 ) -> Result<(StatusCode, Json<ApplicationView>), Problem> {
-    let Create { name, application_type, redirect_uris, scopes } = parse(&body)?;
-    let change = ApplicationChange { name: Some(name), redirect_uris: Some(redirect_uris), scopes };
-    let application = admin::create_application(&host, application_type, change).await?;
+    let Create { application_type, settings } = parse(&body)?;
+    let change: Change = serde_json::from_value(Value::Object(settings)).map_err(|error| {
+        Problem::new(StatusCode::BAD_REQUEST, format!("the body is not what is expected here: {error}"))
+    })?;
+    let application = admin::create_application(&host, application_type, change.into()).await?;
     Ok((StatusCode::CREATED, Json(view(application))))
 }
 
@@ -101,9 +194,10 @@ pub(super) async fn change(
     Path(id): Path<String>,
     body: Bytes,
 ) -> Result<Json<ApplicationView>, Problem> {
-    let Change { name, redirect_uris, scopes } = parse(&body)?;
-    let change = ApplicationChange { name, redirect_uris, scopes };
-    Ok(Json(view(admin::change_application(&host, &id_of(&id, "application")?, change).await?)))
+    let change: Change = parse(&body)?;
+    let (application, secret) = admin::change_application(&host, &id_of(&id, "application")?, change.into()).await?;
+    let client_secret = secret.map(|secret| secret.expose().to_owned());
+    Ok(Json(ApplicationView { client_secret, ..view(application) }))
 }
 
 /// `DELETE /applications/{id}`

@@ -1,5 +1,7 @@
 //! Answering an authorization request.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::super::error::AuthorizeErrorCode;
@@ -12,9 +14,11 @@ use crate::domain::{Broken, Host};
 use crate::id::{CodeId, LoginId};
 use crate::model::account::Account;
 use crate::model::application::Application;
+use crate::model::claims_request::ClaimsRequest;
 use crate::model::login::AuthorizationRequest;
+use crate::model::scope::Scope;
 use crate::model::session::Authentication;
-use crate::model::token::{CodeGrant, GrantSubject, prefix};
+use crate::model::token::{CodeGrant, GrantContext, GrantSubject, prefix};
 use crate::plugins::{MapFailureKind, Sink};
 use crate::secret::Token;
 
@@ -95,7 +99,11 @@ fn code(
     let now = host.now();
     let id = CodeId::new(now, &*host.entropy);
     let token = Token::new(prefix::CODE, id.as_bytes(), &*host.entropy);
-    let lifetime = std::time::Duration::from_secs(host.settings.lifetimes.authorization_code.into());
+    let lifetimes = host.settings.lifetimes;
+    let lifetime = Duration::from_secs(lifetimes.authorization_code.into());
+    // Nobody asks for the row once its last token is over, but for a day on, in which a second use is still noticed.
+    let last = if request.scopes.has(Scope::OfflineAccess) { lifetimes.consent } else { lifetimes.authorization_code };
+    let longest = Duration::from_secs(u64::from(last) + u64::from(lifetimes.access_token) + 24 * 60 * 60);
     let code = CodeGrant {
         id,
         digest: token.digest(),
@@ -104,8 +112,15 @@ fn code(
         code_challenge: request.code_challenge.clone(),
         scopes: request.scopes.clone(),
         subject: GrantSubject { user_id: signed_in.user.id, account_id: account.id, session_id: signed_in.session.id },
+        context: GrantContext {
+            sid: signed_in.session.sid.clone(),
+            authentication: signed_in.session.authentication.clone(),
+            claims: ClaimsRequest::default(),
+        },
         claims,
+        created_at: now,
         expires_at: now + lifetime,
+        kept_until: now + longest,
     };
     (code, token)
 }

@@ -84,7 +84,12 @@ impl Request<'_> {
     /// The scopes that were asked for and that the application may have; others are ignored, as the specification says.
     pub(super) fn scopes(&self) -> Result<Scopes, Failure> {
         let asked = Scopes::known(self.parameters.get("scope").unwrap_or_default());
-        let scopes = asked.both(&self.application.settings.scopes);
+        let mut scopes = asked.both(&self.application.settings.scopes);
+        // The specification: without `prompt=consent` there is no `offline_access`.
+        let consent = self.parameters.get("prompt").is_some_and(|prompt| prompt.split(' ').any(|one| one == "consent"));
+        if !consent || !self.application.settings.grant_types.contains(&GrantType::RefreshToken) {
+            scopes = scopes.without(Scope::OfflineAccess);
+        }
         if !scopes.has(Scope::OpenId) {
             return failure(AuthorizeErrorCode::InvalidScope, "scope must include openid");
         }

@@ -1,6 +1,11 @@
 //! What an administrator does: applications, users, accounts, enrolments.
 
-use std::collections::BTreeSet;
+mod applications;
+
+pub use applications::{
+    ApplicationChange, AuthenticationChange, application, applications, change_application, create_application,
+    create_secret, delete_application,
+};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,14 +16,11 @@ use crate::clock::Timestamp;
 use crate::id::{AccountId, DeviceId, Did, TokenId, UserId};
 use crate::keys::fresh_ed25519_public_key;
 use crate::model::account::Account;
-use crate::model::application::{Application, ApplicationType, GrantType, OidcSettings};
 use crate::model::device::Device;
 use crate::model::name::{LoginName, display_text};
-use crate::model::redirect::RedirectUri;
-use crate::model::scope::{Scope, Scopes};
 use crate::model::token::prefix;
 use crate::model::user::{ConsoleRole, LifeState, Profile, User};
-use crate::secret::{Secret, Token};
+use crate::secret::Token;
 use crate::store::{StoreError, UserSummary};
 
 /// Why an administrator's request was not done. The message says what would do.
@@ -73,125 +75,6 @@ pub async fn is_admin_token(host: &Host, text: &str) -> std::result::Result<bool
     let Some(token) = Token::parse(prefix::ADMIN, text) else { return Ok(false) };
     let kept = host.store.open_admin_token(TokenId::from_bytes(token.id()), host.now()).await?;
     Ok(kept.is_some_and(|digest| digest == token.digest()))
-}
-
-/// What an administrator says of an application.
-#[derive(Clone, Debug, Default)]
-pub struct ApplicationChange {
-    /// The name that people see.
-    pub name: Option<String>,
-    /// Where a person may be sent back to.
-    pub redirect_uris: Option<Vec<String>>,
-    /// What it may ask for.
-    pub scopes: Option<Vec<String>>,
-}
-
-/// Makes an application of this type. Its Client ID is a fresh DID.
-pub async fn create_application(host: &Host, kind: ApplicationType, change: ApplicationChange) -> Result<Application> {
-    let now = host.now();
-    let mut application = Application {
-        id: fresh_did()?,
-        name: String::new(),
-        settings: OidcSettings {
-            application_type: kind,
-            redirect_uris: Vec::new(),
-            scopes: Scope::ALL.into_iter().collect(),
-            grant_types: BTreeSet::from([GrantType::AuthorizationCode]),
-        },
-        secret: None,
-        version: 1,
-        created_at: now,
-        updated_at: now,
-    };
-    if change.name.is_none() {
-        return Err(invalid("name", "expected a name"));
-    }
-    if change.redirect_uris.as_ref().is_none_or(Vec::is_empty) {
-        return Err(invalid("redirect_uris", "expected one redirect URI at least"));
-    }
-    apply(&mut application, change, host.settings.development)?;
-    host.store.insert_application(application.clone()).await?;
-    tracing::info!(application = %application.id, "application created");
-    Ok(application)
-}
-
-/// Changes an application.
-pub async fn change_application(host: &Host, id: &Did, change: ApplicationChange) -> Result<Application> {
-    // Whoever changed it in between is not undone: it is read again, and the change made to what is there now.
-    loop {
-        let mut application = application(host, id).await?;
-        apply(&mut application, change.clone(), host.settings.development)?;
-        application.updated_at = host.now();
-        if host.store.update_application(application.clone()).await? {
-            tracing::info!(application = %id, "application changed");
-            return Ok(application);
-        }
-    }
-}
-
-fn apply(application: &mut Application, change: ApplicationChange, development: bool) -> Result<()> {
-    if let Some(name) = change.name {
-        application.name = display_text(&name, 120)
-            .ok_or_else(|| invalid("name", "expected 1 to 120 characters, none of them control characters"))?;
-    }
-    if let Some(uris) = change.redirect_uris {
-        if uris.len() > 50 {
-            return Err(invalid("redirect_uris", "expected 50 at most"));
-        }
-        let kind = application.settings.application_type;
-        let checked = uris.iter().map(|uri| RedirectUri::register(uri, kind, development));
-        application.settings.redirect_uris = checked
-            .collect::<std::result::Result<_, _>>()
-            .map_err(|error| invalid("redirect_uris", error.to_string()))?;
-    }
-    if let Some(names) = change.scopes {
-        application.settings.scopes = scopes(&names)?;
-    }
-    Ok(())
-}
-
-fn scopes(names: &[String]) -> Result<Scopes> {
-    for name in names {
-        if !Scope::ALL.iter().any(|scope| scope.as_str() == name) {
-            return Err(invalid("scopes", format!("{name:?} is unknown; expected openid, profile, email or phone")));
-        }
-    }
-    let scopes = Scopes::known(&names.join(" "));
-    if !scopes.has(Scope::OpenId) {
-        return Err(invalid("scopes", "expected openid among them"));
-    }
-    Ok(scopes)
-}
-
-/// The application with this id.
-pub async fn application(host: &Host, id: &Did) -> Result<Application> {
-    host.store.application(id).await?.ok_or(Refused::NotFound("application"))
-}
-
-/// Up to `limit` applications whose id follows `after`.
-pub async fn applications(host: &Host, after: Option<&Did>, limit: u32) -> Result<Vec<Application>> {
-    Ok(host.store.applications(after, limit).await?)
-}
-
-/// Deletes an application with its accounts, codes and tokens.
-pub async fn delete_application(host: &Host, id: &Did) -> Result<()> {
-    if !host.store.delete_application(id.clone()).await? {
-        return Err(Refused::NotFound("application"));
-    }
-    tracing::info!(application = %id, "application deleted");
-    Ok(())
-}
-
-/// Gives a web application a new client secret. It is shown this once; the old one is worth nothing from now on.
-pub async fn create_secret(host: &Host, id: &Did) -> Result<Secret> {
-    let application = application(host, id).await?;
-    if !application.settings.application_type.is_confidential() {
-        return Err(invalid("application_type", "only a web application has a client secret"));
-    }
-    let secret = Secret::random(&*host.entropy);
-    host.store.set_client_secret(id.clone(), secret.digest(), host.now()).await?;
-    tracing::info!(application = %id, "client secret made");
-    Ok(secret)
 }
 
 /// What an administrator says of a user. `None` leaves a value as it is.

@@ -1,0 +1,338 @@
+//! Applications.
+
+use serde_json::Value;
+use url::Url;
+
+use super::{Refused, Result, fresh_did, invalid};
+use crate::domain::{Broken, Host};
+use crate::id::Did;
+use crate::keys::client;
+use crate::model::application::{
+    Application, ApplicationType, BackchannelLogout, ConsentPolicy, GrantType, OidcSettings, SubjectType,
+};
+use crate::model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
+use crate::model::key::SigningAlgorithm;
+use crate::model::name::display_text;
+use crate::model::redirect::RedirectUri;
+use crate::model::scope::{Scope, Scopes};
+use crate::secret::Secret;
+
+/// How many redirect URIs of a kind an application may have.
+const MOST_URIS: usize = 50;
+
+/// What an administrator says of an application. `None` leaves a value as it is.
+#[derive(Clone, Debug, Default)]
+pub struct ApplicationChange {
+    /// The name that people see.
+    pub name: Option<String>,
+    /// Where a person may be sent back to.
+    pub redirect_uris: Option<Vec<String>>,
+    /// Where a person may be sent after signing out.
+    pub post_logout_redirect_uris: Option<Vec<String>>,
+    /// What it may ask for.
+    pub scopes: Option<Vec<String>>,
+    /// The grant types that it may use.
+    pub grant_types: Option<Vec<GrantType>>,
+    /// How it authenticates itself.
+    pub authentication: AuthenticationChange,
+    /// How its ID tokens are signed.
+    pub id_token_algorithm: Option<SigningAlgorithm>,
+    /// Whether its ID tokens leave the claims of the scopes to UserInfo.
+    pub slim_id_token: Option<bool>,
+    /// `true`: a `sub` of its own sector (pairwise); `false`: the public one.
+    pub pairwise: Option<bool>,
+    /// The host name that names the sector; without one, the one that its redirect URIs have in common.
+    pub sector: Option<String>,
+    /// Whether people are asked.
+    pub consent: Option<ConsentPolicy>,
+    /// Where it is told that a session ended; `Some(None)` takes it away.
+    pub backchannel_logout_uri: Option<Option<String>>,
+    /// Whether it needs `sid` in a logout token.
+    pub backchannel_logout_session_required: Option<bool>,
+}
+
+/// What an administrator says of how an application authenticates itself: at most one of the four kinds of key.
+#[derive(Clone, Debug, Default)]
+pub struct AuthenticationChange {
+    /// The method.
+    pub method: Option<ClientAuthMethod>,
+    /// A JSON Web Key Set with its public keys (RFC 7517 section 5).
+    pub jwks: Option<Value>,
+    /// Where that is fetched from.
+    pub jwks_uri: Option<String>,
+    /// A public key in PEM form.
+    pub public_key: Option<String>,
+    /// A certificate in PEM form.
+    pub certificate: Option<String>,
+}
+
+/// Makes an application of this type. Its Client ID is a fresh DID.
+pub async fn create_application(host: &Host, kind: ApplicationType, change: ApplicationChange) -> Result<Application> {
+    let now = host.now();
+    let mut application = Application {
+        id: fresh_did()?,
+        name: String::new(),
+        settings: OidcSettings::new(kind),
+        secret: None,
+        sealed_secret: None,
+        version: 1,
+        created_at: now,
+        updated_at: now,
+    };
+    if change.name.is_none() {
+        return Err(invalid("name", "expected a name"));
+    }
+    apply(&mut application, change, host.settings.development)?;
+    let settings = &application.settings;
+    if settings.redirect_uris.is_empty() && settings.grant_types.contains(&GrantType::AuthorizationCode) {
+        return Err(invalid("redirect_uris", "expected one redirect URI at least"));
+    }
+    host.store.insert_application(application.clone()).await?;
+    tracing::info!(application = %application.id, "application created");
+    Ok(application)
+}
+
+/// Changes an application. A change to `client_secret_jwt` makes a new client secret, which is answered, this once:
+/// of the old one nothing is kept that would do.
+pub async fn change_application(
+    host: &Host,
+    id: &Did,
+    change: ApplicationChange,
+) -> Result<(Application, Option<Secret>)> {
+    // Whoever changed it in between is not undone: it is read again, and the change made to what is there now.
+    loop {
+        let mut application = application(host, id).await?;
+        let before = application.settings.auth_method();
+        apply(&mut application, change.clone(), host.settings.development)?;
+        application.updated_at = host.now();
+        let method = application.settings.auth_method();
+        let fresh = (method != before && method == ClientAuthMethod::ClientSecretJwt)
+            .then(|| give_secret(host, &mut application))
+            .transpose()?;
+        if method != ClientAuthMethod::ClientSecretJwt {
+            application.sealed_secret = None;
+        }
+        if !method.uses_secret() {
+            application.secret = None;
+        }
+        if host.store.update_application(application.clone()).await? {
+            application.version += 1;
+            tracing::info!(application = %id, "application changed");
+            return Ok((application, fresh));
+        }
+    }
+}
+
+/// Gives a web application a new client secret. It is shown this once; the old one is worth nothing from now on.
+pub async fn create_secret(host: &Host, id: &Did) -> Result<Secret> {
+    loop {
+        let mut application = application(host, id).await?;
+        if !application.settings.application_type.is_confidential() {
+            return Err(invalid("application_type", "only a web application has a client secret"));
+        }
+        let method = application.settings.auth_method();
+        if !method.uses_secret() {
+            let expected = format!("the application authenticates itself with {}, without a secret", method.as_str());
+            return Err(invalid("token_endpoint_auth_method", expected));
+        }
+        let secret = give_secret(host, &mut application)?;
+        application.updated_at = host.now();
+        if host.store.update_application(application).await? {
+            tracing::info!(application = %id, "client secret made");
+            return Ok(secret);
+        }
+    }
+}
+
+fn give_secret(host: &Host, application: &mut Application) -> Result<Secret> {
+    let secret = Secret::random(&*host.entropy);
+    application.secret = Some(secret.digest());
+    application.sealed_secret = match application.settings.auth_method() {
+        ClientAuthMethod::ClientSecretJwt => {
+            let purpose = client::secret_purpose(&application.id);
+            let sealed = host.master_key.seal(&purpose, secret.expose().as_bytes(), &*host.entropy);
+            Some(sealed.map_err(Broken::from)?)
+        }
+        _ => None,
+    };
+    Ok(secret)
+}
+
+fn apply(application: &mut Application, change: ApplicationChange, development: bool) -> Result<()> {
+    if let Some(name) = change.name {
+        application.name = display_text(&name, 120)
+            .ok_or_else(|| invalid("name", "expected 1 to 120 characters, none of them control characters"))?;
+    }
+    let settings = &mut application.settings;
+    let kind = settings.application_type;
+    if let Some(texts) = change.redirect_uris {
+        settings.redirect_uris = uris("redirect_uris", &texts, kind, development)?;
+    }
+    if let Some(texts) = change.post_logout_redirect_uris {
+        settings.post_logout_redirect_uris = uris("post_logout_redirect_uris", &texts, kind, development)?;
+    }
+    if let Some(names) = change.scopes {
+        settings.scopes = scopes(&names)?;
+    }
+    if let Some(grant_types) = change.grant_types {
+        settings.grant_types = grant_types.into_iter().collect();
+        if settings.grant_types.is_empty() {
+            return Err(invalid("grant_types", "expected one at least"));
+        }
+    }
+    settings.authentication = authentication(settings, change.authentication, development)?;
+    settings.id_token_algorithm = change.id_token_algorithm.unwrap_or(settings.id_token_algorithm);
+    settings.slim_id_token = change.slim_id_token.unwrap_or(settings.slim_id_token);
+    settings.consent = change.consent.unwrap_or(settings.consent);
+    settings.subject_type = subject_type(settings, change.pairwise, change.sector)?;
+    if let Some(uri) = change.backchannel_logout_uri {
+        settings.backchannel_logout = match uri {
+            None => None,
+            Some(text) => Some(BackchannelLogout {
+                uri: server_address("backchannel_logout_uri", &text, development)?,
+                session_required: settings.backchannel_logout.as_ref().is_some_and(|logout| logout.session_required),
+            }),
+        };
+    }
+    match (change.backchannel_logout_session_required, &mut settings.backchannel_logout) {
+        (Some(required), Some(logout)) => logout.session_required = required,
+        (Some(true), None) => {
+            return Err(invalid("backchannel_logout_session_required", "expected a backchannel_logout_uri with it"));
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn uris(field: &'static str, texts: &[String], kind: ApplicationType, development: bool) -> Result<Vec<RedirectUri>> {
+    if texts.len() > MOST_URIS {
+        return Err(invalid(field, format!("expected {MOST_URIS} at most")));
+    }
+    let checked = texts.iter().map(|text| RedirectUri::register(text, kind, development));
+    checked.collect::<std::result::Result<_, _>>().map_err(|error| invalid(field, error.to_string()))
+}
+
+fn scopes(names: &[String]) -> Result<Scopes> {
+    let known: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
+    if let Some(unknown) = names.iter().find(|name| !known.contains(&name.as_str())) {
+        return Err(invalid("scopes", format!("{unknown:?} is unknown; expected some of {}", known.join(", "))));
+    }
+    let scopes = Scopes::known(&names.join(" "));
+    if !scopes.has(Scope::OpenId) {
+        return Err(invalid("scopes", "expected openid among them"));
+    }
+    Ok(scopes)
+}
+
+/// How the application will authenticate itself.
+fn authentication(
+    settings: &OidcSettings,
+    change: AuthenticationChange,
+    development: bool,
+) -> Result<ClientAuthentication> {
+    const FIELD: &str = "token_endpoint_auth_method";
+    let method = change.method.unwrap_or_else(|| settings.auth_method());
+    let keys =
+        [change.jwks.is_some(), change.jwks_uri.is_some(), change.public_key.is_some(), change.certificate.is_some()];
+    let given = keys.into_iter().filter(|given| *given).count();
+    if !settings.application_type.is_confidential() {
+        return match (method, given) {
+            (ClientAuthMethod::None, 0) => Ok(settings.authentication.clone()),
+            _ => Err(invalid(FIELD, "an SPA or native application has none, and no keys")),
+        };
+    }
+    let without_keys = |authentication| match given {
+        0 => Ok(authentication),
+        _ => Err(invalid(FIELD, format!("{} takes no keys or certificates", method.as_str()))),
+    };
+    match method {
+        ClientAuthMethod::None => Err(invalid(FIELD, "a web application must authenticate itself")),
+        ClientAuthMethod::ClientSecretBasic => without_keys(ClientAuthentication::ClientSecretBasic),
+        ClientAuthMethod::ClientSecretPost => without_keys(ClientAuthentication::ClientSecretPost),
+        ClientAuthMethod::ClientSecretJwt => without_keys(ClientAuthentication::ClientSecretJwt),
+        ClientAuthMethod::PrivateKeyJwt => match (&settings.authentication, given) {
+            (ClientAuthentication::PrivateKeyJwt(_), 0) => Ok(settings.authentication.clone()),
+            (_, 1) => Ok(ClientAuthentication::PrivateKeyJwt(client_keys(change, development)?)),
+            _ => Err(invalid(FIELD, "private_key_jwt takes one of jwks, jwks_uri, public_key and certificate")),
+        },
+        ClientAuthMethod::TlsClientCertificate => match (&settings.authentication, change.certificate, given) {
+            (ClientAuthentication::TlsClientCertificate(_), None, 0) => Ok(settings.authentication.clone()),
+            (_, Some(pem), 1) => {
+                let certificate =
+                    client::certificate(&pem).map_err(|error| invalid("certificate", error.to_string()))?;
+                Ok(ClientAuthentication::TlsClientCertificate(certificate))
+            }
+            _ => Err(invalid(FIELD, "tls_client_certificate takes a certificate, and nothing else")),
+        },
+    }
+}
+
+fn client_keys(change: AuthenticationChange, development: bool) -> Result<ClientKeys> {
+    let (field, keys) = match (change.jwks, change.jwks_uri, change.public_key, change.certificate) {
+        (Some(set), ..) => ("jwks", client::keys_of_set(&set)),
+        (_, Some(uri), ..) => return Ok(ClientKeys::JwksUri(server_address("jwks_uri", &uri, development)?)),
+        (.., Some(pem), _) => ("public_key", client::key_of_pem(&pem).map(|key| vec![key])),
+        (.., pem) => ("certificate", client::key_of_pem(&pem.unwrap_or_default()).map(|key| vec![key])),
+    };
+    keys.map(ClientKeys::Jwks).map_err(|error| invalid(field, error.to_string()))
+}
+
+/// An address of the application's server that this host calls: https, but where the configuration says development.
+fn server_address(field: &'static str, text: &str, development: bool) -> Result<Url> {
+    let url = (text.len() <= 2000).then(|| Url::parse(text).ok()).flatten();
+    let fits = |url: &Url| {
+        (url.scheme() == "https" || development && url.scheme() == "http")
+            && url.has_host()
+            && url.username().is_empty()
+            && url.password().is_none()
+            && url.fragment().is_none()
+    };
+    url.filter(fits).ok_or_else(|| invalid(field, "expected an https address without user name or fragment"))
+}
+
+fn subject_type(settings: &OidcSettings, pairwise: Option<bool>, sector: Option<String>) -> Result<SubjectType> {
+    const FIELD: &str = "sector_identifier";
+    let known = match &settings.subject_type {
+        SubjectType::Public => None,
+        SubjectType::Pairwise { sector } => Some(sector.clone()),
+    };
+    if !pairwise.unwrap_or(known.is_some()) {
+        return match sector {
+            None => Ok(SubjectType::Public),
+            Some(_) => Err(invalid(FIELD, "expected subject_type pairwise with it")),
+        };
+    }
+    if let Some(given) = sector {
+        return match url::Host::parse(&given) {
+            Ok(host) => Ok(SubjectType::Pairwise { sector: host.to_string() }),
+            Err(_) => Err(invalid(FIELD, "expected a host name such as app.example.org")),
+        };
+    }
+    // OpenID Connect Core section 8.1: without a name of its own, the sector is the one host of the redirect URIs.
+    let mut hosts: Vec<String> = settings.redirect_uris.iter().filter_map(RedirectUri::host).collect();
+    hosts.dedup();
+    match (known, hosts.as_slice()) {
+        (Some(sector), _) => Ok(SubjectType::Pairwise { sector }),
+        (None, [host]) => Ok(SubjectType::Pairwise { sector: host.clone() }),
+        (None, _) => Err(invalid(FIELD, "the redirect URIs have several hosts; expected a host name for their sector")),
+    }
+}
+
+/// The application with this id.
+pub async fn application(host: &Host, id: &Did) -> Result<Application> {
+    host.store.application(id).await?.ok_or(Refused::NotFound("application"))
+}
+
+/// Up to `limit` applications whose id follows `after`.
+pub async fn applications(host: &Host, after: Option<&Did>, limit: u32) -> Result<Vec<Application>> {
+    Ok(host.store.applications(after, limit).await?)
+}
+
+/// Deletes an application with its accounts and tokens.
+pub async fn delete_application(host: &Host, id: &Did) -> Result<()> {
+    if !host.store.delete_application(id.clone()).await? {
+        return Err(Refused::NotFound("application"));
+    }
+    tracing::info!(application = %id, "application deleted");
+    Ok(())
+}

@@ -1,0 +1,397 @@
+//! Access and refresh tokens.
+
+use sqlx::AnyConnection;
+
+use super::rows::{digest, from_json, moment, parse};
+use super::{Result, Store, StoreError, codes};
+use crate::clock::Timestamp;
+use crate::id::{CodeId, TokenId};
+use crate::model::scope::Scopes;
+use crate::model::token::{AccessGrant, GrantContext, GrantSubject, IssuedPair, RefreshGrant};
+
+/// A token's family as it stands.
+#[derive(Clone, Debug)]
+pub struct Family {
+    /// Its id: the code's.
+    pub id: CodeId,
+    /// The scopes that were granted.
+    pub scopes: Scopes,
+    /// On whose behalf its tokens act.
+    pub subject: GrantSubject,
+    /// What its ID tokens have in common.
+    pub context: GrantContext,
+    /// When it was granted.
+    pub created_at: Timestamp,
+}
+
+/// An access token that is good, as far as the database tells.
+#[derive(Clone, Debug)]
+pub struct OpenAccess {
+    /// What it stands for.
+    pub grant: AccessGrant,
+    /// Its family; `None` for an application's own token.
+    pub family: Option<Family>,
+    /// Whether its first use was noted.
+    pub used: bool,
+}
+
+/// A refresh token as it stands.
+#[derive(Clone, Debug)]
+pub struct FoundRefresh {
+    /// What it stands for.
+    pub grant: RefreshGrant,
+    /// Its family.
+    pub family: Family,
+    /// Whether it is neither used, nor revoked, nor over.
+    pub good: bool,
+}
+
+/// What came of an attempt to use a refresh token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rotation {
+    /// It gave the new tokens.
+    Rotated,
+    /// It was used a short while ago, and this is the first repeat: see [`Store::repeat_rotation`].
+    Repeated,
+    /// It was used before, is revoked or over. Its family is revoked.
+    Refused,
+}
+
+#[derive(sqlx::FromRow)]
+struct AccessRow {
+    id: String,
+    digest: String,
+    application_id: String,
+    family_id: Option<String>,
+    scopes: String,
+    certificate: Option<String>,
+    issued_at: i64,
+    expires_at: i64,
+    watched_until: Option<i64>,
+    used_at: Option<i64>,
+    family_scopes: Option<String>,
+    user_id: Option<String>,
+    account_id: Option<String>,
+    session_id: Option<String>,
+    context: Option<String>,
+    created_at: Option<i64>,
+}
+
+impl TryFrom<AccessRow> for OpenAccess {
+    type Error = StoreError;
+    fn try_from(row: AccessRow) -> Result<Self> {
+        let family_id = row.family_id.as_deref().map(|id| parse(id, "a token's family")).transpose()?;
+        let family = match (family_id, row.family_scopes, row.user_id, row.account_id, row.session_id) {
+            (None, ..) => None,
+            (Some(id), Some(scopes), Some(user), Some(account), Some(session)) => Some(Family {
+                id,
+                scopes: Scopes::known(&scopes),
+                subject: GrantSubject {
+                    user_id: parse(&user, "a token's user")?,
+                    account_id: parse(&account, "a token's account")?,
+                    session_id: parse(&session, "a token's session")?,
+                },
+                context: from_json(row.context.as_deref().unwrap_or_default(), "a token's sign-in")?,
+                created_at: moment(row.created_at.unwrap_or_default()),
+            }),
+            _ => return Err(StoreError::Corrupt("a token without its family")),
+        };
+        Ok(Self {
+            grant: AccessGrant {
+                id: parse(&row.id, "a token's id")?,
+                digest: digest(&row.digest, "a token's digest")?,
+                application: parse(&row.application_id, "a token's application")?,
+                family: family_id,
+                scopes: Scopes::known(&row.scopes),
+                certificate: row.certificate.map(|text| digest(&text, "a token's certificate")).transpose()?,
+                issued_at: moment(row.issued_at),
+                expires_at: moment(row.expires_at),
+                watched_until: row.watched_until.map(moment),
+            },
+            family,
+            used: row.used_at.is_some(),
+        })
+    }
+}
+
+#[derive(sqlx::FromRow)]
+struct RefreshRow {
+    id: String,
+    digest: String,
+    application_id: String,
+    family_id: String,
+    certificate: Option<String>,
+    issued_at: i64,
+    expires_at: i64,
+    good: i64,
+    family_scopes: String,
+    user_id: String,
+    account_id: String,
+    session_id: String,
+    context: String,
+    created_at: i64,
+}
+
+impl TryFrom<RefreshRow> for FoundRefresh {
+    type Error = StoreError;
+    fn try_from(row: RefreshRow) -> Result<Self> {
+        let family: CodeId = parse(&row.family_id, "a refresh token's family")?;
+        Ok(Self {
+            grant: RefreshGrant {
+                id: parse(&row.id, "a refresh token's id")?,
+                digest: digest(&row.digest, "a refresh token's digest")?,
+                application: parse(&row.application_id, "a refresh token's application")?,
+                family,
+                certificate: row.certificate.map(|text| digest(&text, "a refresh token's certificate")).transpose()?,
+                issued_at: moment(row.issued_at),
+                expires_at: moment(row.expires_at),
+            },
+            family: Family {
+                id: family,
+                scopes: Scopes::known(&row.family_scopes),
+                subject: GrantSubject {
+                    user_id: parse(&row.user_id, "a refresh token's user")?,
+                    account_id: parse(&row.account_id, "a refresh token's account")?,
+                    session_id: parse(&row.session_id, "a refresh token's session")?,
+                },
+                context: from_json(&row.context, "a refresh token's sign-in")?,
+                created_at: moment(row.created_at),
+            },
+            good: row.good == 1,
+        })
+    }
+}
+
+pub(super) async fn insert_pair(db: &mut AnyConnection, pair: &IssuedPair) -> Result<()> {
+    insert_access(db, &pair.access).await?;
+    match &pair.refresh {
+        Some(refresh) => insert_refresh(db, refresh).await,
+        None => Ok(()),
+    }
+}
+
+async fn insert_access(db: &mut AnyConnection, token: &AccessGrant) -> Result<()> {
+    sqlx::query(
+        "INSERT INTO access_tokens (id, digest, application_id, family_id, scopes, certificate, issued_at, expires_at,
+                                    watched_until)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+    )
+    .bind(token.id.to_string())
+    .bind(token.digest.to_text())
+    .bind(token.application.to_string())
+    .bind(token.family.map(|family| family.to_string()))
+    .bind(token.scopes.to_string())
+    .bind(token.certificate.map(|digest| digest.to_text()))
+    .bind(token.issued_at.millis())
+    .bind(token.expires_at.millis())
+    .bind(token.watched_until.map(Timestamp::millis))
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+async fn insert_refresh(db: &mut AnyConnection, token: &RefreshGrant) -> Result<()> {
+    sqlx::query(
+        "INSERT INTO refresh_tokens (id, digest, application_id, family_id, certificate, issued_at, expires_at, repeated)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, 0)",
+    )
+    .bind(token.id.to_string())
+    .bind(token.digest.to_text())
+    .bind(token.application.to_string())
+    .bind(token.family.to_string())
+    .bind(token.certificate.map(|digest| digest.to_text()))
+    .bind(token.issued_at.millis())
+    .bind(token.expires_at.millis())
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+impl Store {
+    /// The access token with this id, if neither it nor its family is revoked or over at `now`. Whether the person and
+    /// the account may still be used is not looked at.
+    pub async fn open_access(&self, id: TokenId, now: Timestamp) -> Result<Option<OpenAccess>> {
+        let row: Option<AccessRow> = sqlx::query_as(
+            "SELECT t.id, t.digest, t.application_id, t.family_id, t.scopes, t.certificate, t.issued_at, t.expires_at,
+                    t.watched_until, t.used_at, c.scopes AS family_scopes, c.user_id, c.account_id, c.session_id,
+                    c.context, c.created_at
+             FROM access_tokens t
+             LEFT JOIN codes c ON c.id = t.family_id
+             LEFT JOIN accounts a ON a.id = c.account_id
+             LEFT JOIN sessions s ON s.id = c.session_id
+             WHERE t.id = $1 AND t.revoked_at IS NULL AND t.expires_at > $2
+               AND (t.family_id IS NULL
+                    OR (c.revoked_at IS NULL AND a.grants_from <= c.created_at
+                        AND (c.offline = 1 OR COALESCE(s.logged_out, 0) = 0)))",
+        )
+        .bind(id.to_string())
+        .bind(now.millis())
+        .fetch_optional(&self.readers)
+        .await?;
+        row.map(OpenAccess::try_from).transpose()
+    }
+
+    /// Keeps an application's own token, made while its settings had this version. `false`, and nothing kept, if they
+    /// were changed since.
+    pub async fn insert_client_token(&self, token: AccessGrant, version: i64) -> Result<bool> {
+        self.write(move |db| {
+            let token = token.clone();
+            Box::pin(async move {
+                let current: Option<(i64,)> =
+                    sqlx::query_as("SELECT version FROM applications WHERE id = $1 AND version = $2")
+                        .bind(token.application.to_string())
+                        .bind(version)
+                        .fetch_optional(&mut *db)
+                        .await?;
+                if current.is_none() {
+                    return Ok(false);
+                }
+                insert_access(db, &token).await?;
+                Ok(true)
+            })
+        })
+        .await
+    }
+
+    /// Notes that an access token was used, so that the refresh that gave it can't be repeated any more.
+    pub async fn note_use(&self, id: TokenId, now: Timestamp) -> Result<()> {
+        self.write(move |db| {
+            Box::pin(async move {
+                sqlx::query("UPDATE access_tokens SET used_at = $2 WHERE id = $1 AND used_at IS NULL")
+                    .bind(id.to_string())
+                    .bind(now.millis())
+                    .execute(db)
+                    .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// The refresh token with this id, good or not, unless its family is revoked or over.
+    pub async fn refresh_token(&self, id: TokenId, now: Timestamp) -> Result<Option<FoundRefresh>> {
+        let row: Option<RefreshRow> = sqlx::query_as(
+            "SELECT t.id, t.digest, t.application_id, t.family_id, t.certificate, t.issued_at, t.expires_at,
+                    CASE WHEN t.used_at IS NULL AND t.revoked_at IS NULL AND t.expires_at > $2 THEN 1 ELSE 0 END AS good,
+                    c.scopes AS family_scopes, c.user_id, c.account_id, c.session_id, c.context, c.created_at
+             FROM refresh_tokens t
+             JOIN codes c ON c.id = t.family_id
+             JOIN accounts a ON a.id = c.account_id
+             WHERE t.id = $1 AND c.revoked_at IS NULL AND a.grants_from <= c.created_at",
+        )
+        .bind(id.to_string())
+        .bind(now.millis())
+        .fetch_optional(&self.readers)
+        .await?;
+        row.map(FoundRefresh::try_from).transpose()
+    }
+
+    /// Uses a refresh token: it gives `pair`, once. A further use revokes the family, but for the first repeat of a use
+    /// that was after `window_start`, which may be answered by [`Store::repeat_rotation`].
+    pub async fn rotate(
+        &self,
+        id: TokenId,
+        pair: IssuedPair,
+        window_start: Timestamp,
+        now: Timestamp,
+    ) -> Result<Rotation> {
+        self.write(move |db| {
+            let pair = pair.clone();
+            Box::pin(async move {
+                let claimed: Option<(String,)> = sqlx::query_as(
+                    "UPDATE refresh_tokens SET used_at = $2, answer_access = $3, answer_refresh = $4
+                     WHERE id = $1 AND used_at IS NULL AND revoked_at IS NULL AND expires_at > $2
+                       AND EXISTS (SELECT 1 FROM codes WHERE codes.id = refresh_tokens.family_id
+                                   AND codes.revoked_at IS NULL)
+                     RETURNING id",
+                )
+                .bind(id.to_string())
+                .bind(now.millis())
+                .bind(pair.access.id.to_string())
+                .bind(pair.refresh.as_ref().map(|refresh| refresh.id.to_string()))
+                .fetch_optional(&mut *db)
+                .await?;
+                if claimed.is_some() {
+                    insert_pair(db, &pair).await?;
+                    return Ok(Rotation::Rotated);
+                }
+                let repeated: Option<(String,)> = sqlx::query_as(
+                    "UPDATE refresh_tokens SET repeated = 1
+                     WHERE id = $1 AND used_at > $2 AND repeated = 0 AND revoked_at IS NULL RETURNING id",
+                )
+                .bind(id.to_string())
+                .bind(window_start.millis())
+                .fetch_optional(&mut *db)
+                .await?;
+                if repeated.is_some() {
+                    return Ok(Rotation::Repeated);
+                }
+                revoke_family_of(db, id, now).await?;
+                Ok(Rotation::Refused)
+            })
+        })
+        .await
+    }
+
+    /// Answers the one repeat of a use whose answer was lost: `pair` takes the place of the first answer, if neither of
+    /// its tokens was ever used. If one was, or the family was revoked meanwhile, the family is revoked.
+    pub async fn repeat_rotation(&self, id: TokenId, pair: IssuedPair, now: Timestamp) -> Result<Rotation> {
+        self.write(move |db| {
+            let pair = pair.clone();
+            Box::pin(async move {
+                let first: Option<(String, Option<String>)> = sqlx::query_as(
+                    "UPDATE refresh_tokens SET repeated = 2
+                     WHERE id = $1 AND repeated = 1 AND revoked_at IS NULL
+                       AND EXISTS (SELECT 1 FROM codes WHERE codes.id = refresh_tokens.family_id
+                                   AND codes.revoked_at IS NULL)
+                       AND EXISTS (SELECT 1 FROM access_tokens a WHERE a.id = refresh_tokens.answer_access
+                                   AND a.used_at IS NULL AND a.revoked_at IS NULL)
+                       AND NOT EXISTS (SELECT 1 FROM refresh_tokens r WHERE r.id = refresh_tokens.answer_refresh
+                                       AND (r.used_at IS NOT NULL OR r.revoked_at IS NOT NULL))
+                     RETURNING answer_access, answer_refresh",
+                )
+                .bind(id.to_string())
+                .fetch_optional(&mut *db)
+                .await?;
+                let Some((access, refresh)) = first else {
+                    revoke_family_of(db, id, now).await?;
+                    return Ok(Rotation::Refused);
+                };
+                revoke_one(db, "UPDATE access_tokens SET revoked_at = $2 WHERE id = $1", access, now).await?;
+                if let Some(refresh) = refresh {
+                    revoke_one(db, "UPDATE refresh_tokens SET revoked_at = $2 WHERE id = $1", refresh, now).await?;
+                }
+                insert_pair(db, &pair).await?;
+                Ok(Rotation::Rotated)
+            })
+        })
+        .await
+    }
+
+    /// Revokes an access token alone.
+    pub async fn revoke_access(&self, id: TokenId, now: Timestamp) -> Result<()> {
+        self.write(move |db| {
+            Box::pin(async move {
+                let statement = "UPDATE access_tokens SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL";
+                revoke_one(db, statement, id.to_string(), now).await
+            })
+        })
+        .await
+    }
+}
+
+async fn revoke_one(db: &mut AnyConnection, statement: &'static str, id: String, now: Timestamp) -> Result<()> {
+    sqlx::query(statement).bind(id).bind(now.millis()).execute(db).await?;
+    Ok(())
+}
+
+async fn revoke_family_of(db: &mut AnyConnection, id: TokenId, now: Timestamp) -> Result<()> {
+    let family: Option<(String,)> = sqlx::query_as("SELECT family_id FROM refresh_tokens WHERE id = $1")
+        .bind(id.to_string())
+        .fetch_optional(&mut *db)
+        .await?;
+    match family {
+        Some((family,)) => codes::revoke(db, parse(&family, "a refresh token's family")?, now).await,
+        None => Ok(()),
+    }
+}
