@@ -150,6 +150,7 @@ async function main() {
 }
 
 main().catch((failure) => {
-  process.stderr.write(`${failure.stack}\n${failure.cause ? `because of ${JSON.stringify(failure.cause)} ${failure.cause}\n` : ''}`);
-  process.exitCode = 1;
+  const cause = failure.cause ? `because of ${failure.cause} ${JSON.stringify(failure.cause)}\n` : '';
+  // It does not wait for another line, since nobody would get an answer.
+  process.stderr.write(`${failure.stack}\n${cause}`, () => process.exit(1));
 });

@@ -161,7 +161,9 @@ PidFile {root}/apache.pid
 ErrorLog {root}/error.log
 LogLevel warn auth_openidc:info
 Listen 127.0.0.1:{port}
+ServerLimit 1
 ThreadsPerChild 8
+MaxRequestWorkers 8
 DocumentRoot {root}/pages
 DirectoryIndex index.shtml
 <Directory {root}/pages>

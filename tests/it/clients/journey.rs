@@ -1,5 +1,7 @@
 //! All that a relying party does with a provider, once through.
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -7,8 +9,6 @@ use super::registration::{Authentication, Registration, ServerCertificate, regis
 use super::relying_party::{Library, RelyingParty};
 use super::through;
 use crate::harness::{Ada, Application, Browser, Page, TestHost};
-
-const SIGNED_OUT: &str = "https://rp.example/signed-out";
 
 /// A person at a browser, and a relying party that she signs in to.
 pub(super) struct Journey {
@@ -66,6 +66,8 @@ impl Journey {
     }
 
     fn knows_ada(&self, known: &Value) {
+        let id_token = known["tokens"]["id_token"].as_str().expect("an ID token");
+        assert_eq!(header(id_token)["alg"], self.registration.told["id_token_alg"]);
         let (claims, userinfo) = (&known["claims"], &known["userinfo"]);
         assert_eq!(claims["iss"], self.host.issuer());
         assert_eq!(claims["aud"], self.registration.id);
@@ -103,11 +105,12 @@ impl Journey {
 
     /// She signs out at the application, which sends her to the provider and gets her back; nobody is signed in now.
     pub(super) async fn sign_out(&mut self) {
-        let parameters = json!({"post_logout_redirect_uri": SIGNED_OUT, "state": "signed & out"});
+        let signed_out = self.registration.told["signed_out_uri"].clone();
+        let parameters = json!({"post_logout_redirect_uri": signed_out, "state": "signed & out"});
         let begun = self.party.call("end_session", json!({"parameters": parameters})).await;
         let page = self.browser.get(begun["url"].as_str().expect("an address")).await;
         let back = page.location();
-        assert_eq!(back.as_str().split('?').next(), Some(SIGNED_OUT), "{} {}", page.status, page.body);
+        assert_eq!(back.as_str().split('?').next(), signed_out.as_str(), "{} {}", page.status, page.body);
         assert_eq!(page.parameter("state"), "signed & out");
 
         let page = self.visit(json!({"scope": "openid", "prompt": "none"})).await;
@@ -116,15 +119,20 @@ impl Journey {
     }
 }
 
+/// The header of a JWT.
+fn header(token: &str) -> Value {
+    let first = URL_SAFE_NO_PAD.decode(token.split('.').next().expect("a header")).expect("base64url");
+    serde_json::from_slice(&first).expect("JSON")
+}
+
 /// From discovery to signing out, with everything in between.
 pub(super) async fn whole(library: Library, authentication: Authentication) {
     whole_with(library, authentication, json!({})).await;
 }
 
 /// The same with further settings of the application.
-pub(super) async fn whole_with(library: Library, authentication: Authentication, mut settings: Value) {
+pub(super) async fn whole_with(library: Library, authentication: Authentication, settings: Value) {
     let scope = "openid profile email offline_access";
-    settings["post_logout_redirect_uris"] = json!([SIGNED_OUT]);
     let mut journey = Journey::new(library, authentication, settings).await;
     let known = journey.sign_in(json!({"scope": scope, "prompt": "consent"})).await;
     journey.refresh(&known).await;

@@ -60,27 +60,26 @@ pub(super) struct Registration {
 /// Registers an application that authenticates itself so, with further settings of the admin API.
 pub(super) async fn register(host: &TestHost, authentication: Authentication, settings: Value) -> Registration {
     let public = authentication == Authentication::None;
-    let redirect_uri = if public { "http://127.0.0.1/callback" } else { "https://rp.example/cb" };
+    let own = if public { "http://127.0.0.1" } else { "https://rp.example" };
     let mut body = json!({
         "name": "Books & <Co>",
         "application_type": if public { "native" } else { "web" },
-        "redirect_uris": [redirect_uri],
+        "redirect_uris": [format!("{own}/callback")],
+        "post_logout_redirect_uris": [format!("{own}/signed-out")],
     });
     let mut told = json!({
         "issuer": host.issuer(),
-        "redirect_uri": redirect_uri,
         "method": authentication.as_str(),
     });
-    if !public && authentication != Authentication::SecretBasic {
+    if !public {
         body["token_endpoint_auth_method"] = authentication.as_str().into();
     }
     let key_files = ["client-key.pem", "client-certificate.pem"].map(|name| host.folder().join(name));
     give_key(&key_files, authentication, &mut body, &mut told);
     merge(&mut body, settings);
     told["redirect_uri"] = body["redirect_uris"][0].clone();
-    if let Some(algorithm) = body.get("id_token_signed_response_alg") {
-        told["id_token_alg"] = algorithm.clone();
-    }
+    told["signed_out_uri"] = body["post_logout_redirect_uris"][0].clone();
+    told["id_token_alg"] = body.get("id_token_signed_response_alg").cloned().unwrap_or("RS256".into());
 
     let application = host.admin_ok(Method::POST, "/applications", body).await;
     told["client_id"] = id(&application).into();
@@ -102,7 +101,7 @@ fn give_key(files: &[PathBuf; 2], authentication: Authentication, body: &mut Val
             let mut pair = EcKeyPair::generate(EcCurve::P256).expect("a key");
             pair.set_key_id(Some("first"));
             body["jwks"] = json!({"keys": [pair.to_jwk_public_key()]});
-            told["private_key"] = json!(pair.to_jwk_private_key());
+            told["private_key"] = json!(pair.to_jwk_key_pair());
         }
         Authentication::PrivateKeyPem => {
             let key = rsa();
@@ -179,7 +178,7 @@ fn rsa() -> PKey<Private> {
 
 fn jwk(key: &PKey<Private>) -> Jwk {
     let der = key.private_key_to_pkcs8().expect("DER");
-    RsaKeyPair::from_der(der).expect("a key").to_jwk_private_key()
+    RsaKeyPair::from_der(der).expect("a key").to_jwk_key_pair()
 }
 
 fn text(bytes: Vec<u8>) -> String {
