@@ -10,19 +10,22 @@ use tokio::task::JoinHandle;
 
 use crate::clock::{SharedClock, SystemClock};
 use crate::config::{self, Settings};
-use crate::domain::Host;
 use crate::domain::first_start::{Made, first_start};
+use crate::domain::{self, Host};
 use crate::entropy::{SharedEntropy, SystemEntropy};
 use crate::http;
 use crate::id::KeyId;
-use crate::keys::{self, IdTokenKey, KeyError, MasterKey, MasterKeyError, PushKey};
-use crate::model::key::{KeyPurpose, SealedKey};
+use crate::keys::{self, KeyError, KeyRing, MasterKey, MasterKeyError, PushKey};
+use crate::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
 use crate::plugins::{self, Credential, Credentials, HttpGrant, Limits, LoadError, PluginSpec, Plugins, Role};
 use crate::store::{Retention, Store, StoreError};
 
 /// How often rows that are over are deleted.
 const SWEEP: Duration = Duration::from_secs(10 * 60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// How often the signing keys are read anew: so soon a host notices what a command or another host did to them.
+const KEYS: Duration = Duration::from_secs(3);
+
 /// Why the host did not start. The message says what to do.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "each variant is what it wraps")]
@@ -65,13 +68,12 @@ pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<A
     let master_key = match &settings.keys.master_key {
         Some(text) => MasterKey::from_text(text, "keys.master_key")?,
         // A fresh key in place of a lost one would open nothing, and hide that the old one is missing.
-        None if store.key(KeyPurpose::IdToken).await?.is_some() => MasterKey::read(&settings.keys.master_key_file)?,
+        None if !store.signing_keys().await?.is_empty() => MasterKey::read(&settings.keys.master_key_file)?,
         None => MasterKey::read_or_make(&settings.keys.master_key_file, &*entropy)?,
     };
-    let sealed = sealed_key(&store, KeyPurpose::IdToken, &master_key, &clock, &entropy).await?;
-    let id_token_key = IdTokenKey::open(&sealed, &master_key)?;
-    let sealed = sealed_key(&store, KeyPurpose::Push, &master_key, &clock, &entropy).await?;
-    let push_key = Arc::new(PushKey::open(&sealed, &master_key, settings.origin())?);
+    let kept = with_first_keys(&store, &master_key, &clock, &entropy).await?;
+    let key_ring = KeyRing::open(&kept, &master_key)?;
+    let push_key = Arc::new(PushKey::open(push_key(&kept)?, &master_key, settings.origin())?);
     let credentials = Arc::new(PushCredentials { key: Arc::clone(&push_key), clock: Arc::clone(&clock) });
     let plugins = Plugins::load(plugin_specs(&settings.plugins), Arc::clone(&clock), credentials).await?;
     Ok(Arc::new(Host {
@@ -79,7 +81,7 @@ pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<A
         settings,
         store,
         master_key,
-        id_token_key,
+        key_ring,
         push_key,
         plugins: Arc::new(plugins),
         signals: crate::domain::signals::Signals::default(),
@@ -88,21 +90,42 @@ pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<A
     }))
 }
 
-/// The key for a purpose; a fresh one where there is none yet.
-async fn sealed_key(
+/// All keys, after a fresh one was made for each purpose that had none which may sign.
+async fn with_first_keys(
     store: &Store,
-    purpose: KeyPurpose,
     master: &MasterKey,
     clock: &SharedClock,
     entropy: &SharedEntropy,
-) -> Result<String, StartError> {
-    if let Some(key) = store.key(purpose).await? {
-        return Ok(key.sealed);
+) -> Result<Vec<SigningKey>, StartError> {
+    let mut kept = store.signing_keys().await?;
+    for purpose in KeyPurpose::ALL {
+        let own: Vec<&SigningKey> = kept.iter().filter(|key| key.purpose == purpose).collect();
+        if own.iter().any(|key| key.may_sign()) {
+            continue;
+        }
+        let last = own.iter().map(|key| key.times.generation).max().unwrap_or_default();
+        let sealed = keys::generate(purpose, master, &**entropy).await?;
+        let now = clock.now();
+        let fresh = SigningKey {
+            id: KeyId::new(now, &**entropy),
+            purpose,
+            material: KeyMaterial::Sealed(sealed),
+            times: KeyTimes::at_once(last + 1, now),
+        };
+        // If another host that starts at the same moment was first, its key is the one.
+        store.add_key(fresh).await?;
+        kept = store.signing_keys().await?;
     }
-    let now = clock.now();
-    let sealed = keys::generate(purpose, master, &**entropy)?;
-    let fresh = SealedKey { id: KeyId::new(now, &**entropy), purpose, sealed, created_at: now };
-    Ok(store.keep_key(fresh).await?.sealed)
+    Ok(kept)
+}
+
+fn push_key(kept: &[SigningKey]) -> Result<&str, StartError> {
+    let mut own = kept.iter().filter(|key| key.purpose == KeyPurpose::Push);
+    let sealed = own.find_map(|key| match &key.material {
+        KeyMaterial::Sealed(sealed) => Some(sealed.as_str()),
+        KeyMaterial::Public(_) => None,
+    });
+    sealed.ok_or(StartError::Store(StoreError::Corrupt("a push key without its private half")))
 }
 
 /// Lets the plugins' outgoing requests carry the push key's signature without their seeing it.
@@ -191,6 +214,7 @@ pub struct Running {
     stop: tokio::sync::watch::Sender<bool>,
     server: JoinHandle<()>,
     sweeper: JoinHandle<()>,
+    key_keeper: JoinHandle<()>,
 }
 
 /// Takes the port that the settings name. Apart from [`serve`], so that a port that was left to the system (`:0`) is
@@ -208,7 +232,8 @@ pub fn serve(host: Arc<Host>, listener: TcpListener) -> Result<Running, StartErr
     let head_timeout = Duration::from_secs(host.settings.http.head_timeout.into());
     let server = tokio::spawn(http::serve(listener, http::router(Arc::clone(&host)), head_timeout, told(stopped)));
     let sweeper = tokio::spawn(sweep(Arc::clone(&host)));
-    Ok(Running { host, address, stop, server, sweeper })
+    let key_keeper = tokio::spawn(keep_keys(Arc::clone(&host)));
+    Ok(Running { host, address, stop, server, sweeper, key_keeper })
 }
 
 async fn told(mut stopped: tokio::sync::watch::Receiver<bool>) {
@@ -237,6 +262,16 @@ async fn sweep(host: Arc<Host>) {
     }
 }
 
+/// Publishes, retires and forgets signing keys when it is time, and notices what others did.
+async fn keep_keys(host: Arc<Host>) {
+    loop {
+        if let Err(error) = domain::keys::maintain(&host).await {
+            tracing::warn!(%error, "the signing keys could not be looked after");
+        }
+        tokio::time::sleep(KEYS).await;
+    }
+}
+
 impl Running {
     /// Serves until `signal` comes or the server fails, then lets requests under way end.
     pub async fn until(mut self, signal: impl Future<Output = ()>) {
@@ -252,6 +287,7 @@ impl Running {
         // Nobody listens if the server has failed.
         let _ = self.stop.send(true);
         self.sweeper.abort();
+        self.key_keeper.abort();
         if !self.server.is_finished() {
             let _ = self.server.await;
         }

@@ -5,6 +5,7 @@ mod clients;
 mod commands;
 mod harness;
 mod javascript;
+mod keys;
 mod login;
 mod oidc;
 mod plugins;

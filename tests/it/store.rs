@@ -11,7 +11,7 @@ use assent::model::account::Account;
 use assent::model::application::{Application, ApplicationType, OidcSettings};
 use assent::model::approval::{Approval, ApprovalStage, MatchingNumber, Shown};
 use assent::model::device::{Device, DeviceKey, Enrolment};
-use assent::model::key::{KeyPurpose, SealedKey};
+use assent::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
 use assent::model::login::{LocalPage, Login, LoginRequest, LoginStage};
 use assent::model::redirect::RedirectUri;
 use assent::model::scope::Scopes;
@@ -270,9 +270,11 @@ async fn hosts_that_start_at_once_on_a_fresh_database_agree() {
             starts.spawn(async move {
                 let store = Store::open(&url).await.unwrap_or_else(|error| panic!("{error}"));
                 let id = KeyId::new(NOW, &SystemEntropy);
-                let key =
-                    SealedKey { id, purpose: KeyPurpose::IdToken, sealed: format!("key {number}"), created_at: NOW };
-                store.keep_key(key).await.expect("kept").sealed
+                let material = KeyMaterial::Sealed(format!("key {number}"));
+                let key = SigningKey { id, purpose: KeyPurpose::Push, material, times: KeyTimes::at_once(1, NOW) };
+                store.add_key(key).await.expect("asked");
+                let kept = store.signing_keys().await.expect("read");
+                kept.iter().map(|key| key.id.to_string()).collect::<Vec<_>>().join(" ")
             });
         }
         let keys: BTreeSet<String> = starts.join_all().await.into_iter().collect();

@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command answers on the terminal")]
 
 mod authenticator;
+mod keys;
 mod serve;
 
 use std::io::IsTerminal;
@@ -36,6 +37,9 @@ enum Command {
     /// What whoever holds the machine may do.
     #[command(subcommand)]
     Admin(AdminCommand),
+    /// The keys that ID tokens are signed with.
+    #[command(subcommand)]
+    Keys(keys::KeysCommand),
     /// An authenticator without a phone, for tests and automation.
     #[command(subcommand)]
     Authenticator(authenticator::AuthenticatorCommand),
@@ -110,6 +114,7 @@ async fn dispatch(command: Command) -> anyhow::Result<()> {
         }
         Command::Admin(AdminCommand::Token(file)) => token(&file.config).await,
         Command::Admin(AdminCommand::Enrolment { user, config }) => enrolment(&config.config, &user).await,
+        Command::Keys(command) => keys::run(command).await,
         Command::Authenticator(command) => authenticator::run(command).await,
         Command::Plugin(PluginCommand::Check { file }) => check_plugin(&file).await,
     }

@@ -23,8 +23,9 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
     if running.host.settings.is_https() && running.host.settings.http.trusted_proxies.is_empty() {
         tracing::warn!("http.trusted_proxies is empty: people will not see on the phone where a sign-in comes from");
     }
-    greet(&running.host.settings, made.as_ref());
+    // Before anybody is told that it serves, and may want it to stop.
     let mut terminate = signal(SignalKind::terminate())?;
+    greet(&running.host.settings, made.as_ref());
     running
         .until(async move {
             tokio::select! {

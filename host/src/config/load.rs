@@ -144,6 +144,14 @@ fn check(settings: &Settings) -> Vec<(String, String)> {
         "keys.master_key",
         "expected 32 bytes of base64; `openssl rand -base64 32` makes them",
     );
+    let super::Keys { rotation_days, publish_ahead_hours, .. } = settings.keys;
+    expect(rotation_days <= 3650, "keys.rotation_days", "expected 0 to 3650 days");
+    expect((1..=30 * 24).contains(&publish_ahead_hours), "keys.publish_ahead_hours", "expected 1 to 720 hours");
+    expect(
+        rotation_days == 0 || publish_ahead_hours < rotation_days.saturating_mul(24),
+        "keys.publish_ahead_hours",
+        "expected less than keys.rotation_days",
+    );
     expect(
         EnvFilter::try_new(&settings.log.level).is_ok(),
         "log.level",

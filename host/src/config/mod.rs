@@ -7,12 +7,15 @@ mod load;
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
 pub use load::{ConfigError, load};
+
+const HOUR: Duration = Duration::from_secs(60 * 60);
 
 /// All settings.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -33,7 +36,7 @@ pub struct Settings {
     /// The database.
     #[serde(default)]
     pub store: Store,
-    /// The master key.
+    /// The master key, and how long keys sign.
     #[serde(default)]
     pub keys: Keys,
     /// How long things are good, in seconds.
@@ -83,7 +86,7 @@ pub struct Store {
     pub url: String,
 }
 
-/// The master key, which seals the private keys in the database.
+/// The master key, which seals the private keys in the database, and how long those sign.
 #[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Keys {
@@ -92,6 +95,22 @@ pub struct Keys {
     /// The key itself, 32 bytes as base64, in place of the file. Meant for the environment:
     /// `ASSENT__KEYS__MASTER_KEY`.
     pub master_key: Option<String>,
+    /// For how many days a key signs ID tokens until the next one does. 0: until `assent keys rotate`.
+    pub rotation_days: u32,
+    /// How many hours before it signs a key is published, so that every application has it in time.
+    pub publish_ahead_hours: u32,
+}
+
+impl Keys {
+    /// How long a key signs; `None` if it does until a command ends it.
+    pub fn rotation(&self) -> Option<Duration> {
+        (self.rotation_days > 0).then(|| HOUR * 24 * self.rotation_days)
+    }
+
+    /// How long a key is published before it signs.
+    pub fn publish_ahead(&self) -> Duration {
+        HOUR * self.publish_ahead_hours
+    }
 }
 
 impl std::fmt::Debug for Keys {
@@ -265,7 +284,12 @@ impl Default for Store {
 
 impl Default for Keys {
     fn default() -> Self {
-        Self { master_key_file: PathBuf::from("data/master.key"), master_key: None }
+        Self {
+            master_key_file: PathBuf::from("data/master.key"),
+            master_key: None,
+            rotation_days: 90,
+            publish_ahead_hours: 24,
+        }
     }
 }
 

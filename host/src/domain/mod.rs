@@ -8,6 +8,7 @@ pub mod approval;
 pub mod claims;
 pub mod device;
 pub mod first_start;
+pub mod keys;
 pub mod login;
 pub mod session;
 pub mod signals;
@@ -18,7 +19,7 @@ use std::time::Duration;
 use crate::clock::{SharedClock, Timestamp};
 use crate::config::Settings;
 use crate::entropy::SharedEntropy;
-use crate::keys::{IdTokenKey, KeyError, MasterKey, PushKey, SigningError};
+use crate::keys::{KeyError, KeyRing, MasterKey, PushKey, SigningError};
 use crate::plugins::Plugins;
 use crate::store::{Store, StoreError};
 
@@ -32,8 +33,8 @@ pub struct Host {
     pub store: Store,
     /// Seals keys and authenticates cookies.
     pub master_key: MasterKey,
-    /// Signs ID tokens.
-    pub id_token_key: IdTokenKey,
+    /// Signs ID tokens, and knows them again.
+    pub key_ring: KeyRing,
     /// Identifies this host to push services.
     pub push_key: Arc<PushKey>,
     /// The plugins.

@@ -29,7 +29,7 @@ pub(super) async fn configuration(State(host): State<Arc<Host>>) -> Response {
 
 /// `GET /oidc/jwks`
 pub(super) async fn jwks(State(host): State<Arc<Host>>) -> Response {
-    public_json(discovery::key_set(&host))
+    public_json(discovery::key_set(&host).await)
 }
 
 fn public_json(document: serde_json::Value) -> Response {

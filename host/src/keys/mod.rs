@@ -2,18 +2,24 @@
 
 pub mod client;
 mod master;
+mod own;
+mod ring;
 mod signing;
 mod vapid;
+mod verification;
 
 pub use master::{MasterKey, MasterKeyError};
-pub use signing::{IdTokenKey, SigningError};
+pub use own::NotOurs;
+pub use ring::{KeyRing, KnownKey, Reading};
+pub use signing::{IdTokenKey, SigningError, TokenType};
 pub use vapid::PushKey;
 
 use openssl::error::ErrorStack;
 use openssl::pkey::{PKey, Private};
+use zeroize::Zeroizing;
 
 use crate::entropy::Entropy;
-use crate::model::key::KeyPurpose;
+use crate::model::key::{KeyPurpose, SigningAlgorithm};
 
 /// A key that could not be made, opened or used.
 #[derive(Debug, thiserror::Error)]
@@ -27,19 +33,31 @@ pub enum KeyError {
     /// A key could not be brought into its public form.
     #[error("a key has no public form: {0}")]
     Form(String),
+    /// No key of an algorithm may sign.
+    #[error("the database has no {0} key that may sign")]
+    NoneToSign(SigningAlgorithm),
+    /// The host stops.
+    #[error("the making of a key was broken off")]
+    BrokenOff,
 }
 
-/// Makes a fresh private key for a purpose, sealed.
-pub fn generate(purpose: KeyPurpose, master: &MasterKey, entropy: &dyn Entropy) -> Result<String, KeyError> {
+/// Makes a fresh private key for a purpose, sealed. An RSA key may take a second of a core, so it is made off the async
+/// threads.
+pub async fn generate(purpose: KeyPurpose, master: &MasterKey, entropy: &dyn Entropy) -> Result<String, KeyError> {
+    let making = tokio::task::spawn_blocking(move || private_key(purpose));
+    let plain = making.await.map_err(|_| KeyError::BrokenOff)??;
+    master.seal(purpose.as_str(), &plain, entropy)
+}
+
+fn private_key(purpose: KeyPurpose) -> Result<Zeroizing<Vec<u8>>, KeyError> {
     let key = match purpose {
-        KeyPurpose::IdToken => PKey::from_rsa(openssl::rsa::Rsa::generate(2048)?)?,
+        KeyPurpose::IdToken(_) => PKey::from_rsa(openssl::rsa::Rsa::generate(2048)?)?,
         KeyPurpose::Push => {
             let group = openssl::ec::EcGroup::from_curve_name(openssl::nid::Nid::X9_62_PRIME256V1)?;
             PKey::from_ec_key(openssl::ec::EcKey::generate(&group)?)?
         }
     };
-    let plain = zeroize::Zeroizing::new(key.private_key_to_pkcs8()?);
-    master.seal(purpose.as_str(), &plain, entropy)
+    Ok(Zeroizing::new(key.private_key_to_pkcs8()?))
 }
 
 /// The raw public key of a fresh Ed25519 key, which a `did:key` is made of. The private key is not kept: nothing is

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::domain::Host;
+use crate::domain::{Host, keys};
 use crate::model::scope::Scope;
 
 /// The discovery document: what is served, and nothing else.
@@ -40,7 +40,7 @@ pub fn document(host: &Host) -> Value {
     })
 }
 
-/// The keys that verify ID tokens.
-pub fn key_set(host: &Host) -> Value {
-    json!({"keys": [host.id_token_key.public_jwk()]})
+/// The keys that verify ID tokens: those that sign, will sign and did sign.
+pub async fn key_set(host: &Host) -> Value {
+    keys::key_set(host).await
 }

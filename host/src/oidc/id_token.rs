@@ -5,7 +5,9 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
 
 use crate::domain::{Broken, Host};
+use crate::keys::TokenType;
 use crate::model::application::Application;
+use crate::model::key::SigningAlgorithm;
 
 /// Completes the claims that were made at sign-in and signs them.
 pub async fn issue(
@@ -20,7 +22,8 @@ pub async fn issue(
     claims.insert("iat".to_owned(), json!(now));
     claims.insert("exp".to_owned(), json!(now + i64::from(host.settings.lifetimes.id_token)));
     claims.insert("at_hash".to_owned(), json!(at_hash(access_token)));
-    Ok(host.id_token_key.sign(claims).await?)
+    let key = host.key_ring.signer(SigningAlgorithm::Rs256, host.now());
+    Ok(key.sign(claims, TokenType::IdToken).await?)
 }
 
 /// The left half of the access token's SHA-256 digest (OpenID Connect Core section 3.1.3.6).
