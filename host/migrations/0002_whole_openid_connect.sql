@@ -53,8 +53,6 @@ CREATE TABLE refresh_tokens (
     digest         TEXT   NOT NULL,
     application_id TEXT   NOT NULL,
     family_id      TEXT   NOT NULL,
-    -- The SHA-256 of the client certificate that it is bound to (RFC 8705 section 4).
-    certificate    TEXT,
     issued_at      BIGINT NOT NULL,
     expires_at     BIGINT NOT NULL,
     used_at        BIGINT,

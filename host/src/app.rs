@@ -6,17 +6,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 
 use crate::clock::{SharedClock, SystemClock};
 use crate::config::{self, Settings};
 use crate::domain::first_start::{Made, first_start};
 use crate::domain::{self, Host};
 use crate::entropy::{SharedEntropy, SystemEntropy};
-use crate::http;
+use crate::http::tls::{Clients, Identity, TlsError};
+use crate::http::{self, Listener};
 use crate::id::KeyId;
 use crate::keys::{self, KeyError, KeyRing, MasterKey, MasterKeyError, PushKey};
 use crate::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
+use crate::outgoing::{self, Outgoing};
 use crate::plugins::{self, Credential, Credentials, HttpGrant, Limits, LoadError, PluginSpec, Plugins, Role};
 use crate::store::{Retention, Store, StoreError};
 
@@ -25,6 +27,12 @@ const SWEEP: Duration = Duration::from_secs(10 * 60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// How often the signing keys are read anew: so soon a host notices what a command or another host did to them.
 const KEYS: Duration = Duration::from_secs(3);
+/// How many connections there may be, where the system lets the process have as many descriptors.
+const MOST_CONNECTIONS: u64 = 20_000;
+/// Below this the operator is told: each waiting page and phone holds a connection.
+const FEW_CONNECTIONS: u64 = 2_000;
+/// How many descriptors are left for files, the database and outgoing requests.
+const OTHER_DESCRIPTORS: u64 = 256;
 
 /// Why the host did not start. The message says what to do.
 #[derive(Debug, thiserror::Error)]
@@ -38,12 +46,16 @@ pub enum StartError {
     Key(#[from] KeyError),
     #[error(transparent)]
     Plugin(#[from] LoadError),
+    #[error(transparent)]
+    Outgoing(#[from] outgoing::Failure),
     #[error("first start: {0}")]
     FirstStart(#[from] crate::domain::admin::Refused),
     #[error("{}: cannot write the demo application's settings: {reason}", file.display())]
     DemoFile { file: std::path::PathBuf, reason: std::io::Error },
-    #[error("cannot listen on {address}: {reason}. Is another program using the port? `http.listen` names another")]
-    Listen { address: SocketAddr, reason: std::io::Error },
+    #[error("cannot listen on {address}: {reason}. Is another program using the port? `{setting}` names another")]
+    Listen { setting: &'static str, address: SocketAddr, reason: std::io::Error },
+    #[error(transparent)]
+    Tls(#[from] TlsError),
 }
 
 /// What the host takes from its surroundings.
@@ -76,9 +88,13 @@ pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<A
     let push_key = Arc::new(PushKey::open(push_key(&kept)?, &master_key, settings.origin())?);
     let credentials = Arc::new(PushCredentials { key: Arc::clone(&push_key), clock: Arc::clone(&clock) });
     let plugins = Plugins::load(plugin_specs(&settings.plugins), Arc::clone(&clock), credentials).await?;
+    let outgoing = Outgoing::new(settings.outgoing.allow_private_addresses)?;
     Ok(Arc::new(Host {
         issuer: settings.issuer(),
+        limits: crate::domain::limits::Limits::new(settings.limits),
         settings,
+        outgoing,
+        fetched_keys: domain::client_keys::FetchedKeys::default(),
         store,
         master_key,
         key_ring,
@@ -212,28 +228,92 @@ pub struct Running {
     /// Where it listens.
     pub address: SocketAddr,
     stop: tokio::sync::watch::Sender<bool>,
-    server: JoinHandle<()>,
+    servers: JoinSet<()>,
     sweeper: JoinHandle<()>,
     key_keeper: JoinHandle<()>,
 }
 
-/// Takes the port that the settings name. Apart from [`serve`], so that a port that was left to the system (`:0`) is
+/// The ports that a host serves on.
+#[derive(Debug)]
+pub struct Ports {
+    /// That of `http.listen`.
+    pub main: TcpListener,
+    /// That of `http.mtls.listen`, where there is one.
+    pub mtls: Option<TcpListener>,
+}
+
+/// Takes the ports that the settings name. Apart from [`serve`], so that a port that was left to the system (`:0`) is
 /// known before the settings name it.
-pub async fn listen(settings: &Settings) -> Result<TcpListener, StartError> {
-    let address = settings.http.listen;
-    TcpListener::bind(address).await.map_err(|reason| StartError::Listen { address, reason })
+pub async fn listen(settings: &Settings) -> Result<Ports, StartError> {
+    let main = bind("http.listen", settings.http.listen).await?;
+    let mtls = match &settings.http.mtls {
+        Some(mtls) => Some(bind("http.mtls.listen", mtls.listen).await?),
+        None => None,
+    };
+    Ok(Ports { main, mtls })
+}
+
+async fn bind(setting: &'static str, address: SocketAddr) -> Result<TcpListener, StartError> {
+    TcpListener::bind(address).await.map_err(|reason| StartError::Listen { setting, address, reason })
+}
+
+/// The certificates of the listeners.
+#[derive(Debug)]
+pub struct Identities {
+    main: Option<Arc<Identity>>,
+    mtls: Option<Arc<Identity>>,
+}
+
+/// Reads the certificates and keys that the settings name.
+pub fn identities(settings: &Settings, clock: &SharedClock) -> Result<Identities, StartError> {
+    let load = |table, files, clients| Identity::load(table, files, clients, Arc::clone(clock)).map(Arc::new);
+    let (main, mtls) = (settings.http.tls.clone(), settings.http.mtls.as_ref());
+    Ok(Identities {
+        main: main.map(|files| load("http.tls", files, Clients::Anonymous)).transpose()?,
+        mtls: mtls.map(|mtls| load("http.mtls", mtls.tls(), Clients::MayShowCertificate)).transpose()?,
+    })
 }
 
 /// Serves until it is stopped.
-pub fn serve(host: Arc<Host>, listener: TcpListener) -> Result<Running, StartError> {
-    let address = listener.local_addr();
-    let address = address.map_err(|reason| StartError::Listen { address: host.settings.http.listen, reason })?;
+pub fn serve(host: Arc<Host>, ports: Ports) -> Result<Running, StartError> {
+    let Identities { main: tls, mtls: mtls_identity } = identities(&host.settings, &host.clock)?;
+    let unusable = |reason| StartError::Listen { setting: "http.listen", address: host.settings.http.listen, reason };
+    let address = ports.main.local_addr().map_err(unusable)?;
     let (stop, stopped) = tokio::sync::watch::channel(false);
-    let head_timeout = Duration::from_secs(host.settings.http.head_timeout.into());
-    let server = tokio::spawn(http::serve(listener, http::router(Arc::clone(&host)), head_timeout, told(stopped)));
+    let router = http::router(Arc::clone(&host));
+    let most = most_connections();
+    let listener = |socket, tls, most_connections| Listener {
+        socket,
+        tls,
+        most_connections,
+        head_timeout: Duration::from_secs(host.settings.http.head_timeout.into()),
+        write_timeout: Duration::from_secs(host.settings.http.write_timeout.into()),
+    };
+    let mut servers = JoinSet::new();
+    let mut most_of_main = most;
+    if let (Some(socket), Some(identity)) = (ports.mtls, mtls_identity) {
+        // Whoever fills one listener shall not fill the other.
+        let most_of_mtls = most / 4;
+        most_of_main -= most_of_mtls;
+        let listener = listener(socket, Some(identity), most_of_mtls);
+        servers.spawn(http::serve(listener, http::mtls_router(router.clone()), told(stopped.clone())));
+    }
+    servers.spawn(http::serve(listener(ports.main, tls, most_of_main), router, told(stopped)));
     let sweeper = tokio::spawn(sweep(Arc::clone(&host)));
     let key_keeper = tokio::spawn(keep_keys(Arc::clone(&host)));
-    Ok(Running { host, address, stop, server, sweeper, key_keeper })
+    Ok(Running { host, address, stop, servers, sweeper, key_keeper })
+}
+
+/// How many connections the descriptors of this process are enough for.
+fn most_connections() -> usize {
+    let descriptors = rlimit::Resource::NOFILE.get_soft().unwrap_or(1024);
+    let most = descriptors.saturating_sub(OTHER_DESCRIPTORS).max(descriptors / 4).clamp(1, MOST_CONNECTIONS);
+    if most < FEW_CONNECTIONS {
+        tracing::warn!(descriptors, most, "few connections can be served at once: raise `ulimit -n` or LimitNOFILE");
+    } else {
+        tracing::info!(descriptors, most, "connections that can be served at once");
+    }
+    usize::try_from(most).unwrap_or(usize::MAX)
 }
 
 async fn told(mut stopped: tokio::sync::watch::Receiver<bool>) {
@@ -277,20 +357,18 @@ impl Running {
     pub async fn until(mut self, signal: impl Future<Output = ()>) {
         tokio::select! {
             () = signal => {}
-            _ = &mut self.server => {}
+            _ = self.servers.join_next() => {}
         }
         self.stop().await;
     }
 
     /// Lets requests under way end, and closes the database.
-    pub async fn stop(self) {
+    pub async fn stop(mut self) {
         // Nobody listens if the server has failed.
         let _ = self.stop.send(true);
         self.sweeper.abort();
         self.key_keeper.abort();
-        if !self.server.is_finished() {
-            let _ = self.server.await;
-        }
+        while self.servers.join_next().await.is_some() {}
         self.host.store.close().await;
     }
 }

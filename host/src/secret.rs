@@ -58,6 +58,11 @@ impl Digest {
         hex::encode(self.0)
     }
 
+    /// The digest in the form that JOSE writes (RFC 7515 section 2).
+    pub fn to_base64url(self) -> String {
+        URL_SAFE_NO_PAD.encode(self.0)
+    }
+
     /// Reads the form the store keeps.
     pub fn from_text(text: &str) -> Option<Self> {
         let mut bytes = [0; 32];
@@ -89,6 +94,7 @@ impl fmt::Debug for Digest {
 ///
 /// The text is `{prefix}_` and 64 characters of base64url (16 bytes of id, 32 of secret). The row is found by its
 /// ordered key; the digest covers the whole text, prefix included, so a token of one kind is no use as another.
+#[derive(Clone)]
 pub struct Token {
     id: [u8; 16],
     text: Secret,

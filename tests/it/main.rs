@@ -3,6 +3,7 @@
 mod admin;
 mod clients;
 mod commands;
+mod edge;
 mod harness;
 mod javascript;
 mod keys;

@@ -4,13 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The layers from the top; a module may use those below its own row, and nothing of its own row.
-const LAYERS: [&[&str]; 7] = [
+const LAYERS: [&[&str]; 8] = [
     &["cli"],
     &["app", "authenticator"],
     &["http"],
     &["oidc"],
     &["domain"],
     &["store", "keys", "plugins", "config"],
+    &["outgoing"],
     &["model"],
 ];
 /// What every layer may use.

@@ -15,13 +15,21 @@ use crate::store::QUIET;
 pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
     let settings = settings(file)?;
     start_log(&settings.log)?;
-    let listener = app::listen(&settings).await?;
+    // Each waiting page and phone holds a connection open. The usual soft limit is there for programs of long ago.
+    if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
+        tracing::warn!(%error, "the limit of open files could not be raised");
+    }
+    let ports = app::listen(&settings).await?;
     let host = app::compose(settings, Surroundings::default()).await?;
     let made = app::prepare_first_start(&host).await?;
-    let running = app::serve(host, listener)?;
+    let running = app::serve(host, ports)?;
     tracing::info!(address = %running.address, issuer = running.host.issuer, "serving");
-    if running.host.settings.is_https() && running.host.settings.http.trusted_proxies.is_empty() {
-        tracing::warn!("http.trusted_proxies is empty: people will not see on the phone where a sign-in comes from");
+    let settings = &running.host.settings;
+    if settings.is_https() && settings.http.tls.is_none() && settings.http.trusted_proxies.is_empty() {
+        tracing::warn!(
+            "http.trusted_proxies is empty: behind a proxy, people will not see on the phone where a sign-in comes \
+             from, and all of them share the rate limits of one address"
+        );
     }
     // Before anybody is told that it serves, and may want it to stop.
     let mut terminate = signal(SignalKind::terminate())?;

@@ -83,10 +83,18 @@ fn explain(error: &figment::Error, file: &Path) -> String {
         Kind::InvalidType(found, expected) => format!("found {found}, expected {expected}"),
         Kind::InvalidValue(found, expected) => format!("found {found}, expected {expected}"),
         Kind::UnknownVariant(found, known) => format!("found {found:?}, expected one of {}", known.join(", ")),
-        other if key == "http.listen" => format!("{other}; expected an address and port such as 127.0.0.1:8080"),
+        other if key == "http.listen" || key == "http.mtls.listen" => {
+            format!("{other}; expected an address and port such as 127.0.0.1:8080")
+        }
         other => other.to_string(),
     };
     format!("{}: {key}: {what}", source_of(&key, file))
+}
+
+/// Whether an address is a scheme, a host and perhaps a port, and nothing else.
+pub(super) fn is_bare(url: &url::Url) -> bool {
+    let nothing_else = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
+    nothing_else && url.has_host() && url.username().is_empty() && url.password().is_none()
 }
 
 /// What the types can't say, as pairs of key and expectation.
@@ -98,9 +106,8 @@ fn check(settings: &Settings) -> Vec<(String, String)> {
         }
     };
     let url = &settings.base_url;
-    let bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none() && url.username().is_empty();
     expect(
-        bare && matches!(url.scheme(), "http" | "https") && url.has_host(),
+        matches!(url.scheme(), "http" | "https") && is_bare(url),
         "base_url",
         "expected an address without path or query, such as https://id.example.org",
     );
@@ -110,7 +117,8 @@ fn check(settings: &Settings) -> Vec<(String, String)> {
         "expected https; http is for localhost and loopback addresses alone",
     );
     expect(display_text(&settings.operator, 80).is_some(), "operator", "expected a name of 1 to 80 characters");
-    expect((1..=600).contains(&settings.http.head_timeout), "http.head_timeout", "expected 1 to 600 seconds");
+    super::http::check(settings, &mut expect);
+    super::limits::check(settings, &mut expect);
     let lifetimes = settings.lifetimes;
     for (name, seconds, shortest, longest) in [
         ("access_token", lifetimes.access_token, 1, 86_400),
@@ -210,7 +218,10 @@ mod tests {
     fn each_error_names_file_key_and_what_is_expected() {
         assert_eq!(error_of(""), "FILE: base_url: missing");
         let error = error_of("base_url = \"https://id.example\"\n[http]\nlissten = \"127.0.0.1:80\"\n");
-        assert_eq!(error, "FILE: http.lissten: unknown key; expected one of listen, trusted_proxies, head_timeout");
+        assert_eq!(
+            error,
+            "FILE: http.lissten: unknown key; expected one of listen, trusted_proxies, head_timeout, write_timeout, tls, mtls, mtls_url, client_cert_header"
+        );
         let error = error_of("base_url = \"https://id.example\"\n[lifetimes]\nsession = \"long\"\n");
         assert_eq!(error, "FILE: lifetimes.session: found string \"long\", expected u32");
         let error = error_of("base_url = \"http://id.example\"");

@@ -3,9 +3,10 @@
 //! `ASSENT__HTTP__LISTEN=0.0.0.0:443` is `listen` in the table `[http]`. Environment wins over file, file over default.
 //! Unknown keys are errors. File paths are relative to the folder in which the command is started.
 
+mod http;
+mod limits;
 mod load;
 
-use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,6 +14,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+pub use http::{Http, Mtls, Tls};
+pub use limits::{Rate, RateLimits};
 pub use load::{ConfigError, load};
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
@@ -30,9 +33,12 @@ pub struct Settings {
     /// Allows `http://localhost` redirect URIs for web applications and SPAs. Never set it where real people sign in.
     #[serde(default)]
     pub development: bool,
-    /// The listener.
+    /// The listeners.
     #[serde(default)]
     pub http: Http,
+    /// How often things may be done.
+    #[serde(default)]
+    pub limits: RateLimits,
     /// The database.
     #[serde(default)]
     pub store: Store,
@@ -51,6 +57,9 @@ pub struct Settings {
     /// How strictly OpenID Connect is taken, where clients differ.
     #[serde(default)]
     pub oidc: Oidc,
+    /// What this host may call on behalf of applications.
+    #[serde(default)]
+    pub outgoing: Outgoing,
     /// The plugins.
     #[serde(default)]
     pub plugins: Plugins,
@@ -65,17 +74,13 @@ pub struct Oidc {
     pub strict_assertion_audience: bool,
 }
 
-/// The listener.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+/// What this host may call on behalf of applications: their key sets (`jwks_uri`) and their back-channel logout.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Http {
-    /// The address and port to listen on.
-    pub listen: SocketAddr,
-    /// The addresses of proxies whose `X-Forwarded-For` header is believed.
-    pub trusted_proxies: Vec<IpAddr>,
-    /// How long a connection may take for a request's head, and wait for its next request, in seconds. It should be
-    /// longer than the proxy in front keeps idle connections.
-    pub head_timeout: u32,
+pub struct Outgoing {
+    /// Allows plain http and private addresses. Set it only where all applications are yours: whoever registers one could
+    /// have this host call what only this host reaches.
+    pub allow_private_addresses: bool,
 }
 
 /// The database.
@@ -268,12 +273,6 @@ pub struct PluginLimits {
     pub deadline_ms: u32,
     /// The memory in MiB.
     pub memory_mib: u32,
-}
-
-impl Default for Http {
-    fn default() -> Self {
-        Self { listen: SocketAddr::from(([127, 0, 0, 1], 8080)), trusted_proxies: Vec::new(), head_timeout: 75 }
-    }
 }
 
 impl Default for Store {

@@ -6,10 +6,13 @@ pub mod account;
 pub mod admin;
 pub mod approval;
 pub mod claims;
+pub mod client_keys;
 pub mod device;
 pub mod first_start;
 pub mod keys;
+pub mod limits;
 pub mod login;
+pub mod recent;
 pub mod session;
 pub mod signals;
 
@@ -20,6 +23,7 @@ use crate::clock::{SharedClock, Timestamp};
 use crate::config::Settings;
 use crate::entropy::SharedEntropy;
 use crate::keys::{KeyError, KeyRing, MasterKey, PushKey, SigningError};
+use crate::outgoing::Outgoing;
 use crate::plugins::Plugins;
 use crate::store::{Store, StoreError};
 
@@ -37,10 +41,16 @@ pub struct Host {
     pub key_ring: KeyRing,
     /// Identifies this host to push services.
     pub push_key: Arc<PushKey>,
+    /// The way out, to the addresses that applications registered.
+    pub outgoing: Outgoing,
+    /// Key sets of applications that were fetched lately.
+    pub fetched_keys: client_keys::FetchedKeys,
     /// The plugins.
     pub plugins: Arc<Plugins>,
     /// Tells waiting requests of changes.
     pub signals: signals::Signals,
+    /// Who came how often.
+    pub limits: limits::Limits,
     /// The time.
     pub clock: SharedClock,
     /// Randomness.

@@ -11,16 +11,19 @@ use axum::body::Bytes;
 use axum::extract::{FromRequest, OriginalUri, Path, Query, Request, State};
 use axum::http::header::{AUTHORIZATION, CACHE_CONTROL};
 use axum::http::{HeaderValue, StatusCode};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::limits;
 use super::pages::AuthenticatorApp;
 use super::reply::{layout, page};
 use crate::domain::approval::{self, Outcome, Proof};
 use crate::domain::device::{self, Call, Caller, Enrolled, EnrolmentRequest};
+use crate::domain::limits::Network;
 use crate::domain::{Broken, Host};
 use crate::id::ApprovalId;
 use crate::model::approval::Approval;
@@ -219,6 +222,23 @@ const UNKNOWN_DEVICE: Failure = Failure::new(
 
 const UNREADABLE: Failure =
     Failure::new(StatusCode::BAD_REQUEST, "invalid_request", "The app sent something that can't be read.");
+
+/// Limits how often an address may come with links, signatures and devices that are not good.
+pub(super) async fn limit_failures(
+    State(host): State<Arc<Host>>,
+    from: Network,
+    request: Request,
+    next: Next,
+) -> Response {
+    let refusals = [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN, StatusCode::GONE];
+    limits::failures(&host, from, request, next, &refusals, || TOO_MANY.into_response()).await
+}
+
+const TOO_MANY: Failure = Failure::new(
+    StatusCode::TOO_MANY_REQUESTS,
+    "too_many_requests",
+    "There were too many failed attempts from your network. Wait a minute and try again.",
+);
 
 #[derive(Deserialize)]
 pub(super) struct Wait {

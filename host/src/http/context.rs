@@ -5,8 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use axum::extract::{ConnectInfo, FromRequestParts};
-use axum::http::HeaderMap;
 use axum::http::request::Parts;
+use axum::http::{Extensions, HeaderMap};
 
 use super::cookies::Cookie;
 use super::user_agent;
@@ -62,35 +62,41 @@ impl FromRequestParts<Arc<Host>> for Browser {
         // A value that we did not make (43 characters) is replaced.
         let known = Cookie::Browser.read(host, headers).filter(|secret| secret.expose().len() == 43);
         let is_new = known.is_none();
-        let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
         let agent = headers.get("user-agent").and_then(|value| value.to_str().ok()).unwrap_or_default();
         Ok(Self {
             secret: known.unwrap_or_else(|| Secret::random(&*host.entropy)),
             is_new,
             session: Cookie::Session.read(host, headers),
             context: BrowserContext {
-                place: place(
-                    client_address(peer, headers, &host.settings.http.trusted_proxies),
-                    host.settings.is_local(),
-                ),
+                place: place(address_of(host, &parts.extensions, headers), host.settings.is_local()),
                 browser: user_agent::in_words(agent),
             },
         })
     }
 }
 
+/// The address of the client that sent a request with these extensions and headers.
+pub(super) fn address_of(host: &Host, extensions: &Extensions, headers: &HeaderMap) -> Option<IpAddr> {
+    let peer = extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
+    client_address(peer, headers, &host.settings.http.trusted_proxies)
+}
+
+/// Whether an address is a proxy's whose headers are believed.
+pub(super) fn is_trusted(address: IpAddr, proxies: &[IpAddr]) -> bool {
+    proxies.iter().any(|proxy| proxy.to_canonical() == address.to_canonical())
+}
+
 /// The address of the client: the peer's, or what a trusted proxy says it was; `None` where the proxy does not say.
 fn client_address(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[IpAddr]) -> Option<IpAddr> {
-    let is_trusted = |address: IpAddr| trusted.iter().any(|proxy| proxy.to_canonical() == address);
     let peer = peer?.to_canonical();
-    if !is_trusted(peer) {
+    if !is_trusted(peer, trusted) {
         return Some(peer);
     }
     // Each proxy adds to the end, so the last address that is no proxy of ours is the client's.
     // A line that is no text is a hop that is no address.
     let lines = headers.get_all("x-forwarded-for").iter().map(|value| value.to_str().unwrap_or("?"));
     let hops: Vec<&str> = lines.flat_map(|line| line.split(',')).map(str::trim).collect();
-    hops.into_iter().rev().map_while(hop_address).find(|hop| !is_trusted(*hop))
+    hops.into_iter().rev().map_while(hop_address).find(|hop| !is_trusted(*hop, trusted))
 }
 
 /// The address of a hop, which some proxies write with a port.

@@ -12,9 +12,9 @@ use futures_util::stream;
 use serde::Deserialize;
 
 use super::context::Browser;
-use super::csrf;
 use super::pages::{Ended as EndedKind, EndedPage, LoginPage, WaitingPage};
 use super::reply::{ErrorReply, broken, forged, layout, page, see_other, with_browser, with_session};
+use super::{csrf, limits};
 use crate::domain::login::{self, Approved, Ended, Person, View};
 use crate::domain::session::SignedIn;
 use crate::domain::{Broken, Host, approval};
@@ -162,6 +162,10 @@ pub(super) async fn identify(posted: Posted) -> Response {
             *reply.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
             return Ok(reply);
         };
+        // Counted before anything is looked for, so that it says nothing of who has an account.
+        if let Err(exhausted) = host.limits.login_name.take(&(&valid).into(), host.now()) {
+            return Ok(limits::too_many_pages(host, exhausted));
+        }
         approval::ask(host, login, &valid, browser.context()).await?;
         Ok(posted.shown())
     };

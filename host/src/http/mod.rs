@@ -3,12 +3,16 @@
 pub mod admin_api;
 pub mod assets;
 pub mod authenticator;
+pub mod client_calls;
+mod client_certificate;
 mod console;
 mod context;
 mod cookies;
+mod cors;
 mod csrf;
 mod health;
 mod home;
+mod limits;
 mod login;
 mod oidc;
 pub mod pages;
@@ -16,7 +20,8 @@ mod problem;
 mod reply;
 mod router;
 mod serve;
+pub mod tls;
 mod user_agent;
 
-pub use router::router;
-pub use serve::serve;
+pub use router::{mtls_router, router};
+pub use serve::{Listener, serve};

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{RawQuery, State};
-use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, WWW_AUTHENTICATE};
+use axum::http::header::{CACHE_CONTROL, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
+use super::client_calls::{authorization, is_form};
+use super::client_certificate::ClientCertificate;
 use super::context::Browser;
 use super::reply::{ErrorReply, broken, see_other, with_browser};
 use crate::domain::Host;
@@ -17,10 +19,9 @@ use crate::domain::login::{self, Person};
 use crate::domain::session::SignedIn;
 use crate::model::login::{AuthorizationRequest, LoginRequest};
 use crate::oidc::authorize::{self, Accepted, DenialReason, Rejected, Unanswerable};
-use crate::oidc::bearer::{BearerError, token_of};
-use crate::oidc::error::TokenError;
+use crate::oidc::bearer::{BearerError, Shown, token_of};
 use crate::oidc::parameters::Parameters;
-use crate::oidc::{client_auth, discovery, grant, userinfo};
+use crate::oidc::{discovery, userinfo};
 
 /// `GET /oidc/.well-known/openid-configuration`
 pub(super) async fn configuration(State(host): State<Arc<Host>>) -> Response {
@@ -111,63 +112,40 @@ fn unanswerable(host: &Host, why: Unanswerable) -> Response {
     .render(host, &cause)
 }
 
-/// `POST /oidc/token`
-pub(super) async fn token(State(host): State<Arc<Host>>, headers: HeaderMap, body: Bytes) -> Response {
-    let reply = async {
-        if !is_form(&headers) {
-            let expected = "the body must be application/x-www-form-urlencoded".to_owned();
-            return Err(TokenError::InvalidRequest(expected));
-        }
-        let parameters = Parameters::parse(&body).map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
-        parameters.refuse_repeated().map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
-        let application = client_auth::authenticate(&host, authorization(&headers), &parameters).await?;
-        grant::exchange(&host, &application, &parameters).await
-    };
-    let mut response = match reply.await {
-        Ok(tokens) => Json(tokens).into_response(),
-        Err(error) => token_error(&error),
-    };
-    no_store(&mut response);
-    response
-}
-
-fn token_error(error: &TokenError) -> Response {
-    let status = match error {
-        TokenError::InvalidClient { .. } => StatusCode::UNAUTHORIZED,
-        TokenError::Broken(cause) => {
-            tracing::error!(%cause, "a token request failed");
-            StatusCode::INTERNAL_SERVER_ERROR
-        }
-        _ => StatusCode::BAD_REQUEST,
-    };
-    let body = Json(json!({"error": error.code(), "error_description": error.to_string()}));
-    let mut response = (status, body).into_response();
-    if matches!(error, TokenError::InvalidClient { by_header: true }) {
-        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"token endpoint\""));
-    }
-    response
-}
-
-fn is_form(headers: &HeaderMap) -> bool {
-    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let essence = content_type.split(';').next().unwrap_or_default().trim();
-    essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
-}
-
-fn authorization(headers: &HeaderMap) -> Option<&str> {
-    // A header that is no text is still a header: it fails as one, and is not taken for none.
-    headers.get(AUTHORIZATION).map(|value| value.to_str().unwrap_or_default())
-}
-
 /// `GET` and `POST /oidc/me`
-pub(super) async fn me(State(host): State<Arc<Host>>, headers: HeaderMap) -> Response {
-    let reply = async { userinfo::claims(&host, token_of(authorization(&headers))?).await };
+pub(super) async fn me(
+    State(host): State<Arc<Host>>,
+    certificate: Option<ClientCertificate>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let reply = async {
+        let in_body = posted_token(&headers, &body)?;
+        let token = match (authorization(&headers), &in_body) {
+            // RFC 6750 section 2: in one way alone.
+            (Some(_), Some(_)) => return Err(BearerError::InvalidRequest),
+            (None, Some(token)) => token.as_str(),
+            (header, None) => token_of(header)?,
+        };
+        let certificate = certificate.as_ref().map(ClientCertificate::der);
+        userinfo::claims(&host, Shown { token, certificate }).await
+    };
     let mut response = match reply.await {
         Ok(claims) => Json(claims).into_response(),
         Err(error) => bearer_error(&error),
     };
     no_store(&mut response);
     response
+}
+
+/// The token in a form's `access_token` (RFC 6750 section 2.2).
+fn posted_token(headers: &HeaderMap, body: &[u8]) -> Result<Option<String>, BearerError> {
+    if !is_form(headers) {
+        return Ok(None);
+    }
+    let parameters = Parameters::parse(body).map_err(|_| BearerError::InvalidRequest)?;
+    parameters.refuse_repeated().map_err(|_| BearerError::InvalidRequest)?;
+    Ok(parameters.get("access_token").map(str::to_owned))
 }
 
 /// RFC 6750 section 3.

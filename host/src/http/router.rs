@@ -4,73 +4,115 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::extract::{Request, State};
 use axum::http::header::{ETAG, IF_NONE_MATCH, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post, put};
 use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::limit::RequestBodyLimitLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
 use tower_http::timeout::TimeoutLayer;
 
 use super::reply::ErrorReply;
-use super::{admin_api, assets, authenticator, console, health, home, login, oidc};
+use super::{admin_api, assets, authenticator, client_calls, console, cors, health, home, limits, login, oidc};
 use crate::domain::Host;
 
 /// The largest body that is read, in bytes.
 const LARGEST_BODY: usize = 64 * 1024;
+/// The largest body of a call that an application authenticates itself with, in bytes.
+const LARGEST_CALL: usize = 32 * 1024;
+/// The longest path with its query, in bytes.
+const LONGEST_ADDRESS: usize = 16 * 1024;
 /// How long a request may take until its answer begins. A phone's request for news waits half a minute.
 const LONGEST: Duration = Duration::from_secs(60);
 
+/// The paths that the listener for client certificates serves.
+const MTLS_PATHS: [&str; 4] = ["/oidc/token", "/oidc/me", "/oidc/token/introspection", "/oidc/token/revocation"];
+
 /// Everything that the host serves.
 pub fn router(host: Arc<Host>) -> Router {
-    Router::new()
+    let own = Router::new()
         .route("/", get(home::show))
         .route("/sign-out", post(home::sign_out))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/assets/{*path}", get(asset))
-        .nest("/oidc", oidc_routes())
-        .nest("/login", login_routes())
-        .nest("/authenticator", authenticator_routes())
+        .merge(sign_in_routes(&host))
+        .merge(called(&host, Router::new().route("/oidc/token/introspection", post(client_calls::introspect))))
+        .nest("/authenticator", authenticator_routes(&host))
         .route("/admin", get(console::overview))
         .nest("/admin/api/v1", admin_api::routes(&host))
-        .fallback(not_found)
-        .layer(DefaultBodyLimit::max(LARGEST_BODY))
-        .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, LONGEST))
-        .layer(CatchPanicLayer::new())
+        .fallback(not_found);
+    // The header that lets another site's page read an answer is on its errors too, so its layer comes last.
+    let shared = Router::new()
+        .nest("/oidc", shared_routes(&host))
+        .route("/.well-known/oauth-authorization-server/oidc", get(oidc::configuration));
+    let shared = bounded(shared).layer(cors::layer(&host));
+    bounded(own)
+        .merge(shared)
+        .layer(from_fn(refuse_long_addresses))
         .layer(from_fn_with_state(Arc::clone(&host), common_headers))
         .with_state(host)
 }
 
-fn oidc_routes() -> Router<Arc<Host>> {
+/// Bounds of every request.
+fn bounded(router: Router<Arc<Host>>) -> Router<Arc<Host>> {
+    router
+        .layer(RequestBodyLimitLayer::new(LARGEST_BODY))
+        .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, LONGEST))
+        .layer(CatchPanicLayer::new())
+}
+
+/// What the listener for client certificates serves: of everything, the endpoints that applications call themselves
+/// (RFC 8705 section 5).
+pub fn mtls_router(router: Router) -> Router {
+    router.layer(from_fn(async |request: Request, next: Next| {
+        if MTLS_PATHS.contains(&request.uri().path()) {
+            return next.run(request).await;
+        }
+        let elsewhere =
+            "This address is for applications that show a certificate. Pages are at the issuer's address.\n";
+        (StatusCode::NOT_FOUND, elsewhere).into_response()
+    }))
+}
+
+/// The endpoints that pages of single-page applications call too.
+fn shared_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
     Router::new()
         .route("/.well-known/openid-configuration", get(oidc::configuration))
-        .route("/auth", get(oidc::auth).post(oidc::auth_by_post))
-        .route("/token", post(oidc::token))
         .route("/me", get(oidc::me).post(oidc::me))
         .route("/jwks", get(oidc::jwks))
+        .merge(called(host, Router::new().route("/token", post(client_calls::token))))
+        .merge(called(host, Router::new().route("/token/revocation", post(client_calls::revoke))))
 }
 
-fn login_routes() -> Router<Arc<Host>> {
+/// Bounds of the endpoints that applications authenticate themselves at.
+fn called(host: &Arc<Host>, router: Router<Arc<Host>>) -> Router<Arc<Host>> {
+    router.layer(RequestBodyLimitLayer::new(LARGEST_CALL)).layer(from_fn_with_state(Arc::clone(host), limits::token))
+}
+
+fn sign_in_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
     Router::new()
-        .route("/{id}", get(login::show).post(login::identify))
-        .route("/{id}/events", get(login::events))
-        .route("/{id}/cancel", post(login::cancel))
-        .route("/{id}/again", post(login::again))
-        .route("/{id}/leave", post(login::leave))
+        .route("/oidc/auth", get(oidc::auth).post(oidc::auth_by_post))
+        .route("/login/{id}", get(login::show).post(login::identify))
+        .route("/login/{id}/events", get(login::events))
+        .route("/login/{id}/cancel", post(login::cancel))
+        .route("/login/{id}/again", post(login::again))
+        .route("/login/{id}/leave", post(login::leave))
+        .layer(from_fn_with_state(Arc::clone(host), limits::sign_in))
 }
 
-fn authenticator_routes() -> Router<Arc<Host>> {
+fn authenticator_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
     Router::new()
         .route("/", get(authenticator::app))
         .route("/manifest.webmanifest", get(asset))
         .route("/sw.js", get(asset))
-        .nest("/api", authenticator_api_routes())
+        .nest("/api", authenticator_api_routes(host))
 }
 
-fn authenticator_api_routes() -> Router<Arc<Host>> {
+fn authenticator_api_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
     Router::new()
         .route("/enrolments/look", post(authenticator::look))
         .route("/enrolments", post(authenticator::enrol))
@@ -78,6 +120,7 @@ fn authenticator_api_routes() -> Router<Arc<Host>> {
         .route("/requests/{id}", post(authenticator::decide))
         .route("/device/push", put(authenticator::push))
         .route("/device", delete(authenticator::remove))
+        .layer(from_fn_with_state(Arc::clone(host), authenticator::limit_failures))
         .layer(SetResponseHeaderLayer::overriding(header::CACHE_CONTROL, HeaderValue::from_static("no-store")))
 }
 
@@ -109,6 +152,16 @@ async fn not_found(State(host): State<Arc<Host>>, uri: Uri) -> Response {
         what_to_do: "Check the address, or begin at the start page.",
     }
     .render(&host, &uri.path())
+}
+
+/// Refuses what no browser and no application of good will asks for, before anything reads it.
+async fn refuse_long_addresses(request: Request, next: Next) -> Response {
+    let length = request.uri().path_and_query().map_or(0, |text| text.as_str().len());
+    if length > LONGEST_ADDRESS {
+        return (StatusCode::URI_TOO_LONG, "The address is too long. Applications can send long requests with POST.\n")
+            .into_response();
+    }
+    next.run(request).await
 }
 
 /// Headers of every answer: nothing is guessed about types, no address leaks to other sites, no page is framed.

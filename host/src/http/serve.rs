@@ -1,6 +1,7 @@
 //! Serving connections, with limits that hold before there is a request to look at.
 
 use std::future::Future;
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,26 +13,47 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
+use tokio_io_timeout::TimeoutStream;
 use tower::ServiceExt;
 
-/// How many connections there may be; a further one waits until another ends.
-const MOST_CONNECTIONS: usize = 20_000;
+use super::client_certificate::ClientCertificate;
+use super::tls::Identity;
+
 /// How long requests under way may take once the host is told to stop.
 const GOODBYE: Duration = Duration::from_secs(5);
+/// The longest head of a request, in bytes; 431 above.
+const LONGEST_HEAD: usize = 32 * 1024;
+/// How much of a connection is held in memory in each direction, in bytes.
+const BUFFER: usize = 64 * 1024;
 
-/// Serves until `stop` is done, then lets requests under way end. A connection may take `head_timeout` for a request's
-/// head, and wait as long for its next request.
-pub async fn serve(listener: TcpListener, router: Router, head_timeout: Duration, stop: impl Future<Output = ()>) {
+/// A listener, and how it treats connections.
+#[derive(Debug)]
+pub struct Listener {
+    /// Where connections come.
+    pub socket: TcpListener,
+    /// What it needs to speak TLS, if it does.
+    pub tls: Option<Arc<Identity>>,
+    /// How many connections there may be; a further one waits until another ends.
+    pub most_connections: usize,
+    /// How long a connection may take for its handshake, for a request's head, and wait for its next request.
+    pub head_timeout: Duration,
+    /// How long a client may leave an answer unread.
+    pub write_timeout: Duration,
+}
+
+/// Serves until `stop` is done, then lets requests under way end.
+pub async fn serve(listener: Listener, router: Router, stop: impl Future<Output = ()>) {
     let graceful = GracefulShutdown::new();
-    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let places = Arc::new(Semaphore::new(listener.most_connections));
     let mut stop = pin!(stop);
     loop {
         let next = async {
             let place = Arc::clone(&places).acquire_owned().await;
-            (place, listener.accept().await)
+            (place, listener.socket.accept().await)
         };
         let (place, accepted) = tokio::select! {
             () = &mut stop => break,
@@ -39,11 +61,16 @@ pub async fn serve(listener: TcpListener, router: Router, head_timeout: Duration
         };
         match accepted {
             Ok((stream, peer)) => {
-                let connection = graceful.watch(connection(stream, peer, router.clone(), head_timeout));
+                let connection = Connection {
+                    peer,
+                    router: router.clone(),
+                    head_timeout: listener.head_timeout,
+                    write_timeout: listener.write_timeout,
+                    watcher: graceful.watcher(),
+                };
+                let tls = listener.tls.clone();
                 tokio::spawn(async move {
-                    if let Err(error) = connection.await {
-                        tracing::debug!(%error, "a connection broke off");
-                    }
+                    connection.serve(stream, tls).await;
                     drop(place);
                 });
             }
@@ -54,25 +81,49 @@ pub async fn serve(listener: TcpListener, router: Router, head_timeout: Duration
             }
         }
     }
-    drop(listener);
+    drop(listener.socket);
     // Waiting pages and phones hold their connections open; they come again when the host is back.
     let _ = tokio::time::timeout(GOODBYE, graceful.shutdown()).await;
 }
 
-fn connection(
-    stream: TcpStream,
-    peer: std::net::SocketAddr,
+struct Connection {
+    peer: SocketAddr,
     router: Router,
     head_timeout: Duration,
-) -> impl hyper_util::server::graceful::GracefulConnection<Error = hyper::Error> {
-    // An answer is written whole, so holding it back to fill a packet only delays it.
-    let _ = stream.set_nodelay(true);
-    let service = service_fn(move |request: hyper::Request<Incoming>| {
-        let mut request: Request = request.map(Body::new);
-        request.extensions_mut().insert(ConnectInfo(peer));
-        router.clone().oneshot(request)
-    });
-    let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(head_timeout);
-    builder.serve_connection(TokioIo::new(stream), service)
+    write_timeout: Duration,
+    watcher: Watcher,
+}
+
+impl Connection {
+    async fn serve(self, stream: TcpStream, tls: Option<Arc<Identity>>) {
+        // An answer is written whole, so holding it back to fill a packet only delays it.
+        let _ = stream.set_nodelay(true);
+        let mut stream = TimeoutStream::new(stream);
+        stream.set_write_timeout(Some(self.write_timeout));
+        let stream = Box::pin(stream);
+        let Some(tls) = tls else { return self.requests(stream, None).await };
+        match tokio::time::timeout(self.head_timeout, tls.accept(stream)).await {
+            Ok(Ok((stream, certificate))) => self.requests(stream, certificate).await,
+            Ok(Err(error)) => tracing::debug!(peer = %self.peer, %error, "a TLS handshake failed"),
+            Err(_) => tracing::debug!(peer = %self.peer, "a TLS handshake took too long"),
+        }
+    }
+
+    async fn requests(self, stream: impl AsyncRead + AsyncWrite + Unpin + 'static, shown: Option<ClientCertificate>) {
+        let Self { peer, router, head_timeout, watcher, .. } = self;
+        let service = service_fn(move |request: hyper::Request<Incoming>| {
+            let mut request: Request = request.map(Body::new);
+            request.extensions_mut().insert(ConnectInfo(peer));
+            if let Some(certificate) = &shown {
+                request.extensions_mut().insert(certificate.clone());
+            }
+            router.clone().oneshot(request)
+        });
+        let mut builder = http1::Builder::new();
+        builder.timer(TokioTimer::new()).header_read_timeout(head_timeout);
+        builder.max_buf_size(BUFFER).max_header_size(LONGEST_HEAD);
+        if let Err(error) = watcher.watch(builder.serve_connection(TokioIo::new(stream), service)).await {
+            tracing::debug!(%peer, %error, "a connection broke off");
+        }
+    }
 }

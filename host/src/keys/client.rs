@@ -107,6 +107,12 @@ pub fn keys_of_set(set: &Value) -> Result<Vec<Map<String, Value>>, UnfitKey> {
     keys.iter().map(|key| fit(key.as_object().ok_or(UnfitKey::NotASet)?)).collect()
 }
 
+/// Those keys of an application's own set that can be used here; others in it are for other purposes.
+pub fn usable_keys_of_set(set: &Value) -> Result<Vec<Map<String, Value>>, UnfitKey> {
+    let keys = set.get("keys").and_then(Value::as_array).ok_or(UnfitKey::NotASet)?;
+    Ok(keys.iter().filter_map(Value::as_object).filter_map(|key| fit(key).ok()).take(MOST_KEYS).collect())
+}
+
 fn fit(key: &Map<String, Value>) -> Result<Map<String, Value>, UnfitKey> {
     let text = |name: &str| key.get(name).and_then(Value::as_str).unwrap_or_default();
     if ["d", "p", "q", "dp", "dq", "qi", "k"].iter().any(|private| key.contains_key(*private)) {

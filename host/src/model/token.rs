@@ -118,8 +118,6 @@ pub struct RefreshGrant {
     pub application: Did,
     /// The code that it came from.
     pub family: CodeId,
-    /// The certificate that its bearer must show; for public clients alone, since others authenticate themselves.
-    pub certificate: Option<CertificateDigest>,
     /// When it was issued.
     pub issued_at: Timestamp,
     /// Until when it is good.

@@ -4,7 +4,7 @@ use crate::domain::{Broken, Host};
 use crate::id::TokenId;
 use crate::model::scope::Scope;
 use crate::model::token::prefix;
-use crate::secret::Token;
+use crate::secret::{Digest, Token};
 use crate::store::OpenAccess;
 
 /// Why a bearer token was not accepted (RFC 6750 section 3.1).
@@ -50,10 +50,35 @@ pub fn token_of(authorization: Option<&str>) -> Result<&str, BearerError> {
     Ok(token.trim())
 }
 
-/// What an access token stands for, if it is good.
+/// A token as a protected endpoint was shown it.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown<'a> {
+    /// The token.
+    pub token: &'a str,
+    /// The certificate of the connection, DER.
+    pub certificate: Option<&'a [u8]>,
+}
+
+/// What an access token stands for, if it is good, and if whoever shows it has the key that it is bound to (RFC 8705
+/// section 3).
+pub async fn accept(host: &Host, shown: Shown<'_>) -> Result<OpenAccess, BearerError> {
+    let found = resolve(host, shown.token).await?;
+    let bound_to = found.grant.certificate;
+    if bound_to.is_some() && bound_to != shown.certificate.map(Digest::of) {
+        return Err(BearerError::InvalidToken);
+    }
+    Ok(found)
+}
+
+/// What an access token stands for, if it is good. Whether the person may still use the application is not looked at.
 pub async fn resolve(host: &Host, text: &str) -> Result<OpenAccess, BearerError> {
     let token = Token::parse(prefix::ACCESS, text).ok_or(BearerError::InvalidToken)?;
     let id = TokenId::from_bytes(token.id());
     let found = host.store.open_access(id, host.now()).await.map_err(Broken::from)?;
-    found.filter(|found| found.grant.digest == token.digest()).ok_or(BearerError::InvalidToken)
+    let found = found.filter(|found| found.grant.digest == token.digest()).ok_or(BearerError::InvalidToken)?;
+    if !found.used && found.grant.watched_until.is_some_and(|until| host.now() < until) {
+        // Kept before it is answered: whoever used it got the answer of the refresh.
+        host.store.note_use(id, host.now()).await.map_err(Broken::from)?;
+    }
+    Ok(found)
 }

@@ -2,6 +2,7 @@
 //! operator may know goes to the log where it happens.
 
 use crate::domain::Broken;
+use crate::domain::limits::Exhausted;
 
 /// An error of the token endpoint (RFC 6749 section 5.2).
 #[derive(Debug, thiserror::Error)]
@@ -10,20 +11,28 @@ pub enum TokenError {
     #[error("{0}")]
     InvalidRequest(String),
     /// Client authentication failed. Whether the `Authorization` header was used decides about `WWW-Authenticate`.
-    #[error("client authentication failed")]
+    #[error("client authentication failed: {reason}")]
     InvalidClient {
         /// Whether the client used the `Authorization` header.
         by_header: bool,
+        /// What is wrong with it.
+        reason: &'static str,
     },
     /// The code is invalid, expired or already used, or was issued for something else.
     #[error("{0}")]
     InvalidGrant(&'static str),
+    /// A scope is unknown, or not for this client.
+    #[error("{0}")]
+    InvalidScope(&'static str),
     /// The client may not use the grant type.
     #[error("the application may not use this grant type")]
     UnauthorizedClient,
     /// The grant type is unknown.
-    #[error("the grant type is not supported; expected authorization_code")]
+    #[error("the grant type is not supported; expected authorization_code, refresh_token or client_credentials")]
     UnsupportedGrantType,
+    /// The client failed to authenticate too often.
+    #[error("client authentication failed too often; try again later")]
+    TooManyFailures(Exhausted),
     /// The host broke.
     #[error("the server could not answer; try again")]
     Broken(#[from] Broken),
@@ -36,8 +45,10 @@ impl TokenError {
             Self::InvalidRequest(_) => "invalid_request",
             Self::InvalidClient { .. } => "invalid_client",
             Self::InvalidGrant(_) => "invalid_grant",
+            Self::InvalidScope(_) => "invalid_scope",
             Self::UnauthorizedClient => "unauthorized_client",
             Self::UnsupportedGrantType => "unsupported_grant_type",
+            Self::TooManyFailures(_) => "temporarily_unavailable",
             Self::Broken(_) => "server_error",
         }
     }

@@ -7,7 +7,16 @@ use serde_json::{Map, Value, json};
 use crate::domain::{Broken, Host};
 use crate::keys::TokenType;
 use crate::model::application::Application;
-use crate::model::key::SigningAlgorithm;
+use crate::model::session::Authentication;
+
+/// Adds what an ID token says of the sign-in.
+pub fn with_sign_in(mut claims: Map<String, Value>, how: &Authentication, sid: &str) -> Map<String, Value> {
+    claims.insert("auth_time".to_owned(), json!(how.at.seconds()));
+    claims.insert("amr".to_owned(), json!(how.amr));
+    claims.insert("acr".to_owned(), json!(Authentication::ACR));
+    claims.insert("sid".to_owned(), json!(sid));
+    claims
+}
 
 /// Completes the claims that were made at sign-in and signs them.
 pub async fn issue(
@@ -22,7 +31,7 @@ pub async fn issue(
     claims.insert("iat".to_owned(), json!(now));
     claims.insert("exp".to_owned(), json!(now + i64::from(host.settings.lifetimes.id_token)));
     claims.insert("at_hash".to_owned(), json!(at_hash(access_token)));
-    let key = host.key_ring.signer(SigningAlgorithm::Rs256, host.now());
+    let key = host.key_ring.signer(application.settings.id_token_algorithm, host.now());
     Ok(key.sign(claims, TokenType::IdToken).await?)
 }
 

@@ -7,5 +7,7 @@ pub mod discovery;
 pub mod error;
 pub mod grant;
 pub mod id_token;
+pub mod introspection;
 pub mod parameters;
+pub mod revocation;
 pub mod userinfo;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::bearer::{BearerError, resolve};
+use super::bearer::{BearerError, Shown, accept};
 use crate::domain::account::{Access, access};
 use crate::domain::claims::{self, Subject};
 use crate::domain::{Broken, Host};
@@ -10,8 +10,8 @@ use crate::model::scope::Scope;
 use crate::plugins::{MapFailureKind, Sink};
 
 /// The claims that the scopes of an access token permit.
-pub async fn claims(host: &Host, access_token: &str) -> Result<Map<String, Value>, BearerError> {
-    let found = resolve(host, access_token).await?;
+pub async fn claims(host: &Host, shown: Shown<'_>) -> Result<Map<String, Value>, BearerError> {
+    let found = accept(host, shown).await?;
     let grant = found.grant;
     let Some(family) = found.family else { return Err(BearerError::InsufficientScope(Scope::OpenId)) };
     if !grant.scopes.has(Scope::OpenId) {

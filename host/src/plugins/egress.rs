@@ -1,20 +1,17 @@
 //! Outgoing HTTP for plugins: only to granted hosts, never to an address inside.
 //!
-//! The name is resolved here and each address is judged before a connection is made to it, so a granted name that points
-//! inside is refused too. Redirects are not followed and no proxy is asked.
+//! The client of `outgoing` judges each address before a connection is made to it, so a granted name that points inside
+//! is refused too.
 
-use std::fmt;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use url::{Host, Url};
 
-use super::address::reachable;
 use super::bindings::approval::assent::host::http::{Error, Method, Request, Response};
 use super::spec::{Credential, Credentials, HttpGrant};
+use crate::outgoing::{self, Failure};
 
 /// Bytes of a request's body.
 const REQUEST_BODY: usize = 64 << 10;
@@ -24,8 +21,6 @@ const RESPONSE_BODY: usize = 256 << 10;
 const RESPONSE_HEADERS: usize = 32 << 10;
 /// Headers of a request.
 const REQUEST_HEADERS: usize = 32;
-/// Time to connect, out of the request's whole time.
-const CONNECT: Duration = Duration::from_secs(5);
 /// Headers that belong to the connection (RFC 9110, section 7.6.1) or that the host sets.
 const HOST_HEADERS: [&str; 11] = [
     "host",
@@ -54,17 +49,7 @@ impl Egress {
     /// The way out that `grant` allows. The error is the end of a sentence about the plugin.
     pub(super) fn new(grant: &HttpGrant, timeout: Duration, credentials: Arc<dyn Credentials>) -> Result<Self, String> {
         let grants = grant.hosts.iter().map(|text| HostPattern::parse(text)).collect::<Result<_, _>>()?;
-        let client = reqwest::Client::builder()
-            .user_agent(concat!("assent/", env!("CARGO_PKG_VERSION")))
-            .redirect(reqwest::redirect::Policy::none())
-            .referer(false)
-            .no_proxy()
-            .https_only(!grant.allow_private)
-            .dns_resolver(Arc::new(Resolver { allow_private: grant.allow_private }))
-            .connect_timeout(CONNECT.min(timeout))
-            .timeout(timeout)
-            .build()
-            .map_err(|error| format!("its HTTP client can't be set up: {error}"))?;
+        let client = outgoing::client(grant.allow_private, timeout).map_err(|error| error.to_string())?;
         Ok(Self { grants, allow_private: grant.allow_private, credential: grant.credential, credentials, client })
     }
 
@@ -85,7 +70,7 @@ impl Egress {
             Method::Delete => reqwest::Method::DELETE,
         };
         let sent = self.client.request(method, url).headers(headers).body(request.body).send().await;
-        answer(sent.map_err(|error| failure(&error))?).await
+        answer(sent.map_err(failure)?).await
     }
 
     /// The URL, if the plugin may call it.
@@ -155,7 +140,7 @@ async fn answer(mut response: reqwest::Response) -> Result<Response, Error> {
         return Err(Error::TooLarge);
     }
     let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| failure(&error))? {
+    while let Some(chunk) = response.chunk().await.map_err(failure)? {
         if body.len().saturating_add(chunk.len()) > RESPONSE_BODY {
             return Err(Error::TooLarge);
         }
@@ -165,16 +150,13 @@ async fn answer(mut response: reqwest::Response) -> Result<Response, Error> {
 }
 
 /// What an error of the HTTP client means for the plugin.
-fn failure(error: &reqwest::Error) -> Error {
-    let mut causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
-    if let Some(refused) = causes.find_map(|cause| cause.downcast_ref::<NotPublic>()) {
-        return Error::Refused(refused.to_string());
+fn failure(error: reqwest::Error) -> Error {
+    match Failure::from(error) {
+        Failure::Refused(why) => Error::Refused(why),
+        Failure::TimedOut => Error::TimedOut,
+        Failure::TooLarge => Error::TooLarge,
+        Failure::Unreachable(why) | Failure::Setup(why) => Error::Unreachable(why),
     }
-    if error.is_timeout() {
-        return Error::TimedOut;
-    }
-    let root = std::iter::successors(std::error::Error::source(error), |cause| cause.source()).last();
-    Error::Unreachable(root.map_or_else(|| "the request failed".to_owned(), ToString::to_string))
 }
 
 /// A host, or all hosts below a name, that the operator granted.
@@ -225,37 +207,6 @@ impl HostPattern {
         named && port
     }
 }
-
-/// Resolves names, and leaves out the addresses that plugins may not reach.
-struct Resolver {
-    allow_private: bool,
-}
-
-impl Resolve for Resolver {
-    fn resolve(&self, name: Name) -> Resolving {
-        let allow_private = self.allow_private;
-        Box::pin(async move {
-            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
-            let allowed: Vec<SocketAddr> = found.filter(|address| reachable(address.ip(), allow_private)).collect();
-            if allowed.is_empty() {
-                return Err(NotPublic(name.as_str().to_owned()).into());
-            }
-            Ok(Box::new(allowed.into_iter()) as Addrs)
-        })
-    }
-}
-
-/// A name that has only addresses inside.
-#[derive(Debug)]
-struct NotPublic(String);
-
-impl fmt::Display for NotPublic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the host `{}` has no address on the public internet", self.0)
-    }
-}
-
-impl std::error::Error for NotPublic {}
 
 #[cfg(test)]
 mod tests {

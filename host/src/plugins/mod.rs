@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-mod address;
 mod approval;
 mod bindings;
 mod claims;

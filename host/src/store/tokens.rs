@@ -120,7 +120,6 @@ struct RefreshRow {
     digest: String,
     application_id: String,
     family_id: String,
-    certificate: Option<String>,
     issued_at: i64,
     expires_at: i64,
     good: i64,
@@ -142,7 +141,6 @@ impl TryFrom<RefreshRow> for FoundRefresh {
                 digest: digest(&row.digest, "a refresh token's digest")?,
                 application: parse(&row.application_id, "a refresh token's application")?,
                 family,
-                certificate: row.certificate.map(|text| digest(&text, "a refresh token's certificate")).transpose()?,
                 issued_at: moment(row.issued_at),
                 expires_at: moment(row.expires_at),
             },
@@ -192,14 +190,13 @@ async fn insert_access(db: &mut AnyConnection, token: &AccessGrant) -> Result<()
 
 async fn insert_refresh(db: &mut AnyConnection, token: &RefreshGrant) -> Result<()> {
     sqlx::query(
-        "INSERT INTO refresh_tokens (id, digest, application_id, family_id, certificate, issued_at, expires_at, repeated)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, 0)",
+        "INSERT INTO refresh_tokens (id, digest, application_id, family_id, issued_at, expires_at, repeated)
+         VALUES ($1, $2, $3, $4, $5, $6, 0)",
     )
     .bind(token.id.to_string())
     .bind(token.digest.to_text())
     .bind(token.application.to_string())
     .bind(token.family.to_string())
-    .bind(token.certificate.map(|digest| digest.to_text()))
     .bind(token.issued_at.millis())
     .bind(token.expires_at.millis())
     .execute(db)
@@ -271,7 +268,7 @@ impl Store {
     /// The refresh token with this id, good or not, unless its family is revoked or over.
     pub async fn refresh_token(&self, id: TokenId, now: Timestamp) -> Result<Option<FoundRefresh>> {
         let row: Option<RefreshRow> = sqlx::query_as(
-            "SELECT t.id, t.digest, t.application_id, t.family_id, t.certificate, t.issued_at, t.expires_at,
+            "SELECT t.id, t.digest, t.application_id, t.family_id, t.issued_at, t.expires_at,
                     CASE WHEN t.used_at IS NULL AND t.revoked_at IS NULL AND t.expires_at > $2 THEN 1 ELSE 0 END AS good,
                     c.scopes AS family_scopes, c.user_id, c.account_id, c.session_id, c.context, c.created_at
              FROM refresh_tokens t

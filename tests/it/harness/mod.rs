@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use assent::app::{self, Running, Surroundings};
+use assent::app::{self, Ports, Running, Surroundings};
 use assent::authenticator::Authenticator;
 use assent::clock::{Clock, ManualClock, SystemClock};
 use assent::config;
@@ -36,7 +36,7 @@ pub struct Wish<'a> {
     pub database: Database,
     /// The TOML of `[plugins]`.
     pub plugins: &'a str,
-    /// Further TOML.
+    /// Further TOML. `{mtls_port}` in it is the port of the listener for client certificates.
     pub settings: &'a str,
 }
 
@@ -301,12 +301,15 @@ async fn launch(
     clock: &Arc<ManualClock>,
 ) -> (Arc<Host>, Running, String) {
     let plugins = if wish.plugins.is_empty() { shipped() } else { wish.plugins.to_owned() };
-    // The port is the system's choice, and the settings need it, so the listener comes first.
+    // The ports are the system's choice, and the settings need them, so the listeners come first.
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let base = format!("http://localhost:{}", listener.local_addr().expect("an address").port());
+    let mtls = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let mtls_port = mtls.local_addr().expect("an address").port().to_string();
+    let scheme = if wish.settings.contains("[http.tls]") { "https" } else { "http" };
+    let base = format!("{scheme}://localhost:{}", listener.local_addr().expect("an address").port());
     let text = format!(
         "base_url = \"{base}\"\n{}\n[store]\nurl = \"{}\"\n[keys]\nmaster_key_file = \"{}\"\n{plugins}\n",
-        wish.settings,
+        wish.settings.replace("{mtls_port}", &mtls_port),
         database.url(),
         folder.join("master.key").display(),
     );
@@ -315,7 +318,7 @@ async fn launch(
     let settings = config::load(&file).expect("good settings");
     let surroundings = Surroundings { clock: Arc::clone(clock) as _, entropy: Arc::new(SystemEntropy) };
     let host = app::compose(settings, surroundings).await.expect("a host");
-    let running = app::serve(Arc::clone(&host), listener).expect("serving");
+    let running = app::serve(Arc::clone(&host), Ports { main: listener, mtls: Some(mtls) }).expect("serving");
     (host, running, base)
 }
 

@@ -17,7 +17,9 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
 use serde::{Deserialize, Serialize};
 
+use super::limits;
 use super::problem::Problem;
+use crate::domain::limits::Network;
 use crate::domain::{Host, admin};
 
 /// The routes of the admin API, all behind the token.
@@ -38,6 +40,16 @@ pub(super) fn routes(host: &Arc<Host>) -> Router<Arc<Host>> {
             Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this path does not know that method")
         })
         .layer(from_fn_with_state(Arc::clone(host), authorize))
+        .layer(from_fn_with_state(Arc::clone(host), limit_failures))
+}
+
+/// Limits how often an address may come without a good token.
+async fn limit_failures(State(host): State<Arc<Host>>, from: Network, request: Request, next: Next) -> Response {
+    let too_many = || {
+        let detail = "there were too many requests without a good token; try again after the time in Retry-After";
+        Problem::new(StatusCode::TOO_MANY_REQUESTS, detail).into_response()
+    };
+    limits::failures(&host, from, request, next, &[StatusCode::UNAUTHORIZED], too_many).await
 }
 
 /// Lets only a good token through.

@@ -1,8 +1,8 @@
-//! Which addresses plugins may connect to.
+//! Which addresses may be connected to.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether plugins may connect to this address.
+/// Whether this address may be connected to.
 pub(super) fn reachable(address: IpAddr, allow_private: bool) -> bool {
     let inside = match address {
         IpAddr::V4(v4) => v4.is_loopback() || v4.is_private(),

@@ -1,0 +1,66 @@
+//! The settings of the rate limits.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Settings;
+
+/// How often things may be done. Over a limit the answer is 429, with `Retry-After`. An address is the client's as
+/// `http.trusted_proxies` tell it; of IPv6 the first 64 bits count. Each host counts for itself.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RateLimits {
+    /// Requests of one address to the authorization endpoint and the login pages. A sign-in takes about five; one
+    /// without JavaScript twenty a minute more while the page waits.
+    pub sign_in: Rate,
+    /// Sign-ins with one name, whoever asks and whether or not somebody has it: each may wake a phone.
+    pub login_name: Rate,
+    /// Requests of one address to the token, introspection and revocation endpoints.
+    pub token: Rate,
+    /// Failed client authentications of one application from one address. Others are not counted.
+    pub client_failures: Rate,
+    /// Requests of one address to the admin API, and to the authenticator's interface, that were refused for what
+    /// they showed as proof. Others are not counted.
+    pub failures: Rate,
+}
+
+/// A limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rate {
+    /// How many a minute in the long run. 0 turns the limit off.
+    pub per_minute: u32,
+    /// How many at once, after a while of quiet.
+    pub burst: u32,
+}
+
+impl Default for RateLimits {
+    fn default() -> Self {
+        let rate = |per_minute, burst| Rate { per_minute, burst };
+        Self {
+            sign_in: rate(1200, 600),
+            login_name: rate(10, 20),
+            token: rate(12_000, 2000),
+            client_failures: rate(10, 20),
+            failures: rate(60, 60),
+        }
+    }
+}
+
+/// What the types can't say.
+pub(super) fn check(settings: &Settings, expect: &mut impl FnMut(bool, &str, &str)) {
+    let RateLimits { sign_in, login_name, token, client_failures, failures } = settings.limits;
+    for (name, rate) in [
+        ("sign_in", sign_in),
+        ("login_name", login_name),
+        ("token", token),
+        ("client_failures", client_failures),
+        ("failures", failures),
+    ] {
+        expect(
+            rate.per_minute == 0 || ((1..=1_000_000).contains(&rate.per_minute) && (1..=100_000).contains(&rate.burst)),
+            &format!("limits.{name}"),
+            "expected per_minute up to 1000000 (0 turns the limit off) and a burst of 1 to 100000",
+        );
+    }
+}

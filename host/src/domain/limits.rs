@@ -1,0 +1,215 @@
+//! Rate limits, by the generic cell rate algorithm: a key that uses up its burst gets on at the limit's pace.
+//!
+//! Each host counts for itself and forgets at its end: what may happen once is the store's to say.
+
+use std::hash::Hash;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use super::recent::Recent;
+use crate::clock::Timestamp;
+use crate::config::{Rate, RateLimits};
+use crate::id::Did;
+use crate::model::name::LoginName;
+use crate::secret::Digest;
+
+/// How many keys a limit knows at least. Whoever has more addresses than this is not held up by a limit for each.
+const KEYS: usize = 50_000;
+
+/// The limits in force.
+#[derive(Debug)]
+pub struct Limits {
+    /// Requests to the authorization endpoint and the login pages.
+    pub sign_in: Limit<Network>,
+    /// Sign-ins with one name.
+    pub login_name: Limit<TypedName>,
+    /// Requests to the token, introspection and revocation endpoints.
+    pub token: Limit<Network>,
+    /// Failed client authentications.
+    pub client_failures: Limit<(Did, Network)>,
+    /// Requests to the admin API and the authenticator's interface whose proof was refused.
+    pub failures: Limit<Network>,
+}
+
+impl Limits {
+    /// The limits that the settings name.
+    pub fn new(settings: RateLimits) -> Self {
+        Self {
+            sign_in: Limit::new(settings.sign_in),
+            login_name: Limit::new(settings.login_name),
+            token: Limit::new(settings.token),
+            client_failures: Limit::new(settings.client_failures),
+            failures: Limit::new(settings.failures),
+        }
+    }
+}
+
+/// Where a request comes from, as far as limits tell places apart: an IPv4 address, or the first 64 bits of an IPv6
+/// address, since whoever has one has the rest. A place that is not known is one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Network(Option<IpAddr>);
+
+impl From<Option<IpAddr>> for Network {
+    fn from(address: Option<IpAddr>) -> Self {
+        Self(address.map(|address| match address.to_canonical() {
+            IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() & (u128::MAX << 64)).into(),
+            v4 @ IpAddr::V4(_) => v4,
+        }))
+    }
+}
+
+/// A name that somebody typed, as its digest: of names that nobody has, nothing shall be kept.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TypedName([u8; 32]);
+
+impl From<&LoginName> for TypedName {
+    fn from(name: &LoginName) -> Self {
+        Self(*Digest::of(name.as_str().as_bytes()).as_bytes())
+    }
+}
+
+impl std::fmt::Debug for TypedName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("TypedName(***)")
+    }
+}
+
+/// A limit is reached: how long until it would not be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exhausted(Duration);
+
+impl Exhausted {
+    /// In seconds, rounded up: the value of `Retry-After` (RFC 9110 section 10.2.3).
+    pub const fn seconds(self) -> u64 {
+        self.0.as_millis().div_ceil(1000) as u64
+    }
+}
+
+/// A limit for each key of one kind.
+#[derive(Debug)]
+pub struct Limit<K> {
+    /// Microseconds between two at the limit's pace; 0 where there is no limit.
+    interval: i64,
+    /// How many microseconds a key may be ahead of that pace.
+    tolerance: i64,
+    /// When each key would be as if it had never come, in microseconds.
+    free_at: Mutex<Recent<K, i64>>,
+}
+
+impl<K: Clone + Eq + Hash> Limit<K> {
+    /// A limit of this rate.
+    pub fn new(rate: Rate) -> Self {
+        let interval = if rate.per_minute == 0 { 0 } else { 60_000_000 / i64::from(rate.per_minute) };
+        let tolerance = interval.saturating_mul(i64::from(rate.burst).saturating_sub(1));
+        Self { interval, tolerance, free_at: Mutex::new(Recent::new(KEYS)) }
+    }
+
+    /// Counts one more of this key, unless its limit is reached.
+    pub fn take(&self, key: &K, now: Timestamp) -> Result<(), Exhausted> {
+        self.at(key, now, true)
+    }
+
+    /// Whether one more of this key would be within the limit, without counting it: for what counts only if it fails.
+    pub fn check(&self, key: &K, now: Timestamp) -> Result<(), Exhausted> {
+        self.at(key, now, false)
+    }
+
+    fn at(&self, key: &K, now: Timestamp, count: bool) -> Result<(), Exhausted> {
+        if self.interval == 0 {
+            return Ok(());
+        }
+        let now = now.millis().saturating_mul(1000);
+        // A map of moments has no state between two that a panic could leave it in.
+        let mut free_at = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
+        // No key is ever further ahead than this, unless the clock was set back, for which nobody shall wait.
+        let furthest = now.saturating_add(self.tolerance).saturating_add(self.interval);
+        let free = free_at.get(key).unwrap_or(now).clamp(now, furthest);
+        let early = free.saturating_sub(now).saturating_sub(self.tolerance);
+        if early > 0 {
+            return Err(Exhausted(Duration::from_micros(early.unsigned_abs())));
+        }
+        if count {
+            free_at.put(key.clone(), free.saturating_add(self.interval));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millis(1_700_000_000_000 + millis)
+    }
+
+    #[test]
+    fn a_burst_passes_and_then_the_limits_pace() {
+        let limit = Limit::new(Rate { per_minute: 6, burst: 3 });
+        for _ in 0..3 {
+            assert_eq!(limit.take(&"a", at(0)), Ok(()));
+        }
+        let exhausted = limit.take(&"a", at(1)).unwrap_err();
+        assert_eq!(exhausted.seconds(), 10);
+        assert_eq!(limit.take(&"b", at(1)), Ok(()), "another key has its own");
+        assert!(limit.take(&"a", at(9_999)).is_err());
+        assert_eq!(limit.take(&"a", at(10_000)), Ok(()));
+        assert!(limit.take(&"a", at(10_000)).is_err());
+        // After a while of quiet there is a burst again, and no more than that.
+        assert_eq!((0..9).filter(|_| limit.take(&"a", at(3_600_000)).is_ok()).count(), 3);
+    }
+
+    #[test]
+    fn to_look_counts_nothing_and_no_limit_holds_nobody() {
+        let limit = Limit::new(Rate { per_minute: 1, burst: 1 });
+        for _ in 0..5 {
+            assert_eq!(limit.check(&(), at(0)), Ok(()));
+        }
+        assert_eq!(limit.take(&(), at(0)), Ok(()));
+        assert_eq!(limit.check(&(), at(0)).unwrap_err().seconds(), 60);
+        let off = Limit::new(Rate { per_minute: 0, burst: 0 });
+        assert!((0..1000).all(|_| off.take(&(), at(0)).is_ok()));
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_holds_nobody_up() {
+        let limit = Limit::new(Rate { per_minute: 60, burst: 1 });
+        assert_eq!(limit.take(&(), at(3_600_000)), Ok(()));
+        assert_eq!(limit.take(&(), at(0)).unwrap_err().seconds(), 1);
+    }
+
+    #[test]
+    fn networks_are_told_apart_as_their_owners_are() {
+        let network = |text: &str| Network::from(Some(text.parse::<IpAddr>().unwrap()));
+        assert_eq!(network("2001:db8::1"), network("2001:db8::ffff:2"));
+        assert_ne!(network("2001:db8::1"), network("2001:db8:0:1::1"));
+        assert_ne!(network("192.0.2.1"), network("192.0.2.2"));
+        assert_eq!(network("::ffff:192.0.2.1"), network("192.0.2.1"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_more_pass_than_burst_and_pace_allow(
+            per_minute in 1_u32..=100_000, burst in 1_u32..50, steps in prop::collection::vec(0_i64..500, 1..200),
+        ) {
+            let limit = Limit::new(Rate { per_minute, burst });
+            let (mut now, mut passed) = (0, 0_i64);
+            for step in steps {
+                now += step;
+                match limit.take(&(), at(now)) {
+                    Ok(()) => passed += 1,
+                    // It says truly when to come again.
+                    Err(Exhausted(wait)) => {
+                        let then = now + i64::try_from(wait.as_micros().div_ceil(1000)).unwrap();
+                        prop_assert_eq!(limit.check(&(), at(then)), Ok(()));
+                    }
+                }
+            }
+            let pace = now * 1000 / (60_000_000 / i64::from(per_minute));
+            prop_assert!(passed <= i64::from(burst) + pace);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The endpoints that applications call themselves: token, introspection, revocation.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::RequestExt;
+use axum::body::Bytes;
+use axum::extract::{FromRequest, Request, State};
+use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, PRAGMA, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+use super::client_certificate::ClientCertificate;
+use super::limits;
+use crate::domain::Host;
+use crate::domain::limits::Network;
+use crate::oidc::client_auth::{self, Call, Client};
+use crate::oidc::error::TokenError;
+use crate::oidc::parameters::Parameters;
+use crate::oidc::{grant, introspection, revocation};
+
+/// A form that an application posted, with the application that authenticated itself by it.
+pub(super) struct Called {
+    client: Client,
+    parameters: Parameters,
+}
+
+impl FromRequest<Arc<Host>> for Called {
+    type Rejection = Response;
+
+    async fn from_request(mut request: Request, host: &Arc<Host>) -> Result<Self, Response> {
+        let from = request.extract_parts_with_state::<Network, _>(host).await.map_err(IntoResponse::into_response)?;
+        let certificate = request.extract_parts_with_state::<Option<ClientCertificate>, _>(host).await;
+        let certificate = certificate.map_err(IntoResponse::into_response)?;
+        let headers = request.headers().clone();
+        let body = Bytes::from_request(request, host).await.map_err(IntoResponse::into_response)?;
+        let called = async {
+            if !is_form(&headers) {
+                let expected = "the body must be application/x-www-form-urlencoded".to_owned();
+                return Err(TokenError::InvalidRequest(expected));
+            }
+            let parameters = Parameters::parse(&body).map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
+            parameters.refuse_repeated().map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
+            let call = Call {
+                from,
+                authorization: authorization(&headers),
+                certificate: certificate.as_ref().map(ClientCertificate::der),
+                parameters: &parameters,
+            };
+            let client = client_auth::authenticate(host, call).await?;
+            Ok(Self { client, parameters })
+        };
+        called.await.map_err(|error| refused(&error))
+    }
+}
+
+/// `POST /oidc/token`
+pub(super) async fn token(State(host): State<Arc<Host>>, called: Called) -> Response {
+    match grant::exchange(&host, &called.client, &called.parameters).await {
+        Ok(tokens) => never_stored(Json(tokens).into_response()),
+        Err(error) => refused(&error),
+    }
+}
+
+/// `POST /oidc/token/introspection`
+pub(super) async fn introspect(State(host): State<Arc<Host>>, called: Called) -> Response {
+    match introspection::introspect(&host, &called.client, &called.parameters).await {
+        Ok(introspection) => never_stored(Json(introspection).into_response()),
+        Err(error) => refused(&error),
+    }
+}
+
+/// `POST /oidc/token/revocation`
+pub(super) async fn revoke(State(host): State<Arc<Host>>, called: Called) -> Response {
+    match revocation::revoke(&host, &called.client, &called.parameters).await {
+        Ok(()) => never_stored(StatusCode::OK.into_response()),
+        Err(error) => refused(&error),
+    }
+}
+
+/// RFC 6749 section 5.2.
+fn refused(error: &TokenError) -> Response {
+    let status = match error {
+        TokenError::TooManyFailures(exhausted) => return limits::too_many_calls(*exhausted),
+        TokenError::InvalidClient { .. } => StatusCode::UNAUTHORIZED,
+        TokenError::Broken(cause) => {
+            tracing::error!(%cause, "an application's request failed");
+            StatusCode::INTERNAL_SERVER_ERROR
+        }
+        _ => StatusCode::BAD_REQUEST,
+    };
+    let body = Json(json!({"error": error.code(), "error_description": error.to_string()}));
+    let mut response = (status, body).into_response();
+    if matches!(error, TokenError::InvalidClient { by_header: true, .. }) {
+        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"token endpoint\""));
+    }
+    never_stored(response)
+}
+
+/// RFC 6749 section 5.1.
+fn never_stored(mut response: Response) -> Response {
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response.headers_mut().insert(PRAGMA, HeaderValue::from_static("no-cache"));
+    response
+}
+
+/// Whether the body is a form.
+pub(super) fn is_form(headers: &HeaderMap) -> bool {
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = content_type.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
+}
+
+/// The `Authorization` header.
+pub(super) fn authorization(headers: &HeaderMap) -> Option<&str> {
+    // A header that is no text is still a header: it fails as one, and is not taken for none.
+    headers.get(AUTHORIZATION).map(|value| value.to_str().unwrap_or_default())
+}

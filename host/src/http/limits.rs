@@ -1,0 +1,89 @@
+//! The rate limits, as requests meet them: 429 with `Retry-After` (RFC 6585 section 4), in the words of whoever asks.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::header::{CACHE_CONTROL, RETRY_AFTER};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+use super::context::address_of;
+use super::reply::ErrorReply;
+use crate::domain::Host;
+use crate::domain::limits::{Exhausted, Network};
+
+/// Where a request comes from.
+impl FromRequestParts<Arc<Host>> for Network {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, host: &Arc<Host>) -> Result<Self, Self::Rejection> {
+        Ok(address_of(host, &parts.extensions, &parts.headers).into())
+    }
+}
+
+/// Limits how often an address asks for pages of a sign-in.
+pub(super) async fn sign_in(State(host): State<Arc<Host>>, from: Network, request: Request, next: Next) -> Response {
+    match host.limits.sign_in.take(&from, host.now()) {
+        Ok(()) => next.run(request).await,
+        Err(exhausted) => too_many_pages(&host, exhausted),
+    }
+}
+
+/// Limits how often an address calls the endpoints that applications call.
+pub(super) async fn token(State(host): State<Arc<Host>>, from: Network, request: Request, next: Next) -> Response {
+    match host.limits.token.take(&from, host.now()) {
+        Ok(()) => next.run(request).await,
+        Err(exhausted) => too_many_calls(exhausted),
+    }
+}
+
+/// Limits how often an address is refused for what it shows as proof: a status of `refusals`. `too_many` is the answer in
+/// the words of the interface.
+pub(super) async fn failures(
+    host: &Host,
+    from: Network,
+    request: Request,
+    next: Next,
+    refusals: &[StatusCode],
+    too_many: impl FnOnce() -> Response,
+) -> Response {
+    if let Err(exhausted) = host.limits.failures.check(&from, host.now()) {
+        return with_retry_after(too_many(), exhausted);
+    }
+    let response = next.run(request).await;
+    if refusals.contains(&response.status()) {
+        // Whether this one was still within the limit is for the next request to find out.
+        let _ = host.limits.failures.take(&from, host.now());
+    }
+    response
+}
+
+/// What an application is told. Of the codes of RFC 6749 this one says that it may try again.
+pub(super) fn too_many_calls(exhausted: Exhausted) -> Response {
+    let body = json!({
+        "error": "temporarily_unavailable",
+        "error_description": "there were too many requests; try again after the time in Retry-After",
+    });
+    let headers = [(CACHE_CONTROL, HeaderValue::from_static("no-store"))];
+    with_retry_after((StatusCode::TOO_MANY_REQUESTS, headers, Json(body)).into_response(), exhausted)
+}
+
+/// The page that a person is shown.
+pub(super) fn too_many_pages(host: &Host, exhausted: Exhausted) -> Response {
+    let page = ErrorReply {
+        status: StatusCode::TOO_MANY_REQUESTS,
+        title: "Too many sign-ins",
+        what_happened: "There were so many requests from your network, or with this name, that this one was refused.",
+        what_to_do: "Wait a minute and try again. If you did not ask so often yourself, tell your administrator.",
+    };
+    with_retry_after(page.render(host, &"a rate limit is reached"), exhausted)
+}
+
+fn with_retry_after(mut response: Response, exhausted: Exhausted) -> Response {
+    response.headers_mut().insert(RETRY_AFTER, exhausted.seconds().into());
+    response
+}

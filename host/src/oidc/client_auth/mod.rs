@@ -1,0 +1,156 @@
+//! Client authentication (RFC 6749 section 2.3, OpenID Connect Core 1.0 section 9, RFC 8705): an application has one
+//! method, and no other is accepted.
+
+mod assertion;
+pub mod basic;
+
+use super::error::TokenError;
+use super::parameters::Parameters;
+use crate::domain::limits::Network;
+use crate::domain::{Broken, Host};
+use crate::id::Did;
+use crate::keys::client::certificate_is_in_time;
+use crate::model::application::Application;
+use crate::model::client_auth::{ClientAuthMethod, ClientAuthentication};
+use crate::model::token::CertificateDigest;
+use crate::secret::{Digest, Secret};
+
+/// The one `client_assertion_type` (RFC 7523 section 2.2).
+const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+
+/// A request of an application, as far as it says who calls.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// Where it comes from.
+    pub from: Network,
+    /// The `Authorization` header.
+    pub authorization: Option<&'a str>,
+    /// The certificate of the connection, DER.
+    pub certificate: Option<&'a [u8]>,
+    /// The body.
+    pub parameters: &'a Parameters,
+}
+
+/// An application that has shown who it is; a public one has only said so.
+#[derive(Clone, Debug)]
+pub struct Client {
+    /// The application.
+    pub application: Application,
+    /// The certificate by which it authenticated itself: its tokens are bound to it (RFC 8705 section 3).
+    pub certificate: Option<CertificateDigest>,
+}
+
+/// How a client says who it is.
+enum Presented<'a> {
+    /// `client_secret_basic`
+    Basic { id: Did, secret: Secret },
+    /// `client_secret_post`
+    Post { id: Did, secret: Secret },
+    /// `client_secret_jwt` or `private_key_jwt`
+    Assertion { id: Did, text: &'a str },
+    /// `client_id` alone: a public client, or one whose certificate speaks for it.
+    Nothing { id: Did },
+}
+
+impl Presented<'_> {
+    const fn id(&self) -> &Did {
+        match self {
+            Self::Basic { id, .. } | Self::Post { id, .. } | Self::Assertion { id, .. } | Self::Nothing { id } => id,
+        }
+    }
+}
+
+/// Why a client was not let in, for its developer. It is told only what whoever knows the Client ID may know.
+type Reason = &'static str;
+
+/// Finds out which application calls. Of one application and place only so many may fail, so that secrets can't be
+/// guessed; who succeeds is not counted.
+pub async fn authenticate(host: &Host, call: Call<'_>) -> Result<Client, TokenError> {
+    let by_header = call.authorization.is_some();
+    let presented = presented(call)?;
+    let limit = &host.limits.client_failures;
+    let caller = (presented.id().clone(), call.from);
+    limit.check(&caller, host.now()).map_err(TokenError::TooManyFailures)?;
+    let found = host.store.application(presented.id()).await.map_err(Broken::from)?;
+    let reason = match found {
+        None => "the application is unknown",
+        Some(application) => match verify(host, &application, &presented, call.certificate).await? {
+            Ok(certificate) => return Ok(Client { application, certificate }),
+            Err(reason) => reason,
+        },
+    };
+    tracing::info!(application = %presented.id(), reason, "client authentication failed");
+    // Whether this one was still within the limit is for the next request to find out.
+    let _ = limit.take(&caller, host.now());
+    Err(TokenError::InvalidClient { by_header, reason })
+}
+
+/// Checks what was presented against the one method of the application. The answer is the certificate to bind tokens to.
+async fn verify(
+    host: &Host,
+    application: &Application,
+    presented: &Presented<'_>,
+    certificate: Option<&[u8]>,
+) -> Result<Result<Option<CertificateDigest>, Reason>, TokenError> {
+    let settings = &application.settings;
+    let secret_fits = |secret: &Secret| match application.secret == Some(secret.digest()) {
+        true => Ok(None),
+        false => Err("the client secret is wrong"),
+    };
+    Ok(match (presented, settings.auth_method()) {
+        (Presented::Basic { secret, .. }, ClientAuthMethod::ClientSecretBasic)
+        | (Presented::Post { secret, .. }, ClientAuthMethod::ClientSecretPost) => secret_fits(secret),
+        (Presented::Nothing { .. }, ClientAuthMethod::None) => Ok(None),
+        (Presented::Assertion { text, .. }, ClientAuthMethod::ClientSecretJwt | ClientAuthMethod::PrivateKeyJwt) => {
+            assertion::verify(host, application, text).await?.map(|()| None)
+        }
+        (Presented::Nothing { .. }, ClientAuthMethod::TlsClientCertificate) => {
+            match (&settings.authentication, certificate) {
+                (ClientAuthentication::TlsClientCertificate(registered), Some(der)) if registered.is(der) => {
+                    match certificate_is_in_time(der, host.now().seconds()) {
+                        true => Ok(Some(Digest::of(der))),
+                        false => Err("the client certificate is not valid at this time"),
+                    }
+                }
+                (_, Some(_)) => Err("the client certificate is not the one that is registered"),
+                (_, None) => Err("the connection has no client certificate"),
+            }
+        }
+        _ => Err("the application is registered for another token_endpoint_auth_method"),
+    })
+}
+
+fn presented(call: Call<'_>) -> Result<Presented<'_>, TokenError> {
+    let invalid = |what: &str| TokenError::InvalidRequest(what.to_owned());
+    let refused = |reason| TokenError::InvalidClient { by_header: call.authorization.is_some(), reason };
+    let client_id = call.parameters.get("client_id");
+    let secret = call.parameters.get("client_secret");
+    let assertion = call.parameters.get("client_assertion");
+    let ways = [call.authorization.is_some(), secret.is_some(), assertion.is_some()];
+    if ways.into_iter().filter(|way| *way).count() > 1 {
+        return Err(invalid("the client authenticates in two ways at once; use one"));
+    }
+    let read = |id: &str| id.parse::<Did>().map_err(|_| refused("the application is unknown"));
+    let presented = match (call.authorization, secret, assertion) {
+        (Some(header), ..) => {
+            let (id, secret) = basic::parse(header).ok_or_else(|| refused("the Authorization header can't be read"))?;
+            Presented::Basic { id, secret }
+        }
+        (_, Some(secret), _) => {
+            let id = read(client_id.ok_or_else(|| invalid("client_id is missing"))?)?;
+            Presented::Post { id, secret: Secret::new(secret) }
+        }
+        (.., Some(text)) => {
+            if call.parameters.get("client_assertion_type") != Some(JWT_BEARER) {
+                return Err(invalid(&format!("client_assertion_type must be {JWT_BEARER}")));
+            }
+            let id = assertion::claimed_client(text).ok_or_else(|| refused("the client assertion can't be read"))?;
+            Presented::Assertion { id, text }
+        }
+        _ => Presented::Nothing { id: read(client_id.ok_or_else(|| invalid("client_id is missing"))?)? },
+    };
+    if client_id.is_some_and(|other| other != presented.id().as_str()) {
+        return Err(invalid("client_id is not the client that authenticates itself"));
+    }
+    Ok(presented)
+}

@@ -1,0 +1,117 @@
+//! `refresh_token` (RFC 6749 section 6, OpenID Connect Core 1.0 section 12).
+//!
+//! Each use gives a new refresh token; the used one is worth nothing, and whoever sends it again ends the whole family,
+//! since one of the two who have it should not. There is one exception, for an answer that was lost on its way: see
+//! [`settle_repeat`].
+
+use std::time::Duration;
+
+use super::{TokenResponse, new_access, new_refresh, person, required};
+use crate::domain::claims::{self, Subject};
+use crate::domain::{Broken, Host};
+use crate::id::TokenId;
+use crate::model::scope::{Scope, Scopes};
+use crate::model::token::{IssuedPair, prefix};
+use crate::oidc::client_auth::Client;
+use crate::oidc::error::TokenError;
+use crate::oidc::id_token;
+use crate::oidc::parameters::Parameters;
+use crate::plugins::{MapFailureKind, Sink};
+use crate::secret::Token;
+use crate::store::{FoundRefresh, Rotation};
+
+/// How long a repeat waits before it is answered. Requests that race each other are all there by then, and more than one
+/// repeat is a reuse.
+const SETTLE: Duration = Duration::from_millis(500);
+
+const INVALID: TokenError = TokenError::InvalidGrant("the refresh token is invalid, expired or already used");
+
+pub(super) async fn exchange(
+    host: &Host,
+    client: &Client,
+    parameters: &Parameters,
+) -> Result<TokenResponse, TokenError> {
+    let application = &client.application;
+    let found = find(host, client, required(parameters, "refresh_token")?).await?;
+    let family = &found.family;
+    let scopes = scopes(&family.scopes, &application.settings.scopes, parameters.get("scope"))?;
+    let (user, account) = person(host, client, family.subject).await?;
+    let authentication = &family.context.authentication;
+    // Before the token is used up: a plugin that fails costs nobody their sign-in.
+    let claims = if scopes.has(Scope::OpenId) {
+        let subject = Subject {
+            application,
+            user: &user,
+            account: &account,
+            scopes: &scopes,
+            authentication: Some(authentication),
+        };
+        let mapped = claims::map(host, subject, Sink::IdToken).await.map_err(|failure| {
+            tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "a refresh fails: a plugin did");
+            match failure.kind {
+                MapFailureKind::Deny(_) => TokenError::InvalidGrant("the person may no longer use the application"),
+                MapFailureKind::Fault(detail) => TokenError::Broken(Broken::Plugin(detail.to_string())),
+            }
+        })?;
+        Some(id_token::with_sign_in(mapped, authentication, &family.context.sid))
+    } else {
+        None
+    };
+    let lifetimes = host.settings.lifetimes;
+    let now = host.now();
+    let window = Duration::from_secs(lifetimes.refresh_repeat.into());
+    let (access_token, mut access) = new_access(host, client, Some(family.id), scopes.clone(), lifetimes.access_token);
+    access.watched_until = (!window.is_zero()).then(|| now + window + SETTLE);
+    let (refresh_token, refresh) = new_refresh(host, client, family.id, family.created_at).ok_or(INVALID)?;
+    let pair = IssuedPair { access, refresh: Some(refresh) };
+    let id = found.grant.id;
+    let rotation = match host.store.rotate(id, pair.clone(), now - window, now).await.map_err(Broken::from)? {
+        Rotation::Repeated => settle_repeat(host, id, pair).await?,
+        decided => decided,
+    };
+    if rotation != Rotation::Rotated {
+        tracing::warn!(application = %application.id, family = %family.id, "a refresh token came again; its family is revoked");
+        return Err(INVALID);
+    }
+    let id_token = match claims {
+        Some(claims) => Some(id_token::issue(host, application, claims, access_token.expose()).await?),
+        None => None,
+    };
+    Ok(TokenResponse {
+        access_token: access_token.expose().to_owned(),
+        token_type: "Bearer",
+        expires_in: lifetimes.access_token,
+        id_token,
+        refresh_token: Some(refresh_token.expose().to_owned()),
+        scope: scopes.to_string(),
+    })
+}
+
+/// Answers a repeat, if it stays the only one and nothing of the first answer is used meanwhile.
+async fn settle_repeat(host: &Host, id: TokenId, pair: IssuedPair) -> Result<Rotation, Broken> {
+    tokio::time::sleep(SETTLE).await;
+    Ok(host.store.repeat_rotation(id, pair, host.now()).await?)
+}
+
+async fn find(host: &Host, client: &Client, text: &str) -> Result<FoundRefresh, TokenError> {
+    let token = Token::parse(prefix::REFRESH, text).ok_or(INVALID)?;
+    let found = host.store.refresh_token(TokenId::from_bytes(token.id()), host.now()).await.map_err(Broken::from)?;
+    let found = found.filter(|found| found.grant.digest == token.digest()).ok_or(INVALID)?;
+    if found.grant.application != client.application.id {
+        tracing::warn!(application = %client.application.id, "a refresh token of another application was refused");
+        return Err(INVALID);
+    }
+    Ok(found)
+}
+
+/// The scopes of the new access token: those asked for, which must be among the granted ones, or all of them; never more
+/// than the application may have today.
+fn scopes(granted: &Scopes, allowed: &Scopes, asked: Option<&str>) -> Result<Scopes, TokenError> {
+    let granted = granted.both(allowed);
+    match asked {
+        None => Ok(granted),
+        Some(text) => Scopes::parse(text)
+            .filter(|asked| !asked.is_empty() && asked.within(&granted))
+            .ok_or(TokenError::InvalidScope("a scope was not granted, or is unknown")),
+    }
+}

@@ -1,0 +1,127 @@
+//! Token introspection (RFC 7662).
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::bearer::{BearerError, resolve};
+use super::client_auth::Client;
+use super::error::TokenError;
+use super::parameters::Parameters;
+use crate::clock::Timestamp;
+use crate::domain::account::{Access, access};
+use crate::domain::{Broken, Host};
+use crate::id::{Did, TokenId};
+use crate::model::scope::Scopes;
+use crate::model::token::{CertificateDigest, prefix};
+use crate::secret::Token;
+use crate::store::Family;
+
+/// What a client is told of a token. Of one that is not good, or not for it to see, nothing but that.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum Introspection {
+    /// It is good.
+    Active(Box<Active>),
+    /// It is not, or is none of the client's business.
+    Inactive(Inactive),
+}
+
+/// A token that is good.
+#[derive(Debug, Serialize)]
+pub struct Active {
+    active: bool,
+    client_id: Did,
+    sub: String,
+    scope: String,
+    /// Seconds since the epoch.
+    exp: i64,
+    /// Seconds since the epoch.
+    iat: i64,
+    /// The certificate that its bearer must show (RFC 8705 section 3.2).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cnf: Option<Value>,
+}
+
+/// A token of which nothing is told.
+#[derive(Debug, Serialize)]
+pub struct Inactive {
+    active: bool,
+}
+
+const INACTIVE: Introspection = Introspection::Inactive(Inactive { active: false });
+
+/// What is known of a token of either kind.
+struct Known {
+    application: Did,
+    family: Option<Family>,
+    scopes: Scopes,
+    issued_at: Timestamp,
+    expires_at: Timestamp,
+    certificate: Option<CertificateDigest>,
+}
+
+/// Serves an introspection request of an authenticated client.
+pub async fn introspect(host: &Host, client: &Client, parameters: &Parameters) -> Result<Introspection, TokenError> {
+    let text = parameters.get("token").ok_or_else(|| TokenError::InvalidRequest("token is missing".to_owned()))?;
+    let is_own = |owner: &Did| *owner == client.application.id;
+    let known = match access_token(host, text).await? {
+        // A resource server asks about tokens that it was shown; a public client proves nothing, and sees its own alone.
+        Some(known) if client.application.settings.application_type.is_confidential() || is_own(&known.application) => {
+            Some(known)
+        }
+        Some(_) => None,
+        // A refresh token goes to nobody but its owner.
+        None => refresh_token(host, text).await?.filter(|known| is_own(&known.application)),
+    };
+    let Some(known) = known else { return Ok(INACTIVE) };
+    let Some(application) = host.store.application(&known.application).await.map_err(Broken::from)? else {
+        return Ok(INACTIVE);
+    };
+    let sub = match &known.family {
+        None => application.id.to_string(),
+        Some(family) => {
+            let user = host.store.user(family.subject.user_id).await.map_err(Broken::from)?;
+            let Some(user) = user else { return Ok(INACTIVE) };
+            let Access::Granted(_) = access(host, &user, &application.id).await? else { return Ok(INACTIVE) };
+            user.subject
+        }
+    };
+    Ok(Introspection::Active(Box::new(Active {
+        active: true,
+        client_id: known.application,
+        sub,
+        scope: known.scopes.to_string(),
+        exp: known.expires_at.seconds(),
+        iat: known.issued_at.seconds(),
+        cnf: known.certificate.map(|digest| json!({"x5t#S256": digest.to_base64url()})),
+    })))
+}
+
+async fn access_token(host: &Host, text: &str) -> Result<Option<Known>, TokenError> {
+    match resolve(host, text).await {
+        Ok(found) => Ok(Some(Known {
+            application: found.grant.application,
+            family: found.family,
+            scopes: found.grant.scopes,
+            issued_at: found.grant.issued_at,
+            expires_at: found.grant.expires_at,
+            certificate: found.grant.certificate,
+        })),
+        Err(BearerError::Broken(broken)) => Err(broken.into()),
+        Err(_) => Ok(None),
+    }
+}
+
+async fn refresh_token(host: &Host, text: &str) -> Result<Option<Known>, TokenError> {
+    let Some(token) = Token::parse(prefix::REFRESH, text) else { return Ok(None) };
+    let found = host.store.refresh_token(TokenId::from_bytes(token.id()), host.now()).await.map_err(Broken::from)?;
+    let found = found.filter(|found| found.good && found.grant.digest == token.digest());
+    Ok(found.map(|found| Known {
+        application: found.grant.application,
+        scopes: found.family.scopes.clone(),
+        family: Some(found.family),
+        issued_at: found.grant.issued_at,
+        expires_at: found.grant.expires_at,
+        certificate: None,
+    }))
+}

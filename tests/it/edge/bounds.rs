@@ -1,0 +1,103 @@
+//! What is too large or too slow is refused at once.
+
+use std::time::Duration;
+
+use reqwest::{Client, StatusCode};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::harness::{TestHost, Wish};
+
+/// How long a test waits for what should come at once.
+const SOON: Duration = Duration::from_secs(20);
+
+async fn connect(host: &TestHost) -> TcpStream {
+    let address = host.base.trim_start_matches("http://").replace("localhost", "127.0.0.1");
+    TcpStream::connect(address).await.expect("a connection")
+}
+
+/// The first line of the answer to these bytes, after which the client says nothing more.
+async fn first_line(host: &TestHost, bytes: &[u8]) -> String {
+    let mut stream = connect(host).await;
+    // The host may have answered and gone before all is written.
+    let _ = stream.write_all(bytes).await;
+    let mut answer = vec![0; 1024];
+    let read =
+        tokio::time::timeout(SOON, stream.read(&mut answer)).await.expect("an answer at once").expect("an answer");
+    String::from_utf8_lossy(&answer[..read]).lines().next().unwrap_or_default().to_owned()
+}
+
+#[tokio::test]
+async fn a_head_that_is_too_large_is_refused_before_it_ends() {
+    let host = TestHost::start().await;
+    let large = format!("GET / HTTP/1.1\r\nhost: localhost\r\nx-large: {}", "x".repeat(40 * 1024));
+    assert_eq!(first_line(&host, large.as_bytes()).await, "HTTP/1.1 431 Request Header Fields Too Large");
+    let many = format!("GET / HTTP/1.1\r\nhost: localhost\r\n{}\r\n", "x: y\r\n".repeat(200));
+    assert_eq!(first_line(&host, many.as_bytes()).await, "HTTP/1.1 431 Request Header Fields Too Large");
+    let usual = format!("GET / HTTP/1.1\r\nhost: localhost\r\nx-large: {}\r\n\r\n", "x".repeat(24 * 1024));
+    assert_eq!(first_line(&host, usual.as_bytes()).await, "HTTP/1.1 200 OK");
+}
+
+#[tokio::test]
+async fn an_address_that_is_too_long_is_refused() {
+    let host = TestHost::start().await;
+    let status = async |length: usize| {
+        let response = Client::new().get(format!("{}/?{}", host.base, "x".repeat(length))).send().await;
+        response.expect("an answer").status()
+    };
+    assert_eq!(status(16 * 1024).await, StatusCode::URI_TOO_LONG);
+    assert_eq!(status(8 * 1024).await, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_body_that_says_it_is_too_large_is_refused_before_it_comes() {
+    let host = TestHost::start().await;
+    for (path, length) in [
+        ("/oidc/token", 32 * 1024 + 1),
+        ("/oidc/auth", 64 * 1024 + 1),
+        ("/login/x", 64 * 1024 + 1),
+        ("/admin/api/v1/users", 64 * 1024 + 1),
+        ("/authenticator/api/enrolments", 64 * 1024 + 1),
+    ] {
+        let head =
+            |length: usize| format!("POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n");
+        assert_eq!(first_line(&host, head(length).as_bytes()).await, "HTTP/1.1 413 Payload Too Large", "{path}");
+    }
+    // One that does not say so is refused where it becomes too large.
+    let chunk = "x".repeat(64 * 1024);
+    let unsaid = format!(
+        "POST /oidc/token HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-www-form-urlencoded\r\n\
+         transfer-encoding: chunked\r\n\r\n{:x}\r\n{chunk}\r\n",
+        chunk.len()
+    );
+    assert_eq!(first_line(&host, unsaid.as_bytes()).await, "HTTP/1.1 413 Payload Too Large");
+}
+
+#[tokio::test]
+async fn a_client_that_never_reads_loses_its_connection() {
+    let host = TestHost::start_with(Wish { settings: "[http]\nwrite_timeout = 1", ..Wish::default() }).await;
+    let mut stream = connect(&host).await;
+    let request = "GET /authenticator HTTP/1.1\r\nhost: localhost\r\n\r\n".repeat(100);
+    // It asks and asks; once neither side's buffers hold more, only the host can end this.
+    let asking = async { while stream.write_all(request.as_bytes()).await.is_ok() {} };
+    tokio::time::timeout(SOON, asking).await.expect("the host ends the connection");
+}
+
+#[tokio::test]
+async fn a_client_that_waits_keeps_its_connection() {
+    let host = TestHost::start_with(Wish { settings: "[http]\nwrite_timeout = 1", ..Wish::default() }).await;
+    let mut stream = connect(&host).await;
+    let request = "GET /authenticator HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    // A waiting client is no stalled one: between two requests more time passes than an answer may lie unread.
+    for _ in 0..2 {
+        stream.write_all(request.as_bytes()).await.expect("written");
+        let mut start = [0; 15];
+        stream.read_exact(&mut start).await.expect("an answer");
+        assert_eq!(&start, b"HTTP/1.1 200 OK");
+        let mut rest = vec![0; 1 << 20];
+        let pause = tokio::time::timeout(Duration::from_millis(1500), async {
+            while stream.read(&mut rest).await.is_ok_and(|read| read > 0) {}
+        });
+        assert!(pause.await.is_err(), "the connection ended");
+    }
+}

@@ -1,0 +1,147 @@
+//! Which other sites' pages may read what.
+
+use reqwest::{Client, Method, Response, StatusCode};
+use serde_json::{Value, json};
+
+use crate::harness::{TestHost, Wish, id};
+
+/// Where the single-page application runs.
+const SPA: &str = "https://books.example";
+/// What such an application calls.
+const SHARED: [(&str, &str); 5] = [
+    ("GET", "/oidc/.well-known/openid-configuration"),
+    ("GET", "/oidc/jwks"),
+    ("GET", "/oidc/me"),
+    ("POST", "/oidc/me"),
+    ("POST", "/oidc/token"),
+];
+
+async fn host_with(kind: &str, redirect_uri: &str) -> (TestHost, Value) {
+    let host = TestHost::start().await;
+    let application = register(&host, kind, redirect_uri).await;
+    (host, application)
+}
+
+async fn register(host: &TestHost, kind: &str, redirect_uri: &str) -> Value {
+    let body = json!({"name": "Books", "application_type": kind, "redirect_uris": [redirect_uri]});
+    host.admin_ok(Method::POST, "/applications", body).await
+}
+
+async fn ask(host: &TestHost, method: &str, path: &str, headers: &[(&str, &str)]) -> Response {
+    let method = Method::from_bytes(method.as_bytes()).expect("a method");
+    let mut request = Client::new().request(method, format!("{}{path}", host.base));
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    request.send().await.expect("an answer")
+}
+
+fn allowed<'a>(response: &'a Response, header: &str) -> Option<&'a str> {
+    response.headers().get(format!("access-control-{header}")).map(|value| value.to_str().expect("text"))
+}
+
+#[tokio::test]
+async fn a_single_page_application_reads_what_it_calls_errors_too() {
+    let (host, _) = host_with("spa", &format!("{SPA}/callback")).await;
+    for (method, path) in SHARED {
+        let response = ask(&host, method, path, &[("origin", SPA)]).await;
+        assert_eq!(allowed(&response, "allow-origin"), Some(SPA), "{method} {path}");
+        assert_eq!(allowed(&response, "allow-credentials"), None, "{path}");
+        assert_eq!(allowed(&response, "expose-headers"), Some("www-authenticate,retry-after"), "{path}");
+        let vary: Vec<_> = response.headers().get_all("vary").iter().collect();
+        assert_eq!(vary, ["origin"], "{path}");
+    }
+    let response = ask(&host, "GET", "/oidc/me", &[("origin", SPA)]).await;
+    assert_eq!(response.status(), StatusCode::UNAUTHORIZED);
+    // Errors that are made before the endpoint is asked.
+    let refused =
+        Client::new().post(format!("{}/oidc/token", host.base)).header("origin", SPA).body("x".repeat(100_000));
+    let refused = refused.send().await.expect("an answer");
+    assert_eq!((refused.status(), allowed(&refused, "allow-origin")), (StatusCode::PAYLOAD_TOO_LARGE, Some(SPA)));
+    let response = ask(&host, "DELETE", "/oidc/token", &[("origin", SPA)]).await;
+    assert_eq!((response.status(), allowed(&response, "allow-origin")), (StatusCode::METHOD_NOT_ALLOWED, Some(SPA)));
+}
+
+#[tokio::test]
+async fn a_preflight_says_what_may_be_sent() {
+    let (host, _) = host_with("spa", &format!("{SPA}/callback")).await;
+    for (method, path) in SHARED {
+        let headers = [
+            ("origin", SPA),
+            ("access-control-request-method", method),
+            ("access-control-request-headers", "authorization,content-type"),
+        ];
+        let response = ask(&host, "OPTIONS", path, &headers).await;
+        assert!(response.status().is_success(), "{path}");
+        assert_eq!(allowed(&response, "allow-origin"), Some(SPA), "{path}");
+        assert_eq!(allowed(&response, "allow-methods"), Some("GET,POST"), "{path}");
+        assert_eq!(allowed(&response, "allow-headers"), Some("authorization,content-type"), "{path}");
+        assert_eq!(allowed(&response, "max-age"), Some("600"), "{path}");
+        assert_eq!(allowed(&response, "allow-credentials"), None, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn no_other_origin_reads_anything() {
+    let (host, _) = host_with("spa", &format!("{SPA}/callback")).await;
+    register(&host, "web", "https://web.example/callback").await;
+    for origin in [
+        "null",
+        "https://evil.example",
+        "http://books.example",
+        "https://books.example:8443",
+        "https://books.example.evil.example",
+        "https://evilbooks.example",
+        "https://books.example/",
+        "https://BOOKS.example",
+        "https://web.example",
+        "*",
+        "",
+    ] {
+        for (method, path) in SHARED {
+            let asked = [("origin", origin), ("access-control-request-method", method)];
+            for (method, headers) in [(method, &asked[..1]), ("OPTIONS", &asked[..])] {
+                let response = ask(&host, method, path, headers).await;
+                assert_eq!(allowed(&response, "allow-origin"), None, "{origin:?} {method} {path}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_such_an_application_does_not_call_stays_closed_to_it() {
+    let (host, _) = host_with("spa", &format!("{SPA}/callback")).await;
+    for (method, path) in [
+        ("GET", "/oidc/auth"),
+        ("POST", "/oidc/auth"),
+        ("POST", "/oidc/token/introspection"),
+        ("GET", "/"),
+        ("GET", "/admin"),
+        ("GET", "/admin/api/v1/users"),
+        ("GET", "/authenticator/api/requests"),
+        ("GET", "/login/x"),
+    ] {
+        let asked = [("origin", SPA), ("access-control-request-method", method)];
+        for (method, headers) in [(method, &asked[..1]), ("OPTIONS", &asked[..])] {
+            let response = ask(&host, method, path, headers).await;
+            assert_eq!(allowed(&response, "allow-origin"), None, "{method} {path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn origins_come_and_go_with_their_applications_within_seconds() {
+    let host = TestHost::start_with(Wish { settings: "development = true", ..Wish::default() }).await;
+    let origin = "http://localhost:3000";
+    let may = async || {
+        let response = ask(&host, "GET", "/oidc/jwks", &[("origin", origin)]).await;
+        allowed(&response, "allow-origin").is_some()
+    };
+    assert!(!may().await);
+    let application = register(&host, "spa", "http://localhost:3000/callback").await;
+    host.advance(5);
+    assert!(may().await);
+    host.admin_ok(Method::DELETE, &format!("/applications/{}", id(&application)), Value::Null).await;
+    host.advance(5);
+    assert!(!may().await);
+}

@@ -1,0 +1,6 @@
+//! The edge: TLS, client certificates, other sites' pages, limits.
+
+mod bounds;
+mod cors;
+mod limits;
+mod tls;

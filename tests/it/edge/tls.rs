@@ -1,0 +1,138 @@
+//! The listeners that speak TLS.
+
+use std::path::Path;
+use std::process::Command;
+
+use openssl::asn1::Asn1Time;
+use openssl::bn::BigNum;
+use openssl::hash::MessageDigest;
+use openssl::pkey::{PKey, Private};
+use openssl::rsa::Rsa;
+use openssl::x509::extension::SubjectAlternativeName;
+use openssl::x509::{X509, X509NameBuilder};
+use reqwest::{Certificate, Client, Identity, StatusCode};
+use serde_json::Value;
+
+use crate::harness::{TestHost, Wish, binary};
+
+/// A self-signed certificate for localhost with its key.
+fn certificate_of(name: &str) -> (X509, PKey<Private>) {
+    let key = PKey::from_rsa(Rsa::generate(2048).expect("a key")).expect("a key");
+    let made = || {
+        let mut subject = X509NameBuilder::new()?;
+        subject.append_entry_by_text("CN", name)?;
+        let subject = subject.build();
+        let mut builder = X509::builder()?;
+        builder.set_version(2)?;
+        let serial = BigNum::from_u32(1)?.to_asn1_integer()?;
+        builder.set_serial_number(&serial)?;
+        builder.set_subject_name(&subject)?;
+        builder.set_issuer_name(&subject)?;
+        let (from, until) = (Asn1Time::days_from_now(0)?, Asn1Time::days_from_now(2)?);
+        builder.set_not_before(&from)?;
+        builder.set_not_after(&until)?;
+        builder.set_pubkey(&key)?;
+        let names = SubjectAlternativeName::new().dns("localhost").build(&builder.x509v3_context(None, None))?;
+        builder.append_extension(names)?;
+        builder.sign(&key, MessageDigest::sha256())?;
+        Ok::<_, openssl::error::ErrorStack>(builder.build())
+    };
+    (made().expect("a certificate"), key)
+}
+
+/// Writes a certificate and its key; the lines of the settings that name them.
+fn files(folder: &Path, certificate: &X509, key: &PKey<Private>) -> String {
+    let (certificate_file, key_file) = (folder.join("certificate.pem"), folder.join("key.pem"));
+    std::fs::write(&certificate_file, certificate.to_pem().expect("PEM")).expect("written");
+    std::fs::write(&key_file, key.private_key_to_pem_pkcs8().expect("PEM")).expect("written");
+    format!("certificate_file = {certificate_file:?}\nkey_file = {key_file:?}\n")
+}
+
+/// A client that trusts this certificate, and shows its own.
+fn client(server: &X509, own: Option<&(X509, PKey<Private>)>) -> Client {
+    let trusted = Certificate::from_der(&server.to_der().expect("DER")).expect("a certificate");
+    let mut builder = Client::builder().add_root_certificate(trusted).redirect(reqwest::redirect::Policy::none());
+    if let Some((certificate, key)) = own {
+        let (certificate, key) = (certificate.to_pem().expect("PEM"), key.private_key_to_pem_pkcs8().expect("PEM"));
+        builder = builder.identity(Identity::from_pkcs8_pem(&certificate, &key).expect("an identity"));
+    }
+    builder.build().expect("a client")
+}
+
+#[tokio::test]
+async fn a_host_with_a_certificate_speaks_https_and_nothing_else() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (certificate, key) = certificate_of("server");
+    let settings = format!("[http.tls]\n{}", files(folder.path(), &certificate, &key));
+    let host = TestHost::start_with(Wish { settings: &settings, ..Wish::default() }).await;
+    let client = client(&certificate, None);
+    let discovery = format!("{}/.well-known/openid-configuration", host.issuer());
+    let document: Value = client.get(&discovery).send().await.expect("an answer").json().await.expect("JSON");
+    assert_eq!(document["issuer"], host.issuer());
+    assert!(host.issuer().starts_with("https://"));
+    let answer = client.get(format!("{}/admin", host.base)).send().await.expect("an answer");
+    let cookie = answer.headers()["set-cookie"].to_str().expect("text");
+    assert!(cookie.starts_with("__Host-") && cookie.ends_with("; Secure"), "{cookie}");
+    assert!(client.get(discovery.replace("https:", "http:")).send().await.is_err());
+}
+
+#[tokio::test]
+async fn the_listener_for_client_certificates_serves_what_applications_call_and_nothing_else() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (certificate, key) = certificate_of("server");
+    let settings = format!(
+        "[http]\nmtls_url = \"https://localhost:{{mtls_port}}\"\n[http.mtls]\nlisten = \"127.0.0.1:{{mtls_port}}\"\n{}",
+        files(folder.path(), &certificate, &key)
+    );
+    let host = TestHost::start_with(Wish { settings: &settings, ..Wish::default() }).await;
+    let base = host.host.settings.http.mtls_url.clone().expect("an address");
+    let application = certificate_of("books");
+    for client in [client(&certificate, None), client(&certificate, Some(&application))] {
+        let status = async |path: &str| {
+            client.get(base.join(path).expect("an address")).send().await.expect("an answer").status()
+        };
+        assert_eq!(status("/oidc/me").await, StatusCode::UNAUTHORIZED);
+        assert_eq!(status("/oidc/token").await, StatusCode::METHOD_NOT_ALLOWED);
+        for path in ["/", "/oidc/auth", "/oidc/jwks", "/oidc/.well-known/openid-configuration", "/admin/api/v1/users"] {
+            assert_eq!(status(path).await, StatusCode::NOT_FOUND, "{path}");
+        }
+        let response =
+            client.post(base.join("/oidc/token").expect("an address")).form(&[("client_id", "x")]).send().await;
+        assert_eq!(response.expect("an answer").json::<Value>().await.expect("JSON")["error"], "invalid_client");
+    }
+    // The other listener speaks as it did.
+    assert!(reqwest::get(format!("{}/healthz", host.base)).await.expect("an answer").status().is_success());
+}
+
+#[test]
+fn settings_of_tls_that_do_not_fit_are_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (certificate_of_server, _) = certificate_of("server");
+    let check = |base_url: &str, settings: &str| {
+        let file = folder.path().join("assent.toml");
+        std::fs::write(&file, format!("base_url = \"{base_url}\"\n{settings}")).expect("written");
+        let output = Command::new(binary("assent")).args(["config", "check", "--config"]).arg(&file).output();
+        let output = output.expect("a command");
+        assert!(!output.status.success());
+        String::from_utf8(output.stderr).expect("text")
+    };
+    let pair = files(folder.path(), &certificate_of_server, &certificate_of("other").1);
+    let tls = format!("[http.tls]\n{pair}");
+    let message = check("https://id.example", &tls);
+    assert!(
+        message.contains("http.tls.key_file: ") && message.contains("is not the key of the certificate"),
+        "{message}"
+    );
+    let message = check("http://localhost:8080", &tls);
+    assert!(message.contains("base_url: expected https, since http.tls"), "{message}");
+    let message = check("https://id.example", &format!("[http.mtls]\nlisten = \"127.0.0.1:1\"\n{pair}"));
+    assert!(message.contains("http.mtls_url: missing"), "{message}");
+    for url in ["http://mtls.example", "https://mtls.example/oidc", "https://user@mtls.example"] {
+        let message = check("https://id.example", &format!("[http]\nmtls_url = \"{url}\"\n"));
+        assert!(message.contains("http.mtls_url: expected an https address"), "{url}: {message}");
+    }
+    let message = check("https://id.example", "[http]\nclient_cert_header = true\n");
+    assert!(message.contains("http.client_cert_header: expected http.trusted_proxies"), "{message}");
+    let message = check("https://id.example", "[limits]\ntoken = { per_minute = 1, burst = 0 }\n");
+    assert!(message.contains("limits.token: expected per_minute up to"), "{message}");
+}
