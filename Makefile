@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test lint fmt
+.PHONY: help run test lint fuzz fmt
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
@@ -12,6 +12,9 @@ test: ## Run every check and test
 
 lint: ## Check the formatting and the lints, without running tests
 	@scripts/lint
+
+fuzz: ## Fuzz each parser of requests for a while: make fuzz SECONDS=600
+	@scripts/fuzz $(or $(SECONDS),60)
 
 fmt: ## Format the Rust code
 	@cargo fmt --all

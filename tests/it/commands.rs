@@ -96,7 +96,7 @@ async fn the_first_start_leads_to_a_sign_in_and_the_second_keeps_the_data() {
         "{}",
         err(&approved)
     );
-    assert!(browser.get(&waiting.url).await.parameter("code").starts_with("ac_"));
+    assert!(browser.finish(&waiting.url).await.parameter("code").starts_with("ac_"));
     stop(process).await;
     for secret in ["data/assent.db", "data/master.key", "phone.json"] {
         let mode = std::fs::metadata(folder.join(secret)).expect("a file").permissions().mode() & 0o777;

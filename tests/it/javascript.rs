@@ -157,7 +157,9 @@ async fn every_page_is_accessible_and_an_administrator_signs_in_with_scripts_off
     host.admin_ok(Method::PATCH, &format!("/users/{}", id(&ada.user)), json!({"console_role": "owner"})).await;
     let enrolment = host.admin_ok(Method::POST, &format!("/users/{}/enrolments", id(&ada.user)), Value::Null).await;
     let link = enrolment["link"].as_str().expect("a link");
-    run("pages.mjs", &[("ENROL_URL", link), ("BASE_URL", &host.base), ("LOGIN_NAME", "ada")]).await;
+    let request = format!("{}{}", host.base, ada.application.request(&[]));
+    let variables = [("ENROL_URL", link), ("BASE_URL", &host.base), ("LOGIN_NAME", "ada"), ("AUTHORIZE_URL", &request)];
+    run("pages.mjs", &variables).await;
 }
 
 /// Runs a script that drives Chromium; it must succeed.

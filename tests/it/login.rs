@@ -57,7 +57,7 @@ async fn a_login_expires_after_two_minutes_and_can_be_tried_again() {
     let login = ended.submit(&format!("{}/again", ended.path()), &[]).await.followed().await;
     let page = login.submit(&login.path(), &[("name", "ada")]).await.followed().await;
     ada.approve(&page).await;
-    assert!(browser.get(&page.url).await.parameter("code").starts_with("ac_"));
+    assert!(browser.finish(&page.url).await.parameter("code").starts_with("ac_"));
 }
 
 #[tokio::test]
@@ -227,7 +227,7 @@ async fn a_person_has_one_request_whether_by_name_or_by_address_and_the_other_br
     let refused = ada.phone.decide(&older, Some(&by_name.number())).await.expect_err("not the newest");
     assert!(refused.to_string().starts_with("already_decided"), "{refused}");
     ada.approve(&by_address).await;
-    assert!(second.get(&by_address.url).await.parameter("code").starts_with("ac_"));
+    assert!(second.finish(&by_address.url).await.parameter("code").starts_with("ac_"));
 }
 
 #[tokio::test]
@@ -309,7 +309,7 @@ async fn fifty_answers_to_one_request_have_one_winner_on_both_databases() {
         }
         let won: Vec<String> = attempts.join_all().await.into_iter().flatten().collect();
         assert_eq!(won.len(), 1, "{database:?}: {won:?}");
-        let page = browser.get(&page.url).await;
+        let page = browser.finish(&page.url).await;
         match won[0].as_str() {
             "approved" => assert!(page.parameter("code").starts_with("ac_")),
             _ => assert_eq!(page.outcome(), "denied"),

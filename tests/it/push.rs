@@ -148,7 +148,7 @@ async fn a_push_address_that_is_gone_is_forgotten_and_the_phone_still_finds_the_
         ticks.tick().await;
     }
     ada.approve(&page).await;
-    assert!(browser.get(&page.url).await.parameter("code").starts_with("ac_"));
+    assert!(browser.finish(&page.url).await.parameter("code").starts_with("ac_"));
 }
 
 #[tokio::test]

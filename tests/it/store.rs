@@ -18,7 +18,7 @@ use assent::model::scope::Scopes;
 use assent::model::session::Amr;
 use assent::model::user::{LifeState, Profile, User};
 use assent::secret::{Digest, Token};
-use assent::store::{Answer, Retention, Store, StoreError, Verdict};
+use assent::store::{Answer, ConsentGiven, Retention, Store, StoreError, Verdict};
 
 use crate::harness::Database;
 
@@ -395,15 +395,24 @@ async fn a_consent_holds_for_its_time() {
         let (ada, _) = ada(store).await;
         let application = application();
         store.insert_application(application.clone()).await.expect("inserted");
-        let until = NOW + Duration::from_secs(14 * 86_400);
-        for scopes in ["openid", "openid profile"] {
-            let id = ConsentId::new(NOW, &SystemEntropy);
-            let whose = (ada.id, application.id.clone());
-            store.remember_consent(id, whose, Scopes::known(scopes), NOW, until).await.expect("remembered");
-        }
+        let days = |count: u64| NOW + Duration::from_secs(count * 86_400);
+        let remember = async |scopes, now: Timestamp| {
+            let given = ConsentGiven {
+                id: ConsentId::new(now, &SystemEntropy),
+                user: ada.id,
+                application: application.id.clone(),
+                scopes: Scopes::known(scopes),
+                until: now + Duration::from_secs(14 * 86_400),
+            };
+            store.remember_consent(given, now).await.expect("remembered");
+        };
         let at = async |moment| store.consented(ada.id, &application.id, moment).await.expect("read").to_string();
-        assert_eq!(at(NOW).await, "openid profile");
-        assert_eq!(at(until).await, "");
+        remember("openid email", NOW).await;
+        remember("openid profile", days(1)).await;
+        assert_eq!(at(days(1)).await, "openid profile email", "what holds already is kept");
+        assert_eq!(at(days(15)).await, "");
+        remember("openid", days(15)).await;
+        assert_eq!(at(days(15)).await, "openid", "what is over is not");
     }
 }
 

@@ -83,6 +83,10 @@ async function approvedLogin(desk, mobile) {
   await look(mobile, 'approved');
   await mobile.getByRole('button', { name: /done/i }).click();
 
+  const allow = desk.getByRole('button', { name: /^allow$/i });
+  await allow.waitFor();
+  await look(desk, 'consent');
+  await allow.click();
   await desk.waitForURL((url) => url.href.startsWith(DEMO_URL));
   await desk.getByRole('heading', { name: /hello/i }).waitFor();
   checkClaims(await claimsOn(desk));

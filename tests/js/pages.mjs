@@ -1,14 +1,14 @@
 // Every page that the first login does not come by: front door, errors, a name that can't be one, a cancelled login, the
 // console; the console's login is gone through with scripts off. Each at both widths, light and dark, with axe-core.
 //
-// Environment: BASE_URL, ENROL_URL, LOGIN_NAME (an administrator); CHROMIUM and SCREENSHOTS as in browser.mjs.
+// Environment: BASE_URL, ENROL_URL, LOGIN_NAME (an administrator), AUTHORIZE_URL (an application's request); CHROMIUM and SCREENSHOTS as in browser.mjs.
 
 import assert from 'node:assert/strict';
 
 import { desktop, inspect, launch, phone } from './browser.mjs';
 
-const { BASE_URL, ENROL_URL, LOGIN_NAME } = process.env;
-assert.ok(BASE_URL && ENROL_URL && LOGIN_NAME, 'BASE_URL, ENROL_URL or LOGIN_NAME is missing');
+const { BASE_URL, ENROL_URL, LOGIN_NAME, AUTHORIZE_URL } = process.env;
+assert.ok(BASE_URL && ENROL_URL && LOGIN_NAME && AUTHORIZE_URL, 'BASE_URL, ENROL_URL, LOGIN_NAME or AUTHORIZE_URL is missing');
 
 const findings = [];
 const look = async (page, name) => findings.push(...(await inspect(page, name)));
@@ -67,6 +67,42 @@ async function consoleWithoutScripts(page, mobile) {
   await page.waitForURL(`${BASE_URL}/admin`);
 }
 
+/** Goes through an application's request with a session: the choice of account, the consent, the form that goes back. */
+async function consentAndFormPost(page) {
+  const posted = [];
+  // The application is not there; what would be posted to it is.
+  await page.route('https://rp.example/**', (route) => {
+    posted.push(route.request().postData());
+    return route.fulfill({ contentType: 'text/html', body: '<title>Application</title>' });
+  });
+  const answered = (count) => page.waitForFunction(() => document.title === 'Application')
+    .then(() => assert.equal(posted.length, count));
+
+  await page.goto(`${AUTHORIZE_URL}&prompt=select_account`);
+  const goOn = page.getByRole('button', { name: /continue as/i });
+  await goOn.waitFor();
+  await look(page, 'login-choice');
+  await goOn.click();
+  const allow = page.getByRole('button', { name: /^allow$/i });
+  await allow.waitFor();
+  await look(page, 'consent-session');
+  await allow.click();
+  await answered(1);
+
+  // With its script, the form goes by itself.
+  await page.goto(`${AUTHORIZE_URL}&response_mode=form_post`);
+  await answered(2);
+  assert.match(posted[1], /^code=ac_/);
+  await page.route('**/form_post*.js', (route) => route.abort());
+  await page.goto(`${AUTHORIZE_URL}&response_mode=form_post`);
+  const go = page.getByRole('button', { name: /continue/i });
+  await go.waitFor();
+  await look(page, 'form-post');
+  await go.click();
+  await answered(3);
+  assert.match(posted[2], /^code=ac_/);
+}
+
 const browser = await launch();
 try {
   const desk = await (await desktop(browser)).newPage();
@@ -86,8 +122,11 @@ try {
   await page.goto(`${BASE_URL}/admin`);
   await page.getByRole('table').first().waitFor();
   await look(page, 'console');
+  await consentAndFormPost(page);
   await page.goto(BASE_URL);
   await look(page, 'home-signed-in');
+  await page.getByRole('button', { name: /withdraw/i }).click();
+  await page.getByRole('button', { name: /withdraw/i }).waitFor({ state: 'detached' });
   await page.getByRole('button', { name: /sign out/i }).click();
   await page.goto(`${BASE_URL}/admin`);
   await page.getByRole('textbox', { name: /name|email/i }).waitFor();

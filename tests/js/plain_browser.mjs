@@ -133,8 +133,9 @@ export class PlainBrowser {
       const [name, value] = [attribute(input, 'name'), attribute(input, 'value')];
       if (input.tagName === 'input' && name !== undefined) values.append(name, value ?? '');
     }
+    const buttons = [...elements(form)].filter((element) => element.tagName === 'button').map((button) => attribute(button, 'name'));
     for (const [name, value] of Object.entries(fields)) {
-      if (!values.has(name)) throw new Error(`the form has no field "${name}": ${page}`);
+      if (!values.has(name) && !buttons.includes(name)) throw new Error(`the form has no field "${name}": ${page}`);
       values.set(name, value);
     }
     const method = (attribute(form, 'method') ?? 'get').toUpperCase();

@@ -64,6 +64,8 @@ async function approve(browser, start) {
   }
   at = await browser.submit(at.page, login, { name: setting('LOGIN_NAME') });
   if (at.page) at = await wait(browser, at.page);
+  const consent = at.page?.form(/\/consent$/);
+  if (consent) at = await browser.submit(at.page, consent, { decision: 'allow' });
   if (at.left) return at.left;
   // The sign-in came to nothing: back to the application, which is told why.
   const leave = at.page.form(/\/leave$/);

@@ -2,15 +2,20 @@
 //!
 //! The host makes the standard claims of the granted scopes; the plugins make the rest.
 
+use std::collections::BTreeMap;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
 
-use super::Host;
+use super::{Broken, Host};
 use crate::model::account::Account;
-use crate::model::application::Application;
+use crate::model::application::{Application, SubjectType};
+use crate::model::claims_request::Wanted;
 use crate::model::scope::{Scope, Scopes};
 use crate::model::session::Authentication;
 use crate::model::user::User;
-use crate::plugins::{ClaimInput, MapFailure, Protocol, Sink};
+use crate::plugins::{ClaimInput, MapFailure, Protocol, RequestedClaim, Sink};
 
 /// On whom claims are made, and for whom.
 #[derive(Clone, Copy, Debug)]
@@ -25,12 +30,48 @@ pub struct Subject<'a> {
     pub scopes: &'a Scopes,
     /// How the person signed in, where that is known.
     pub authentication: Option<&'a Authentication>,
+    /// What the application calls the person: see [`subject_of`].
+    pub sub: &'a str,
+    /// The claims that were asked for one by one, for this place.
+    pub requested: &'a BTreeMap<String, Wanted>,
 }
 
-/// The claims of the granted scopes, `sub` first among them, as the host and the plugins make them.
+/// What an application calls a person: the `sub` claim (OpenID Connect Core section 8). The pairwise one can't be told
+/// from a random text without the master key, and is the same in all applications of a sector.
+pub fn subject_of(host: &Host, application: &Application, user: &User) -> Result<String, Broken> {
+    match &application.settings.subject_type {
+        SubjectType::Public => Ok(user.subject.clone()),
+        SubjectType::Pairwise { sector } => {
+            // A sector is a host name, so it holds no line break.
+            let message = format!("{sector}\n{}", user.subject);
+            let code = host.master_key.authenticate("pairwise subject", message.as_bytes())?;
+            Ok(URL_SAFE_NO_PAD.encode(code))
+        }
+    }
+}
+
+/// What is told of the sign-in itself, under the claims' own names.
+pub fn of_authentication(authentication: &Authentication) -> [(&'static str, Value); 3] {
+    [
+        ("auth_time", json!(authentication.at.seconds())),
+        ("amr", json!(authentication.amr)),
+        ("acr", json!(Authentication::ACR)),
+    ]
+}
+
+/// The claims of the granted scopes and those that were asked for one by one, `sub` first among them, as the host and
+/// the plugins make them. A slim ID token has none for its scopes.
 pub async fn map(host: &Host, subject: Subject<'_>, sink: Sink) -> Result<Map<String, Value>, MapFailure> {
-    let standard = standard(&subject);
-    let Subject { application, user, account, scopes, authentication } = subject;
+    let Subject { application, user, account, authentication, requested, .. } = subject;
+    let slim = sink == Sink::IdToken && application.settings.slim_id_token;
+    let identity: Scopes = [Scope::OpenId].into_iter().collect();
+    let scopes = if slim { &identity } else { subject.scopes };
+    let standard = standard(&subject, scopes);
+    let requested = requested.iter().map(|(name, wanted)| RequestedClaim {
+        name: name.clone(),
+        essential: wanted.essential,
+        values: wanted.values.clone(),
+    });
     let input = ClaimInput {
         protocol: Protocol::Oidc,
         sink,
@@ -55,7 +96,7 @@ pub async fn map(host: &Host, subject: Subject<'_>, sink: Sink) -> Result<Map<St
         }),
         roles: account.roles.clone(),
         scopes: scopes.iter().map(|scope| scope.as_str().to_owned()).collect(),
-        requested: Vec::new(),
+        requested: requested.collect(),
         acr: authentication.map(|_| Authentication::ACR.to_owned()),
         amr: authentication.map(|how| how.amr.iter().map(|amr| amr.as_str().to_owned()).collect()).unwrap_or_default(),
         claims: standard,
@@ -64,46 +105,46 @@ pub async fn map(host: &Host, subject: Subject<'_>, sink: Sink) -> Result<Map<St
 }
 
 /// The claims of the specification's table, but for `account`, which a plugin makes.
-fn standard(subject: &Subject<'_>) -> Map<String, Value> {
-    let Subject { user, account, scopes, .. } = subject;
-    let profile = &user.profile;
-    let mut claims = Map::new();
-    let mut tell = |name: &str, value: Value| {
-        if !value.is_null() {
-            claims.insert(name.to_owned(), value);
-        }
+fn standard(subject: &Subject<'_>, scopes: &Scopes) -> Map<String, Value> {
+    let told = |name: &str| {
+        let by_scope = Scope::of_claim(name).is_some_and(|scope| scopes.has(scope));
+        by_scope || subject.requested.contains_key(name)
     };
-    tell("sub", json!(user.subject));
-    if scopes.has(Scope::Profile) {
-        for (name, value) in [
-            ("name", &profile.name),
-            ("given_name", &profile.given_name),
-            ("family_name", &profile.family_name),
-            ("middle_name", &profile.middle_name),
-            ("nickname", &profile.nickname),
-            ("picture", &profile.picture),
-            ("profile", &profile.profile),
-            ("website", &profile.website),
-            ("gender", &profile.gender),
-            ("birthdate", &profile.birthdate),
-            ("zoneinfo", &profile.zoneinfo),
-            ("locale", &profile.locale),
-        ] {
-            tell(name, json!(value));
-        }
-        tell("preferred_username", json!(user.name));
-        tell("updated_at", json!(user.updated_at.seconds()));
-        tell("upn", json!(account.name));
-        tell("user_did", json!(user.did));
-        tell("user_short_code", json!(account.short_code));
-    }
-    if let (true, Some(email)) = (scopes.has(Scope::Email), &user.email) {
-        tell("email", json!(email));
-        tell("email_verified", json!(profile.email_verified));
-    }
-    if let (true, Some(number)) = (scopes.has(Scope::Phone), &profile.phone_number) {
-        tell("phone_number", json!(number));
-        tell("phone_number_verified", json!(profile.phone_number_verified));
-    }
+    let known = known(subject).into_iter().filter(|(name, value)| told(name) && !value.is_null());
+    let mut claims: Map<String, Value> = known.map(|(name, value)| (name.to_owned(), value)).collect();
+    claims.insert("sub".to_owned(), json!(subject.sub));
     claims
+}
+
+/// What is known about the person, `null` where nothing is.
+fn known(subject: &Subject<'_>) -> Vec<(&'static str, Value)> {
+    let Subject { application, user, account, .. } = subject;
+    let profile = &user.profile;
+    // A verdict on an address or number that there is none of would say nothing.
+    let verified = |there: bool, verified: bool| if there { json!(verified) } else { Value::Null };
+    let public = application.settings.subject_type == SubjectType::Public;
+    vec![
+        ("name", json!(profile.name)),
+        ("given_name", json!(profile.given_name)),
+        ("family_name", json!(profile.family_name)),
+        ("middle_name", json!(profile.middle_name)),
+        ("nickname", json!(profile.nickname)),
+        ("picture", json!(profile.picture)),
+        ("profile", json!(profile.profile)),
+        ("website", json!(profile.website)),
+        ("gender", json!(profile.gender)),
+        ("birthdate", json!(profile.birthdate)),
+        ("zoneinfo", json!(profile.zoneinfo)),
+        ("locale", json!(profile.locale)),
+        ("preferred_username", json!(user.name)),
+        ("updated_at", json!(user.updated_at.seconds())),
+        ("upn", json!(account.name)),
+        // It is the same everywhere, which a pairwise subject is there to avoid.
+        ("user_did", if public { json!(user.did) } else { Value::Null }),
+        ("user_short_code", json!(account.short_code)),
+        ("email", json!(user.email)),
+        ("email_verified", verified(user.email.is_some(), profile.email_verified)),
+        ("phone_number", json!(profile.phone_number)),
+        ("phone_number_verified", verified(profile.phone_number.is_some(), profile.phone_number_verified)),
+    ]
 }

@@ -2,22 +2,29 @@
 
 use super::session::{self, SignedIn};
 use super::{Broken, Host, seconds};
-use crate::id::{ApprovalId, LoginId};
+use crate::id::{ApprovalId, LoginId, SessionId};
 use crate::model::approval::{Approval, ApprovalStage};
 use crate::model::login::{Login, LoginRequest, LoginStage};
 use crate::model::session::Authentication;
+use crate::model::token::CodeGrant;
 use crate::model::user::LifeState;
 use crate::secret::{Digest, Token};
-use crate::store::LoginAnswer;
+use crate::store::{ConsentGiven, LoginAnswer};
 
-/// Begins a login in the browser whose cookie has this digest.
-pub async fn begin(host: &Host, request: LoginRequest, browser: Digest) -> Result<Login, Broken> {
+/// Begins a login in the browser whose cookie has this digest. `session` is the one that it goes on with, where that is
+/// enough for the request.
+pub async fn begin(
+    host: &Host,
+    request: LoginRequest,
+    browser: Digest,
+    session: Option<SessionId>,
+) -> Result<Login, Broken> {
     let now = host.now();
     let login = Login {
         id: LoginId::new(now, &*host.entropy),
         browser,
         request,
-        stage: LoginStage::Identify,
+        stage: session.map_or(LoginStage::Identify, LoginStage::SignedIn),
         created_at: now,
         expires_at: now + seconds(host.settings.lifetimes.login),
     };
@@ -30,6 +37,8 @@ pub async fn begin(host: &Host, request: LoginRequest, browser: Digest) -> Resul
 pub enum View {
     /// The person has not yet said who they are.
     Identify(Login),
+    /// The person was signed in already, in this session; whether it is still this browser's, and enough, is not known.
+    SignedIn(Login, SessionId),
     /// The phone was asked.
     Waiting(Login, Approval),
     /// Nothing came of the approval.
@@ -70,7 +79,7 @@ pub async fn view(host: &Host, id: LoginId, browser: Digest) -> Result<View, Bro
     };
     let approval = match login.stage {
         LoginStage::Identify => return Ok(View::Identify(login)),
-        LoginStage::SignedIn(_) => return Ok(View::Unknown),
+        LoginStage::SignedIn(session) => return Ok(View::SignedIn(login, session)),
         LoginStage::Answered => return Ok(View::Answered),
         LoginStage::Asked(approval) => host.store.approval(approval).await?,
     };
@@ -111,34 +120,57 @@ pub struct Person {
     pub cookie: Option<Token>,
 }
 
-/// The person who approved, if they may still sign in: their state is checked again when the approval is used.
-pub async fn person(host: &Host, approved: &Approved) -> Result<Option<Person>, Broken> {
+/// The person who approved, if they may still sign in: their state is checked again when the approval is used. If the
+/// browser's session, `old`, is the same person's, the new one is known to applications by the same `sid`.
+pub async fn person(host: &Host, approved: &Approved, old: Option<&SignedIn>) -> Result<Option<Person>, Broken> {
     let Some(id) = approved.approval.user_id else { return Ok(None) };
     let user = host.store.user(id).await?.filter(|user| user.state == LifeState::Active);
     Ok(user.map(|user| {
-        let (signed_in, cookie) = session::prepare(host, user, approved.authentication.clone());
+        let (mut signed_in, cookie) = session::prepare(host, user, approved.authentication.clone());
+        if let Some(old) = old.filter(|old| old.user.id == signed_in.user.id) {
+            signed_in.session.sid.clone_from(&old.session.sid);
+        }
         Person { signed_in, cookie: Some(cookie) }
     }))
 }
 
-/// Gives the login its one answer: a new session begins, the browser's old one ends, a code is issued, all of it or
-/// nothing. Whether this was the answer.
-pub async fn answer(
-    host: &Host,
-    login: LoginId,
-    person: Option<&Person>,
-    old: Option<&SignedIn>,
-    code: Option<crate::model::token::CodeGrant>,
-) -> Result<bool, Broken> {
-    let session = person
-        .and_then(|person| person.cookie.as_ref().map(|cookie| (person.signed_in.session.clone(), cookie.digest())));
+/// What a login's answer brings about for the person.
+#[derive(Debug)]
+pub struct Outcome<'a> {
+    /// Who it is.
+    pub person: &'a Person,
+    /// The browser's session until now, which ends if a new one begins.
+    pub old: Option<&'a SignedIn>,
+    /// The code that is issued.
+    pub code: Option<CodeGrant>,
+    /// What the person agreed to.
+    pub consent: Option<ConsentGiven>,
+}
+
+/// Gives the login its one answer: a new session begins, the browser's old one ends, a code is issued, a consent is
+/// remembered, all of it or nothing. Whether this was the answer.
+pub async fn answer(host: &Host, login: LoginId, outcome: Outcome<'_>) -> Result<bool, Broken> {
+    let Outcome { person, old, code, consent } = outcome;
+    let signed_in = &person.signed_in;
+    let session = person.cookie.as_ref().map(|cookie| (signed_in.session.clone(), cookie.digest()));
     let replaces = old.filter(|_| session.is_some()).map(|old| old.session.id);
-    let answered = host.store.answer_login(login, LoginAnswer { session, replaces, code }, host.now()).await?;
-    if let (true, Some(person)) = (answered, person) {
-        let signed_in = &person.signed_in;
-        tracing::info!(login = %login, user = %signed_in.user.id, session = %signed_in.session.id, "signed in");
+    let answer = LoginAnswer { session, replaces, code, consent };
+    let answered = host.store.answer_login(login, answer, host.now()).await?;
+    if answered {
+        tracing::info!(%login, user = %signed_in.user.id, session = %signed_in.session.id, "signed in");
     }
     Ok(answered)
+}
+
+/// Ends the login without signing anybody in. Whether this was the answer.
+pub async fn give_up(host: &Host, login: LoginId) -> Result<bool, Broken> {
+    Ok(host.store.answer_login(login, LoginAnswer::default(), host.now()).await?)
+}
+
+/// The person goes on with the session that their browser has.
+pub async fn go_on(host: &Host, login: &Login, signed_in: &SignedIn) -> Result<(), Broken> {
+    host.store.continue_login(login.id, signed_in.session.id).await?;
+    Ok(())
 }
 
 /// The person gave up in the browser while the phone was asked.

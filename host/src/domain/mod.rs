@@ -7,6 +7,7 @@ pub mod admin;
 pub mod approval;
 pub mod claims;
 pub mod client_keys;
+pub mod consent;
 pub mod device;
 pub mod first_start;
 pub mod keys;

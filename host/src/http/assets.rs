@@ -47,6 +47,7 @@ macro_rules! files {
 const FILES: &[(&str, &str, &[u8])] = files![
     CSS "assent.css",
     JAVASCRIPT "waiting.js",
+    JAVASCRIPT "form_post.js",
     JAVASCRIPT "authenticator/main.js",
     JAVASCRIPT "authenticator/accounts.js",
     JAVASCRIPT "authenticator/api.js",

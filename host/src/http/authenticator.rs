@@ -27,7 +27,7 @@ use crate::domain::limits::Network;
 use crate::domain::{Broken, Host};
 use crate::id::ApprovalId;
 use crate::model::approval::Approval;
-use crate::model::device::{Device, DeviceKey, PushSubscription};
+use crate::model::device::{CallCredentials, Device, DeviceKey, PushSubscription};
 use crate::model::statement::{Decision, application_identifier};
 
 /// How long a request for news may wait, in seconds.
@@ -195,13 +195,9 @@ impl FromRequest<Arc<Host>> for SignedCall {
         let (method, header) = (parts.method.clone(), parts.headers.get(AUTHORIZATION).cloned());
         let body = Bytes::from_request(Request::from_parts(parts, body), host).await.map_err(|_| UNREADABLE)?;
         let header = header.as_ref().and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let credentials = header.strip_prefix("Assent-Device ").ok_or(UNKNOWN_DEVICE)?;
-        let mut fields = credentials.splitn(3, '.');
-        let (Some(id), Some(time), Some(signed)) = (fields.next(), fields.next(), fields.next()) else {
+        let Some(CallCredentials { device, time, signature }) = CallCredentials::parse(header) else {
             return Err(UNKNOWN_DEVICE);
         };
-        let (Ok(device), Ok(time)) = (id.parse(), time.parse()) else { return Err(UNKNOWN_DEVICE) };
-        let signature = signature(signed);
         let call = Call { device, time, signature: &signature, method: method.as_str(), path: &path, body: &body };
         match device::caller(host, call).await? {
             Caller::Device(device) => Ok(Self { host: Arc::clone(host), device: *device, body }),

@@ -74,7 +74,7 @@ impl IntoResponse for Malformed {
 }
 
 /// Reads the header: a byte sequence (RFC 9651 section 3.3.5) which is a certificate in DER form (RFC 9440 section 2.2).
-fn from_header(headers: &HeaderMap) -> Result<Option<ClientCertificate>, Malformed> {
+pub fn from_header(headers: &HeaderMap) -> Result<Option<ClientCertificate>, Malformed> {
     let mut lines = headers.get_all(HEADER).iter();
     let Some(line) = lines.next() else { return Ok(None) };
     if lines.next().is_some() || line.len() > LONGEST {

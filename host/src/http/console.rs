@@ -26,7 +26,7 @@ pub(super) async fn overview(State(host): State<Arc<Host>>, browser: Browser) ->
     let reply = async {
         let Some(signed_in) = browser.signed_in(&host).await? else {
             let request = LoginRequest::Local { page: LocalPage::Console };
-            let login = login::begin(&host, request, browser.digest()).await?;
+            let login = login::begin(&host, request, browser.digest(), None).await?;
             return Ok(with_browser(see_other(&format!("/login/{}", login.id)), &host, &browser));
         };
         if signed_in.user.console_role.is_none() {

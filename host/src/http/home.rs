@@ -11,9 +11,9 @@ use serde::Deserialize;
 
 use super::context::Browser;
 use super::cookies::Cookie;
-use super::csrf;
 use super::pages::{HomePage, SignedIn as Header};
 use super::reply::{broken, forged, layout, page, see_other, with_browser};
+use super::{consent, csrf};
 use crate::domain::session::{self, SignedIn};
 use crate::domain::{Broken, Host};
 
@@ -22,11 +22,14 @@ const SIGN_OUT: &str = "/sign-out";
 /// `GET /`
 pub(super) async fn show(State(host): State<Arc<Host>>, browser: Browser) -> Response {
     let reply = async {
-        let user = match browser.signed_in(&host).await? {
-            Some(signed_in) => Some(signed_in_header(&host, &browser, &signed_in)?),
-            None => None,
+        let (user, consents) = match browser.signed_in(&host).await? {
+            Some(signed_in) => {
+                let consents = consent::list(&host, &browser, &signed_in).await?;
+                (Some(signed_in_header(&host, &browser, &signed_in)?), Some(consents))
+            }
+            None => (None, None),
         };
-        Ok(with_browser(page(&HomePage { layout: layout(&host), user }, None), &host, &browser))
+        Ok(with_browser(page(&HomePage { layout: layout(&host), user, consents }, None), &host, &browser))
     };
     reply.await.unwrap_or_else(|error: Broken| broken(&host, &error))
 }

@@ -11,26 +11,34 @@ use axum::{Form, RequestExt};
 use futures_util::stream;
 use serde::Deserialize;
 
+use super::answer::deliver;
 use super::context::Browser;
-use super::pages::{Ended as EndedKind, EndedPage, LoginPage, WaitingPage};
+use super::pages::{Choice, Ended as EndedKind, EndedPage, LoginPage, WaitingPage};
 use super::reply::{ErrorReply, broken, forged, layout, page, see_other, with_browser, with_session};
-use super::{csrf, limits};
-use crate::domain::login::{self, Approved, Ended, Person, View};
+use super::{consent, csrf, limits};
+use crate::domain::login::{self, Approved, Ended, Outcome, Person, View};
 use crate::domain::session::SignedIn;
 use crate::domain::{Broken, Host, approval};
-use crate::id::{InvalidId, LoginId};
+use crate::id::{InvalidId, LoginId, SessionId};
 use crate::model::approval::Approval;
 use crate::model::login::{Login, LoginRequest};
 use crate::model::name::LoginName;
-use crate::oidc::authorize::{self, Answer, DenialReason};
+use crate::oidc::authorize::{self, Agreement, Answer, DenialReason, Question};
 
 /// A form of these pages.
 #[derive(Debug, Deserialize)]
 pub(super) struct LoginForm {
     #[serde(default)]
     csrf: String,
+    /// What the person typed.
     #[serde(default)]
     name: String,
+    /// A token that shows for whom the page was made.
+    #[serde(default)]
+    pub(super) person: String,
+    /// The button that was pressed.
+    #[serde(default)]
+    pub(super) decision: String,
 }
 
 /// `GET /login/{id}`: the page for how far the login has come. Once it was approved, the answer.
@@ -65,6 +73,13 @@ async fn show_view(host: &Host, browser: &Browser, view: View) -> Result<Respons
             };
             ended_page(host, browser, &login, kind).await
         }
+        View::SignedIn(login, session) => match resumed(host, browser, &login, session).await? {
+            Some(person) => finish(host, browser, &login, &person, None, Agreement::Open).await,
+            None => {
+                login::again(host, &login).await?;
+                identify_page(host, browser, &login, None).await
+            }
+        },
         View::Approved(login, approved) => approved_reply(host, browser, &login, &approved).await,
         View::Answered => Ok(answered_before(host)),
         View::Unknown => Ok(unknown(host)),
@@ -77,34 +92,52 @@ async fn approved_reply(
     login: &Login,
     approved: &Approved,
 ) -> Result<Response, Broken> {
-    match login::person(host, approved).await? {
-        Some(person) => {
-            let old = browser.signed_in(host).await?;
-            finish(host, browser, login, person, old.as_ref()).await
-        }
+    let old = browser.signed_in(host).await?;
+    match login::person(host, approved, old.as_ref()).await? {
+        Some(person) => finish(host, browser, login, &person, old.as_ref(), Agreement::Open).await,
         // Suspended between approval and use.
         None => ended_page(host, browser, login, EndedKind::Refused("Your account is closed.".to_owned())).await,
     }
 }
 
-/// Answers the login for this person.
+/// Whoever has the session that a login goes on with, if it is still this browser's, and still enough.
+pub(super) async fn resumed(
+    host: &Host,
+    browser: &Browser,
+    login: &Login,
+    session: SessionId,
+) -> Result<Option<Person>, Broken> {
+    let found = browser.signed_in(host).await?.filter(|signed_in| signed_in.session.id == session);
+    let (Some(signed_in), LoginRequest::Oidc(request)) = (found, &login.request) else { return Ok(None) };
+    let enough = authorize::may_go_on(host, request, &signed_in).await?;
+    Ok(enough.then_some(Person { signed_in, cookie: None }))
+}
+
+/// Answers the login for this person, or asks them for their consent.
 pub(super) async fn finish(
     host: &Host,
     browser: &Browser,
     login: &Login,
-    person: Person,
+    person: &Person,
     old: Option<&SignedIn>,
+    agreement: Agreement,
 ) -> Result<Response, Broken> {
-    let answer = match &login.request {
-        LoginRequest::Oidc(request) => authorize::respond(host, login.id, request, &person, old).await?,
-        LoginRequest::Local { page } => match login::answer(host, login.id, Some(&person), old, None).await? {
-            true => Answer::Redirect(page.path().to_owned()),
-            false => Answer::AnsweredBefore,
-        },
+    let request = match &login.request {
+        LoginRequest::Oidc(request) => request,
+        LoginRequest::Local { page } => {
+            let outcome = Outcome { person, old, code: None, consent: None };
+            let answered = login::answer(host, login.id, outcome).await?;
+            return Ok(match answered {
+                true => with_session(see_other(page.path()), host, person.cookie.as_ref()),
+                false => answered_before(host),
+            });
+        }
     };
-    match answer {
-        Answer::Redirect(location) => Ok(with_session(see_other(&location), host, person.cookie.as_ref())),
-        Answer::Error(location) => Ok(see_other(&location)),
+    let question = Question { login: login.id, request, person, old, agreement };
+    match authorize::respond(host, question).await? {
+        Answer::Granted(answer) => Ok(with_session(deliver(host, &answer), host, person.cookie.as_ref())),
+        Answer::Error(answer) => Ok(deliver(host, &answer)),
+        Answer::AskConsent { application } => consent::ask(host, browser, login, request, person, application),
         Answer::Refused(reason) => ended_page(host, browser, login, EndedKind::Refused(reason)).await,
         Answer::AnsweredBefore => Ok(answered_before(host)),
     }
@@ -112,11 +145,11 @@ pub(super) async fn finish(
 
 /// A form that one of these pages posted, with our token in it: the login as this browser finds it.
 pub(super) struct Posted {
-    host: Arc<Host>,
-    browser: Browser,
+    pub(super) host: Arc<Host>,
+    pub(super) browser: Browser,
+    pub(super) form: LoginForm,
+    pub(super) view: View,
     id: String,
-    name: String,
-    view: View,
 }
 
 impl FromRequest<Arc<Host>> for Posted {
@@ -132,7 +165,7 @@ impl FromRequest<Arc<Host>> for Posted {
         };
         match found.await {
             Ok(Some(View::Unknown)) => Err(unknown(host)),
-            Ok(Some(view)) => Ok(Self { host: Arc::clone(host), browser, id, name: form.name, view }),
+            Ok(Some(view)) => Ok(Self { host: Arc::clone(host), browser, form, view, id }),
             Ok(None) => Err(forged(host)),
             Err(error) => Err(broken(host, &error)),
         }
@@ -141,24 +174,24 @@ impl FromRequest<Arc<Host>> for Posted {
 
 impl Posted {
     /// Back to the page for how far the login has come.
-    fn shown(&self) -> Response {
+    pub(super) fn shown(&self) -> Response {
         see_other(&format!("/login/{}", self.id))
     }
 
-    fn reply(&self, reply: Result<Response, Broken>) -> Response {
+    pub(super) fn reply(&self, reply: Result<Response, Broken>) -> Response {
         reply.unwrap_or_else(|error| broken(&self.host, &error))
     }
 }
 
 /// `POST /login/{id}`: the person says who they are.
 pub(super) async fn identify(posted: Posted) -> Response {
-    let Posted { host, browser, name, view, .. } = &posted;
+    let Posted { host, browser, form, view, .. } = &posted;
     let reply = async {
         // A second click, or a stale page: show how far it has come.
         let View::Identify(login) = view else { return Ok(posted.shown()) };
-        let Ok(valid) = name.parse::<LoginName>() else {
+        let Ok(valid) = form.name.parse::<LoginName>() else {
             let error = "Type the name or email address of your account, without spaces.".to_owned();
-            let mut reply = identify_page(host, browser, login, Some((name.clone(), error))).await?;
+            let mut reply = identify_page(host, browser, login, Some((form.name.clone(), error))).await?;
             *reply.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
             return Ok(reply);
         };
@@ -186,12 +219,42 @@ pub(super) async fn cancel(posted: Posted) -> Response {
 /// `POST /login/{id}/again`: the person tries again.
 pub(super) async fn again(posted: Posted) -> Response {
     let reply = async {
-        if let View::Ended(login, _) | View::Approved(login, _) = &posted.view {
+        if let View::Ended(login, _) | View::Approved(login, _) | View::SignedIn(login, _) = &posted.view {
             login::again(&posted.host, login).await?;
         }
         Ok(posted.shown())
     };
     posted.reply(reply.await)
+}
+
+/// `POST /login/{id}/continue`: the person goes on as whom they are signed in as.
+pub(super) async fn go_on(posted: Posted) -> Response {
+    let Posted { host, browser, form, view, .. } = &posted;
+    let reply = async {
+        if let View::Identify(login) = view
+            && let Some(signed_in) = choice(host, browser, login).await?
+            && csrf::is_token(host, browser, &chosen(login, &signed_in), &form.person)?
+        {
+            login::go_on(host, login, &signed_in).await?;
+        }
+        Ok(posted.shown())
+    };
+    posted.reply(reply.await)
+}
+
+/// Whom the person may go on as, where the application leaves them the choice.
+async fn choice(host: &Host, browser: &Browser, login: &Login) -> Result<Option<SignedIn>, Broken> {
+    let LoginRequest::Oidc(request) = &login.request else { return Ok(None) };
+    if !request.select_account {
+        return Ok(None);
+    }
+    let Some(signed_in) = browser.signed_in(host).await? else { return Ok(None) };
+    Ok(authorize::may_go_on(host, request, &signed_in).await?.then_some(signed_in))
+}
+
+/// What shows that the page offered to go on as this person.
+fn chosen(login: &Login, signed_in: &SignedIn) -> String {
+    format!("continue {} {}", login.id, signed_in.user.id)
 }
 
 /// `POST /login/{id}/leave`: back to the application, with an error.
@@ -201,7 +264,9 @@ pub(super) async fn leave(posted: Posted) -> Response {
         let (login, reason) = match &posted.view {
             View::Ended(login, Ended::Denied) => (login, DenialReason::Denied),
             View::Ended(login, Ended::Expired | Ended::WrongNumber) => (login, DenialReason::Expired),
-            View::Ended(login, _) | View::Identify(login) | View::Approved(login, _) => (login, DenialReason::GivenUp),
+            View::Ended(login, _) | View::Identify(login) | View::Approved(login, _) | View::SignedIn(login, _) => {
+                (login, DenialReason::GivenUp)
+            }
             View::Waiting(login, _) => {
                 login::cancel(host, login).await?;
                 (login, DenialReason::GivenUp)
@@ -209,13 +274,14 @@ pub(super) async fn leave(posted: Posted) -> Response {
             View::Answered => return Ok(answered_before(host)),
             View::Unknown => return Ok(unknown(host)),
         };
-        let location = match &login.request {
-            LoginRequest::Oidc(request) => authorize::deny(host, login.id, request, reason).await?,
-            LoginRequest::Local { .. } => {
-                login::answer(host, login.id, None, None, None).await?.then(|| "/".to_owned())
+        let reply = match &login.request {
+            LoginRequest::Oidc(request) => {
+                let answer = authorize::deny(host, login.id, request, reason).await?;
+                answer.map(|answer| deliver(host, &answer))
             }
+            LoginRequest::Local { .. } => login::give_up(host, login.id).await?.then(|| see_other("/")),
         };
-        Ok(location.map_or_else(|| answered_before(host), |location| see_other(&location)))
+        Ok(reply.unwrap_or_else(|| answered_before(host)))
     };
     posted.reply(reply.await)
 }
@@ -271,6 +337,14 @@ async fn identify_page(
         LoginRequest::Local { .. } => None,
     };
     let (name, error) = rejected.map_or((hint.unwrap_or_default(), None), |(name, error)| (name, Some(error)));
+    let choice = match choice(host, browser, login).await? {
+        Some(signed_in) => Some(Choice {
+            name: signed_in.user.display_name().to_owned(),
+            action: format!("/login/{id}/continue"),
+            person: csrf::token(host, browser, &chosen(login, &signed_in))?,
+        }),
+        None => None,
+    };
     let login_page = LoginPage {
         layout: layout(host),
         application: asking.name,
@@ -279,6 +353,7 @@ async fn identify_page(
         csrf: csrf::token(host, browser, &id)?,
         name,
         error,
+        choice,
     };
     Ok(with_browser(page(&login_page, asking.form_target.as_deref()), host, browser))
 }
@@ -325,7 +400,7 @@ fn unknown(host: &Host) -> Response {
     .render(host, &"no such login in this browser")
 }
 
-fn answered_before(host: &Host) -> Response {
+pub(super) fn answered_before(host: &Host) -> Response {
     ErrorReply {
         status: StatusCode::CONFLICT,
         title: "This sign-in is finished",

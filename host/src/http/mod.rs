@@ -1,10 +1,12 @@
 //! The edge: extract, call, render. Handlers decide nothing.
 
 pub mod admin_api;
+mod answer;
 pub mod assets;
 pub mod authenticator;
 pub mod client_calls;
 mod client_certificate;
+mod consent;
 mod console;
 mod context;
 mod cookies;

@@ -10,15 +10,15 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
+use super::answer::deliver;
 use super::client_calls::{authorization, is_form};
 use super::client_certificate::ClientCertificate;
 use super::context::Browser;
 use super::reply::{ErrorReply, broken, see_other, with_browser};
 use crate::domain::Host;
 use crate::domain::login::{self, Person};
-use crate::domain::session::SignedIn;
-use crate::model::login::{AuthorizationRequest, LoginRequest};
-use crate::oidc::authorize::{self, Accepted, DenialReason, Rejected, Unanswerable};
+use crate::model::login::LoginRequest;
+use crate::oidc::authorize::{self, Accepted, Agreement, Answer, Question, Rejected, Unanswerable};
 use crate::oidc::bearer::{BearerError, Shown, token_of};
 use crate::oidc::parameters::Parameters;
 use crate::oidc::{discovery, userinfo};
@@ -46,10 +46,7 @@ pub(super) async fn auth(State(host): State<Arc<Host>>, RawQuery(query): RawQuer
     };
     let response = reply.await.unwrap_or_else(|rejected| match rejected {
         Rejected::Page(why) => unanswerable(&host, why),
-        Rejected::Redirect(error) => {
-            tracing::info!(error = error.code().as_str(), "an authorization request was refused");
-            see_other(&error.location(&host.issuer))
-        }
+        Rejected::Answer(answer) => deliver(&host, &answer),
         Rejected::Broken(error) => broken(&host, &error),
     });
     with_browser(response, &host, &browser)
@@ -67,29 +64,31 @@ pub(super) async fn auth_by_post(State(host): State<Arc<Host>>, body: Bytes) -> 
 }
 
 async fn begin(host: &Host, browser: &Browser, accepted: Accepted) -> Result<Response, Rejected> {
-    let session = browser.signed_in(host).await?.filter(|signed_in| is_enough(host, signed_in, &accepted.request));
-    if accepted.silent && session.is_none() {
-        return Err(Rejected::Redirect(accepted.login_required()));
-    }
-    let login = login::begin(host, LoginRequest::Oidc(accepted.request.clone()), browser.digest()).await?;
-    let Some(signed_in) = session else { return Ok(see_other(&format!("/login/{}", login.id))) };
-    let person = Person { signed_in, cookie: None };
-    if !accepted.silent {
-        return Ok(super::login::finish(host, browser, &login, person, None).await?);
-    }
-    // No page may be shown, so whoever may not use the application is an error for the application.
-    let answer = authorize::respond(host, login.id, &accepted.request, &person, None).await?;
-    let location = match answer {
-        authorize::Answer::Redirect(location) | authorize::Answer::Error(location) => Some(location),
-        _ => authorize::deny(host, login.id, &accepted.request, DenialReason::GivenUp).await?,
+    let request = &accepted.request;
+    let session = match browser.signed_in(host).await? {
+        Some(signed_in) if !request.select_account && authorize::may_go_on(host, request, &signed_in).await? => {
+            Some(signed_in)
+        }
+        _ => None,
     };
-    Ok(location.map_or_else(|| unanswerable(host, Unanswerable::Request), |location| see_other(&location)))
-}
-
-/// Whether a session is enough for a request, by `prompt` and `max_age`.
-fn is_enough(host: &Host, signed_in: &SignedIn, request: &AuthorizationRequest) -> bool {
-    let age = host.now().seconds() - signed_in.session.authentication.at.seconds();
-    !request.fresh_login && request.max_age.is_none_or(|max| age <= i64::from(max))
+    if accepted.silent && session.is_none() {
+        return Err(Rejected::Answer(accepted.login_required(host)));
+    }
+    let session_id = session.as_ref().map(|signed_in| signed_in.session.id);
+    let login = login::begin(host, LoginRequest::Oidc(Box::new(request.clone())), browser.digest(), session_id).await?;
+    let page = see_other(&format!("/login/{}", login.id));
+    let Some(signed_in) = session else { return Ok(page) };
+    let person = Person { signed_in, cookie: None };
+    let question = Question { login: login.id, request, person: &person, old: None, agreement: Agreement::Open };
+    if accepted.silent {
+        let answer = authorize::respond_silently(host, question).await?;
+        return Ok(answer.map_or_else(|| unanswerable(host, Unanswerable::Request), |answer| deliver(host, &answer)));
+    }
+    Ok(match authorize::respond(host, question).await? {
+        Answer::Granted(answer) | Answer::Error(answer) => deliver(host, &answer),
+        // The login's own page says so, and can be loaded again.
+        Answer::AskConsent { .. } | Answer::Refused(_) | Answer::AnsweredBefore => page,
+    })
 }
 
 fn unanswerable(host: &Host, why: Unanswerable) -> Response {

@@ -8,7 +8,8 @@
 //!     frame-ancestors 'none'; base-uri 'none'
 //! ```
 //!
-//! `form-action` is `'self'` and, where a form's answer redirects to an application, that application's origin too.
+//! `form-action` is `'self'` and, where a form's answer redirects to an application, that application's origin too; on the
+//! page whose form goes to an application, it is that origin alone.
 //! `data:` images are the enrolment's QR code. A page says nothing about whether an account exists.
 
 use askama::Template;
@@ -61,6 +62,55 @@ pub struct LoginPage {
     pub name: String,
     /// What is wrong with what was typed.
     pub error: Option<String>,
+    /// Whom the person may go on as without typing anything.
+    pub choice: Option<Choice>,
+}
+
+/// Somebody whom the person may go on as.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// The person's name.
+    pub name: String,
+    /// Where the form is sent: `csrf` and `person`.
+    pub action: String,
+    /// The token that shows who was offered.
+    pub person: String,
+}
+
+/// May the application have what it asks for?
+#[derive(Clone, Debug, Template)]
+#[template(path = "consent.html")]
+pub struct ConsentPage {
+    /// What every page has.
+    pub layout: Layout,
+    /// The name of the application that asks.
+    pub application: String,
+    /// The person's name.
+    pub name: String,
+    /// What the application wants to do, in words.
+    pub scopes: Vec<&'static str>,
+    /// Where the form is sent: `csrf`, `person` and `decision`, which is `allow` or `deny`.
+    pub action: String,
+    /// Where the form is sent with which somebody else signs in: `csrf`.
+    pub again: String,
+    /// The token that both forms carry.
+    pub csrf: String,
+    /// The token that shows who was asked.
+    pub person: String,
+    /// For how long the answer is remembered.
+    pub days: u32,
+}
+
+/// An answer that the browser posts to the application: by script, or when the person presses the button.
+#[derive(Clone, Debug, Template)]
+#[template(path = "form_post.html")]
+pub struct FormPostPage {
+    /// What every page has.
+    pub layout: Layout,
+    /// The application's redirect URI.
+    pub action: String,
+    /// The fields, by name and value.
+    pub fields: Vec<(&'static str, String)>,
 }
 
 /// The number to type on the phone. With no script it loads itself again every three seconds.
@@ -200,6 +250,34 @@ pub struct HomePage {
     pub layout: Layout,
     /// Who is signed in, if anybody.
     pub user: Option<SignedIn>,
+    /// What they let applications know.
+    pub consents: Option<Consents>,
+}
+
+/// What a person let applications know.
+#[derive(Clone, Debug)]
+pub struct Consents {
+    /// One row an application.
+    pub rows: Vec<ConsentRow>,
+    /// Where the forms are sent that take a consent back: `csrf` and `application`.
+    pub withdraw: String,
+    /// The token that the forms carry.
+    pub csrf: String,
+}
+
+/// What a person let one application know.
+#[derive(Clone, Debug)]
+pub struct ConsentRow {
+    /// The application's name.
+    pub application: String,
+    /// Its Client ID.
+    pub client_id: String,
+    /// What it may do, in words.
+    pub scopes: Vec<&'static str>,
+    /// The day on which the person agreed.
+    pub since: String,
+    /// The day until which they are not asked again.
+    pub until: String,
 }
 
 /// An application, as the console lists it.

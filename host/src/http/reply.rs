@@ -18,8 +18,18 @@ pub(super) fn layout(host: &Host) -> Layout {
 
 /// A page. Its forms may lead to this host and to `form_target`, the origin or scheme of an application.
 pub(super) fn page(template: &impl Template, form_target: Option<&str>) -> Response {
+    let target = form_target.map(|target| format!(" {target}")).unwrap_or_default();
+    rendered(template, &format!("'self'{target}"))
+}
+
+/// A page whose form leads to an application's origin, and nowhere else.
+pub(super) fn page_that_posts(template: &impl Template, form_target: Option<&str>) -> Response {
+    rendered(template, form_target.unwrap_or("'none'"))
+}
+
+fn rendered(template: &impl Template, form_action: &str) -> Response {
     match template.render() {
-        Ok(html) => (html_headers(form_target), html).into_response(),
+        Ok(html) => (html_headers(form_action), html).into_response(),
         Err(error) => {
             tracing::error!(%error, "a page could not be rendered");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
@@ -27,13 +37,11 @@ pub(super) fn page(template: &impl Template, form_target: Option<&str>) -> Respo
     }
 }
 
-fn html_headers(form_target: Option<&str>) -> HeaderMap {
+fn html_headers(form_action: &str) -> HeaderMap {
     let mut headers = HeaderMap::new();
     let policy = format!(
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
-         manifest-src 'self'; worker-src 'self'; form-action 'self'{}{}; frame-ancestors 'none'; base-uri 'none'",
-        if form_target.is_some() { " " } else { "" },
-        form_target.unwrap_or_default(),
+         manifest-src 'self'; worker-src 'self'; form-action {form_action}; frame-ancestors 'none'; base-uri 'none'",
     );
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -16,7 +16,9 @@ use tower_http::set_header::SetResponseHeaderLayer;
 use tower_http::timeout::TimeoutLayer;
 
 use super::reply::ErrorReply;
-use super::{admin_api, assets, authenticator, client_calls, console, cors, health, home, limits, login, oidc};
+use super::{
+    admin_api, assets, authenticator, client_calls, consent, console, cors, health, home, limits, login, oidc,
+};
 use crate::domain::Host;
 
 /// The largest body that is read, in bytes.
@@ -36,6 +38,7 @@ pub fn router(host: Arc<Host>) -> Router {
     let own = Router::new()
         .route("/", get(home::show))
         .route("/sign-out", post(home::sign_out))
+        .route("/consents/withdraw", post(consent::withdraw))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/assets/{*path}", get(asset))
@@ -100,6 +103,8 @@ fn sign_in_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         .route("/login/{id}/events", get(login::events))
         .route("/login/{id}/cancel", post(login::cancel))
         .route("/login/{id}/again", post(login::again))
+        .route("/login/{id}/continue", post(login::go_on))
+        .route("/login/{id}/consent", post(consent::decide))
         .route("/login/{id}/leave", post(login::leave))
         .layer(from_fn_with_state(Arc::clone(host), limits::sign_in))
 }

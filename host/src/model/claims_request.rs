@@ -60,6 +60,18 @@ impl ClaimsRequest {
         self.id_token.is_empty() && self.userinfo.is_empty()
     }
 
+    /// The request with only those claims whose name fits.
+    pub fn retaining(mut self, fits: impl Fn(&str) -> bool) -> Self {
+        self.id_token.retain(|name, _| fits(name));
+        self.userinfo.retain(|name, _| fits(name));
+        self
+    }
+
+    /// How a claim is asked for, in either place.
+    pub fn wanted<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a Wanted> {
+        [self.id_token.get(name), self.userinfo.get(name)].into_iter().flatten()
+    }
+
     /// The names of all claims that are asked for.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.id_token.keys().chain(self.userinfo.keys()).map(String::as_str)

@@ -62,6 +62,28 @@ pub struct PushKeys {
     pub auth: String,
 }
 
+/// What a call of the authenticator's interface shows to be a device's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallCredentials {
+    /// The device that it says it is of.
+    pub device: DeviceId,
+    /// The device's idea of the time, in seconds since the epoch.
+    pub time: i64,
+    /// The signature of the [`CallStatement`](crate::model::statement::CallStatement); empty if it was no base64url.
+    pub signature: Vec<u8>,
+}
+
+impl CallCredentials {
+    /// Reads the `Authorization` header `Assent-Device {device}.{seconds}.{signature}`.
+    pub fn parse(authorization: &str) -> Option<Self> {
+        let mut fields = authorization.strip_prefix("Assent-Device ")?.splitn(3, '.');
+        let (device, time) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+        // What is no base64url is no signature either, and verifies as none.
+        let signature = URL_SAFE_NO_PAD.decode(fields.next()?).unwrap_or_default();
+        Some(Self { device, time, signature })
+    }
+}
+
 /// A device's P-256 public key, in the form of a JSON Web Key (RFC 7518 section 6.2) without anything else in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "Jwk", try_from = "Jwk")]

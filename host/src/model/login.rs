@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
 use crate::id::{ApprovalId, Did, LoginId, SessionId};
+use crate::model::claims_request::ClaimsRequest;
 use crate::model::name::LoginName;
 use crate::model::redirect::CheckedRedirect;
-use crate::model::scope::Scopes;
+use crate::model::scope::{Scope, Scopes};
 use crate::secret::Digest;
 
 /// A login that is under way in one browser.
@@ -44,7 +45,7 @@ pub enum LoginStage {
 #[serde(tag = "protocol", rename_all = "snake_case")]
 pub enum LoginRequest {
     /// An OpenID Connect client.
-    Oidc(AuthorizationRequest),
+    Oidc(Box<AuthorizationRequest>),
     /// One of the host's own pages, such as the console.
     Local {
         /// The page's path.
@@ -97,12 +98,45 @@ pub struct AuthorizationRequest {
     pub nonce: Option<String>,
     /// The PKCE challenge.
     pub code_challenge: Option<CodeChallenge>,
-    /// `prompt=login`: an old session is not enough.
+    /// `prompt=login`, or `max_age=0`: an old session is not enough.
     pub fresh_login: bool,
     /// `max_age`, in seconds.
     pub max_age: Option<u32>,
-    /// `login_hint`: the name to start with.
+    /// `login_hint`, or whom `id_token_hint` means: the name to start with.
     pub login_hint: Option<LoginName>,
+    /// `prompt=select_account`: the person says whether they go on with their session.
+    #[serde(default)]
+    pub select_account: bool,
+    /// `prompt=consent`: the person is asked, whatever they agreed to before.
+    #[serde(default)]
+    pub ask_consent: bool,
+    /// The `sub` of `id_token_hint`, as the application knows it: nobody else will do.
+    #[serde(default)]
+    pub hinted_subject: Option<String>,
+    /// The `claims` parameter, as far as the application may have what it asks for.
+    #[serde(default)]
+    pub claims: ClaimsRequest,
+    /// How the answer travels.
+    #[serde(default)]
+    pub response_mode: ResponseMode,
+}
+
+impl AuthorizationRequest {
+    /// What the person has to agree to: the scopes, and those of the claims that were asked for one by one.
+    pub fn consent_scopes(&self) -> Scopes {
+        self.scopes.iter().chain(self.claims.names().filter_map(Scope::of_claim)).collect()
+    }
+}
+
+/// How the answer gets to the application.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ResponseMode {
+    /// In the query of the redirect URI (OAuth 2.0 Multiple Response Type Encoding Practices section 2.1).
+    #[default]
+    Query,
+    /// In a form that the browser posts to it (OAuth 2.0 Form Post Response Mode).
+    FormPost,
 }
 
 /// A PKCE challenge of the method `S256` (RFC 7636 section 4.2): 43 characters of base64url.
@@ -133,6 +167,16 @@ impl CodeChallenge {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_request_that_was_kept_by_an_earlier_release_is_understood() {
+        let kept = r#"{"protocol": "oidc", "application": "did:web:rp.example", "redirect_uri": "https://rp.example/cb",
+            "scopes": ["openid"], "state": null, "nonce": null, "code_challenge": null, "fresh_login": false,
+            "max_age": null, "login_hint": null}"#;
+        let LoginRequest::Oidc(request) = serde_json::from_str(kept).expect("understood") else { panic!("a client's") };
+        assert_eq!((request.response_mode, request.ask_consent), (ResponseMode::Query, false));
+        assert!(request.claims.is_empty() && request.hinted_subject.is_none());
+    }
 
     #[test]
     fn the_example_of_rfc_7636_appendix_b() {

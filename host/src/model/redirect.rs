@@ -22,6 +22,9 @@ pub enum UnfitRedirectUri {
     /// It has a user name or password.
     #[error("a redirect URI has no user name or password in it")]
     UserInfo,
+    /// Its host is no name or address of the Internet.
+    #[error("the host of a redirect URI has letters, digits, hyphens and dots, or is an IP address")]
+    Host,
     /// Not https.
     #[error(
         "a redirect URI of a web application or SPA starts with https:// (http://localhost only where the configuration says `development = true`)"
@@ -43,10 +46,18 @@ impl RedirectUri {
         if url.fragment().is_some() {
             return Err(UnfitRedirectUri::Fragment);
         }
-        if !url.username().is_empty() || url.password().is_some() {
+        let authority = authority(text, &url);
+        // The text is asked as well, since a parsed URL forgets a user name that is empty.
+        if !url.username().is_empty() || url.password().is_some() || authority.is_some_and(|text| text.contains('@')) {
             return Err(UnfitRedirectUri::UserInfo);
         }
+        // Such a host would be more than one word in a Content-Security-Policy, or stand for many hosts.
+        if matches!(url.host(), Some(Host::Domain(name)) if !name.bytes().all(is_host_letter)) {
+            return Err(UnfitRedirectUri::Host);
+        }
         let fits = match kind {
+            // Without an authority a browser takes the rest for a path below the page that it is on.
+            _ if authority.is_none() => false,
             ApplicationType::Web | ApplicationType::Spa => {
                 url.scheme() == "https" && url.host().is_some() || development && is_local_http(&url)
             }
@@ -115,6 +126,11 @@ impl CheckedRedirect {
         format!("{}{separator}{}", self.0, serializer.finish())
     }
 
+    /// Whether a form can be posted to the URI: a native application's scheme takes none.
+    pub fn takes_forms(&self) -> bool {
+        self.0.starts_with("https://") || self.0.starts_with("http://")
+    }
+
     /// What a Content-Security-Policy's `form-action` must name so that a form may end at this URI: the origin, or
     /// the scheme of a native application.
     pub fn form_action_source(&self) -> Option<String> {
@@ -124,6 +140,15 @@ impl CheckedRedirect {
             scheme => Some(format!("{scheme}:")),
         }
     }
+}
+
+/// What stands between `scheme://` and the path (RFC 3986 section 3.2), as it was written. `None` without the slashes.
+fn authority<'a>(text: &'a str, url: &Url) -> Option<&'a str> {
+    text.get(url.scheme().len()..)?.strip_prefix("://")?.split(['/', '?', '#']).next()
+}
+
+const fn is_host_letter(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_')
 }
 
 fn is_local_http(url: &Url) -> bool {
@@ -139,7 +164,7 @@ fn is_loopback_ip(url: &Url) -> bool {
         }
 }
 
-/// `<scheme>://<path>` as the specification has it; schemes that a browser acts upon itself are refused.
+/// A scheme of an application's own; those that a browser acts upon itself are refused.
 fn is_custom_scheme(url: &Url) -> bool {
     const TAKEN: [&str; 14] = [
         "http",
@@ -157,7 +182,7 @@ fn is_custom_scheme(url: &Url) -> bool {
         "filesystem",
         "intent",
     ];
-    !TAKEN.contains(&url.scheme()) && url.as_str().contains("://")
+    !TAKEN.contains(&url.scheme())
 }
 
 /// Splits `http://127.0.0.1:port/path?query` into its host and what follows the port. It reads the text itself, since
@@ -252,6 +277,10 @@ mod tests {
         assert!(!fit("https://a.example/cb", Native, false) && !fit("javascript://a/%0aalert(1)", Native, false));
         assert!(!fit("https://u:p@a.example/cb", Web, false) && !fit("https://a.example/cb#x", Web, false));
         assert!(!fit("/cb", Web, true) && !fit("com.example.app:cb", Native, false));
+        assert!(!fit("https:a.example/cb", Web, false) && !fit("com.example.app:cb?x=://", Native, false));
+        assert!(!fit("https://@a.example/cb", Web, false) && !fit("com.example.app://@", Native, false));
+        assert!(!fit("https://a.example;script-src/cb", Web, false) && !fit("https://*.a.example/cb", Web, false));
+        assert!(fit("com.example.app:///cb@1", Native, false) && fit("HTTPS://a_b.example/cb", Web, false));
     }
 
     #[test]

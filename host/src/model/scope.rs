@@ -36,6 +36,41 @@ impl Scope {
             Self::OfflineAccess => "offline_access",
         }
     }
+
+    /// The claims that the scope stands for (OpenID Connect Core section 5.4, and the specification's own), but for
+    /// those of every ID token.
+    pub const fn claims(self) -> &'static [&'static str] {
+        match self {
+            Self::OpenId | Self::OfflineAccess => &[],
+            Self::Profile => &[
+                "name",
+                "given_name",
+                "family_name",
+                "middle_name",
+                "nickname",
+                "preferred_username",
+                "picture",
+                "profile",
+                "website",
+                "gender",
+                "birthdate",
+                "zoneinfo",
+                "locale",
+                "updated_at",
+                "upn",
+                "user_did",
+                "user_short_code",
+                "account",
+            ],
+            Self::Email => &["email", "email_verified"],
+            Self::Phone => &["phone_number", "phone_number_verified"],
+        }
+    }
+
+    /// The scope that stands for this claim.
+    pub fn of_claim(claim: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scope| scope.claims().contains(&claim))
+    }
 }
 
 /// A set of scopes. On the wire: names with one space between them (RFC 6749 section 3.3).
@@ -75,6 +110,11 @@ impl Scopes {
     /// Whether every scope of this set is in the other one.
     pub fn within(&self, other: &Self) -> bool {
         self.0.is_subset(&other.0)
+    }
+
+    /// What either set holds.
+    pub fn either(&self, other: &Self) -> Self {
+        Self(self.0.union(&other.0).copied().collect())
     }
 
     /// Whether there is none.

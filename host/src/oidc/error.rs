@@ -66,14 +66,21 @@ pub enum AuthorizeErrorCode {
     UnsupportedResponseType,
     /// The application may not use the authorization code grant.
     UnauthorizedClient,
-    /// `prompt=none`, and nobody is signed in.
+    /// `prompt=none`, and nobody is signed in; or somebody else is than the one who was meant.
     LoginRequired,
+    /// `prompt=none`, and the person has to agree first.
+    ConsentRequired,
+    /// None of the `acr` values will do that the application can't do without (OpenID Connect Unmet Authentication
+    /// Requirements).
+    UnmetAuthenticationRequirements,
     /// The person denied, or did not answer, or may not use the application.
     AccessDenied,
     /// `request` is not supported.
     RequestNotSupported,
     /// `request_uri` is not supported.
     RequestUriNotSupported,
+    /// `registration` is not supported.
+    RegistrationNotSupported,
     /// The host, or a plugin, broke.
     ServerError,
 }
@@ -87,9 +94,12 @@ impl AuthorizeErrorCode {
             Self::UnsupportedResponseType => "unsupported_response_type",
             Self::UnauthorizedClient => "unauthorized_client",
             Self::LoginRequired => "login_required",
+            Self::ConsentRequired => "consent_required",
+            Self::UnmetAuthenticationRequirements => "unmet_authentication_requirements",
             Self::AccessDenied => "access_denied",
             Self::RequestNotSupported => "request_not_supported",
             Self::RequestUriNotSupported => "request_uri_not_supported",
+            Self::RegistrationNotSupported => "registration_not_supported",
             Self::ServerError => "server_error",
         }
     }

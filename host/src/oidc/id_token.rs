@@ -4,6 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
 
+use crate::domain::claims::of_authentication;
 use crate::domain::{Broken, Host};
 use crate::keys::TokenType;
 use crate::model::application::Application;
@@ -11,9 +12,7 @@ use crate::model::session::Authentication;
 
 /// Adds what an ID token says of the sign-in.
 pub fn with_sign_in(mut claims: Map<String, Value>, how: &Authentication, sid: &str) -> Map<String, Value> {
-    claims.insert("auth_time".to_owned(), json!(how.at.seconds()));
-    claims.insert("amr".to_owned(), json!(how.amr));
-    claims.insert("acr".to_owned(), json!(Authentication::ACR));
+    claims.extend(of_authentication(how).map(|(name, value)| (name.to_owned(), value)));
     claims.insert("sid".to_owned(), json!(sid));
     claims
 }

@@ -9,6 +9,7 @@ use super::error::TokenError;
 use super::parameters::Parameters;
 use crate::clock::Timestamp;
 use crate::domain::account::{Access, access};
+use crate::domain::claims::subject_of;
 use crate::domain::{Broken, Host};
 use crate::id::{Did, TokenId};
 use crate::model::scope::Scopes;
@@ -83,7 +84,7 @@ pub async fn introspect(host: &Host, client: &Client, parameters: &Parameters) -
             let user = host.store.user(family.subject.user_id).await.map_err(Broken::from)?;
             let Some(user) = user else { return Ok(INACTIVE) };
             let Access::Granted(_) = access(host, &user, &application.id).await? else { return Ok(INACTIVE) };
-            user.subject
+            subject_of(host, &application, &user)?
         }
     };
     Ok(Introspection::Active(Box::new(Active {

@@ -21,7 +21,7 @@ pub enum BadParameters {
 }
 
 /// The parameters that are looked at. Others are ignored (RFC 6749 section 3.1), but none of these may be repeated.
-const KNOWN: [&str; 30] = [
+const KNOWN: [&str; 31] = [
     "client_id",
     "redirect_uri",
     "response_type",
@@ -36,6 +36,7 @@ const KNOWN: [&str; 30] = [
     "acr_values",
     "claims",
     "ui_locales",
+    "claims_locales",
     "display",
     "request",
     "request_uri",

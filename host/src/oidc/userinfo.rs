@@ -23,18 +23,26 @@ pub async fn claims(host: &Host, shown: Shown<'_>) -> Result<Map<String, Value>,
     let Access::Granted(account) = access(host, &user, &application.id).await? else {
         return Err(BearerError::InvalidToken);
     };
+    let requested = &family.context.claims.userinfo;
     let subject = Subject {
         application: &application,
         user: &user,
         account: &account,
         scopes: &grant.scopes,
         authentication: None,
+        sub: &claims::subject_of(host, &application, &user)?,
+        requested,
     };
-    claims::map(host, subject, Sink::Userinfo).await.map_err(|failure| {
+    let mut told = claims::map(host, subject, Sink::Userinfo).await.map_err(|failure| {
         tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "UserInfo fails: a plugin did");
         match failure.kind {
             MapFailureKind::Deny(_) => BearerError::InvalidToken,
             MapFailureKind::Fault(detail) => BearerError::Broken(Broken::Plugin(detail.to_string())),
         }
-    })
+    })?;
+    // Here, the sign-in is told only to whom asks for it.
+    let of_sign_in = claims::of_authentication(&family.context.authentication).into_iter();
+    let asked = of_sign_in.filter(|(name, _)| requested.contains_key(*name));
+    told.extend(asked.map(|(name, value)| (name.to_owned(), value)));
+    Ok(told)
 }

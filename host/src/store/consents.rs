@@ -1,5 +1,7 @@
 //! Consents: what a person let an application know.
 
+use sqlx::AnyConnection;
+
 use super::rows::{moment, parse};
 use super::{Result, Store};
 use crate::clock::Timestamp;
@@ -21,36 +23,58 @@ pub struct Consent {
     pub expires_at: Timestamp,
 }
 
+/// A consent as it is given.
+#[derive(Clone, Debug)]
+pub struct ConsentGiven {
+    /// The row's id, if there is none for this person and application.
+    pub id: ConsentId,
+    /// The person.
+    pub user: UserId,
+    /// The application.
+    pub application: Did,
+    /// What it may have.
+    pub scopes: Scopes,
+    /// Until when the person is not asked again.
+    pub until: Timestamp,
+}
+
+/// Remembers a consent, together with what the person let the application have before, as far as that holds at `now`.
+pub(super) async fn remember(db: &mut AnyConnection, given: &ConsentGiven, now: Timestamp) -> Result<()> {
+    // The row that is there is held until the commit, so that of two consents at once neither is lost.
+    let (before, holds_until): (String, i64) = sqlx::query_as(
+        "INSERT INTO consents (id, user_id, application_id, scopes, granted_at, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6)
+         ON CONFLICT (user_id, application_id) DO UPDATE SET user_id = excluded.user_id
+         RETURNING scopes, expires_at",
+    )
+    .bind(given.id.to_string())
+    .bind(given.user.to_string())
+    .bind(given.application.to_string())
+    .bind(given.scopes.to_string())
+    .bind(now.millis())
+    .bind(given.until.millis())
+    .fetch_one(&mut *db)
+    .await?;
+    let before = if holds_until > now.millis() { Scopes::known(&before) } else { Scopes::default() };
+    sqlx::query(
+        "UPDATE consents SET scopes = $3, granted_at = $4, expires_at = $5 WHERE user_id = $1 AND application_id = $2",
+    )
+    .bind(given.user.to_string())
+    .bind(given.application.to_string())
+    .bind(given.scopes.either(&before).to_string())
+    .bind(now.millis())
+    .bind(given.until.millis())
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
 impl Store {
-    /// Remembers that a person let an application have these scopes, in place of an earlier consent.
-    pub async fn remember_consent(
-        &self,
-        id: ConsentId,
-        (user, application): (UserId, Did),
-        scopes: Scopes,
-        now: Timestamp,
-        until: Timestamp,
-    ) -> Result<()> {
+    /// Remembers that a person let an application have these scopes, together with what they let it have before.
+    pub async fn remember_consent(&self, given: ConsentGiven, now: Timestamp) -> Result<()> {
         self.write(move |db| {
-            let (application, scopes) = (application.to_string(), scopes.to_string());
-            Box::pin(async move {
-                sqlx::query(
-                    "INSERT INTO consents (id, user_id, application_id, scopes, granted_at, expires_at)
-                     VALUES ($1, $2, $3, $4, $5, $6)
-                     ON CONFLICT (user_id, application_id)
-                     DO UPDATE SET scopes = excluded.scopes, granted_at = excluded.granted_at,
-                                   expires_at = excluded.expires_at",
-                )
-                .bind(id.to_string())
-                .bind(user.to_string())
-                .bind(application)
-                .bind(scopes)
-                .bind(now.millis())
-                .bind(until.millis())
-                .execute(db)
-                .await?;
-                Ok(())
-            })
+            let given = given.clone();
+            Box::pin(async move { remember(db, &given, now).await })
         })
         .await
     }

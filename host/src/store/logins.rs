@@ -1,7 +1,8 @@
 //! Logins under way.
 
+use super::consents::ConsentGiven;
 use super::rows::{digest, from_json, moment, parse, to_json};
-use super::{Result, Store, StoreError, codes, sessions};
+use super::{Result, Store, StoreError, codes, consents, sessions};
 use crate::clock::Timestamp;
 use crate::id::{LoginId, SessionId};
 use crate::model::login::{Login, LoginStage};
@@ -50,6 +51,8 @@ pub struct LoginAnswer {
     pub replaces: Option<SessionId>,
     /// The authorization code.
     pub code: Option<CodeGrant>,
+    /// What the person agreed to, to be remembered.
+    pub consent: Option<ConsentGiven>,
 }
 
 impl Store {
@@ -107,21 +110,52 @@ impl Store {
         .await
     }
 
+    /// Notes that the person goes on with the session that their browser has. `false`, and nothing done, if the phone
+    /// was asked, or the login was answered.
+    pub async fn continue_login(&self, id: LoginId, session: SessionId) -> Result<bool> {
+        self.write(move |db| {
+            Box::pin(async move {
+                let updated = sqlx::query(
+                    "UPDATE logins SET session_id = $2
+                     WHERE id = $1 AND answered_at IS NULL AND approval_id IS NULL",
+                )
+                .bind(id.to_string())
+                .bind(session.to_string())
+                .execute(db)
+                .await?;
+                Ok(updated.rows_affected() > 0)
+            })
+        })
+        .await
+    }
+
     /// Claims the login's one answer and makes it durable. `false`, and nothing done, if it was answered before or is
-    /// over, or if it waits for an approval that is not `approved` while the answer has a new session.
+    /// over. A new session needs an approval of this login that is `approved`; a code without one needs the session
+    /// that the login goes on with, which must not have ended.
     pub async fn answer_login(&self, id: LoginId, answer: LoginAnswer, now: Timestamp) -> Result<bool> {
         self.write(move |db| {
             let answer = answer.clone();
             Box::pin(async move {
-                let statement = if answer.session.is_some() {
-                    "UPDATE logins SET answered_at = $2 WHERE id = $1 AND answered_at IS NULL AND expires_at > $2
-                     AND EXISTS (SELECT 1 FROM approvals
-                                 WHERE approvals.id = logins.approval_id AND approvals.login_id = logins.id
-                                   AND approvals.state = 'approved')
-                     RETURNING id"
-                } else {
-                    "UPDATE logins SET answered_at = $2 WHERE id = $1 AND answered_at IS NULL AND expires_at > $2
-                     RETURNING id"
+                let statement = match (&answer.session, &answer.code) {
+                    (Some(_), _) => {
+                        "UPDATE logins SET answered_at = $2 WHERE id = $1 AND answered_at IS NULL AND expires_at > $2
+                         AND EXISTS (SELECT 1 FROM approvals
+                                     WHERE approvals.id = logins.approval_id AND approvals.login_id = logins.id
+                                       AND approvals.state = 'approved')
+                         RETURNING id"
+                    }
+                    (None, Some(_)) => {
+                        "UPDATE logins SET answered_at = $2 WHERE id = $1 AND answered_at IS NULL AND expires_at > $2
+                         AND approval_id IS NULL
+                         AND EXISTS (SELECT 1 FROM sessions
+                                     WHERE sessions.id = logins.session_id AND sessions.ended_at IS NULL
+                                       AND sessions.expires_at > $2)
+                         RETURNING id"
+                    }
+                    (None, None) => {
+                        "UPDATE logins SET answered_at = $2 WHERE id = $1 AND answered_at IS NULL AND expires_at > $2
+                         RETURNING id"
+                    }
                 };
                 let claimed: Option<(String,)> =
                     sqlx::query_as(statement).bind(id.to_string()).bind(now.millis()).fetch_optional(&mut *db).await?;
@@ -137,6 +171,9 @@ impl Store {
                 if let Some(code) = &answer.code {
                     codes::insert(db, code).await?;
                     sessions::join(db, code).await?;
+                }
+                if let Some(consent) = &answer.consent {
+                    consents::remember(db, consent, now).await?;
                 }
                 Ok(true)
             })

@@ -24,7 +24,7 @@ mod writer;
 
 pub use approvals::{Answer, Verdict};
 pub use codes::Redemption;
-pub use consents::Consent;
+pub use consents::{Consent, ConsentGiven};
 pub use first_start::FirstStart;
 pub use logins::LoginAnswer;
 pub use sweep::Retention;

@@ -160,6 +160,15 @@ impl Store {
         row.map(User::try_from).transpose()
     }
 
+    /// The user with this `sub`.
+    pub async fn user_by_subject(&self, subject: &str) -> Result<Option<User>> {
+        let row: Option<UserRow> = sqlx::query_as("SELECT * FROM users WHERE subject = $1")
+            .bind(subject.to_owned())
+            .fetch_optional(&self.readers)
+            .await?;
+        row.map(User::try_from).transpose()
+    }
+
     /// The user who signs in with this name or e-mail address.
     pub async fn user_by_login(&self, name: &LoginName) -> Result<Option<User>> {
         let row: Option<UserRow> = sqlx::query_as(

@@ -4,7 +4,7 @@
 //! {"name":"ada","roles":["admin"],"short_code":"7KQ2M9"}
 //! ```
 //!
-//! It goes into ID tokens and UserInfo answers, when the scope `profile` was granted. A SAML assertion carries attributes,
+//! It goes into ID tokens and UserInfo answers, when the scope `profile` was granted or the claim was asked for by name. A SAML assertion carries attributes,
 //! which another plugin makes.
 //!
 //! Settings, each optional:
@@ -84,7 +84,8 @@ impl ClaimMapper for AccountRoles {
     }
 
     fn map(config: &Config, input: &Input) -> Result<Vec<Edit>, Failure> {
-        if !matches!(input.sink, Sink::IdToken | Sink::Userinfo) || !input.has_scope("profile") {
+        let asked = input.has_scope("profile") || input.requested.iter().any(|claim| claim.name == "account");
+        if !matches!(input.sink, Sink::IdToken | Sink::Userinfo) || !asked {
             return Ok(Vec::new());
         }
         let mut account = Map::new();

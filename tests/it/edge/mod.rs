@@ -3,4 +3,4 @@
 mod bounds;
 mod cors;
 mod limits;
-mod tls;
+pub mod tls;

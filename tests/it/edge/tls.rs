@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::harness::{TestHost, Wish, binary};
 
 /// A self-signed certificate for localhost with its key.
-fn certificate_of(name: &str) -> (X509, PKey<Private>) {
+pub fn certificate_of(name: &str) -> (X509, PKey<Private>) {
     let key = PKey::from_rsa(Rsa::generate(2048).expect("a key")).expect("a key");
     let made = || {
         let mut subject = X509NameBuilder::new()?;
@@ -41,7 +41,7 @@ fn certificate_of(name: &str) -> (X509, PKey<Private>) {
 }
 
 /// Writes a certificate and its key; the lines of the settings that name them.
-fn files(folder: &Path, certificate: &X509, key: &PKey<Private>) -> String {
+pub fn files(folder: &Path, certificate: &X509, key: &PKey<Private>) -> String {
     let (certificate_file, key_file) = (folder.join("certificate.pem"), folder.join("key.pem"));
     std::fs::write(&certificate_file, certificate.to_pem().expect("PEM")).expect("written");
     std::fs::write(&key_file, key.private_key_to_pem_pkcs8().expect("PEM")).expect("written");
@@ -49,7 +49,7 @@ fn files(folder: &Path, certificate: &X509, key: &PKey<Private>) -> String {
 }
 
 /// A client that trusts this certificate, and shows its own.
-fn client(server: &X509, own: Option<&(X509, PKey<Private>)>) -> Client {
+pub fn client(server: &X509, own: Option<&(X509, PKey<Private>)>) -> Client {
     let trusted = Certificate::from_der(&server.to_der().expect("DER")).expect("a certificate");
     let mut builder = Client::builder().add_root_certificate(trusted).redirect(reqwest::redirect::Policy::none());
     if let Some((certificate, key)) = own {

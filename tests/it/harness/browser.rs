@@ -39,6 +39,12 @@ impl Browser {
         self.page(url, response).await
     }
 
+    /// Opens the page of a login whose person is known, and allows what the application asks for.
+    pub async fn finish(&self, address: &str) -> Page {
+        let page = self.get(address).await;
+        if page.asks_for_consent() { page.decide("allow").await } else { page }
+    }
+
     /// Posts a form.
     pub async fn post(&self, address: &str, form: &[(&str, &str)]) -> Page {
         let url = self.base.join(address).expect("an address");
@@ -103,6 +109,29 @@ impl Page {
     /// The token that the page's forms carry.
     pub fn csrf(&self) -> String {
         self.between("name=\"csrf\" value=\"", "\"")
+    }
+
+    /// Whether the page asks for the person's consent.
+    pub fn asks_for_consent(&self) -> bool {
+        self.body.contains("data-page=\"consent\"")
+    }
+
+    /// The token that shows for whom the page was made.
+    pub fn person(&self) -> String {
+        self.between("name=\"person\" value=\"", "\"")
+    }
+
+    /// Presses a button of the consent page: `allow` or `deny`.
+    pub async fn decide(&self, decision: &str) -> Page {
+        self.submit(&format!("{}/consent", self.path()), &[("person", &self.person()), ("decision", decision)]).await
+    }
+
+    /// The value of a field of the form that the page posts to the application.
+    pub fn field(&self, name: &str) -> String {
+        let value = self.between(&format!("name=\"{name}\" value=\""), "\"");
+        [("&#38;", "&"), ("&#60;", "<"), ("&#62;", ">"), ("&#34;", "\""), ("&#39;", "'")]
+            .into_iter()
+            .fold(value, |text, (escaped, plain)| text.replace(escaped, plain))
     }
 
     /// The number that the waiting page shows.

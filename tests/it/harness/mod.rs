@@ -241,7 +241,14 @@ impl Ada {
     pub async fn sign_in(&self, browser: &Browser) -> String {
         let page = self.ask(browser, &[]).await;
         self.approve(&page).await;
-        browser.get(&page.url).await.parameter("code")
+        browser.finish(&page.url).await.parameter("code")
+    }
+
+    /// The same with these changes to the request; she agrees to what she is asked.
+    pub async fn sign_in_with(&self, browser: &Browser, changes: &[(&str, Option<&str>)]) -> String {
+        let page = self.ask(browser, changes).await;
+        self.approve(&page).await;
+        browser.finish(&page.url).await.parameter("code")
     }
 
     /// Asks for a sign-in and says who she is; the waiting page.

@@ -95,7 +95,7 @@ async fn pkce_can_be_neither_dropped_nor_added_between_request_and_exchange() {
     let browser = Browser::new(&host.base);
     let page = ada.ask(&browser, &[("code_challenge", None), ("code_challenge_method", None)]).await;
     ada.approve(&page).await;
-    let code = browser.get(&page.url).await.parameter("code");
+    let code = browser.finish(&page.url).await.parameter("code");
     let (_, answer) = ada.application.exchange(&host.base, &code, &[("code_verifier", Some(VERIFIER))]).await;
     assert_eq!(answer["error"], "invalid_grant", "a verifier without a challenge");
     let (status, _) = ada.application.exchange(&host.base, &code, &[("code_verifier", None)]).await;
@@ -125,7 +125,7 @@ async fn a_login_page_opened_in_another_browser_can_not_be_continued_there() {
         assert!([StatusCode::NOT_FOUND, StatusCode::FORBIDDEN].contains(&answer.status), "{action}: {}", answer.status);
     }
     assert_eq!(attacker.get(&format!("{}/events", page.path())).await.status, StatusCode::NOT_FOUND);
-    assert!(victim.get(&page.url).await.parameter("code").starts_with("ac_"));
+    assert!(victim.finish(&page.url).await.parameter("code").starts_with("ac_"));
 }
 
 #[tokio::test]
@@ -157,10 +157,11 @@ async fn a_login_is_answered_once() {
     let browser = Browser::new(&host.base);
     let page = ada.ask(&browser, &[]).await;
     ada.approve(&page).await;
+    let consent = std::sync::Arc::new(browser.get(&page.url).await);
     let mut attempts = tokio::task::JoinSet::new();
     for _ in 0..10 {
-        let (browser, url) = (browser.clone(), page.url.clone());
-        attempts.spawn(async move { browser.get(&url).await.status });
+        let consent = std::sync::Arc::clone(&consent);
+        attempts.spawn(async move { consent.decide("allow").await.status });
     }
     let answers = attempts.join_all().await;
     assert_eq!(answers.iter().filter(|status| **status == StatusCode::SEE_OTHER).count(), 1, "{answers:?}");
@@ -192,7 +193,7 @@ async fn a_session_gets_a_fresh_id_at_each_login_and_the_old_one_ends() {
     let cookie = async |changes: &[(&str, Option<&str>)]| {
         let page = ada.ask(&browser, changes).await;
         ada.approve(&page).await;
-        let answer = browser.get(&page.url).await;
+        let answer = browser.finish(&page.url).await;
         let cookie = answer.headers["set-cookie"].to_str().expect("text").to_owned();
         assert!(cookie.contains("; HttpOnly; SameSite=Lax"), "{cookie}");
         cookie.split(';').next().expect("a pair").to_owned()

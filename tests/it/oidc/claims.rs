@@ -10,7 +10,7 @@ use super::token::userinfo;
 use crate::harness::{Ada, Browser, TestHost, Wish, component, id};
 
 /// The claims of an ID token, its signature verified with the published key.
-async fn claims(host: &TestHost, ada: &Ada, code: &str) -> (Map<String, Value>, String) {
+pub(super) async fn claims(host: &TestHost, ada: &Ada, code: &str) -> (Map<String, Value>, String) {
     let (status, tokens) = ada.application.exchange(&host.base, code, &[]).await;
     assert_eq!(status, StatusCode::OK, "{tokens}");
     let keys = reqwest::get(format!("{}/jwks", host.issuer())).await.expect("an answer");
@@ -79,7 +79,7 @@ async fn only_the_claims_of_the_granted_scopes_are_told() {
     let browser = Browser::new(&host.base);
     let page = ada.ask(&browser, &[("scope", Some("openid phone"))]).await;
     ada.approve(&page).await;
-    let code = browser.get(&page.url).await.parameter("code");
+    let code = browser.finish(&page.url).await.parameter("code");
     let (claims, _) = claims(&host, &ada, &code).await;
     assert_eq!(claims["phone_number"], "+44 20 7946 0000");
     for name in ["name", "email", "account", "upn"] {
@@ -114,7 +114,7 @@ async fn fails_closed(config: &str) {
     let browser = Browser::new(&host.base);
     let page = ada.ask(&browser, &[]).await;
     ada.approve(&page).await;
-    let answer = browser.get(&page.url).await;
+    let answer = browser.finish(&page.url).await;
     assert_eq!(answer.parameter("error"), "server_error", "{config}");
     assert!(answer.location().query_pairs().all(|(name, _)| name != "code"));
     assert!(answer.headers.get("set-cookie").is_none(), "no session begins");
@@ -145,7 +145,7 @@ async fn a_claim_plugin_may_deny_with_a_reason() {
     let browser = Browser::new(&host.base);
     let page = ada.ask(&browser, &[]).await;
     ada.approve(&page).await;
-    let ended = browser.get(&page.url).await;
+    let ended = browser.finish(&page.url).await;
     assert_eq!(ended.outcome(), "refused");
     assert!(ended.body.contains("Only on workdays."));
 }

@@ -101,15 +101,9 @@ fn keys(authentication: ClientAuthentication) -> Map<String, Value> {
 }
 
 #[derive(Deserialize)]
-struct Create {
-    application_type: ApplicationType,
-    #[serde(flatten)]
-    settings: Map<String, Value>,
-}
-
-#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Change {
+    application_type: Option<ApplicationType>,
     name: Option<String>,
     redirect_uris: Option<Vec<String>>,
     post_logout_redirect_uris: Option<Vec<String>>,
@@ -161,16 +155,18 @@ impl From<Change> for ApplicationChange {
     }
 }
 
+fn unfit(detail: &str) -> Problem {
+    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
+}
+
 /// `POST /applications`
 pub(super) async fn create(
     State(host): State<Arc<Host>>,
     body: Bytes,
 ) -> Result<(StatusCode, Json<ApplicationView>), Problem> {
-    let Create { application_type, settings } = parse(&body)?;
-    let change: Change = serde_json::from_value(Value::Object(settings)).map_err(|error| {
-        Problem::new(StatusCode::BAD_REQUEST, format!("the body is not what is expected here: {error}"))
-    })?;
-    let application = admin::create_application(&host, application_type, change.into()).await?;
+    let change: Change = parse(&body)?;
+    let kind = change.application_type.ok_or_else(|| unfit("expected application_type: web, spa or native"))?;
+    let application = admin::create_application(&host, kind, change.into()).await?;
     Ok((StatusCode::CREATED, Json(view(application))))
 }
 
@@ -195,6 +191,9 @@ pub(super) async fn change(
     body: Bytes,
 ) -> Result<Json<ApplicationView>, Problem> {
     let change: Change = parse(&body)?;
+    if change.application_type.is_some() {
+        return Err(unfit("application_type: it can't be changed; make a new application"));
+    }
     let (application, secret) = admin::change_application(&host, &id_of(&id, "application")?, change.into()).await?;
     let client_secret = secret.map(|secret| secret.expose().to_owned());
     Ok(Json(ApplicationView { client_secret, ..view(application) }))

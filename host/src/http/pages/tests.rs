@@ -17,7 +17,45 @@ fn login() -> LoginPage {
         csrf: MARKUP.to_owned(),
         name: MARKUP.to_owned(),
         error: Some(MARKUP.to_owned()),
+        choice: Some(Choice {
+            name: MARKUP.to_owned(),
+            action: "/login/1/continue".to_owned(),
+            person: MARKUP.to_owned(),
+        }),
     }
+}
+
+fn consent() -> ConsentPage {
+    ConsentPage {
+        layout: layout(),
+        application: MARKUP.to_owned(),
+        name: MARKUP.to_owned(),
+        scopes: vec!["Know that it is you"],
+        action: "/login/1/consent".to_owned(),
+        again: "/login/1/again".to_owned(),
+        csrf: "token".to_owned(),
+        person: MARKUP.to_owned(),
+        days: 14,
+    }
+}
+
+fn form_post() -> FormPostPage {
+    FormPostPage {
+        layout: layout(),
+        action: "https://rp.example/cb?a=1&b=2".to_owned(),
+        fields: vec![("code", "ac_1".to_owned()), ("state", MARKUP.to_owned())],
+    }
+}
+
+fn consents() -> Consents {
+    let row = ConsentRow {
+        application: MARKUP.to_owned(),
+        client_id: MARKUP.to_owned(),
+        scopes: vec!["See your email address"],
+        since: "1 May 2025".to_owned(),
+        until: "15 May 2025".to_owned(),
+    };
+    Consents { rows: vec![row], withdraw: "/consents/withdraw".to_owned(), csrf: "token".to_owned() }
 }
 
 fn waiting() -> WaitingPage {
@@ -63,8 +101,10 @@ fn every_page() -> Vec<String> {
         login().render(),
         waiting().render(),
         error.render(),
-        HomePage { layout: layout(), user: user() }.render(),
-        HomePage { layout: layout(), user: None }.render(),
+        consent().render(),
+        form_post().render(),
+        HomePage { layout: layout(), user: user(), consents: Some(consents()) }.render(),
+        HomePage { layout: layout(), user: None, consents: None }.render(),
         admin.render(),
         AuthenticatorApp { layout: layout() }.render(),
     ];
@@ -101,7 +141,9 @@ fn every_file_that_a_page_names_exists_here() {
 #[test]
 fn every_form_is_a_post_with_its_token() {
     for page in every_page() {
-        for form in page.split("<form ").skip(1).filter(|form| !form.starts_with("method=\"dialog\"")) {
+        // The answer to an application goes there, and has nothing of ours in it.
+        let ours = |form: &&str| !form.starts_with("method=\"dialog\"") && !form.contains("id=\"answer\"");
+        for form in page.split("<form ").skip(1).filter(ours) {
             let form = form.split("</form>").next().unwrap();
             assert!(form.starts_with("method=\"post\""), "{form}");
             assert!(form.contains("name=\"csrf\" value=\""), "{form}");
@@ -115,6 +157,21 @@ fn the_login_page_weighs_less_than_30_kilobytes_with_all_that_it_loads() {
     let assets = page.split('"').filter(|value| value.starts_with("/assets/"));
     let weight: usize = assets.map(|path| assets::find(path).unwrap().bytes.len()).sum();
     assert!(page.len() + weight < 30_000, "{} bytes", page.len() + weight);
+}
+
+#[test]
+fn an_answer_is_posted_with_its_values_escaped_and_can_be_sent_without_a_script() {
+    let page = form_post().render().unwrap();
+    assert!(
+        page.contains("<form method=\"post\" action=\"https://rp.example/cb?a=1&#38;b=2\" id=\"answer\">"),
+        "{page}"
+    );
+    assert!(page.contains("name=\"code\" value=\"ac_1\""));
+    assert!(
+        page.contains("name=\"state\" value=\"&#34;&#62;&#60;script&#62;alert(&#39;x&#39;)&#60;/script&#62;\""),
+        "{page}"
+    );
+    assert!(page.contains("<button class=\"button primary\" type=\"submit\">Continue</button>"));
 }
 
 #[test]

@@ -2,51 +2,81 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::super::error::AuthorizeErrorCode;
-use super::ErrorRedirect;
+use super::super::id_token;
+use super::interaction::is_meant;
+use super::response::{AuthorizationAnswer, Destination};
 use crate::domain::account::{Access, access};
 use crate::domain::claims::{self, Subject};
-use crate::domain::login::{self, Person};
+use crate::domain::login::{self, Outcome, Person};
 use crate::domain::session::SignedIn;
-use crate::domain::{Broken, Host};
+use crate::domain::{Broken, Host, consent};
 use crate::id::{CodeId, LoginId};
 use crate::model::account::Account;
 use crate::model::application::Application;
-use crate::model::claims_request::ClaimsRequest;
 use crate::model::login::AuthorizationRequest;
 use crate::model::scope::Scope;
-use crate::model::session::Authentication;
 use crate::model::token::{CodeGrant, GrantContext, GrantSubject, prefix};
-use crate::plugins::{MapFailureKind, Sink};
+use crate::plugins::{MapFailure, MapFailureKind, Sink};
 use crate::secret::Token;
+
+/// A login that is to be answered for a person.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// The login.
+    pub login: LoginId,
+    /// What was asked.
+    pub request: &'a AuthorizationRequest,
+    /// Who it is.
+    pub person: &'a Person,
+    /// The browser's session until now.
+    pub old: Option<&'a SignedIn>,
+    /// Whether the person was asked for their consent.
+    pub agreement: Agreement,
+}
+
+/// Whether the person was asked for their consent to this request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Agreement {
+    /// Not yet.
+    Open,
+    /// They were, on the page, and agreed.
+    Given,
+}
 
 /// What a request is answered.
 #[derive(Debug)]
 pub enum Answer {
-    /// The browser goes back to the application with a code, and the session, if it is a new one, has begun.
-    Redirect(String),
-    /// The browser goes back to the application with an error. No session began.
-    Error(String),
+    /// The application gets a code, and the session, if it is a new one, has begun.
+    Granted(AuthorizationAnswer),
+    /// The application gets an error. No session began.
+    Error(AuthorizationAnswer),
+    /// The person has to agree first.
+    AskConsent {
+        /// The name of the application that asks.
+        application: String,
+    },
     /// The person is told why they can't go on, and may go back to the application from there.
     Refused(String),
-    /// It was answered before.
+    /// It was answered before, or the session is over that it was to go on with.
     AnsweredBefore,
 }
 
-/// Answers the request of a login with a code for this person, if they may use the application and the plugins agree.
-pub async fn respond(
-    host: &Host,
-    login: LoginId,
-    request: &AuthorizationRequest,
-    person: &Person,
-    old: Option<&SignedIn>,
-) -> Result<Answer, Broken> {
+/// Answers the request of a login with a code for this person, if they are who is meant, may use the application and
+/// agree, and the plugins do too.
+pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Broken> {
+    let Question { login, request, person, old, agreement } = question;
     let Some(application) = host.store.application(&request.application).await? else {
         return Ok(Answer::Refused("The application was removed while you signed in.".to_owned()));
     };
     let signed_in = &person.signed_in;
+    if !is_meant(host, &application, request, &signed_in.user)? {
+        let description = "somebody else signed in than the person whom the application meant";
+        let answer = fail(host, login, request, AuthorizeErrorCode::LoginRequired, description).await?;
+        return Ok(answer.map_or(Answer::AnsweredBefore, Answer::Error));
+    }
     let account = match access(host, &signed_in.user, &application.id).await? {
         Access::Granted(account) => account,
         Access::NoAccount => {
@@ -54,38 +84,73 @@ pub async fn respond(
         }
         Access::Closed => return Ok(Answer::Refused(format!("Your account with {} is closed.", application.name))),
     };
-    let subject = Subject {
-        application: &application,
-        user: &signed_in.user,
-        account: &account,
-        scopes: &request.scopes,
-        authentication: Some(&signed_in.session.authentication),
-    };
-    let mut claims = match claims::map(host, subject, Sink::IdToken).await {
+    let agreed = agreement == Agreement::Given;
+    if !agreed && consent::is_needed(host, &application, &signed_in.user, request).await? {
+        return Ok(Answer::AskConsent { application: application.name });
+    }
+    let claims = match id_token_claims(host, request, &application, &account, signed_in).await? {
         Ok(claims) => claims,
         Err(failure) => {
             tracing::error!(%login, application = %application.id, plugin = failure.plugin, %failure, "the login fails: a plugin did");
             return match failure.kind {
                 MapFailureKind::Deny(reason) => Ok(Answer::Refused(reason)),
-                MapFailureKind::Fault(_) => give_up(host, login, request).await,
+                MapFailureKind::Fault(_) => {
+                    let description = "the sign-in could not be completed; the operator of the identity provider finds the cause in the log";
+                    let answer = fail(host, login, request, AuthorizeErrorCode::ServerError, description).await?;
+                    Ok(answer.map_or(Answer::AnsweredBefore, Answer::Error))
+                }
             };
         }
     };
-    let Authentication { at, amr } = &signed_in.session.authentication;
-    claims.insert("auth_time".to_owned(), json!(at.seconds()));
-    claims.insert("amr".to_owned(), json!(amr));
-    claims.insert("acr".to_owned(), json!(Authentication::ACR));
-    claims.insert("sid".to_owned(), json!(signed_in.session.sid));
-    if let Some(nonce) = &request.nonce {
-        claims.insert("nonce".to_owned(), json!(nonce));
-    }
     let (code, token) = code(host, request, &application, &account, signed_in, claims);
-    if !login::answer(host, login, Some(person), old, Some(code)).await? {
+    let consent = agreed.then(|| consent::given(host, &signed_in.user, request));
+    if !login::answer(host, login, Outcome { person, old, code: Some(code), consent }).await? {
         return Ok(Answer::AnsweredBefore);
     }
-    let mut parameters = vec![("code", token.expose()), ("iss", host.issuer.as_str())];
-    parameters.extend(request.state.as_deref().map(|state| ("state", state)));
-    Ok(Answer::Redirect(request.redirect_uri.with_query(&parameters)))
+    Ok(Answer::Granted(Destination::of(request).code(&host.issuer, token.expose())))
+}
+
+/// The same where no page may be shown (`prompt=none`): what the person would be told or asked is an error for the
+/// application. `None` if it was answered before.
+pub async fn respond_silently(host: &Host, question: Question<'_>) -> Result<Option<AuthorizationAnswer>, Broken> {
+    let (login, request) = (question.login, question.request);
+    match respond(host, question).await? {
+        Answer::Granted(answer) | Answer::Error(answer) => Ok(Some(answer)),
+        Answer::AnsweredBefore => Ok(None),
+        Answer::AskConsent { .. } => {
+            let description = "the person has to agree, and prompt=none forbids to ask";
+            fail(host, login, request, AuthorizeErrorCode::ConsentRequired, description).await
+        }
+        Answer::Refused(_) => deny(host, login, request, DenialReason::GivenUp).await,
+    }
+}
+
+/// The ID token's claims, all but those that the exchange itself determines.
+async fn id_token_claims(
+    host: &Host,
+    request: &AuthorizationRequest,
+    application: &Application,
+    account: &Account,
+    signed_in: &SignedIn,
+) -> Result<Result<Map<String, Value>, MapFailure>, Broken> {
+    let authentication = &signed_in.session.authentication;
+    let subject = Subject {
+        application,
+        user: &signed_in.user,
+        account,
+        scopes: &request.scopes,
+        authentication: Some(authentication),
+        sub: &claims::subject_of(host, application, &signed_in.user)?,
+        requested: &request.claims.id_token,
+    };
+    let mapped = claims::map(host, subject, Sink::IdToken).await;
+    Ok(mapped.map(|claims| {
+        let mut claims = id_token::with_sign_in(claims, authentication, &signed_in.session.sid);
+        if let Some(nonce) = &request.nonce {
+            claims.insert("nonce".to_owned(), json!(nonce));
+        }
+        claims
+    }))
 }
 
 fn code(
@@ -94,7 +159,7 @@ fn code(
     application: &Application,
     account: &Account,
     signed_in: &SignedIn,
-    claims: serde_json::Map<String, serde_json::Value>,
+    claims: Map<String, Value>,
 ) -> (CodeGrant, Token) {
     let now = host.now();
     let id = CodeId::new(now, &*host.entropy);
@@ -115,7 +180,7 @@ fn code(
         context: GrantContext {
             sid: signed_in.session.sid.clone(),
             authentication: signed_in.session.authentication.clone(),
-            claims: ClaimsRequest::default(),
+            claims: request.claims.clone(),
         },
         claims,
         created_at: now,
@@ -132,6 +197,8 @@ pub enum DenialReason {
     Denied,
     /// Nobody approved in time.
     Expired,
+    /// The person did not agree to what the application asks for.
+    NoConsent,
     /// The person gave up, or may not use the application.
     GivenUp,
 }
@@ -142,30 +209,24 @@ pub async fn deny(
     login: LoginId,
     request: &AuthorizationRequest,
     reason: DenialReason,
-) -> Result<Option<String>, Broken> {
+) -> Result<Option<AuthorizationAnswer>, Broken> {
     let description = match reason {
         DenialReason::Denied => "the request was denied in the authenticator",
         DenialReason::Expired => "the request was not approved in time",
+        DenialReason::NoConsent => "the person did not agree to what the application asks for",
         DenialReason::GivenUp => "the sign-in was not completed",
     };
-    let answered = login::answer(host, login, None, None, None).await?;
-    Ok(answered.then(|| error(request, AuthorizeErrorCode::AccessDenied, description).location(&host.issuer)))
+    fail(host, login, request, AuthorizeErrorCode::AccessDenied, description).await
 }
 
-async fn give_up(host: &Host, login: LoginId, request: &AuthorizationRequest) -> Result<Answer, Broken> {
-    if !login::answer(host, login, None, None, None).await? {
-        return Ok(Answer::AnsweredBefore);
-    }
-    let description =
-        "the sign-in could not be completed; the operator of the identity provider finds the cause in the log";
-    Ok(Answer::Error(error(request, AuthorizeErrorCode::ServerError, description).location(&host.issuer)))
-}
-
-fn error(request: &AuthorizationRequest, code: AuthorizeErrorCode, description: &str) -> ErrorRedirect {
-    ErrorRedirect {
-        redirect_uri: request.redirect_uri.clone(),
-        state: request.state.clone(),
-        code,
-        description: description.to_owned(),
-    }
+/// Ends the login with an error for the application. `None` if it was answered before.
+async fn fail(
+    host: &Host,
+    login: LoginId,
+    request: &AuthorizationRequest,
+    code: AuthorizeErrorCode,
+    description: &str,
+) -> Result<Option<AuthorizationAnswer>, Broken> {
+    let ended = login::give_up(host, login).await?;
+    Ok(ended.then(|| Destination::of(request).error(&host.issuer, code, description)))
 }

@@ -1,10 +1,16 @@
 //! The checks of an authorization request whose client and redirect URI are known, one function each.
 
+use serde_json::{Value, json};
+
 use super::super::error::AuthorizeErrorCode;
 use super::super::parameters::Parameters;
+use crate::domain::{Host, keys};
 use crate::model::application::{Application, GrantType};
-use crate::model::login::CodeChallenge;
+use crate::model::claims_request::ClaimsRequest;
+use crate::model::login::{CodeChallenge, ResponseMode};
+use crate::model::redirect::CheckedRedirect;
 use crate::model::scope::{Scope, Scopes};
+use crate::model::session::Authentication;
 
 /// A check that failed.
 pub(super) struct Failure {
@@ -18,13 +24,15 @@ fn failure<T>(code: AuthorizeErrorCode, description: impl Into<String>) -> Resul
 
 /// What `prompt` asks for (OpenID Connect Core section 3.1.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Prompt {
-    /// Show pages where needed.
-    Default,
-    /// Show none.
-    None,
+pub(super) struct Prompt {
+    /// Show no page.
+    pub(super) none: bool,
     /// Sign in afresh.
-    Login,
+    pub(super) login: bool,
+    /// Ask for consent, whatever is remembered.
+    pub(super) consent: bool,
+    /// Let the person choose whom they go on as.
+    pub(super) select_account: bool,
 }
 
 pub(super) struct Request<'a> {
@@ -42,7 +50,7 @@ impl Request<'_> {
 
     /// What is kept until the answer has a limit, in bytes, since anybody may ask.
     pub(super) fn sizes(&self) -> Result<(), Failure> {
-        for (name, most) in [("state", 2048), ("nonce", 512)] {
+        for (name, most) in [("state", 2048), ("nonce", 512), ("claims", 4096)] {
             if self.parameters.get(name).is_some_and(|value| value.len() > most) {
                 return failure(AuthorizeErrorCode::InvalidRequest, format!("{name} is longer than {most} bytes"));
             }
@@ -57,6 +65,13 @@ impl Request<'_> {
         }
         if self.parameters.get("request_uri").is_some() {
             return failure(AuthorizeErrorCode::RequestUriNotSupported, "the parameter request_uri is not supported");
+        }
+        // Section 7.2.1: only a self-issued provider reads it.
+        if self.parameters.get("registration").is_some() {
+            return failure(
+                AuthorizeErrorCode::RegistrationNotSupported,
+                "the parameter registration is not supported",
+            );
         }
         Ok(())
     }
@@ -73,11 +88,16 @@ impl Request<'_> {
         }
     }
 
-    /// OAuth 2.0 Multiple Response Type Encoding Practices section 2.1.
-    pub(super) fn response_mode(&self) -> Result<(), Failure> {
+    /// That `response_mode` is one that is served (see [`response_mode`]).
+    pub(super) fn known_response_mode(&self, redirect_uri: &CheckedRedirect) -> Result<(), Failure> {
         match self.parameters.get("response_mode") {
             None | Some("query") => Ok(()),
-            Some(_) => failure(AuthorizeErrorCode::InvalidRequest, "response_mode must be query"),
+            Some("form_post") if redirect_uri.takes_forms() => Ok(()),
+            Some("form_post") => failure(
+                AuthorizeErrorCode::InvalidRequest,
+                "response_mode=form_post needs a redirect_uri that begins with https:// or http://",
+            ),
+            Some(_) => failure(AuthorizeErrorCode::InvalidRequest, "response_mode must be query or form_post"),
         }
     }
 
@@ -114,20 +134,25 @@ impl Request<'_> {
 
     /// OpenID Connect Core section 3.1.2.1: `none` stands alone.
     pub(super) fn prompt(&self) -> Result<Prompt, Failure> {
-        let asked: Vec<&str> = self.parameters.get("prompt").unwrap_or_default().split(' ').collect();
-        if let Some(unknown) = asked.iter().find(|p| !["", "none", "login", "consent", "select_account"].contains(p)) {
+        let asked: Vec<&str> =
+            self.parameters.get("prompt").unwrap_or_default().split(' ').filter(|value| !value.is_empty()).collect();
+        if let Some(unknown) = asked.iter().find(|p| !["none", "login", "consent", "select_account"].contains(p)) {
             return failure(
                 AuthorizeErrorCode::InvalidRequest,
                 format!("prompt has an unknown value of {} characters", unknown.len()),
             );
         }
         let has = |value| asked.contains(&value);
-        match (has("none"), has("login") || has("select_account")) {
-            (true, _) if asked.len() > 1 => failure(AuthorizeErrorCode::InvalidRequest, "prompt=none stands alone"),
-            (true, _) => Ok(Prompt::None),
-            (false, true) => Ok(Prompt::Login),
-            (false, false) => Ok(Prompt::Default),
+        let prompt = Prompt {
+            none: has("none"),
+            login: has("login"),
+            consent: has("consent"),
+            select_account: has("select_account"),
+        };
+        if prompt.none && asked.len() > 1 {
+            return failure(AuthorizeErrorCode::InvalidRequest, "prompt=none stands alone");
         }
+        Ok(prompt)
     }
 
     /// OpenID Connect Core section 3.1.2.1, in seconds.
@@ -137,5 +162,61 @@ impl Request<'_> {
             Some(Ok(seconds)) => Ok(Some(seconds)),
             Some(Err(_)) => failure(AuthorizeErrorCode::InvalidRequest, "max_age must be a number of seconds"),
         }
+    }
+
+    /// OpenID Connect Core section 5.5. What the application may not have is left out, as a scope would be. An `acr` that
+    /// it can't do without and that is never ours is refused at once (section 5.5.1.1).
+    pub(super) fn claims(&self) -> Result<ClaimsRequest, Failure> {
+        let Some(text) = self.parameters.get("claims") else { return Ok(ClaimsRequest::default()) };
+        let asked = ClaimsRequest::parse(text)
+            .or_else(|error| failure(AuthorizeErrorCode::InvalidRequest, error.to_string()))?;
+        let ours = json!(Authentication::ACR);
+        if asked.wanted("acr").any(|wanted| wanted.essential && !wanted.admits(&ours)) {
+            return failure(
+                AuthorizeErrorCode::UnmetAuthenticationRequirements,
+                format!("the only acr here is {}", Authentication::ACR),
+            );
+        }
+        let allowed = &self.application.settings.scopes;
+        Ok(asked.retaining(|name| {
+            let of_sign_in = ["sub", "acr", "auth_time", "amr"].contains(&name);
+            of_sign_in || Scope::of_claim(name).is_some_and(|scope| allowed.has(scope))
+        }))
+    }
+
+    /// OpenID Connect Core section 3.1.2.1: an ID token that we gave this application; its `sub`. It may have
+    /// expired.
+    pub(super) async fn id_token_hint(&self, host: &Host) -> Result<Option<String>, Failure> {
+        let Some(jwt) = self.parameters.get("id_token_hint") else { return Ok(None) };
+        let refused = |why: &dyn std::fmt::Display| {
+            failure(AuthorizeErrorCode::InvalidRequest, format!("id_token_hint is not an ID token from here: {why}"))
+        };
+        let claims = match keys::verify_own(host, jwt).await {
+            Ok(claims) => claims,
+            Err(error) => return refused(&error),
+        };
+        if claims.get("iss") != Some(&json!(host.issuer)) {
+            return refused(&"its iss is another");
+        }
+        let client = json!(self.application.id);
+        let for_client = match claims.get("aud") {
+            Some(Value::Array(audience)) => audience.contains(&client),
+            audience => audience == Some(&client),
+        };
+        if !for_client {
+            return refused(&"it was given to another application");
+        }
+        match claims.get("sub").and_then(Value::as_str) {
+            Some(subject) => Ok(Some(subject.to_owned())),
+            None => refused(&"it has no sub"),
+        }
+    }
+}
+
+/// How the answer travels, an error too. Where `response_mode` itself is the error, it goes the usual way.
+pub(super) fn response_mode(parameters: &Parameters, redirect_uri: &CheckedRedirect) -> ResponseMode {
+    match parameters.get("response_mode") {
+        Some("form_post") if redirect_uri.takes_forms() => ResponseMode::FormPost,
+        _ => ResponseMode::Query,
     }
 }

@@ -3,15 +3,22 @@
 
 mod answer;
 mod checks;
+mod interaction;
+mod response;
 
-pub use answer::{Answer, DenialReason, deny, respond};
+pub use answer::{Agreement, Answer, DenialReason, Question, deny, respond, respond_silently};
+pub use interaction::may_go_on;
+pub use response::{AuthorizationAnswer, Delivery};
+
+use response::Destination;
 
 use super::error::AuthorizeErrorCode;
 use super::parameters::{BadParameters, Parameters};
 use crate::domain::{Broken, Host};
 use crate::id::Did;
-use crate::model::application::Application;
+use crate::model::application::{Application, SubjectType};
 use crate::model::login::AuthorizationRequest;
+use crate::model::name::LoginName;
 use crate::model::redirect::CheckedRedirect;
 
 /// Why a request can't be answered to the application: it is not known where the application is. A page says so.
@@ -25,37 +32,13 @@ pub enum Unanswerable {
     Request,
 }
 
-/// An error that goes back to the application.
-#[derive(Clone, Debug)]
-pub struct ErrorRedirect {
-    redirect_uri: CheckedRedirect,
-    state: Option<String>,
-    code: AuthorizeErrorCode,
-    description: String,
-}
-
-impl ErrorRedirect {
-    /// The address that the browser is sent to (RFC 6749 section 4.1.2.1, with `iss` of RFC 9207).
-    pub fn location(&self, issuer: &str) -> String {
-        let mut parameters =
-            vec![("error", self.code.as_str()), ("error_description", self.description.as_str()), ("iss", issuer)];
-        parameters.extend(self.state.as_deref().map(|state| ("state", state)));
-        self.redirect_uri.with_query(&parameters)
-    }
-
-    /// The `error` code.
-    pub const fn code(&self) -> AuthorizeErrorCode {
-        self.code
-    }
-}
-
 /// Why a request was not accepted.
 #[derive(Debug)]
 pub enum Rejected {
     /// A page says so.
     Page(Unanswerable),
     /// The application is told.
-    Redirect(ErrorRedirect),
+    Answer(AuthorizationAnswer),
     /// The host broke.
     Broken(Broken),
 }
@@ -77,13 +60,12 @@ pub struct Accepted {
 
 impl Accepted {
     /// The answer where no page may be shown and nobody is signed in, or not well enough.
-    pub fn login_required(&self) -> ErrorRedirect {
-        ErrorRedirect {
-            redirect_uri: self.request.redirect_uri.clone(),
-            state: self.request.state.clone(),
-            code: AuthorizeErrorCode::LoginRequired,
-            description: "the person has to sign in, and prompt=none forbids to ask".to_owned(),
-        }
+    pub fn login_required(&self, host: &Host) -> AuthorizationAnswer {
+        Destination::of(&self.request).error(
+            &host.issuer,
+            AuthorizeErrorCode::LoginRequired,
+            "the person has to sign in, and prompt=none forbids to ask",
+        )
     }
 }
 
@@ -95,38 +77,74 @@ pub async fn check(host: &Host, parameters: &Parameters) -> Result<Accepted, Rej
         .get("redirect_uri")
         .and_then(|asked| CheckedRedirect::find(&application.settings.redirect_uris, asked))
         .ok_or(Rejected::Page(Unanswerable::RedirectUri))?;
-    let state = parameters.get("state").filter(|state| state.len() <= 2048).map(str::to_owned);
-    let request = checks::Request { parameters, application: &application };
+    let destination = Destination {
+        mode: checks::response_mode(parameters, &redirect_uri),
+        state: parameters.get("state").filter(|state| state.len() <= 2048).map(str::to_owned),
+        redirect_uri,
+    };
+    let checked = checked(host, parameters, &application, &destination).await?;
+    checked.map_err(|checks::Failure { code, description }| {
+        Rejected::Answer(destination.error(&host.issuer, code, description))
+    })
+}
+
+async fn checked(
+    host: &Host,
+    parameters: &Parameters,
+    application: &Application,
+    destination: &Destination,
+) -> Result<Result<Accepted, checks::Failure>, Broken> {
+    let request = checks::Request { parameters, application };
     let checked = request.not_repeated().and_then(|()| {
         request.sizes()?;
         request.no_request_object()?;
         request.response_type()?;
-        request.response_mode()?;
+        request.known_response_mode(&destination.redirect_uri)?;
         let scopes = request.scopes()?;
         let code_challenge = request.code_challenge()?;
         let prompt = request.prompt()?;
         let max_age = request.max_age()?;
-        Ok((scopes, code_challenge, prompt, max_age))
+        let claims = request.claims()?;
+        Ok((scopes, code_challenge, prompt, max_age, claims))
     });
-    let (scopes, code_challenge, prompt, max_age) = match checked {
+    let (scopes, code_challenge, prompt, max_age, claims) = match checked {
         Ok(checked) => checked,
-        Err(checks::Failure { code, description }) => {
-            return Err(Rejected::Redirect(ErrorRedirect { redirect_uri, state, code, description }));
-        }
+        Err(failure) => return Ok(Err(failure)),
+    };
+    let hinted_subject = match request.id_token_hint(host).await {
+        Ok(hinted) => hinted,
+        Err(failure) => return Ok(Err(failure)),
+    };
+    // A hint that can't be a name is of no use.
+    let login_hint = match parameters.get("login_hint").and_then(|hint| hint.parse().ok()) {
+        None => name_of(host, application, hinted_subject.as_deref()).await?,
+        hint => hint,
     };
     let request = AuthorizationRequest {
-        application: application.id,
-        redirect_uri,
+        application: application.id.clone(),
+        redirect_uri: destination.redirect_uri.clone(),
         scopes,
-        state,
+        state: destination.state.clone(),
         nonce: parameters.get("nonce").map(str::to_owned),
         code_challenge,
-        fresh_login: prompt == checks::Prompt::Login,
+        fresh_login: prompt.login || max_age == Some(0),
         max_age,
-        // A hint that can't be a name is of no use.
-        login_hint: parameters.get("login_hint").and_then(|hint| hint.parse().ok()),
+        login_hint,
+        select_account: prompt.select_account,
+        ask_consent: prompt.consent,
+        hinted_subject,
+        claims,
+        response_mode: destination.mode,
     };
-    Ok(Accepted { request, silent: prompt == checks::Prompt::None })
+    Ok(Ok(Accepted { request, silent: prompt.none }))
+}
+
+/// What the person whom an ID token means signs in with. A pairwise subject does not lead back to them.
+async fn name_of(host: &Host, application: &Application, subject: Option<&str>) -> Result<Option<LoginName>, Broken> {
+    match (subject, &application.settings.subject_type) {
+        (Some(subject), SubjectType::Public) => Ok(host.store.user_by_subject(subject).await?.map(|user| user.name)),
+        _ => Ok(None),
+    }
 }
 
 async fn find_application(host: &Host, parameters: &Parameters) -> Result<Application, Rejected> {

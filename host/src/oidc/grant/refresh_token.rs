@@ -45,6 +45,8 @@ pub(super) async fn exchange(
             account: &account,
             scopes: &scopes,
             authentication: Some(authentication),
+            sub: &claims::subject_of(host, application, &user)?,
+            requested: &family.context.claims.id_token,
         };
         let mapped = claims::map(host, subject, Sink::IdToken).await.map_err(|failure| {
             tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "a refresh fails: a plugin did");

@@ -1,0 +1,154 @@
+//! Consent: the page that asks for it during a login, and taking it back on the start page.
+
+use std::sync::Arc;
+
+use axum::Form;
+use axum::extract::State;
+use axum::response::Response;
+use serde::Deserialize;
+
+use super::answer::deliver;
+use super::context::Browser;
+use super::csrf;
+use super::login::{Posted, answered_before, finish, resumed};
+use super::pages::{ConsentPage, ConsentRow, Consents};
+use super::reply::{broken, forged, layout, page, see_other};
+use crate::clock::Timestamp;
+use crate::domain::login::{self, Person, View};
+use crate::domain::session::SignedIn;
+use crate::domain::{Broken, Host, consent};
+use crate::id::{Did, LoginId};
+use crate::model::login::{AuthorizationRequest, Login, LoginRequest};
+use crate::model::scope::{Scope, Scopes};
+use crate::model::user::User;
+use crate::oidc::authorize::{self, Agreement, DenialReason};
+
+const WITHDRAW: &str = "/consents/withdraw";
+
+/// The page that asks the person whether the application may have what it asks for.
+pub(super) fn ask(
+    host: &Host,
+    browser: &Browser,
+    login: &Login,
+    request: &AuthorizationRequest,
+    person: &Person,
+    application: String,
+) -> Result<Response, Broken> {
+    let id = login.id.to_string();
+    let user = &person.signed_in.user;
+    let asking = ConsentPage {
+        layout: layout(host),
+        application,
+        name: user.display_name().to_owned(),
+        scopes: in_words(&request.consent_scopes()),
+        action: format!("/login/{id}/consent"),
+        again: format!("/login/{id}/again"),
+        csrf: csrf::token(host, browser, &id)?,
+        person: csrf::token(host, browser, &shown_to(login.id, user))?,
+        days: host.settings.lifetimes.consent / (24 * 60 * 60),
+    };
+    Ok(page(&asking, request.redirect_uri.form_action_source().as_deref()))
+}
+
+/// What shows that the page was made for this person. Somebody else may have signed in since, in another window.
+fn shown_to(login: LoginId, user: &User) -> String {
+    format!("consent {login} {}", user.id)
+}
+
+/// `POST /login/{id}/consent`: the person allows or denies.
+pub(super) async fn decide(posted: Posted) -> Response {
+    let Posted { host, browser, form, view, .. } = &posted;
+    let reply = async {
+        let mut old = None;
+        let (login, person) = match view {
+            View::Approved(login, approved) => {
+                old = browser.signed_in(host).await?;
+                (login, login::person(host, approved, old.as_ref()).await?)
+            }
+            View::SignedIn(login, session) => (login, resumed(host, browser, login, *session).await?),
+            View::Answered => return Ok(answered_before(host)),
+            _ => return Ok(posted.shown()),
+        };
+        let (Some(person), LoginRequest::Oidc(request)) = (person, &login.request) else { return Ok(posted.shown()) };
+        if !csrf::is_token(host, browser, &shown_to(login.id, &person.signed_in.user), &form.person)? {
+            return Ok(posted.shown());
+        }
+        match form.decision.as_str() {
+            "allow" => finish(host, browser, login, &person, old.as_ref(), Agreement::Given).await,
+            "deny" => {
+                let answer = authorize::deny(host, login.id, request, DenialReason::NoConsent).await?;
+                Ok(answer.map_or_else(|| answered_before(host), |answer| deliver(host, &answer)))
+            }
+            _ => Ok(posted.shown()),
+        }
+    };
+    posted.reply(reply.await)
+}
+
+/// A form of the start page.
+#[derive(Debug, Deserialize)]
+pub(super) struct Withdrawal {
+    #[serde(default)]
+    csrf: String,
+    #[serde(default)]
+    application: String,
+}
+
+/// `POST /consents/withdraw`: the person takes back what they let an application know.
+pub(super) async fn withdraw(
+    State(host): State<Arc<Host>>,
+    browser: Browser,
+    Form(form): Form<Withdrawal>,
+) -> Response {
+    let reply = async {
+        if !csrf::is_token(&host, &browser, WITHDRAW, &form.csrf)? {
+            return Ok(forged(&host));
+        }
+        let application: Option<Did> = form.application.parse().ok();
+        if let (Some(signed_in), Some(application)) = (browser.signed_in(&host).await?, application) {
+            consent::withdraw(&host, &signed_in.user, application).await?;
+        }
+        Ok(see_other("/"))
+    };
+    reply.await.unwrap_or_else(|error: Broken| broken(&host, &error))
+}
+
+/// What the person let applications know, for the start page.
+pub(super) async fn list(host: &Host, browser: &Browser, signed_in: &SignedIn) -> Result<Consents, Broken> {
+    let rows = consent::of(host, &signed_in.user).await?.into_iter().map(|consent| ConsentRow {
+        application: consent.application_name,
+        client_id: consent.application.to_string(),
+        scopes: in_words(&consent.scopes),
+        since: day(consent.granted_at),
+        until: day(consent.expires_at),
+    });
+    Ok(Consents { rows: rows.collect(), withdraw: WITHDRAW.to_owned(), csrf: csrf::token(host, browser, WITHDRAW)? })
+}
+
+fn in_words(scopes: &Scopes) -> Vec<&'static str> {
+    let words = scopes.iter().map(|scope| match scope {
+        Scope::OpenId => "Know that it is you",
+        Scope::Profile => "See your name, your profile and your account there",
+        Scope::Email => "See your email address",
+        Scope::Phone => "See your phone number",
+        Scope::OfflineAccess => "Keep access while you are away",
+    });
+    words.collect()
+}
+
+/// A day in words, as it is in Greenwich.
+fn day(at: Timestamp) -> String {
+    let moment = jiff::Timestamp::from_second(at.seconds()).unwrap_or_default();
+    moment.strftime("%-d %B %Y").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_is_told_in_words() {
+        assert_eq!(day(Timestamp::from_seconds(0)), "1 January 1970");
+        assert_eq!(day(Timestamp::from_seconds(1_709_164_800)), "29 February 2024");
+    }
+}

@@ -1,0 +1,41 @@
+//! `client_secret_basic`. An input is a header as it came, and a secret that a client encodes as it should.
+
+#![no_main]
+
+use assent::oidc::client_auth::basic;
+use assent_fuzz::lines;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use libfuzzer_sys::fuzz_target;
+
+const CLIENT: &str = "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK";
+
+fuzz_target!(|input: &[u8]| {
+    let Some([credentials, secret]) = lines(input) else { return };
+    // As it came, and with the base64 that a fuzzer would take long to find.
+    let encoded = format!("Basic {}", STANDARD.encode(credentials));
+    for header in [credentials, encoded.as_str()] {
+        if let Some((id, read)) = basic::parse(header) {
+            assert_eq!(id.to_string().parse(), Ok(id.clone()));
+            let again = basic::parse(&header_of(&form_encoded(id.as_str()), &form_encoded(read.expose())));
+            assert_eq!(
+                again.map(|(id, secret)| (id, secret.expose().to_owned())),
+                Some((id, read.expose().to_owned()))
+            );
+        }
+    }
+    // RFC 6749 section 2.3.1 encodes both; many clients leave the identifier as it is.
+    for id in [form_encoded(CLIENT), CLIENT.to_owned()] {
+        let read = basic::parse(&header_of(&id, &form_encoded(secret)));
+        let (id, read) = read.expect("a client that keeps to the RFC is understood");
+        assert_eq!((id.as_str(), read.expose()), (CLIENT, secret));
+    }
+});
+
+fn form_encoded(text: &str) -> String {
+    form_urlencoded::byte_serialize(text.as_bytes()).collect()
+}
+
+fn header_of(id: &str, secret: &str) -> String {
+    format!("Basic {}", STANDARD.encode(format!("{id}:{secret}")))
+}

@@ -1,0 +1,161 @@
+//! Signed JWTs: our own that come back as `id_token_hint`, and those by which applications authenticate themselves. An
+//! input is a token as it came, and a header and a payload, which are signed here whatever they say. `KID` in the header
+//! stands for our key's.
+
+#![no_main]
+
+use std::sync::LazyLock;
+
+use assent::clock::Timestamp;
+use assent::entropy::SystemEntropy;
+use assent::id::KeyId;
+use assent::keys::client::{verify, verify_with_secret};
+use assent::keys::{KeyRing, MasterKey};
+use assent::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningAlgorithm, SigningKey};
+use assent_fuzz::lines;
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use libfuzzer_sys::fuzz_target;
+use openssl::bn::{BigNum, BigNumContext};
+use openssl::ec::{EcGroup, EcKey};
+use openssl::ecdsa::EcdsaSig;
+use openssl::hash::MessageDigest;
+use openssl::nid::Nid;
+use openssl::pkey::{PKey, Private};
+use openssl::rsa::{Rsa, RsaPrivateKeyBuilder};
+use openssl::sign::Signer;
+use serde_json::{Map, Value, json};
+
+type Object = Map<String, Value>;
+
+const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+const SECRET: &[u8] = b"a secret of 43 characters, as we make them.";
+
+/// Keys that are the same each time and no secret: anybody can make them.
+struct Keys {
+    ring: KeyRing,
+    ours: PKey<Private>,
+    kid: String,
+    client: EcKey<Private>,
+    client_keys: [Object; 1],
+}
+
+static KEYS: LazyLock<Keys> = LazyLock::new(|| {
+    let master = MasterKey::from_text(&STANDARD.encode([7; 32]), "a fuzz target").expect("a key");
+    let ours = [rsa(105, 179), rsa(1397, 3177)];
+    let kept = SigningAlgorithm::ALL.into_iter().zip(&ours).map(|(algorithm, key)| {
+        let purpose = KeyPurpose::IdToken(algorithm);
+        let plain = key.private_key_to_pkcs8().expect("PKCS #8");
+        let sealed = master.seal(purpose.as_str(), &plain, &SystemEntropy).expect("sealed");
+        let id = KeyId::new(NOW, &SystemEntropy);
+        SigningKey { id, purpose, material: KeyMaterial::Sealed(sealed), times: KeyTimes::at_once(1, NOW) }
+    });
+    let ring = KeyRing::open(&kept.collect::<Vec<_>>(), &master).expect("a ring");
+    let kid = ring.signer(SigningAlgorithm::Rs256, NOW).key_id().to_owned();
+    let [ours, _] = ours;
+    let (client, jwk) = generator();
+    Keys { ring, ours, kid, client, client_keys: [jwk] }
+});
+
+fuzz_target!(init: LazyLock::force(&KEYS), |input: &[u8]| {
+    let Some([token, header, payload]) = lines(input) else { return };
+    let keys = &*KEYS;
+    let passed = [
+        keys.ring.verify_own(token).is_ok(),
+        verify(token, &keys.client_keys).is_ok(),
+        verify_with_secret(token, SECRET).is_ok(),
+    ];
+    assert_eq!(passed, [false; 3], "nobody has signed {token}");
+
+    let header = header.replace("KID", &keys.kid);
+    // What is no header is not worth a signature: the token above covers that.
+    let Ok(said) = serde_json::from_str::<Object>(&header) else { return };
+    let says = |name: &str, value: &str| said.get(name).and_then(Value::as_str) == Some(value);
+    let plain = !said.contains_key("crit") && !said.contains_key("b64");
+    let claims = serde_json::from_str::<Object>(payload).ok();
+    let message = format!("{}.{}", URL_SAFE_NO_PAD.encode(&header), URL_SAFE_NO_PAD.encode(payload));
+    let signed = |signature: Vec<u8>| format!("{message}.{}", URL_SAFE_NO_PAD.encode(signature));
+
+    // An RSA signature takes long, so it is made only where it may count.
+    if header.contains(&keys.kid) {
+        let token = signed(by(&keys.ours, message.as_bytes()));
+        let verified = keys.ring.verify_own(&token);
+        let must_pass = header == format!(r#"{{"alg":"RS256","kid":"{}","typ":"JWT"}}"#, keys.kid) && payload == "{}";
+        assert!(verified.is_ok() || !must_pass, "one of ours was refused: {verified:?}");
+        if let Ok(verified) = verified {
+            let good = plain && says("alg", "RS256") && says("kid", &keys.kid) && says("typ", "JWT");
+            assert!(good, "the header {header} passed as one of ours");
+            assert_eq!(Some(verified), claims);
+        }
+        assert!(verify(&token, &keys.client_keys).is_err(), "our token passed for a client's");
+    }
+
+    let token = signed(by_client(&keys.client, message.as_bytes()));
+    let verified = verify(&token, &keys.client_keys);
+    let must_pass = header == r#"{"alg":"ES256","kid":"1"}"# && payload == "{}";
+    assert!(verified.is_ok() || !must_pass, "a client's was refused: {verified:?}");
+    if let Ok(verified) = verified {
+        assert!(plain && says("alg", "ES256"), "the header {header} passed as a client's");
+        assert!(said.get("kid").is_none_or(|kid| kid == "1" || !kid.is_string()), "another key than {header} names");
+        assert_eq!(Some(&verified), claims.as_ref());
+    }
+    assert!(keys.ring.verify_own(&token).is_err(), "a client's token passed for one of ours");
+
+    let secret = PKey::hmac(SECRET).expect("a key");
+    let token = signed(by(&secret, message.as_bytes()));
+    let verified = verify_with_secret(&token, SECRET);
+    let must_pass = header == r#"{"alg":"HS256"}"# && payload == "{}";
+    assert!(verified.is_ok() || !must_pass, "a client's was refused: {verified:?}");
+    if let Ok(verified) = verified {
+        assert!(plain && says("alg", "HS256"), "the header {header} passed with a secret");
+        assert_eq!(Some(verified), claims);
+    }
+    assert!(verify(&token, &keys.client_keys).is_err() && keys.ring.verify_own(&token).is_err());
+});
+
+fn by(key: &PKey<Private>, message: &[u8]) -> Vec<u8> {
+    let mut signer = Signer::new(MessageDigest::sha256(), key).expect("a signer");
+    signer.sign_oneshot_to_vec(message).expect("a signature")
+}
+
+fn by_client(key: &EcKey<Private>, message: &[u8]) -> Vec<u8> {
+    let signature = EcdsaSig::sign(&openssl::sha::sha256(message), key).expect("a signature");
+    [signature.r(), signature.s()].map(|part| part.to_vec_padded(32).expect("32 bytes")).concat()
+}
+
+/// The P-256 key whose private half is 1, and so its public half the generator: as `kid` 1.
+fn generator() -> (EcKey<Private>, Object) {
+    let group = EcGroup::from_curve_name(Nid::X9_62_PRIME256V1).expect("the curve");
+    let point = group.generator_opt().expect("a generator");
+    let key = EcKey::from_private_components(&group, &number(1), point).expect("a key");
+    let (mut x, mut y) = (number(0), number(0));
+    let mut context = BigNumContext::new().expect("a context");
+    point.affine_coordinates(&group, &mut x, &mut y, &mut context).expect("coordinates");
+    let text = |number: &BigNum| URL_SAFE_NO_PAD.encode(number.to_vec_padded(32).expect("32 bytes"));
+    let jwk = json!({"kty": "EC", "crv": "P-256", "kid": "1", "x": text(&x), "y": text(&y)});
+    (key, jwk.as_object().expect("an object").clone())
+}
+
+/// The RSA key of two primes that are so much less than 2^1024.
+fn rsa(p: u32, q: u32) -> PKey<Private> {
+    let mut context = BigNumContext::new().expect("a context");
+    let mut top = number(0);
+    top.set_bit(1024).expect("2^1024");
+    let (one, e) = (number(1), number(65_537));
+    let (p, q) = (&top - &number(p), &top - &number(q));
+    let (p_less, q_less) = (&p - &one, &q - &one);
+    let (mut d, mut inverse) = (number(0), number(0));
+    d.mod_inverse(&e, &(&p_less * &q_less), &mut context).expect("e has an inverse");
+    inverse.mod_inverse(&q, &p, &mut context).expect("q has an inverse");
+    let (dp, dq) = (&d % &p_less, &d % &q_less);
+    let key: Rsa<Private> = RsaPrivateKeyBuilder::new(&p * &q, e, d)
+        .and_then(|key| key.set_factors(p, q))
+        .and_then(|key| key.set_crt_params(dp, dq, inverse))
+        .expect("a key")
+        .build();
+    PKey::from_rsa(key).expect("a key")
+}
+
+fn number(value: u32) -> BigNum {
+    BigNum::from_u32(value).expect("a number")
+}

@@ -1,0 +1,428 @@
+//! How applications authenticate themselves: each method, and what must not pass for it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use assent::clock::Clock;
+use axum::routing::get;
+use josekit::jwk::Jwk;
+use josekit::jws::{ES256, HS256, JwsHeader, JwsSigner, PS256, RS256};
+use josekit::jwt::{self, JwtPayload};
+use openssl::pkey::{PKey, Private};
+use reqwest::{Client, Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::edge::tls::{certificate_of, client, files};
+use crate::harness::{TestHost, Wish, id};
+
+const ASSERTION: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+
+/// A web application with these settings; the answer of the admin API.
+async fn application(host: &TestHost, settings: Value) -> Value {
+    let mut body = json!({"name": "Books", "application_type": "web", "redirect_uris": ["https://rp.example/cb"]});
+    let members = settings.as_object().expect("members").clone();
+    body.as_object_mut().expect("an object").extend(members);
+    host.admin_ok(Method::POST, "/applications", body).await
+}
+
+async fn secret_of(host: &TestHost, application: &Value) -> String {
+    let path = format!("/applications/{}/secret", id(application));
+    let answer = host.admin_ok(Method::POST, &path, Value::Null).await;
+    answer["client_secret"].as_str().expect("a secret").to_owned()
+}
+
+/// Asks for a token by client credentials with these members; the status and the error, or an empty text.
+async fn ask(host: &TestHost, form: &[(&str, &str)]) -> (u16, String) {
+    let form: Vec<_> = [("grant_type", "client_credentials")].iter().chain(form).collect();
+    let response = Client::new().post(format!("{}/oidc/token", host.base)).form(&form).send().await.expect("an answer");
+    let status = response.status().as_u16();
+    let body: Value = response.json().await.expect("JSON");
+    (status, body["error"].as_str().unwrap_or_default().to_owned())
+}
+
+fn good() -> (u16, String) {
+    (200, String::new())
+}
+
+fn refused() -> (u16, String) {
+    (401, "invalid_client".to_owned())
+}
+
+fn rsa() -> PKey<Private> {
+    PKey::from_rsa(openssl::rsa::Rsa::generate(2048).expect("a key")).expect("a key")
+}
+
+fn pem(key: &PKey<Private>) -> String {
+    String::from_utf8(key.public_key_to_pem().expect("PEM")).expect("text")
+}
+
+/// What a good assertion of this client claims, `n` telling it from others.
+fn claims(host: &TestHost, client: &str, n: usize) -> Value {
+    let now = host.clock.now().seconds();
+    json!({"iss": client, "sub": client, "aud": host.issuer(), "exp": now + 60, "iat": now, "jti": format!("id-{n}")})
+}
+
+fn sign(claims: &Value, header: Value, signer: &dyn JwsSigner) -> String {
+    let mut head = JwsHeader::from_map(header.as_object().expect("an object").clone()).expect("a header");
+    head.set_token_type("JWT");
+    let payload = JwtPayload::from_map(claims.as_object().expect("an object").clone()).expect("a payload");
+    jwt::encode_with_signer(&payload, &head, signer).expect("signed")
+}
+
+fn by_rsa(claims: &Value, key: &PKey<Private>) -> String {
+    let der = key.private_key_to_pkcs8().expect("DER");
+    sign(claims, json!({}), &RS256.signer_from_der(der).expect("a signer"))
+}
+
+async fn ask_with(host: &TestHost, assertion: &str) -> (u16, String) {
+    ask(host, &[("client_assertion_type", ASSERTION), ("client_assertion", assertion)]).await
+}
+
+#[tokio::test]
+async fn client_secret_post_and_no_other_method() {
+    let host = TestHost::start().await;
+    let post = application(&host, json!({"token_endpoint_auth_method": "client_secret_post"})).await;
+    let secret = secret_of(&host, &post).await;
+    assert_eq!(ask(&host, &[("client_id", id(&post)), ("client_secret", &secret)]).await, good());
+    assert_eq!(ask(&host, &[("client_id", id(&post)), ("client_secret", "wrong")]).await, refused());
+    assert_eq!(ask(&host, &[("client_id", id(&post))]).await, refused());
+    let request = Client::new().post(format!("{}/oidc/token", host.base)).form(&[("grant_type", "client_credentials")]);
+    let by_header = request.basic_auth(id(&post), Some(&secret)).send().await.expect("an answer");
+    assert_eq!(by_header.status(), StatusCode::UNAUTHORIZED);
+    // And the other way round.
+    let basic = application(&host, json!({})).await;
+    let secret = secret_of(&host, &basic).await;
+    assert_eq!(ask(&host, &[("client_id", id(&basic)), ("client_secret", &secret)]).await, refused());
+}
+
+#[tokio::test]
+async fn client_secret_jwt_with_a_secret_that_the_change_of_the_method_made() {
+    let host = TestHost::start().await;
+    let web = application(&host, json!({})).await;
+    let old = secret_of(&host, &web).await;
+    let path = format!("/applications/{}", id(&web));
+    let changed = host.admin_ok(Method::PATCH, &path, json!({"token_endpoint_auth_method": "client_secret_jwt"})).await;
+    let secret = changed["client_secret"].as_str().expect("a new secret").to_owned();
+    assert!(host.admin_ok(Method::GET, &path, Value::Null).await["client_secret"].is_null(), "it is shown once");
+    let by =
+        |claims: &Value, secret: &str| sign(claims, json!({}), &HS256.signer_from_bytes(secret).expect("a signer"));
+    assert_eq!(ask_with(&host, &by(&claims(&host, id(&web), 1), &secret)).await, good());
+    assert_eq!(ask_with(&host, &by(&claims(&host, id(&web), 2), &old)).await, refused());
+    assert_eq!(ask(&host, &[("client_id", id(&web)), ("client_secret", &secret)]).await, refused());
+    // A new secret ends the one before.
+    let newer = secret_of(&host, &web).await;
+    assert_eq!(ask_with(&host, &by(&claims(&host, id(&web), 3), &secret)).await, refused());
+    assert_eq!(ask_with(&host, &by(&claims(&host, id(&web), 4), &newer)).await, good());
+    // A change of anything else leaves it.
+    host.admin_ok(Method::PATCH, &path, json!({"name": "Other"})).await;
+    assert_eq!(ask_with(&host, &by(&claims(&host, id(&web), 5), &newer)).await, good());
+    // Nor is it in the database as it is.
+    let database = std::fs::read(host.folder().join("assent.db")).expect("read");
+    let wal = std::fs::read(host.folder().join("assent.db-wal")).unwrap_or_default();
+    assert!(![database, wal].iter().any(|file| file.windows(newer.len()).any(|part| part == newer.as_bytes())));
+}
+
+#[tokio::test]
+async fn private_key_jwt_with_each_form_of_a_key() {
+    let host = TestHost::start().await;
+    let key = rsa();
+    let jwk = |key: &PKey<Private>| {
+        let pair = josekit::jwk::KeyPair::to_jwk_public_key(
+            &josekit::jwk::alg::rsa::RsaKeyPair::from_der(key.private_key_to_pkcs8().expect("DER")).expect("a pair"),
+        );
+        serde_json::to_value(pair.as_ref()).expect("JSON")
+    };
+    let (certificate, certified) = certificate_of("books");
+    let certificate = String::from_utf8(certificate.to_pem().expect("PEM")).expect("text");
+    for (n, (form, key)) in [
+        (json!({"public_key": pem(&key)}), &key),
+        (json!({"jwks": {"keys": [jwk(&rsa()), jwk(&key)]}}), &key),
+        (json!({"certificate": certificate}), &certified),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut settings = form.clone();
+        settings["token_endpoint_auth_method"] = json!("private_key_jwt");
+        let web = application(&host, settings).await;
+        assert_eq!(ask_with(&host, &by_rsa(&claims(&host, id(&web), n), key)).await, good(), "{form}");
+        let der = key.private_key_to_pkcs8().expect("DER");
+        let pss = sign(&claims(&host, id(&web), n + 10), json!({}), &PS256.signer_from_der(der).expect("a signer"));
+        assert_eq!(ask_with(&host, &pss).await, good(), "{form}");
+        assert_eq!(ask_with(&host, &by_rsa(&claims(&host, id(&web), n + 20), &rsa())).await, refused(), "{form}");
+    }
+    let pair = josekit::jwk::alg::ec::EcKeyPair::generate(josekit::jwk::alg::ec::EcCurve::P256).expect("a key");
+    let public = String::from_utf8(pair.to_pem_public_key()).expect("text");
+    let settings = json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": public});
+    let web = application(&host, settings).await;
+    let signer = ES256.signer_from_jwk(&josekit::jwk::KeyPair::to_jwk_private_key(&pair)).expect("a signer");
+    assert_eq!(ask_with(&host, &sign(&claims(&host, id(&web), 30), json!({}), &signer)).await, good());
+}
+
+#[tokio::test]
+async fn private_key_jwt_with_keys_that_are_fetched_and_may_change() {
+    let settings = "development = true\n[outgoing]\nallow_private_addresses = true";
+    let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
+    let set = |key: &PKey<Private>| {
+        let pair =
+            josekit::jwk::alg::rsa::RsaKeyPair::from_der(key.private_key_to_pkcs8().expect("DER")).expect("a pair");
+        let jwk: Jwk = josekit::jwk::KeyPair::to_jwk_public_key(&pair);
+        json!({"keys": [jwk.as_ref()]}).to_string()
+    };
+    let (old, new) = (rsa(), rsa());
+    let served = Arc::new(std::sync::Mutex::new(set(&old)));
+    let fetches = Arc::new(AtomicUsize::new(0));
+    let router = axum::Router::new().route(
+        "/jwks",
+        get({
+            let (served, fetches) = (Arc::clone(&served), Arc::clone(&fetches));
+            move || {
+                fetches.fetch_add(1, Ordering::SeqCst);
+                std::future::ready(served.lock().expect("a set").clone())
+            }
+        }),
+    );
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let uri = format!("http://localhost:{}/jwks", listener.local_addr().expect("an address").port());
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let web = application(&host, json!({"token_endpoint_auth_method": "private_key_jwt", "jwks_uri": uri})).await;
+    for n in 0..3 {
+        assert_eq!(ask_with(&host, &by_rsa(&claims(&host, id(&web), n), &old)).await, good());
+    }
+    assert_eq!(fetches.load(Ordering::SeqCst), 1, "it is kept for a while");
+    *served.lock().expect("a set") = set(&new);
+    assert_eq!(ask_with(&host, &by_rsa(&claims(&host, id(&web), 3), &new)).await, refused());
+    assert_eq!(fetches.load(Ordering::SeqCst), 1, "a signature that does not fit makes no call at once");
+    host.advance(11);
+    assert_eq!(ask_with(&host, &by_rsa(&claims(&host, id(&web), 4), &new)).await, good());
+    assert_eq!(ask_with(&host, &by_rsa(&claims(&host, id(&web), 5), &old)).await, refused());
+    assert_eq!(fetches.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn a_jwks_uri_inside_is_not_called() {
+    let host = TestHost::start_with(Wish { settings: "development = true", ..Wish::default() }).await;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    for name in ["localhost", "127.0.0.1", "[::ffff:127.0.0.1]"] {
+        let uri = format!("https://{name}:{port}/jwks");
+        let web = application(&host, json!({"token_endpoint_auth_method": "private_key_jwt", "jwks_uri": uri})).await;
+        assert_eq!(ask_with(&host, &by_rsa(&claims(&host, id(&web), 1), &rsa())).await, refused(), "{name}");
+    }
+    let nobody = tokio::time::timeout(std::time::Duration::from_millis(50), listener.accept()).await;
+    assert!(nobody.is_err(), "a connection was made");
+}
+
+#[tokio::test]
+async fn client_assertions_that_must_fail() {
+    let host = TestHost::start().await;
+    let key = rsa();
+    let settings = json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&key)});
+    let (web, other) = (application(&host, settings.clone()).await, application(&host, settings).await);
+    let now = host.clock.now().seconds();
+    for (n, (claim, value)) in [
+        ("aud", json!("https://other.example")),
+        ("aud", json!([host.issuer()])),
+        ("aud", Value::Null),
+        ("exp", json!(now)),
+        ("exp", json!(now - 1)),
+        ("exp", json!(now + 301)),
+        ("exp", Value::Null),
+        ("nbf", json!(now + 120)),
+        ("iat", json!(now + 120)),
+        ("jti", Value::Null),
+        ("jti", json!("")),
+        ("jti", json!("x".repeat(300))),
+        ("iss", json!(id(&other))),
+        ("sub", json!(id(&other))),
+        ("iss", Value::Null),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut claims = claims(&host, id(&web), n);
+        match value {
+            Value::Null => _ = claims.as_object_mut().expect("an object").remove(claim),
+            value => claims[claim] = value,
+        }
+        assert_eq!(ask_with(&host, &by_rsa(&claims, &key)).await, refused(), "{claims}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_assertion_is_good_once_on_all_hosts() {
+    let host = TestHost::start().await;
+    let key = rsa();
+    let settings = json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&key)});
+    let (web, other) = (application(&host, settings.clone()).await, application(&host, settings).await);
+    let assertion = by_rsa(&claims(&host, id(&web), 1), &key);
+    assert_eq!(ask_with(&host, &assertion).await, good());
+    assert_eq!(ask_with(&host, &assertion).await, refused());
+    let (_second, running, base) = host.second(Wish::default()).await;
+    let form =
+        [("grant_type", "client_credentials"), ("client_assertion_type", ASSERTION), ("client_assertion", &assertion)];
+    let answer = Client::new().post(format!("{base}/oidc/token")).form(&form).send().await.expect("an answer");
+    assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
+    running.stop().await;
+    // The same jti in another assertion is no new one; another client's is its own affair.
+    let mut again = claims(&host, id(&web), 1);
+    again["exp"] = json!(host.clock.now().seconds() + 200);
+    assert_eq!(ask_with(&host, &by_rsa(&again, &key)).await, refused());
+    assert_eq!(ask_with(&host, &by_rsa(&claims(&host, id(&other), 1), &key)).await, good());
+}
+
+#[tokio::test]
+async fn forged_headers_of_client_assertions() {
+    use base64::Engine;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+    let host = TestHost::start().await;
+    let key = rsa();
+    let public = pem(&key);
+    let settings = json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": public});
+    let web = application(&host, settings).await;
+    let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+    // alg: none
+    for alg in ["none", "None", ""] {
+        let unsigned = format!("{}.{}.", part(&json!({"alg": alg})), part(&claims(&host, id(&web), 1)));
+        assert_eq!(ask_with(&host, &unsigned).await, refused(), "{alg}");
+    }
+    // HS256 keyed with the public key, in each form that somebody may have taken for the secret.
+    let der = key.public_key_to_der().expect("DER");
+    for (n, secret) in [public.as_bytes(), public.trim().as_bytes(), &der].into_iter().enumerate() {
+        let signer = HS256.signer_from_bytes(secret).expect("a signer");
+        assert_eq!(ask_with(&host, &sign(&claims(&host, id(&web), 10 + n), json!({}), &signer)).await, refused());
+    }
+    // A key that the header brings along, or says where to fetch.
+    let (forger, der) = (rsa(), |key: &PKey<Private>| key.private_key_to_pkcs8().expect("DER"));
+    let pair = josekit::jwk::alg::rsa::RsaKeyPair::from_der(der(&forger)).expect("a pair");
+    let jwk: Jwk = josekit::jwk::KeyPair::to_jwk_public_key(&pair);
+    for (n, header) in [
+        json!({"jwk": jwk.as_ref()}),
+        json!({"jku": "https://evil.example/jwks"}),
+        json!({"x5u": "https://evil.example/cert"}),
+        json!({"kid": "../../../../dev/null"}),
+        json!({"kid": "' OR 1=1 --"}),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let signer = RS256.signer_from_der(der(&forger)).expect("a signer");
+        let forged = sign(&claims(&host, id(&web), 20 + n), header.clone(), &signer);
+        assert_eq!(ask_with(&host, &forged).await, refused(), "{header}");
+    }
+    // An extension that is not understood makes even a good signature worthless.
+    let head = part(&json!({"alg": "RS256", "crit": ["b64x"], "b64x": true}));
+    let body = part(&claims(&host, id(&web), 40));
+    let mut signer = openssl::sign::Signer::new(openssl::hash::MessageDigest::sha256(), &key).expect("a signer");
+    let signature = signer.sign_oneshot_to_vec(format!("{head}.{body}").as_bytes()).expect("signed");
+    let critical = format!("{head}.{body}.{}", URL_SAFE_NO_PAD.encode(signature));
+    assert_eq!(ask_with(&host, &critical).await, refused());
+    for nonsense in ["", ".", "..", "a.b.c", "\u{0}.\u{0}.\u{0}", &"x".repeat(7000)] {
+        let (status, error) = ask_with(&host, nonsense).await;
+        assert!(status == 400 || status == 401, "{nonsense}: {status} {error}");
+    }
+}
+
+#[tokio::test]
+async fn the_audience_of_older_clients_can_be_refused() {
+    for (settings, expected) in [("", good()), ("[oidc]\nstrict_assertion_audience = true", refused())] {
+        let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
+        let key = rsa();
+        let made = json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&key)});
+        let web = application(&host, made).await;
+        let mut claims = claims(&host, id(&web), 1);
+        claims["aud"] = json!(format!("{}/token", host.issuer()));
+        assert_eq!(ask_with(&host, &by_rsa(&claims, &key)).await, expected);
+    }
+}
+
+#[tokio::test]
+async fn tls_client_certificate_binds_tokens_to_the_certificate() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (server, server_key) = certificate_of("server");
+    let settings = format!(
+        "[http]\nmtls_url = \"https://localhost:{{mtls_port}}\"\n[http.mtls]\nlisten = \"127.0.0.1:{{mtls_port}}\"\n{}",
+        files(folder.path(), &server, &server_key)
+    );
+    let host = TestHost::start_with(Wish { settings: &settings, ..Wish::default() }).await;
+    let own = certificate_of("books");
+    // The certificate is younger than the host, whose clock stands still.
+    host.advance(60);
+    let registered = String::from_utf8(own.0.to_pem().expect("PEM")).expect("text");
+    let made = json!({"token_endpoint_auth_method": "tls_client_certificate", "certificate": registered});
+    let web = application(&host, made).await;
+    let discovery = format!("{}/.well-known/openid-configuration", host.issuer());
+    let document: Value = reqwest::get(discovery).await.expect("an answer").json().await.expect("JSON");
+    let aliases = &document["mtls_endpoint_aliases"];
+    let at = |name: &str| aliases[name].as_str().expect("an alias").to_owned();
+    let form = [("grant_type", "client_credentials"), ("client_id", id(&web)), ("scope", "openid")];
+    let (mine, stranger, nobody) =
+        (client(&server, Some(&own)), client(&server, Some(&certificate_of("books"))), client(&server, None));
+    for wrong in [&stranger, &nobody] {
+        let answer = wrong.post(at("token_endpoint")).form(&form).send().await.expect("an answer");
+        assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
+    }
+    // On the other listener there is no certificate, and a header says nothing.
+    assert_eq!(ask(&host, &[("client_id", id(&web))]).await, refused());
+    let answer = mine.post(at("token_endpoint")).form(&form).send().await.expect("an answer");
+    assert_eq!(answer.status(), StatusCode::OK);
+    let tokens: Value = answer.json().await.expect("JSON");
+    let token = tokens["access_token"].as_str().expect("a token");
+    let form = [("token", token), ("client_id", id(&web))];
+    let answer = mine.post(at("introspection_endpoint")).form(&form).send().await.expect("an answer");
+    let active: Value = answer.json().await.expect("JSON");
+    let digest = openssl::sha::sha256(&own.0.to_der().expect("DER"));
+    let thumbprint = base64::Engine::encode(&base64::engine::general_purpose::URL_SAFE_NO_PAD, digest);
+    assert_eq!(active["cnf"]["x5t#S256"], thumbprint);
+    // The token is worth nothing without the certificate's key.
+    for (client, expected) in [(&mine, 403), (&stranger, 401), (&nobody, 401)] {
+        let answer = client.get(at("userinfo_endpoint")).bearer_auth(token).send().await.expect("an answer");
+        assert_eq!(answer.status().as_u16(), expected, "403: it is good, but tells of no person");
+    }
+}
+
+#[tokio::test]
+async fn what_is_registered_is_checked() {
+    let host = TestHost::start().await;
+    let key = rsa();
+    let private = String::from_utf8(key.private_key_to_pem_pkcs8().expect("PEM")).expect("text");
+    let short = PKey::from_rsa(openssl::rsa::Rsa::generate(1024).expect("a key")).expect("a key");
+    for (settings, word) in [
+        (json!({"token_endpoint_auth_method": "none"}), "web application"),
+        (json!({"token_endpoint_auth_method": "private_key_jwt"}), "jwks"),
+        (json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": private}), "private key"),
+        (json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&short)}), "2048"),
+        (json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": "nonsense"}), "PEM"),
+        (json!({"token_endpoint_auth_method": "private_key_jwt", "jwks": {"keys": []}}), "Key Set"),
+        (
+            json!({"token_endpoint_auth_method": "private_key_jwt", "jwks": {"keys": [{"kty": "oct", "k": "AAAA"}]}}),
+            "private",
+        ),
+        (json!({"token_endpoint_auth_method": "private_key_jwt", "jwks_uri": "http://a.example/jwks"}), "https"),
+        (
+            json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&key), "jwks_uri": "https://a.example"}),
+            "one of",
+        ),
+        (json!({"token_endpoint_auth_method": "tls_client_certificate"}), "certificate"),
+        (json!({"token_endpoint_auth_method": "tls_client_certificate", "certificate": pem(&key)}), "PEM"),
+        (json!({"token_endpoint_auth_method": "client_secret_basic", "public_key": pem(&key)}), "no keys"),
+        (json!({"backchannel_logout_uri": "http://a.example/logout"}), "https"),
+        (json!({"grant_types": []}), "one at least"),
+        (
+            json!({"subject_type": "pairwise", "redirect_uris": ["https://a.example/cb", "https://b.example/cb"]}),
+            "sector",
+        ),
+    ] {
+        let mut body = json!({"name": "Books", "application_type": "web", "redirect_uris": ["https://rp.example/cb"]});
+        body.as_object_mut().expect("an object").extend(settings.as_object().expect("members").clone());
+        let (status, answer) = host.admin(Method::POST, "/applications", body).await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{settings}: {answer}");
+        assert!(answer["detail"].as_str().is_some_and(|detail| detail.contains(word)), "{settings}: {answer}");
+    }
+    for kind in ["spa", "native"] {
+        let uri = if kind == "spa" { "https://spa.example/cb" } else { "com.example.app://cb" };
+        let body = json!({"name": "Books", "application_type": kind, "redirect_uris": [uri],
+                          "token_endpoint_auth_method": "client_secret_basic"});
+        assert_eq!(host.admin(Method::POST, "/applications", body).await.0, StatusCode::UNPROCESSABLE_ENTITY, "{kind}");
+    }
+}

@@ -1,0 +1,238 @@
+//! Consent: what a person is asked before an application learns about them, and taking it back.
+
+use reqwest::{Method, StatusCode};
+use serde_json::json;
+
+use super::token::userinfo;
+use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish};
+
+/// Ada approved on her phone; the page that comes then.
+async fn approved(ada: &Ada, browser: &Browser, changes: &[(&str, Option<&str>)]) -> Page {
+    let waiting = ada.ask(browser, changes).await;
+    ada.approve(&waiting).await;
+    browser.get(&waiting.url).await
+}
+
+/// Where a request leads in a browser with a session: to the application, or to a page.
+async fn asks(ada: &Ada, browser: &Browser, changes: &[(&str, Option<&str>)]) -> Option<Page> {
+    let page = browser.get(&ada.application.request(changes)).await;
+    let ours = page.location().path().starts_with("/login/");
+    if ours { Some(page.followed().await) } else { None }
+}
+
+#[tokio::test]
+async fn a_person_is_asked_in_plain_words_and_nothing_is_told_before() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    let page = approved(&ada, &browser, &[]).await;
+    assert!(page.asks_for_consent(), "{}", page.body);
+    assert!(page.headers.get("set-cookie").is_none(), "no session begins before the answer");
+    for text in ["Books &#38; &#60;Co&#62;", "Ada Lovelace", "Know that it is you", "See your email address"] {
+        assert!(page.body.contains(text), "{text}");
+    }
+    assert!(!page.body.contains("phone number"), "what was not asked for is not listed");
+    assert_eq!(page.headers["cache-control"], "no-store");
+    assert!(browser.get(&page.url).await.asks_for_consent(), "it can be loaded again");
+
+    let back = page.decide("allow").await;
+    assert!(back.parameter("code").starts_with("ac_"));
+    assert!(back.headers.get("set-cookie").is_some());
+    assert!(asks(&ada, &browser, &[]).await.is_none(), "the answer is remembered");
+    assert!(asks(&ada, &browser, &[("scope", Some("openid"))]).await.is_none(), "and so is any part of it");
+}
+
+#[tokio::test]
+async fn a_person_who_denies_is_not_signed_in_and_the_application_is_told() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    let page = approved(&ada, &browser, &[]).await;
+    let back = page.decide("deny").await;
+    assert_eq!((back.parameter("error").as_str(), back.parameter("state").as_str()), ("access_denied", "st&te"));
+    assert!(back.headers.get("set-cookie").is_none());
+    assert!(!browser.get("/").await.body.contains("Ada Lovelace"), "no session began");
+    assert_eq!(browser.get(&page.url).await.status, StatusCode::CONFLICT, "the login is over");
+    assert!(approved(&ada, &browser, &[]).await.asks_for_consent(), "nothing is remembered");
+}
+
+#[tokio::test]
+async fn a_person_with_a_session_is_asked_for_more_and_keeps_the_session_when_they_deny() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    ada.sign_in(&browser).await;
+    let more = [("scope", Some("openid profile email phone"))];
+    let page = asks(&ada, &browser, &more).await.expect("a page");
+    assert!(page.asks_for_consent() && page.body.contains("See your phone number"));
+    assert_eq!(page.decide("deny").await.parameter("error"), "access_denied");
+    assert!(browser.get("/").await.body.contains("Ada Lovelace"), "the session goes on");
+    let page = asks(&ada, &browser, &more).await.expect("a page");
+    assert!(page.decide("allow").await.parameter("code").starts_with("ac_"));
+    assert!(asks(&ada, &browser, &more).await.is_none());
+    assert!(asks(&ada, &browser, &[]).await.is_none(), "what held before still does");
+}
+
+#[tokio::test]
+async fn a_consent_is_remembered_for_fourteen_days_on_both_databases() {
+    for database in Database::BOTH {
+        let settings = "[lifetimes]\nsession = 2000000";
+        let host = TestHost::start_with(Wish { database, settings, ..Wish::default() }).await;
+        let ada = host.ada().await;
+        let browser = Browser::new(&host.base);
+        ada.sign_in(&browser).await;
+        host.advance(14 * 86_400 - 1);
+        assert!(asks(&ada, &browser, &[]).await.is_none(), "{database:?}");
+        host.advance(1);
+        assert!(asks(&ada, &browser, &[]).await.expect("a page").asks_for_consent(), "{database:?}");
+    }
+}
+
+#[tokio::test]
+async fn prompt_consent_asks_whatever_is_remembered_and_whatever_the_policy() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let path = format!("/applications/{}", ada.application.id);
+    host.admin_ok(Method::PATCH, &path, json!({"consent": "implied"})).await;
+    let browser = Browser::new(&host.base);
+    let back = approved(&ada, &browser, &[]).await;
+    assert!(back.parameter("code").starts_with("ac_"), "an operator's own application asks nobody");
+    let forced = [("prompt", Some("consent")), ("scope", Some("openid offline_access"))];
+    for _ in 0..2 {
+        let page = asks(&ada, &browser, &forced).await.expect("a page");
+        assert!(page.asks_for_consent() && page.body.contains("Keep access while you are away"));
+        assert!(page.decide("allow").await.parameter("code").starts_with("ac_"));
+    }
+}
+
+#[tokio::test]
+async fn prompt_none_without_consent_is_an_error() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    ada.sign_in(&browser).await;
+    let silent = [("prompt", Some("none")), ("scope", Some("openid phone"))];
+    let page = browser.get(&ada.application.request(&silent)).await;
+    assert_eq!(page.parameter("error"), "consent_required");
+}
+
+#[tokio::test]
+async fn scopes_of_claims_that_are_asked_for_by_name_need_consent_too() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    ada.sign_in(&browser).await;
+    let by_name = [("claims", Some(r#"{"userinfo": {"phone_number": null}}"#))];
+    let page = asks(&ada, &browser, &by_name).await.expect("a page");
+    assert!(page.asks_for_consent() && page.body.contains("See your phone number"));
+}
+
+#[tokio::test]
+async fn a_consent_form_that_is_forged_or_another_browsers_does_nothing() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let (browser, attacker) = (Browser::new(&host.base), Browser::new(&host.base));
+    let page = approved(&ada, &browser, &[]).await;
+    let other = browser.get(&ada.application.request(&[])).await.followed().await;
+    let (csrf, person, foreign) = (page.csrf(), page.person(), other.csrf());
+    let action = format!("{}/consent", page.path());
+    for form in [
+        vec![("decision", "allow")],
+        vec![("decision", "allow"), ("person", &person)],
+        vec![("decision", "allow"), ("person", &person), ("csrf", "x")],
+        vec![("decision", "allow"), ("person", &person), ("csrf", &foreign)],
+    ] {
+        assert_eq!(browser.post(&action, &form).await.status, StatusCode::FORBIDDEN, "{form:?}");
+    }
+    // A good token of the login's forms alone does not say that the person saw what they agree to.
+    for form in [
+        vec![("decision", "allow"), ("csrf", csrf.as_str())],
+        vec![("decision", "allow"), ("csrf", &csrf), ("person", &csrf)],
+        vec![("decision", "perhaps"), ("csrf", &csrf), ("person", &person)],
+    ] {
+        assert!(browser.post(&action, &form).await.followed().await.asks_for_consent(), "{form:?}");
+    }
+    let stolen = [("decision", "allow"), ("csrf", csrf.as_str()), ("person", &person)];
+    let answer = attacker.post(&action, &stolen).await;
+    assert!([StatusCode::NOT_FOUND, StatusCode::FORBIDDEN].contains(&answer.status), "{}", answer.status);
+    assert_eq!(attacker.get(&page.url).await.status, StatusCode::NOT_FOUND);
+    assert!(page.decide("allow").await.parameter("code").starts_with("ac_"), "the person still can");
+}
+
+#[tokio::test]
+async fn somebody_else_who_signed_in_meanwhile_does_not_agree_in_the_first_persons_name() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    ada.sign_in(&browser).await;
+    let page = asks(&ada, &browser, &[("prompt", Some("consent"))]).await.expect("a page");
+
+    let eve = host.user("eve").await;
+    let phone = host.authenticator(&eve).await;
+    host.account(&eve, &ada.application).await;
+    let login = browser.get(&ada.application.request(&[("prompt", Some("login"))])).await.followed().await;
+    let waiting = login.submit(&login.path(), &[("name", "eve")]).await.followed().await;
+    let requests = phone.waiting(5).await.expect("requests");
+    phone.decide(&requests[0], Some(&waiting.number())).await.expect("an outcome");
+    browser.finish(&waiting.url).await.parameter("code");
+
+    // Ada's session ended, so her page leads back to the question who it is.
+    let identify = page.decide("allow").await.followed().await;
+    assert!(identify.body.contains("name=\"name\"") && !identify.asks_for_consent(), "{}", identify.body);
+}
+
+#[tokio::test]
+async fn a_person_may_say_that_they_are_somebody_else() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    ada.sign_in(&browser).await;
+    let page = asks(&ada, &browser, &[("prompt", Some("consent"))]).await.expect("a page");
+    let again = page.submit(&format!("{}/again", page.path()), &[]).await.followed().await;
+    assert!(again.body.contains("name=\"name\""), "{}", again.body);
+    let waiting = again.submit(&again.path(), &[("name", "ada")]).await.followed().await;
+    ada.approve(&waiting).await;
+    assert!(browser.finish(&waiting.url).await.parameter("code").starts_with("ac_"));
+}
+
+#[tokio::test]
+async fn a_session_that_ended_meanwhile_agrees_to_nothing() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    ada.sign_in(&browser).await;
+    let page = asks(&ada, &browser, &[("prompt", Some("consent"))]).await.expect("a page");
+    browser.get("/").await.submit("/sign-out", &[]).await;
+    let identify = page.decide("allow").await.followed().await;
+    assert!(identify.body.contains("name=\"name\"") && !identify.body.contains("Ada Lovelace"), "{}", identify.body);
+}
+
+#[tokio::test]
+async fn a_person_sees_what_they_allowed_and_takes_it_back() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let ada = host.ada().await;
+        let browser = Browser::new(&host.base);
+        let code = ada.sign_in(&browser).await;
+        let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+        let token = tokens["access_token"].as_str().expect("a token");
+        let home = browser.get("/").await;
+        for text in ["Books &#38; &#60;Co&#62;</bdi> may", "See your email address", "You are not asked again until"] {
+            assert!(home.body.contains(text), "{database:?}: {text}: {}", home.body);
+        }
+        assert_eq!(userinfo(&host, token).await.0, StatusCode::OK);
+
+        let application = [("application", ada.application.id.as_str())];
+        assert_eq!(browser.post("/consents/withdraw", &application).await.status, StatusCode::FORBIDDEN);
+        assert!(browser.get("/").await.body.contains("may</h3>"), "a forged form does nothing");
+        // Each kind of form on the page has a token of its own.
+        let csrf = home.body.split("action=\"/consents/withdraw\"").nth(1).expect("a form");
+        let csrf =
+            csrf.split("name=\"csrf\" value=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("a token");
+        let form = [("application", ada.application.id.as_str()), ("csrf", csrf)];
+        let home = browser.post("/consents/withdraw", &form).await.followed().await;
+        assert!(!home.body.contains("may</h3>") && home.body.contains("Ada Lovelace"));
+        assert_eq!(userinfo(&host, token).await.0, StatusCode::UNAUTHORIZED, "its tokens end");
+        assert!(asks(&ada, &browser, &[]).await.expect("a page").asks_for_consent(), "and it has to ask again");
+    }
+}

@@ -1,0 +1,275 @@
+//! Refresh tokens.
+
+use std::time::Duration;
+
+use reqwest::{Client, Method, StatusCode};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use super::token::userinfo;
+use crate::harness::{Ada, Application, Browser, Database, TestHost, Wish, id};
+
+const OFFLINE: [(&str, Option<&str>); 2] =
+    [("prompt", Some("consent")), ("scope", Some("openid profile email offline_access"))];
+
+/// Tokens with a refresh token among them.
+pub async fn offline_tokens(host: &TestHost, ada: &Ada) -> Value {
+    let code = ada.sign_in_with(&Browser::new(&host.base), &OFFLINE).await;
+    let (status, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    assert_eq!(status, StatusCode::OK, "{tokens}");
+    tokens
+}
+
+/// The refresh token among these.
+pub fn refresh_token(tokens: &Value) -> &str {
+    tokens["refresh_token"].as_str().unwrap_or_else(|| panic!("no refresh token: {tokens}"))
+}
+
+/// Uses a refresh token.
+pub async fn refresh(base: &str, application: &Application, token: &str, more: &[(&str, &str)]) -> (StatusCode, Value) {
+    let mut form = vec![("grant_type", "refresh_token"), ("refresh_token", token), ("client_id", &application.id)];
+    form.extend(more);
+    let mut request = Client::new().post(format!("{base}/oidc/token")).form(&form);
+    if let Some(secret) = &application.secret {
+        request = request.basic_auth(&application.id, Some(secret));
+    }
+    let response = request.send().await.expect("an answer");
+    assert_eq!(response.headers()["cache-control"], "no-store");
+    (response.status(), response.json().await.expect("JSON"))
+}
+
+fn claims(tokens: &Value) -> Value {
+    use base64::Engine;
+    let payload = tokens["id_token"].as_str().expect("an ID token").split('.').nth(1).expect("a payload");
+    let bytes = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(payload).expect("base64url");
+    serde_json::from_slice(&bytes).expect("JSON")
+}
+
+#[tokio::test]
+async fn refresh_token_gives_new_tokens_and_the_id_token_tells_of_the_same_sign_in() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let first = offline_tokens(&host, &ada).await;
+    assert_eq!(first["scope"], "openid profile email offline_access");
+    host.advance(1000);
+    let (status, second) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
+    assert_eq!(status, StatusCode::OK, "{second}");
+    assert_eq!((&second["expires_in"], &second["token_type"]), (&json!(3600), &json!("Bearer")));
+    assert_ne!(second["refresh_token"], first["refresh_token"]);
+    assert_ne!(second["access_token"], first["access_token"]);
+    let (before, after) = (claims(&first), claims(&second));
+    for claim in ["iss", "sub", "aud", "auth_time", "amr", "acr", "sid", "email", "account", "upn"] {
+        assert_eq!(before[claim], after[claim], "{claim}");
+        assert!(!after[claim].is_null(), "{claim}");
+    }
+    assert_eq!(after["iat"].as_i64(), before["iat"].as_i64().map(|iat| iat + 1000));
+    assert!(after["nonce"].is_null());
+    assert_eq!(userinfo(&host, second["access_token"].as_str().expect("a token")).await.0, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn without_prompt_consent_there_is_no_offline_access() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let code = ada.sign_in_with(&Browser::new(&host.base), &[("scope", Some("openid offline_access"))]).await;
+    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    assert_eq!(tokens["scope"], "openid");
+    assert!(tokens["refresh_token"].is_null());
+}
+
+#[tokio::test]
+async fn without_the_grant_type_there_is_no_refresh() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let tokens = offline_tokens(&host, &ada).await;
+    let path = format!("/applications/{}", ada.application.id);
+    host.admin_ok(Method::PATCH, &path, json!({"grant_types": ["authorization_code"]})).await;
+    let (status, answer) = refresh(&host.base, &ada.application, refresh_token(&tokens), &[]).await;
+    assert_eq!((status, &answer["error"]), (StatusCode::BAD_REQUEST, &json!("unauthorized_client")));
+    let code = ada.sign_in_with(&Browser::new(&host.base), &OFFLINE).await;
+    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    assert!(tokens["refresh_token"].is_null());
+}
+
+#[tokio::test]
+async fn a_refresh_may_ask_for_less_and_never_for_more() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let first = offline_tokens(&host, &ada).await;
+    for scope in ["openid phone", "openid nonsense", "everything"] {
+        let (status, answer) = refresh(&host.base, &ada.application, refresh_token(&first), &[("scope", scope)]).await;
+        assert_eq!((status, &answer["error"]), (StatusCode::BAD_REQUEST, &json!("invalid_scope")), "{scope}");
+    }
+    let (_, less) = refresh(&host.base, &ada.application, refresh_token(&first), &[("scope", "openid email")]).await;
+    assert_eq!(less["scope"], "openid email");
+    assert!(claims(&less)["name"].is_null());
+    // The next one may have all of it again.
+    let (_, all) = refresh(&host.base, &ada.application, refresh_token(&less), &[]).await;
+    assert_eq!(all["scope"], "openid profile email offline_access");
+    // Without openid there is no ID token.
+    let (_, plain) = refresh(&host.base, &ada.application, refresh_token(&all), &[("scope", "email")]).await;
+    assert!(plain["id_token"].is_null() && plain["access_token"].is_string(), "{plain}");
+}
+
+#[tokio::test]
+async fn the_reuse_of_a_refresh_token_revokes_its_family_also_after_a_restart() {
+    for database in Database::BOTH {
+        let mut host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let ada = host.ada().await;
+        let first = offline_tokens(&host, &ada).await;
+        let (_, second) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
+        let access = second["access_token"].as_str().expect("a token");
+        assert_eq!(userinfo(&host, access).await.0, StatusCode::OK);
+        let (_again, running, base) = host.second(Wish { database, ..Wish::default() }).await;
+        host.stop().await;
+        let (status, answer) = refresh(&base, &ada.application, refresh_token(&first), &[]).await;
+        assert_eq!((status, &answer["error"]), (StatusCode::BAD_REQUEST, &json!("invalid_grant")), "{database:?}");
+        // What came of it is worth nothing now, and can't be refreshed.
+        let (_, answer) = refresh(&base, &ada.application, refresh_token(&second), &[]).await;
+        assert_eq!(answer["error"], "invalid_grant");
+        for token in [access, first["access_token"].as_str().expect("a token")] {
+            let response = Client::new().get(format!("{base}/oidc/me")).bearer_auth(token).send().await;
+            assert_eq!(response.expect("an answer").status(), StatusCode::UNAUTHORIZED, "{database:?}");
+        }
+        running.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn fifty_at_once_with_one_refresh_token_give_one_success_also_on_two_hosts() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let ada = host.ada().await;
+        let tokens = offline_tokens(&host, &ada).await;
+        let (_second, running, other) = host.second(Wish { database, ..Wish::default() }).await;
+        let mut requests = JoinSet::new();
+        for n in 0..50 {
+            let (base, application) = (if n % 2 == 0 { &host.base } else { &other }.clone(), ada.application.clone());
+            let token = refresh_token(&tokens).to_owned();
+            requests.spawn(async move { refresh(&base, &application, &token, &[]).await.0 });
+        }
+        let statuses = requests.join_all().await;
+        let good = statuses.iter().filter(|status| **status == StatusCode::OK).count();
+        assert_eq!(good, 1, "{database:?}: {statuses:?}");
+        assert!(statuses.iter().all(|status| [200, 400].contains(&status.as_u16())), "{database:?}: {statuses:?}");
+        running.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_lost_answer_is_given_anew_once() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let ada = host.ada().await;
+        let first = offline_tokens(&host, &ada).await;
+        let (_, lost) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
+        host.advance(10);
+        let (status, again) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
+        assert_eq!(status, StatusCode::OK, "{database:?}: {again}");
+        // The lost answer is worth nothing.
+        assert_eq!(userinfo(&host, lost["access_token"].as_str().expect("a token")).await.0, StatusCode::UNAUTHORIZED);
+        assert_eq!(userinfo(&host, again["access_token"].as_str().expect("a token")).await.0, StatusCode::OK);
+        let (status, third) = refresh(&host.base, &ada.application, refresh_token(&again), &[]).await;
+        assert_eq!(status, StatusCode::OK, "{third}");
+        // A second repeat is a reuse.
+        let (_, answer) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
+        assert_eq!(answer["error"], "invalid_grant");
+        let (_, answer) = refresh(&host.base, &ada.application, refresh_token(&third), &[]).await;
+        assert_eq!(answer["error"], "invalid_grant", "the family is revoked");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_of_which_something_was_used_is_not_given_anew() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let first = offline_tokens(&host, &ada).await;
+    let (_, second) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
+    assert_eq!(userinfo(&host, second["access_token"].as_str().expect("a token")).await.0, StatusCode::OK);
+    assert_eq!(refresh(&host.base, &ada.application, refresh_token(&first), &[]).await.1["error"], "invalid_grant");
+
+    let first = offline_tokens(&host, &ada).await;
+    let (_, second) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
+    refresh(&host.base, &ada.application, refresh_token(&second), &[]).await;
+    assert_eq!(refresh(&host.base, &ada.application, refresh_token(&first), &[]).await.1["error"], "invalid_grant");
+}
+
+#[tokio::test]
+async fn a_late_repeat_is_a_reuse_and_the_window_can_be_closed() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let first = offline_tokens(&host, &ada).await;
+    refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
+    host.advance(31);
+    assert_eq!(refresh(&host.base, &ada.application, refresh_token(&first), &[]).await.1["error"], "invalid_grant");
+
+    let host = TestHost::start_with(Wish { settings: "[lifetimes]\nrefresh_repeat = 0", ..Wish::default() }).await;
+    let ada = host.ada().await;
+    let first = offline_tokens(&host, &ada).await;
+    refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
+    assert_eq!(refresh(&host.base, &ada.application, refresh_token(&first), &[]).await.1["error"], "invalid_grant");
+}
+
+#[tokio::test]
+async fn a_refresh_token_is_good_for_a_week_and_a_family_for_two() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let week = Duration::from_secs(7 * 24 * 60 * 60).as_secs();
+    let tokens = offline_tokens(&host, &ada).await;
+    host.advance(week + 1);
+    assert_eq!(refresh(&host.base, &ada.application, refresh_token(&tokens), &[]).await.1["error"], "invalid_grant");
+
+    let mut tokens = offline_tokens(&host, &ada).await;
+    for _ in 0..2 {
+        host.advance(week - 10);
+        let (status, next) = refresh(&host.base, &ada.application, refresh_token(&tokens), &[]).await;
+        assert_eq!(status, StatusCode::OK, "{next}");
+        tokens = next;
+    }
+    host.advance(30);
+    assert_eq!(refresh(&host.base, &ada.application, refresh_token(&tokens), &[]).await.1["error"], "invalid_grant");
+}
+
+#[tokio::test]
+async fn who_is_suspended_can_not_refresh_and_the_token_is_not_used_up() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let tokens = offline_tokens(&host, &ada).await;
+    for path in [format!("/users/{}", id(&ada.user)), format!("/accounts/{}", id(&ada.account))] {
+        host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"})).await;
+        let (_, answer) = refresh(&host.base, &ada.application, refresh_token(&tokens), &[]).await;
+        assert_eq!(answer["error"], "invalid_grant", "{path}");
+        host.admin_ok(Method::PATCH, &path, json!({"state": "active"})).await;
+    }
+}
+
+#[tokio::test]
+async fn a_refresh_token_is_of_no_use_to_another_application_or_in_another_place() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let other = host.web_application().await;
+    let tokens = offline_tokens(&host, &ada).await;
+    let token = refresh_token(&tokens);
+    assert_eq!(refresh(&host.base, &other, token, &[]).await.1["error"], "invalid_grant");
+    assert_eq!(userinfo(&host, token).await.0, StatusCode::UNAUTHORIZED);
+    assert_eq!(ada.application.exchange(&host.base, token, &[]).await.1["error"], "invalid_grant");
+    let access = tokens["access_token"].as_str().expect("a token");
+    for wrong in [access, &access.replacen("at_", "rt_", 1), "rt_", "nonsense"] {
+        assert_eq!(refresh(&host.base, &ada.application, wrong, &[]).await.1["error"], "invalid_grant", "{wrong}");
+    }
+    // None of it did harm.
+    assert_eq!(refresh(&host.base, &ada.application, token, &[]).await.0, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn the_reuse_of_a_code_revokes_its_refresh_token_too() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let code = ada.sign_in_with(&Browser::new(&host.base), &OFFLINE).await;
+    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    // The conformance suite's `codereuse-30seconds`.
+    host.advance(30);
+    assert_eq!(ada.application.exchange(&host.base, &code, &[]).await.1["error"], "invalid_grant");
+    assert_eq!(userinfo(&host, tokens["access_token"].as_str().expect("a token")).await.0, StatusCode::UNAUTHORIZED);
+    assert_eq!(refresh(&host.base, &ada.application, refresh_token(&tokens), &[]).await.1["error"], "invalid_grant");
+}
