@@ -218,11 +218,12 @@ async fn opens_the_private_page(host: &TestHost, apache: &Apache, ada: &Ada, bro
     page
 }
 
+const ONLINE: &str = "OIDCScope \"openid profile email\"";
 /// What an Apache asks for that wants to stay signed in without the person.
 const OFFLINE: &str = "OIDCScope \"openid profile email offline_access\"\nOIDCAuthRequestParams prompt=consent";
 
 async fn signs_in(authentication: Authentication) {
-    let (host, apache, ada) = served(authentication, "OIDCScope \"openid profile email\"").await;
+    let (host, apache, ada) = served(authentication, ONLINE).await;
     let browser = Browser::new(&host.base);
     opens_the_private_page(&host, &apache, &ada, &browser).await;
     let known = apache.known(&browser).await;
@@ -257,7 +258,8 @@ async fn apache_with_none() {
 
 #[tokio::test]
 async fn apache_takes_its_answer_by_form_post() {
-    let (host, apache, ada) = served(Authentication::SecretBasic, "OIDCResponseMode form_post").await;
+    let (host, apache, ada) =
+        served(Authentication::SecretBasic, &format!("{ONLINE}\nOIDCResponseMode form_post")).await;
     let browser = Browser::new(&host.base);
     let page = browser.get(&apache.private()).await;
     let page = through(&ada, page.opened().await).await;

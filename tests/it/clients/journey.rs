@@ -98,6 +98,9 @@ impl Journey {
         let told = self.party.call("introspect", json!({})).await;
         assert_eq!((&told["active"], &told["client_id"]), (&json!(true), &json!(self.registration.id)), "{told}");
         assert_eq!((&told["sub"], &told["scope"]), (&self.ada.user["sub"], &json!(scope)), "{told}");
+        // A token that was given to the holder of a certificate is bound to it (RFC 8705 section 3).
+        let bound = self.registration.told["method"] == Authentication::TlsCertificate.as_str();
+        assert_eq!(told["cnf"]["x5t#S256"].is_string(), bound, "{told}");
         self.party.call("revoke", json!({})).await;
         // The refresh token took the access token along.
         assert_eq!(self.party.call("introspect", json!({})).await, json!({"active": false}));

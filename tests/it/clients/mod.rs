@@ -45,8 +45,8 @@ async fn through(ada: &Ada, mut page: Page) -> Page {
         } else if page.body.contains("id=\"number\"") {
             ada.approve(&page).await;
             page.again().await
-        } else if page.body.contains("name=\"decision\"") {
-            page.submit(&page.path(), &[("decision", "allow")]).await
+        } else if page.asks_for_consent() {
+            page.decide("allow").await
         } else {
             return page;
         };

@@ -128,10 +128,7 @@ impl Page {
 
     /// The value of a field of the form that the page posts to the application.
     pub fn field(&self, name: &str) -> String {
-        let value = self.between(&format!("name=\"{name}\" value=\""), "\"");
-        [("&#38;", "&"), ("&#60;", "<"), ("&#62;", ">"), ("&#34;", "\""), ("&#39;", "'")]
-            .into_iter()
-            .fold(value, |text, (escaped, plain)| text.replace(escaped, plain))
+        unescaped(&self.between(&format!("name=\"{name}\" value=\""), "\""))
     }
 
     /// The number that the waiting page shows.
@@ -152,10 +149,8 @@ impl Page {
         self.browser.post(action, &form).await
     }
 
-    /// The page's form that goes to another host (OAuth 2.0 Form Post Response Mode): where it goes, and its body.
+    /// The form that the page posts to the application: where it goes, and its body.
     pub fn form(&self) -> (String, String) {
-        let unescaped =
-            |text: &str| ["&#38;", "&amp;"].iter().fold(text.to_owned(), |text, seen| text.replace(seen, "&"));
         let action = unescaped(&self.between("action=\"", "\""));
         let mut body = url::form_urlencoded::Serializer::new(String::new());
         for input in self.body.split("<input type=\"hidden\" name=\"").skip(1) {
@@ -169,4 +164,11 @@ impl Page {
         let found = self.body.split_once(start).and_then(|(_, rest)| rest.split_once(end));
         found.map(|(text, _)| text.to_owned()).unwrap_or_else(|| panic!("no {start} in {} {}", self.status, self.body))
     }
+}
+
+/// A text of a page as it was before it was escaped.
+fn unescaped(text: &str) -> String {
+    [("&#60;", "<"), ("&#62;", ">"), ("&#34;", "\""), ("&#39;", "'"), ("&#38;", "&")]
+        .into_iter()
+        .fold(text.to_owned(), |text, (escaped, plain)| text.replace(escaped, plain))
 }
