@@ -17,6 +17,8 @@ use crate::harness::{Ada, Application, Browser, Page, TestHost};
 
 const PROGRAM: &str = "/usr/sbin/apache2";
 const MODULES: &str = "/usr/lib/apache2/modules";
+/// The settings of a host that takes applications which are plain `http` on loopback, and calls them.
+const HOST: &str = "development = true\n[outgoing]\nallow_private_addresses = true";
 /// `nobody`, as whom Apache runs where the tests run as root: it would not serve pages as that.
 const NOBODY: u32 = 65_534;
 
@@ -196,7 +198,7 @@ fn spawn(folder: &Path) -> Child {
 
 /// A host for development, an Apache in front of private pages, and Ada, who may see them.
 async fn served(authentication: Authentication, directives: &str) -> (TestHost, Apache, Ada) {
-    let host = super::host("development = true").await;
+    let host = super::host(HOST).await;
     let ada = host.ada().await;
     let apache = Apache::start(&host, authentication, directives).await;
     let application = Application {
@@ -304,8 +306,9 @@ async fn apache_is_told_by_the_provider_that_the_session_ended() {
 
     // She signs out in another place of the same browser: the provider itself.
     let page = browser.get("/oidc/session/end").await;
-    let page = page.submit(&page.path(), &[]).await;
-    assert!(page.status.is_success() || page.status.is_redirection(), "{} {}", page.status, page.body);
+    let answer = [("request", page.field("request")), ("answer", "yes".to_owned())];
+    let page = page.submit("/session/end", &answer.each_ref().map(|(name, value)| (*name, value.as_str()))).await;
+    assert!(page.status.is_redirection(), "{} {}", page.status, page.body);
     let mut ticks = tokio::time::interval(Duration::from_millis(50));
     for _ in 0..400 {
         ticks.tick().await;
@@ -320,7 +323,7 @@ async fn apache_is_told_by_the_provider_that_the_session_ended() {
 #[tokio::test]
 async fn apache_asks_the_provider_about_tokens_that_others_bring() {
     let protected = "<Location /api>\nAuthType oauth20\nRequire claim client_id:";
-    let host = super::host("development = true").await;
+    let host = super::host(HOST).await;
     let caller = register(&host, Authentication::SecretBasic, json!({})).await;
     let directives = format!("{protected}{}\n</Location>", caller.id);
     let apache = Apache::start(&host, Authentication::SecretBasic, &directives).await;
