@@ -113,9 +113,9 @@ fn configuration(host: &TestHost, base: &str, registration: &Registration, folde
     let proof = match &registration.secret {
         Some(secret) => format!("OIDCClientSecret {secret}\nOIDCOAuthClientSecret {secret}"),
         None if method == "private_key_jwt" => {
-            let [key, certificate] = registration.key_files.each_ref().map(|file| {
-                let own = folder.join(file.file_name().expect("a name"));
-                fs::copy(file, &own).expect("copied");
+            let [key, certificate] = ["key.pem", "certificate.pem"].map(|name| {
+                let own = folder.join(name);
+                fs::copy(registration.folder.join(name), &own).expect("copied");
                 own
             });
             // Without the public half this module crashes.

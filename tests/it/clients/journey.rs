@@ -5,7 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::registration::{Authentication, Registration, ServerCertificate, register};
+use super::registration::{Authentication, Listener, Registration, register};
 use super::relying_party::{Library, RelyingParty};
 use super::through;
 use crate::harness::{Ada, Application, Browser, Page, TestHost};
@@ -17,18 +17,18 @@ pub(super) struct Journey {
     pub(super) browser: Browser,
     pub(super) party: RelyingParty,
     registration: Registration,
-    _listener: Option<ServerCertificate>,
+    _listener: Option<Listener>,
 }
 
 impl Journey {
     /// Gets ready: nobody is signed in yet.
     pub(super) async fn new(library: Library, authentication: Authentication, settings: Value) -> Self {
-        let listener = (authentication == Authentication::TlsCertificate).then(ServerCertificate::new);
-        let host = super::host(&listener.as_ref().map(ServerCertificate::settings).unwrap_or_default()).await;
+        let listener = (authentication == Authentication::TlsCertificate).then(Listener::new);
+        let host = super::host(listener.as_ref().map_or("", |listener| &listener.settings)).await;
         let ada = host.ada().await;
         let mut registration = register(&host, authentication, settings).await;
         if let Some(listener) = &listener {
-            registration.told["trusted_file"] = json!(listener.file());
+            registration.told["trusted_file"] = json!(listener.certificate_file());
         }
         let application = Application {
             id: registration.id.clone(),

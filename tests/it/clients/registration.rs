@@ -5,16 +5,12 @@ use std::path::{Path, PathBuf};
 use josekit::jwk::Jwk;
 use josekit::jwk::alg::ec::{EcCurve, EcKeyPair};
 use josekit::jwk::alg::rsa::RsaKeyPair;
-use openssl::asn1::Asn1Time;
-use openssl::bn::BigNum;
-use openssl::hash::MessageDigest;
 use openssl::pkey::{PKey, Private};
 use openssl::rsa::Rsa;
-use openssl::x509::extension::{BasicConstraints, SubjectAlternativeName};
-use openssl::x509::{X509, X509Name};
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::edge::tls::{certificate_of, files};
 use crate::harness::{TestHost, id};
 
 /// A method of client authentication, with how its key is registered.
@@ -53,8 +49,8 @@ pub(super) struct Registration {
     pub(super) secret: Option<String>,
     /// What a relying party of these tests is told of the application.
     pub(super) told: Value,
-    /// Where its private key and its certificate are in PEM form, if it has a certificate.
-    pub(super) key_files: [PathBuf; 2],
+    /// Where its files are: `certificate.pem` and `key.pem`, if it has a certificate.
+    pub(super) folder: PathBuf,
 }
 
 /// Registers an application that authenticates itself so, with further settings of the admin API.
@@ -74,8 +70,8 @@ pub(super) async fn register(host: &TestHost, authentication: Authentication, se
     if !public {
         body["token_endpoint_auth_method"] = authentication.as_str().into();
     }
-    let key_files = ["client-key.pem", "client-certificate.pem"].map(|name| host.folder().join(name));
-    give_key(&key_files, authentication, &mut body, &mut told);
+    let folder = host.folder().join("client");
+    give_key(&folder, authentication, &mut body, &mut told);
     merge(&mut body, settings);
     told["redirect_uri"] = body["redirect_uris"][0].clone();
     told["signed_out_uri"] = body["post_logout_redirect_uris"][0].clone();
@@ -90,12 +86,12 @@ pub(super) async fn register(host: &TestHost, authentication: Authentication, se
     } else {
         None
     };
-    Registration { id: id(&application).to_owned(), secret, told, key_files }
+    Registration { id: id(&application).to_owned(), secret, told, folder }
 }
 
 /// Makes the application's key, where the method has one: the public half for the host, the private one for the
 /// application.
-fn give_key(files: &[PathBuf; 2], authentication: Authentication, body: &mut Value, told: &mut Value) {
+fn give_key(folder: &Path, authentication: Authentication, body: &mut Value, told: &mut Value) {
     match authentication {
         Authentication::PrivateKeyJwk => {
             let mut pair = EcKeyPair::generate(EcCurve::P256).expect("a key");
@@ -109,67 +105,38 @@ fn give_key(files: &[PathBuf; 2], authentication: Authentication, body: &mut Val
             told["private_key"] = json!(jwk(&key));
         }
         Authentication::PrivateKeyCertificate | Authentication::TlsCertificate => {
-            let [key_file, certificate_file] = files;
-            let key = rsa();
-            let certificate = certificate(&key, "Books & Co").to_pem().expect("PEM");
-            write(key_file, key.private_key_to_pem_pkcs8().expect("PEM"));
-            write(certificate_file, certificate.clone());
-            body["certificate"] = text(certificate).into();
-            told["certificate_key_file"] = json!(key_file);
-            told["certificate_file"] = json!(certificate_file);
+            let (certificate, key) = certificate_of("books");
+            std::fs::create_dir_all(folder).expect("a folder");
+            files(folder, &certificate, &key);
+            body["certificate"] = text(certificate.to_pem().expect("PEM")).into();
+            told["certificate_file"] = json!(folder.join("certificate.pem"));
+            told["certificate_key_file"] = json!(folder.join("key.pem"));
         }
         _ => {}
     }
 }
 
-/// The certificate of the listener for clients with certificates, with its key.
-pub(super) struct ServerCertificate(tempfile::TempDir);
-
-impl ServerCertificate {
-    pub(super) fn new() -> Self {
-        let (made, key) = (Self(tempfile::tempdir().expect("a folder")), rsa());
-        write(&made.file(), certificate(&key, "localhost").to_pem().expect("PEM"));
-        write(&made.key_file(), key.private_key_to_pem_pkcs8().expect("PEM"));
-        made
-    }
-
-    /// The settings of a host that serves with it.
-    pub(super) fn settings(&self) -> String {
-        format!(
-            "[http]\nmtls_url = \"https://localhost:{{mtls_port}}\"\n[http.mtls]\nlisten = \"127.0.0.1:{{mtls_port}}\"\n\
-             certificate_file = {:?}\nkey_file = {:?}\n",
-            self.file(),
-            self.key_file()
-        )
-    }
-
-    pub(super) fn file(&self) -> PathBuf {
-        self.0.path().join("certificate.pem")
-    }
-
-    fn key_file(&self) -> PathBuf {
-        self.0.path().join("key.pem")
-    }
+/// The listener of a host for clients with certificates: its own certificate, with the key.
+pub(super) struct Listener {
+    folder: tempfile::TempDir,
+    /// The settings of a host that has it.
+    pub(super) settings: String,
 }
 
-/// A self-signed certificate, good for a day.
-fn certificate(key: &PKey<Private>, name: &str) -> X509 {
-    let mut subject = X509Name::builder().expect("a name");
-    subject.append_entry_by_text("CN", name).expect("a name");
-    let subject = subject.build();
-    let mut builder = X509::builder().expect("a certificate");
-    builder.set_version(2).expect("set");
-    builder.set_serial_number(&BigNum::from_u32(1).and_then(|one| one.to_asn1_integer()).expect("one")).expect("set");
-    builder.set_subject_name(&subject).expect("set");
-    builder.set_issuer_name(&subject).expect("set");
-    builder.set_not_before(&Asn1Time::days_from_now(0).expect("a time")).expect("set");
-    builder.set_not_after(&Asn1Time::days_from_now(1).expect("a time")).expect("set");
-    builder.set_pubkey(key).expect("set");
-    builder.append_extension(BasicConstraints::new().critical().ca().build().expect("an extension")).expect("set");
-    let names = SubjectAlternativeName::new().dns("localhost").build(&builder.x509v3_context(None, None));
-    builder.append_extension(names.expect("an extension")).expect("set");
-    builder.sign(key, MessageDigest::sha256()).expect("signed");
-    builder.build()
+impl Listener {
+    pub(super) fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (certificate, key) = certificate_of("server");
+        let files = files(folder.path(), &certificate, &key);
+        let address = "mtls_url = \"https://localhost:{mtls_port}\"";
+        let settings = format!("[http]\n{address}\n[http.mtls]\nlisten = \"127.0.0.1:{{mtls_port}}\"\n{files}");
+        Self { folder, settings }
+    }
+
+    /// The file with its certificate, for clients to trust.
+    pub(super) fn certificate_file(&self) -> PathBuf {
+        self.folder.path().join("certificate.pem")
+    }
 }
 
 fn rsa() -> PKey<Private> {
@@ -183,10 +150,6 @@ fn jwk(key: &PKey<Private>) -> Jwk {
 
 fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).expect("text")
-}
-
-fn write(file: &Path, bytes: Vec<u8>) {
-    std::fs::write(file, bytes).expect("written");
 }
 
 fn merge(body: &mut Value, settings: Value) {
