@@ -90,8 +90,11 @@ CREATE TABLE session_applications (
     sid            TEXT NOT NULL,
     application_id TEXT NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
     user_id        TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    -- The `sub` claim that it was given.
+    subject        TEXT NOT NULL,
     PRIMARY KEY (sid, application_id)
 );
+CREATE INDEX session_applications_by_user ON session_applications (user_id, application_id);
 
 -- Logout tokens that are still to be delivered (OpenID Connect Back-Channel Logout).
 CREATE TABLE logout_deliveries (

@@ -18,6 +18,7 @@ use crate::http::{self, Listener};
 use crate::id::KeyId;
 use crate::keys::{self, KeyError, KeyRing, MasterKey, MasterKeyError, PushKey};
 use crate::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
+use crate::oidc::backchannel;
 use crate::outgoing::{self, Outgoing};
 use crate::plugins::{self, Credential, Credentials, HttpGrant, Limits, LoadError, PluginSpec, Plugins, Role};
 use crate::store::{Retention, Store, StoreError};
@@ -231,6 +232,7 @@ pub struct Running {
     servers: JoinSet<()>,
     sweeper: JoinHandle<()>,
     key_keeper: JoinHandle<()>,
+    messenger: JoinHandle<()>,
 }
 
 /// The ports that a host serves on.
@@ -301,7 +303,8 @@ pub fn serve(host: Arc<Host>, ports: Ports) -> Result<Running, StartError> {
     servers.spawn(http::serve(listener(ports.main, tls, most_of_main), router, told(stopped)));
     let sweeper = tokio::spawn(sweep(Arc::clone(&host)));
     let key_keeper = tokio::spawn(keep_keys(Arc::clone(&host)));
-    Ok(Running { host, address, stop, servers, sweeper, key_keeper })
+    let messenger = tokio::spawn(backchannel::deliver(Arc::clone(&host)));
+    Ok(Running { host, address, stop, servers, sweeper, key_keeper, messenger })
 }
 
 /// How many connections the descriptors of this process are enough for.
@@ -329,7 +332,7 @@ async fn sweep(host: Arc<Host>) {
         logins: after(lifetimes.login, Duration::ZERO),
         access_tokens: after(lifetimes.access_token.max(lifetimes.client_credentials_token), DAY),
         refresh_tokens: after(lifetimes.refresh_token, DAY),
-        sessions: after(lifetimes.session, DAY),
+        sessions: after(host.settings.longest_session(), DAY),
         enrolments: after(lifetimes.enrolment, DAY),
         admin_tokens: after(lifetimes.admin_token, DAY),
     };
@@ -368,6 +371,7 @@ impl Running {
         let _ = self.stop.send(true);
         self.sweeper.abort();
         self.key_keeper.abort();
+        self.messenger.abort();
         while self.servers.join_next().await.is_some() {}
         self.host.store.close().await;
     }

@@ -204,8 +204,8 @@ async fn users_applications_and_accounts_come_back_as_they_went_in() {
 
         assert!(store.delete_application(application.id.clone()).await.expect("deleted"));
         assert_eq!(store.account(account.id).await.expect("read"), None, "accounts go with the application");
-        assert!(store.delete_user(user.id).await.expect("deleted"));
-        assert!(!store.delete_user(user.id).await.expect("asked"));
+        assert!(store.delete_user(user.id, NOW).await.expect("deleted"));
+        assert!(!store.delete_user(user.id, NOW).await.expect("asked"));
     }
 }
 

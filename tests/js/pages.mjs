@@ -22,6 +22,9 @@ async function signedOutPages(page) {
   await look(page, 'error-request');
   await page.goto(`${BASE_URL}/nowhere`);
   await look(page, 'error-not-found');
+  await page.goto(`${BASE_URL}/oidc/session/end?id_token_hint=nonsense`);
+  await page.getByRole('link', { name: /sign out/i }).waitFor();
+  await look(page, 'error-sign-out');
   await page.goto(`${BASE_URL}/authenticator`);
   await page.getByRole('heading', { level: 1 }).waitFor();
   await look(page, 'authenticator-empty');
@@ -127,7 +130,15 @@ try {
   await look(page, 'home-signed-in');
   await page.getByRole('button', { name: /withdraw/i }).click();
   await page.getByRole('button', { name: /withdraw/i }).waitFor({ state: 'detached' });
-  await page.getByRole('button', { name: /sign out/i }).click();
+  await page.goto(`${BASE_URL}/oidc/session/end`);
+  await page.getByRole('button', { name: /yes, sign out/i }).waitFor();
+  await look(page, 'sign-out-question');
+  await page.getByRole('button', { name: /no, stay/i }).click();
+  await page.getByRole('heading', { name: /hello/i }).waitFor();
+  await page.goto(`${BASE_URL}/session/end`);
+  await page.getByRole('button', { name: /yes, sign out/i }).click();
+  await page.getByRole('heading', { name: /signed out/i }).waitFor();
+  await look(page, 'signed-out');
   await page.goto(`${BASE_URL}/admin`);
   await page.getByRole('textbox', { name: /name|email/i }).waitFor();
   assert.deepEqual(findings, [], 'no page has an accessibility finding');

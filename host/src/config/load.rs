@@ -140,6 +140,11 @@ fn check(settings: &Settings) -> Vec<(String, String)> {
             &format!("expected {shortest} to {longest} seconds"),
         );
     }
+    expect(
+        (lifetimes.session..=30 * 86_400).contains(&settings.session.longest) || !settings.session.sliding,
+        "session.longest",
+        "expected lifetimes.session to 2592000 seconds",
+    );
     let scheme = settings.store.url.split_once(':').map(|(scheme, _)| scheme);
     expect(
         matches!(scheme, Some("sqlite" | "postgres" | "postgresql")),

@@ -48,6 +48,9 @@ pub struct Settings {
     /// How long things are good, in seconds.
     #[serde(default)]
     pub lifetimes: Lifetimes,
+    /// Whether sessions go on while they are used.
+    #[serde(default)]
+    pub session: Session,
     /// What the log says and how.
     #[serde(default)]
     pub log: Log,
@@ -153,6 +156,16 @@ pub struct Lifetimes {
     pub enrolment: u32,
     /// A token of `assent admin token`.
     pub admin_token: u32,
+}
+
+/// Whether sessions go on while they are used.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Session {
+    /// Lets each use of a session give it the time of `lifetimes.session` anew. Else it ends that long after the sign-in.
+    pub sliding: bool,
+    /// How long after the sign-in a sliding session ends at the latest, in seconds.
+    pub longest: u32,
 }
 
 /// What the log says and how.
@@ -311,6 +324,12 @@ impl Default for Lifetimes {
     }
 }
 
+impl Default for Session {
+    fn default() -> Self {
+        Self { sliding: false, longest: 43_200 }
+    }
+}
+
 impl Default for Log {
     fn default() -> Self {
         Self { level: "info".to_owned(), format: LogFormat::Text }
@@ -348,6 +367,11 @@ impl Settings {
             Some(url::Host::Ipv6(address)) => address.is_loopback(),
             None => false,
         }
+    }
+
+    /// How long after the sign-in a session can last, in seconds.
+    pub fn longest_session(&self) -> u32 {
+        if self.session.sliding { self.session.longest } else { self.lifetimes.session }
     }
 
     /// Whether browsers reach this host by https.

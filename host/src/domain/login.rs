@@ -158,6 +158,9 @@ pub async fn answer(host: &Host, login: LoginId, outcome: Outcome<'_>) -> Result
     let answered = host.store.answer_login(login, answer, host.now()).await?;
     if answered {
         tracing::info!(%login, user = %signed_in.user.id, session = %signed_in.session.id, "signed in");
+        if replaces.is_some() {
+            host.signals.send(super::signals::Signal::LoggedOut);
+        }
     }
     Ok(answered)
 }

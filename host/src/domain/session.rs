@@ -1,14 +1,20 @@
 //! Sessions: who a browser is signed in as.
 
+use std::time::Duration;
+
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
+use super::signals::Signal;
 use super::{Broken, Host, seconds};
 use crate::id::SessionId;
 use crate::model::session::{Authentication, Session};
 use crate::model::token::prefix;
 use crate::model::user::{LifeState, User};
 use crate::secret::Token;
+
+/// A use of a session moves its end only if it does so by this much, so that not each use is a write.
+const BETWEEN_MOVES: Duration = Duration::from_secs(60);
 
 /// A signed-in person.
 #[derive(Clone, Debug)]
@@ -28,7 +34,24 @@ pub async fn current(host: &Host, cookie: &str) -> Result<Option<SignedIn>, Brok
         return Ok(None);
     }
     let user = host.store.user(session.user_id).await?;
-    Ok(user.filter(|user| user.state == LifeState::Active).map(|user| SignedIn { session, user }))
+    let Some(user) = user.filter(|user| user.state == LifeState::Active) else { return Ok(None) };
+    let session = prolonged(host, session).await?;
+    Ok(Some(SignedIn { session, user }))
+}
+
+/// The session after a use of it: where sessions slide, its end moves on, but not past what one may last.
+async fn prolonged(host: &Host, mut session: Session) -> Result<Session, Broken> {
+    let settings = host.settings.session;
+    if !settings.sliding {
+        return Ok(session);
+    }
+    let last = session.authentication.at + seconds(settings.longest);
+    let until = last.min(host.now() + seconds(host.settings.lifetimes.session));
+    if until >= session.expires_at + BETWEEN_MOVES || (until == last && until > session.expires_at) {
+        host.store.prolong_session(session.id, until).await?;
+        session.expires_at = until;
+    }
+    Ok(session)
 }
 
 /// A session for this person, with a fresh id, and its cookie. It begins when the login is answered.
@@ -46,9 +69,11 @@ pub fn prepare(host: &Host, user: User, authentication: Authentication) -> (Sign
     (SignedIn { session, user }, token)
 }
 
-/// Ends a session.
+/// Ends what the person is signed in to by this session: the session itself, the tokens that it gave but for
+/// `offline_access`, and the person's being in its applications, which are told.
 pub async fn end(host: &Host, signed_in: &SignedIn) -> Result<(), Broken> {
-    host.store.end_session(signed_in.session.id, host.now()).await?;
+    host.store.log_out(signed_in.session.sid.clone(), host.now()).await?;
+    host.signals.send(Signal::LoggedOut);
     tracing::info!(user = %signed_in.user.id, session = %signed_in.session.id, "signed out");
     Ok(())
 }

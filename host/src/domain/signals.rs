@@ -19,6 +19,8 @@ pub enum Signal {
     Decided(ApprovalId),
     /// A person has a new request.
     Asked(UserId),
+    /// A session may have ended, so that applications are to be told.
+    LoggedOut,
 }
 
 /// Sends and receives signals.
@@ -51,14 +53,16 @@ pub struct Listener(broadcast::Receiver<Signal>);
 impl Listener {
     /// Returns when `wanted` was signalled, or when it is time to look again.
     pub async fn next(&mut self, wanted: Signal) {
-        let heard = async {
-            // An error means that signals were missed: look.
-            while let Ok(signal) = self.0.recv().await {
-                if signal == wanted {
-                    break;
-                }
+        let _ = tokio::time::timeout(TICK, self.heard(wanted)).await;
+    }
+
+    /// Returns when `wanted` was signalled, or may have been.
+    pub async fn heard(&mut self, wanted: Signal) {
+        // An error means that signals were missed: look.
+        while let Ok(signal) = self.0.recv().await {
+            if signal == wanted {
+                break;
             }
-        };
-        let _ = tokio::time::timeout(TICK, heard).await;
+        }
     }
 }

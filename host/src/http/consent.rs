@@ -18,7 +18,6 @@ use crate::domain::login::{self, Person, View};
 use crate::domain::session::SignedIn;
 use crate::domain::{Broken, Host, consent};
 use crate::id::{Did, LoginId};
-use crate::model::application::Application;
 use crate::model::login::{AuthorizationRequest, Login, LoginRequest};
 use crate::model::scope::{Scope, Scopes};
 use crate::model::user::User;
@@ -33,13 +32,13 @@ pub(super) fn ask(
     login: &Login,
     request: &AuthorizationRequest,
     person: &Person,
-    application: &Application,
+    application: String,
 ) -> Result<Response, Broken> {
     let id = login.id.to_string();
     let user = &person.signed_in.user;
     let asking = ConsentPage {
         layout: layout(host),
-        application: application.name.clone(),
+        application,
         name: user.display_name().to_owned(),
         scopes: in_words(&request.consent_scopes()),
         action: format!("/login/{id}/consent"),

@@ -41,7 +41,8 @@ impl Cookie {
         let lifetime = match self {
             // It says nothing about anybody, and lets a person go on after closing the window.
             Self::Browser => 30 * 24 * 60 * 60,
-            Self::Session => host.settings.lifetimes.session,
+            // Where sessions slide it outlives one that was not used, and is of no use then.
+            Self::Session => host.settings.longest_session(),
         };
         self.header(host, value, lifetime)
     }

@@ -4,15 +4,13 @@ use std::sync::Arc;
 
 use axum::Form;
 use axum::extract::State;
-use axum::http::HeaderValue;
-use axum::http::header::SET_COOKIE;
 use axum::response::Response;
 use serde::Deserialize;
 
 use super::context::Browser;
-use super::cookies::Cookie;
 use super::pages::{HomePage, SignedIn as Header};
 use super::reply::{broken, forged, layout, page, see_other, with_browser};
+use super::session_end::without_session;
 use super::{consent, csrf};
 use crate::domain::session::{self, SignedIn};
 use crate::domain::{Broken, Host};
@@ -58,11 +56,7 @@ pub(super) async fn sign_out(State(host): State<Arc<Host>>, browser: Browser, Fo
         if let Some(signed_in) = browser.signed_in(&host).await? {
             session::end(&host, &signed_in).await?;
         }
-        let mut response = see_other("/");
-        if let Ok(cookie) = HeaderValue::from_str(&Cookie::Session.remove(&host)) {
-            response.headers_mut().append(SET_COOKIE, cookie);
-        }
-        Ok(response)
+        Ok(without_session(see_other("/"), &host))
     };
     reply.await.unwrap_or_else(|error: Broken| broken(&host, &error))
 }

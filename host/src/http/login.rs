@@ -137,7 +137,7 @@ pub(super) async fn finish(
     match authorize::respond(host, question).await? {
         Answer::Granted(answer) => Ok(with_session(deliver(host, &answer), host, person.cookie.as_ref())),
         Answer::Error(answer) => Ok(deliver(host, &answer)),
-        Answer::AskConsent(application) => consent::ask(host, browser, login, request, person, &application),
+        Answer::AskConsent { application } => consent::ask(host, browser, login, request, person, application),
         Answer::Refused(reason) => ended_page(host, browser, login, EndedKind::Refused(reason)).await,
         Answer::AnsweredBefore => Ok(answered_before(host)),
     }

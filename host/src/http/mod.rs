@@ -22,6 +22,7 @@ mod problem;
 mod reply;
 mod router;
 mod serve;
+mod session_end;
 pub mod tls;
 mod user_agent;
 

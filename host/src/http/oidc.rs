@@ -75,7 +75,7 @@ async fn begin(host: &Host, browser: &Browser, accepted: Accepted) -> Result<Res
         return Err(Rejected::Answer(accepted.login_required(host)));
     }
     let session_id = session.as_ref().map(|signed_in| signed_in.session.id);
-    let login = login::begin(host, LoginRequest::Oidc(request.clone()), browser.digest(), session_id).await?;
+    let login = login::begin(host, LoginRequest::Oidc(Box::new(request.clone())), browser.digest(), session_id).await?;
     let page = see_other(&format!("/login/{}", login.id));
     let Some(signed_in) = session else { return Ok(page) };
     let person = Person { signed_in, cookie: None };
@@ -87,7 +87,7 @@ async fn begin(host: &Host, browser: &Browser, accepted: Accepted) -> Result<Res
     Ok(match authorize::respond(host, question).await? {
         Answer::Granted(answer) | Answer::Error(answer) => deliver(host, &answer),
         // The login's own page says so, and can be loaded again.
-        Answer::AskConsent(_) | Answer::Refused(_) | Answer::AnsweredBefore => page,
+        Answer::AskConsent { .. } | Answer::Refused(_) | Answer::AnsweredBefore => page,
     })
 }
 

@@ -8,8 +8,8 @@
 //!     frame-ancestors 'none'; base-uri 'none'
 //! ```
 //!
-//! `form-action` is `'self'` and, where a form's answer redirects to an application, that application's origin too; on the
-//! page whose form goes to an application, it is that origin alone.
+//! `form-action` is `'self'` and, where a form's answer redirects to an application, that application's scheme too; on the
+//! page whose form goes to an application, it is that scheme alone. Browsers hold redirects against it as well.
 //! `data:` images are the enrolment's QR code. A page says nothing about whether an account exists.
 
 use askama::Template;
@@ -229,6 +229,43 @@ pub struct ErrorPage {
     pub what_to_do: String,
     /// What finds this request in the log.
     pub reference: String,
+    /// Where the person can go on.
+    pub next: Option<Link>,
+}
+
+/// A link on a page.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// Where it leads.
+    pub address: String,
+    /// What it says.
+    pub text: String,
+}
+
+/// Do you want to sign out?
+#[derive(Clone, Debug, Template)]
+#[template(path = "sign_out.html")]
+pub struct SignOutPage {
+    /// What every page has.
+    pub layout: Layout,
+    /// The person's name.
+    pub name: String,
+    /// The name of the application that asks, where it could show that it does.
+    pub application: Option<String>,
+    /// Where the form is sent: `csrf`, `request` and `answer`, which is `yes` or `no`.
+    pub action: String,
+    /// The application's request, which the form carries.
+    pub request: String,
+    /// The token that the form carries.
+    pub csrf: String,
+}
+
+/// You are signed out.
+#[derive(Clone, Debug, Template)]
+#[template(path = "signed_out.html")]
+pub struct SignedOutPage {
+    /// What every page has.
+    pub layout: Layout,
 }
 
 /// The person whose browser this is.

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::context::Browser;
 use super::cookies::Cookie;
-use super::pages::{ErrorPage, Layout};
+use super::pages::{ErrorPage, Layout, Link};
 use crate::domain::{Broken, Host};
 use crate::secret::Token;
 
@@ -16,13 +16,13 @@ pub(super) fn layout(host: &Host) -> Layout {
     Layout { operator: host.settings.operator.clone(), ..Layout::default() }
 }
 
-/// A page. Its forms may lead to this host and to `form_target`, the origin or scheme of an application.
+/// A page. Its forms may lead to this host and to `form_target`, the scheme of an application.
 pub(super) fn page(template: &impl Template, form_target: Option<&str>) -> Response {
     let target = form_target.map(|target| format!(" {target}")).unwrap_or_default();
     rendered(template, &format!("'self'{target}"))
 }
 
-/// A page whose form leads to an application's origin, and nowhere else.
+/// A page whose form leads to an application.
 pub(super) fn page_that_posts(template: &impl Template, form_target: Option<&str>) -> Response {
     rendered(template, form_target.unwrap_or("'none'"))
 }
@@ -93,6 +93,11 @@ pub(super) struct ErrorReply {
 impl ErrorReply {
     /// The page. `cause` goes to the log, not to the page.
     pub(super) fn render(&self, host: &Host, cause: &dyn std::fmt::Display) -> Response {
+        self.render_with(host, cause, None)
+    }
+
+    /// The page, with a link to where the person can go on.
+    pub(super) fn render_with(&self, host: &Host, cause: &dyn std::fmt::Display, next: Option<Link>) -> Response {
         let reference = hex::encode(host.entropy.bytes::<4>()).to_uppercase();
         if self.status.is_server_error() {
             tracing::error!(reference, %cause, "{}", self.title);
@@ -105,6 +110,7 @@ impl ErrorReply {
             what_happened: self.what_happened.to_owned(),
             what_to_do: self.what_to_do.to_owned(),
             reference,
+            next,
         };
         let mut response = page(&page_of_error, None);
         *response.status_mut() = self.status;

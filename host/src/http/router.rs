@@ -18,6 +18,7 @@ use tower_http::timeout::TimeoutLayer;
 use super::reply::ErrorReply;
 use super::{
     admin_api, assets, authenticator, client_calls, consent, console, cors, health, home, limits, login, oidc,
+    session_end,
 };
 use crate::domain::Host;
 
@@ -38,6 +39,9 @@ pub fn router(host: Arc<Host>) -> Router {
     let own = Router::new()
         .route("/", get(home::show))
         .route("/sign-out", post(home::sign_out))
+        .route("/session/end", get(session_end::question).post(session_end::answer))
+        .route("/session/ended", get(session_end::ended))
+        .route("/oidc/session/end", get(session_end::end).post(session_end::end_by_post))
         .route("/consents/withdraw", post(consent::withdraw))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))

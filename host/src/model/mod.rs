@@ -8,6 +8,7 @@ pub mod client_auth;
 pub mod device;
 pub mod key;
 pub mod login;
+pub mod logout;
 pub mod name;
 pub mod redirect;
 pub mod scope;

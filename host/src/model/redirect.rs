@@ -132,12 +132,14 @@ impl CheckedRedirect {
         self.0.starts_with("https://") || self.0.starts_with("http://")
     }
 
-    /// What a Content-Security-Policy's `form-action` must name so that a form may end at this URI: the origin, or
-    /// the scheme of a native application.
+    /// What a Content-Security-Policy's `form-action` must name so that a form may end at this URI: its scheme.
+    ///
+    /// Browsers hold the whole chain of redirects against it, and an application may send the person on to another
+    /// origin of its own, so the origin would be too narrow. From plain http it may be https.
     pub fn form_action_source(&self) -> Option<String> {
         let url = Url::parse(&self.0).ok()?;
         match url.scheme() {
-            "http" | "https" => Some(url.origin().ascii_serialization()),
+            "http" => Some("http: https:".to_owned()),
             scheme => Some(format!("{scheme}:")),
         }
     }

@@ -68,6 +68,9 @@ pub fn document(host: &Host) -> Value {
         "request_uri_parameter_supported": false,
         "authorization_response_iss_parameter_supported": true,
     });
+    if let Some(members) = document.as_object_mut() {
+        members.extend(logout(issuer));
+    }
     if let (Some(base), Some(members)) = (&host.settings.http.mtls_url, document.as_object_mut()) {
         members.insert("mtls_endpoint_aliases".to_owned(), mtls_aliases(base));
     }
@@ -83,6 +86,16 @@ fn mtls_aliases(base: &Url) -> Value {
         "introspection_endpoint": format!("{base}/oidc/token/introspection"),
         "revocation_endpoint": format!("{base}/oidc/token/revocation"),
     })
+}
+
+/// RP-Initiated Logout 1.0 section 2.1, Back-Channel Logout 1.0 section 2.1.
+fn logout(issuer: &str) -> [(String, Value); 3] {
+    [
+        ("end_session_endpoint", json!(format!("{issuer}/session/end"))),
+        ("backchannel_logout_supported", json!(true)),
+        ("backchannel_logout_session_supported", json!(true)),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
 }
 
 /// The keys that verify ID tokens: those that sign, will sign and did sign.

@@ -21,7 +21,7 @@ pub enum BadParameters {
 }
 
 /// The parameters that are looked at. Others are ignored (RFC 6749 section 3.1), but none of these may be repeated.
-const KNOWN: [&str; 31] = [
+const KNOWN: [&str; 33] = [
     "client_id",
     "redirect_uri",
     "response_type",
@@ -53,6 +53,8 @@ const KNOWN: [&str; 31] = [
     "token_type_hint",
     "access_token",
     "registration",
+    "post_logout_redirect_uri",
+    "logout_hint",
 ];
 
 impl Parameters {

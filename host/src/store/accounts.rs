@@ -3,9 +3,11 @@
 use sqlx::AnyConnection;
 
 use super::rows::{from_json, life_state, life_state_text, moment, parse, to_json};
-use super::{Result, Store, StoreError, taken};
+use super::{Result, Store, StoreError, sessions, taken};
+use crate::clock::Timestamp;
 use crate::id::{AccountId, Did, UserId};
 use crate::model::account::Account;
+use crate::model::user::LifeState;
 
 #[derive(sqlx::FromRow)]
 struct AccountRow {
@@ -58,6 +60,17 @@ pub(super) async fn insert(db: &mut AnyConnection, account: &Account) -> Result<
     Ok(())
 }
 
+/// Ends what was granted with an account.
+async fn close(db: &mut AnyConnection, account: &Account, now: Timestamp) -> Result<()> {
+    sqlx::query("UPDATE accounts SET grants_from = $2 WHERE id = $1")
+        .bind(account.id.to_string())
+        // A grant of this very moment ends too.
+        .bind(now.millis().saturating_add(1))
+        .execute(&mut *db)
+        .await?;
+    sessions::leave(db, account.user_id.to_string(), account.application_id.to_string(), now).await
+}
+
 impl Store {
     /// Adds an account.
     pub async fn insert_account(&self, account: Account) -> Result<()> {
@@ -69,8 +82,9 @@ impl Store {
     }
 
     /// Replaces what may change of an account: its name, roles and state. `false`, and nothing done, if it was changed
-    /// since it was read.
-    pub async fn update_account(&self, account: Account) -> Result<bool> {
+    /// since it was read. What was granted with an account that is no longer active ends, and its application is to be
+    /// told.
+    pub async fn update_account(&self, account: Account, now: Timestamp) -> Result<bool> {
         self.write(move |db| {
             let account = account.clone();
             Box::pin(async move {
@@ -83,21 +97,33 @@ impl Store {
                 .bind(to_json(&account.roles)?)
                 .bind(life_state_text(account.state))
                 .bind(account.version)
-                .execute(db)
+                .execute(&mut *db)
                 .await
                 .map_err(taken("the account's name"))?;
-                Ok(result.rows_affected() > 0)
+                if result.rows_affected() == 0 {
+                    return Ok(false);
+                }
+                if account.state != LifeState::Active {
+                    close(db, &account, now).await?;
+                }
+                Ok(true)
             })
         })
         .await
     }
 
-    /// Deletes an account. Whether there was one.
-    pub async fn delete_account(&self, id: AccountId) -> Result<bool> {
+    /// Deletes an account, which ends what was granted with it. Its application is to be told. Whether there was one.
+    pub async fn delete_account(&self, id: AccountId, now: Timestamp) -> Result<bool> {
         self.write(move |db| {
             Box::pin(async move {
-                let result = sqlx::query("DELETE FROM accounts WHERE id = $1").bind(id.to_string()).execute(db).await?;
-                Ok(result.rows_affected() > 0)
+                let deleted: Option<(String, String)> =
+                    sqlx::query_as("DELETE FROM accounts WHERE id = $1 RETURNING user_id, application_id")
+                        .bind(id.to_string())
+                        .fetch_optional(&mut *db)
+                        .await?;
+                let Some((user, application)) = deleted else { return Ok(false) };
+                sessions::leave(db, user, application, now).await?;
+                Ok(true)
             })
         })
         .await

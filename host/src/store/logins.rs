@@ -136,6 +136,11 @@ impl Store {
         self.write(move |db| {
             let answer = answer.clone();
             Box::pin(async move {
+                if let (None, Some(code)) = (&answer.session, &answer.code)
+                    && !sessions::hold(db, code.subject.session_id).await?
+                {
+                    return Ok(false);
+                }
                 let statement = match (&answer.session, &answer.code) {
                     (Some(_), _) => {
                         "UPDATE logins SET answered_at = $2 WHERE id = $1 AND answered_at IS NULL AND expires_at > $2
@@ -163,7 +168,7 @@ impl Store {
                     return Ok(false);
                 }
                 if let Some(old) = answer.replaces {
-                    sessions::end(db, old, now).await?;
+                    sessions::replace(db, old, answer.session.as_ref().map(|(session, _)| session), now).await?;
                 }
                 if let Some((session, digest)) = &answer.session {
                     sessions::insert(db, session, *digest, now).await?;

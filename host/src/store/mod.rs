@@ -15,6 +15,7 @@ mod devices;
 mod first_start;
 mod keys;
 mod logins;
+mod logout;
 mod rows;
 mod sessions;
 mod sweep;

@@ -3,9 +3,9 @@
 use sqlx::AnyConnection;
 
 use super::rows::{digest, from_json, moment, parse, to_json};
-use super::{Result, Store};
+use super::{Result, Store, StoreError, logout};
 use crate::clock::Timestamp;
-use crate::id::SessionId;
+use crate::id::{SessionId, UserId};
 use crate::model::session::{Authentication, Session};
 use crate::model::token::CodeGrant;
 use crate::secret::Digest;
@@ -39,24 +39,91 @@ pub(super) async fn insert(db: &mut AnyConnection, session: &Session, digest: Di
     Ok(())
 }
 
-pub(super) async fn end(db: &mut AnyConnection, id: SessionId, now: Timestamp) -> Result<()> {
-    sqlx::query("UPDATE sessions SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL")
-        .bind(id.to_string())
+/// Ends the session that a browser had before, because another begins in it. The same person's goes on by its name
+/// (`sid`); another person's is over for its applications too.
+pub(super) async fn replace(
+    db: &mut AnyConnection,
+    old: SessionId,
+    new: Option<&Session>,
+    now: Timestamp,
+) -> Result<()> {
+    let ended: Option<(String,)> =
+        sqlx::query_as("UPDATE sessions SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL RETURNING sid")
+            .bind(old.to_string())
+            .bind(now.millis())
+            .fetch_optional(&mut *db)
+            .await?;
+    match ended {
+        Some((sid,)) if new.is_none_or(|new| new.sid != sid) => log_out(db, sid, now).await,
+        _ => Ok(()),
+    }
+}
+
+/// Ends what has this `sid`: the session, the tokens that came of it, and for each application the person's being there.
+async fn log_out(db: &mut AnyConnection, sid: String, now: Timestamp) -> Result<()> {
+    sqlx::query("UPDATE sessions SET ended_at = COALESCE(ended_at, $2), logged_out = 1 WHERE sid = $1")
+        .bind(sid.clone())
         .bind(now.millis())
+        .execute(&mut *db)
+        .await?;
+    let told = sqlx::query_as("DELETE FROM session_applications WHERE sid = $1 RETURNING sid, application_id, subject")
+        .bind(sid)
+        .fetch_all(&mut *db)
+        .await?;
+    logout::queue(db, told, now).await
+}
+
+/// Ends all sessions of a person.
+pub(super) async fn log_out_everywhere(db: &mut AnyConnection, user: UserId, now: Timestamp) -> Result<()> {
+    sqlx::query(
+        "UPDATE sessions SET ended_at = COALESCE(ended_at, $2), logged_out = 1 WHERE user_id = $1 AND logged_out = 0",
+    )
+    .bind(user.to_string())
+    .bind(now.millis())
+    .execute(&mut *db)
+    .await?;
+    let told =
+        sqlx::query_as("DELETE FROM session_applications WHERE user_id = $1 RETURNING sid, application_id, subject")
+            .bind(user.to_string())
+            .fetch_all(&mut *db)
+            .await?;
+    logout::queue(db, told, now).await
+}
+
+/// Takes one application out of all sessions of a person, who may no longer use it.
+pub(super) async fn leave(db: &mut AnyConnection, user: String, application: String, now: Timestamp) -> Result<()> {
+    let told = sqlx::query_as(
+        "DELETE FROM session_applications WHERE user_id = $1 AND application_id = $2
+         RETURNING sid, application_id, subject",
+    )
+    .bind(user)
+    .bind(application)
+    .fetch_all(&mut *db)
+    .await?;
+    logout::queue(db, told, now).await
+}
+
+/// Whether a session is open. Until the commit nobody can end it: a logout that waits for this row finds what was noted
+/// of it.
+pub(super) async fn hold(db: &mut AnyConnection, id: SessionId) -> Result<bool> {
+    let open = sqlx::query("UPDATE sessions SET logged_out = 0 WHERE id = $1 AND ended_at IS NULL")
+        .bind(id.to_string())
         .execute(db)
         .await?;
-    Ok(())
+    Ok(open.rows_affected() > 0)
 }
 
 /// Notes that the application of a code takes part in its session.
 pub(super) async fn join(db: &mut AnyConnection, code: &CodeGrant) -> Result<()> {
+    let subject = code.claims.get("sub").and_then(|sub| sub.as_str()).ok_or(StoreError::Corrupt("a code's subject"))?;
     sqlx::query(
-        "INSERT INTO session_applications (sid, application_id, user_id) VALUES ($1, $2, $3)
+        "INSERT INTO session_applications (sid, application_id, user_id, subject) VALUES ($1, $2, $3, $4)
          ON CONFLICT (sid, application_id) DO NOTHING",
     )
     .bind(code.context.sid.clone())
     .bind(code.application.to_string())
     .bind(code.subject.user_id.to_string())
+    .bind(subject.to_owned())
     .execute(db)
     .await?;
     Ok(())
@@ -89,8 +156,30 @@ impl Store {
         .transpose()
     }
 
-    /// Ends a session.
-    pub async fn end_session(&self, id: SessionId, now: Timestamp) -> Result<()> {
-        self.write(move |db| Box::pin(async move { end(db, id, now).await })).await
+    /// Moves the end of an open session on to `until`. Nothing happens if it ends later already.
+    pub async fn prolong_session(&self, id: SessionId, until: Timestamp) -> Result<()> {
+        self.write(move |db| {
+            Box::pin(async move {
+                sqlx::query(
+                    "UPDATE sessions SET expires_at = $2 WHERE id = $1 AND expires_at < $2 AND ended_at IS NULL",
+                )
+                .bind(id.to_string())
+                .bind(until.millis())
+                .execute(db)
+                .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Ends what has this `sid` because the person signed out: the session, and what its sign-ins gave but for
+    /// `offline_access`. Its applications are to be told.
+    pub async fn log_out(&self, sid: String, now: Timestamp) -> Result<()> {
+        self.write(move |db| {
+            let sid = sid.clone();
+            Box::pin(async move { log_out(db, sid, now).await })
+        })
+        .await
     }
 }

@@ -57,6 +57,14 @@ impl Store {
                 "DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)",
                 retention.sessions,
             ),
+            // Those of sessions that ended by themselves.
+            (
+                "DELETE FROM session_applications WHERE (sid, application_id) IN
+                 (SELECT a.sid, a.application_id FROM session_applications a
+                  WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.sid = a.sid) AND $1 = $1 AND CAST($3 AS BIGINT) > 0
+                  LIMIT $2)",
+                Duration::ZERO,
+            ),
             (
                 "DELETE FROM enrolments WHERE id IN (SELECT id FROM enrolments WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)",
                 retention.enrolments,

@@ -3,10 +3,11 @@
 use sqlx::AnyConnection;
 
 use super::rows::{console_role, console_role_text, from_json, life_state, life_state_text, moment, parse, to_json};
-use super::{Result, Store, StoreError, taken};
+use super::{Result, Store, StoreError, sessions, taken};
+use crate::clock::Timestamp;
 use crate::id::UserId;
 use crate::model::name::LoginName;
-use crate::model::user::User;
+use crate::model::user::{LifeState, User};
 
 #[derive(sqlx::FromRow)]
 pub(super) struct UserRow {
@@ -110,7 +111,7 @@ impl Store {
     }
 
     /// Replaces what may change of a user, all but the ids. `false`, and nothing done, if the user was changed since it
-    /// was read: nobody's change undoes another's unseen.
+    /// was read: nobody's change undoes another's unseen. The sessions of a person who is no longer active end.
     pub async fn update_user(&self, user: User) -> Result<bool> {
         self.write(move |db| {
             let user = user.clone();
@@ -134,16 +135,21 @@ impl Store {
                     return Ok(false);
                 }
                 keep_login_names(db, &user).await?;
+                if user.state != LifeState::Active {
+                    sessions::log_out_everywhere(db, user.id, user.updated_at).await?;
+                }
                 Ok(true)
             })
         })
         .await
     }
 
-    /// Deletes a user with everything that belongs to it. Whether there was one.
-    pub async fn delete_user(&self, id: UserId) -> Result<bool> {
+    /// Deletes a user with everything that belongs to it. The applications of its sessions are to be told. Whether there
+    /// was one.
+    pub async fn delete_user(&self, id: UserId, now: Timestamp) -> Result<bool> {
         self.write(move |db| {
             Box::pin(async move {
+                sessions::log_out_everywhere(db, id, now).await?;
                 let result = sqlx::query("DELETE FROM users WHERE id = $1").bind(id.to_string()).execute(db).await?;
                 Ok(result.rows_affected() > 0)
             })

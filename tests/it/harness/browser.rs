@@ -3,7 +3,7 @@
 use reqwest::header::{HeaderMap, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Client, StatusCode};
-use url::Url;
+use url::{Origin, Url};
 
 /// A browser of one person.
 #[derive(Clone)]
@@ -86,6 +86,21 @@ impl Page {
         self.browser.get(location.as_str()).await
     }
 
+    /// The page that a redirect leads to, on whichever host.
+    pub async fn opened(&self) -> Page {
+        self.browser.get(self.location().as_str()).await
+    }
+
+    /// The page, loaded again.
+    pub async fn again(&self) -> Page {
+        self.browser.get(&self.url).await
+    }
+
+    /// The host that the page is of.
+    pub fn origin(&self) -> Origin {
+        Url::parse(&self.url).expect("an address").origin()
+    }
+
     /// The page's path.
     pub fn path(&self) -> String {
         Url::parse(&self.url).expect("an address").path().to_owned()
@@ -113,10 +128,7 @@ impl Page {
 
     /// The value of a field of the form that the page posts to the application.
     pub fn field(&self, name: &str) -> String {
-        let value = self.between(&format!("name=\"{name}\" value=\""), "\"");
-        [("&#38;", "&"), ("&#60;", "<"), ("&#62;", ">"), ("&#34;", "\""), ("&#39;", "'")]
-            .into_iter()
-            .fold(value, |text, (escaped, plain)| text.replace(escaped, plain))
+        unescaped(&self.between(&format!("name=\"{name}\" value=\""), "\""))
     }
 
     /// The number that the waiting page shows.
@@ -137,8 +149,26 @@ impl Page {
         self.browser.post(action, &form).await
     }
 
+    /// The form that the page posts to the application: where it goes, and its body.
+    pub fn form(&self) -> (String, String) {
+        let action = unescaped(&self.between("action=\"", "\""));
+        let mut body = url::form_urlencoded::Serializer::new(String::new());
+        for input in self.body.split("<input type=\"hidden\" name=\"").skip(1) {
+            let (name, rest) = input.split_once("\" value=\"").expect("a value");
+            body.append_pair(name, &unescaped(rest.split('"').next().expect("an end")));
+        }
+        (action, body.finish())
+    }
+
     fn between(&self, start: &str, end: &str) -> String {
         let found = self.body.split_once(start).and_then(|(_, rest)| rest.split_once(end));
         found.map(|(text, _)| text.to_owned()).unwrap_or_else(|| panic!("no {start} in {} {}", self.status, self.body))
     }
+}
+
+/// A text of a page as it was before it was escaped.
+fn unescaped(text: &str) -> String {
+    [("&#60;", "<"), ("&#62;", ">"), ("&#34;", "\""), ("&#39;", "'"), ("&#38;", "&")]
+        .into_iter()
+        .fold(text.to_owned(), |text, (escaped, plain)| text.replace(escaped, plain))
 }

@@ -2,11 +2,14 @@
 
 mod attacks;
 mod authorize;
+mod backchannel;
 mod claims;
 mod client_auth;
+mod conformance;
 mod consent;
 mod form_post;
 mod introspection;
+mod logout;
 mod parameters;
 mod refresh;
 mod token;

@@ -184,21 +184,23 @@ async fn the_reuse_of_a_code_revokes_its_token_after_a_restart_too() {
 async fn nobody_suspended_gets_or_uses_a_token() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
     let user = format!("/users/{}", id(&ada.user));
     let account = format!("/accounts/{}", id(&ada.account));
-    let code = ada.sign_in(&browser).await;
-    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-    let token = tokens["access_token"].as_str().expect("a token");
-    let code = browser.get(&ada.application.request(&[])).await.parameter("code");
-    for path in [&user, &account] {
+    for path in [&account, &user] {
+        let browser = Browser::new(&host.base);
+        let code = ada.sign_in(&browser).await;
+        let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+        let token = tokens["access_token"].as_str().expect("a token");
+        assert_eq!(userinfo(&host, token).await.0, StatusCode::OK);
+        let code = browser.get(&ada.application.request(&[])).await.parameter("code");
         host.admin_ok(Method::PATCH, path, json!({"state": "suspended"})).await;
         let (_, answer) = ada.application.exchange(&host.base, &code, &[]).await;
         assert_eq!(answer["error"], "invalid_grant");
         assert_eq!(userinfo(&host, token).await.0, StatusCode::UNAUTHORIZED);
+        host.advance(1);
         host.admin_ok(Method::PATCH, path, json!({"state": "active"})).await;
+        assert_eq!(userinfo(&host, token).await.0, StatusCode::UNAUTHORIZED, "what was over does not come back");
     }
-    assert_eq!(userinfo(&host, token).await.0, StatusCode::OK);
 }
 
 #[tokio::test]

@@ -11,6 +11,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value};
 
+use super::signals::Signal;
 use super::{Broken, Host, device, seconds};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, DeviceId, Did, TokenId, UserId};
@@ -120,7 +121,7 @@ pub fn new_user(host: &Host, name: LoginName) -> Result<User> {
     })
 }
 
-/// Changes a user. A terminated user stays so.
+/// Changes a user. A terminated user stays so. The sessions of one who is no longer active end.
 pub async fn change_user(host: &Host, id: UserId, change: UserChange) -> Result<User> {
     loop {
         let mut user = user(host, id).await?;
@@ -131,6 +132,7 @@ pub async fn change_user(host: &Host, id: UserId, change: UserChange) -> Result<
         user.updated_at = host.now();
         if host.store.update_user(user.clone()).await? {
             tracing::info!(user = %id, state = ?user.state, "user changed");
+            host.signals.send(Signal::LoggedOut);
             return Ok(user);
         }
     }
@@ -205,9 +207,10 @@ pub async fn users(host: &Host, after: Option<UserId>, limit: u32) -> Result<Vec
 
 /// Deletes a user with its accounts and devices.
 pub async fn delete_user(host: &Host, id: UserId) -> Result<()> {
-    if !host.store.delete_user(id).await? {
+    if !host.store.delete_user(id, host.now()).await? {
         return Err(Refused::NotFound("user"));
     }
+    host.signals.send(Signal::LoggedOut);
     tracing::info!(user = %id, "user deleted");
     Ok(())
 }
@@ -300,7 +303,7 @@ pub async fn accounts(host: &Host, id: &Did, after: Option<AccountId>, limit: u3
     Ok(host.store.accounts_of(id, after, limit).await?)
 }
 
-/// Changes an account. A terminated account stays so.
+/// Changes an account. A terminated account stays so. What was granted with one that is no longer active ends.
 pub async fn change_account(host: &Host, id: AccountId, change: AccountChange) -> Result<Account> {
     loop {
         let mut account = account(host, id).await?;
@@ -308,8 +311,9 @@ pub async fn change_account(host: &Host, id: AccountId, change: AccountChange) -
             return Err(invalid("state", "a terminated account cannot be brought back; delete it and make a new one"));
         }
         apply_to_account(&mut account, change.clone())?;
-        if host.store.update_account(account.clone()).await? {
+        if host.store.update_account(account.clone(), host.now()).await? {
             tracing::info!(account = %id, state = ?account.state, "account changed");
+            host.signals.send(Signal::LoggedOut);
             return Ok(account);
         }
     }
@@ -334,9 +338,10 @@ fn apply_to_account(account: &mut Account, change: AccountChange) -> Result<()> 
 
 /// Deletes an account.
 pub async fn delete_account(host: &Host, id: AccountId) -> Result<()> {
-    if !host.store.delete_account(id).await? {
+    if !host.store.delete_account(id, host.now()).await? {
         return Err(Refused::NotFound("account"));
     }
+    host.signals.send(Signal::LoggedOut);
     tracing::info!(account = %id, "account deleted");
     Ok(())
 }

@@ -72,6 +72,17 @@ fn waiting() -> WaitingPage {
     }
 }
 
+fn sign_out() -> SignOutPage {
+    SignOutPage {
+        layout: layout(),
+        name: MARKUP.to_owned(),
+        application: Some(MARKUP.to_owned()),
+        action: "/session/end".to_owned(),
+        request: MARKUP.to_owned(),
+        csrf: MARKUP.to_owned(),
+    }
+}
+
 fn ended(ended: Ended) -> EndedPage {
     EndedPage {
         layout: layout(),
@@ -86,8 +97,14 @@ fn ended(ended: Ended) -> EndedPage {
 fn every_page() -> Vec<String> {
     let text = || MARKUP.to_owned();
     let user = || Some(SignedIn { name: text(), sign_out: "/logout".to_owned(), csrf: text() });
-    let error =
-        ErrorPage { layout: layout(), title: text(), what_happened: text(), what_to_do: text(), reference: text() };
+    let error = ErrorPage {
+        layout: layout(),
+        title: text(),
+        what_happened: text(),
+        what_to_do: text(),
+        reference: text(),
+        next: Some(Link { address: "/session/end".to_owned(), text: text() }),
+    };
     let application = ApplicationRow { name: text(), kind: text(), client_id: text(), redirect_uris: vec![text()] };
     let person = UserRow { name: text(), email: Some(text()), state: text(), devices: 1, accounts: 2 };
     let admin = AdminOverview {
@@ -106,6 +123,8 @@ fn every_page() -> Vec<String> {
         HomePage { layout: layout(), user: user(), consents: Some(consents()) }.render(),
         HomePage { layout: layout(), user: None, consents: None }.render(),
         admin.render(),
+        sign_out().render(),
+        SignedOutPage { layout: layout() }.render(),
         AuthenticatorApp { layout: layout() }.render(),
     ];
     for end in [Ended::Denied, Ended::Expired, Ended::Cancelled, Ended::Failed, Ended::Refused(text())] {

@@ -54,7 +54,10 @@ pub enum Answer {
     /// The application gets an error. No session began.
     Error(AuthorizationAnswer),
     /// The person has to agree first.
-    AskConsent(Application),
+    AskConsent {
+        /// The name of the application that asks.
+        application: String,
+    },
     /// The person is told why they can't go on, and may go back to the application from there.
     Refused(String),
     /// It was answered before, or the session is over that it was to go on with.
@@ -83,7 +86,7 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Brok
     };
     let agreed = agreement == Agreement::Given;
     if !agreed && consent::is_needed(host, &application, &signed_in.user, request).await? {
-        return Ok(Answer::AskConsent(application));
+        return Ok(Answer::AskConsent { application: application.name });
     }
     let claims = match id_token_claims(host, request, &application, &account, signed_in).await? {
         Ok(claims) => claims,
@@ -114,7 +117,7 @@ pub async fn respond_silently(host: &Host, question: Question<'_>) -> Result<Opt
     match respond(host, question).await? {
         Answer::Granted(answer) | Answer::Error(answer) => Ok(Some(answer)),
         Answer::AnsweredBefore => Ok(None),
-        Answer::AskConsent(_) => {
+        Answer::AskConsent { .. } => {
             let description = "the person has to agree, and prompt=none forbids to ask";
             fail(host, login, request, AuthorizeErrorCode::ConsentRequired, description).await
         }

@@ -1,0 +1,172 @@
+//! Telling applications that a session ended (OpenID Connect Back-Channel Logout 1.0).
+//!
+//! What is to be told waits in the database, so it outlives the host, and several hosts share the work. Each attempt is
+//! claimed by a lease; a logout token is made anew for each, since it is good for two minutes.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use tokio::task::JoinSet;
+
+use crate::domain::signals::Signal;
+use crate::domain::{Broken, Host};
+use crate::id::{Did, TokenId};
+use crate::keys::TokenType;
+use crate::model::application::Application;
+use crate::model::logout::LogoutDelivery;
+
+/// How often the database is looked at without a signal: another host may have ended a session, or a pause is over.
+const LOOK: Duration = Duration::from_secs(3);
+/// How many applications are told at once.
+const AT_ONCE: usize = 32;
+/// How many attempts one application gets at once, so that a slow one does not hold up the others.
+const AT_ONCE_EACH: usize = 2;
+/// How long an attempt is this host's: longer than a call may take.
+const LEASE: Duration = Duration::from_secs(60);
+/// How long a logout token is good, in seconds (section 4 of the specification: at most two minutes).
+const LIFETIME: i64 = 120;
+/// The member of `events` that makes a token a logout token.
+const EVENT: &str = "http://schemas.openid.net/event/backchannel-logout";
+
+/// What came of an attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Told {
+    /// The application knows.
+    Done,
+    /// There is nobody to tell: the application is gone, or wants it no more.
+    Nobody,
+    /// The application refused the token (section 2.8): it would refuse another as well.
+    Refused(String),
+    /// It may work another time.
+    Failed(String),
+}
+
+/// Tells applications, until the task is dropped. Attempts under way end with it, and are made again after their lease.
+pub async fn deliver(host: Arc<Host>) {
+    let mut under_way: JoinSet<Did> = JoinSet::new();
+    let mut busy: HashMap<Did, usize> = HashMap::new();
+    loop {
+        // To miss nothing, listen first and look then.
+        let mut listener = host.signals.listen();
+        let begun = match begin(&host, &mut under_way, &mut busy).await {
+            Ok(begun) => begun,
+            Err(error) => {
+                tracing::warn!(%error, "the logouts to be delivered could not be read");
+                false
+            }
+        };
+        // There may be more for the same applications.
+        if begun {
+            continue;
+        }
+        tokio::select! {
+            () = listener.heard(Signal::LoggedOut) => {}
+            () = tokio::time::sleep(LOOK) => {}
+            Some(ended) = under_way.join_next() => match ended {
+                Ok(application) => release(&mut busy, &application),
+                // One that panicked does not say whose it was: once all have ended, nobody is busy.
+                Err(_) if under_way.is_empty() => busy.clear(),
+                Err(_) => {}
+            },
+        }
+    }
+}
+
+fn release(busy: &mut HashMap<Did, usize>, application: &Did) {
+    if let Some(count) = busy.get_mut(application) {
+        *count = count.saturating_sub(1);
+        if *count == 0 {
+            busy.remove(application);
+        }
+    }
+}
+
+/// Begins the attempts that are due and have room. Whether there was one.
+async fn begin(host: &Arc<Host>, under_way: &mut JoinSet<Did>, busy: &mut HashMap<Did, usize>) -> Result<bool, Broken> {
+    if under_way.len() >= AT_ONCE {
+        return Ok(false);
+    }
+    let mut begun = false;
+    for (application, id) in host.store.due_logouts(host.now()).await? {
+        let count = busy.get(&application).copied().unwrap_or_default();
+        if count >= AT_ONCE_EACH || under_way.len() >= AT_ONCE {
+            continue;
+        }
+        let Some(delivery) = host.store.claim_logout(id, LEASE, host.now()).await? else { continue };
+        busy.insert(application, count + 1);
+        under_way.spawn(attempt(Arc::clone(host), delivery));
+        begun = true;
+    }
+    Ok(begun)
+}
+
+/// Makes one attempt, and keeps what came of it. The application that was told, or not.
+async fn attempt(host: Arc<Host>, delivery: LogoutDelivery) -> Did {
+    let LogoutDelivery { application, sid, attempts, .. } = &delivery;
+    let told = tell(&host, &delivery).await.unwrap_or_else(|error| Told::Failed(error.to_string()));
+    let again = match &told {
+        Told::Failed(_) => delivery.again_after(host.now()),
+        Told::Done | Told::Nobody | Told::Refused(_) => None,
+    };
+    match (&told, again) {
+        (Told::Done, _) => tracing::info!(%application, sid, attempts, "told of a logout"),
+        (Told::Nobody, _) => tracing::debug!(%application, sid, "wants to know of no logout any more"),
+        (Told::Refused(why), _) => {
+            tracing::warn!(%application, sid, why, "the application refused a logout token; it is not told again");
+        }
+        (Told::Failed(why), Some(_)) => {
+            tracing::info!(%application, sid, attempts, why, "could not be told of a logout; tried again later");
+        }
+        (Told::Failed(why), None) => {
+            tracing::warn!(%application, sid, attempts, why, "could not be told of a logout in a day; given up");
+        }
+    }
+    let application = application.clone();
+    if let Err(error) = host.store.settle_logout(delivery, again).await {
+        tracing::warn!(%application, %error, "what came of telling of a logout could not be kept; told again later");
+    }
+    application
+}
+
+async fn tell(host: &Host, delivery: &LogoutDelivery) -> Result<Told, Broken> {
+    let Some(application) = host.store.application(&delivery.application).await? else { return Ok(Told::Nobody) };
+    let Some(logout) = &application.settings.backchannel_logout else { return Ok(Told::Nobody) };
+    let token = logout_token(host, &application, delivery).await?;
+    let answer = match host.outgoing.post_form(&logout.uri, &[("logout_token", &token)]).await {
+        Ok(answer) => answer,
+        Err(failure) => return Ok(Told::Failed(failure.to_string())),
+    };
+    Ok(match answer.status {
+        // Section 2.8: 200, and 204 from applications whose framework sends that for an empty answer.
+        200 | 204 => Told::Done,
+        400 => Told::Refused(in_one_line(&answer.body)),
+        status => Told::Failed(format!("it answered {status}")),
+    })
+}
+
+/// What an application says of its refusal, as far as it fits in the log.
+fn in_one_line(body: &[u8]) -> String {
+    String::from_utf8_lossy(body).chars().filter(|c| !c.is_control()).take(200).collect()
+}
+
+/// A logout token (section 2.4). It never has a `nonce`, so that it can't pass for an ID token.
+async fn logout_token(host: &Host, application: &Application, delivery: &LogoutDelivery) -> Result<String, Broken> {
+    let now = host.now();
+    let claims: Map<String, Value> = [
+        ("iss", json!(host.issuer)),
+        ("sub", json!(delivery.subject)),
+        ("aud", json!(application.id)),
+        ("iat", json!(now.seconds())),
+        ("exp", json!(now.seconds() + LIFETIME)),
+        ("jti", json!(TokenId::new(now, &*host.entropy).to_string())),
+        ("events", json!({EVENT: {}})),
+        ("sid", json!(delivery.sid)),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into_iter()
+    .collect();
+    let key = host.key_ring.signer(application.settings.id_token_algorithm, now);
+    Ok(key.sign(claims, TokenType::LogoutToken).await?)
+}

@@ -1,0 +1,115 @@
+//! The end session endpoint (OpenID Connect RP-Initiated Logout 1.0): what of a request may be believed.
+//!
+//! Anybody can send a browser here. So only an ID token of ours (`id_token_hint`) shows that an application asks, and
+//! without one nobody is signed out unasked and nobody is sent anywhere.
+
+use super::parameters::{BadParameters, Parameters};
+use crate::domain::claims::subject_of;
+use crate::domain::session::SignedIn;
+use crate::domain::{Broken, Host, keys};
+use crate::id::Did;
+use crate::keys::NotOurs;
+use crate::model::application::Application;
+use crate::model::redirect::CheckedRedirect;
+
+/// A request that may be served.
+#[derive(Clone, Debug, Default)]
+pub struct EndSession {
+    hint: Option<Hint>,
+    redirect: Option<CheckedRedirect>,
+    state: Option<String>,
+}
+
+/// What an ID token of ours says.
+#[derive(Clone, Debug)]
+struct Hint {
+    application: Application,
+    subject: String,
+    sid: Option<String>,
+}
+
+/// Why a request is not served. A page says so; no session ends, and nobody is sent anywhere.
+#[derive(Debug, thiserror::Error)]
+pub enum Rejected {
+    /// It can't be read.
+    #[error("the request can't be read: {0}")]
+    Parameters(#[from] BadParameters),
+    /// The `id_token_hint` is no ID token of ours.
+    #[error("the id_token_hint is not an ID token of this service: {0}")]
+    BadHint(#[from] NotOurs),
+    /// The `id_token_hint` is ours, and does not say whose.
+    #[error("the id_token_hint has no {0} that is known here")]
+    UnfitHint(&'static str),
+    /// `client_id` is not whom the `id_token_hint` was issued to.
+    #[error("client_id is not whom the id_token_hint was issued to")]
+    OtherClient,
+    /// The `post_logout_redirect_uri` is not registered.
+    #[error("post_logout_redirect_uri is not registered; it must match a registered one exactly")]
+    RedirectUri,
+    /// The host broke.
+    #[error(transparent)]
+    Broken(#[from] Broken),
+}
+
+/// Checks a request (section 2 of the specification). An ID token is a hint even when it has expired. `logout_hint` and
+/// `ui_locales` are taken and not used.
+pub async fn check(host: &Host, parameters: &Parameters) -> Result<EndSession, Rejected> {
+    parameters.refuse_repeated()?;
+    // Without a hint the request shows nothing, wherever it wants to lead.
+    let Some(token) = parameters.get("id_token_hint") else { return Ok(EndSession::default()) };
+    let hint = hint(host, token).await?;
+    if parameters.get("client_id").is_some_and(|id| id != hint.application.id.as_str()) {
+        return Err(Rejected::OtherClient);
+    }
+    let registered = &hint.application.settings.post_logout_redirect_uris;
+    let redirect = match parameters.get("post_logout_redirect_uri") {
+        Some(asked) => Some(CheckedRedirect::find(registered, asked).ok_or(Rejected::RedirectUri)?),
+        None => None,
+    };
+    let state = parameters.get("state").map(str::to_owned);
+    Ok(EndSession { hint: Some(hint), redirect, state })
+}
+
+async fn hint(host: &Host, token: &str) -> Result<Hint, Rejected> {
+    let claims = keys::verify_own(host, token).await?;
+    let claim = |name: &str| claims.get(name).and_then(|value| value.as_str());
+    if claim("iss") != Some(host.issuer.as_str()) {
+        return Err(Rejected::UnfitHint("issuer"));
+    }
+    let audience: Option<Did> = claim("aud").and_then(|text| text.parse().ok());
+    let found = match audience {
+        Some(id) => host.store.application(&id).await.map_err(Broken::from)?,
+        None => None,
+    };
+    let application = found.ok_or(Rejected::UnfitHint("application"))?;
+    let subject = claim("sub").ok_or(Rejected::UnfitHint("person"))?.to_owned();
+    Ok(Hint { application, subject, sid: claim("sid").map(str::to_owned) })
+}
+
+impl EndSession {
+    /// Whether the application shows that it asks for this session's end, or for this person's: they need not be asked.
+    pub fn is_for(&self, host: &Host, signed_in: &SignedIn) -> Result<bool, Broken> {
+        let Some(hint) = &self.hint else { return Ok(false) };
+        let same_session = hint.sid.as_ref() == Some(&signed_in.session.sid);
+        Ok(same_session || subject_of(host, &hint.application, &signed_in.user)? == hint.subject)
+    }
+
+    /// The name of the application that shows that it asks.
+    pub fn application(&self) -> Option<&str> {
+        self.hint.as_ref().map(|hint| hint.application.name.as_str())
+    }
+
+    /// Where the browser goes afterwards, with the application's `state`.
+    pub fn location(&self) -> Option<String> {
+        let redirect = self.redirect.as_ref()?;
+        Some(match &self.state {
+            Some(state) => redirect.with_query(&[("state", state)]),
+            None => redirect.as_str().to_owned(),
+        })
+    }
+
+    /// What a form's Content-Security-Policy must name so that it may end there.
+    pub fn form_target(&self) -> Option<String> {
+        self.redirect.as_ref()?.form_action_source()
+    }
+}

@@ -1,0 +1,354 @@
+//! A web server with Debian's `mod_auth_openidc` in front of its pages.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::net::TcpListener;
+use std::os::unix::fs::{MetadataExt, chown};
+use std::path::Path;
+use std::time::Duration;
+
+use reqwest::{Client, StatusCode};
+use serde_json::{Value, json};
+use tokio::process::{Child, Command};
+
+use super::registration::{Authentication, Registration, register};
+use super::through;
+use crate::harness::{Ada, Application, Browser, Page, TestHost};
+
+const PROGRAM: &str = "/usr/sbin/apache2";
+const MODULES: &str = "/usr/lib/apache2/modules";
+/// The settings of a host that takes applications which are plain `http` on loopback, and calls them.
+const HOST: &str = "development = true\n[outgoing]\nallow_private_addresses = true";
+/// `nobody`, as whom Apache runs where the tests run as root: it would not serve pages as that.
+const NOBODY: u32 = 65_534;
+
+/// What the private page shows: the person's name, as the module hands it to the server.
+const PRIVATE_PAGE: &str = "Hello <!--#echo var=\"OIDC_CLAIM_name\" -->\n";
+
+/// A running Apache that lets people in whom the provider vouches for.
+struct Apache {
+    process: Child,
+    folder: tempfile::TempDir,
+    base: String,
+    registration: Registration,
+}
+
+impl Apache {
+    /// Starts one as an application of this host. It is `http` on loopback, which only a host for development takes.
+    async fn start(host: &TestHost, authentication: Authentication, directives: &str) -> Self {
+        for _ in 0..8 {
+            // Apache takes no listener that is open already, so the port may be gone when it comes to open its own.
+            let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port");
+            let base = format!("http://localhost:{}", free.port());
+            let registration = register(host, authentication, settings(&base, authentication)).await;
+            let folder = tempfile::tempdir().expect("a folder");
+            let application = configuration(host, &base, &registration, folder.path());
+            write_files(folder.path(), free.port(), &format!("{application}\n{directives}"));
+            let process = spawn(folder.path());
+            let mut apache = Self { process, folder, base, registration };
+            if apache.is_up().await {
+                return apache;
+            }
+        }
+        panic!("Apache found no free port");
+    }
+
+    /// Whether it answers; not if another program was faster to take its port.
+    async fn is_up(&mut self) -> bool {
+        let mut ticks = tokio::time::interval(Duration::from_millis(20));
+        for _ in 0..1500 {
+            ticks.tick().await;
+            if let Some(ended) = self.process.try_wait().expect("a process") {
+                let log = self.log();
+                assert!(log.contains("Address already in use"), "Apache ended with {ended}: {log}");
+                return false;
+            }
+            // It opens its port before it writes this file.
+            if self.folder.path().join("apache.pid").exists() {
+                return true;
+            }
+        }
+        panic!("Apache does not start: {}", self.log());
+    }
+
+    /// The log of errors, for messages.
+    fn log(&self) -> String {
+        match fs::read_to_string(self.folder.path().join("error.log")) {
+            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+            log => log.expect("text"),
+        }
+    }
+
+    fn private(&self) -> String {
+        format!("{}/private/", self.base)
+    }
+
+    fn callback(&self, query: &str) -> String {
+        format!("{}/private/callback?{query}", self.base)
+    }
+
+    /// What the module knows of the session of this browser.
+    async fn known(&self, browser: &Browser) -> Value {
+        let page = browser.get(&self.callback("info=json")).await;
+        serde_json::from_str(&page.body).unwrap_or_else(|_| panic!("{} {}: {}", page.status, page.body, self.log()))
+    }
+}
+
+fn settings(base: &str, authentication: Authentication) -> Value {
+    let callback = format!("{base}/private/callback");
+    let mut settings = json!({
+        "redirect_uris": [callback],
+        "post_logout_redirect_uris": [format!("{base}/")],
+        "backchannel_logout_uri": format!("{callback}?logout=backchannel"),
+        "backchannel_logout_session_required": true,
+    });
+    if authentication == Authentication::None {
+        settings["application_type"] = "spa".into();
+    }
+    settings
+}
+
+fn configuration(host: &TestHost, base: &str, registration: &Registration, folder: &Path) -> String {
+    let method = registration.told["method"].as_str().expect("a method");
+    let proof = match &registration.secret {
+        Some(secret) => format!("OIDCClientSecret {secret}\nOIDCOAuthClientSecret {secret}"),
+        None if method == "private_key_jwt" => {
+            let [key, certificate] = ["key.pem", "certificate.pem"].map(|name| {
+                let own = folder.join(name);
+                fs::copy(registration.folder.join(name), &own).expect("copied");
+                own
+            });
+            // Without the public half this module crashes.
+            format!("OIDCPrivateKeyFiles {}\nOIDCPublicKeyFiles {}", key.display(), certificate.display())
+        }
+        None => String::new(),
+    };
+    format!(
+        r#"
+OIDCProviderMetadataURL {issuer}/.well-known/openid-configuration
+OIDCClientID {id}
+{proof}
+OIDCProviderTokenEndpointAuth {method}
+OIDCPKCEMethod S256
+OIDCRedirectURI {base}/private/callback
+OIDCCryptoPassphrase only-for-this-test
+OIDCInfoHook access_token id_token userinfo refresh_token
+OIDCProviderBackChannelLogoutSupported On
+OIDCOAuthServerMetadataURL {issuer}/.well-known/openid-configuration
+OIDCOAuthClientID {id}
+OIDCOAuthRemoteUserClaim client_id
+<Location /private>
+  AuthType openid-connect
+  Require valid-user
+</Location>
+"#,
+        issuer = host.issuer(),
+        id = registration.id,
+    )
+}
+
+/// The folder of one Apache: its configuration and its pages.
+fn write_files(folder: &Path, port: u16, application: &str) {
+    let root = folder.display();
+    let modules: String =
+        ["mpm_event", "authn_core", "authz_core", "authz_user", "dir", "include", "filter", "auth_openidc"]
+            .map(|name| format!("LoadModule {name}_module {MODULES}/mod_{name}.so\n"))
+            .concat();
+    let configuration = format!(
+        r#"{modules}
+ServerName localhost
+ServerRoot {root}
+DefaultRuntimeDir {root}
+PidFile {root}/apache.pid
+ErrorLog {root}/error.log
+LogLevel warn auth_openidc:info
+Listen 127.0.0.1:{port}
+ServerLimit 1
+ThreadsPerChild 8
+MaxRequestWorkers 8
+DocumentRoot {root}/pages
+DirectoryIndex index.shtml
+<Directory {root}/pages>
+  Options +IncludesNOEXEC
+  ForceType text/html
+  SetOutputFilter INCLUDES
+  Require all granted
+</Directory>
+{application}"#
+    );
+    for page in ["private", "api"] {
+        fs::create_dir_all(folder.join("pages").join(page)).expect("a folder");
+    }
+    fs::write(folder.join("apache.conf"), configuration).expect("written");
+    fs::write(folder.join("pages/private/index.shtml"), PRIVATE_PAGE).expect("written");
+    fs::write(folder.join("pages/api/index.shtml"), "Served\n").expect("written");
+    fs::write(folder.join("pages/index.shtml"), "Signed out\n").expect("written");
+}
+
+/// Apache as one process in the foreground, so that it ends together with the test.
+fn spawn(folder: &Path) -> Child {
+    let mut command = Command::new(PROGRAM);
+    command.arg("-X").arg("-f").arg(folder.join("apache.conf")).env_clear().kill_on_drop(true);
+    if fs::metadata(folder).expect("a folder").uid() == 0 {
+        chown(folder, Some(NOBODY), Some(NOBODY)).expect("given away");
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    command.spawn().unwrap_or_else(|error| panic!("{PROGRAM}: {error}; run `make test`, which installs it"))
+}
+
+/// A host for development, an Apache in front of private pages, and Ada, who may see them.
+async fn served(authentication: Authentication, directives: &str) -> (TestHost, Apache, Ada) {
+    let host = super::host(HOST).await;
+    let ada = host.ada().await;
+    let apache = Apache::start(&host, authentication, directives).await;
+    let application = Application {
+        id: apache.registration.id.clone(),
+        secret: apache.registration.secret.clone(),
+        redirect_uri: apache.callback(""),
+    };
+    host.account(&ada.user, &application).await;
+    (host, apache, ada)
+}
+
+/// Ada opens the private page, is sent to sign in, and comes back; the page.
+async fn opens_the_private_page(host: &TestHost, apache: &Apache, ada: &Ada, browser: &Browser) -> Page {
+    let page = browser.get(&apache.private()).await;
+    assert!(page.location().as_str().starts_with(&host.issuer()), "{}", apache.log());
+    let back = through(ada, page.opened().await).await;
+    let page = back.opened().await.opened().await;
+    assert_eq!((page.status, page.body.trim()), (StatusCode::OK, "Hello Ada Lovelace"), "{}", apache.log());
+    page
+}
+
+const ONLINE: &str = "OIDCScope \"openid profile email\"";
+/// What an Apache asks for that wants to stay signed in without the person.
+const OFFLINE: &str = "OIDCScope \"openid profile email offline_access\"\nOIDCAuthRequestParams prompt=consent";
+
+async fn signs_in(authentication: Authentication) {
+    let (host, apache, ada) = served(authentication, ONLINE).await;
+    let browser = Browser::new(&host.base);
+    opens_the_private_page(&host, &apache, &ada, &browser).await;
+    let known = apache.known(&browser).await;
+    assert_eq!(known["userinfo"]["email"], "ada@example.org", "{known}");
+    assert_eq!(known["id_token"]["aud"], apache.registration.id, "{known}");
+}
+
+#[tokio::test]
+async fn apache_with_client_secret_basic() {
+    signs_in(Authentication::SecretBasic).await;
+}
+
+#[tokio::test]
+async fn apache_with_client_secret_post() {
+    signs_in(Authentication::SecretPost).await;
+}
+
+#[tokio::test]
+async fn apache_with_client_secret_jwt() {
+    signs_in(Authentication::SecretJwt).await;
+}
+
+#[tokio::test]
+async fn apache_with_private_key_jwt_of_a_registered_certificate() {
+    signs_in(Authentication::PrivateKeyCertificate).await;
+}
+
+#[tokio::test]
+async fn apache_with_none() {
+    signs_in(Authentication::None).await;
+}
+
+#[tokio::test]
+async fn apache_takes_its_answer_by_form_post() {
+    let (host, apache, ada) =
+        served(Authentication::SecretBasic, &format!("{ONLINE}\nOIDCResponseMode form_post")).await;
+    let browser = Browser::new(&host.base);
+    let page = browser.get(&apache.private()).await;
+    let page = through(&ada, page.opened().await).await;
+    let (action, form) = page.form();
+    let fields: Vec<(String, String)> = url::form_urlencoded::parse(form.as_bytes()).into_owned().collect();
+    let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let page = browser.post(&action, &fields).await.opened().await;
+    assert_eq!(page.body.trim(), "Hello Ada Lovelace", "{}", apache.log());
+}
+
+#[tokio::test]
+async fn apache_refreshes_and_signs_out_at_the_provider_too() {
+    let (host, apache, ada) = served(Authentication::SecretBasic, OFFLINE).await;
+    let browser = Browser::new(&host.base);
+    opens_the_private_page(&host, &apache, &ada, &browser).await;
+
+    let before = apache.known(&browser).await;
+    let token = before["access_token"].as_str().expect("an access token");
+    let back = apache.private();
+    let query = encoded(&[("refresh", &back), ("access_token", token)]);
+    let page = browser.get(&apache.callback(&query)).await;
+    assert_eq!(page.location().as_str(), back, "{}", apache.log());
+    let after = apache.known(&browser).await;
+    for token in ["access_token", "refresh_token"] {
+        assert!(after[token].is_string() && after[token] != before[token], "{token}: {after}");
+    }
+
+    let bye = format!("{}/", apache.base);
+    let page = browser.get(&apache.callback(&encoded(&[("logout", &bye)]))).await;
+    let page = page.opened().await;
+    assert_eq!(page.location().as_str(), bye, "{} {}", page.status, page.body);
+    assert_eq!(page.opened().await.body.trim(), "Signed out");
+    asks_who_she_is(&host, &apache, &browser).await;
+}
+
+#[tokio::test]
+async fn apache_is_told_by_the_provider_that_the_session_ended() {
+    let (host, apache, ada) = served(Authentication::SecretBasic, OFFLINE).await;
+    let browser = Browser::new(&host.base);
+    opens_the_private_page(&host, &apache, &ada, &browser).await;
+    let known = apache.known(&browser).await;
+
+    // She signs out in another place of the same browser: the provider itself.
+    let page = browser.get("/oidc/session/end").await;
+    let answer = [("request", page.field("request")), ("answer", "yes".to_owned())];
+    let page = page.submit("/session/end", &answer.each_ref().map(|(name, value)| (*name, value.as_str()))).await;
+    assert!(page.status.is_redirection(), "{} {}", page.status, page.body);
+    let mut ticks = tokio::time::interval(Duration::from_millis(50));
+    for _ in 0..400 {
+        ticks.tick().await;
+        if browser.get(&apache.private()).await.status != StatusCode::OK {
+            asks_who_she_is(&host, &apache, &browser).await;
+            return;
+        }
+    }
+    panic!("the session {} is still there: {}", known["id_token"]["sid"], apache.log());
+}
+
+#[tokio::test]
+async fn apache_asks_the_provider_about_tokens_that_others_bring() {
+    let protected = "<Location /api>\nAuthType oauth20\nRequire claim client_id:";
+    let host = super::host(HOST).await;
+    let caller = register(&host, Authentication::SecretBasic, json!({})).await;
+    let directives = format!("{protected}{}\n</Location>", caller.id);
+    let apache = Apache::start(&host, Authentication::SecretBasic, &directives).await;
+    let answer = Client::new()
+        .post(format!("{}/oidc/token", host.base))
+        .basic_auth(&caller.id, caller.secret.as_ref())
+        .form(&[("grant_type", "client_credentials")]);
+    let tokens: Value = answer.send().await.expect("an answer").json().await.expect("JSON");
+    let token = tokens["access_token"].as_str().expect("an access token");
+    let status = async |token: &str| {
+        let request = Client::new().get(format!("{}/api/", apache.base)).bearer_auth(token);
+        request.send().await.expect("an answer").status()
+    };
+    assert_eq!(status(token).await, StatusCode::OK, "{}", apache.log());
+    assert_eq!(status("at_nothing").await, StatusCode::UNAUTHORIZED, "{}", apache.log());
+}
+
+/// Neither Apache nor the provider knows her any more.
+async fn asks_who_she_is(host: &TestHost, apache: &Apache, browser: &Browser) {
+    let page = browser.get(&apache.private()).await;
+    assert!(page.location().as_str().starts_with(&host.issuer()), "{}", apache.log());
+    let page = page.opened().await.opened().await;
+    assert!(page.body.contains("name=\"name\""), "{} {}", page.status, page.body);
+}
+
+fn encoded(parameters: &[(&str, &str)]) -> String {
+    url::form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish()
+}

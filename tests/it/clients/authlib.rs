@@ -1,0 +1,58 @@
+//! Python's `Authlib`.
+
+use serde_json::json;
+
+use super::journey::{Journey, as_itself, whole, whole_with};
+use super::registration::Authentication;
+use super::relying_party::Library::Authlib;
+
+#[tokio::test]
+async fn authlib_with_client_secret_basic() {
+    whole(Authlib, Authentication::SecretBasic).await;
+}
+
+#[tokio::test]
+async fn authlib_with_client_secret_post() {
+    whole(Authlib, Authentication::SecretPost).await;
+}
+
+#[tokio::test]
+async fn authlib_with_client_secret_jwt() {
+    whole(Authlib, Authentication::SecretJwt).await;
+}
+
+#[tokio::test]
+async fn authlib_with_private_key_jwt_of_a_registered_pem_key() {
+    whole(Authlib, Authentication::PrivateKeyPem).await;
+}
+
+#[tokio::test]
+async fn authlib_with_tls_client_certificate() {
+    whole(Authlib, Authentication::TlsCertificate).await;
+}
+
+#[tokio::test]
+async fn authlib_with_none() {
+    whole(Authlib, Authentication::None).await;
+}
+
+#[tokio::test]
+async fn authlib_takes_id_tokens_with_ps256() {
+    whole_with(Authlib, Authentication::SecretBasic, json!({"id_token_signed_response_alg": "PS256"})).await;
+}
+
+#[tokio::test]
+async fn authlib_acts_as_itself_with_client_credentials() {
+    for authentication in [Authentication::SecretBasic, Authentication::SecretJwt] {
+        as_itself(Authlib, authentication).await;
+    }
+}
+
+#[tokio::test]
+async fn authlib_with_the_wrong_secret_is_refused() {
+    let mut journey = Journey::new(Authlib, Authentication::SecretBasic, json!({})).await;
+    let back = journey.visit(json!({"scope": "openid profile email"})).await;
+    journey.new_secret().await;
+    let refused = journey.party.attempt("sign_in", json!({"url": back.location().as_str()})).await;
+    assert_eq!(refused["error"], "invalid_client", "{refused}");
+}

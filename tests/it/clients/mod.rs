@@ -1,0 +1,55 @@
+//! Real clients, configured from discovery alone: npm's `openid-client`, Python's `Authlib`, and Debian's
+//! `mod_auth_openidc` in a real Apache. Each signs in, learns about the person, refreshes and signs out.
+
+mod apache;
+mod authlib;
+mod journey;
+mod openid_client;
+mod registration;
+mod relying_party;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use assent::clock::{Clock, ManualClock, SystemClock};
+
+use crate::harness::{Ada, Page, TestHost, Wish};
+
+/// A host whose clock goes on: clients sign their assertions by the machine's clock.
+async fn host(settings: &str) -> TestHost {
+    let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
+    tokio::spawn(go_on(Arc::clone(&host.clock)));
+    host
+}
+
+async fn go_on(clock: Arc<ManualClock>) {
+    let mut ticks = tokio::time::interval(Duration::from_millis(20));
+    loop {
+        ticks.tick().await;
+        clock.advance(SystemClock.now().remaining(clock.now()));
+    }
+}
+
+/// Goes through the host's pages as a person does who wants to sign in, until the browser is sent to another host, or
+/// there is nothing left to do: that answer.
+async fn through(ada: &Ada, mut page: Page) -> Page {
+    let base = page.origin();
+    for _ in 0..12 {
+        page = if page.status.is_redirection() {
+            if page.location().origin() != base {
+                return page;
+            }
+            page.opened().await
+        } else if page.body.contains("name=\"name\"") {
+            page.submit(&page.path(), &[("name", "ada")]).await
+        } else if page.body.contains("id=\"number\"") {
+            ada.approve(&page).await;
+            page.again().await
+        } else if page.asks_for_consent() {
+            page.decide("allow").await
+        } else {
+            return page;
+        };
+    }
+    panic!("these pages never end: {} {}", page.url, page.body);
+}

@@ -1,0 +1,160 @@
+//! Applications with each method of client authentication, and what their own developers know of them.
+
+use std::path::{Path, PathBuf};
+
+use josekit::jwk::Jwk;
+use josekit::jwk::alg::ec::{EcCurve, EcKeyPair};
+use josekit::jwk::alg::rsa::RsaKeyPair;
+use openssl::pkey::{PKey, Private};
+use openssl::rsa::Rsa;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::edge::tls::{certificate_of, files};
+use crate::harness::{TestHost, id};
+
+/// A method of client authentication, with how its key is registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Authentication {
+    SecretBasic,
+    SecretPost,
+    SecretJwt,
+    /// With an EC key, registered as a JSON Web Key.
+    PrivateKeyJwk,
+    /// With an RSA key, registered in PEM form.
+    PrivateKeyPem,
+    /// With an RSA key, registered by a certificate.
+    PrivateKeyCertificate,
+    TlsCertificate,
+    None,
+}
+
+impl Authentication {
+    /// The name in the application's settings.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::SecretBasic => "client_secret_basic",
+            Self::SecretPost => "client_secret_post",
+            Self::SecretJwt => "client_secret_jwt",
+            Self::PrivateKeyJwk | Self::PrivateKeyPem | Self::PrivateKeyCertificate => "private_key_jwt",
+            Self::TlsCertificate => "tls_client_certificate",
+            Self::None => "none",
+        }
+    }
+}
+
+/// An application as its own developer knows it.
+pub(super) struct Registration {
+    pub(super) id: String,
+    pub(super) secret: Option<String>,
+    /// What a relying party of these tests is told of the application.
+    pub(super) told: Value,
+    /// Where its files are: `certificate.pem` and `key.pem`, if it has a certificate.
+    pub(super) folder: PathBuf,
+}
+
+/// Registers an application that authenticates itself so, with further settings of the admin API.
+pub(super) async fn register(host: &TestHost, authentication: Authentication, settings: Value) -> Registration {
+    let public = authentication == Authentication::None;
+    let own = if public { "http://127.0.0.1" } else { "https://rp.example" };
+    let mut body = json!({
+        "name": "Books & <Co>",
+        "application_type": if public { "native" } else { "web" },
+        "redirect_uris": [format!("{own}/callback")],
+        "post_logout_redirect_uris": [format!("{own}/signed-out")],
+    });
+    let mut told = json!({
+        "issuer": host.issuer(),
+        "method": authentication.as_str(),
+    });
+    if !public {
+        body["token_endpoint_auth_method"] = authentication.as_str().into();
+    }
+    let folder = host.folder().join("client");
+    give_key(&folder, authentication, &mut body, &mut told);
+    merge(&mut body, settings);
+    told["redirect_uri"] = body["redirect_uris"][0].clone();
+    told["signed_out_uri"] = body["post_logout_redirect_uris"][0].clone();
+    told["id_token_alg"] = body.get("id_token_signed_response_alg").cloned().unwrap_or("RS256".into());
+
+    let application = host.admin_ok(Method::POST, "/applications", body).await;
+    told["client_id"] = id(&application).into();
+    let secret = if told["method"].as_str().is_some_and(|method| method.starts_with("client_secret")) {
+        let path = format!("/applications/{}/secret", id(&application));
+        told["client_secret"] = host.admin_ok(Method::POST, &path, Value::Null).await["client_secret"].clone();
+        told["client_secret"].as_str().map(str::to_owned)
+    } else {
+        None
+    };
+    Registration { id: id(&application).to_owned(), secret, told, folder }
+}
+
+/// Makes the application's key, where the method has one: the public half for the host, the private one for the
+/// application.
+fn give_key(folder: &Path, authentication: Authentication, body: &mut Value, told: &mut Value) {
+    match authentication {
+        Authentication::PrivateKeyJwk => {
+            let mut pair = EcKeyPair::generate(EcCurve::P256).expect("a key");
+            pair.set_key_id(Some("first"));
+            body["jwks"] = json!({"keys": [pair.to_jwk_public_key()]});
+            told["private_key"] = json!(pair.to_jwk_key_pair());
+        }
+        Authentication::PrivateKeyPem => {
+            let key = rsa();
+            body["public_key"] = text(key.public_key_to_pem().expect("PEM")).into();
+            told["private_key"] = json!(jwk(&key));
+        }
+        Authentication::PrivateKeyCertificate | Authentication::TlsCertificate => {
+            let (certificate, key) = certificate_of("books");
+            std::fs::create_dir_all(folder).expect("a folder");
+            files(folder, &certificate, &key);
+            body["certificate"] = text(certificate.to_pem().expect("PEM")).into();
+            told["certificate_file"] = json!(folder.join("certificate.pem"));
+            told["certificate_key_file"] = json!(folder.join("key.pem"));
+        }
+        _ => {}
+    }
+}
+
+/// The listener of a host for clients with certificates: its own certificate, with the key.
+pub(super) struct Listener {
+    folder: tempfile::TempDir,
+    /// The settings of a host that has it.
+    pub(super) settings: String,
+}
+
+impl Listener {
+    pub(super) fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (certificate, key) = certificate_of("server");
+        let files = files(folder.path(), &certificate, &key);
+        let address = "mtls_url = \"https://localhost:{mtls_port}\"";
+        let settings = format!("[http]\n{address}\n[http.mtls]\nlisten = \"127.0.0.1:{{mtls_port}}\"\n{files}");
+        Self { folder, settings }
+    }
+
+    /// The file with its certificate, for clients to trust.
+    pub(super) fn certificate_file(&self) -> PathBuf {
+        self.folder.path().join("certificate.pem")
+    }
+}
+
+fn rsa() -> PKey<Private> {
+    Rsa::generate(2048).and_then(PKey::from_rsa).expect("a key")
+}
+
+fn jwk(key: &PKey<Private>) -> Jwk {
+    let der = key.private_key_to_pkcs8().expect("DER");
+    RsaKeyPair::from_der(der).expect("a key").to_jwk_key_pair()
+}
+
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).expect("text")
+}
+
+fn merge(body: &mut Value, settings: Value) {
+    let Value::Object(settings) = settings else { return };
+    for (name, value) in settings {
+        body[name] = value;
+    }
+}

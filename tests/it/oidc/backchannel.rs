@@ -1,0 +1,358 @@
+//! Telling applications of a logout (OpenID Connect Back-Channel Logout 1.0), with a real application that listens.
+
+use std::time::Duration;
+
+use assent::domain::signals::Signal;
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode as Status};
+use axum::routing::post;
+use josekit::jwk::JwkSet;
+use josekit::jws::{PS256, RS256};
+use josekit::jwt;
+use reqwest::{Method, StatusCode};
+use serde_json::{Map, Value, json};
+use sqlx::any::AnyConnectOptions;
+use sqlx::{ConnectOptions, Connection};
+use tokio::sync::mpsc;
+
+use super::token::userinfo;
+use crate::harness::{Ada, Application, Browser, Database, TestHost, Wish, id};
+
+const PRIVATE: &str = "development = true\n[outgoing]\nallow_private_addresses = true";
+
+/// How long to wait for what must come, in the machine's time.
+const SOON: Duration = Duration::from_secs(30);
+/// How long nothing may come: longer than the worker's look at the database.
+const QUIET: Duration = Duration::from_secs(4);
+
+/// An application's server. The path tells which statuses it answers, one after the other, the last for ever: `503-200`.
+/// `hang` is never answered.
+struct Receiver {
+    origin: String,
+    arrived: mpsc::UnboundedReceiver<String>,
+}
+
+#[derive(Clone)]
+struct Receiving {
+    arrived: mpsc::UnboundedSender<String>,
+    count: std::sync::Arc<std::sync::atomic::AtomicUsize>,
+}
+
+impl Receiver {
+    async fn start() -> Self {
+        let (sender, arrived) = mpsc::unbounded_channel();
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let origin = format!("http://localhost:{}", listener.local_addr().expect("an address").port());
+        let state = Receiving { arrived: sender, count: Default::default() };
+        let router = Router::new().route("/{statuses}", post(receive)).with_state(state);
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        Self { origin, arrived }
+    }
+
+    /// The next logout token.
+    async fn next(&mut self) -> String {
+        tokio::time::timeout(SOON, self.arrived.recv()).await.expect("in time").expect("a logout token")
+    }
+
+    async fn assert_quiet(&mut self) {
+        let more = tokio::time::timeout(QUIET, self.arrived.recv()).await;
+        assert!(more.is_err(), "another logout token came");
+    }
+}
+
+async fn receive(
+    State(state): State<Receiving>,
+    Path(statuses): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Status {
+    assert_eq!(headers["content-type"], "application/x-www-form-urlencoded");
+    let form: Vec<(String, String)> = url::form_urlencoded::parse(&body).into_owned().collect();
+    assert_eq!((form.len(), form[0].0.as_str()), (1, "logout_token"));
+    state.arrived.send(form[0].1.clone()).expect("the test listens");
+    if statuses == "hang" {
+        std::future::pending::<()>().await;
+    }
+    let statuses: Vec<u16> = statuses.split('-').map(|status| status.parse().expect("a status")).collect();
+    let count = state.count.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+    Status::from_u16(statuses[count.min(statuses.len() - 1)]).expect("a status")
+}
+
+/// Has the application told at this path of the receiver.
+async fn register(host: &TestHost, application: &Application, receiver: &Receiver, statuses: &str) {
+    let uri = format!("{}/{statuses}", receiver.origin);
+    let path = format!("/applications/{}", application.id);
+    host.admin_ok(Method::PATCH, &path, json!({"backchannel_logout_uri": uri})).await;
+}
+
+struct Fixture {
+    host: TestHost,
+    ada: Ada,
+    receiver: Receiver,
+}
+
+impl Fixture {
+    async fn new(statuses: &str) -> Self {
+        Self::on(Database::Sqlite, statuses).await
+    }
+
+    async fn on(database: Database, statuses: &str) -> Self {
+        let host = TestHost::start_with(Wish { database, settings: PRIVATE, ..Wish::default() }).await;
+        let ada = host.ada().await;
+        let receiver = Receiver::start().await;
+        register(&host, &ada.application, &receiver, statuses).await;
+        Self { host, ada, receiver }
+    }
+
+    /// Ada signs in in a fresh browser; her ID token's claims and her access token.
+    async fn sign_in(&self) -> (Browser, Map<String, Value>, String) {
+        let browser = Browser::new(&self.host.base);
+        let code = self.ada.sign_in(&browser).await;
+        let (status, tokens) = self.ada.application.exchange(&self.host.base, &code, &[]).await;
+        assert_eq!(status, StatusCode::OK, "{tokens}");
+        let claims = verified(&self.host, tokens["id_token"].as_str().expect("an ID token"), "JWT").await;
+        (browser, claims, tokens["access_token"].as_str().expect("a token").to_owned())
+    }
+
+    /// Lets that time pass and has the worker look.
+    fn pass(&self, seconds: u64) {
+        self.host.advance(seconds);
+        self.host.host.signals.send(Signal::LoggedOut);
+    }
+}
+
+async fn sign_out(browser: &Browser) {
+    browser.get("/").await.submit("/sign-out", &[]).await;
+}
+
+/// The claims of a token, its signature verified with the published key that it names.
+async fn verified(host: &TestHost, token: &str, token_type: &str) -> Map<String, Value> {
+    let keys = reqwest::get(format!("{}/jwks", host.issuer())).await.expect("an answer");
+    let keys = JwkSet::from_bytes(keys.bytes().await.expect("bytes")).expect("keys");
+    let header = jwt::decode_header(token).expect("a header");
+    let text = |name: &str| header.claim(name).and_then(Value::as_str).expect("text").to_owned();
+    let key = keys.get(&text("kid"))[0].clone();
+    let (payload, header) = match text("alg").as_str() {
+        "RS256" => jwt::decode_with_verifier(token, &RS256.verifier_from_jwk(&key).expect("a key")),
+        "PS256" => jwt::decode_with_verifier(token, &PS256.verifier_from_jwk(&key).expect("a key")),
+        other => panic!("signed with {other}"),
+    }
+    .expect("a good signature");
+    assert_eq!(header.claim("typ"), Some(&json!(token_type)));
+    payload.claims_set().clone()
+}
+
+#[tokio::test]
+async fn the_logout_token_has_what_the_specification_lists() {
+    for algorithm in ["RS256", "PS256"] {
+        let mut it = Fixture::new("200").await;
+        let path = format!("/applications/{}", it.ada.application.id);
+        it.host.admin_ok(Method::PATCH, &path, json!({"id_token_signed_response_alg": algorithm})).await;
+        let (browser, signed_in, access) = it.sign_in().await;
+        sign_out(&browser).await;
+        let token = it.receiver.next().await;
+        let header = jwt::decode_header(&token).expect("a header");
+        assert_eq!(header.claim("alg"), Some(&json!(algorithm)));
+        let claims = verified(&it.host, &token, "logout+jwt").await;
+        for same in ["iss", "sub", "aud", "sid"] {
+            assert_eq!(claims[same], signed_in[same], "{same}");
+        }
+        assert_eq!(claims["events"], json!({"http://schemas.openid.net/event/backchannel-logout": {}}));
+        let (issued, expires) = (claims["iat"].as_i64().expect("iat"), claims["exp"].as_i64().expect("exp"));
+        assert_eq!(expires - issued, 120);
+        assert!(claims["jti"].is_string() && claims.get("nonce").is_none());
+        assert_eq!(claims.len(), 8, "{claims:?}");
+        assert_eq!(userinfo(&it.host, &access).await.0, StatusCode::UNAUTHORIZED);
+        // A logout token is no hint.
+        let page = browser.get(&format!("/oidc/session/end?id_token_hint={token}")).await;
+        assert_eq!(page.status, StatusCode::BAD_REQUEST);
+        it.receiver.assert_quiet().await;
+    }
+}
+
+#[tokio::test]
+async fn who_can_not_be_told_is_told_later_with_a_fresh_token() {
+    for database in Database::BOTH {
+        let mut it = Fixture::on(database, "503-302-204").await;
+        let (browser, ..) = it.sign_in().await;
+        sign_out(&browser).await;
+        let first = it.receiver.next().await;
+        it.receiver.assert_quiet().await;
+        it.pass(5);
+        let second = it.receiver.next().await;
+        it.receiver.assert_quiet().await;
+        it.pass(30);
+        let third = it.receiver.next().await;
+        let claims = verified(&it.host, &third, "logout+jwt").await;
+        assert_eq!(claims["iat"], json!(assent::clock::Clock::now(&*it.host.clock).seconds()));
+        assert!(first != second && second != third);
+        it.pass(3600);
+        it.receiver.assert_quiet().await;
+    }
+}
+
+#[tokio::test]
+async fn what_was_not_delivered_outlives_the_host() {
+    let mut it = Fixture::new("503-200").await;
+    let (browser, ..) = it.sign_in().await;
+    sign_out(&browser).await;
+    it.receiver.next().await;
+    it.host.stop().await;
+    it.host.advance(60);
+    let (_, running, _) = it.host.second(Wish { settings: PRIVATE, ..Wish::default() }).await;
+    it.receiver.next().await;
+    it.receiver.assert_quiet().await;
+    running.stop().await;
+}
+
+#[tokio::test]
+async fn two_hosts_deliver_once() {
+    for database in Database::BOTH {
+        let mut it = Fixture::on(database, "200").await;
+        let wish = Wish { database, settings: PRIVATE, ..Wish::default() };
+        let (second, running, _) = it.host.second(wish).await;
+        let mut browsers = Vec::new();
+        for _ in 0..8 {
+            browsers.push(it.sign_in().await.0);
+        }
+        for browser in &browsers {
+            sign_out(browser).await;
+            second.signals.send(Signal::LoggedOut);
+        }
+        let mut sids = std::collections::BTreeSet::new();
+        for _ in 0..8 {
+            let token = it.receiver.next().await;
+            let (payload, _) = token.split_once('.').and_then(|(_, rest)| rest.split_once('.')).expect("a JWT");
+            let payload = base64::Engine::decode(&base64::engine::general_purpose::URL_SAFE_NO_PAD, payload);
+            let claims: Value = serde_json::from_slice(&payload.expect("base64")).expect("JSON");
+            assert!(sids.insert(claims["sid"].as_str().expect("sid").to_owned()), "told twice");
+        }
+        it.receiver.assert_quiet().await;
+        running.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn who_refuses_is_not_told_again() {
+    let mut it = Fixture::new("400").await;
+    let (browser, ..) = it.sign_in().await;
+    sign_out(&browser).await;
+    it.receiver.next().await;
+    it.receiver.assert_quiet().await;
+    it.pass(24 * 3600);
+    it.receiver.assert_quiet().await;
+}
+
+#[tokio::test]
+async fn a_slow_application_holds_up_neither_the_person_nor_another_application() {
+    let mut it = Fixture::new("hang").await;
+    let mut browsers = Vec::new();
+    for _ in 0..3 {
+        browsers.push(it.sign_in().await.0);
+    }
+    for browser in &browsers {
+        sign_out(browser).await;
+    }
+    // Two attempts at once, which hang; the third waits for them.
+    it.receiver.next().await;
+    it.receiver.next().await;
+    let mut quick = Receiver::start().await;
+    let other = it.host.web_application().await;
+    it.host.account(&it.ada.user, &other).await;
+    register(&it.host, &other, &quick, "200").await;
+    let browser = Browser::new(&it.host.base);
+    let login = browser.get(&other.request(&[])).await.followed().await;
+    let waiting = login.submit(&login.path(), &[("name", "ada")]).await.followed().await;
+    it.ada.approve(&waiting).await;
+    browser.finish(&waiting.url).await.parameter("code");
+    sign_out(&browser).await;
+    let told = tokio::time::timeout(Duration::from_secs(5), quick.arrived.recv()).await;
+    assert!(told.expect("in time, while the others hang").is_some());
+}
+
+#[tokio::test]
+async fn an_address_inside_is_not_called_unless_the_operator_says_so() {
+    let host = TestHost::start_with(Wish { settings: "development = true", ..Wish::default() }).await;
+    let ada = host.ada().await;
+    let mut receiver = Receiver::start().await;
+    register(&host, &ada.application, &receiver, "200").await;
+    let browser = Browser::new(&host.base);
+    ada.sign_in(&browser).await;
+    sign_out(&browser).await;
+    receiver.assert_quiet().await;
+}
+
+#[tokio::test]
+async fn everybody_of_the_session_is_told_and_nobody_else() {
+    let mut it = Fixture::new("200").await;
+    let mut second = Receiver::start().await;
+    let other = it.host.web_application().await;
+    it.host.account(&it.ada.user, &other).await;
+    register(&it.host, &other, &second, "200").await;
+    let (browser, signed_in, _) = it.sign_in().await;
+    let (elsewhere, ..) = it.sign_in().await;
+    let login = browser.get(&other.request(&[])).await.location();
+    browser.finish(login.as_str()).await.parameter("code");
+    sign_out(&browser).await;
+    for receiver in [&mut it.receiver, &mut second] {
+        let claims = verified(&it.host, &receiver.next().await, "logout+jwt").await;
+        assert_eq!(claims["sid"], signed_in["sid"]);
+        receiver.assert_quiet().await;
+    }
+    assert!(elsewhere.get("/").await.body.contains("Hello,"));
+}
+
+#[tokio::test]
+async fn who_is_suspended_or_deleted_or_loses_the_account_is_signed_out_of_applications() {
+    let mut it = Fixture::new("200").await;
+    let user = format!("/users/{}", id(&it.ada.user));
+    let account = format!("/accounts/{}", id(&it.ada.account));
+    for path in [&account, &user] {
+        let (_, signed_in, _) = it.sign_in().await;
+        it.host.admin_ok(Method::PATCH, path, json!({"state": "suspended"})).await;
+        let claims = verified(&it.host, &it.receiver.next().await, "logout+jwt").await;
+        assert_eq!((&claims["sub"], &claims["sid"]), (&signed_in["sub"], &signed_in["sid"]));
+        it.host.advance(1);
+        it.host.admin_ok(Method::PATCH, path, json!({"state": "active"})).await;
+    }
+    let (_, signed_in, _) = it.sign_in().await;
+    it.host.admin_ok(Method::DELETE, &user, Value::Null).await;
+    let claims = verified(&it.host, &it.receiver.next().await, "logout+jwt").await;
+    assert_eq!(claims["sub"], signed_in["sub"]);
+    it.receiver.assert_quiet().await;
+}
+
+#[tokio::test]
+async fn another_person_in_the_same_browser_ends_the_first_ones_session() {
+    let mut it = Fixture::new("200").await;
+    let (browser, signed_in, access) = it.sign_in().await;
+    let eve = it.host.user("eve").await;
+    let phone = it.host.authenticator(&eve).await;
+    let account = it.host.account(&eve, &it.ada.application).await;
+    let eve = Ada { user: eve, phone, application: it.ada.application.clone(), account };
+    let login = browser.get(&eve.application.request(&[("prompt", Some("login"))])).await.followed().await;
+    let waiting = login.submit(&login.path(), &[("name", "eve")]).await.followed().await;
+    eve.approve(&waiting).await;
+    browser.finish(&waiting.url).await.parameter("code");
+    let claims = verified(&it.host, &it.receiver.next().await, "logout+jwt").await;
+    assert_eq!((&claims["sub"], &claims["sid"]), (&signed_in["sub"], &signed_in["sid"]));
+    assert_eq!(userinfo(&it.host, &access).await.0, StatusCode::UNAUTHORIZED);
+    it.receiver.assert_quiet().await;
+}
+
+#[tokio::test]
+async fn tokens_of_offline_access_outlive_the_logout() {
+    let it = Fixture::new("200").await;
+    let (browser, _, access) = it.sign_in().await;
+    // As a consent to `offline_access` would have it.
+    sqlx::any::install_default_drivers();
+    let url = format!("sqlite://{}", it.host.folder().join("assent.db").display());
+    let options: AnyConnectOptions = url.parse().expect("a URL");
+    let mut connection = options.connect().await.expect("the database");
+    sqlx::query("UPDATE codes SET offline = 1").execute(&mut connection).await.expect("updated");
+    connection.close().await.expect("closed");
+    sign_out(&browser).await;
+    assert_eq!(userinfo(&it.host, &access).await.0, StatusCode::OK);
+}

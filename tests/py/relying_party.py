@@ -1,0 +1,167 @@
+"""A relying party made of Authlib, configured from discovery alone.
+
+It does what it is told in lines of JSON, and answers each line with one: the calls and answers are those of
+tests/js/relying_party.mjs, which does the same with openid-client.
+"""
+
+import json
+import os
+import sys
+import time
+from urllib.parse import parse_qsl, urlsplit
+
+# Assent allows plain http for localhost alone, which is where the tests run it.
+os.environ["AUTHLIB_INSECURE_TRANSPORT"] = "1"
+
+from authlib.common.security import generate_token
+from authlib.integrations.base_client import OAuthError, OpenIDMixin
+from authlib.integrations.requests_client import OAuth2Session
+from authlib.oauth2.rfc7523 import ClientSecretJWT, PrivateKeyJWT
+from authlib.oidc.discovery import OpenIDProviderMetadata, get_well_known_url
+from joserfc.jwk import RSAKey
+
+PATIENCE_S = 30
+
+
+def short_lived(kind):
+    """The same method of authentication with assertions that are good for a minute.
+
+    Authlib's own are good for an hour, and the provider takes none of more than five minutes.
+    """
+
+    class ShortLived(kind):
+        def sign(self, auth, token_endpoint):
+            self.claims = {"exp": int(time.time()) + 60}
+            return super().sign(auth, token_endpoint)
+
+    return ShortLived
+
+
+class RelyingParty(OAuth2Session, OpenIDMixin):
+    """One application; Authlib checks ID tokens and keeps the tokens."""
+
+    def __init__(self, registration):
+        self.registration = registration
+        method = registration["method"]
+        # With a certificate (RFC 8705) only the Client ID is in the request, as with no authentication at all.
+        named = "none" if method == "tls_client_certificate" else method
+        secret = registration.get("client_secret")
+        if method == "private_key_jwt":
+            secret = RSAKey.import_key(registration["private_key"])
+        super().__init__(
+            registration["client_id"],
+            secret,
+            token_endpoint_auth_method=named,
+            revocation_endpoint_auth_method=named,
+            redirect_uri=registration["redirect_uri"],
+            code_challenge_method="S256",
+            default_timeout=PATIENCE_S,
+        )
+        # Else the machine's proxy, its certificates or its .netrc would have a say.
+        self.trust_env = False
+        if registration.get("certificate_file"):
+            self.cert = (registration["certificate_file"], registration["certificate_key_file"])
+            self.verify = registration["trusted_file"]
+        self.server_metadata = self.discover(registration["issuer"])
+        token_endpoint = self.endpoint("token_endpoint")
+        self.metadata["token_endpoint"] = token_endpoint
+        self.register_client_auth_method(short_lived(ClientSecretJWT)(token_endpoint))
+        self.register_client_auth_method(short_lived(PrivateKeyJWT)(token_endpoint))
+
+    def discover(self, issuer):
+        response = self.request("GET", get_well_known_url(issuer, external=True), withhold_token=True)
+        response.raise_for_status()
+        metadata = OpenIDProviderMetadata(response.json())
+        metadata.validate()
+        if metadata["issuer"] != issuer:
+            raise ValueError(f"the document is of {metadata['issuer']}")
+        return metadata
+
+    def endpoint(self, name):
+        """An endpoint; that for clients with a certificate where the application has one (RFC 8705 section 5)."""
+        if self.registration["method"] == "tls_client_certificate":
+            return self.server_metadata["mtls_endpoint_aliases"].get(name) or self.server_metadata[name]
+        return self.server_metadata[name]
+
+    # What Authlib's OpenIDMixin asks of the class that it is mixed into.
+
+    def load_server_metadata(self):
+        return {**self.server_metadata, "userinfo_endpoint": self.endpoint("userinfo_endpoint")}
+
+    def _get_session(self):
+        return self
+
+    # The calls.
+
+    def authorize(self, parameters):
+        self.nonce, self.verifier = generate_token(20), generate_token(48)
+        url, self.state = self.create_authorization_url(
+            self.server_metadata["authorization_endpoint"],
+            code_verifier=self.verifier,
+            nonce=self.nonce,
+            **parameters,
+        )
+        return {"url": url}
+
+    def sign_in(self, url, form=None):
+        if form is not None:
+            url = f"{url}?{form}"
+        told = dict(parse_qsl(urlsplit(url).query))
+        if "error" in told:
+            raise OAuthError(told["error"], told.get("error_description"))
+        self.fetch_token(authorization_response=url, code_verifier=self.verifier)
+        return self.received(self.nonce)
+
+    def refresh(self):
+        self.refresh_token()
+        # No new nonce is sent with a refresh, and the first one may be left out (OpenID Connect Core section 12.2).
+        return self.received(None)
+
+    def received(self, nonce):
+        claims = self.parse_id_token(self.token, nonce)
+        userinfo = self.userinfo()
+        if userinfo["sub"] != claims["sub"]:
+            raise ValueError("UserInfo is another person's")
+        return {"claims": claims, "userinfo": userinfo, "tokens": self.token}
+
+    def introspect(self):
+        token = self.token["access_token"]
+        return self.agreed(self.introspect_token(self.endpoint("introspection_endpoint"), token)).json()
+
+    def revoke(self):
+        # Without a token it takes the refresh token, or else the access token.
+        self.agreed(self.revoke_token(self.endpoint("revocation_endpoint")))
+        return {}
+
+    def agreed(self, response):
+        """An answer that must not be an error. Of these endpoints Authlib hands on the answer as it is."""
+        if not response.ok:
+            told = response.json()
+            raise OAuthError(told["error"], told.get("error_description"))
+        return response
+
+    def end_session(self, parameters):
+        hint = self.token["id_token"]
+        return {"url": self.create_logout_url(id_token_hint=hint, **parameters)["url"]}
+
+    def client_credentials(self, scope=None):
+        self.fetch_token(grant_type="client_credentials", **({"scope": scope} if scope else {}))
+        return {"tokens": self.token}
+
+    def answer(self, told):
+        """Makes one call; a refusal in the protocol's terms is an answer too."""
+        call = told.pop("call")
+        try:
+            return getattr(self, call)(**told)
+        except OAuthError as refusal:
+            return {"error": refusal.error, "error_description": refusal.description}
+
+
+def main():
+    party = RelyingParty(json.loads(sys.stdin.readline()))
+    for line in sys.stdin:
+        print(json.dumps(party.answer(json.loads(line))), flush=True)
+
+
+if __name__ == "__main__":
+    main()
