@@ -51,7 +51,7 @@ impl RedirectUri {
         if !url.username().is_empty() || url.password().is_some() || authority.is_some_and(|text| text.contains('@')) {
             return Err(UnfitRedirectUri::UserInfo);
         }
-        // Such a host would be more than one word in a Content-Security-Policy, or stand for many hosts.
+        // An origin goes into headers: no mark of theirs, and no star, which would stand for many hosts.
         if matches!(url.host(), Some(Host::Domain(name)) if !name.bytes().all(is_host_letter)) {
             return Err(UnfitRedirectUri::Host);
         }
