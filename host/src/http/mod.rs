@@ -5,7 +5,7 @@ mod answer;
 pub mod assets;
 pub mod authenticator;
 pub mod client_calls;
-mod client_certificate;
+pub mod client_certificate;
 mod consent;
 mod console;
 mod context;

@@ -2,17 +2,23 @@
 
 #![no_main]
 
-use assent::keys::client::{certificate, key_of_pem, keys_of_set};
+use assent::keys::client::{certificate, key_of_pem, keys_of_set, usable_keys_of_set};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 
 fuzz_target!(|input: &[u8]| {
     let Ok(text) = std::str::from_utf8(input) else { return };
-    if let Ok(keys) = serde_json::from_str::<Value>(text).map_or(Ok(Vec::new()), |set| keys_of_set(&set)) {
-        assert!(keys.len() <= 20);
-        assert!(!keys.iter().any(|key| key.contains_key("d") || key.contains_key("k")), "a secret was taken: {keys:?}");
-        if !keys.is_empty() {
-            assert_eq!(keys_of_set(&json!({"keys": keys})), Ok(keys));
+    if let Ok(set) = serde_json::from_str::<Value>(text) {
+        let (all, usable) = (keys_of_set(&set), usable_keys_of_set(&set));
+        for keys in [&all, &usable].into_iter().flatten() {
+            assert!(keys.len() <= 20, "{} keys were taken", keys.len());
+            let secret = keys.iter().any(|key| key.contains_key("d") || key.contains_key("k"));
+            assert!(!secret, "a secret was taken: {keys:?}");
+        }
+        // Where every key is fit, none is left out; what is left is fit.
+        assert!(all.is_err() || all == usable, "{all:?} {usable:?}");
+        if let Some(keys) = usable.as_ref().ok().filter(|keys| !keys.is_empty()) {
+            assert_eq!(keys_of_set(&json!({"keys": keys})), usable);
         }
     }
     if let Ok(key) = key_of_pem(text) {

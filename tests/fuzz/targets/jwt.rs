@@ -12,6 +12,7 @@ use assent::id::KeyId;
 use assent::keys::client::{verify, verify_with_secret};
 use assent::keys::{KeyRing, MasterKey};
 use assent::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningAlgorithm, SigningKey};
+use assent::oidc::client_auth::assertion::claimed_client;
 use assent_fuzz::lines;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -99,6 +100,8 @@ fuzz_target!(init: LazyLock::force(&KEYS), |input: &[u8]| {
         assert!(said.get("kid").is_none_or(|kid| kid == "1" || !kid.is_string()), "another key than {header} names");
         assert_eq!(Some(&verified), claims.as_ref());
     }
+    let subject = claims.as_ref().and_then(|claims| claims.get("sub")?.as_str());
+    assert_eq!(claimed_client(&token), subject.and_then(|sub| sub.parse().ok()), "another client than {payload} names");
     assert!(keys.ring.verify_own(&token).is_err(), "a client's token passed for one of ours");
 
     let secret = PKey::hmac(SECRET).expect("a key");

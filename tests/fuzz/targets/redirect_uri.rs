@@ -67,6 +67,8 @@ fn answer(redirect: &CheckedRedirect, state: &str) {
     let tail = received.get(received.len() - sent.len()..).unwrap_or_default();
     assert!(tail.iter().map(|(name, value)| (name.as_str(), value.as_str())).eq(sent), "{received:?}");
 
+    let is_web = matches!(after.scheme(), "http" | "https");
+    assert_eq!(redirect.takes_forms(), is_web);
     let source = redirect.form_action_source().expect("a URL has an origin or a scheme");
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"+-._:/[]".contains(&byte);
     assert!(source.bytes().all(plain), "{source:?} is more than one source of a Content-Security-Policy");

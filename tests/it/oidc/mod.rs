@@ -5,6 +5,7 @@ mod authorize;
 mod backchannel;
 mod claims;
 mod client_auth;
+mod conformance;
 mod consent;
 mod form_post;
 mod introspection;

@@ -1,7 +1,7 @@
 //! Client authentication (RFC 6749 section 2.3, OpenID Connect Core 1.0 section 9, RFC 8705): an application has one
 //! method, and no other is accepted.
 
-mod assertion;
+pub mod assertion;
 pub mod basic;
 
 use super::error::TokenError;
