@@ -50,6 +50,18 @@ pub fn subject_of(host: &Host, application: &Application, user: &User) -> Result
     }
 }
 
+/// What an application calls a session: the `sid` claim. A pairwise one is another in each sector, as `sub` is, since a
+/// name that several applications have in common would tell them that two people are one.
+pub fn sid_of(host: &Host, application: &Application, sid: &str) -> Result<String, Broken> {
+    match &application.settings.subject_type {
+        SubjectType::Public => Ok(sid.to_owned()),
+        SubjectType::Pairwise { sector } => {
+            let code = host.master_key.authenticate("pairwise sid", format!("{sector}\n{sid}").as_bytes())?;
+            Ok(URL_SAFE_NO_PAD.encode(code))
+        }
+    }
+}
+
 /// What is told of the sign-in itself, under the claims' own names.
 pub fn of_authentication(authentication: &Authentication) -> [(&'static str, Value); 3] {
     [

@@ -77,3 +77,12 @@ pub async fn end(host: &Host, signed_in: &SignedIn) -> Result<(), Broken> {
     tracing::info!(user = %signed_in.user.id, session = %signed_in.session.id, "signed out");
     Ok(())
 }
+
+/// Ends what a session gave that has run out by itself. One that is still open somewhere stays: who only holds an ID token
+/// signs nobody out of another browser.
+pub async fn end_if_over(host: &Host, sid: &str) -> Result<(), Broken> {
+    if host.store.log_out_if_over(sid.to_owned(), host.now()).await? {
+        host.signals.send(Signal::LoggedOut);
+    }
+    Ok(())
+}

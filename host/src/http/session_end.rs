@@ -103,8 +103,11 @@ async fn read(host: &Host, query: &str) -> Result<EndSession, Rejected> {
 /// Ends the session, if there is one, and sends the browser on. Applications are told behind the person's back: nobody
 /// waits for them.
 async fn signed_out(host: &Host, signed_in: Option<&SignedIn>, request: &EndSession) -> Result<Response, Broken> {
-    if let Some(signed_in) = signed_in {
-        session::end(host, signed_in).await?;
+    match (signed_in, request.sid()) {
+        (Some(signed_in), _) => session::end(host, signed_in).await?,
+        // The session is over here, and its applications don't know.
+        (None, Some(sid)) => session::end_if_over(host, sid).await?,
+        (None, None) => {}
     }
     let response = see_other(request.location().as_deref().unwrap_or(ENDED));
     Ok(without_session(response, host))

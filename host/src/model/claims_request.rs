@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::model::scope::{Scope, Scopes};
+
 /// How many claims one request may ask for.
 const MOST: usize = 64;
 
@@ -65,6 +67,11 @@ impl ClaimsRequest {
         self.id_token.retain(|name, _| fits(name));
         self.userinfo.retain(|name, _| fits(name));
         self
+    }
+
+    /// The request without the claims of scopes that are not among these.
+    pub fn allowed(&self, scopes: &Scopes) -> Self {
+        self.clone().retaining(|name| Scope::of_claim(name).is_none_or(|scope| scopes.has(scope)))
     }
 
     /// How a claim is asked for, in either place.

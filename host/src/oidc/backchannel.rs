@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 
+use crate::domain::claims::sid_of;
 use crate::domain::signals::Signal;
 use crate::domain::{Broken, Host};
 use crate::id::{Did, TokenId};
@@ -162,7 +163,7 @@ async fn logout_token(host: &Host, application: &Application, delivery: &LogoutD
         ("exp", json!(now.seconds() + LIFETIME)),
         ("jti", json!(TokenId::new(now, &*host.entropy).to_string())),
         ("events", json!({EVENT: {}})),
-        ("sid", json!(delivery.sid)),
+        ("sid", json!(sid_of(host, application, &delivery.sid)?)),
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .into_iter()

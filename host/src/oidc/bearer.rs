@@ -43,8 +43,12 @@ impl BearerError {
 /// Reads the `Authorization` header.
 pub fn token_of(authorization: Option<&str>) -> Result<&str, BearerError> {
     let header = authorization.ok_or(BearerError::Missing)?;
-    let (scheme, token) = header.split_once(' ').ok_or(BearerError::InvalidRequest)?;
-    if !scheme.eq_ignore_ascii_case("bearer") || token.is_empty() {
+    let (scheme, token) = header.split_once(' ').unwrap_or((header, ""));
+    // Section 3.1: another way to authenticate is none.
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return Err(BearerError::Missing);
+    }
+    if token.is_empty() {
         return Err(BearerError::InvalidRequest);
     }
     Ok(token.trim())

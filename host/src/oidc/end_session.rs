@@ -4,7 +4,7 @@
 //! without one nobody is signed out unasked and nobody is sent anywhere.
 
 use super::parameters::{BadParameters, Parameters};
-use crate::domain::claims::subject_of;
+use crate::domain::claims::{sid_of, subject_of};
 use crate::domain::session::SignedIn;
 use crate::domain::{Broken, Host, keys};
 use crate::id::Did;
@@ -90,8 +90,13 @@ impl EndSession {
     /// Whether the application shows that it asks for this session's end, or for this person's: they need not be asked.
     pub fn is_for(&self, host: &Host, signed_in: &SignedIn) -> Result<bool, Broken> {
         let Some(hint) = &self.hint else { return Ok(false) };
-        let same_session = hint.sid.as_ref() == Some(&signed_in.session.sid);
+        let same_session = hint.sid == Some(sid_of(host, &hint.application, &signed_in.session.sid)?);
         Ok(same_session || subject_of(host, &hint.application, &signed_in.user)? == hint.subject)
+    }
+
+    /// The session that the application's ID token names.
+    pub fn sid(&self) -> Option<&str> {
+        self.hint.as_ref()?.sid.as_deref()
     }
 
     /// The name of the application that shows that it asks.

@@ -23,12 +23,14 @@ pub async fn claims(host: &Host, shown: Shown<'_>) -> Result<Map<String, Value>,
     let Access::Granted(account) = access(host, &user, &application.id).await? else {
         return Err(BearerError::InvalidToken);
     };
-    let requested = &family.context.claims.userinfo;
+    // The application may be allowed less today than when it was granted.
+    let allowed = &application.settings.scopes;
+    let requested = &family.context.claims.allowed(allowed).userinfo;
     let subject = Subject {
         application: &application,
         user: &user,
         account: &account,
-        scopes: &grant.scopes,
+        scopes: &grant.scopes.both(allowed),
         authentication: None,
         sub: &claims::subject_of(host, &application, &user)?,
         requested,

@@ -56,6 +56,9 @@ pub(super) async fn remember(db: &mut AnyConnection, given: &ConsentGiven, now: 
     .fetch_one(&mut *db)
     .await?;
     let before = if holds_until > now.millis() { Scopes::known(&before) } else { Scopes::default() };
+    // What the person was not asked about now is not remembered for longer by it.
+    let until = given.until.millis();
+    let until = if before.within(&given.scopes) { until } else { until.min(holds_until) };
     sqlx::query(
         "UPDATE consents SET scopes = $3, granted_at = $4, expires_at = $5 WHERE user_id = $1 AND application_id = $2",
     )
@@ -63,7 +66,7 @@ pub(super) async fn remember(db: &mut AnyConnection, given: &ConsentGiven, now: 
     .bind(given.application.to_string())
     .bind(given.scopes.either(&before).to_string())
     .bind(now.millis())
-    .bind(given.until.millis())
+    .bind(until)
     .execute(db)
     .await?;
     Ok(())

@@ -73,6 +73,20 @@ async fn log_out(db: &mut AnyConnection, sid: String, now: Timestamp) -> Result<
     logout::queue(db, told, now).await
 }
 
+/// Ends what came of sessions that have run out by themselves, where their person is told to be signed out after all.
+async fn log_out_if_over(db: &mut AnyConnection, sid: String, now: Timestamp) -> Result<bool> {
+    let open: Option<(i64,)> =
+        sqlx::query_as("SELECT 1 FROM sessions WHERE sid = $1 AND ended_at IS NULL AND expires_at > $2 LIMIT 1")
+            .bind(sid.clone())
+            .bind(now.millis())
+            .fetch_optional(&mut *db)
+            .await?;
+    if open.is_none() {
+        log_out(db, sid, now).await?;
+    }
+    Ok(open.is_none())
+}
+
 /// Ends all sessions of a person.
 pub(super) async fn log_out_everywhere(db: &mut AnyConnection, user: UserId, now: Timestamp) -> Result<()> {
     sqlx::query(
@@ -179,6 +193,16 @@ impl Store {
         self.write(move |db| {
             let sid = sid.clone();
             Box::pin(async move { log_out(db, sid, now).await })
+        })
+        .await
+    }
+
+    /// The same for a session that has run out: what it gave ends, and its applications are to be told. `false`, and
+    /// nothing done, if it is still open, in whatever browser that is.
+    pub async fn log_out_if_over(&self, sid: String, now: Timestamp) -> Result<bool> {
+        self.write(move |db| {
+            let sid = sid.clone();
+            Box::pin(async move { log_out_if_over(db, sid, now).await })
         })
         .await
     }

@@ -354,9 +354,18 @@ impl Store {
                     revoke_family_of(db, id, now).await?;
                     return Ok(Rotation::Refused);
                 };
-                revoke_one(db, "UPDATE access_tokens SET revoked_at = $2 WHERE id = $1", access, now).await?;
+                // Looked at once more as they are revoked: another transaction may have used one in between.
+                let statement = "UPDATE access_tokens SET revoked_at = $2
+                                 WHERE id = $1 AND used_at IS NULL AND revoked_at IS NULL";
+                let mut unused = revoke_one(db, statement, access, now).await?;
                 if let Some(refresh) = refresh {
-                    revoke_one(db, "UPDATE refresh_tokens SET revoked_at = $2 WHERE id = $1", refresh, now).await?;
+                    let statement = "UPDATE refresh_tokens SET revoked_at = $2
+                                     WHERE id = $1 AND used_at IS NULL AND revoked_at IS NULL";
+                    unused &= revoke_one(db, statement, refresh, now).await?;
+                }
+                if !unused {
+                    revoke_family_of(db, id, now).await?;
+                    return Ok(Rotation::Refused);
                 }
                 insert_pair(db, &pair).await?;
                 Ok(Rotation::Rotated)
@@ -370,16 +379,16 @@ impl Store {
         self.write(move |db| {
             Box::pin(async move {
                 let statement = "UPDATE access_tokens SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL";
-                revoke_one(db, statement, id.to_string(), now).await
+                revoke_one(db, statement, id.to_string(), now).await.map(drop)
             })
         })
         .await
     }
 }
 
-async fn revoke_one(db: &mut AnyConnection, statement: &'static str, id: String, now: Timestamp) -> Result<()> {
-    sqlx::query(statement).bind(id).bind(now.millis()).execute(db).await?;
-    Ok(())
+/// Whether there was one to revoke.
+async fn revoke_one(db: &mut AnyConnection, statement: &'static str, id: String, now: Timestamp) -> Result<bool> {
+    Ok(sqlx::query(statement).bind(id).bind(now.millis()).execute(db).await?.rows_affected() > 0)
 }
 
 async fn revoke_family_of(db: &mut AnyConnection, id: TokenId, now: Timestamp) -> Result<()> {

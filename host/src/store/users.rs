@@ -137,6 +137,12 @@ impl Store {
                 keep_login_names(db, &user).await?;
                 if user.state != LifeState::Active {
                     sessions::log_out_everywhere(db, user.id, user.updated_at).await?;
+                    // What was granted before does not come back with the person.
+                    sqlx::query("UPDATE accounts SET grants_from = $2 WHERE user_id = $1")
+                        .bind(user.id.to_string())
+                        .bind(user.updated_at.millis().saturating_add(1))
+                        .execute(db)
+                        .await?;
                 }
                 Ok(true)
             })

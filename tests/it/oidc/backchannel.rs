@@ -188,6 +188,8 @@ async fn who_can_not_be_told_is_told_later_with_a_fresh_token() {
         let claims = verified(&it.host, &third, "logout+jwt").await;
         assert_eq!(claims["iat"], json!(assent::clock::Clock::now(&*it.host.clock).seconds()));
         assert!(first != second && second != third);
+        // What came of it is kept before the time goes on.
+        it.receiver.assert_quiet().await;
         it.pass(3600);
         it.receiver.assert_quiet().await;
     }
@@ -355,4 +357,19 @@ async fn tokens_of_offline_access_outlive_the_logout() {
     connection.close().await.expect("closed");
     sign_out(&browser).await;
     assert_eq!(userinfo(&it.host, &access).await.0, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_session_that_has_run_out_is_told_of_when_the_person_signs_out() {
+    let mut it = Fixture::new("200").await;
+    let browser = Browser::new(&it.host.base);
+    let code = it.ada.sign_in(&browser).await;
+    let (_, tokens) = it.ada.application.exchange(&it.host.base, &code, &[]).await;
+    let id_token = tokens["id_token"].as_str().expect("an ID token").to_owned();
+    let claims = verified(&it.host, &id_token, "JWT").await;
+    it.host.advance(3601);
+    let end = format!("/oidc/session/end?id_token_hint={id_token}");
+    browser.get(&end).await;
+    let told = verified(&it.host, &it.receiver.next().await, "logout+jwt").await;
+    assert_eq!(told["sid"], claims["sid"]);
 }

@@ -197,6 +197,22 @@ async fn private_key_jwt_with_keys_that_are_fetched_and_may_change() {
     assert_eq!(ask_with(&host, &by_rsa(&claims(&host, id(&web), 4), &new)).await, good());
     assert_eq!(ask_with(&host, &by_rsa(&claims(&host, id(&web), 5), &old)).await, refused());
     assert_eq!(fetches.load(Ordering::SeqCst), 2);
+    // Strangers' signatures make one call, however many come at once, and one that fails takes nothing away.
+    *served.lock().expect("a set") = "no keys today".to_owned();
+    host.advance(11);
+    let mut strangers = tokio::task::JoinSet::new();
+    for n in 0..10 {
+        let form = [
+            ("grant_type", "client_credentials".to_owned()),
+            ("client_assertion_type", ASSERTION.to_owned()),
+            ("client_assertion", by_rsa(&claims(&host, id(&web), 100 + n), &old)),
+        ];
+        let url = format!("{}/oidc/token", host.base);
+        strangers.spawn(async move { Client::new().post(url).form(&form).send().await.expect("an answer").status() });
+    }
+    assert!(strangers.join_all().await.iter().all(|status| *status == StatusCode::UNAUTHORIZED));
+    assert_eq!(fetches.load(Ordering::SeqCst), 3);
+    assert_eq!(ask_with(&host, &by_rsa(&claims(&host, id(&web), 6), &new)).await, good());
 }
 
 #[tokio::test]

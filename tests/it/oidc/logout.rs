@@ -290,7 +290,7 @@ async fn another_persons_hint_asks_first_and_then_leads_back() {
     let page = browser.get(&request(&parameters)).await;
     assert!(page.status == StatusCode::OK && page.body.contains("Do you want to sign out?"), "{}", page.body);
     let policy = page.headers["content-security-policy"].to_str().expect("text");
-    assert!(policy.contains("form-action 'self' https://rp.example;"), "{policy}");
+    assert!(policy.contains("form-action 'self' https:;"), "{policy}");
     let no = page.submit("/session/end", &[("request", &hidden(&page)), ("answer", "no")]).await;
     assert_eq!(no.location().path(), "/");
     assert!(browser.get("/").await.body.contains("Hello,"));

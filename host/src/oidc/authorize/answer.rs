@@ -144,8 +144,9 @@ async fn id_token_claims(
         requested: &request.claims.id_token,
     };
     let mapped = claims::map(host, subject, Sink::IdToken).await;
+    let sid = claims::sid_of(host, application, &signed_in.session.sid)?;
     Ok(mapped.map(|claims| {
-        let mut claims = id_token::with_sign_in(claims, authentication, &signed_in.session.sid);
+        let mut claims = id_token::with_sign_in(claims, authentication, &sid);
         if let Some(nonce) = &request.nonce {
             claims.insert("nonce".to_owned(), json!(nonce));
         }

@@ -46,7 +46,7 @@ pub(super) async fn exchange(
             scopes: &scopes,
             authentication: Some(authentication),
             sub: &claims::subject_of(host, application, &user)?,
-            requested: &family.context.claims.id_token,
+            requested: &family.context.claims.allowed(&application.settings.scopes).id_token,
         };
         let mapped = claims::map(host, subject, Sink::IdToken).await.map_err(|failure| {
             tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "a refresh fails: a plugin did");
@@ -55,7 +55,8 @@ pub(super) async fn exchange(
                 MapFailureKind::Fault(detail) => TokenError::Broken(Broken::Plugin(detail.to_string())),
             }
         })?;
-        Some(id_token::with_sign_in(mapped, authentication, &family.context.sid))
+        let sid = claims::sid_of(host, application, &family.context.sid)?;
+        Some(id_token::with_sign_in(mapped, authentication, &sid))
     } else {
         None
     };
