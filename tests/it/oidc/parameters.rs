@@ -332,6 +332,31 @@ async fn a_pairwise_subject_is_another_in_each_sector_and_leads_nowhere() {
 }
 
 #[tokio::test]
+async fn a_pairwise_sid_is_another_than_a_public_one_of_the_same_session_and_signs_out() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    let sid_of = async |code: &str| {
+        let (_, tokens) = ada.application.exchange(&host.base, code, &[]).await;
+        let id_token = tokens["id_token"].as_str().expect("an ID token").to_owned();
+        let (payload, _) = josekit::jwt::decode_unsecured(&format!(
+            "eyJhbGciOiJub25lIn0.{}.",
+            id_token.split('.').nth(1).expect("a payload")
+        ))
+        .expect("claims");
+        (payload.claim("sid").and_then(Value::as_str).expect("a sid").to_owned(), id_token)
+    };
+    let (public, _) = sid_of(&signs_in(&ada, &browser, &[]).await.parameter("code")).await;
+    let path = format!("/applications/{}", ada.application.id);
+    host.admin_ok(Method::PATCH, &path, json!({"subject_type": "pairwise"})).await;
+    // The same session, which answers at once.
+    let (pairwise, id_token) = sid_of(&browser.get(&ada.application.request(&[])).await.parameter("code")).await;
+    assert_ne!(pairwise, public);
+    let ended = browser.get(&format!("/oidc/session/end?id_token_hint={id_token}")).await;
+    assert_eq!(ended.location().path(), "/session/ended", "it is known whose session the token names");
+}
+
+#[tokio::test]
 async fn request_uri_unsigned_unsigned_request_object_and_registration_have_their_own_errors() {
     let host = TestHost::start().await;
     let ada = host.ada().await;

@@ -210,6 +210,12 @@ async fn userinfo_says_what_is_wrong_with_a_token() {
     let missing = reqwest::get(&url).await.expect("an answer");
     assert_eq!(missing.status(), StatusCode::UNAUTHORIZED);
     assert_eq!(missing.headers()["www-authenticate"], "Bearer");
+    // Another way to authenticate is none (RFC 6750 section 3.1).
+    let basic = Client::new().get(&url).basic_auth("ada", Some("x")).send().await.expect("an answer");
+    assert_eq!(
+        (basic.status(), basic.headers()["www-authenticate"].as_bytes()),
+        (StatusCode::UNAUTHORIZED, &b"Bearer"[..])
+    );
     let wrong = Client::new().post(&url).bearer_auth("at_nonsense").send().await.expect("an answer");
     assert_eq!(wrong.status(), StatusCode::UNAUTHORIZED);
     let challenge = wrong.headers()["www-authenticate"].to_str().expect("text");
