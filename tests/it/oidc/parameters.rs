@@ -339,7 +339,7 @@ async fn a_pairwise_sid_is_another_than_a_public_one_of_the_same_session_and_sig
     let sid_of = async |code: &str| {
         let (_, tokens) = ada.application.exchange(&host.base, code, &[]).await;
         let id_token = tokens["id_token"].as_str().expect("an ID token").to_owned();
-        let (payload, _) = josekit::jwt::decode_unsecured(&format!(
+        let (payload, _) = josekit::jwt::decode_unsecured(format!(
             "eyJhbGciOiJub25lIn0.{}.",
             id_token.split('.').nth(1).expect("a payload")
         ))
