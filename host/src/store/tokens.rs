@@ -81,19 +81,12 @@ impl TryFrom<AccessRow> for OpenAccess {
     type Error = StoreError;
     fn try_from(row: AccessRow) -> Result<Self> {
         let family_id = row.family_id.as_deref().map(|id| parse(id, "a token's family")).transpose()?;
-        let family = match (family_id, row.family_scopes, row.user_id, row.account_id, row.session_id) {
+        let subject = row.user_id.zip(row.account_id).zip(row.session_id);
+        let family = match (family_id, row.family_scopes, subject, row.context, row.created_at) {
             (None, ..) => None,
-            (Some(id), Some(scopes), Some(user), Some(account), Some(session)) => Some(Family {
-                id,
-                scopes: Scopes::known(&scopes),
-                subject: GrantSubject {
-                    user_id: parse(&user, "a token's user")?,
-                    account_id: parse(&account, "a token's account")?,
-                    session_id: parse(&session, "a token's session")?,
-                },
-                context: from_json(row.context.as_deref().unwrap_or_default(), "a token's sign-in")?,
-                created_at: moment(row.created_at.unwrap_or_default()),
-            }),
+            (Some(id), Some(scopes), Some(((user, account), session)), Some(context), Some(created_at)) => {
+                Some(family(id, &scopes, [&user, &account, &session], &context, created_at)?)
+            }
             _ => return Err(StoreError::Corrupt("a token without its family")),
         };
         Ok(Self {
@@ -134,30 +127,37 @@ struct RefreshRow {
 impl TryFrom<RefreshRow> for FoundRefresh {
     type Error = StoreError;
     fn try_from(row: RefreshRow) -> Result<Self> {
-        let family: CodeId = parse(&row.family_id, "a refresh token's family")?;
+        let family_id = parse(&row.family_id, "a refresh token's family")?;
+        let subject = [row.user_id.as_str(), &row.account_id, &row.session_id];
         Ok(Self {
             grant: RefreshGrant {
                 id: parse(&row.id, "a refresh token's id")?,
                 digest: digest(&row.digest, "a refresh token's digest")?,
                 application: parse(&row.application_id, "a refresh token's application")?,
-                family,
+                family: family_id,
                 issued_at: moment(row.issued_at),
                 expires_at: moment(row.expires_at),
             },
-            family: Family {
-                id: family,
-                scopes: Scopes::known(&row.family_scopes),
-                subject: GrantSubject {
-                    user_id: parse(&row.user_id, "a refresh token's user")?,
-                    account_id: parse(&row.account_id, "a refresh token's account")?,
-                    session_id: parse(&row.session_id, "a refresh token's session")?,
-                },
-                context: from_json(&row.context, "a refresh token's sign-in")?,
-                created_at: moment(row.created_at),
-            },
+            family: family(family_id, &row.family_scopes, subject, &row.context, row.created_at)?,
             good: row.good == 1,
         })
     }
+}
+
+/// A family by its row's columns; `subject` is the ids of the user, the account and the session.
+fn family(id: CodeId, scopes: &str, subject: [&str; 3], context: &str, created_at: i64) -> Result<Family> {
+    let [user, account, session] = subject;
+    Ok(Family {
+        id,
+        scopes: Scopes::known(scopes),
+        subject: GrantSubject {
+            user_id: parse(user, "a token's user")?,
+            account_id: parse(account, "a token's account")?,
+            session_id: parse(session, "a token's session")?,
+        },
+        context: from_json(context, "a token's sign-in")?,
+        created_at: moment(created_at),
+    })
 }
 
 pub(super) async fn insert_pair(db: &mut AnyConnection, pair: &IssuedPair) -> Result<()> {
