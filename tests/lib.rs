@@ -1,1 +1,3 @@
-//! Integration tests live in `it/`; this file only gives the package a target.
+//! What the integration tests in `it/` and the benchmarks have in common.
+
+pub mod harness;

@@ -4,7 +4,6 @@ mod admin;
 mod clients;
 mod commands;
 mod edge;
-mod harness;
 mod javascript;
 mod keys;
 mod login;
@@ -13,3 +12,5 @@ mod plugins;
 mod push;
 mod store;
 mod tidy;
+
+use assent_tests::harness;

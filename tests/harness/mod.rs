@@ -3,6 +3,7 @@
 mod browser;
 mod database;
 
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,11 +24,10 @@ pub use database::{Database, DatabaseUrl};
 pub struct TestHost {
     running: Option<Running>,
     pub host: Arc<Host>,
-    pub base: String,
     pub clock: Arc<ManualClock>,
     database: DatabaseUrl,
     folder: tempfile::TempDir,
-    token: String,
+    admin: Admin,
 }
 
 /// How a test's host differs from the usual one.
@@ -58,8 +58,8 @@ impl TestHost {
         let clock = Arc::new(ManualClock::new(SystemClock.now()));
         let (host, running, base) = launch(&wish, &database, folder.path(), &clock).await;
         let (token, _) = admin::issue_admin_token(&host).await.expect("a token");
-        let token = token.expose().to_owned();
-        Self { running: Some(running), host, base, clock, database, folder, token }
+        let admin = Admin { base, token: token.expose().to_owned() };
+        Self { running: Some(running), host, clock, database, folder, admin }
     }
 
     /// A second host on the same database, with the same master key and clock.
@@ -80,6 +80,29 @@ impl TestHost {
         self.clock.advance(Duration::from_secs(seconds));
     }
 
+    /// Stops the host; the database and the folder stay until the end of the test.
+    pub async fn stop(&mut self) {
+        if let Some(running) = self.running.take() {
+            running.stop().await;
+        }
+    }
+}
+
+impl Deref for TestHost {
+    type Target = Admin;
+
+    fn deref(&self) -> &Admin {
+        &self.admin
+    }
+}
+
+/// A host as its administrator reaches it.
+pub struct Admin {
+    pub base: String,
+    pub token: String,
+}
+
+impl Admin {
     /// A call of the admin API with a good token.
     pub async fn admin(&self, method: Method, path: &str, body: Value) -> (StatusCode, Value) {
         let url = format!("{}/admin/api/v1{path}", self.base);
@@ -162,13 +185,6 @@ impl TestHost {
         let application = self.web_application().await;
         let account = self.account(&user, &application).await;
         Ada { user, phone, application, account }
-    }
-
-    /// Stops the host; the database and the folder stay until the end of the test.
-    pub async fn stop(&mut self) {
-        if let Some(running) = self.running.take() {
-            running.stop().await;
-        }
     }
 }
 

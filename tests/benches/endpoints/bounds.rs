@@ -1,0 +1,87 @@
+//! What bounds every server of this kind, measured on the server's core by this program, started a second time.
+
+use std::net::SocketAddr;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use axum::routing::post;
+use axum::{Form, Router};
+use openssl::hash::MessageDigest;
+use openssl::pkey::PKey;
+use openssl::rsa::Rsa;
+use openssl::sign::Signer;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+
+use super::load::Load;
+use super::server::on_its_core;
+
+const RSA: &str = "rsa-signatures";
+const FORM_POST: &str = "form-post";
+
+/// Whether this is the second start.
+pub fn is_wanted() -> bool {
+    std::env::args().any(|argument| argument == RSA || argument == FORM_POST)
+}
+
+/// What the second start does.
+pub fn run() {
+    let mut arguments = std::env::args().skip(1);
+    match arguments.next().as_deref() {
+        Some(RSA) => {
+            let millis = arguments.next().and_then(|text| text.parse().ok()).expect("a time");
+            println!("{}", sign_for(Duration::from_millis(millis)));
+        }
+        _ => serve_form_post(),
+    }
+}
+
+fn again(arguments: &[&str]) -> Command {
+    let mut command = on_its_core(&std::env::current_exe().expect("this program"));
+    command.args(arguments).stdout(Stdio::piped()).kill_on_drop(true);
+    command
+}
+
+/// Bare RSA-2048 signatures, one after the other.
+pub async fn rsa_signatures(length: Duration) -> Load {
+    let output = again(&[RSA, &length.as_millis().to_string()]).output().await.expect("run");
+    let answers = String::from_utf8(output.stdout).expect("text").trim().parse().expect("a count");
+    Load { answers, took: length, ..Load::default() }
+}
+
+fn sign_for(length: Duration) -> u64 {
+    let key = PKey::from_rsa(Rsa::generate(2048).expect("a key")).expect("a key");
+    let message = [b'a'; 1000];
+    let (mut count, start) = (0, Instant::now());
+    while start.elapsed() < length {
+        let mut signer = Signer::new(MessageDigest::sha256(), &key).expect("a signer");
+        signer.sign_oneshot_to_vec(&message).expect("a signature");
+        count += 1;
+    }
+    count
+}
+
+/// A server that reads a posted form and says a word.
+pub struct FormPost {
+    pub address: SocketAddr,
+    _process: Child,
+}
+
+impl FormPost {
+    pub async fn start() -> Self {
+        let mut process = again(&[FORM_POST]).spawn().expect("started");
+        let mut line = String::new();
+        let output = process.stdout.take().expect("its output");
+        BufReader::new(output).read_line(&mut line).await.expect("its address");
+        Self { address: line.trim().parse().expect("an address"), _process: process }
+    }
+}
+
+#[tokio::main]
+async fn serve_form_post() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    println!("{}", listener.local_addr().expect("an address"));
+    let answer = async |Form(form): Form<Vec<(String, String)>>| form.first().map(|(name, _)| name.clone());
+    let router = Router::new().route("/oidc/token", post(async move |form| answer(form).await.unwrap_or_default()));
+    axum::serve(listener, router).await.expect("serving");
+}

@@ -1,0 +1,173 @@
+//! Connections that send requests as fast as they are answered. A client library would cost as much as the server does,
+//! so this one writes bytes that were made before and reads no more of an answer than its status, length and body.
+
+use std::cell::RefCell;
+use std::net::SocketAddr;
+use std::ops::AddAssign;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use futures_util::future::join_all;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// How much was answered.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Load {
+    pub answers: u64,
+    pub took: Duration,
+    pub server_cpu: Duration,
+}
+
+impl Load {
+    pub fn per_second(&self) -> f64 {
+        self.answers as f64 / self.took.as_secs_f64()
+    }
+}
+
+impl AddAssign for Load {
+    fn add_assign(&mut self, other: Self) {
+        self.answers += other.answers;
+        self.took += other.took;
+        self.server_cpu += other.server_cpu;
+    }
+}
+
+/// Who sends requests on one connection, one after the other.
+pub trait Caller {
+    /// The next request, or `None` where there is none.
+    fn next(&mut self) -> Option<Rc<str>>;
+    /// What it was answered.
+    fn answered(&mut self, _body: &[u8]) {}
+}
+
+/// The same request again and again.
+#[derive(Clone)]
+pub struct Same(pub Rc<str>);
+
+impl Caller for Same {
+    fn next(&mut self) -> Option<Rc<str>> {
+        Some(Rc::clone(&self.0))
+    }
+}
+
+/// Requests of which each is sent once, by whoever is free.
+#[derive(Clone)]
+pub struct Requests(Rc<RefCell<Vec<String>>>);
+
+impl Requests {
+    pub fn new(requests: Vec<String>) -> Self {
+        Self(Rc::new(RefCell::new(requests)))
+    }
+}
+
+impl Caller for Requests {
+    fn next(&mut self) -> Option<Rc<str>> {
+        self.0.borrow_mut().pop().map(Rc::from)
+    }
+}
+
+/// Uses the refresh token that the last answer gave.
+pub struct Refreshing {
+    pub token: String,
+    pub post: Post,
+}
+
+impl Caller for Refreshing {
+    fn next(&mut self) -> Option<Rc<str>> {
+        Some(self.post.with(&format!("grant_type=refresh_token&refresh_token={}", self.token)).into())
+    }
+
+    fn answered(&mut self, body: &[u8]) {
+        let answer: serde_json::Value = serde_json::from_slice(body).expect("JSON");
+        self.token = answer["refresh_token"].as_str().expect("a token").to_owned();
+    }
+}
+
+/// The head of an application's request that posts a form.
+pub struct Post(String);
+
+impl Post {
+    pub fn new(address: SocketAddr, path: &str, client_id: &str, secret: &str) -> Self {
+        let credentials = STANDARD.encode(format!("{}:{secret}", client_id.replace(':', "%3A")));
+        Self(format!(
+            "POST {path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Basic {credentials}\r\n\
+             Content-Type: application/x-www-form-urlencoded\r\n"
+        ))
+    }
+
+    /// The request with this body.
+    pub fn with(&self, body: &str) -> String {
+        format!("{}Content-Length: {}\r\n\r\n{body}", self.0, body.len())
+    }
+}
+
+/// A server to send requests to.
+pub struct Drive<'a> {
+    pub address: SocketAddr,
+    /// How much of its core's time the server has used so far.
+    pub cpu: &'a dyn Fn() -> Duration,
+}
+
+impl Drive<'_> {
+    /// Lets each caller send on a connection of its own, for so long or until no request is left. The callers come back.
+    pub async fn run<C: Caller>(&self, callers: Vec<C>, length: Duration) -> (Load, Vec<C>) {
+        let connections = join_all(callers.iter().map(|_| Connection::open(self.address))).await;
+        let (start, cpu) = (Instant::now(), (self.cpu)());
+        let finished = join_all(callers.into_iter().zip(connections).map(async |(mut caller, mut connection)| {
+            let mut answers = 0;
+            while start.elapsed() < length {
+                let Some(request) = caller.next() else { break };
+                caller.answered(connection.call(&request).await);
+                answers += 1;
+            }
+            (answers, caller)
+        }))
+        .await;
+        let (took, server_cpu) = (start.elapsed(), (self.cpu)() - cpu);
+        let (answers, callers): (Vec<u64>, Vec<C>) = finished.into_iter().unzip();
+        (Load { answers: answers.into_iter().sum(), took, server_cpu }, callers)
+    }
+}
+
+struct Connection {
+    stream: TcpStream,
+    buffer: Vec<u8>,
+}
+
+impl Connection {
+    async fn open(address: SocketAddr) -> Self {
+        let stream = TcpStream::connect(address).await.expect("a connection");
+        stream.set_nodelay(true).expect("a socket");
+        Self { stream, buffer: Vec::with_capacity(8192) }
+    }
+
+    /// Sends a request; the body of its answer, which must be a success.
+    async fn call(&mut self, request: &str) -> &[u8] {
+        self.stream.write_all(request.as_bytes()).await.expect("sent");
+        self.buffer.clear();
+        let (head, length) = loop {
+            self.read().await;
+            if let Some(end) = self.buffer.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
+                let head = std::str::from_utf8(&self.buffer[..end]).expect("a head");
+                let length = head.lines().find_map(|line| {
+                    let (name, value) = line.split_once(": ")?;
+                    name.eq_ignore_ascii_case("content-length").then(|| value.parse::<usize>().expect("a length"))
+                });
+                break (end + 4, length.expect("a length"));
+            }
+        };
+        while self.buffer.len() < head + length {
+            self.read().await;
+        }
+        assert!(self.buffer.starts_with(b"HTTP/1.1 200 "), "{}", String::from_utf8_lossy(&self.buffer));
+        &self.buffer[head..]
+    }
+
+    async fn read(&mut self) {
+        let count = self.stream.read_buf(&mut self.buffer).await.expect("an answer");
+        assert!(count > 0, "the server closed the connection: {}", String::from_utf8_lossy(&self.buffer));
+    }
+}

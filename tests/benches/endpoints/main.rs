@@ -1,0 +1,233 @@
+//! How much the endpoints that applications call answer on one core, each answer durable before it is sent.
+//!
+//! `scripts/bench` runs it, `scripts/bench sqlite refresh` a part of it: the real `assent` on the first core, this program and PostgreSQL on the second. Beside each
+//! round it measures what bounds any such server on the same core: a bare RSA-2048 signature, and a form posted to axum
+//! that is read and answered with a word. The shares of those two are what to compare between machines.
+
+mod bounds;
+mod load;
+mod server;
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use assent_tests::harness::{Ada, Admin, Application, Browser, Database, VERIFIER};
+use serde_json::Value;
+
+use bounds::FormPost;
+use load::{Load, Refreshing, Requests, Same};
+use server::Server;
+
+/// Connections that each send one request after the other.
+const CONNECTIONS: usize = 64;
+/// How often each is measured, in turn with the others.
+const ROUNDS: u32 = 5;
+/// How long one measurement takes.
+const LENGTH: Duration = Duration::from_millis(1500);
+/// Codes that are exchanged in one round.
+const CODES: usize = 1000;
+
+/// What is measured.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Subject {
+    CodeExchange,
+    Refresh,
+    Introspection,
+    UserInfo,
+    ClientCredentials,
+}
+
+impl Subject {
+    const ALL: [Self; 5] =
+        [Self::CodeExchange, Self::Refresh, Self::Introspection, Self::UserInfo, Self::ClientCredentials];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::CodeExchange => "code exchange, RS256",
+            Self::Refresh => "refresh",
+            Self::Introspection => "introspection",
+            Self::UserInfo => "UserInfo",
+            Self::ClientCredentials => "client_credentials",
+        }
+    }
+
+    /// Whether an RSA signature bounds it; the others are bounded by a trivial POST.
+    const fn signs(self) -> bool {
+        matches!(self, Self::CodeExchange | Self::Refresh)
+    }
+
+    /// The share of its bound that we want, in percent.
+    const fn goal(self) -> f64 {
+        match self {
+            Self::CodeExchange | Self::Refresh => 85.0,
+            Self::Introspection | Self::UserInfo => 40.0,
+            Self::ClientCredentials => 35.0,
+        }
+    }
+}
+
+fn main() {
+    if bounds::is_wanted() {
+        return bounds::run();
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        for database in Database::BOTH {
+            let subjects: Vec<Subject> = Subject::ALL.into_iter().filter(|subject| wanted(database, *subject)).collect();
+            if !subjects.is_empty() {
+                measure(database, &subjects).await;
+            }
+        }
+    });
+}
+
+/// Whether the command line asks for it: all its words must be in what this is called.
+fn wanted(database: Database, subject: Subject) -> bool {
+    let called = format!("{database:?} {}", subject.name()).to_lowercase();
+    std::env::args().skip(1).filter(|word| !word.starts_with("--")).all(|word| called.contains(&word.to_lowercase()))
+}
+
+async fn measure(database: Database, subjects: &[Subject]) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let url = database.create(folder.path()).await;
+    // The first start makes keys and tables; the second is what an operator's restart is.
+    drop(Server::start(folder.path(), url.url()).await);
+    let server = Server::start(folder.path(), url.url()).await;
+    println!("\n{database:?}");
+    println!("  cold start to first answer {:>8.0?}   (goal 100ms)", server.started_in);
+    println!("  resident, idle             {:>8.1} MiB (goal 25)", server.resident_mib());
+    let stand = Stand::prepare(&server, folder.path()).await;
+    let trivial = FormPost::start().await;
+    let form_posts = load::Drive { address: trivial.address, cpu: &|| Duration::ZERO };
+    let mut totals: HashMap<Subject, Load> = HashMap::new();
+    let (mut rsa, mut post) = (Load::default(), Load::default());
+    for _ in 0..ROUNDS {
+        rsa += bounds::rsa_signatures(LENGTH).await;
+        post += form_posts.run(same(&stand.client_credentials()), LENGTH).await.0;
+        for &subject in subjects {
+            *totals.entry(subject).or_default() += stand.drive(&server, subject).await;
+        }
+    }
+    println!("  resident, under load       {:>8.1} MiB (goal 60)", server.peak_mib());
+    println!("  {:<22} {:>9.0} a second", "RSA-2048 signature", rsa.per_second());
+    println!("  {:<22} {:>9.0} a second", "trivial form POST", post.per_second());
+    for subject in subjects {
+        let load = totals[subject];
+        let bound = if subject.signs() { rsa } else { post };
+        println!(
+            "  {:<22} {:>9.0} a second {:>6.1}% of its bound (goal {}%), {:>4.0} µs of CPU each, core {:>3.0}% busy",
+            subject.name(),
+            load.per_second(),
+            100.0 * load.per_second() / bound.per_second(),
+            subject.goal(),
+            1e6 * load.server_cpu.as_secs_f64() / load.answers as f64,
+            100.0 * load.server_cpu.as_secs_f64() / load.took.as_secs_f64(),
+        );
+    }
+}
+
+fn same(request: &str) -> Vec<Same> {
+    vec![Same(request.into()); CONNECTIONS]
+}
+
+/// A person who signed in, and the application that she signed in to.
+struct Stand {
+    address: std::net::SocketAddr,
+    application: Application,
+    browser: Browser,
+    access_token: String,
+    refresh_tokens: std::cell::RefCell<Vec<String>>,
+}
+
+impl Stand {
+    async fn prepare(server: &Server, folder: &std::path::Path) -> Self {
+        let admin = Admin { base: server.base.clone(), token: server.admin_token(folder).await };
+        let ada = admin.ada().await;
+        let browser = Browser::new(&server.base);
+        let code = ada.sign_in(&browser).await;
+        let access_token = exchanged(&ada.application, &server.base, &code).await["access_token"].clone();
+        let mut refresh_tokens = Vec::new();
+        for _ in 0..CONNECTIONS {
+            refresh_tokens.push(refresh_token(&ada, &browser, &server.base).await);
+        }
+        Self {
+            address: server.address,
+            browser,
+            access_token: access_token.as_str().expect("a token").to_owned(),
+            refresh_tokens: refresh_tokens.into(),
+            application: ada.application,
+        }
+    }
+
+    async fn drive(&self, server: &Server, subject: Subject) -> Load {
+        let drive = load::Drive { address: self.address, cpu: &|| server.cpu() };
+        match subject {
+            Subject::CodeExchange => {
+                let requests = Requests::new(self.exchanges().await);
+                drive.run(vec![requests; CONNECTIONS], Duration::MAX).await.0
+            }
+            Subject::Refresh => {
+                let tokens = self.refresh_tokens.take();
+                let refreshing = tokens.into_iter().map(|token| Refreshing { token, post: self.post("/oidc/token") });
+                let (load, refreshed) = drive.run(refreshing.collect(), LENGTH).await;
+                self.refresh_tokens.replace(refreshed.into_iter().map(|refreshing| refreshing.token).collect());
+                load
+            }
+            Subject::Introspection => {
+                let body = format!("token={}", self.access_token);
+                let request = self.post("/oidc/token/introspection").with(&body);
+                drive.run(same(&request), LENGTH).await.0
+            }
+            Subject::UserInfo => {
+                let request = format!(
+                    "GET /oidc/me HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\r\n",
+                    self.address, self.access_token
+                );
+                drive.run(same(&request), LENGTH).await.0
+            }
+            Subject::ClientCredentials => drive.run(same(&self.client_credentials()), LENGTH).await.0,
+        }
+    }
+
+    fn client_credentials(&self) -> String {
+        self.post("/oidc/token").with("grant_type=client_credentials")
+    }
+
+    fn post(&self, path: &str) -> load::Post {
+        let secret = self.application.secret.as_deref().expect("a secret");
+        load::Post::new(self.address, path, &self.application.id, secret)
+    }
+
+    /// Requests that exchange fresh codes, which her session gives without asking her again.
+    async fn exchanges(&self) -> Vec<String> {
+        let request = self.application.request(&[("prompt", Some("none"))]);
+        let post = self.post("/oidc/token");
+        let redirect = url::form_urlencoded::byte_serialize(self.application.redirect_uri.as_bytes());
+        let redirect: String = redirect.collect();
+        let mut requests = Vec::with_capacity(CODES);
+        while requests.len() < CODES {
+            let pages = futures_util::future::join_all((0..20).map(|_| self.browser.get(&request))).await;
+            requests.extend(pages.iter().map(|page| {
+                let code = page.parameter("code");
+                post.with(&format!(
+                    "grant_type=authorization_code&code={code}&redirect_uri={redirect}&code_verifier={VERIFIER}"
+                ))
+            }));
+        }
+        requests
+    }
+}
+
+async fn exchanged(application: &Application, base: &str, code: &str) -> Value {
+    let (status, answer) = application.exchange(base, code, &[]).await;
+    assert!(status.is_success(), "{answer}");
+    answer
+}
+
+/// A refresh token of a family of its own.
+async fn refresh_token(ada: &Ada, browser: &Browser, base: &str) -> String {
+    let changes = [("scope", Some("openid profile email offline_access")), ("prompt", Some("consent"))];
+    let asked = browser.get(&ada.application.request(&changes)).await.followed().await;
+    let code = asked.decide("allow").await.parameter("code");
+    exchanged(&ada.application, base, &code).await["refresh_token"].as_str().expect("a token").to_owned()
+}
