@@ -3,7 +3,9 @@
 use super::{Broken, Host};
 use crate::id::Did;
 use crate::model::account::Account;
+use crate::model::token::GrantSubject;
 use crate::model::user::{LifeState, User};
+use crate::store::Person;
 
 /// The person's account in the application.
 #[derive(Clone, Debug)]
@@ -26,4 +28,15 @@ pub async fn access(host: &Host, user: &User, application: &Did) -> Result<Acces
         Some(account) if account.state == LifeState::Active => Access::Granted(account),
         Some(_) => Access::Closed,
     })
+}
+
+/// On whose behalf a grant's tokens act in the application, if the person may still use it.
+pub async fn person(host: &Host, subject: GrantSubject, application: &Did) -> Result<Option<Person>, Broken> {
+    let found = host.store.person(subject.account_id).await?;
+    Ok(found.filter(|Person { user, account }| {
+        user.id == subject.user_id
+            && account.application_id == *application
+            && user.state == LifeState::Active
+            && account.state == LifeState::Active
+    }))
 }

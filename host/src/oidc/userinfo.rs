@@ -3,11 +3,12 @@
 use serde_json::{Map, Value};
 
 use super::bearer::{BearerError, Shown, accept};
-use crate::domain::account::{Access, access};
+use crate::domain::account::person;
 use crate::domain::claims::{self, Subject};
 use crate::domain::{Broken, Host};
 use crate::model::scope::Scope;
 use crate::plugins::{MapFailureKind, Sink};
+use crate::store::Person;
 
 /// The claims that the scopes of an access token permit.
 pub async fn claims(host: &Host, shown: Shown<'_>) -> Result<Map<String, Value>, BearerError> {
@@ -18,9 +19,8 @@ pub async fn claims(host: &Host, shown: Shown<'_>) -> Result<Map<String, Value>,
         return Err(BearerError::InsufficientScope(Scope::OpenId));
     }
     let application = host.store.application(&grant.application).await.map_err(Broken::from)?;
-    let user = host.store.user(family.subject.user_id).await.map_err(Broken::from)?;
-    let (Some(application), Some(user)) = (application, user) else { return Err(BearerError::InvalidToken) };
-    let Access::Granted(account) = access(host, &user, &application.id).await? else {
+    let person = person(host, family.subject, &grant.application).await?;
+    let (Some(application), Some(Person { user, account })) = (application, person) else {
         return Err(BearerError::InvalidToken);
     };
     // The application may be allowed less today than when it was granted.

@@ -2,12 +2,14 @@
 
 use sqlx::AnyConnection;
 
+use super::lookup::Row;
 use super::rows::{from_json, life_state, life_state_text, moment, parse, to_json};
+use super::users::UserRow;
 use super::{Result, Store, StoreError, sessions, taken};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, Did, UserId};
 use crate::model::account::Account;
-use crate::model::user::LifeState;
+use crate::model::user::{LifeState, User};
 
 #[derive(sqlx::FromRow)]
 struct AccountRow {
@@ -36,6 +38,59 @@ impl TryFrom<AccountRow> for Account {
             version: row.version,
             created_at: moment(row.created_at),
         })
+    }
+}
+
+pub(super) const PERSON: &str = "SELECT a.id AS account_id, a.application_id, a.name AS account_name, a.roles, a.short_code,
+    a.state AS account_state, a.version AS account_version, a.created_at AS account_created_at, u.*
+    FROM accounts a JOIN users u ON u.id = a.user_id WHERE a.id IN ({ids})";
+
+/// An account with the person whose it is.
+#[derive(Clone, Debug)]
+pub struct Person {
+    /// The person.
+    pub user: User,
+    /// The account.
+    pub account: Account,
+}
+
+#[derive(sqlx::FromRow)]
+pub(super) struct PersonRow {
+    account_id: String,
+    application_id: String,
+    account_name: String,
+    roles: String,
+    short_code: String,
+    account_state: String,
+    account_version: i64,
+    account_created_at: i64,
+    #[sqlx(flatten)]
+    user: UserRow,
+}
+
+impl Row for PersonRow {
+    type Value = Person;
+    fn id(&self) -> &str {
+        &self.account_id
+    }
+}
+
+impl TryFrom<PersonRow> for Person {
+    type Error = StoreError;
+    fn try_from(row: PersonRow) -> Result<Self> {
+        let user = User::try_from(row.user)?;
+        let account = AccountRow {
+            id: row.account_id,
+            user_id: user.id.to_string(),
+            application_id: row.application_id,
+            name: row.account_name,
+            roles: row.roles,
+            short_code: row.short_code,
+            state: row.account_state,
+            version: row.account_version,
+            created_at: row.account_created_at,
+        };
+        Ok(Self { user, account: account.try_into()? })
     }
 }
 
@@ -132,6 +187,11 @@ impl Store {
     /// The account with this id.
     pub async fn account(&self, id: AccountId) -> Result<Option<Account>> {
         self.one_account("SELECT * FROM accounts WHERE id = $1", &[id.to_string()]).await
+    }
+
+    /// The account with this id, and whose it is.
+    pub async fn person(&self, account: AccountId) -> Result<Option<Person>> {
+        self.lookups.persons.get(account.to_string()).await
     }
 
     /// A person's account in an application.

@@ -2,14 +2,17 @@
 
 use sqlx::AnyConnection;
 
+use super::lookup::Row;
 use super::rows::{digest, from_json, moment, parse, to_json};
 use super::{Result, Store, StoreError};
 use crate::id::Did;
 use crate::model::application::Application;
 use crate::secret::Digest;
 
+pub(super) const BY_ID: &str = "SELECT * FROM applications WHERE id IN ({ids})";
+
 #[derive(sqlx::FromRow)]
-struct ApplicationRow {
+pub(super) struct ApplicationRow {
     id: String,
     name: String,
     settings: String,
@@ -33,6 +36,13 @@ impl TryFrom<ApplicationRow> for Application {
             created_at: moment(row.created_at),
             updated_at: moment(row.updated_at),
         })
+    }
+}
+
+impl Row for ApplicationRow {
+    type Value = Application;
+    fn id(&self) -> &str {
+        &self.id
     }
 }
 
@@ -132,11 +142,7 @@ impl Store {
 
     /// The application with this id.
     pub async fn application(&self, id: &Did) -> Result<Option<Application>> {
-        let row: Option<ApplicationRow> = sqlx::query_as("SELECT * FROM applications WHERE id = $1")
-            .bind(id.to_string())
-            .fetch_optional(&self.readers)
-            .await?;
-        row.map(Application::try_from).transpose()
+        self.lookups.applications.get(id.to_string()).await
     }
 
     /// Up to `limit` applications whose id follows `after`.

@@ -2,6 +2,7 @@
 
 use sqlx::AnyConnection;
 
+use super::lookup::Row;
 use super::rows::{digest, from_json, moment, parse, to_json};
 use super::{Result, Store, StoreError, tokens};
 use crate::clock::Timestamp;
@@ -9,8 +10,11 @@ use crate::id::CodeId;
 use crate::model::scope::{Scope, Scopes};
 use crate::model::token::{CodeGrant, GrantSubject, IssuedPair};
 
+pub(super) const BY_ID: &str = "SELECT id, digest, application_id, redirect_uri, code_challenge, scopes, user_id,
+    account_id, session_id, context, claims, created_at, expires_at, kept_until FROM codes WHERE id IN ({ids})";
+
 #[derive(sqlx::FromRow)]
-struct CodeRow {
+pub(super) struct CodeRow {
     id: String,
     digest: String,
     application_id: String,
@@ -49,6 +53,13 @@ impl TryFrom<CodeRow> for CodeGrant {
             expires_at: moment(row.expires_at),
             kept_until: moment(row.kept_until),
         })
+    }
+}
+
+impl Row for CodeRow {
+    type Value = CodeGrant;
+    fn id(&self) -> &str {
+        &self.id
     }
 }
 
@@ -99,15 +110,7 @@ pub(super) async fn revoke(db: &mut AnyConnection, family: CodeId, now: Timestam
 impl Store {
     /// The code with this id, used or not.
     pub async fn code(&self, id: CodeId) -> Result<Option<CodeGrant>> {
-        let row: Option<CodeRow> = sqlx::query_as(
-            "SELECT id, digest, application_id, redirect_uri, code_challenge, scopes, user_id, account_id, session_id,
-                    context, claims, created_at, expires_at, kept_until
-             FROM codes WHERE id = $1",
-        )
-        .bind(id.to_string())
-        .fetch_optional(&self.readers)
-        .await?;
-        row.map(CodeGrant::try_from).transpose()
+        self.lookups.codes.get(id.to_string()).await
     }
 
     /// Exchanges a code for tokens. However many try at once, one succeeds; a second use revokes what the first one

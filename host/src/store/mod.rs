@@ -1,6 +1,6 @@
 //! The store: SQLite inside the process, or PostgreSQL for several hosts, with one SQL text for both.
 //!
-//! Reads go to a pool. Writes go to a writer that lets those that wait at the same moment share one commit; none is
+//! Reads go to a pool, and those of one kind that wait at the same moment share one statement. Writes go to a writer that lets those that wait at the same moment share one commit; none is
 //! acknowledged before it is durable. Whatever may be used once is claimed by one `UPDATE ... RETURNING`.
 
 mod accounts;
@@ -16,6 +16,7 @@ mod first_start;
 mod keys;
 mod logins;
 mod logout;
+mod lookup;
 mod rows;
 mod sessions;
 mod sweep;
@@ -23,6 +24,7 @@ mod tokens;
 mod users;
 mod writer;
 
+pub use accounts::Person;
 pub use approvals::{Answer, Verdict};
 pub use codes::Redemption;
 pub use consents::{Consent, ConsentGiven};
@@ -34,6 +36,10 @@ pub use users::UserSummary;
 
 use futures_util::future::BoxFuture;
 use sqlx::{AnyConnection, AnyPool};
+
+use crate::model::application::Application;
+use crate::model::token::CodeGrant;
+use lookup::Lookup;
 
 /// Why the store could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -77,6 +83,17 @@ pub struct Store {
     /// Writes approvals that are asked for, one batch at a time: of two at once that ask for the same names in another
     /// order, each would wait for the other.
     asks: writer::Writer,
+    lookups: Lookups,
+}
+
+/// What applications' requests look up.
+#[derive(Clone, Debug)]
+struct Lookups {
+    applications: Lookup<Application>,
+    persons: Lookup<Person>,
+    codes: Lookup<CodeGrant>,
+    access_tokens: Lookup<tokens::Access>,
+    refresh_tokens: Lookup<tokens::Refresh>,
 }
 
 impl Store {
@@ -86,7 +103,15 @@ impl Store {
         let database = connect::open(url).await?;
         let writer = writer::Writer::start(&database, database.writer_count);
         let asks = if database.writer_count == 1 { writer.clone() } else { writer::Writer::start(&database, 1) };
-        Ok(Self { readers: database.readers, writer, asks })
+        let readers = database.readers;
+        let lookups = Lookups {
+            applications: Lookup::start::<applications::ApplicationRow>(&readers, applications::BY_ID),
+            persons: Lookup::start::<accounts::PersonRow>(&readers, accounts::PERSON),
+            codes: Lookup::start::<codes::CodeRow>(&readers, codes::BY_ID),
+            access_tokens: Lookup::start::<tokens::AccessRow>(&readers, tokens::ACCESS),
+            refresh_tokens: Lookup::start::<tokens::RefreshRow>(&readers, tokens::REFRESH),
+        };
+        Ok(Self { readers, writer, asks, lookups })
     }
 
     /// Whether there may be a database at `url`: `false` only where it would be a file, and is none.

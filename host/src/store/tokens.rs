@@ -2,6 +2,7 @@
 
 use sqlx::AnyConnection;
 
+use super::lookup::Row;
 use super::rows::{digest, from_json, moment, parse};
 use super::{Result, Store, StoreError, codes};
 use crate::clock::Timestamp;
@@ -57,8 +58,49 @@ pub enum Rotation {
     Refused,
 }
 
+/// `open` is 1 where neither the token nor its family is revoked, nor the session that the family is bound to over.
+pub(super) const ACCESS: &str = "SELECT t.id, t.digest, t.application_id, t.family_id, t.scopes, t.certificate,
+        t.issued_at, t.expires_at, t.watched_until, t.used_at, c.scopes AS family_scopes, c.user_id, c.account_id,
+        c.session_id, c.context, c.created_at,
+        CASE WHEN t.revoked_at IS NULL
+              AND (t.family_id IS NULL
+                   OR (c.revoked_at IS NULL AND a.grants_from <= c.created_at
+                       AND (c.offline = 1 OR COALESCE(s.logged_out, 0) = 0)))
+             THEN 1 ELSE 0 END AS open
+    FROM access_tokens t
+    LEFT JOIN codes c ON c.id = t.family_id
+    LEFT JOIN accounts a ON a.id = c.account_id
+    LEFT JOIN sessions s ON s.id = c.session_id
+    WHERE t.id IN ({ids})";
+
+/// `open` is 1 where the family is not revoked; `unused` where the token is neither used nor revoked.
+pub(super) const REFRESH: &str = "SELECT t.id, t.digest, t.application_id, t.family_id, t.issued_at, t.expires_at,
+        CASE WHEN t.used_at IS NULL AND t.revoked_at IS NULL THEN 1 ELSE 0 END AS unused,
+        CASE WHEN c.revoked_at IS NULL AND a.grants_from <= c.created_at THEN 1 ELSE 0 END AS open,
+        c.scopes AS family_scopes, c.user_id, c.account_id, c.session_id, c.context, c.created_at
+    FROM refresh_tokens t
+    JOIN codes c ON c.id = t.family_id
+    JOIN accounts a ON a.id = c.account_id
+    WHERE t.id IN ({ids})";
+
+/// An access token as it stands, whenever that was asked.
+#[derive(Clone)]
+pub(super) struct Access {
+    open: bool,
+    found: OpenAccess,
+}
+
+/// A refresh token as it stands, whenever that was asked.
+#[derive(Clone)]
+pub(super) struct Refresh {
+    open: bool,
+    unused: bool,
+    grant: RefreshGrant,
+    family: Family,
+}
+
 #[derive(sqlx::FromRow)]
-struct AccessRow {
+pub(super) struct AccessRow {
     id: String,
     digest: String,
     application_id: String,
@@ -75,9 +117,17 @@ struct AccessRow {
     session_id: Option<String>,
     context: Option<String>,
     created_at: Option<i64>,
+    open: i64,
 }
 
-impl TryFrom<AccessRow> for OpenAccess {
+impl Row for AccessRow {
+    type Value = Access;
+    fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+impl TryFrom<AccessRow> for Access {
     type Error = StoreError;
     fn try_from(row: AccessRow) -> Result<Self> {
         let family_id = row.family_id.as_deref().map(|id| parse(id, "a token's family")).transpose()?;
@@ -89,7 +139,7 @@ impl TryFrom<AccessRow> for OpenAccess {
             }
             _ => return Err(StoreError::Corrupt("a token without its family")),
         };
-        Ok(Self {
+        let found = OpenAccess {
             grant: AccessGrant {
                 id: parse(&row.id, "a token's id")?,
                 digest: digest(&row.digest, "a token's digest")?,
@@ -103,19 +153,21 @@ impl TryFrom<AccessRow> for OpenAccess {
             },
             family,
             used: row.used_at.is_some(),
-        })
+        };
+        Ok(Self { open: row.open == 1, found })
     }
 }
 
 #[derive(sqlx::FromRow)]
-struct RefreshRow {
+pub(super) struct RefreshRow {
     id: String,
     digest: String,
     application_id: String,
     family_id: String,
     issued_at: i64,
     expires_at: i64,
-    good: i64,
+    unused: i64,
+    open: i64,
     family_scopes: String,
     user_id: String,
     account_id: String,
@@ -124,7 +176,14 @@ struct RefreshRow {
     created_at: i64,
 }
 
-impl TryFrom<RefreshRow> for FoundRefresh {
+impl Row for RefreshRow {
+    type Value = Refresh;
+    fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+impl TryFrom<RefreshRow> for Refresh {
     type Error = StoreError;
     fn try_from(row: RefreshRow) -> Result<Self> {
         let family_id = parse(&row.family_id, "a refresh token's family")?;
@@ -139,7 +198,8 @@ impl TryFrom<RefreshRow> for FoundRefresh {
                 expires_at: moment(row.expires_at),
             },
             family: family(family_id, &row.family_scopes, subject, &row.context, row.created_at)?,
-            good: row.good == 1,
+            open: row.open == 1,
+            unused: row.unused == 1,
         })
     }
 }
@@ -208,24 +268,8 @@ impl Store {
     /// The access token with this id, if neither it nor its family is revoked or over at `now`. Whether the person and
     /// the account may still be used is not looked at.
     pub async fn open_access(&self, id: TokenId, now: Timestamp) -> Result<Option<OpenAccess>> {
-        let row: Option<AccessRow> = sqlx::query_as(
-            "SELECT t.id, t.digest, t.application_id, t.family_id, t.scopes, t.certificate, t.issued_at, t.expires_at,
-                    t.watched_until, t.used_at, c.scopes AS family_scopes, c.user_id, c.account_id, c.session_id,
-                    c.context, c.created_at
-             FROM access_tokens t
-             LEFT JOIN codes c ON c.id = t.family_id
-             LEFT JOIN accounts a ON a.id = c.account_id
-             LEFT JOIN sessions s ON s.id = c.session_id
-             WHERE t.id = $1 AND t.revoked_at IS NULL AND t.expires_at > $2
-               AND (t.family_id IS NULL
-                    OR (c.revoked_at IS NULL AND a.grants_from <= c.created_at
-                        AND (c.offline = 1 OR COALESCE(s.logged_out, 0) = 0)))",
-        )
-        .bind(id.to_string())
-        .bind(now.millis())
-        .fetch_optional(&self.readers)
-        .await?;
-        row.map(OpenAccess::try_from).transpose()
+        let found = self.lookups.access_tokens.get(id.to_string()).await?;
+        Ok(found.filter(|access| access.open && access.found.grant.expires_at > now).map(|access| access.found))
     }
 
     /// Keeps an application's own token, made while its settings had this version. `false`, and nothing kept, if they
@@ -267,20 +311,12 @@ impl Store {
 
     /// The refresh token with this id, good or not, unless its family is revoked or over.
     pub async fn refresh_token(&self, id: TokenId, now: Timestamp) -> Result<Option<FoundRefresh>> {
-        let row: Option<RefreshRow> = sqlx::query_as(
-            "SELECT t.id, t.digest, t.application_id, t.family_id, t.issued_at, t.expires_at,
-                    CASE WHEN t.used_at IS NULL AND t.revoked_at IS NULL AND t.expires_at > $2 THEN 1 ELSE 0 END AS good,
-                    c.scopes AS family_scopes, c.user_id, c.account_id, c.session_id, c.context, c.created_at
-             FROM refresh_tokens t
-             JOIN codes c ON c.id = t.family_id
-             JOIN accounts a ON a.id = c.account_id
-             WHERE t.id = $1 AND c.revoked_at IS NULL AND a.grants_from <= c.created_at",
-        )
-        .bind(id.to_string())
-        .bind(now.millis())
-        .fetch_optional(&self.readers)
-        .await?;
-        row.map(FoundRefresh::try_from).transpose()
+        let found = self.lookups.refresh_tokens.get(id.to_string()).await?.filter(|refresh| refresh.open);
+        Ok(found.map(|Refresh { unused, grant, family, .. }| FoundRefresh {
+            good: unused && grant.expires_at > now,
+            grant,
+            family,
+        }))
     }
 
     /// Uses a refresh token: it gives `pair`, once. A further use revokes the family, but for the first repeat of a use

@@ -12,15 +12,13 @@ use super::client_auth::Client;
 use super::error::TokenError;
 use super::parameters::Parameters;
 use crate::clock::Timestamp;
-use crate::domain::account::{Access, access};
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, account};
 use crate::id::{CodeId, TokenId};
-use crate::model::account::Account;
 use crate::model::application::GrantType;
 use crate::model::scope::Scopes;
 use crate::model::token::{AccessGrant, GrantSubject, RefreshGrant, prefix};
-use crate::model::user::User;
 use crate::secret::Token;
+use crate::store::Person;
 
 /// The token response (RFC 6749 section 5.1).
 #[derive(Debug, Serialize)]
@@ -97,12 +95,7 @@ fn new_refresh(host: &Host, client: &Client, family: CodeId, granted: Timestamp)
 }
 
 /// The person of a grant and their account, if they may still use the application.
-async fn person(host: &Host, client: &Client, subject: GrantSubject) -> Result<(User, Account), TokenError> {
-    if let Some(user) = host.store.user(subject.user_id).await.map_err(Broken::from)?
-        && let Access::Granted(account) = access(host, &user, &client.application.id).await?
-        && account.id == subject.account_id
-    {
-        return Ok((user, account));
-    }
-    Err(TokenError::InvalidGrant("the person may no longer use the application"))
+async fn person(host: &Host, client: &Client, subject: GrantSubject) -> Result<Person, TokenError> {
+    let found = account::person(host, subject, &client.application.id).await?;
+    found.ok_or(TokenError::InvalidGrant("the person may no longer use the application"))
 }

@@ -18,7 +18,7 @@ use crate::oidc::id_token;
 use crate::oidc::parameters::Parameters;
 use crate::plugins::{MapFailureKind, Sink};
 use crate::secret::Token;
-use crate::store::{FoundRefresh, Rotation};
+use crate::store::{FoundRefresh, Person, Rotation};
 
 /// How long a repeat waits before it is answered. Requests that race each other are all there by then, and more than one
 /// repeat is a reuse.
@@ -35,7 +35,7 @@ pub(super) async fn exchange(
     let found = find(host, client, required(parameters, "refresh_token")?).await?;
     let family = &found.family;
     let scopes = scopes(&family.scopes, &application.settings.scopes, parameters.get("scope"))?;
-    let (user, account) = person(host, client, family.subject).await?;
+    let Person { user, account } = person(host, client, family.subject).await?;
     let authentication = &family.context.authentication;
     // Before the token is used up: a plugin that fails costs nobody their sign-in.
     let claims = if scopes.has(Scope::OpenId) {
