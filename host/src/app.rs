@@ -20,7 +20,9 @@ use crate::keys::{self, KeyError, KeyRing, MasterKey, MasterKeyError, PushKey};
 use crate::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
 use crate::oidc::backchannel;
 use crate::outgoing::{self, Outgoing};
-use crate::plugins::{self, Credential, Credentials, HttpGrant, Limits, LoadError, PluginSpec, Plugins, Role};
+use crate::plugins::{
+    self, Compiled, Credential, Credentials, HttpGrant, Limits, LoadError, PluginSpec, Plugins, Role,
+};
 use crate::store::{Retention, Store, StoreError};
 
 /// How often rows that are over are deleted.
@@ -88,7 +90,12 @@ pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<A
     let key_ring = KeyRing::open(&kept, &master_key)?;
     let push_key = Arc::new(PushKey::open(push_key(&kept)?, &master_key, settings.origin())?);
     let credentials = Arc::new(PushCredentials { key: Arc::clone(&push_key), clock: Arc::clone(&clock) });
-    let plugins = Plugins::load(plugin_specs(&settings.plugins), Arc::clone(&clock), credentials).await?;
+    let compiled = match &settings.plugins.compiled_folder {
+        Some(folder) => Some(Compiled::new(folder.clone(), master_key.authenticate("compiled plugins", b"")?.into())),
+        None => None,
+    };
+    let specs = plugin_specs(&settings.plugins);
+    let plugins = Plugins::load(specs, Arc::clone(&clock), credentials, compiled).await?;
     let outgoing = Outgoing::new(settings.outgoing.allow_private_addresses)?;
     Ok(Arc::new(Host {
         issuer: settings.issuer(),

@@ -22,7 +22,8 @@ fn main() {
 async fn measure() {
     let application = Did::from_ed25519(&[1; 32]);
     let loading = Instant::now();
-    let plugins = Plugins::load(vec![account_roles(&application)], Arc::new(SystemClock), Arc::new(NoCredentials));
+    let plugins =
+        Plugins::load(vec![account_roles(&application)], Arc::new(SystemClock), Arc::new(NoCredentials), None);
     let plugins = plugins.await.expect("a plugin; build it first");
     println!("load             {:>10.1?}", loading.elapsed());
 

@@ -128,7 +128,9 @@ fn sql_stands_in_the_store_alone() {
 
 #[test]
 fn no_file_is_over_800_lines() {
-    for folder in ["host/src", "plugin-sdk", "plugins", "demo", "tests/it", "tests/harness", "tests/benches", "tests/fuzz"] {
+    for folder in
+        ["host/src", "plugin-sdk", "plugins", "demo", "tests/it", "tests/harness", "tests/benches", "tests/fuzz"]
+    {
         for file in files(&root().join(folder), ".rs") {
             let lines = fs::read_to_string(&file).expect("text").lines().count();
             assert!(lines <= 800, "{} has {lines} lines", file.display());

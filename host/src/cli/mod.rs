@@ -135,7 +135,7 @@ async fn check(file: &Path) -> anyhow::Result<()> {
     let specs = app::plugin_specs(&settings.plugins);
     let clock = Surroundings::default().clock;
     app::identities(&settings, &clock).with_context(|| file.display().to_string())?;
-    let loaded = plugins::Plugins::load(specs, clock, Arc::new(plugins::NoCredentials)).await;
+    let loaded = plugins::Plugins::load(specs, clock, Arc::new(plugins::NoCredentials), None).await;
     loaded.with_context(|| format!("{}: plugins", file.display()))?;
     println!("{}: good", file.display());
     Ok(())

@@ -217,6 +217,9 @@ pub struct Plugins {
     pub claims: Vec<ClaimMapper>,
     /// The channel that tells phones of requests. Without one, phones find requests by asking.
     pub approval_channel: Option<ApprovalChannel>,
+    /// A folder in which compiled plugins are kept, so that the next start is quick. It is made where it is missing, and
+    /// may be emptied at any time. Without it each start compiles all plugins.
+    pub compiled_folder: Option<PathBuf>,
 }
 
 /// A claim mapper.

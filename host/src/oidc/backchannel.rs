@@ -169,5 +169,5 @@ async fn logout_token(host: &Host, application: &Application, delivery: &LogoutD
     .into_iter()
     .collect();
     let key = host.key_ring.signer(application.settings.id_token_algorithm, now);
-    Ok(key.sign(claims, TokenType::LogoutToken).await?)
+    Ok(key.sign(claims, TokenType::LogoutToken)?)
 }

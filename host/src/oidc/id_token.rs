@@ -31,7 +31,7 @@ pub async fn issue(
     claims.insert("exp".to_owned(), json!(now + i64::from(host.settings.lifetimes.id_token)));
     claims.insert("at_hash".to_owned(), json!(at_hash(access_token)));
     let key = host.key_ring.signer(application.settings.id_token_algorithm, host.now());
-    Ok(key.sign(claims, TokenType::IdToken).await?)
+    Ok(key.sign(claims, TokenType::IdToken)?)
 }
 
 /// The left half of the access token's SHA-256 digest (OpenID Connect Core section 3.1.3.6).

@@ -11,8 +11,8 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use wasmtime::component::Component;
 use wasmtime::{
-    Config, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, ResourceLimiter, Store, Trap,
-    UpdateDeadline,
+    Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, ResourceLimiter, Store,
+    Trap, UpdateDeadline,
 };
 
 use super::bindings::approval::assent::host::{clock, http, log};
@@ -57,6 +57,7 @@ pub(super) fn engine<'a>(limits: impl Iterator<Item = &'a Limits>) -> Result<Eng
         .max_memory_size(memory)
         .table_elements(TABLE_ENTRIES)
         .linear_memory_keep_resident(KEEP_RESIDENT)
+        .pagemap_scan(Enabled::Auto)
         .table_keep_resident(KEEP_RESIDENT);
     let mut config = Config::new();
     config

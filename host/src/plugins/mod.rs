@@ -14,6 +14,7 @@ use wasmtime::component::Component;
 mod approval;
 mod bindings;
 mod claims;
+mod compiled;
 mod component_check;
 mod egress;
 mod engine;
@@ -23,6 +24,7 @@ mod spec;
 
 pub use approval::{Begun, Callback, ChannelFailure, ChannelFailureKind, ChannelState, Evidence, Notice};
 pub use claims::{ClaimInput, MapFailure, MapFailureKind, Mapped, Protocol, RequestedClaim, SamlAttribute, Sink};
+pub use compiled::Compiled;
 pub use component_check::World;
 pub use fault::{Fault, LoadError};
 pub use protected::is_protected;
@@ -75,7 +77,8 @@ pub struct Plugins {
 }
 
 impl Plugins {
-    /// Compiles, checks and tries out every plugin. The claim mappers run in the order of `specs`.
+    /// Compiles, checks and tries out every plugin. The claim mappers run in the order of `specs`. What was compiled is
+    /// kept in `compiled` for the next time.
     ///
     /// # Errors
     /// The first plugin that can't be used, with the reason: a file that is not a component of the role's world and version,
@@ -84,12 +87,14 @@ impl Plugins {
         specs: Vec<PluginSpec>,
         clock: SharedClock,
         credentials: Arc<dyn Credentials>,
+        compiled: Option<Compiled>,
     ) -> Result<Self, LoadError> {
+        let compiled = compiled.map(Arc::new);
         let engine = engine::engine(specs.iter().map(|spec| &spec.limits)).map_err(LoadError)?;
         let mut plugins = Self { mappers: Vec::new(), channels: Vec::new() };
         for spec in specs {
             plugins.check_name(&spec.name)?;
-            plugins.add(&engine, spec, &clock, &credentials).await?;
+            plugins.add(&engine, spec, &clock, &credentials, compiled.as_ref()).await?;
         }
         plugins.check_owners()?;
         Ok(plugins)
@@ -183,6 +188,7 @@ impl Plugins {
         spec: PluginSpec,
         clock: &SharedClock,
         credentials: &Arc<dyn Credentials>,
+        compiled: Option<&Arc<Compiled>>,
     ) -> Result<(), LoadError> {
         let PluginSpec { name, file, config, role, limits } = spec;
         let error = |what: String| LoadError::of(&name, what);
@@ -194,7 +200,7 @@ impl Plugins {
         }
         let bytes = component_check::read(&name, &file)?;
         let surface = component_check::surface(&bytes).map_err(error)?;
-        let (component, config) = (compile(engine, bytes).await.map_err(error)?, config.to_string());
+        let (component, config) = (compile(engine, bytes, compiled).await.map_err(error)?, config.to_string());
         match role {
             Role::ClaimMapper { applications, writes, on_failure } => {
                 expect(World::ClaimMapper, surface.world).map_err(error)?;
@@ -235,7 +241,7 @@ pub async fn inspect(file: &Path) -> Result<Inspection, LoadError> {
     let size = bytes.len();
     let surface = component_check::surface(&bytes).map_err(error)?;
     let engine = engine::engine(std::iter::once(&limits)).map_err(LoadError)?;
-    let component = compile(&engine, bytes).await.map_err(error)?;
+    let component = compile(&engine, bytes, None).await.map_err(error)?;
     let runner = Runner::new(engine, name, limits, Arc::new(SystemClock), None);
     let described = match surface.world {
         World::ClaimMapper => {
@@ -256,11 +262,14 @@ pub async fn inspect(file: &Path) -> Result<Inspection, LoadError> {
     })
 }
 
-/// Compiles off the async threads: it takes a good part of a second.
-async fn compile(engine: &Engine, bytes: Vec<u8>) -> Result<Component, String> {
-    let engine = engine.clone();
-    let compiled = tokio::task::spawn_blocking(move || engine::compile(&engine, &bytes)).await;
-    compiled.map_err(|error| format!("the component can't be compiled: {error}"))?
+/// Compiles, if need be, off the async threads: it takes a good part of a second.
+async fn compile(engine: &Engine, bytes: Vec<u8>, compiled: Option<&Arc<Compiled>>) -> Result<Component, String> {
+    let (engine, compiled) = (engine.clone(), compiled.cloned());
+    let component = tokio::task::spawn_blocking(move || match compiled {
+        Some(compiled) => compiled.component(&engine, &bytes),
+        None => engine::compile(&engine, &bytes),
+    });
+    component.await.map_err(|error| format!("the component can't be compiled: {error}"))?
 }
 
 /// Whether a component is made for the role that the settings give it.

@@ -41,9 +41,10 @@ impl TryFrom<AccountRow> for Account {
     }
 }
 
-pub(super) const PERSON: &str = "SELECT a.id AS account_id, a.application_id, a.name AS account_name, a.roles, a.short_code,
+pub(super) const PERSON: &str =
+    "SELECT a.id AS account_id, a.application_id, a.name AS account_name, a.roles, a.short_code,
     a.state AS account_state, a.version AS account_version, a.created_at AS account_created_at, u.*
-    FROM accounts a JOIN users u ON u.id = a.user_id WHERE a.id IN ({ids})";
+    FROM accounts a JOIN users u ON u.id = a.user_id WHERE a.id IN ({$})";
 
 /// An account with the person whose it is.
 #[derive(Clone, Debug)]
@@ -191,7 +192,7 @@ impl Store {
 
     /// The account with this id, and whose it is.
     pub async fn person(&self, account: AccountId) -> Result<Option<Person>> {
-        self.lookups.persons.get(account.to_string()).await
+        self.lookups.persons.ask(account.to_string()).await
     }
 
     /// A person's account in an application.

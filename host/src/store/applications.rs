@@ -9,7 +9,7 @@ use crate::id::Did;
 use crate::model::application::Application;
 use crate::secret::Digest;
 
-pub(super) const BY_ID: &str = "SELECT * FROM applications WHERE id IN ({ids})";
+pub(super) const BY_ID: &str = "SELECT * FROM applications WHERE id IN ({$})";
 
 #[derive(sqlx::FromRow)]
 pub(super) struct ApplicationRow {
@@ -142,7 +142,7 @@ impl Store {
 
     /// The application with this id.
     pub async fn application(&self, id: &Did) -> Result<Option<Application>> {
-        self.lookups.applications.get(id.to_string()).await
+        self.lookups.applications.ask(id.to_string()).await
     }
 
     /// Up to `limit` applications whose id follows `after`.

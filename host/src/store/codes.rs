@@ -4,14 +4,14 @@ use sqlx::AnyConnection;
 
 use super::lookup::Row;
 use super::rows::{digest, from_json, moment, parse, to_json};
-use super::{Result, Store, StoreError, tokens};
+use super::{Result, Store, StoreError};
 use crate::clock::Timestamp;
 use crate::id::CodeId;
 use crate::model::scope::{Scope, Scopes};
-use crate::model::token::{CodeGrant, GrantSubject, IssuedPair};
+use crate::model::token::{CodeGrant, GrantSubject};
 
 pub(super) const BY_ID: &str = "SELECT id, digest, application_id, redirect_uri, code_challenge, scopes, user_id,
-    account_id, session_id, context, claims, created_at, expires_at, kept_until FROM codes WHERE id IN ({ids})";
+    account_id, session_id, context, claims, created_at, expires_at, kept_until FROM codes WHERE id IN ({$})";
 
 #[derive(sqlx::FromRow)]
 pub(super) struct CodeRow {
@@ -63,15 +63,6 @@ impl Row for CodeRow {
     }
 }
 
-/// What came of an attempt to exchange a code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Redemption {
-    /// The code was exchanged, now and never again.
-    Redeemed,
-    /// The code had been exchanged before, or its time was over. What it gave is revoked.
-    Refused,
-}
-
 pub(super) async fn insert(db: &mut AnyConnection, code: &CodeGrant) -> Result<()> {
     sqlx::query(
         "INSERT INTO codes (id, digest, application_id, redirect_uri, code_challenge, scopes, user_id, account_id,
@@ -110,32 +101,7 @@ pub(super) async fn revoke(db: &mut AnyConnection, family: CodeId, now: Timestam
 impl Store {
     /// The code with this id, used or not.
     pub async fn code(&self, id: CodeId) -> Result<Option<CodeGrant>> {
-        self.lookups.codes.get(id.to_string()).await
-    }
-
-    /// Exchanges a code for tokens. However many try at once, one succeeds; a second use revokes what the first one
-    /// gave (RFC 6749 section 4.1.2).
-    pub async fn redeem_code(&self, code: CodeId, tokens: IssuedPair, now: Timestamp) -> Result<Redemption> {
-        self.write(move |db| {
-            let tokens = tokens.clone();
-            Box::pin(async move {
-                let claimed: Option<(String,)> = sqlx::query_as(
-                    "UPDATE codes SET used_at = $2, claims = '{}'
-                     WHERE id = $1 AND used_at IS NULL AND revoked_at IS NULL AND expires_at > $2 RETURNING id",
-                )
-                .bind(code.to_string())
-                .bind(now.millis())
-                .fetch_optional(&mut *db)
-                .await?;
-                if claimed.is_none() {
-                    revoke(db, code, now).await?;
-                    return Ok(Redemption::Refused);
-                }
-                tokens::insert_pair(db, &tokens).await?;
-                Ok(Redemption::Redeemed)
-            })
-        })
-        .await
+        self.lookups.codes.ask(id.to_string()).await
     }
 
     /// Ends every token of a family.

@@ -1,7 +1,8 @@
 //! The store: SQLite inside the process, or PostgreSQL for several hosts, with one SQL text for both.
 //!
-//! Reads go to a pool, and those of one kind that wait at the same moment share one statement. Writes go to a writer that lets those that wait at the same moment share one commit; none is
-//! acknowledged before it is durable. Whatever may be used once is claimed by one `UPDATE ... RETURNING`.
+//! Reads go to a pool. Writes go to a writer that lets those that wait at the same moment share one commit; none is
+//! acknowledged before it is durable. What applications' requests read and write shares statements as well. Whatever may
+//! be used once is claimed by one `UPDATE ... RETURNING`.
 
 mod accounts;
 mod admin_tokens;
@@ -13,12 +14,15 @@ mod connect;
 mod consents;
 mod devices;
 mod first_start;
+mod gather;
+mod issue;
 mod keys;
 mod logins;
 mod logout;
 mod lookup;
 mod rows;
 mod sessions;
+mod statement;
 mod sweep;
 mod tokens;
 mod users;
@@ -26,12 +30,12 @@ mod writer;
 
 pub use accounts::Person;
 pub use approvals::{Answer, Verdict};
-pub use codes::Redemption;
 pub use consents::{Consent, ConsentGiven};
 pub use first_start::FirstStart;
+pub use issue::{Redemption, Rotation};
 pub use logins::LoginAnswer;
 pub use sweep::Retention;
-pub use tokens::{Family, FoundRefresh, OpenAccess, Rotation};
+pub use tokens::{Family, FoundRefresh, OpenAccess};
 pub use users::UserSummary;
 
 use futures_util::future::BoxFuture;
@@ -39,7 +43,8 @@ use sqlx::{AnyConnection, AnyPool};
 
 use crate::model::application::Application;
 use crate::model::token::CodeGrant;
-use lookup::Lookup;
+use issue::Issuing;
+use lookup::{Lookup, lookup};
 
 /// Why the store could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -84,6 +89,7 @@ pub struct Store {
     /// order, each would wait for the other.
     asks: writer::Writer,
     lookups: Lookups,
+    issuing: Issuing,
 }
 
 /// What applications' requests look up.
@@ -105,13 +111,14 @@ impl Store {
         let asks = if database.writer_count == 1 { writer.clone() } else { writer::Writer::start(&database, 1) };
         let readers = database.readers;
         let lookups = Lookups {
-            applications: Lookup::start::<applications::ApplicationRow>(&readers, applications::BY_ID),
-            persons: Lookup::start::<accounts::PersonRow>(&readers, accounts::PERSON),
-            codes: Lookup::start::<codes::CodeRow>(&readers, codes::BY_ID),
-            access_tokens: Lookup::start::<tokens::AccessRow>(&readers, tokens::ACCESS),
-            refresh_tokens: Lookup::start::<tokens::RefreshRow>(&readers, tokens::REFRESH),
+            applications: lookup::<applications::ApplicationRow>(&readers, applications::BY_ID),
+            persons: lookup::<accounts::PersonRow>(&readers, accounts::PERSON),
+            codes: lookup::<codes::CodeRow>(&readers, codes::BY_ID),
+            access_tokens: lookup::<tokens::AccessRow>(&readers, tokens::ACCESS),
+            refresh_tokens: lookup::<tokens::RefreshRow>(&readers, tokens::REFRESH),
         };
-        Ok(Self { readers, writer, asks, lookups })
+        let issuing = Issuing::start(&writer, database.writer_count);
+        Ok(Self { readers, writer, asks, lookups, issuing })
     }
 
     /// Whether there may be a database at `url`: `false` only where it would be a file, and is none.

@@ -2,6 +2,7 @@
 
 use sqlx::AnyConnection;
 
+use super::issue::{self, Rotation};
 use super::lookup::Row;
 use super::rows::{digest, from_json, moment, parse};
 use super::{Result, Store, StoreError, codes};
@@ -47,17 +48,6 @@ pub struct FoundRefresh {
     pub good: bool,
 }
 
-/// What came of an attempt to use a refresh token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rotation {
-    /// It gave the new tokens.
-    Rotated,
-    /// It was used a short while ago, and this is the first repeat: see [`Store::repeat_rotation`].
-    Repeated,
-    /// It was used before, is revoked or over. Its family is revoked.
-    Refused,
-}
-
 /// `open` is 1 where neither the token nor its family is revoked, nor the session that the family is bound to over.
 pub(super) const ACCESS: &str = "SELECT t.id, t.digest, t.application_id, t.family_id, t.scopes, t.certificate,
         t.issued_at, t.expires_at, t.watched_until, t.used_at, c.scopes AS family_scopes, c.user_id, c.account_id,
@@ -71,7 +61,7 @@ pub(super) const ACCESS: &str = "SELECT t.id, t.digest, t.application_id, t.fami
     LEFT JOIN codes c ON c.id = t.family_id
     LEFT JOIN accounts a ON a.id = c.account_id
     LEFT JOIN sessions s ON s.id = c.session_id
-    WHERE t.id IN ({ids})";
+    WHERE t.id IN ({$})";
 
 /// `open` is 1 where the family is not revoked; `unused` where the token is neither used nor revoked.
 pub(super) const REFRESH: &str = "SELECT t.id, t.digest, t.application_id, t.family_id, t.issued_at, t.expires_at,
@@ -81,7 +71,7 @@ pub(super) const REFRESH: &str = "SELECT t.id, t.digest, t.application_id, t.fam
     FROM refresh_tokens t
     JOIN codes c ON c.id = t.family_id
     JOIN accounts a ON a.id = c.account_id
-    WHERE t.id IN ({ids})";
+    WHERE t.id IN ({$})";
 
 /// An access token as it stands, whenever that was asked.
 #[derive(Clone)]
@@ -220,78 +210,12 @@ fn family(id: CodeId, scopes: &str, subject: [&str; 3], context: &str, created_a
     })
 }
 
-pub(super) async fn insert_pair(db: &mut AnyConnection, pair: &IssuedPair) -> Result<()> {
-    insert_access(db, &pair.access).await?;
-    match &pair.refresh {
-        Some(refresh) => insert_refresh(db, refresh).await,
-        None => Ok(()),
-    }
-}
-
-async fn insert_access(db: &mut AnyConnection, token: &AccessGrant) -> Result<()> {
-    sqlx::query(
-        "INSERT INTO access_tokens (id, digest, application_id, family_id, scopes, certificate, issued_at, expires_at,
-                                    watched_until)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-    )
-    .bind(token.id.to_string())
-    .bind(token.digest.to_text())
-    .bind(token.application.to_string())
-    .bind(token.family.map(|family| family.to_string()))
-    .bind(token.scopes.to_string())
-    .bind(token.certificate.map(|digest| digest.to_text()))
-    .bind(token.issued_at.millis())
-    .bind(token.expires_at.millis())
-    .bind(token.watched_until.map(Timestamp::millis))
-    .execute(db)
-    .await?;
-    Ok(())
-}
-
-async fn insert_refresh(db: &mut AnyConnection, token: &RefreshGrant) -> Result<()> {
-    sqlx::query(
-        "INSERT INTO refresh_tokens (id, digest, application_id, family_id, issued_at, expires_at, repeated)
-         VALUES ($1, $2, $3, $4, $5, $6, 0)",
-    )
-    .bind(token.id.to_string())
-    .bind(token.digest.to_text())
-    .bind(token.application.to_string())
-    .bind(token.family.to_string())
-    .bind(token.issued_at.millis())
-    .bind(token.expires_at.millis())
-    .execute(db)
-    .await?;
-    Ok(())
-}
-
 impl Store {
     /// The access token with this id, if neither it nor its family is revoked or over at `now`. Whether the person and
     /// the account may still be used is not looked at.
     pub async fn open_access(&self, id: TokenId, now: Timestamp) -> Result<Option<OpenAccess>> {
-        let found = self.lookups.access_tokens.get(id.to_string()).await?;
+        let found = self.lookups.access_tokens.ask(id.to_string()).await?;
         Ok(found.filter(|access| access.open && access.found.grant.expires_at > now).map(|access| access.found))
-    }
-
-    /// Keeps an application's own token, made while its settings had this version. `false`, and nothing kept, if they
-    /// were changed since.
-    pub async fn insert_client_token(&self, token: AccessGrant, version: i64) -> Result<bool> {
-        self.write(move |db| {
-            let token = token.clone();
-            Box::pin(async move {
-                let current: Option<(i64,)> =
-                    sqlx::query_as("SELECT version FROM applications WHERE id = $1 AND version = $2")
-                        .bind(token.application.to_string())
-                        .bind(version)
-                        .fetch_optional(&mut *db)
-                        .await?;
-                if current.is_none() {
-                    return Ok(false);
-                }
-                insert_access(db, &token).await?;
-                Ok(true)
-            })
-        })
-        .await
     }
 
     /// Notes that an access token was used, so that the refresh that gave it can't be repeated any more.
@@ -311,59 +235,12 @@ impl Store {
 
     /// The refresh token with this id, good or not, unless its family is revoked or over.
     pub async fn refresh_token(&self, id: TokenId, now: Timestamp) -> Result<Option<FoundRefresh>> {
-        let found = self.lookups.refresh_tokens.get(id.to_string()).await?.filter(|refresh| refresh.open);
+        let found = self.lookups.refresh_tokens.ask(id.to_string()).await?.filter(|refresh| refresh.open);
         Ok(found.map(|Refresh { unused, grant, family, .. }| FoundRefresh {
             good: unused && grant.expires_at > now,
             grant,
             family,
         }))
-    }
-
-    /// Uses a refresh token: it gives `pair`, once. A further use revokes the family, but for the first repeat of a use
-    /// that was after `window_start`, which may be answered by [`Store::repeat_rotation`].
-    pub async fn rotate(
-        &self,
-        id: TokenId,
-        pair: IssuedPair,
-        window_start: Timestamp,
-        now: Timestamp,
-    ) -> Result<Rotation> {
-        self.write(move |db| {
-            let pair = pair.clone();
-            Box::pin(async move {
-                let claimed: Option<(String,)> = sqlx::query_as(
-                    "UPDATE refresh_tokens SET used_at = $2, answer_access = $3, answer_refresh = $4
-                     WHERE id = $1 AND used_at IS NULL AND revoked_at IS NULL AND expires_at > $2
-                       AND EXISTS (SELECT 1 FROM codes WHERE codes.id = refresh_tokens.family_id
-                                   AND codes.revoked_at IS NULL)
-                     RETURNING id",
-                )
-                .bind(id.to_string())
-                .bind(now.millis())
-                .bind(pair.access.id.to_string())
-                .bind(pair.refresh.as_ref().map(|refresh| refresh.id.to_string()))
-                .fetch_optional(&mut *db)
-                .await?;
-                if claimed.is_some() {
-                    insert_pair(db, &pair).await?;
-                    return Ok(Rotation::Rotated);
-                }
-                let repeated: Option<(String,)> = sqlx::query_as(
-                    "UPDATE refresh_tokens SET repeated = 1
-                     WHERE id = $1 AND used_at > $2 AND repeated = 0 AND revoked_at IS NULL RETURNING id",
-                )
-                .bind(id.to_string())
-                .bind(window_start.millis())
-                .fetch_optional(&mut *db)
-                .await?;
-                if repeated.is_some() {
-                    return Ok(Rotation::Repeated);
-                }
-                revoke_family_of(db, id, now).await?;
-                Ok(Rotation::Refused)
-            })
-        })
-        .await
     }
 
     /// Answers the one repeat of a use whose answer was lost: `pair` takes the place of the first answer, if neither of
@@ -403,7 +280,7 @@ impl Store {
                     revoke_family_of(db, id, now).await?;
                     return Ok(Rotation::Refused);
                 }
-                insert_pair(db, &pair).await?;
+                issue::insert(db, &[&pair]).await?;
                 Ok(Rotation::Rotated)
             })
         })
@@ -427,7 +304,7 @@ async fn revoke_one(db: &mut AnyConnection, statement: &'static str, id: String,
     Ok(sqlx::query(statement).bind(id).bind(now.millis()).execute(db).await?.rows_affected() > 0)
 }
 
-async fn revoke_family_of(db: &mut AnyConnection, id: TokenId, now: Timestamp) -> Result<()> {
+pub(super) async fn revoke_family_of(db: &mut AnyConnection, id: TokenId, now: Timestamp) -> Result<()> {
     let family: Option<(String,)> = sqlx::query_as("SELECT family_id FROM refresh_tokens WHERE id = $1")
         .bind(id.to_string())
         .fetch_optional(&mut *db)

@@ -114,7 +114,7 @@ async fn run(jobs: Arc<Mutex<mpsc::Receiver<Job>>>, pool: AnyPool, begin: &'stat
                 }
             }
             // Nothing is wrong with any one of them: trying each would only make the others wait longer.
-            Err(error) if is_outage(&error) => {
+            Err(error) if error.is_outage() => {
                 for job in batch {
                     let _ = job.reply.send(Err(StoreError::Unavailable(error.to_string())));
                 }
@@ -136,18 +136,12 @@ async fn one_by_one(pool: &AnyPool, begin: &'static str, batch: Vec<Job>) {
             None => together(pool, begin, std::slice::from_ref(&job)).await,
         };
         if let Err(error) = &outcome
-            && is_outage(error)
+            && error.is_outage()
         {
             outage = Some(error.to_string());
         }
         let _ = job.reply.send(outcome.and_then(|mut outcomes| outcomes.pop().ok_or(StoreError::Closed)));
     }
-}
-
-/// Whether the database could not be reached, or broke off.
-const fn is_outage(error: &StoreError) -> bool {
-    use sqlx::Error::{Io, PoolClosed, PoolTimedOut, Protocol, Tls, WorkerCrashed};
-    matches!(error, StoreError::Database(Io(_) | PoolClosed | PoolTimedOut | Protocol(_) | Tls(_) | WorkerCrashed))
 }
 
 /// Does all of the batch in one transaction, or none.

@@ -73,7 +73,8 @@ fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         for database in Database::BOTH {
-            let subjects: Vec<Subject> = Subject::ALL.into_iter().filter(|subject| wanted(database, *subject)).collect();
+            let subjects: Vec<Subject> =
+                Subject::ALL.into_iter().filter(|subject| wanted(database, *subject)).collect();
             if !subjects.is_empty() {
                 measure(database, &subjects).await;
             }

@@ -100,6 +100,7 @@ fn settings(base: &str, address: SocketAddr, database: &str) -> String {
          [keys]\nmaster_key_file = \"master.key\"\n\
          [limits]\ntoken = {{ per_minute = 0, burst = 1 }}\nsign_in = {{ per_minute = 0, burst = 1 }}\n\
          login_name = {{ per_minute = 0, burst = 1 }}\n\
+         [plugins]\ncompiled_folder = \"compiled\"\n\
          [[plugins.claims]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
          [plugins.approval_channel]\nname = \"web-push\"\nfile = \"{}\"\nhttp_hosts = [\"fcm.googleapis.com\"]\n",
         component("account-roles").display(),

@@ -70,7 +70,7 @@ fn signing(host: &Host) -> String {
 /// An ID token with these claims, by the key that signs.
 async fn token(host: &Host, algorithm: SigningAlgorithm, claims: Value) -> String {
     let Value::Object(claims) = claims else { panic!("claims are an object") };
-    host.key_ring.signer(algorithm, host.now()).sign(claims, TokenType::IdToken).await.expect("signed")
+    host.key_ring.signer(algorithm, host.now()).sign(claims, TokenType::IdToken).expect("signed")
 }
 
 /// The `kid`s of the RS256 keys in the key set, in their order.

@@ -37,7 +37,7 @@ async fn hint(host: &TestHost, changes: Value, ada: &Ada) -> String {
     claims.as_object_mut().expect("an object").extend(changes.as_object().expect("an object").clone());
     let Value::Object(claims) = claims else { unreachable!() };
     let key = host.host.key_ring.signer(SigningAlgorithm::Rs256, host.host.now());
-    key.sign(claims, TokenType::IdToken).await.expect("signed")
+    key.sign(claims, TokenType::IdToken).expect("signed")
 }
 
 #[tokio::test]

@@ -66,13 +66,13 @@ pub(super) async fn load(specs: Vec<PluginSpec>) -> Plugins {
 /// Loads plugins.
 pub(super) async fn load_with(specs: Vec<PluginSpec>, credentials: Arc<dyn Credentials>) -> Plugins {
     let clock = Arc::new(ManualClock::new(Timestamp::from_seconds(NOW)));
-    Plugins::load(specs, clock, credentials).await.expect("the plugins load")
+    Plugins::load(specs, clock, credentials, None).await.expect("the plugins load")
 }
 
 /// Why plugins do not load.
 pub(super) async fn load_error(specs: Vec<PluginSpec>) -> String {
     let clock = Arc::new(ManualClock::new(Timestamp::from_seconds(NOW)));
-    match Plugins::load(specs, clock, Arc::new(NoCredentials)).await {
+    match Plugins::load(specs, clock, Arc::new(NoCredentials), None).await {
         Ok(_) => panic!("the plugins load"),
         Err(error) => error.to_string(),
     }

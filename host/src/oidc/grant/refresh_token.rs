@@ -64,11 +64,12 @@ pub(super) async fn exchange(
     let now = host.now();
     let window = Duration::from_secs(lifetimes.refresh_repeat.into());
     let (access_token, mut access) = new_access(host, client, Some(family.id), scopes.clone(), lifetimes.access_token);
-    access.watched_until = (!window.is_zero()).then(|| now + window + SETTLE);
+    let repeatable_since = (!window.is_zero()).then(|| now - window);
+    access.watched_until = repeatable_since.map(|_| now + window + SETTLE);
     let (refresh_token, refresh) = new_refresh(host, client, family.id, family.created_at).ok_or(INVALID)?;
     let pair = IssuedPair { access, refresh: Some(refresh) };
     let id = found.grant.id;
-    let rotation = match host.store.rotate(id, pair.clone(), now - window, now).await.map_err(Broken::from)? {
+    let rotation = match host.store.rotate(id, pair.clone(), repeatable_since, now).await.map_err(Broken::from)? {
         Rotation::Repeated => settle_repeat(host, id, pair).await?,
         decided => decided,
     };
