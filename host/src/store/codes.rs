@@ -11,7 +11,7 @@ use crate::model::scope::{Scope, Scopes};
 use crate::model::token::{CodeGrant, GrantSubject, IssuedPair};
 
 pub(super) const BY_ID: &str = "SELECT id, digest, application_id, redirect_uri, code_challenge, scopes, user_id,
-    account_id, session_id, context, claims, created_at, expires_at, kept_until FROM codes WHERE id IN ({ids})";
+    account_id, session_id, context, claims, created_at, expires_at FROM codes WHERE id IN ({ids})";
 
 #[derive(sqlx::FromRow)]
 pub(super) struct CodeRow {
@@ -28,7 +28,6 @@ pub(super) struct CodeRow {
     claims: String,
     created_at: i64,
     expires_at: i64,
-    kept_until: i64,
 }
 
 impl TryFrom<CodeRow> for CodeGrant {
@@ -51,7 +50,6 @@ impl TryFrom<CodeRow> for CodeGrant {
             claims: from_json(&row.claims, "a code's claims")?,
             created_at: moment(row.created_at),
             expires_at: moment(row.expires_at),
-            kept_until: moment(row.kept_until),
         })
     }
 }
@@ -72,11 +70,12 @@ pub enum Redemption {
     Refused,
 }
 
+/// Keeps a code. Its row lasts no longer than the code, unless that is exchanged: it holds what the plugins said of a person.
 pub(super) async fn insert(db: &mut AnyConnection, code: &CodeGrant) -> Result<()> {
     sqlx::query(
         "INSERT INTO codes (id, digest, application_id, redirect_uri, code_challenge, scopes, user_id, account_id,
                             session_id, context, claims, offline, created_at, expires_at, kept_until)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)",
     )
     .bind(code.id.to_string())
     .bind(code.digest.to_text())
@@ -92,7 +91,6 @@ pub(super) async fn insert(db: &mut AnyConnection, code: &CodeGrant) -> Result<(
     .bind(i64::from(code.scopes.has(Scope::OfflineAccess)))
     .bind(code.created_at.millis())
     .bind(code.expires_at.millis())
-    .bind(code.kept_until.millis())
     .execute(db)
     .await?;
     Ok(())
@@ -114,17 +112,25 @@ impl Store {
     }
 
     /// Exchanges a code for tokens. However many try at once, one succeeds; a second use revokes what the first one
-    /// gave (RFC 6749 section 4.1.2).
-    pub async fn redeem_code(&self, code: CodeId, tokens: IssuedPair, now: Timestamp) -> Result<Redemption> {
+    /// gave (RFC 6749 section 4.1.2). From then on the row is that of the tokens' family, and is kept until `kept_until`:
+    /// as long as any of them, or a second use of the code, may come.
+    pub async fn redeem_code(
+        &self,
+        code: CodeId,
+        tokens: IssuedPair,
+        kept_until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Redemption> {
         self.write(move |db| {
             let tokens = tokens.clone();
             Box::pin(async move {
                 let claimed: Option<(String,)> = sqlx::query_as(
-                    "UPDATE codes SET used_at = $2, claims = '{}'
+                    "UPDATE codes SET used_at = $2, claims = '{}', kept_until = $3
                      WHERE id = $1 AND used_at IS NULL AND revoked_at IS NULL AND expires_at > $2 RETURNING id",
                 )
                 .bind(code.to_string())
                 .bind(now.millis())
+                .bind(kept_until.millis())
                 .fetch_optional(&mut *db)
                 .await?;
                 if claimed.is_none() {
