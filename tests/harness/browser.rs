@@ -39,6 +39,13 @@ impl Browser {
         self.page(url, response).await
     }
 
+    /// Asks for the head of an answer alone.
+    pub async fn head(&self, address: &str) -> Page {
+        let url = self.base.join(address).expect("an address");
+        let response = self.client.head(url.clone()).send().await.expect("an answer");
+        self.page(url, response).await
+    }
+
     /// Opens the page of a login whose person is known, and allows what the application asks for.
     pub async fn finish(&self, address: &str) -> Page {
         let page = self.get(address).await;

@@ -20,6 +20,13 @@ impl DatabaseUrl {
     pub fn url(&self) -> &str {
         &self.0
     }
+
+    /// A connection of the test's own, to see or bring about what the host's interfaces have no words for.
+    pub async fn connection(&self) -> AnyConnection {
+        sqlx::any::install_default_drivers();
+        let options: AnyConnectOptions = self.0.parse().expect("a URL");
+        options.connect().await.expect("the database")
+    }
 }
 
 impl Database {

@@ -71,6 +71,11 @@ impl TestHost {
         format!("{}/oidc", self.base)
     }
 
+    /// A connection to the host's database.
+    pub async fn connection(&self) -> sqlx::AnyConnection {
+        self.database.connection().await
+    }
+
     /// The folder of this host alone.
     pub fn folder(&self) -> &Path {
         self.folder.path()

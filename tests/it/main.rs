@@ -12,5 +12,6 @@ mod plugins;
 mod push;
 mod store;
 mod tidy;
+mod upkeep;
 
 use assent_tests::harness;

@@ -6,8 +6,9 @@ use axum::Json;
 use axum::RequestExt;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request, State};
-use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, PRAGMA, WWW_AUTHENTICATE};
+use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, PRAGMA, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
@@ -19,6 +20,9 @@ use crate::oidc::client_auth::{self, Call, Client};
 use crate::oidc::error::TokenError;
 use crate::oidc::parameters::Parameters;
 use crate::oidc::{grant, introspection, revocation};
+
+/// Where these endpoints are.
+const PATHS: [&str; 3] = ["/oidc/token", "/oidc/token/introspection", "/oidc/token/revocation"];
 
 /// A form that an application posted, with the application that authenticated itself by it.
 pub(super) struct Called {
@@ -96,6 +100,34 @@ fn refused(error: &TokenError) -> Response {
         response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"token endpoint\""));
     }
     never_stored(response)
+}
+
+/// Says in the words of RFC 6749 section 5.2 what was refused before these endpoints could say it themselves: a body that is
+/// too large, another method, an answer that took too long.
+pub(super) async fn in_its_words(request: Request, next: Next) -> Response {
+    let called = PATHS.contains(&request.uri().path());
+    let response = next.run(request).await;
+    let status = response.status();
+    let is_json = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == "application/json");
+    if !called || is_json || !(status.is_client_error() || status.is_server_error()) {
+        return response;
+    }
+    let (error, description) = match status {
+        StatusCode::PAYLOAD_TOO_LARGE => ("invalid_request", "the body is too large"),
+        StatusCode::METHOD_NOT_ALLOWED => ("invalid_request", "the method must be POST"),
+        StatusCode::URI_TOO_LONG => ("invalid_request", "the address is too long; send the parameters in the body"),
+        StatusCode::SERVICE_UNAVAILABLE => ("temporarily_unavailable", "the answer took too long; try again"),
+        status if status.is_client_error() => ("invalid_request", "the request can't be read"),
+        _ => ("server_error", "the server could not answer; try again"),
+    };
+    let mut answer = (status, Json(json!({"error": error, "error_description": description}))).into_response();
+    // What the refusal said in other headers stands, such as `Allow`.
+    for (name, value) in response.headers() {
+        if name != CONTENT_TYPE && name != CONTENT_LENGTH {
+            answer.headers_mut().append(name, value.clone());
+        }
+    }
+    never_stored(answer)
 }
 
 /// RFC 6749 section 5.1.

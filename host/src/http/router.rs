@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::header::{ETAG, IF_NONE_MATCH, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post, put};
@@ -39,17 +39,16 @@ pub fn router(host: Arc<Host>) -> Router {
     let own = Router::new()
         .route("/", get(home::show))
         .route("/sign-out", post(home::sign_out))
-        .route("/session/end", get(session_end::question).post(session_end::answer))
         .route("/session/ended", get(session_end::ended))
-        .route("/oidc/session/end", get(session_end::end).post(session_end::end_by_post))
         .route("/consents/withdraw", post(consent::withdraw))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/assets/{*path}", get(asset))
         .merge(sign_in_routes(&host))
+        .merge(sign_out_routes())
         .merge(called(&host, Router::new().route("/oidc/token/introspection", post(client_calls::introspect))))
         .nest("/authenticator", authenticator_routes(&host))
-        .route("/admin", get(console::overview))
+        .merge(never_by_head("GET", Router::new().route("/admin", get(console::overview))))
         .nest("/admin/api/v1", admin_api::routes(&host))
         .fallback(not_found);
     // The header that lets another site's page read an answer is on its errors too, so its layer comes last.
@@ -60,6 +59,7 @@ pub fn router(host: Arc<Host>) -> Router {
     bounded(own)
         .merge(shared)
         .layer(from_fn(refuse_long_addresses))
+        .layer(from_fn(client_calls::in_its_words))
         .layer(from_fn_with_state(Arc::clone(&host), common_headers))
         .with_state(host)
 }
@@ -88,8 +88,9 @@ pub fn mtls_router(router: Router) -> Router {
 /// The endpoints that pages of single-page applications call too.
 fn shared_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
     Router::new()
-        .route("/.well-known/openid-configuration", get(oidc::configuration))
         .route("/me", get(oidc::me).post(oidc::me))
+        .layer(from_fn_with_state(Arc::clone(host), limits::bearer))
+        .route("/.well-known/openid-configuration", get(oidc::configuration))
         .route("/jwks", get(oidc::jwks))
         .merge(called(host, Router::new().route("/token", post(client_calls::token))))
         .merge(called(host, Router::new().route("/token/revocation", post(client_calls::revoke))))
@@ -100,10 +101,29 @@ fn called(host: &Arc<Host>, router: Router<Arc<Host>>) -> Router<Arc<Host>> {
     router.layer(RequestBodyLimitLayer::new(LARGEST_CALL)).layer(from_fn_with_state(Arc::clone(host), limits::token))
 }
 
+/// Routes whose GET does something, such as to answer a login. Who asks with HEAD wants to know of the answer and to have
+/// nothing done (RFC 9110 section 9.3.2), so it is refused; `allow` is what they take.
+fn never_by_head(allow: &'static str, routes: Router<Arc<Host>>) -> Router<Arc<Host>> {
+    routes.layer(from_fn(move |request: Request, next: Next| async move {
+        if request.method() == Method::HEAD {
+            return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, allow)]).into_response();
+        }
+        next.run(request).await
+    }))
+}
+
+fn sign_out_routes() -> Router<Arc<Host>> {
+    let routes = Router::new()
+        .route("/session/end", get(session_end::question).post(session_end::answer))
+        .route("/oidc/session/end", get(session_end::end).post(session_end::end_by_post));
+    never_by_head("GET, POST", routes)
+}
+
 fn sign_in_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
-    Router::new()
+    let pages = Router::new()
         .route("/oidc/auth", get(oidc::auth).post(oidc::auth_by_post))
-        .route("/login/{id}", get(login::show).post(login::identify))
+        .route("/login/{id}", get(login::show).post(login::identify));
+    never_by_head("GET, POST", pages)
         .route("/login/{id}/events", get(login::events))
         .route("/login/{id}/cancel", post(login::cancel))
         .route("/login/{id}/again", post(login::again))

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use axum::Form;
 use axum::body::Bytes;
-use axum::extract::{RawQuery, State};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, RawQuery, State};
 use axum::http::header::SET_COOKIE;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
@@ -24,51 +25,60 @@ use crate::oidc::parameters::Parameters;
 const QUESTION: &str = "/session/end";
 /// The page at the end.
 const ENDED: &str = "/session/ended";
-/// How long a request may be, in bytes: an ID token may be in it.
+/// How long the address of a sealed request may be, in bytes. Only an application's `state` could make it longer.
 const LONGEST: usize = 15 * 1024;
 
 /// `GET /oidc/session/end`
 pub(super) async fn end(State(host): State<Arc<Host>>, RawQuery(query): RawQuery, browser: Browser) -> Response {
-    let query = query.unwrap_or_default();
     let reply = async {
-        let request = read(&host, &query).await?;
-        match browser.signed_in(&host).await? {
-            Some(signed_in) if !request.is_for(&host, &signed_in)? => {
-                Ok(question_page(&host, &browser, &signed_in, &request, &query)?)
-            }
-            signed_in => Ok(signed_out(&host, signed_in.as_ref(), &request).await?),
-        }
+        let request = check(&host, query.unwrap_or_default().as_bytes()).await?;
+        Ok(serve(&host, &browser, &request).await?)
     };
     reply.await.unwrap_or_else(|rejected| refused(&host, &rejected))
 }
 
 /// `POST /oidc/session/end`: the same with the parameters in the body. The browser comes again with GET, since it sends
-/// us no `SameSite=Lax` cookie when another site posts.
+/// us no `SameSite=Lax` cookie when another site posts. What it brings is what was read of the request, sealed.
 pub(super) async fn end_by_post(State(host): State<Arc<Host>>, body: Bytes) -> Response {
-    match std::str::from_utf8(&body) {
-        Ok(query) if query.len() <= LONGEST && query.bytes().all(|b| b.is_ascii_graphic()) => {
-            see_other(&format!("/oidc/session/end?{query}"))
-        }
-        _ => unreadable(&host, &"the body is too long, or not application/x-www-form-urlencoded"),
-    }
-}
-
-/// `GET /session/end`: the question, for whoever comes without an application.
-pub(super) async fn question(State(host): State<Arc<Host>>, browser: Browser) -> Response {
     let reply = async {
-        Ok(match browser.signed_in(&host).await? {
-            Some(signed_in) => question_page(&host, &browser, &signed_in, &EndSession::default(), "")?,
-            None => see_other(ENDED),
+        let request = check(&host, &body).await?;
+        let Some(sealed) = request.sealed(&host)? else { return Ok(see_other(QUESTION)) };
+        let query = form_urlencoded::Serializer::new(String::new()).append_pair("request", &sealed).finish();
+        Ok(if query.len() > LONGEST {
+            unreadable(&host, &"state is too long")
+        } else {
+            see_other(&format!("{QUESTION}?{query}"))
         })
     };
-    reply.await.unwrap_or_else(|error: Broken| broken(&host, &error))
+    reply.await.unwrap_or_else(|rejected| refused(&host, &rejected))
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Asked {
+    /// An application's request, sealed; nothing for whoever comes without one.
+    #[serde(default)]
+    request: String,
+}
+
+/// `GET /session/end`: the question, or the request that was posted.
+pub(super) async fn question(
+    State(host): State<Arc<Host>>,
+    browser: Browser,
+    asked: Result<Query<Asked>, QueryRejection>,
+) -> Response {
+    let reply = async {
+        let Query(asked) = asked.map_err(|_| Rejected::Sealed)?;
+        let request = unsealed(&host, &asked.request).await?;
+        Ok(serve(&host, &browser, &request).await?)
+    };
+    reply.await.unwrap_or_else(|rejected| refused(&host, &rejected))
 }
 
 #[derive(Debug, Deserialize)]
 pub(super) struct Answer {
     #[serde(default)]
     csrf: String,
-    /// The application's request, as it came.
+    /// The application's request, sealed.
     #[serde(default)]
     request: String,
     #[serde(default)]
@@ -84,7 +94,7 @@ pub(super) async fn answer(State(host): State<Arc<Host>>, browser: Browser, Form
         if form.answer != "yes" {
             return Ok(see_other("/"));
         }
-        let request = read(&host, &form.request).await?;
+        let request = unsealed(&host, &form.request).await?;
         let signed_in = browser.signed_in(&host).await?;
         Ok(signed_out(&host, signed_in.as_ref(), &request).await?)
     };
@@ -96,8 +106,20 @@ pub(super) async fn ended(State(host): State<Arc<Host>>) -> Response {
     page(&SignedOutPage { layout: layout(&host) }, None)
 }
 
-async fn read(host: &Host, query: &str) -> Result<EndSession, Rejected> {
-    end_session::check(host, &Parameters::parse(query.as_bytes())?).await
+async fn check(host: &Host, encoded: &[u8]) -> Result<EndSession, Rejected> {
+    end_session::check(host, &Parameters::parse(encoded)?).await
+}
+
+async fn unsealed(host: &Host, text: &str) -> Result<EndSession, Rejected> {
+    if text.is_empty() { Ok(EndSession::default()) } else { end_session::unseal(host, text).await }
+}
+
+/// Signs out, or asks first where the application can't show that it asks for this person.
+async fn serve(host: &Host, browser: &Browser, request: &EndSession) -> Result<Response, Broken> {
+    match browser.signed_in(host).await? {
+        Some(signed_in) if !request.is_for(host, &signed_in)? => question_page(host, browser, &signed_in, request),
+        signed_in => signed_out(host, signed_in.as_ref(), request).await,
+    }
 }
 
 /// Ends the session, if there is one, and sends the browser on. Applications are told behind the person's back: nobody
@@ -126,14 +148,13 @@ fn question_page(
     browser: &Browser,
     signed_in: &SignedIn,
     request: &EndSession,
-    query: &str,
 ) -> Result<Response, Broken> {
     let question = SignOutPage {
         layout: layout(host),
         name: signed_in.user.display_name().to_owned(),
         application: request.application().map(str::to_owned),
         action: QUESTION.to_owned(),
-        request: query.to_owned(),
+        request: request.sealed(host)?.unwrap_or_default(),
         csrf: csrf::token(host, browser, QUESTION)?,
     };
     Ok(with_browser(page(&question, request.form_target().as_deref()), host, browser))
@@ -143,6 +164,7 @@ fn refused(host: &Host, rejected: &Rejected) -> Response {
     let what_happened = match rejected {
         Rejected::Broken(error) => return broken(host, error),
         Rejected::Parameters(_) => return unreadable(host, rejected),
+        Rejected::Sealed => "The question whether to sign out was open for too long. You are not signed out.",
         Rejected::BadHint(_) | Rejected::UnfitHint(_) | Rejected::OtherClient => {
             "The application could not show that it is one that you signed in to. You are not signed out."
         }

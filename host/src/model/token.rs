@@ -54,8 +54,6 @@ pub struct CodeGrant {
     pub created_at: Timestamp,
     /// Until when it can be exchanged.
     pub expires_at: Timestamp,
-    /// Until when tokens of this family, or attempts to use the code again, may come.
-    pub kept_until: Timestamp,
 }
 
 /// On whose behalf a token acts.

@@ -3,7 +3,7 @@
 //! What is to be told waits in the database, so it outlives the host, and several hosts share the work. Each attempt is
 //! claimed by a lease; a logout token is made anew for each, since it is good for two minutes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,14 +44,36 @@ enum Told {
     Failed(String),
 }
 
+/// What this host is at, and what comes next.
+#[derive(Default)]
+struct Work {
+    /// The attempts.
+    under_way: JoinSet<Did>,
+    /// How many of them each application has.
+    busy: HashMap<Did, usize>,
+    /// Whose turn it is. Each application that waits has one turn before any has another, so those that are slow, or have
+    /// many logouts waiting, keep nobody waiting for more than a round.
+    turns: VecDeque<Did>,
+}
+
+impl Work {
+    fn release(&mut self, application: &Did) {
+        if let Some(count) = self.busy.get_mut(application) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                self.busy.remove(application);
+            }
+        }
+    }
+}
+
 /// Tells applications, until the task is dropped. Attempts under way end with it, and are made again after their lease.
 pub async fn deliver(host: Arc<Host>) {
-    let mut under_way: JoinSet<Did> = JoinSet::new();
-    let mut busy: HashMap<Did, usize> = HashMap::new();
+    let mut work = Work::default();
     loop {
         // To miss nothing, listen first and look then.
         let mut listener = host.signals.listen();
-        let begun = match begin(&host, &mut under_way, &mut busy).await {
+        let begun = match begin(&host, &mut work).await {
             Ok(begun) => begun,
             Err(error) => {
                 tracing::warn!(%error, "the logouts to be delivered could not be read");
@@ -65,40 +87,36 @@ pub async fn deliver(host: Arc<Host>) {
         tokio::select! {
             () = listener.heard(Signal::LoggedOut) => {}
             () = tokio::time::sleep(LOOK) => {}
-            Some(ended) = under_way.join_next() => match ended {
-                Ok(application) => release(&mut busy, &application),
+            Some(ended) = work.under_way.join_next() => match ended {
+                Ok(application) => work.release(&application),
                 // One that panicked does not say whose it was: once all have ended, nobody is busy.
-                Err(_) if under_way.is_empty() => busy.clear(),
+                Err(_) if work.under_way.is_empty() => work.busy.clear(),
                 Err(_) => {}
             },
         }
     }
 }
 
-fn release(busy: &mut HashMap<Did, usize>, application: &Did) {
-    if let Some(count) = busy.get_mut(application) {
-        *count = count.saturating_sub(1);
-        if *count == 0 {
-            busy.remove(application);
-        }
-    }
-}
-
-/// Begins the attempts that are due and have room. Whether there was one.
-async fn begin(host: &Arc<Host>, under_way: &mut JoinSet<Did>, busy: &mut HashMap<Did, usize>) -> Result<bool, Broken> {
-    if under_way.len() >= AT_ONCE {
+/// Goes on with the round, or begins the next one, as far as there is room. Whether there may be more to do at once.
+async fn begin(host: &Arc<Host>, work: &mut Work) -> Result<bool, Broken> {
+    if work.under_way.len() >= AT_ONCE {
         return Ok(false);
     }
+    if work.turns.is_empty() {
+        work.turns = host.store.due_logouts(host.now()).await?.into();
+    }
     let mut begun = false;
-    for (application, id) in host.store.due_logouts(host.now()).await? {
-        let count = busy.get(&application).copied().unwrap_or_default();
-        if count >= AT_ONCE_EACH || under_way.len() >= AT_ONCE {
+    while work.under_way.len() < AT_ONCE {
+        let Some(application) = work.turns.pop_front() else { break };
+        let count = work.busy.get(&application).copied().unwrap_or_default();
+        if count >= AT_ONCE_EACH {
             continue;
         }
-        let Some(delivery) = host.store.claim_logout(id, LEASE, host.now()).await? else { continue };
-        busy.insert(application, count + 1);
-        under_way.spawn(attempt(Arc::clone(host), delivery));
+        // Where another host was quicker there may be more, too.
         begun = true;
+        let Some(delivery) = host.store.claim_logout(&application, LEASE, host.now()).await? else { continue };
+        work.busy.insert(application, count + 1);
+        work.under_way.spawn(attempt(Arc::clone(host), delivery));
     }
     Ok(begun)
 }

@@ -3,7 +3,12 @@
 //! Anybody can send a browser here. So only an ID token of ours (`id_token_hint`) shows that an application asks, and
 //! without one nobody is signed out unasked and nobody is sent anywhere.
 
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
 use super::parameters::{BadParameters, Parameters};
+use crate::clock::Timestamp;
 use crate::domain::claims::{sid_of, subject_of};
 use crate::domain::session::SignedIn;
 use crate::domain::{Broken, Host, keys};
@@ -11,6 +16,11 @@ use crate::id::Did;
 use crate::keys::NotOurs;
 use crate::model::application::Application;
 use crate::model::redirect::CheckedRedirect;
+
+/// How long a sealed request is good: as long as a person may look at the question.
+const SEALED_FOR: Duration = Duration::from_secs(30 * 60);
+/// What it is sealed for.
+const PURPOSE: &str = "end-session";
 
 /// A request that may be served.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +56,9 @@ pub enum Rejected {
     /// The `post_logout_redirect_uri` is not registered.
     #[error("post_logout_redirect_uri is not registered; it must match a registered one exactly")]
     RedirectUri,
+    /// A sealed request is not this service's, or too old.
+    #[error("the sealed request was not made here, or its time is over")]
+    Sealed,
     /// The host broke.
     #[error(transparent)]
     Broken(#[from] Broken),
@@ -61,13 +74,42 @@ pub async fn check(host: &Host, parameters: &Parameters) -> Result<EndSession, R
     if parameters.get("client_id").is_some_and(|id| id != hint.application.id.as_str()) {
         return Err(Rejected::OtherClient);
     }
-    let registered = &hint.application.settings.post_logout_redirect_uris;
-    let redirect = match parameters.get("post_logout_redirect_uri") {
-        Some(asked) => Some(CheckedRedirect::find(registered, asked).ok_or(Rejected::RedirectUri)?),
-        None => None,
-    };
+    let redirect = redirect(&hint, parameters.get("post_logout_redirect_uri"))?;
     let state = parameters.get("state").map(str::to_owned);
     Ok(EndSession { hint: Some(hint), redirect, state })
+}
+
+/// Where the browser goes afterwards: only to an address of the application that shows that it asks.
+fn redirect(hint: &Hint, asked: Option<&str>) -> Result<Option<CheckedRedirect>, Rejected> {
+    let registered = &hint.application.settings.post_logout_redirect_uris;
+    let find = |asked| CheckedRedirect::find(registered, asked).ok_or(Rejected::RedirectUri);
+    asked.map(find).transpose()
+}
+
+/// What a request came to, as the browser carries it from page to page: all that was read from the ID token, without the
+/// token, which has no business in addresses, histories and logs.
+#[derive(Serialize, Deserialize)]
+struct Sealed {
+    application: Did,
+    subject: String,
+    sid: Option<String>,
+    redirect: Option<String>,
+    state: Option<String>,
+    until: Timestamp,
+}
+
+/// Reads what [`EndSession::sealed`] made, a short while ago. The application is looked at again.
+pub async fn unseal(host: &Host, text: &str) -> Result<EndSession, Rejected> {
+    let opened = host.master_key.open(PURPOSE, text).map_err(|_| Rejected::Sealed)?;
+    let sealed: Sealed = serde_json::from_slice(&opened).map_err(|_| Rejected::Sealed)?;
+    if sealed.until < host.now() {
+        return Err(Rejected::Sealed);
+    }
+    let application = host.store.application(&sealed.application).await.map_err(Broken::from)?;
+    let application = application.ok_or(Rejected::UnfitHint("application"))?;
+    let hint = Hint { application, subject: sealed.subject, sid: sealed.sid };
+    let redirect = redirect(&hint, sealed.redirect.as_deref())?;
+    Ok(EndSession { hint: Some(hint), redirect, state: sealed.state })
 }
 
 async fn hint(host: &Host, token: &str) -> Result<Hint, Rejected> {
@@ -87,6 +129,21 @@ async fn hint(host: &Host, token: &str) -> Result<Hint, Rejected> {
 }
 
 impl EndSession {
+    /// The request as a text that this service alone can make and read, for half an hour. `None` if it shows nothing.
+    pub fn sealed(&self, host: &Host) -> Result<Option<String>, Broken> {
+        let Some(Hint { application, subject, sid }) = &self.hint else { return Ok(None) };
+        let sealed = Sealed {
+            application: application.id.clone(),
+            subject: subject.clone(),
+            sid: sid.clone(),
+            redirect: self.redirect.as_ref().map(|redirect| redirect.as_str().to_owned()),
+            state: self.state.clone(),
+            until: host.now() + SEALED_FOR,
+        };
+        let text = serde_json::json!(sealed).to_string();
+        Ok(Some(host.master_key.seal(PURPOSE, text.as_bytes(), &*host.entropy)?))
+    }
+
     /// Whether the application shows that it asks for this session's end, or for this person's: they need not be asked.
     pub fn is_for(&self, host: &Host, signed_in: &SignedIn) -> Result<bool, Broken> {
         let Some(hint) = &self.hint else { return Ok(false) };

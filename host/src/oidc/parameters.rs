@@ -4,6 +4,8 @@
 const MOST: usize = 64;
 /// How long a parameter's value may be, in bytes.
 const LONGEST: usize = 8 * 1024;
+/// How long an ID token may be, whose length is up to the plugins. It still fits in an address.
+const LONGEST_HINT: usize = 15 * 1024;
 
 /// A request's parameters.
 #[derive(Clone, Debug)]
@@ -62,7 +64,8 @@ impl Parameters {
     pub fn parse(encoded: &[u8]) -> Result<Self, BadParameters> {
         let mut pairs: Vec<(String, String)> = Vec::new();
         for (name, value) in form_urlencoded::parse(encoded) {
-            if pairs.len() == MOST || value.len() > LONGEST {
+            let longest = if name == "id_token_hint" { LONGEST_HINT } else { LONGEST };
+            if pairs.len() == MOST || value.len() > longest {
                 return Err(BadParameters::TooMuch);
             }
             pairs.push((name.into_owned(), value.into_owned()));
@@ -104,8 +107,11 @@ mod tests {
     #[test]
     fn there_is_a_limit() {
         assert_eq!(Parameters::parse("a=1&".repeat(65).as_bytes()).unwrap_err(), BadParameters::TooMuch);
-        let long = format!("a={}", "x".repeat(LONGEST + 1));
-        assert_eq!(Parameters::parse(long.as_bytes()).unwrap_err(), BadParameters::TooMuch);
+        for (name, longest) in [("a", LONGEST), ("id_token_hint", LONGEST_HINT)] {
+            let of_length = |length| Parameters::parse(format!("{name}={}", "x".repeat(length)).as_bytes());
+            assert!(of_length(longest).is_ok(), "{name}");
+            assert_eq!(of_length(longest + 1).unwrap_err(), BadParameters::TooMuch, "{name}");
+        }
     }
 
     proptest! {

@@ -11,7 +11,7 @@ use crate::model::scope::{Scope, Scopes};
 use crate::model::token::{CodeGrant, GrantSubject};
 
 pub(super) const BY_ID: &str = "SELECT id, digest, application_id, redirect_uri, code_challenge, scopes, user_id,
-    account_id, session_id, context, claims, created_at, expires_at, kept_until FROM codes WHERE id IN ({$})";
+    account_id, session_id, context, claims, created_at, expires_at FROM codes WHERE id IN ({$})";
 
 #[derive(sqlx::FromRow)]
 pub(super) struct CodeRow {
@@ -28,7 +28,6 @@ pub(super) struct CodeRow {
     claims: String,
     created_at: i64,
     expires_at: i64,
-    kept_until: i64,
 }
 
 impl TryFrom<CodeRow> for CodeGrant {
@@ -51,7 +50,6 @@ impl TryFrom<CodeRow> for CodeGrant {
             claims: from_json(&row.claims, "a code's claims")?,
             created_at: moment(row.created_at),
             expires_at: moment(row.expires_at),
-            kept_until: moment(row.kept_until),
         })
     }
 }
@@ -63,11 +61,12 @@ impl Row for CodeRow {
     }
 }
 
+/// Keeps a code. Its row lasts no longer than the code, unless that is exchanged: it holds what the plugins said of a person.
 pub(super) async fn insert(db: &mut AnyConnection, code: &CodeGrant) -> Result<()> {
     sqlx::query(
         "INSERT INTO codes (id, digest, application_id, redirect_uri, code_challenge, scopes, user_id, account_id,
                             session_id, context, claims, offline, created_at, expires_at, kept_until)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)",
     )
     .bind(code.id.to_string())
     .bind(code.digest.to_text())
@@ -83,7 +82,6 @@ pub(super) async fn insert(db: &mut AnyConnection, code: &CodeGrant) -> Result<(
     .bind(i64::from(code.scopes.has(Scope::OfflineAccess)))
     .bind(code.created_at.millis())
     .bind(code.expires_at.millis())
-    .bind(code.kept_until.millis())
     .execute(db)
     .await?;
     Ok(())

@@ -2,6 +2,7 @@
 //! at the same moment at once. Each is claimed by one conditional `UPDATE`, whichever others it shares it with.
 
 use std::collections::HashSet;
+use std::hash::Hash;
 use std::sync::{Arc, LazyLock};
 
 use futures_util::future::BoxFuture;
@@ -39,6 +40,7 @@ pub enum Rotation {
 struct Redeeming {
     code: CodeId,
     tokens: IssuedPair,
+    kept_until: Timestamp,
     now: Timestamp,
 }
 
@@ -98,9 +100,16 @@ where
 
 impl Store {
     /// Exchanges a code for tokens. However many try at once, one succeeds; a second use revokes what the first one
-    /// gave (RFC 6749 section 4.1.2).
-    pub async fn redeem_code(&self, code: CodeId, tokens: IssuedPair, now: Timestamp) -> Result<Redemption> {
-        self.issuing.redemptions.ask(Redeeming { code, tokens, now }).await
+    /// gave (RFC 6749 section 4.1.2). From then on the row is that of the tokens' family, and is kept until `kept_until`:
+    /// as long as any of them, or a second use of the code, may come.
+    pub async fn redeem_code(
+        &self,
+        code: CodeId,
+        tokens: IssuedPair,
+        kept_until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Redemption> {
+        self.issuing.redemptions.ask(Redeeming { code, tokens, kept_until, now }).await
     }
 
     /// Uses a refresh token: it gives `pair`, once. A further use revokes the family, but for the first repeat of a use
@@ -124,26 +133,25 @@ impl Store {
 
 static REDEEM: LazyLock<Statement> = LazyLock::new(|| {
     Statement::new(
-        "UPDATE codes SET used_at = $1, claims = $2
-         WHERE used_at IS NULL AND revoked_at IS NULL AND expires_at > $1 AND id IN ({$}) RETURNING id",
-        2,
+        "UPDATE codes SET used_at = v.column2, claims = $1, kept_until = v.column3
+         FROM (VALUES {($, $, $)}) AS v
+         WHERE codes.id = v.column1 AND used_at IS NULL AND revoked_at IS NULL AND expires_at > v.column2
+         RETURNING codes.id",
+        1,
     )
 });
 
 async fn redeem(db: &mut AnyConnection, asked: &[Redeeming]) -> Result<Vec<Redemption>> {
-    let ids: Vec<String> = asked.iter().map(|redeeming| redeeming.code.to_string()).collect();
-    // Looked at at the latest of their moments: none is taken that is over for one of them.
-    let now = asked.iter().map(|redeeming| redeeming.now.millis()).max();
-    let mut query = sqlx::query_as::<_, (String,)>(REDEEM.of(ids.len())).bind(now).bind("{}");
-    for id in REDEEM.filled(&ids) {
-        query = query.bind(id.clone());
+    let first = first_of_each(asked, |redeeming| redeeming.code);
+    let mut query = sqlx::query_as::<_, (String,)>(REDEEM.of(first.len())).bind("{}");
+    for Redeeming { code, kept_until, now, .. } in REDEEM.filled(&first) {
+        query = query.bind(code.to_string()).bind(now.millis()).bind(kept_until.millis());
     }
     let mut claimed = claimed(query.fetch_all(&mut *db).await?);
     let mut answers = Vec::with_capacity(asked.len());
     let mut kept = Vec::with_capacity(asked.len());
-    for (redeeming, id) in asked.iter().zip(&ids) {
-        // Of several who bring the same code at once, the first has it.
-        answers.push(if claimed.remove(id) {
+    for redeeming in asked {
+        answers.push(if claimed.remove(&redeeming.code.to_string()) {
             kept.push(&redeeming.tokens);
             Redemption::Redeemed
         } else {
@@ -167,9 +175,7 @@ static ROTATE: LazyLock<Statement> = LazyLock::new(|| {
 });
 
 async fn rotate(db: &mut AnyConnection, asked: &[Rotating]) -> Result<Vec<Rotation>> {
-    // Of several who bring the same token at once, the first has it: it alone may be among those that claim.
-    let mut seen = HashSet::new();
-    let first: Vec<&Rotating> = asked.iter().filter(|rotating| seen.insert(rotating.id)).collect();
+    let first = first_of_each(asked, |rotating| rotating.id);
     let mut query = sqlx::query_as::<_, (String,)>(ROTATE.of(first.len()));
     for Rotating { id, pair, now, .. } in ROTATE.filled(&first) {
         query = query
@@ -297,6 +303,12 @@ async fn insert_refresh(db: &mut AnyConnection, grants: &[&RefreshGrant]) -> Res
 /// A token whose id another has is not to be kept in silence, however unlikely.
 fn all_kept(kept: u64, given: usize) -> Result<()> {
     if usize::try_from(kept) == Ok(given) { Ok(()) } else { Err(StoreError::Taken("a token's id")) }
+}
+
+/// Of several who bring the same at once, the first has it: it alone may be among those that claim.
+fn first_of_each<T, K: Eq + Hash>(asked: &[T], what: impl Fn(&T) -> K) -> Vec<&T> {
+    let mut seen = HashSet::new();
+    asked.iter().filter(|one| seen.insert(what(one))).collect()
 }
 
 fn claimed(rows: Vec<(String,)>) -> HashSet<String> {

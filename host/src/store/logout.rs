@@ -12,9 +12,6 @@ use crate::id::Did;
 use crate::model::application::OidcSettings;
 use crate::model::logout::LogoutDelivery;
 
-/// How many applications one look finds, more than are told at once.
-const LOOK: i64 = 64;
-
 /// An application that a person was signed in to.
 #[derive(sqlx::FromRow)]
 pub(super) struct Participant {
@@ -76,31 +73,50 @@ impl TryFrom<DeliveryRow> for LogoutDelivery {
 }
 
 impl Store {
-    /// For each application that is to be told of a logout at `now` the one delivery that waits longest.
-    pub async fn due_logouts(&self, now: Timestamp) -> Result<Vec<(Did, String)>> {
-        let rows: Vec<(String, String)> = sqlx::query_as(
-            "SELECT application_id, MIN(id) FROM logout_deliveries WHERE next_attempt_at <= $1
-             GROUP BY application_id ORDER BY MIN(next_attempt_at), application_id LIMIT $2",
+    /// The applications that are to be told of a logout at `now`, the one that waits longest first. The index is asked for
+    /// one application after the other, so it makes no difference how many logouts any of them has waiting.
+    pub async fn due_logouts(&self, now: Timestamp) -> Result<Vec<Did>> {
+        let rows: Vec<(String,)> = sqlx::query_as(
+            "WITH RECURSIVE waiting (application_id) AS (
+                 SELECT MIN(application_id) FROM logout_deliveries
+                 UNION ALL
+                 SELECT (SELECT MIN(d.application_id) FROM logout_deliveries d
+                         WHERE d.application_id > w.application_id)
+                 FROM waiting w WHERE w.application_id IS NOT NULL)
+             SELECT application_id FROM (
+                 SELECT w.application_id, (SELECT MIN(d.next_attempt_at) FROM logout_deliveries d
+                                           WHERE d.application_id = w.application_id) AS since
+                 FROM waiting w WHERE w.application_id IS NOT NULL) AS heads
+             WHERE since <= $1 ORDER BY since, application_id",
         )
         .bind(now.millis())
-        .bind(LOOK)
         .fetch_all(&self.readers)
         .await?;
-        rows.into_iter().map(|(did, id)| Ok((parse(&did, "a logout token's application")?, id))).collect()
+        rows.into_iter().map(|(did,)| parse(&did, "a logout token's application")).collect()
     }
 
-    /// Claims a delivery for one attempt. Until `lease` is over nobody else gets it; if the host stops in between, the
-    /// attempt is made again then. `None` if it is not due: another host has it.
-    pub async fn claim_logout(&self, id: String, lease: Duration, now: Timestamp) -> Result<Option<LogoutDelivery>> {
+    /// Claims the delivery of an application that waits longest, for one attempt. Until `lease` is over nobody else gets
+    /// it; if the host stops in between, the attempt is made again then. `None` if none is due, or another host took it
+    /// at this moment.
+    pub async fn claim_logout(
+        &self,
+        application: &Did,
+        lease: Duration,
+        now: Timestamp,
+    ) -> Result<Option<LogoutDelivery>> {
+        let application = application.to_string();
         self.write(move |db| {
-            let id = id.clone();
+            let application = application.clone();
             Box::pin(async move {
                 let row: Option<DeliveryRow> = sqlx::query_as(
                     "UPDATE logout_deliveries SET attempts = attempts + 1, next_attempt_at = $2
-                     WHERE id = $1 AND next_attempt_at <= $3
+                     WHERE id = (SELECT d.id FROM logout_deliveries d
+                                 WHERE d.application_id = $1 AND d.next_attempt_at <= $3
+                                 ORDER BY d.next_attempt_at LIMIT 1)
+                       AND next_attempt_at <= $3
                      RETURNING id, application_id, sid, subject, attempts, created_at",
                 )
-                .bind(id)
+                .bind(application)
                 .bind((now + lease).millis())
                 .bind(now.millis())
                 .fetch_optional(db)

@@ -54,18 +54,6 @@ impl Store {
                 Duration::ZERO,
             ),
             (
-                "DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)",
-                retention.sessions,
-            ),
-            // Those of sessions that ended by themselves.
-            (
-                "DELETE FROM session_applications WHERE (sid, application_id) IN
-                 (SELECT a.sid, a.application_id FROM session_applications a
-                  WHERE NOT EXISTS (SELECT 1 FROM sessions s WHERE s.sid = a.sid) AND $1 = $1 AND CAST($3 AS BIGINT) > 0
-                  LIMIT $2)",
-                Duration::ZERO,
-            ),
-            (
                 "DELETE FROM enrolments WHERE id IN (SELECT id FROM enrolments WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)",
                 retention.enrolments,
             ),
@@ -83,6 +71,14 @@ impl Store {
                 }
             }
         }
+        let before = first_text_of(now - retention.sessions);
+        loop {
+            let deleted = self.delete_sessions(before.clone(), now).await?;
+            swept += deleted;
+            if deleted < SLICE {
+                break;
+            }
+        }
         Ok(swept)
     }
 
@@ -98,6 +94,38 @@ impl Store {
                     .execute(db)
                     .await?
                     .rows_affected())
+            })
+        })
+        .await
+    }
+
+    /// Deletes a slice of sessions. With the last one of its name (`sid`) goes what was noted of its applications: of a
+    /// session that ran out by itself so long ago they are not told any more.
+    async fn delete_sessions(&self, before: String, now: Timestamp) -> Result<u64> {
+        self.write(move |db| {
+            let before = before.clone();
+            Box::pin(async move {
+                let names: Vec<(String,)> = sqlx::query_as(
+                    "DELETE FROM sessions
+                     WHERE id IN (SELECT id FROM sessions WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)
+                     RETURNING sid",
+                )
+                .bind(before)
+                .bind(i64::try_from(SLICE).unwrap_or(i64::MAX))
+                .bind(now.millis())
+                .fetch_all(&mut *db)
+                .await?;
+                let deleted = names.len() as u64;
+                for (sid,) in names {
+                    sqlx::query(
+                        "DELETE FROM session_applications
+                         WHERE sid = $1 AND NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.sid = $1)",
+                    )
+                    .bind(sid)
+                    .execute(&mut *db)
+                    .await?;
+                }
+                Ok(deleted)
             })
         })
         .await

@@ -287,6 +287,20 @@ impl Store {
         .await
     }
 
+    /// Takes a repeat back that was not answered: another one may come.
+    pub async fn withdraw_repeat(&self, id: TokenId) -> Result<()> {
+        self.write(move |db| {
+            Box::pin(async move {
+                sqlx::query("UPDATE refresh_tokens SET repeated = 0 WHERE id = $1 AND repeated = 1")
+                    .bind(id.to_string())
+                    .execute(db)
+                    .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+
     /// Revokes an access token alone.
     pub async fn revoke_access(&self, id: TokenId, now: Timestamp) -> Result<()> {
         self.write(move |db| {

@@ -73,6 +73,36 @@ async fn a_body_that_says_it_is_too_large_is_refused_before_it_comes() {
     assert_eq!(first_line(&host, unsaid.as_bytes()).await, "HTTP/1.1 413 Payload Too Large");
 }
 
+/// An application's library reads JSON, whatever refused its request.
+#[tokio::test]
+async fn what_the_endpoints_of_applications_refuse_they_refuse_in_json() {
+    let host = TestHost::start().await;
+    let client = Client::new();
+    for path in ["/oidc/token", "/oidc/token/introspection", "/oidc/token/revocation"] {
+        let url = format!("{}{path}", host.base);
+        let form = |length: usize| client.post(&url).form(&[("token", "x".repeat(length))]);
+        let chunks = futures_util::stream::iter((0..9).map(|_| Ok::<_, std::io::Error>("x".repeat(8 * 1024))));
+        let unsaid = client.post(&url).header("content-type", "application/x-www-form-urlencoded");
+        for (request, status) in [
+            (form(32 * 1024), StatusCode::PAYLOAD_TOO_LARGE),
+            (form(64 * 1024), StatusCode::PAYLOAD_TOO_LARGE),
+            (unsaid.body(reqwest::Body::wrap_stream(chunks)), StatusCode::PAYLOAD_TOO_LARGE),
+            (client.get(&url), StatusCode::METHOD_NOT_ALLOWED),
+            (client.post(format!("{url}?{}", "x".repeat(16 * 1024))), StatusCode::URI_TOO_LONG),
+            (client.post(&url).body("no form"), StatusCode::BAD_REQUEST),
+        ] {
+            let answer = request.send().await.expect("an answer");
+            assert_eq!(answer.status(), status, "{path}");
+            assert_eq!(answer.headers()["cache-control"], "no-store", "{path} {status}");
+            assert_eq!(answer.headers()["content-type"], "application/json", "{path} {status}");
+            assert_eq!(answer.headers().contains_key("allow"), status == StatusCode::METHOD_NOT_ALLOWED);
+            let body: serde_json::Value = answer.json().await.expect("JSON");
+            assert_eq!(body["error"], "invalid_request", "{path} {status}");
+            assert!(body["error_description"].is_string(), "{path} {status}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_client_that_never_reads_loses_its_connection() {
     let host = TestHost::start_with(Wish { settings: "[http]\nwrite_timeout = 1", ..Wish::default() }).await;

@@ -2,5 +2,6 @@
 
 mod bounds;
 mod cors;
+mod head;
 mod limits;
 pub mod tls;

@@ -111,7 +111,8 @@ async fn without_rotation_days_only_a_command_rotates() {
 #[tokio::test]
 async fn a_rotation_now_uses_the_key_that_waits() {
     for database in Database::BOTH {
-        let host = Installation::new(database).await.host().await;
+        let installation = Installation::new(database).await;
+        let host = installation.host().await;
         keys::rotate(&host, RS256, Takeover::InTime).await.expect("rotated");
         let set = published(&host).await;
         let Rotated::Signing(now) = keys::rotate(&host, RS256, Takeover::Now).await.expect("rotated") else {

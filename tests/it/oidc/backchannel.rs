@@ -13,8 +13,7 @@ use josekit::jws::{PS256, RS256};
 use josekit::jwt;
 use reqwest::{Method, StatusCode};
 use serde_json::{Map, Value, json};
-use sqlx::any::AnyConnectOptions;
-use sqlx::{ConnectOptions, Connection};
+use sqlx::Connection;
 use tokio::sync::mpsc;
 
 use super::token::userinfo;
@@ -274,6 +273,48 @@ async fn a_slow_application_holds_up_neither_the_person_nor_another_application(
     assert!(told.expect("in time, while the others hang").is_some());
 }
 
+/// Of the slow applications there are more than are told at once.
+#[tokio::test]
+async fn applications_with_many_logouts_keep_another_waiting_for_no_more_than_a_round() {
+    const SLOW: usize = 70;
+    let host = TestHost::start_with(Wish { settings: PRIVATE, ..Wish::default() }).await;
+    let mut receiver = Receiver::start().await;
+    let mut deliveries = Vec::new();
+    let now = assent::clock::Clock::now(&*host.clock).millis();
+    for number in 0..=SLOW {
+        let uri = format!("{}/503", receiver.origin);
+        let body = json!({"name": "Books", "application_type": "web", "redirect_uris": ["https://rp.example/cb"],
+                          "backchannel_logout_uri": uri});
+        let application = id(&host.admin_ok(Method::POST, "/applications", body).await).to_owned();
+        let (count, since) = if number < SLOW { (3, now - 10_000) } else { (1, now - 1) };
+        deliveries.extend((0..count).map(|n| (format!("sid{n}"), application.clone(), since)));
+    }
+    let mut connection = host.connection().await;
+    let mut transaction = connection.begin().await.expect("begun");
+    for (sid, application, since) in &deliveries {
+        sqlx::query(
+            "INSERT INTO logout_deliveries (id, application_id, sid, subject, attempts, next_attempt_at, created_at)
+             VALUES ($1, $2, $3, 'ada', 0, $4, $4)",
+        )
+        .bind(format!("{sid}.{application}"))
+        .bind(application.clone())
+        .bind(sid.clone())
+        .bind(*since)
+        .execute(&mut *transaction)
+        .await
+        .expect("inserted");
+    }
+    transaction.commit().await.expect("committed");
+    host.host.signals.send(Signal::LoggedOut);
+    let late = &deliveries.last().expect("a delivery").1;
+    let mut before = 0;
+    while verified(&host, &receiver.next().await, "logout+jwt").await["aud"] != json!(late) {
+        before += 1;
+    }
+    // As many as had their turn before, and those that are told at the same time.
+    assert!(before < SLOW + 32, "{before} were told before");
+}
+
 #[tokio::test]
 async fn an_address_inside_is_not_called_unless_the_operator_says_so() {
     let host = TestHost::start_with(Wish { settings: "development = true", ..Wish::default() }).await;
@@ -349,10 +390,7 @@ async fn tokens_of_offline_access_outlive_the_logout() {
     let it = Fixture::new("200").await;
     let (browser, _, access) = it.sign_in().await;
     // As a consent to `offline_access` would have it.
-    sqlx::any::install_default_drivers();
-    let url = format!("sqlite://{}", it.host.folder().join("assent.db").display());
-    let options: AnyConnectOptions = url.parse().expect("a URL");
-    let mut connection = options.connect().await.expect("the database");
+    let mut connection = it.host.connection().await;
     sqlx::query("UPDATE codes SET offline = 1").execute(&mut connection).await.expect("updated");
     connection.close().await.expect("closed");
     sign_out(&browser).await;

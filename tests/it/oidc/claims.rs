@@ -1,11 +1,14 @@
 //! What an application learns: the ID token's claims and UserInfo.
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use josekit::jwk::JwkSet;
 use josekit::jws::RS256;
 use josekit::jwt;
 use reqwest::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 
+use super::refresh::{offline_tokens, refresh, refresh_token};
 use super::token::userinfo;
 use crate::harness::{Ada, Browser, TestHost, Wish, component, id};
 
@@ -97,6 +100,31 @@ async fn an_application_is_told_only_what_its_own_scopes_allow() {
     let (claims, _) = claims(&host, &ada, &code).await;
     assert!(claims.get("name").is_none());
     assert_eq!(claims["email"], "ada@example.org");
+}
+
+#[tokio::test]
+async fn what_an_application_lost_since_the_grant_is_told_neither_at_userinfo_nor_at_a_refresh() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let first = offline_tokens(&host, &ada).await;
+    let access = first["access_token"].as_str().expect("a token");
+    assert_eq!(userinfo(&host, access).await.1["email"], "ada@example.org");
+    let path = format!("/applications/{}", ada.application.id);
+    host.admin_ok(Method::PATCH, &path, json!({"scopes": ["openid", "profile", "offline_access"]})).await;
+
+    let (status, told) = userinfo(&host, access).await;
+    assert_eq!((status, &told["name"]), (StatusCode::OK, &json!("Ada Lovelace")));
+    assert!(told.get("email").is_none() && told.get("email_verified").is_none(), "{told}");
+    let (_, refused) = refresh(&host.base, &ada.application, refresh_token(&first), &[("scope", "openid email")]).await;
+    assert_eq!(refused["error"], "invalid_scope");
+    let (status, second) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
+    assert_eq!((status, &second["scope"]), (StatusCode::OK, &json!("openid profile offline_access")));
+    let payload = second["id_token"].as_str().and_then(|token| token.split('.').nth(1)).expect("an ID token");
+    let claims: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload).expect("base64")).expect("JSON");
+    assert_eq!(claims["name"], "Ada Lovelace");
+    assert!(claims.get("email").is_none() && claims.get("email_verified").is_none(), "{claims}");
+    let (_, told) = userinfo(&host, second["access_token"].as_str().expect("a token")).await;
+    assert!(told.get("email").is_none(), "{told}");
 }
 
 fn hostile(config: &str) -> String {

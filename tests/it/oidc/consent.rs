@@ -89,6 +89,23 @@ async fn a_consent_is_remembered_for_fourteen_days_on_both_databases() {
 }
 
 #[tokio::test]
+async fn to_sign_in_again_does_not_prolong_a_consent() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    ada.sign_in(&Browser::new(&host.base)).await;
+    // Nobody is asked in these two weeks, whether by a new sign-in, or with the session that is there.
+    for _ in 0..2 {
+        host.advance(6 * 86_400);
+        let browser = Browser::new(&host.base);
+        assert!(approved(&ada, &browser, &[]).await.parameter("code").starts_with("ac_"));
+        assert!(asks(&ada, &browser, &[]).await.is_none());
+        assert!(asks(&ada, &browser, &[("prompt", Some("none"))]).await.is_none());
+    }
+    host.advance(2 * 86_400);
+    assert!(approved(&ada, &Browser::new(&host.base), &[]).await.asks_for_consent());
+}
+
+#[tokio::test]
 async fn prompt_consent_asks_whatever_is_remembered_and_whatever_the_policy() {
     let host = TestHost::start().await;
     let ada = host.ada().await;

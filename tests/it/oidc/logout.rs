@@ -1,5 +1,7 @@
 //! Signing out (OpenID Connect RP-Initiated Logout 1.0). The tests of the conformance plan have its modules' names.
 
+use assent::keys::TokenType;
+use assent::model::key::SigningAlgorithm;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use openssl::hash::MessageDigest;
@@ -7,7 +9,7 @@ use openssl::pkey::PKey;
 use openssl::rsa::Rsa;
 use openssl::sign::Signer;
 use reqwest::{Method, StatusCode};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::token::userinfo;
 use crate::harness::{Ada, Browser, Page, TestHost, Wish, id};
@@ -117,10 +119,97 @@ async fn rp_initiated_logout_by_post() {
     let form = [("id_token_hint", it.id_token.as_str()), ("post_logout_redirect_uri", AFTER), ("state", "x")];
     let page = it.browser.post("/oidc/session/end", &form).await;
     assert_eq!(page.status, StatusCode::SEE_OTHER);
+    assert!(it.is_signed_in().await, "the post alone ends nothing");
+    let signature = it.id_token.rsplit('.').next().expect("a signature");
+    assert!(!page.location().as_str().contains(signature), "an ID token is in no address");
     assert_eq!(page.followed().await.location().as_str(), "https://rp.example/signed-out?state=x");
     assert!(!it.is_signed_in().await);
     let long = "x".repeat(17 * 1024);
     assert_eq!(it.browser.post("/oidc/session/end", &[("state", &long)]).await.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn a_bad_request_is_refused_when_it_is_posted_and_one_without_a_hint_asks() {
+    let it = Fixture::new().await;
+    let hint = ("id_token_hint", it.id_token.as_str());
+    for form in [
+        vec![("id_token_hint", "nonsense")],
+        vec![hint, ("post_logout_redirect_uri", "https://evil.example/")],
+        vec![hint, ("client_id", "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK")],
+        vec![hint, hint],
+    ] {
+        it.assert_refused(&it.browser.post("/oidc/session/end", &form).await).await;
+    }
+    let page = it.browser.post("/oidc/session/end", &[("post_logout_redirect_uri", AFTER)]).await;
+    it.assert_asked_and_not_sent_on(&page.followed().await).await;
+}
+
+#[tokio::test]
+async fn a_posted_request_is_carried_on_for_half_an_hour_and_by_nobody_else() {
+    let it = Fixture::new().await;
+    let form = [("id_token_hint", it.id_token.as_str()), ("post_logout_redirect_uri", AFTER)];
+    let posted = it.browser.post("/oidc/session/end", &form).await.location();
+    let sealed = posted.query_pairs().next().expect("a request").1.into_owned();
+    let carried = |text: &str| {
+        let query = url::form_urlencoded::Serializer::new(String::new()).append_pair("request", text).finish();
+        format!("/session/end?{query}")
+    };
+    let middle = sealed.len() / 2;
+    let other = if sealed.as_bytes()[middle] == b'A' { "B" } else { "A" };
+    let changed = format!("{}{other}{}", &sealed[..middle], &sealed[middle + 1..]);
+    for bad in ["nonsense", &changed, &it.id_token] {
+        it.assert_refused(&it.browser.get(&carried(bad)).await).await;
+    }
+    // What is registered counts when it is used.
+    let path = format!("/applications/{}", it.ada.application.id);
+    it.host.admin_ok(Method::PATCH, &path, json!({"post_logout_redirect_uris": [AFTER_WITH_QUERY]})).await;
+    it.assert_refused(&it.browser.get(posted.as_str()).await).await;
+    it.host.admin_ok(Method::PATCH, &path, json!({"post_logout_redirect_uris": [AFTER]})).await;
+    it.host.advance(30 * 60 + 1);
+    it.assert_refused(&it.browser.get(posted.as_str()).await).await;
+    let posted = it.browser.post("/oidc/session/end", &form).await.location();
+    it.host.advance(29 * 60);
+    assert_eq!(it.browser.get(posted.as_str()).await.location().as_str(), AFTER);
+    assert!(!it.is_signed_in().await);
+}
+
+#[tokio::test]
+async fn a_state_that_no_address_has_room_for_is_refused_when_it_is_posted() {
+    let it = Fixture::new().await;
+    let post = async |state: &str| {
+        let form = [("id_token_hint", it.id_token.as_str()), ("post_logout_redirect_uri", AFTER), ("state", state)];
+        it.browser.post("/oidc/session/end", &form).await
+    };
+    it.assert_refused(&post(&"\"".repeat(8 * 1024)).await).await;
+    let long = "x".repeat(8 * 1024);
+    assert_eq!(post(&long).await.followed().await.parameter("state"), long);
+}
+
+/// An ID token of Ada's that is as long as one may be.
+async fn long_hint(it: &Fixture) -> String {
+    let payload = URL_SAFE_NO_PAD.decode(it.id_token.split('.').nth(1).expect("a payload")).expect("base64");
+    let mut claims: Map<String, Value> = serde_json::from_slice(&payload).expect("JSON");
+    claims.insert("account".to_owned(), json!(""));
+    let key = it.host.host.key_ring.signer(SigningAlgorithm::Rs256, it.host.host.now());
+    let shortest = key.sign(claims.clone(), TokenType::IdToken).await.expect("signed").len();
+    claims.insert("account".to_owned(), json!("x".repeat((15 * 1024 - shortest) / 4 * 3)));
+    let long = key.sign(claims, TokenType::IdToken).await.expect("signed");
+    assert!((15 * 1024 - 8..=15 * 1024).contains(&long.len()), "{}", long.len());
+    long
+}
+
+#[tokio::test]
+async fn an_id_token_of_fifteen_kibibytes_is_a_hint_by_get_and_by_post() {
+    let it = Fixture::new().await;
+    let long = long_hint(&it).await;
+    let form = [("id_token_hint", long.as_str()), ("post_logout_redirect_uri", AFTER), ("state", "x")];
+    let posted = it.browser.post("/oidc/session/end", &form).await;
+    assert_eq!(posted.followed().await.location().as_str(), "https://rp.example/signed-out?state=x");
+    assert!(!it.is_signed_in().await);
+    sign_in(&it.host, &it.ada, &it.browser).await;
+    let got = it.end(&form).await;
+    assert_eq!(got.location().as_str(), "https://rp.example/signed-out?state=x");
+    assert!(!it.is_signed_in().await);
 }
 
 #[tokio::test]

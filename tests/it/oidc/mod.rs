@@ -12,4 +12,4 @@ mod introspection;
 mod logout;
 mod parameters;
 mod refresh;
-mod token;
+pub mod token;

@@ -2,8 +2,15 @@
 
 use std::time::Duration;
 
+use assent::entropy::SystemEntropy;
+use assent::id::TokenId;
+use assent::model::scope::Scopes;
+use assent::model::token::{AccessGrant, IssuedPair};
+use assent::secret::Digest;
+use assent::store::Rotation;
 use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
+use sqlx::{AnyConnection, Connection};
 use tokio::task::JoinSet;
 
 use super::token::userinfo;
@@ -176,6 +183,112 @@ async fn a_lost_answer_is_given_anew_once() {
         assert_eq!(answer["error"], "invalid_grant");
         let (_, answer) = refresh(&host.base, &ada.application, refresh_token(&third), &[]).await;
         assert_eq!(answer["error"], "invalid_grant", "the family is revoked");
+    }
+}
+
+/// Waits until a query finds this number.
+async fn until(connection: &mut AnyConnection, query: &'static str, expected: i64) {
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(30);
+    loop {
+        let (found,): (i64,) = sqlx::query_as(query).fetch_one(&mut *connection).await.expect("read");
+        if found == expected {
+            return;
+        }
+        assert!(tokio::time::Instant::now() < deadline, "{query}: {found}");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_hangs_up_while_its_repeat_waits_may_come_again() {
+    const WAITING: &str = "SELECT COUNT(*) FROM refresh_tokens WHERE repeated = 1";
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let ada = host.ada().await;
+        let mut connection = host.connection().await;
+        let first = offline_tokens(&host, &ada).await;
+        refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
+        for _ in 0..2 {
+            let (base, application) = (host.base.clone(), ada.application.clone());
+            let token = refresh_token(&first).to_owned();
+            let request = tokio::spawn(async move { refresh(&base, &application, &token, &[]).await });
+            until(&mut connection, WAITING, 1).await;
+            // Its connection closes.
+            request.abort();
+            assert!(request.await.expect_err("aborted").is_cancelled());
+            until(&mut connection, WAITING, 0).await;
+        }
+        let (status, again) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
+        assert_eq!(status, StatusCode::OK, "{database:?}: {again}");
+        assert_eq!(refresh(&host.base, &ada.application, refresh_token(&again), &[]).await.0, StatusCode::OK);
+    }
+}
+
+#[tokio::test]
+async fn a_second_repeat_ends_the_family_though_the_first_hangs_up_then() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let ada = host.ada().await;
+        let first = offline_tokens(&host, &ada).await;
+        let (_, lost) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
+        let (id,): (String,) = sqlx::query_as("SELECT id FROM refresh_tokens WHERE used_at IS NOT NULL")
+            .fetch_one(&mut host.connection().await)
+            .await
+            .expect("a used one");
+        let id: TokenId = id.parse().expect("an id");
+        let now = host.host.now();
+        let access = AccessGrant {
+            id: TokenId::new(now, &SystemEntropy),
+            digest: Digest::of(b"a token"),
+            application: ada.application.id.parse().expect("a DID"),
+            family: None,
+            scopes: Scopes::default(),
+            certificate: None,
+            issued_at: now,
+            expires_at: now,
+            watched_until: None,
+        };
+        let pair = IssuedPair { access, refresh: None };
+        let store = &host.host.store;
+        let repeat = async || store.rotate(id, pair.clone(), now - Duration::from_secs(30), now).await.expect("asked");
+        assert_eq!(repeat().await, Rotation::Repeated, "{database:?}");
+        assert_eq!(repeat().await, Rotation::Refused, "{database:?}");
+        store.withdraw_repeat(id).await.expect("withdrawn");
+        let late = store.repeat_rotation(id, pair.clone(), now).await.expect("asked");
+        assert_eq!(late, Rotation::Refused, "{database:?}");
+        for token in [&first, &lost] {
+            let (_, answer) = refresh(&host.base, &ada.application, refresh_token(token), &[]).await;
+            assert_eq!(answer["error"], "invalid_grant", "{database:?}");
+        }
+    }
+}
+
+/// On PostgreSQL the first answer may be used by a transaction that ends between the look at it and its revocation.
+#[tokio::test]
+async fn an_answer_that_is_used_while_its_repeat_is_answered_ends_the_family() {
+    const BLOCKED: &str =
+        "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    for use_it in [
+        "UPDATE access_tokens SET used_at = 1 WHERE id IN (SELECT answer_access FROM refresh_tokens)",
+        "UPDATE refresh_tokens SET used_at = 1 WHERE id IN (SELECT answer_refresh FROM refresh_tokens)",
+    ] {
+        let host = TestHost::start_with(Wish { database: Database::Postgres, ..Wish::default() }).await;
+        let ada = host.ada().await;
+        let first = offline_tokens(&host, &ada).await;
+        let (_, lost) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
+        let (mut user, mut observer) = (host.connection().await, host.connection().await);
+        let mut using = user.begin().await.expect("begun");
+        assert_eq!(sqlx::query(use_it).execute(&mut *using).await.expect("used").rows_affected(), 1);
+        let (base, application) = (host.base.clone(), ada.application.clone());
+        let token = refresh_token(&first).to_owned();
+        let repeat = tokio::spawn(async move { refresh(&base, &application, &token, &[]).await });
+        // It has seen nothing of the use, and waits for the row to revoke it.
+        until(&mut observer, BLOCKED, 1).await;
+        using.commit().await.expect("committed");
+        let (status, answer) = repeat.await.expect("an answer");
+        assert_eq!((status, &answer["error"]), (StatusCode::BAD_REQUEST, &json!("invalid_grant")), "{use_it}");
+        let access = lost["access_token"].as_str().expect("a token");
+        assert_eq!(userinfo(&host, access).await.0, StatusCode::UNAUTHORIZED, "the family is revoked");
     }
 }
 

@@ -172,11 +172,10 @@ async fn the_reuse_of_a_code_revokes_its_token_after_a_restart_too() {
     let token = tokens["access_token"].as_str().expect("a token");
     host.stop().await;
     let (_, again, base) = host.second(Wish::default()).await;
-    host.base = base;
-    assert_eq!(userinfo(&host, token).await.0, StatusCode::OK, "tokens survive a restart");
-    let (_, answer) = ada.application.exchange(&host.base, &code, &[]).await;
+    assert_eq!(userinfo_at(&base, token).await.0, StatusCode::OK, "tokens survive a restart");
+    let (_, answer) = ada.application.exchange(&base, &code, &[]).await;
     assert_eq!(answer["error"], "invalid_grant");
-    assert_eq!(userinfo(&host, token).await.0, StatusCode::UNAUTHORIZED);
+    assert_eq!(userinfo_at(&base, token).await.0, StatusCode::UNAUTHORIZED);
     again.stop().await;
 }
 
@@ -223,8 +222,11 @@ async fn userinfo_says_what_is_wrong_with_a_token() {
 }
 
 /// UserInfo with this token.
-pub(super) async fn userinfo(host: &TestHost, token: &str) -> (StatusCode, Value) {
-    let response =
-        Client::new().get(format!("{}/oidc/me", host.base)).bearer_auth(token).send().await.expect("an answer");
+pub async fn userinfo(host: &TestHost, token: &str) -> (StatusCode, Value) {
+    userinfo_at(&host.base, token).await
+}
+
+async fn userinfo_at(base: &str, token: &str) -> (StatusCode, Value) {
+    let response = Client::new().get(format!("{base}/oidc/me")).bearer_auth(token).send().await.expect("an answer");
     (response.status(), response.json().await.expect("JSON"))
 }

@@ -17,7 +17,6 @@ use crate::id::{CodeId, LoginId};
 use crate::model::account::Account;
 use crate::model::application::Application;
 use crate::model::login::AuthorizationRequest;
-use crate::model::scope::Scope;
 use crate::model::token::{CodeGrant, GrantContext, GrantSubject, prefix};
 use crate::plugins::{MapFailure, MapFailureKind, Sink};
 use crate::secret::Token;
@@ -165,11 +164,7 @@ fn code(
     let now = host.now();
     let id = CodeId::new(now, &*host.entropy);
     let token = Token::new(prefix::CODE, id.as_bytes(), &*host.entropy);
-    let lifetimes = host.settings.lifetimes;
-    let lifetime = Duration::from_secs(lifetimes.authorization_code.into());
-    // Nobody asks for the row once its last token is over, but for a day on, in which a second use is still noticed.
-    let last = if request.scopes.has(Scope::OfflineAccess) { lifetimes.consent } else { lifetimes.authorization_code };
-    let longest = Duration::from_secs(u64::from(last) + u64::from(lifetimes.access_token) + 24 * 60 * 60);
+    let lifetime = Duration::from_secs(host.settings.lifetimes.authorization_code.into());
     let code = CodeGrant {
         id,
         digest: token.digest(),
@@ -186,7 +181,6 @@ fn code(
         claims,
         created_at: now,
         expires_at: now + lifetime,
-        kept_until: now + longest,
     };
     (code, token)
 }

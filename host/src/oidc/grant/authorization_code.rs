@@ -1,5 +1,7 @@
 //! `authorization_code` (RFC 6749 sections 4.1.3 and 4.1.4, RFC 7636 section 4.6, OpenID Connect Core 1.0 section 3.1.3).
 
+use std::time::Duration;
+
 use super::{TokenResponse, new_access, new_refresh, person, required};
 use crate::domain::{Broken, Host};
 use crate::id::CodeId;
@@ -27,14 +29,19 @@ pub(super) async fn exchange(
     check_verifier(&grant, parameters.get("code_verifier"))?;
     // Nobody who was suspended since they approved gets a token.
     person(host, client, grant.subject).await?;
-    let lifetime = host.settings.lifetimes.access_token;
+    let lifetimes = host.settings.lifetimes;
+    let lifetime = lifetimes.access_token;
     let (access_token, access) = new_access(host, client, Some(grant.id), grant.scopes.clone(), lifetime);
     let offline =
         grant.scopes.has(Scope::OfflineAccess) && application.settings.grant_types.contains(&GrantType::RefreshToken);
     let refresh = offline.then(|| new_refresh(host, client, grant.id, grant.created_at)).flatten();
     let (refresh_token, refresh) = refresh.unzip();
+    let now = host.now();
+    let last_refresh = if offline { grant.created_at + Duration::from_secs(lifetimes.consent.into()) } else { now };
+    let kept_until = last_refresh + Duration::from_secs(lifetime.into()) + STILL_NOTICED;
     // The code is claimed before anything is made of it.
-    match host.store.redeem_code(grant.id, IssuedPair { access, refresh }, host.now()).await.map_err(Broken::from)? {
+    let tokens = IssuedPair { access, refresh };
+    match host.store.redeem_code(grant.id, tokens, kept_until, now).await.map_err(Broken::from)? {
         Redemption::Redeemed => {}
         Redemption::Refused => {
             tracing::warn!(application = %application.id, code = %grant.id, "a code came a second time or too late; what it gave is revoked");
@@ -51,6 +58,9 @@ pub(super) async fn exchange(
         scope: grant.scopes.to_string(),
     })
 }
+
+/// How long after the last token of a family a second use of its code is still noticed.
+const STILL_NOTICED: Duration = Duration::from_secs(24 * 60 * 60);
 
 const INVALID_CODE: TokenError = TokenError::InvalidGrant("the code is invalid, expired or already used");
 

@@ -4,7 +4,10 @@
 //! since one of the two who have it should not. There is one exception, for an answer that was lost on its way: see
 //! [`settle_repeat`].
 
+use std::sync::Arc;
 use std::time::Duration;
+
+use tokio::sync::oneshot;
 
 use super::{TokenResponse, new_access, new_refresh, person, required};
 use crate::domain::claims::{self, Subject};
@@ -18,7 +21,7 @@ use crate::oidc::id_token;
 use crate::oidc::parameters::Parameters;
 use crate::plugins::{MapFailureKind, Sink};
 use crate::secret::Token;
-use crate::store::{FoundRefresh, Person, Rotation};
+use crate::store::{FoundRefresh, Person, Rotation, StoreError};
 
 /// How long a repeat waits before it is answered. Requests that race each other are all there by then, and more than one
 /// repeat is a reuse.
@@ -91,10 +94,31 @@ pub(super) async fn exchange(
     })
 }
 
-/// Answers a repeat, if it stays the only one and nothing of the first answer is used meanwhile.
+/// Answers a repeat, if it stays the only one, nothing of the first answer is used meanwhile, and whoever sent it is still
+/// there to be answered.
+///
+/// A client that hangs up while it waits was told nothing, so its repeat is taken back, and its next try is a repeat like
+/// the first. A thief gains nothing by it. Tokens are given only to a request that was there all the time, so whoever wants
+/// them has to wait in the sight of all others: a second request in that time ends the family, whoever of the two hangs up
+/// afterwards. To hang up and come again is only to wait anew. What counts is still that nothing of the first answer was
+/// used, that it is within the window, and that one repeat is answered: once it is, the answer may be lost like any, and
+/// the next request is a reuse. Where the host itself stops during the wait nobody takes the repeat back, and the next one
+/// is a reuse too.
 async fn settle_repeat(host: &Host, id: TokenId, pair: IssuedPair) -> Result<Rotation, Broken> {
-    tokio::time::sleep(SETTLE).await;
-    Ok(host.store.repeat_rotation(id, pair, host.now()).await?)
+    let (store, clock) = (host.store.clone(), Arc::clone(&host.clock));
+    let (mut answer, settled) = oneshot::channel();
+    // A task of its own: a request whose client is gone is dropped, and can take nothing back.
+    tokio::spawn(async move {
+        let hung_up = tokio::time::timeout(SETTLE, answer.closed()).await.is_ok();
+        let rotation = match hung_up {
+            true => store.withdraw_repeat(id).await.map(|()| Rotation::Refused),
+            false => store.repeat_rotation(id, pair, clock.now()).await,
+        };
+        if let Err(Err(error)) = answer.send(rotation) {
+            tracing::warn!(%error, "what came of a repeated refresh could not be kept");
+        }
+    });
+    Ok(settled.await.map_err(|_| StoreError::Closed)??)
 }
 
 async fn find(host: &Host, client: &Client, text: &str) -> Result<FoundRefresh, TokenError> {
