@@ -191,9 +191,9 @@ async fn long_hint(it: &Fixture) -> String {
     let mut claims: Map<String, Value> = serde_json::from_slice(&payload).expect("JSON");
     claims.insert("account".to_owned(), json!(""));
     let key = it.host.host.key_ring.signer(SigningAlgorithm::Rs256, it.host.host.now());
-    let shortest = key.sign(claims.clone(), TokenType::IdToken).await.expect("signed").len();
+    let shortest = key.sign(claims.clone(), TokenType::IdToken).expect("signed").len();
     claims.insert("account".to_owned(), json!("x".repeat((15 * 1024 - shortest) / 4 * 3)));
-    let long = key.sign(claims, TokenType::IdToken).await.expect("signed");
+    let long = key.sign(claims, TokenType::IdToken).expect("signed");
     assert!((15 * 1024 - 8..=15 * 1024).contains(&long.len()), "{}", long.len());
     long
 }

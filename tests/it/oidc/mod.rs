@@ -7,6 +7,7 @@ mod claims;
 mod client_auth;
 mod conformance;
 mod consent;
+mod crowd;
 mod form_post;
 mod introspection;
 mod logout;

@@ -250,7 +250,8 @@ async fn a_second_repeat_ends_the_family_though_the_first_hangs_up_then() {
         };
         let pair = IssuedPair { access, refresh: None };
         let store = &host.host.store;
-        let repeat = async || store.rotate(id, pair.clone(), now - Duration::from_secs(30), now).await.expect("asked");
+        let repeat =
+            async || store.rotate(id, pair.clone(), Some(now - Duration::from_secs(30)), now).await.expect("asked");
         assert_eq!(repeat().await, Rotation::Repeated, "{database:?}");
         assert_eq!(repeat().await, Rotation::Refused, "{database:?}");
         store.withdraw_repeat(id).await.expect("withdrawn");
