@@ -19,7 +19,7 @@ use crate::id::KeyId;
 use crate::keys::{self, KeyError, KeyRing, MasterKey, MasterKeyError, PushKey};
 use crate::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
 use crate::oidc::backchannel;
-use crate::outgoing::{self, Outgoing};
+use crate::outgoing::Outgoing;
 use crate::plugins::{
     self, Compiled, Credential, Credentials, HttpGrant, Limits, LoadError, PluginSpec, Plugins, Role,
 };
@@ -49,8 +49,6 @@ pub enum StartError {
     Key(#[from] KeyError),
     #[error(transparent)]
     Plugin(#[from] LoadError),
-    #[error(transparent)]
-    Outgoing(#[from] outgoing::Failure),
     #[error("first start: {0}")]
     FirstStart(#[from] crate::domain::admin::Refused),
     #[error("{}: cannot write the demo application's settings: {reason}", file.display())]
@@ -96,7 +94,7 @@ pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<A
     };
     let specs = plugin_specs(&settings.plugins);
     let plugins = Plugins::load(specs, Arc::clone(&clock), credentials, compiled).await?;
-    let outgoing = Outgoing::new(settings.outgoing.allow_private_addresses)?;
+    let outgoing = Outgoing::new(settings.outgoing.allow_private_addresses);
     Ok(Arc::new(Host {
         issuer: settings.issuer(),
         limits: crate::domain::limits::Limits::new(settings.limits),

@@ -185,9 +185,14 @@ impl Admin {
 
     /// Ada, with a phone, and a web application in which she has an account.
     pub async fn ada(&self) -> Ada {
-        let user = self.user("ada").await;
-        let phone = self.authenticator(&user).await;
         let application = self.web_application().await;
+        self.person("ada", application).await
+    }
+
+    /// A person with a phone, and with an account in this application.
+    pub async fn person(&self, name: &str, application: Application) -> Ada {
+        let user = self.user(name).await;
+        let phone = self.authenticator(&user).await;
         let account = self.account(&user, &application).await;
         Ada { user, phone, application, account }
     }
@@ -275,7 +280,8 @@ impl Ada {
     /// Asks for a sign-in and says who she is; the waiting page.
     pub async fn ask(&self, browser: &Browser, changes: &[(&str, Option<&str>)]) -> Page {
         let login = browser.get(&self.application.request(changes)).await.followed().await;
-        login.submit(&login.path(), &[("name", "ada")]).await.followed().await
+        let name = self.user["name"].as_str().expect("a name");
+        login.submit(&login.path(), &[("name", name)]).await.followed().await
     }
 
     /// Types the number of the waiting page on the phone.

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::ACCEPT;
+use tokio::sync::OnceCell;
 use url::{Host, Url};
 
 use address::reachable;
@@ -24,9 +25,9 @@ const CONNECT: Duration = Duration::from_secs(5);
 const FORM_ANSWER: usize = 4 << 10;
 
 /// The host's own way out.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Outgoing {
-    client: reqwest::Client,
+    client: Client,
     allow_private: bool,
 }
 
@@ -61,16 +62,16 @@ pub enum Failure {
 
 impl Outgoing {
     /// A way out to the public internet by https; with `allow_private`, by http and to this machine and private networks
-    /// too. [`Failure::Setup`] if this machine's TLS can't be used.
-    pub fn new(allow_private: bool) -> Result<Self, Failure> {
-        Ok(Self { client: client(allow_private, TIMEOUT)?, allow_private })
+    /// too.
+    pub fn new(allow_private: bool) -> Self {
+        Self { client: Client::new(allow_private, TIMEOUT), allow_private }
     }
 
     /// Gets what is at `url`, with `accept` as the header of that name. An answer longer than `most_bytes` is
     /// [`Failure::TooLarge`].
     pub async fn get(&self, url: &Url, accept: &str, most_bytes: usize) -> Result<Answer, Failure> {
         self.judge(url)?;
-        let mut response = self.client.get(url.clone()).header(ACCEPT, accept).send().await?;
+        let mut response = self.client.ready().await?.get(url.clone()).header(ACCEPT, accept).send().await?;
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await? {
             if body.len().saturating_add(chunk.len()) > most_bytes {
@@ -84,7 +85,7 @@ impl Outgoing {
     /// Posts a form to `url`. The status counts: of the body there are the first 4 KiB, or what came of them.
     pub async fn post_form(&self, url: &Url, form: &[(&str, &str)]) -> Result<Answer, Failure> {
         self.judge(url)?;
-        let mut response = self.client.post(url.clone()).form(form).send().await?;
+        let mut response = self.client.ready().await?.post(url.clone()).form(form).send().await?;
         let mut body = Vec::new();
         while let Ok(Some(chunk)) = response.chunk().await {
             let room = FORM_ANSWER.saturating_sub(body.len());
@@ -119,7 +120,34 @@ impl Outgoing {
 /// An HTTP client that connects to public addresses alone, or with `allow_private` to private ones too and by plain http;
 /// that follows no redirect and asks no proxy. An address in place of a name is not judged by it, since there is nothing
 /// to resolve: that is the caller's part.
-pub fn client(allow_private: bool, timeout: Duration) -> Result<reqwest::Client, Failure> {
+///
+/// It is made at its first use: it reads this machine's certificate authorities, which would be a third of the host's
+/// start.
+#[derive(Debug)]
+pub struct Client {
+    allow_private: bool,
+    timeout: Duration,
+    made: OnceCell<reqwest::Client>,
+}
+
+impl Client {
+    /// A client whose calls may take so long.
+    pub fn new(allow_private: bool, timeout: Duration) -> Self {
+        Self { allow_private, timeout, made: OnceCell::new() }
+    }
+
+    /// The client. [`Failure::Setup`] if this machine's TLS can't be used.
+    pub async fn ready(&self) -> Result<&reqwest::Client, Failure> {
+        let (allow_private, timeout) = (self.allow_private, self.timeout);
+        let make = async || {
+            let making = tokio::task::spawn_blocking(move || make(allow_private, timeout));
+            making.await.map_err(|error| Failure::Setup(error.to_string()))?
+        };
+        self.made.get_or_try_init(make).await
+    }
+}
+
+fn make(allow_private: bool, timeout: Duration) -> Result<reqwest::Client, Failure> {
     reqwest::Client::builder()
         .user_agent(concat!("assent/", env!("CARGO_PKG_VERSION")))
         .redirect(reqwest::redirect::Policy::none())
@@ -210,7 +238,7 @@ mod tests {
 
     #[tokio::test]
     async fn inside_is_out_of_reach() {
-        let outgoing = Outgoing::new(false).expect("a way out");
+        let outgoing = Outgoing::new(false);
         for inside in [
             "http://example.com/",
             "ftp://example.com/",
@@ -234,7 +262,7 @@ mod tests {
 
     #[tokio::test]
     async fn private_addresses_are_reached_where_the_operator_says_so_but_never_metadata() {
-        let outgoing = Outgoing::new(true).expect("a way out");
+        let outgoing = Outgoing::new(true);
         let (address, served) = server("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nfine").await;
         let got = outgoing.get(&url(&format!("http://{address}/keys")), "application/json", 4).await;
         assert_eq!(got, Ok(Answer { status: 200, body: b"fine".to_vec() }));
@@ -246,7 +274,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_redirect_is_an_answer_and_a_long_answer_is_none() {
-        let outgoing = Outgoing::new(true).expect("a way out");
+        let outgoing = Outgoing::new(true);
         let (address, _) = server("HTTP/1.1 302 Found\r\nlocation: /other\r\ncontent-length: 0\r\n\r\n").await;
         let got = outgoing.get(&url(&format!("http://{address}/")), "*/*", 10).await;
         assert_eq!(got.map(|answer| answer.status), Ok(302));
@@ -256,7 +284,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_form_is_posted() {
-        let outgoing = Outgoing::new(true).expect("a way out");
+        let outgoing = Outgoing::new(true);
         let (address, served) = server("HTTP/1.1 400 Bad Request\r\ncontent-length: 2\r\n\r\nno").await;
         let got = outgoing.post_form(&url(&format!("http://{address}/")), &[("a", "b c")]).await;
         assert_eq!(got, Ok(Answer { status: 400, body: b"no".to_vec() }));

@@ -42,14 +42,14 @@ pub(super) struct Egress {
     allow_private: bool,
     credential: Option<Credential>,
     credentials: Arc<dyn Credentials>,
-    client: reqwest::Client,
+    client: outgoing::Client,
 }
 
 impl Egress {
     /// The way out that `grant` allows. The error is the end of a sentence about the plugin.
     pub(super) fn new(grant: &HttpGrant, timeout: Duration, credentials: Arc<dyn Credentials>) -> Result<Self, String> {
         let grants = grant.hosts.iter().map(|text| HostPattern::parse(text)).collect::<Result<_, _>>()?;
-        let client = outgoing::client(grant.allow_private, timeout).map_err(|error| error.to_string())?;
+        let client = outgoing::Client::new(grant.allow_private, timeout);
         Ok(Self { grants, allow_private: grant.allow_private, credential: grant.credential, credentials, client })
     }
 
@@ -69,7 +69,8 @@ impl Egress {
             Method::Put => reqwest::Method::PUT,
             Method::Delete => reqwest::Method::DELETE,
         };
-        let sent = self.client.request(method, url).headers(headers).body(request.body).send().await;
+        let client = self.client.ready().await.map_err(|failure| Error::Unreachable(failure.to_string()))?;
+        let sent = client.request(method, url).headers(headers).body(request.body).send().await;
         answer(sent.map_err(failure)?).await
     }
 

@@ -8,6 +8,7 @@ mod bounds;
 mod load;
 mod server;
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -26,6 +27,8 @@ const ROUNDS: u32 = 5;
 const LENGTH: Duration = Duration::from_millis(1500);
 /// Codes that are exchanged in one round.
 const CODES: usize = 1000;
+/// People who signed in, in turn of whom everything is asked.
+const PEOPLE: usize = 16;
 
 /// What is measured.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -131,32 +134,41 @@ fn same(request: &str) -> Vec<Same> {
     vec![Same(request.into()); CONNECTIONS]
 }
 
-/// A person who signed in, and the application that she signed in to.
+/// People who signed in, and the application that they signed in to.
 struct Stand {
     address: std::net::SocketAddr,
     application: Application,
-    browser: Browser,
-    access_token: String,
-    refresh_tokens: std::cell::RefCell<Vec<String>>,
+    browsers: Vec<Browser>,
+    /// One for each connection.
+    access_tokens: Vec<String>,
+    /// One for each connection.
+    refresh_tokens: RefCell<Vec<String>>,
 }
 
 impl Stand {
     async fn prepare(server: &Server, folder: &std::path::Path) -> Self {
         let admin = Admin { base: server.base.clone(), token: server.admin_token(folder).await };
-        let ada = admin.ada().await;
-        let browser = Browser::new(&server.base);
-        let code = ada.sign_in(&browser).await;
-        let access_token = exchanged(&ada.application, &server.base, &code).await["access_token"].clone();
-        let mut refresh_tokens = Vec::new();
-        for _ in 0..CONNECTIONS {
-            refresh_tokens.push(refresh_token(&ada, &browser, &server.base).await);
+        let application = admin.web_application().await;
+        let mut people = Vec::new();
+        for number in 0..PEOPLE {
+            let person = admin.person(&format!("person{number}"), application.clone()).await;
+            let browser = Browser::new(&server.base);
+            person.sign_in(&browser).await;
+            people.push((person, browser));
+        }
+        let (mut access_tokens, mut refresh_tokens) = (Vec::new(), Vec::new());
+        for (person, browser) in people.iter().cycle().take(CONNECTIONS) {
+            let tokens = tokens(person, browser, &server.base).await;
+            let token = |name: &str| tokens[name].as_str().expect("a token").to_owned();
+            access_tokens.push(token("access_token"));
+            refresh_tokens.push(token("refresh_token"));
         }
         Self {
             address: server.address,
-            browser,
-            access_token: access_token.as_str().expect("a token").to_owned(),
+            application,
+            browsers: people.into_iter().map(|(_, browser)| browser).collect(),
+            access_tokens,
             refresh_tokens: refresh_tokens.into(),
-            application: ada.application,
         }
     }
 
@@ -175,16 +187,16 @@ impl Stand {
                 load
             }
             Subject::Introspection => {
-                let body = format!("token={}", self.access_token);
-                let request = self.post("/oidc/token/introspection").with(&body);
-                drive.run(same(&request), LENGTH).await.0
+                let post = self.post("/oidc/token/introspection");
+                let requests = self.access_tokens.iter().map(|token| Same(post.with(&format!("token={token}")).into()));
+                drive.run(requests.collect(), LENGTH).await.0
             }
             Subject::UserInfo => {
-                let request = format!(
-                    "GET /oidc/me HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\r\n",
-                    self.address, self.access_token
-                );
-                drive.run(same(&request), LENGTH).await.0
+                let requests = self.access_tokens.iter().map(|token| {
+                    let head = format!("GET /oidc/me HTTP/1.1\r\nHost: {}", self.address);
+                    Same(format!("{head}\r\nAuthorization: Bearer {token}\r\n\r\n").into())
+                });
+                drive.run(requests.collect(), LENGTH).await.0
             }
             Subject::ClientCredentials => drive.run(same(&self.client_credentials()), LENGTH).await.0,
         }
@@ -199,7 +211,7 @@ impl Stand {
         load::Post::new(self.address, path, &self.application.id, secret)
     }
 
-    /// Requests that exchange fresh codes, which her session gives without asking her again.
+    /// Requests that exchange fresh codes, which people's sessions give without asking them again.
     async fn exchanges(&self) -> Vec<String> {
         let request = self.application.request(&[("prompt", Some("none"))]);
         let post = self.post("/oidc/token");
@@ -207,7 +219,7 @@ impl Stand {
         let redirect: String = redirect.collect();
         let mut requests = Vec::with_capacity(CODES);
         while requests.len() < CODES {
-            let pages = futures_util::future::join_all((0..20).map(|_| self.browser.get(&request))).await;
+            let pages = futures_util::future::join_all(self.browsers.iter().map(|browser| browser.get(&request))).await;
             requests.extend(pages.iter().map(|page| {
                 let code = page.parameter("code");
                 post.with(&format!(
@@ -219,16 +231,12 @@ impl Stand {
     }
 }
 
-async fn exchanged(application: &Application, base: &str, code: &str) -> Value {
-    let (status, answer) = application.exchange(base, code, &[]).await;
+/// Tokens of a family of their own, with a refresh token.
+async fn tokens(person: &Ada, browser: &Browser, base: &str) -> Value {
+    let changes = [("scope", Some("openid profile email offline_access")), ("prompt", Some("consent"))];
+    let asked = browser.get(&person.application.request(&changes)).await.followed().await;
+    let code = asked.decide("allow").await.parameter("code");
+    let (status, answer) = person.application.exchange(base, &code, &[]).await;
     assert!(status.is_success(), "{answer}");
     answer
-}
-
-/// A refresh token of a family of its own.
-async fn refresh_token(ada: &Ada, browser: &Browser, base: &str) -> String {
-    let changes = [("scope", Some("openid profile email offline_access")), ("prompt", Some("consent"))];
-    let asked = browser.get(&ada.application.request(&changes)).await.followed().await;
-    let code = asked.decide("allow").await.parameter("code");
-    exchanged(&ada.application, base, &code).await["refresh_token"].as_str().expect("a token").to_owned()
 }
