@@ -11,5 +11,6 @@ mod login;
 mod oidc;
 mod plugins;
 mod push;
+mod saml;
 mod store;
 mod tidy;

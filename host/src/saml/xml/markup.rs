@@ -98,11 +98,12 @@ pub(super) fn declared_prefix(name: &str) -> Result<Option<&str>, XmlProblem> {
     }
 }
 
-/// Whether the text begins with the scheme of a URI (RFC 3986 section 3.1), so that it is not relative to anything.
+/// Whether the text is a URI with a scheme, so that it is not relative to anything: by its characters (RFC 3986).
 pub(super) fn is_absolute(uri: &str) -> bool {
-    let Some((scheme, _)) = uri.split_once(':') else { return false };
+    let Some((scheme, rest)) = uri.split_once(':') else { return false };
     scheme.starts_with(|c: char| c.is_ascii_alphabetic())
         && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+        && rest.chars().all(|c| c.is_ascii_alphanumeric() || "-._~:/?#[]@!$&'()*+,;=%".contains(c))
 }
 
 /// Checks an XML declaration (XML 1.0 production 23): version 1.0, and UTF-8 if it names an encoding.
