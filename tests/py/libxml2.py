@@ -49,6 +49,9 @@ free_object = function("xmlXPathFreeObject", None, ctypes.POINTER(XPathObject))
 canonical = function(
     "xmlC14NDocDumpMemory", number, pointer, pointer, number, ctypes.POINTER(text), number, ctypes.POINTER(pointer)
 )
+# What is refused is in the answer; nobody needs to read it on the terminal.
+silent = ctypes.CFUNCTYPE(None, pointer, pointer)(lambda context, error: None)
+function("xmlSetStructuredErrorFunc", None, pointer, type(silent))(None, silent)
 free = ctypes.CFUNCTYPE(None, pointer).in_dll(library, "xmlFree")
 
 

@@ -185,20 +185,17 @@ impl<'d> Element<'d> {
 
     /// It and every element in it, in the document's order.
     pub fn descendants(self) -> impl Iterator<Item = Self> {
-        let mut own = Some(self);
-        let mut rest = Inside { document: self.document, nodes: self.inside };
-        std::iter::from_fn(move || {
-            own.take().or_else(|| {
-                loop {
-                    let (first, others) = rest.nodes.split_first()?;
-                    rest.nodes = others;
-                    if let Node::Element(node) = first {
-                        let inside = others.get(..node.size).unwrap_or_default();
-                        break Some(Element { document: rest.document, node, inside });
-                    }
+        let mut rest = self.inside;
+        let below = std::iter::from_fn(move || {
+            loop {
+                let (first, others) = rest.split_first()?;
+                rest = others;
+                if let Node::Element(node) = first {
+                    break Some(Self { document: self.document, node, inside: rest.get(..node.size)? });
                 }
-            })
-        })
+            }
+        });
+        std::iter::once(self).chain(below)
     }
 
     pub(super) fn content(self) -> Inside<'d> {

@@ -75,7 +75,7 @@ pub enum SignatureError {
     Digest,
     /// Its canonical form is over the limits.
     #[error("what is signed can't be read: {0}")]
-    Unreadable(#[from] XmlError),
+    Unreadable(#[from] XmlProblem),
     /// OpenSSL failed.
     #[error("the signature could not be checked: {0}")]
     Broken(#[from] ErrorStack),
@@ -87,9 +87,10 @@ impl From<ShapeError> for SignatureError {
     }
 }
 
-impl From<XmlProblem> for SignatureError {
-    fn from(problem: XmlProblem) -> Self {
-        Self::Unreadable(XmlError { problem, line: 1 })
+/// Without the line: it would be one of the canonical form, which nobody sees.
+impl From<XmlError> for SignatureError {
+    fn from(error: XmlError) -> Self {
+        Self::Unreadable(error.problem)
     }
 }
 

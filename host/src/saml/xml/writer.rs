@@ -78,6 +78,8 @@ impl Writer {
     pub fn finish(self) -> Result<String, WriteError> {
         match self.error {
             Some(error) => Err(error),
+            // Escaped, the values may be longer than they were.
+            None if self.out.len() > Self::MAX_BYTES => Err(WriteError::TooLong),
             None => Ok(self.out),
         }
     }

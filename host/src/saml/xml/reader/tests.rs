@@ -224,8 +224,9 @@ fn refused_at_once(text: &str) -> XmlProblem {
         Err(error) => error.problem,
     };
     let time = start.elapsed();
-    // Unoptimized, and beside other tests. In release it is below 10 ms; the benchmark `saml_xml` says how much.
-    assert!(time < Duration::from_millis(500), "{time:?} for {problem}");
+    // Unoptimized, and beside other tests, where only what grows too fast takes so long. In release each is below 10 ms:
+    // the benchmark `saml_xml` says by how much.
+    assert!(time < Duration::from_secs(2), "{time:?} for {problem}");
     problem
 }
 

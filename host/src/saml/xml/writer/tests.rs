@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 use crate::saml::xml::testing::{ISSUER, PARTNER, POLICY, REQUEST, SAML, SAMLP, read, request};
 use crate::saml::xml::{Document, Limits, XS, XSI, canonical};
@@ -61,6 +63,8 @@ fn values_that_xml_cannot_hold_are_errors() {
     let long = "x".repeat(10 * 1024 * 1024);
     assert!(matches!(refused(|writer| writer.open(ISSUER).text(&long)), WriteError::TooLong));
     assert!(matches!(refused(|writer| writer.open(ISSUER).attribute("a", &long).empty()), WriteError::TooLong));
+    let quotes = "\"".repeat(300 * 1024);
+    assert!(matches!(refused(|writer| writer.open(ISSUER).attribute("a", &quotes).empty()), WriteError::TooLong));
     let twice = |writer: &mut Writer| writer.open(ISSUER).attribute("a", "1").attribute("a", "2").empty();
     assert!(matches!(refused(twice), WriteError::RepeatedAttribute));
 }
@@ -130,4 +134,20 @@ fn a_signature_covers_what_stands_around_it() {
     assert_eq!(verified.root().child(ISSUER).unwrap().text(), Ok("https://sp.example.org/"));
     let order: Vec<_> = document.unverified().children().map(|child| child.local_name()).collect();
     assert_eq!(order, ["Issuer", "Signature", "NameIDPolicy"]);
+}
+
+proptest! {
+    #[test]
+    fn any_value_comes_back_or_is_an_error(value in any::<String>(), text in "[\\x00-\\x7f]{0,20}") {
+        let mut writer = Writer::new();
+        writer.open(ISSUER).attribute("a", &value).text(&text);
+        match writer.finish() {
+            Ok(written) => {
+                let document = read(&written);
+                prop_assert_eq!(document.unverified().attribute("a"), Some(value.as_str()));
+                prop_assert_eq!(document.unverified().text(), Ok(text.as_str()));
+            }
+            Err(error) => prop_assert!(matches!(error, WriteError::Character) && !(is_text(&value) && is_text(&text))),
+        }
+    }
 }
