@@ -1,7 +1,7 @@
 //! Assent, a passwordless identity provider.
 //!
 //! The modules are layers: each calls only those below it (`tests/it/tidy.rs` holds that). From the top:
-//! `cli` and `app` (composition), `http` (the edge), `oidc` (protocol), `domain` (use cases), the adapters
+//! `cli` and `app` (composition), `http` (the edge), `oidc` and `saml` (protocols), `domain` (use cases), the adapters
 //! `store`, `keys`, `plugins`, `config`, below them `outgoing` (the way out by HTTP), and at the bottom `model` with the nouns and proofs, which do no input or output.
 
 pub mod app;
@@ -18,5 +18,6 @@ pub mod model;
 pub mod oidc;
 pub mod outgoing;
 pub mod plugins;
+pub mod saml;
 pub mod secret;
 pub mod store;

@@ -10,6 +10,7 @@ mod login;
 mod oidc;
 mod plugins;
 mod push;
+mod saml;
 mod store;
 mod tidy;
 mod upkeep;

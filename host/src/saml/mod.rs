@@ -1,0 +1,3 @@
+//! SAML 2.0.
+
+pub mod xml;

@@ -1,0 +1,131 @@
+//! What the XML of SAML costs: checking a signed request, refusing what is made to cost much, and signing a response
+//! twice beside the two bare RSA-2048 signatures in it.
+//!
+//! `taskset -c 0 cargo bench -p assent-tests --bench saml_xml`. The median of the time that each takes.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use assent::saml::xml::{Document, Limits, Namespace, Signer, TrustedKey, Writer, XS, XSI};
+use openssl::asn1::Asn1Time;
+use openssl::hash::MessageDigest;
+use openssl::pkey::{PKey, Private};
+use openssl::rsa::Rsa;
+use openssl::x509::{X509, X509Name};
+
+const SAMLP: Namespace = Namespace::new("samlp", "urn:oasis:names:tc:SAML:2.0:protocol");
+const SAML: Namespace = Namespace::new("saml", "urn:oasis:names:tc:SAML:2.0:assertion");
+
+fn main() {
+    let key = PKey::from_rsa(Rsa::generate(2048).expect("a key")).expect("a key");
+    let certificate = certificate(&key);
+    let signer = Signer::new(key, &certificate).expect("a signer");
+    let trusted = [TrustedKey::of_certificate(&certificate).expect("a key that can be trusted")];
+
+    let request = request(&signer);
+    println!("signed request of {} bytes", request.len());
+    told("  read", 5_000, || Document::read(request.as_bytes(), Limits::MESSAGE).is_ok());
+    told("  read and verified", 5_000, || {
+        let document = Document::read(request.as_bytes(), Limits::MESSAGE).expect("a document");
+        document.verify(&trusted).is_ok()
+    });
+
+    println!("refused, though as long as metadata may be");
+    let attributes: String = (0..7_000).map(|n| format!(" a{n}='x'")).collect();
+    refused("  7,000 attributes", &format!("<r{attributes}/>"), Limits::METADATA);
+    refused("  10,000 levels", &"<r>".repeat(10_000), Limits::METADATA);
+    let namespaces: String = (0..40_000).map(|n| format!(" xmlns:p{n}='urn:{n}'")).collect();
+    refused("  1 MB of namespaces", &format!("<r{namespaces}/>"), Limits::METADATA);
+    println!("refused at the very end, as long as messages may be");
+    let elements = "<r xmlns:n='urn:n' n:a=''/>".repeat(3_900);
+    refused("  elements with a namespace", &format!("<r>{elements}"), Limits::MESSAGE);
+    refused("  references", &format!("<r>{}", "&lt;".repeat(30_000)), Limits::MESSAGE);
+
+    println!("response of {} bytes, signed twice", response(&signer).len());
+    let two =
+        told("  two bare signatures", 1_000, || [0; 2].map(|_| signer.sign(&[b'a'; 800])).iter().all(Result::is_ok));
+    let whole = told("  the response", 1_000, || !response(&signer).is_empty());
+    println!("  signatures / response {:>17.3}", two.as_secs_f64() / whole.as_secs_f64());
+}
+
+/// Tells the median of the time that something takes which succeeds.
+fn told(name: &str, rounds: usize, mut work: impl FnMut() -> bool) -> Duration {
+    let mut times = Vec::with_capacity(rounds);
+    for _ in 0..rounds {
+        let start = Instant::now();
+        assert!(black_box(work()), "{name}");
+        times.push(start.elapsed());
+    }
+    times.sort_unstable();
+    println!("{name:<38} {:>10.1?}", times[rounds / 2]);
+    times[rounds / 2]
+}
+
+fn refused(name: &str, text: &str, limits: Limits) {
+    told(name, 100, || Document::read(text.as_bytes(), limits).is_err());
+}
+
+/// About as long as requests are, with the certificate of the signer and a list of identity providers.
+fn request(signer: &Signer) -> String {
+    let mut writer = Writer::new();
+    let start = writer.open(SAMLP.name("AuthnRequest")).attribute("Version", "2.0");
+    let start = start.attribute("IssueInstant", "2026-11-21T08:00:00Z").attribute("ForceAuthn", "false");
+    let start =
+        start.attribute("Destination", "https://id.example.org/sso/SingleSignOnService/did:key:z6MkhaXgBZDvotD");
+    let issuer = |writer: &mut Writer| writer.open(SAML.name("Issuer")).text("https://sp.example.org/saml/metadata");
+    start.signed("_0c9a8e2f7f7d4f0fa4a0c0a8f0e3d2b1", signer, issuer, |request| {
+        request.open(SAMLP.name("NameIDPolicy")).attribute("AllowCreate", "true").empty();
+        request.open(SAMLP.name("RequestedAuthnContext")).attribute("Comparison", "minimum").content(|context| {
+            let class = "urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport";
+            context.open(SAML.name("AuthnContextClassRef")).text(class);
+        });
+        request.open(SAMLP.name("Scoping")).content(|scoping| {
+            for n in 0..2 {
+                scoping.open(SAMLP.name("RequesterID")).text(&format!("https://proxy-{n}.example.org/metadata"));
+            }
+        });
+    });
+    writer.finish().expect("a request")
+}
+
+/// An ordinary response: an assertion with ten attributes.
+fn response(signer: &Signer) -> String {
+    let issuer = |writer: &mut Writer| writer.open(SAML.name("Issuer")).text("https://id.example.org/oidc");
+    let mut writer = Writer::new();
+    let start = writer.open(SAMLP.name("Response")).attribute("Version", "2.0").attribute("InResponseTo", "_0c9a8e2f");
+    start.signed("_1f7d4f0fa4a0c0a8f0e3d2b10c9a8e2f", signer, issuer, |response| {
+        response.open(SAMLP.name("Status")).content(|status| {
+            let success = "urn:oasis:names:tc:SAML:2.0:status:Success";
+            status.open(SAMLP.name("StatusCode")).attribute("Value", success).empty();
+        });
+        let start = response.open(SAML.name("Assertion")).attribute("Version", "2.0");
+        start.signed("_a4a0c0a8f0e3d2b10c9a8e2f1f7d4f0f", signer, issuer, |assertion| {
+            assertion.open(SAML.name("Subject")).content(|subject| subject.open(SAML.name("NameID")).text("ada"));
+            assertion.open(SAML.name("AttributeStatement")).content(|statement| {
+                for n in 0..10 {
+                    let name = format!("attribute-{n}");
+                    statement.open(SAML.name("Attribute")).attribute("Name", name).content(|attribute| {
+                        let start = attribute.open(SAML.name("AttributeValue")).declare(XS);
+                        start.qualified_attribute(XSI.name("type"), "xs:string").text("Ada Lovelace");
+                    });
+                }
+            });
+        });
+    });
+    writer.finish().expect("a response")
+}
+
+fn certificate(key: &PKey<Private>) -> X509 {
+    let mut name = X509Name::builder().expect("a name");
+    name.append_entry_by_text("CN", "sp.example.org").expect("a name");
+    let name = name.build();
+    let mut certificate = X509::builder().expect("a certificate");
+    certificate.set_version(2).expect("a version");
+    certificate.set_subject_name(&name).expect("a subject");
+    certificate.set_issuer_name(&name).expect("an issuer");
+    certificate.set_pubkey(key).expect("a key");
+    certificate.set_not_before(&Asn1Time::days_from_now(0).expect("a time")).expect("a time");
+    certificate.set_not_after(&Asn1Time::days_from_now(365).expect("a time")).expect("a time");
+    certificate.sign(key, MessageDigest::sha256()).expect("a signature");
+    certificate.build()
+}

@@ -1,0 +1,5 @@
+//! SAML, against the programs that others use for it.
+
+mod canonical;
+mod documents;
+mod xmlsec;

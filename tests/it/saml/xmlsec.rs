@@ -1,0 +1,210 @@
+//! Signatures that Debian's `xmlsec1` makes are good for us, and ours for it.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::slice;
+
+use assent::saml::xml::{
+    Document, Limits, Name, Namespace, SignatureAlgorithm, SignatureError, Signer, TrustedKey, Verified, Writer, XS,
+    XSI,
+};
+use openssl::asn1::Asn1Time;
+use openssl::ec::{EcGroup, EcKey};
+use openssl::hash::MessageDigest;
+use openssl::nid::Nid;
+use openssl::pkey::{PKey, Private};
+use openssl::rsa::Rsa;
+use openssl::x509::{X509, X509Name};
+use tempfile::TempDir;
+
+use super::documents::{Dice, element};
+
+const SAMLP: Namespace = Namespace::new("samlp", "urn:oasis:names:tc:SAML:2.0:protocol");
+const SAML: Namespace = Namespace::new("saml", "urn:oasis:names:tc:SAML:2.0:assertion");
+const RESPONSE: Name = SAMLP.name("Response");
+const ASSERTION: Name = SAML.name("Assertion");
+const ISSUER: Name = SAML.name("Issuer");
+
+/// A key with a certificate, as files for `xmlsec1`.
+struct Party {
+    folder: TempDir,
+    signer: Option<Signer>,
+    trusted: TrustedKey,
+}
+
+impl Party {
+    fn rsa() -> Self {
+        Self::new(&PKey::from_rsa(Rsa::generate(2048).expect("a key")).expect("a key"))
+    }
+
+    fn ec() -> Self {
+        let curve = EcGroup::from_curve_name(Nid::X9_62_PRIME256V1).expect("a curve");
+        Self::new(&PKey::from_ec_key(EcKey::generate(&curve).expect("a key")).expect("a key"))
+    }
+
+    fn new(key: &PKey<Private>) -> Self {
+        let certificate = certificate(key);
+        let folder = tempfile::tempdir().expect("a folder");
+        let private = key.private_key_to_pem_pkcs8().expect("PEM");
+        std::fs::write(folder.path().join("key.pem"), private).expect("a file");
+        std::fs::write(folder.path().join("cert.pem"), certificate.to_pem().expect("PEM")).expect("a file");
+        let trusted = TrustedKey::of_certificate(&certificate).expect("a key that can be trusted");
+        Self { folder, signer: Signer::new(key.clone(), &certificate).ok(), trusted }
+    }
+
+    fn signer(&self) -> &Signer {
+        self.signer.as_ref().expect("an RSA key")
+    }
+
+    fn file(&self, name: &str, text: &str) -> PathBuf {
+        let file = self.folder.path().join(name);
+        std::fs::write(&file, text).expect("a file");
+        file
+    }
+
+    /// Runs `xmlsec1` on a text; IDs are those of SAML.
+    fn xmlsec1(&self, arguments: &[&str], text: &str) -> Output {
+        let file = self.file("message.xml", text);
+        let mut command = Command::new("xmlsec1");
+        command.args(arguments).current_dir(self.folder.path());
+        for name in [RESPONSE, ASSERTION] {
+            command.arg("--id-attr:ID").arg(format!("{}:{}", name.namespace.uri, name.local));
+        }
+        command.arg(file).output().expect("xmlsec1 is missing: run `make test`")
+    }
+
+    /// Whether it takes the signature directly in the element of this name.
+    fn accepts(&self, text: &str, name: Name) -> bool {
+        let place = format!("//*[local-name()='{}']/*[local-name()='Signature']", name.local);
+        self.xmlsec1(&["--verify", "--pubkey-cert-pem", "cert.pem", "--node-xpath", &place], text).status.success()
+    }
+
+    /// Has it fill in the template of a signature in the text.
+    fn sign(&self, text: &str) -> String {
+        let output = self.xmlsec1(&["--sign", "--privkey-pem", "key.pem,cert.pem"], text);
+        assert!(output.status.success(), "{}: {text}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    fn verify(&self, text: &str) -> Result<Verified, SignatureError> {
+        let document =
+            Document::read(text.as_bytes(), Limits::MESSAGE).unwrap_or_else(|error| panic!("{error}: {text}"));
+        document.verify(slice::from_ref(&self.trusted))
+    }
+}
+
+fn certificate(key: &PKey<Private>) -> X509 {
+    let mut name = X509Name::builder().expect("a name");
+    name.append_entry_by_text("CN", "sp.example.org").expect("a name");
+    let name = name.build();
+    let mut certificate = X509::builder().expect("a certificate");
+    certificate.set_version(2).expect("a version");
+    certificate.set_subject_name(&name).expect("a subject");
+    certificate.set_issuer_name(&name).expect("an issuer");
+    certificate.set_pubkey(key).expect("a key");
+    certificate.set_not_before(&Asn1Time::days_from_now(0).expect("a time")).expect("a time");
+    certificate.set_not_after(&Asn1Time::days_from_now(1).expect("a time")).expect("a time");
+    certificate.sign(key, MessageDigest::sha256()).expect("a signature");
+    certificate.build()
+}
+
+/// A response and the assertion in it, both signed, with the type of a value in a prefix.
+fn response(signer: &Signer, value: &str) -> String {
+    let issuer = |writer: &mut Writer| writer.open(ISSUER).text("https://id.example.org/oidc");
+    let mut writer = Writer::new();
+    writer.open(RESPONSE).attribute("Version", "2.0").signed("_r", signer, issuer, |response| {
+        response.open(SAMLP.name("Status")).empty();
+        response.open(ASSERTION).attribute("Version", "2.0").signed("_a", signer, issuer, |assertion| {
+            let start = assertion.open(SAML.name("AttributeValue")).declare(XS);
+            start.qualified_attribute(XSI.name("type"), "xs:string").text(value);
+        });
+    });
+    writer.finish().expect("a response")
+}
+
+#[test]
+fn xmlsec1_takes_our_signatures() {
+    let party = Party::rsa();
+    let text = response(party.signer(), "Ada <&> \"Lovelace\"\r\n\t\u{1f600}");
+    for name in [RESPONSE, ASSERTION] {
+        assert!(party.accepts(&text, name), "{name:?}: {text}");
+        assert!(!Party::rsa().accepts(&text, name));
+    }
+    let changed = text.replace("Lovelace", "Byron");
+    assert!(!party.accepts(&changed, RESPONSE) && !party.accepts(&changed, ASSERTION));
+    // The type of the value is signed, though it is text to XML.
+    let changed = text.replace(XS.uri, "urn:other");
+    assert!(!party.accepts(&changed, RESPONSE) && !party.accepts(&changed, ASSERTION));
+}
+
+/// The template of a signature over the root, as people write them, in lines.
+fn template(method: &str, digest: &str, parameter: &str) -> String {
+    format!(
+        r##"<Signature xmlns="http://www.w3.org/2000/09/xmldsig#">
+  <SignedInfo>
+    <CanonicalizationMethod Algorithm="http://www.w3.org/2001/10/xml-exc-c14n#"/>
+    <!-- the method -->
+    <SignatureMethod Algorithm="{method}"/>
+    <Reference URI="#_r">
+      <Transforms>
+        <Transform Algorithm="http://www.w3.org/2000/09/xmldsig#enveloped-signature"/>
+        <Transform Algorithm="http://www.w3.org/2001/10/xml-exc-c14n#">{parameter}</Transform>
+      </Transforms>
+      <DigestMethod Algorithm="{digest}"/>
+      <DigestValue></DigestValue>
+    </Reference>
+  </SignedInfo>
+  <SignatureValue/>
+  <KeyInfo><X509Data/></KeyInfo>
+</Signature>"##
+    )
+}
+
+fn message(signature: &str, content: &str) -> String {
+    let uri = SAMLP.uri;
+    format!(
+        "<?xml version='1.0'?>\r\n<p:Response xmlns:p='{uri}' xmlns:xs='urn:xs' xmlns='urn:d' ID='_r'>{signature}\r\n{content}</p:Response>\n"
+    )
+}
+
+const SHA256: &str = "http://www.w3.org/2001/04/xmlenc#sha256";
+
+#[test]
+fn we_take_the_signatures_of_xmlsec1() {
+    let (rsa, ec) = (Party::rsa(), Party::ec());
+    let digests = [SHA256, "http://www.w3.org/2001/04/xmldsig-more#sha384", "http://www.w3.org/2001/04/xmlenc#sha512"];
+    for algorithm in SignatureAlgorithm::ALL {
+        let party = if algorithm.uri().contains("ecdsa") { &ec } else { &rsa };
+        for digest in digests {
+            let text = party.sign(&message(&template(algorithm.uri(), digest, ""), "<a>text</a><!-- not text -->"));
+            let verified = party.verify(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+            assert_eq!(verified.algorithm(), algorithm);
+            let changed = party.verify(&text.replace("<a>text", "<a>Text"));
+            assert!(matches!(changed, Err(SignatureError::Digest)), "{changed:?}");
+            let other = Document::read(text.as_bytes(), Limits::MESSAGE).expect("a document");
+            assert!(matches!(other.verify(&[Party::rsa().trusted]), Err(SignatureError::Untrusted)));
+        }
+    }
+}
+
+#[test]
+fn what_xmlsec1_signs_at_random_is_what_we_read() {
+    let party = Party::rsa();
+    let list =
+        "<ec:InclusiveNamespaces xmlns:ec='http://www.w3.org/2001/10/xml-exc-c14n#' PrefixList='xs #default\n a'/>";
+    let method = SignatureAlgorithm::RsaSha256.uri();
+    for seed in 0..40 {
+        let content = element(&mut Dice::new(seed));
+        let parameter = if seed % 2 == 0 { "" } else { list };
+        let text = party.sign(&message(&template(method, SHA256, parameter), &content));
+        party.verify(&text).unwrap_or_else(|error| panic!("{seed}: {error}: {text}"));
+    }
+}
+
+#[test]
+fn what_xmlsec1_still_signs_with_sha_1_is_refused() {
+    let party = Party::rsa();
+    let sha1 = template("http://www.w3.org/2000/09/xmldsig#rsa-sha1", "http://www.w3.org/2000/09/xmldsig#sha1", "");
+    let error = party.verify(&party.sign(&message(&sha1, ""))).expect_err("SHA-1");
+    assert!(matches!(error, SignatureError::Algorithm(_)), "{error}");
+}
