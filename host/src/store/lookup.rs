@@ -47,5 +47,8 @@ async fn read<R: Row>(pool: &AnyPool, statement: &Statement, ids: &[String]) -> 
 }
 
 fn again<T: Clone>(answer: &Result<T>) -> Result<T> {
-    answer.as_ref().map(T::clone).map_err(StoreError::again)
+    match answer {
+        Ok(found) => Ok(found.clone()),
+        Err(error) => Err(error.again()),
+    }
 }
