@@ -123,6 +123,20 @@ impl Fixture {
 }
 
 #[tokio::test]
+async fn a_token_whose_family_is_gone_is_no_good_and_breaks_nothing() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let ada = host.ada().await;
+        let code = ada.sign_in(&Browser::new(&host.base)).await;
+        let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+        let token = tokens["access_token"].as_str().expect("a token");
+        assert_eq!(userinfo(&host, token).await.0, StatusCode::OK, "{database:?}");
+        sqlx::query("DELETE FROM codes").execute(&mut host.connection().await).await.expect("deleted");
+        assert_eq!(userinfo(&host, token).await.0, StatusCode::UNAUTHORIZED, "{database:?}");
+    }
+}
+
+#[tokio::test]
 async fn of_the_logouts_that_wait_the_oldest_of_each_application_comes_first() {
     for database in Database::BOTH {
         let mut it = Fixture::new(database).await;

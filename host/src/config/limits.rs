@@ -19,9 +19,6 @@ pub struct RateLimits {
     pub token: Rate,
     /// Failed client authentications of one application from one address. Others are not counted.
     pub client_failures: Rate,
-    /// Requests of one address to UserInfo without a good access token. Others are not counted. An application's server has
-    /// one address for all of its people, whose tokens may run out together.
-    pub bearer_failures: Rate,
     /// Requests of one address to the admin API, and to the authenticator's interface, that were refused for what
     /// they showed as proof. Others are not counted.
     pub failures: Rate,
@@ -45,7 +42,6 @@ impl Default for RateLimits {
             login_name: rate(10, 20),
             token: rate(12_000, 2000),
             client_failures: rate(10, 20),
-            bearer_failures: rate(1200, 600),
             failures: rate(60, 60),
         }
     }
@@ -53,13 +49,12 @@ impl Default for RateLimits {
 
 /// What the types can't say.
 pub(super) fn check(settings: &Settings, expect: &mut impl FnMut(bool, &str, &str)) {
-    let RateLimits { sign_in, login_name, token, client_failures, bearer_failures, failures } = settings.limits;
+    let RateLimits { sign_in, login_name, token, client_failures, failures } = settings.limits;
     for (name, rate) in [
         ("sign_in", sign_in),
         ("login_name", login_name),
         ("token", token),
         ("client_failures", client_failures),
-        ("bearer_failures", bearer_failures),
         ("failures", failures),
     ] {
         expect(

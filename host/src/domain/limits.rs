@@ -28,8 +28,6 @@ pub struct Limits {
     pub token: Limit<Network>,
     /// Failed client authentications.
     pub client_failures: Limit<(Did, Network)>,
-    /// Requests to UserInfo without a good access token.
-    pub bearer_failures: Limit<Network>,
     /// Requests to the admin API and the authenticator's interface whose proof was refused.
     pub failures: Limit<Network>,
 }
@@ -42,7 +40,6 @@ impl Limits {
             login_name: Limit::new(settings.login_name),
             token: Limit::new(settings.token),
             client_failures: Limit::new(settings.client_failures),
-            bearer_failures: Limit::new(settings.bearer_failures),
             failures: Limit::new(settings.failures),
         }
     }

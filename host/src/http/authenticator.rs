@@ -227,7 +227,7 @@ pub(super) async fn limit_failures(
     next: Next,
 ) -> Response {
     let refusals = [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN, StatusCode::GONE];
-    limits::failures(&host, &host.limits.failures, from, request, next, &refusals, || TOO_MANY.into_response()).await
+    limits::failures(&host, from, request, next, &refusals, || TOO_MANY.into_response()).await
 }
 
 const TOO_MANY: Failure = Failure::new(

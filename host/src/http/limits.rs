@@ -14,7 +14,7 @@ use serde_json::json;
 use super::context::address_of;
 use super::reply::ErrorReply;
 use crate::domain::Host;
-use crate::domain::limits::{Exhausted, Limit, Network};
+use crate::domain::limits::{Exhausted, Network};
 
 /// Where a request comes from.
 impl FromRequestParts<Arc<Host>> for Network {
@@ -41,30 +41,23 @@ pub(super) async fn token(State(host): State<Arc<Host>>, from: Network, request:
     }
 }
 
-/// Limits how often an address comes without a good access token.
-pub(super) async fn bearer(State(host): State<Arc<Host>>, from: Network, request: Request, next: Next) -> Response {
-    let limit = &host.limits.bearer_failures;
-    failures(&host, limit, from, request, next, &[StatusCode::UNAUTHORIZED], refused_call).await
-}
-
 /// Limits how often an address is refused for what it shows as proof: a status of `refusals`. `too_many` is the answer in
 /// the words of the interface.
 pub(super) async fn failures(
     host: &Host,
-    limit: &Limit<Network>,
     from: Network,
     request: Request,
     next: Next,
     refusals: &[StatusCode],
     too_many: impl FnOnce() -> Response,
 ) -> Response {
-    if let Err(exhausted) = limit.check(&from, host.now()) {
+    if let Err(exhausted) = host.limits.failures.check(&from, host.now()) {
         return with_retry_after(too_many(), exhausted);
     }
     let response = next.run(request).await;
     if refusals.contains(&response.status()) {
         // Whether this one was still within the limit is for the next request to find out.
-        let _ = limit.take(&from, host.now());
+        let _ = host.limits.failures.take(&from, host.now());
     }
     response
 }

@@ -89,7 +89,6 @@ pub fn mtls_router(router: Router) -> Router {
 fn shared_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
     Router::new()
         .route("/me", get(oidc::me).post(oidc::me))
-        .layer(from_fn_with_state(Arc::clone(host), limits::bearer))
         .route("/.well-known/openid-configuration", get(oidc::configuration))
         .route("/jwks", get(oidc::jwks))
         .merge(called(host, Router::new().route("/token", post(client_calls::token))))

@@ -1,15 +1,18 @@
 //! Compiled plugins, kept for the next start: compiling takes a good part of a second and much memory.
 //!
 //! A compiled plugin is machine code that runs with all that the host may do. So a file is used only if it carries a code
-//! that this host alone can make, over what it was compiled from and every byte that is loaded.
+//! that this host alone can make, over what it was compiled from, by which version and settings of the engine, and every
+//! byte that is loaded. What an older engine made, with its faults, is never loaded by a newer one.
 
-use std::io::{ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::hash::{Hash, Hasher};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use openssl::hash::MessageDigest;
 use openssl::pkey::PKey;
-use openssl::sha::sha256;
+use openssl::sha::{Sha256, sha256};
 use openssl::sign::Signer;
 use wasmtime::Engine;
 use wasmtime::component::Component;
@@ -19,6 +22,10 @@ use super::engine;
 
 /// Bytes of the code at the beginning of a file: HMAC-SHA256.
 const CODE: usize = 32;
+/// What the code is for, and the form of the file.
+const PURPOSE: &[u8] = b"assent compiled plugin 1";
+/// The longest file that is read: many times what the largest component becomes.
+const LONGEST: u64 = 256 << 20;
 
 /// A folder of compiled plugins. It may be emptied at any time.
 pub struct Compiled {
@@ -41,24 +48,25 @@ impl Compiled {
     /// The component of these bytes: as it was kept, or else compiled now and kept. The error is the end of a sentence
     /// about the plugin.
     pub(super) fn component(&self, engine: &Engine, bytes: &[u8]) -> Result<Component, String> {
-        let file = self.file(bytes);
-        if let Some(kept) = self.kept(engine, bytes, &file) {
+        let origin = origin(engine, bytes);
+        let file = self.file(&origin);
+        if let Some(kept) = self.kept(engine, &origin, &file) {
             return Ok(kept);
         }
         let component = engine::compile(engine, bytes)?;
         // A host that can't keep it serves all the same; the next start is slower.
-        if let Err(reason) = self.keep(&component, bytes, &file) {
+        if let Err(reason) = self.keep(&component, &origin, &file) {
             tracing::warn!(file = %file.display(), reason, "a compiled plugin can't be kept");
         }
         Ok(component)
     }
 
-    fn file(&self, bytes: &[u8]) -> PathBuf {
-        self.folder.join(hex::encode(sha256(bytes))).with_extension("cwasm")
+    fn file(&self, origin: &[u8; 32]) -> PathBuf {
+        self.folder.join(hex::encode(origin)).with_extension("cwasm")
     }
 
-    fn kept(&self, engine: &Engine, bytes: &[u8], file: &Path) -> Option<Component> {
-        let content = match std::fs::read(file) {
+    fn kept(&self, engine: &Engine, origin: &[u8; 32], file: &Path) -> Option<Component> {
+        let content = match self.check_folder().and_then(|()| read(file)) {
             Ok(content) => content,
             Err(error) if error.kind() == ErrorKind::NotFound => return None,
             Err(reason) => {
@@ -67,44 +75,93 @@ impl Compiled {
             }
         };
         let (code, artifact) = content.split_at_checked(CODE)?;
-        if !openssl::memcmp::eq(code, &self.code(bytes, artifact)?) {
+        if !openssl::memcmp::eq(code, &self.code(origin, artifact)?) {
             tracing::warn!(file = %file.display(), "a compiled plugin was not made by this host; it is compiled anew");
             return None;
         }
-        // It refuses what another version of the engine, or one for another processor, made.
         deserialize(engine, artifact).ok()
     }
 
-    fn keep(&self, component: &Component, bytes: &[u8], file: &Path) -> Result<(), String> {
+    fn keep(&self, component: &Component, origin: &[u8; 32], file: &Path) -> Result<(), String> {
         let artifact = component.serialize().map_err(|error| format!("{error:#}"))?;
-        let code = self.code(bytes, &artifact).ok_or("it can't be authenticated")?;
-        let write = || -> std::io::Result<()> {
-            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+        let code = self.code(origin, &artifact).ok_or("it can't be authenticated")?;
+        let write = || -> io::Result<()> {
+            DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+            self.check_folder()?;
             // Whole or not at all: another host may read it at this moment, or write the same.
             let unfinished = file.with_extension(format!("{}.new", std::process::id()));
-            let mut open = std::fs::OpenOptions::new();
-            let mut new = open.write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
-            new.write_all(&code)?;
-            new.write_all(&artifact)?;
-            std::fs::rename(&unfinished, file)
+            let mut new = create(&unfinished)?;
+            let written = new.write_all(&code).and_then(|()| new.write_all(&artifact));
+            let kept = written.and_then(|()| std::fs::rename(&unfinished, file));
+            if kept.is_err() {
+                // Nobody reads it; whether it goes does not matter for what is said.
+                let _ = std::fs::remove_file(&unfinished);
+            }
+            kept
         };
         write().map_err(|error| error.to_string())
     }
 
+    /// In a folder that others may write to, they could have this host write to where they like.
+    fn check_folder(&self) -> io::Result<()> {
+        let (folder, own) = (std::fs::metadata(&self.folder)?, std::fs::metadata("/proc/self")?);
+        if folder.uid() == own.uid() && folder.mode() & 0o022 == 0 {
+            return Ok(());
+        }
+        Err(io::Error::other("its folder must belong to the user that runs the host, and be writable by nobody else"))
+    }
+
     /// The code of what was made of a component.
-    fn code(&self, bytes: &[u8], artifact: &[u8]) -> Option<[u8; CODE]> {
+    fn code(&self, origin: &[u8; 32], artifact: &[u8]) -> Option<[u8; CODE]> {
         let mut code = [0; CODE];
         let key = PKey::hmac(&*self.key).ok()?;
         let mut signer = Signer::new(MessageDigest::sha256(), &key).ok()?;
-        signer.update(&sha256(bytes)).ok()?;
-        signer.update(artifact).ok()?;
+        for part in [PURPOSE, origin, artifact] {
+            signer.update(part).ok()?;
+        }
         (signer.sign(&mut code).ok()? == CODE).then_some(code)
     }
 }
 
+/// What a compiled plugin comes from: the component, and the engine in its exact version and settings.
+fn origin(engine: &Engine, bytes: &[u8]) -> [u8; 32] {
+    struct Digest(Sha256);
+    impl Hasher for Digest {
+        fn write(&mut self, bytes: &[u8]) {
+            self.0.update(bytes);
+        }
+        // Not asked for: what was hashed is read off whole.
+        fn finish(&self) -> u64 {
+            0
+        }
+    }
+    let mut digest = Digest(Sha256::new());
+    digest.0.update(&sha256(bytes));
+    engine.precompile_compatibility_hash().hash(&mut digest);
+    digest.0.finish()
+}
+
+fn read(file: &Path) -> io::Result<Vec<u8>> {
+    if !std::fs::symlink_metadata(file)?.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    let mut content = Vec::new();
+    File::open(file)?.take(LONGEST).read_to_end(&mut content)?;
+    Ok(content)
+}
+
+/// A file that was not there; one that a start left behind unfinished is replaced.
+fn create(path: &Path) -> io::Result<File> {
+    let create = || OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    create().or_else(|error| match error.kind() {
+        ErrorKind::AlreadyExists => std::fs::remove_file(path).and_then(|()| create()),
+        _ => Err(error),
+    })
+}
+
 #[allow(unsafe_code, reason = "machine code is loaded here, once its code has shown that this host made it")]
 fn deserialize(engine: &Engine, authenticated: &[u8]) -> wasmtime::Result<Component> {
-    // SAFETY: the bytes are what `Component::serialize` gave this host. The engine itself checks version and processor.
+    // SAFETY: the bytes are what `Component::serialize` gave this host, with an engine like this one.
     unsafe { Component::deserialize(engine, authenticated) }
 }
 
@@ -127,38 +184,65 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let engine = engine::engine(std::iter::once(&Limits::default())).unwrap();
         let ours = compiled(folder.path(), 1);
-        let file = ours.file(EMPTY);
-        assert!(ours.kept(&engine, EMPTY, &file).is_none(), "there is none yet");
+        let from = origin(&engine, EMPTY);
+        let file = ours.file(&from);
+        assert!(ours.kept(&engine, &from, &file).is_none(), "there is none yet");
         ours.component(&engine, EMPTY).unwrap();
-        assert!(ours.kept(&engine, EMPTY, &file).is_some());
-        assert!(compiled(folder.path(), 2).kept(&engine, EMPTY, &file).is_none(), "another host's");
-        assert!(ours.kept(&engine, b"another", &file).is_none(), "another component's");
+        assert!(ours.kept(&engine, &from, &file).is_some());
+        assert!(compiled(folder.path(), 2).kept(&engine, &from, &file).is_none(), "another host's");
+        assert!(ours.kept(&engine, &origin(&engine, b"another"), &file).is_none(), "another component's");
 
         let good = std::fs::read(&file).unwrap();
         for at in [0, CODE - 1, CODE, good.len() / 2, good.len() - 1] {
             let mut bad = good.clone();
             bad[at] ^= 1;
             std::fs::write(&file, bad).unwrap();
-            assert!(ours.kept(&engine, EMPTY, &file).is_none(), "byte {at} was changed");
+            assert!(ours.kept(&engine, &from, &file).is_none(), "byte {at} was changed");
         }
         for length in [0, CODE - 1, CODE, good.len() - 1] {
             std::fs::write(&file, &good[..length]).unwrap();
-            assert!(ours.kept(&engine, EMPTY, &file).is_none(), "only {length} bytes are left");
+            assert!(ours.kept(&engine, &from, &file).is_none(), "only {length} bytes are left");
         }
         ours.component(&engine, EMPTY).unwrap();
         assert_eq!(std::fs::read(&file).unwrap()[CODE..], good[CODE..], "it was compiled anew");
     }
 
     #[test]
-    fn what_another_engine_made_is_compiled_anew() {
+    fn what_another_engine_made_is_not_loaded_whatever_it_is_called() {
         let folder = tempfile::tempdir().unwrap();
         let ours = compiled(folder.path(), 1);
-        let file = ours.file(EMPTY);
-        ours.component(&Engine::default(), EMPTY).unwrap();
+        let other = Engine::default();
+        ours.component(&other, EMPTY).unwrap();
         let engine = engine::engine(std::iter::once(&Limits::default())).unwrap();
-        assert!(ours.kept(&engine, EMPTY, &file).is_none());
+        let from = origin(&engine, EMPTY);
+        let file = ours.file(&from);
+        assert!(!file.exists(), "it has another name");
+        std::fs::rename(ours.file(&origin(&other, EMPTY)), &file).unwrap();
+        assert!(ours.kept(&engine, &from, &file).is_none());
         ours.component(&engine, EMPTY).unwrap();
-        assert!(ours.kept(&engine, EMPTY, &file).is_some());
+        assert!(ours.kept(&engine, &from, &file).is_some());
+    }
+
+    #[test]
+    fn neither_links_nor_folders_of_others_are_written_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let engine = engine::engine(std::iter::once(&Limits::default())).unwrap();
+        let victim = folder.path().join("victim");
+        std::fs::write(&victim, "untouched").unwrap();
+        let cache = folder.path().join("cache");
+        std::fs::create_dir(&cache).unwrap();
+        let ours = compiled(&cache, 1);
+        let file = ours.file(&origin(&engine, EMPTY));
+        std::os::unix::fs::symlink(&victim, file.with_extension(format!("{}.new", std::process::id()))).unwrap();
+        std::os::unix::fs::symlink(&victim, &file).unwrap();
+        ours.component(&engine, EMPTY).unwrap();
+        assert_eq!(std::fs::read_to_string(&victim).unwrap(), "untouched");
+        assert!(std::fs::symlink_metadata(&file).unwrap().is_file(), "the link was replaced");
+
+        std::fs::remove_file(&file).unwrap();
+        std::fs::set_permissions(&cache, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+        ours.component(&engine, EMPTY).unwrap();
+        assert!(!file.exists(), "others may write to the folder");
     }
 
     #[test]

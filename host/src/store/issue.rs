@@ -2,7 +2,6 @@
 //! at the same moment at once. Each is claimed by one conditional `UPDATE`, whichever others it shares it with.
 
 use std::collections::HashSet;
-use std::hash::Hash;
 use std::sync::{Arc, LazyLock};
 
 use futures_util::future::BoxFuture;
@@ -67,12 +66,13 @@ pub(super) struct Issuing {
 }
 
 impl Issuing {
-    /// Begins to issue, with so many transactions of a kind at a time.
-    pub(super) fn start(writer: &Writer, at_a_time: u32) -> Self {
+    /// Begins to issue, with one transaction of a kind at a time: of two at once that claim the same rows in another order,
+    /// each would wait for the other.
+    pub(super) fn start(writer: &Writer) -> Self {
         Self {
-            redemptions: together(writer, at_a_time, |db, asked| Box::pin(redeem(db, asked))),
-            rotations: together(writer, at_a_time, |db, asked| Box::pin(rotate(db, asked))),
-            client_tokens: together(writer, at_a_time, |db, asked| Box::pin(insert_client_tokens(db, asked))),
+            redemptions: together(writer, |db, asked| Box::pin(redeem(db, asked))),
+            rotations: together(writer, |db, asked| Box::pin(rotate(db, asked))),
+            client_tokens: together(writer, |db, asked| Box::pin(insert_client_tokens(db, asked))),
         }
     }
 }
@@ -80,13 +80,13 @@ impl Issuing {
 type Work<Q, A> = for<'c> fn(&'c mut AnyConnection, &'c [Q]) -> BoxFuture<'c, Result<Vec<A>>>;
 
 /// Gathers what `work` does in one transaction.
-fn together<Q, A>(writer: &Writer, at_a_time: u32, work: Work<Q, A>) -> Gather<Q, A>
+fn together<Q, A>(writer: &Writer, work: Work<Q, A>) -> Gather<Q, A>
 where
     Q: Clone + Send + Sync + 'static,
     A: Send + 'static,
 {
     let writer = writer.clone();
-    Gather::start(at_a_time, move |asked: Vec<Q>| {
+    Gather::start(1, move |asked: Vec<Q>| {
         let (writer, asked) = (writer.clone(), Arc::new(asked));
         Box::pin(async move {
             let answers = writer.write(move |db| {
@@ -305,10 +305,13 @@ fn all_kept(kept: u64, given: usize) -> Result<()> {
     if usize::try_from(kept) == Ok(given) { Ok(()) } else { Err(StoreError::Taken("a token's id")) }
 }
 
-/// Of several who bring the same at once, the first has it: it alone may be among those that claim.
-fn first_of_each<T, K: Eq + Hash>(asked: &[T], what: impl Fn(&T) -> K) -> Vec<&T> {
-    let mut seen = HashSet::new();
-    asked.iter().filter(|one| seen.insert(what(one))).collect()
+/// Of several who bring the same at once, the first has it: it alone may be among those that claim. In the order of what
+/// they bring, so that hosts which claim the same rows at once begin with the same.
+fn first_of_each<T, K: Ord>(asked: &[T], what: impl Fn(&T) -> K) -> Vec<&T> {
+    let mut first: Vec<&T> = asked.iter().collect();
+    first.sort_by_key(|one| what(one));
+    first.dedup_by_key(|one| what(one));
+    first
 }
 
 fn claimed(rows: Vec<(String,)>) -> HashSet<String> {

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use sqlx::any::AnyRow;
 use sqlx::{AnyPool, FromRow};
@@ -22,12 +23,18 @@ pub(super) trait Row: for<'r> FromRow<'r, AnyRow> + Send + Unpin + 'static {
 /// Reads rows of one kind by their ids.
 pub(super) type Lookup<T> = Gather<String, Option<T>>;
 
+/// How long a statement may take. One that waits for a database that is gone would hold up all that ask after it.
+const LONGEST: Duration = Duration::from_secs(10);
+
 /// Begins to answer with the rows of `statement`, which has `{$}` where its ids stand.
-pub(super) fn lookup<R: Row>(pool: &AnyPool, statement: &str) -> Lookup<R::Value> {
+pub(super) fn lookup<R: Row>(pool: &AnyPool, at_a_time: u32, statement: &str) -> Lookup<R::Value> {
     let (pool, statement) = (pool.clone(), Arc::new(Statement::new(statement, 0)));
-    Gather::start(1, move |ids| {
+    Gather::start(at_a_time, move |ids| {
         let (pool, statement) = (pool.clone(), Arc::clone(&statement));
-        Box::pin(async move { read::<R>(&pool, &statement, &ids).await })
+        Box::pin(async move {
+            let reading = tokio::time::timeout(LONGEST, read::<R>(&pool, &statement, &ids));
+            reading.await.unwrap_or_else(|_| Err(StoreError::Unavailable("no answer in time".to_owned())))
+        })
     })
 }
 

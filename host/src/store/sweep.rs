@@ -44,9 +44,10 @@ impl Store {
                 "DELETE FROM refresh_tokens WHERE id IN (SELECT id FROM refresh_tokens WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)",
                 retention.refresh_tokens,
             ),
-            // These two are found by their end, which differs from row to row.
+            // These two are found by their end, which differs from row to row. A code's is looked at once more as it goes: who
+            // exchanges it at this moment moves it.
             (
-                "DELETE FROM codes WHERE id IN (SELECT id FROM codes WHERE kept_until < $3 AND id < $1 ORDER BY kept_until LIMIT $2)",
+                "DELETE FROM codes WHERE id IN (SELECT id FROM codes WHERE kept_until < $3 AND id < $1 ORDER BY kept_until LIMIT $2) AND kept_until < $3",
                 Duration::ZERO,
             ),
             (

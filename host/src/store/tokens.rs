@@ -73,12 +73,9 @@ pub(super) const REFRESH: &str = "SELECT t.id, t.digest, t.application_id, t.fam
     JOIN accounts a ON a.id = c.account_id
     WHERE t.id IN ({$})";
 
-/// An access token as it stands, whenever that was asked.
+/// An access token that is open, whenever that was asked.
 #[derive(Clone)]
-pub(super) struct Access {
-    open: bool,
-    found: OpenAccess,
-}
+pub(super) struct Access(Option<OpenAccess>);
 
 /// A refresh token as it stands, whenever that was asked.
 #[derive(Clone)]
@@ -120,6 +117,9 @@ impl Row for AccessRow {
 impl TryFrom<AccessRow> for Access {
     type Error = StoreError;
     fn try_from(row: AccessRow) -> Result<Self> {
+        if row.open != 1 {
+            return Ok(Self(None));
+        }
         let family_id = row.family_id.as_deref().map(|id| parse(id, "a token's family")).transpose()?;
         let subject = row.user_id.zip(row.account_id).zip(row.session_id);
         let family = match (family_id, row.family_scopes, subject, row.context, row.created_at) {
@@ -144,7 +144,7 @@ impl TryFrom<AccessRow> for Access {
             family,
             used: row.used_at.is_some(),
         };
-        Ok(Self { open: row.open == 1, found })
+        Ok(Self(Some(found)))
     }
 }
 
@@ -215,7 +215,7 @@ impl Store {
     /// the account may still be used is not looked at.
     pub async fn open_access(&self, id: TokenId, now: Timestamp) -> Result<Option<OpenAccess>> {
         let found = self.lookups.access_tokens.ask(id.to_string()).await?;
-        Ok(found.filter(|access| access.open && access.found.grant.expires_at > now).map(|access| access.found))
+        Ok(found.and_then(|Access(found)| found).filter(|found| found.grant.expires_at > now))
     }
 
     /// Notes that an access token was used, so that the refresh that gave it can't be repeated any more.

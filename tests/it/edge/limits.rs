@@ -179,34 +179,6 @@ async fn proofs_are_tried_slowly_at_the_admin_api_and_the_authenticators_interfa
 }
 
 #[tokio::test]
-async fn access_tokens_are_tried_slowly_at_userinfo_and_good_ones_are_not_counted() {
-    let host = host_with("bearer_failures = { per_minute = 6, burst = 2 }").await;
-    let ada = host.ada().await;
-    let code = ada.sign_in(&Browser::new(&host.base)).await;
-    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-    let good = tokens["access_token"].as_str().expect("a token");
-    let call = async |method: Method, token: &str, from: &str| {
-        let request = Client::new().request(method, format!("{}/oidc/me", host.base)).bearer_auth(token);
-        request.header("x-forwarded-for", from).send().await.expect("an answer")
-    };
-    for _ in 0..20 {
-        assert_eq!(call(Method::GET, good, "192.0.2.1").await.status(), StatusCode::OK);
-    }
-    assert_eq!(call(Method::GET, "at_guess", "192.0.2.1").await.status(), StatusCode::UNAUTHORIZED);
-    assert_eq!(call(Method::POST, "at_guess", "192.0.2.1").await.status(), StatusCode::UNAUTHORIZED);
-    let refused = call(Method::GET, good, "192.0.2.1").await;
-    assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS, "even a right guess is not told now");
-    assert_eq!(refused.headers()["retry-after"], "10");
-    assert_eq!(refused.headers()["cache-control"], "no-store");
-    assert_eq!(refused.json::<Value>().await.expect("JSON")["error"], "temporarily_unavailable");
-    // Nobody else is held up, and nothing else.
-    assert_eq!(call(Method::GET, good, "192.0.2.2").await.status(), StatusCode::OK);
-    assert_eq!(ask(&host, Method::GET, "/oidc/jwks", "192.0.2.1", &[]).await.status, StatusCode::OK);
-    host.advance(10);
-    assert_eq!(call(Method::GET, good, "192.0.2.1").await.status(), StatusCode::OK);
-}
-
-#[tokio::test]
 async fn an_administrator_may_call_as_often_as_there_is_work() {
     let host = host_with("failures = { per_minute = 6, burst = 2 }").await;
     let (token, _) = admin::issue_admin_token(&host.host).await.expect("a token");

@@ -49,7 +49,7 @@ async fn limit_failures(State(host): State<Arc<Host>>, from: Network, request: R
         let detail = "there were too many requests without a good token; try again after the time in Retry-After";
         Problem::new(StatusCode::TOO_MANY_REQUESTS, detail).into_response()
     };
-    limits::failures(&host, &host.limits.failures, from, request, next, &[StatusCode::UNAUTHORIZED], too_many).await
+    limits::failures(&host, from, request, next, &[StatusCode::UNAUTHORIZED], too_many).await
 }
 
 /// Lets only a good token through.

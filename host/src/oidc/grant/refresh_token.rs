@@ -2,7 +2,7 @@
 //!
 //! Each use gives a new refresh token; the used one is worth nothing, and whoever sends it again ends the whole family,
 //! since one of the two who have it should not. There is one exception, for an answer that was lost on its way: see
-//! [`settle_repeat`].
+//! [`rotate`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::{TokenResponse, new_access, new_refresh, person, required};
+use crate::clock::Timestamp;
 use crate::domain::claims::{self, Subject};
 use crate::domain::{Broken, Host};
 use crate::id::TokenId;
@@ -72,10 +73,7 @@ pub(super) async fn exchange(
     let (refresh_token, refresh) = new_refresh(host, client, family.id, family.created_at).ok_or(INVALID)?;
     let pair = IssuedPair { access, refresh: Some(refresh) };
     let id = found.grant.id;
-    let rotation = match host.store.rotate(id, pair.clone(), repeatable_since, now).await.map_err(Broken::from)? {
-        Rotation::Repeated => settle_repeat(host, id, pair).await?,
-        decided => decided,
-    };
+    let rotation = rotate(host, id, pair, repeatable_since, now).await?;
     if rotation != Rotation::Rotated {
         tracing::warn!(application = %application.id, family = %family.id, "a refresh token came again; its family is revoked");
         return Err(INVALID);
@@ -94,8 +92,8 @@ pub(super) async fn exchange(
     })
 }
 
-/// Answers a repeat, if it stays the only one, nothing of the first answer is used meanwhile, and whoever sent it is still
-/// there to be answered.
+/// Uses the refresh token. A repeat is answered if it stays the only one, nothing of the first answer is used meanwhile, and
+/// whoever sent it is still there to be answered.
 ///
 /// A client that hangs up while it waits was told nothing, so its repeat is taken back, and its next try is a repeat like
 /// the first. A thief gains nothing by it. Tokens are given only to a request that was there all the time, so whoever wants
@@ -104,21 +102,30 @@ pub(super) async fn exchange(
 /// used, that it is within the window, and that one repeat is answered: once it is, the answer may be lost like any, and
 /// the next request is a reuse. Where the host itself stops during the wait nobody takes the repeat back, and the next one
 /// is a reuse too.
-async fn settle_repeat(host: &Host, id: TokenId, pair: IssuedPair) -> Result<Rotation, Broken> {
+async fn rotate(
+    host: &Host,
+    id: TokenId,
+    pair: IssuedPair,
+    repeatable_since: Option<Timestamp>,
+    now: Timestamp,
+) -> Result<Rotation, Broken> {
     let (store, clock) = (host.store.clone(), Arc::clone(&host.clock));
-    let (mut answer, settled) = oneshot::channel();
-    // A task of its own: a request whose client is gone is dropped, and can take nothing back.
+    let (mut answer, rotated) = oneshot::channel();
+    // A task of its own: a request whose client is gone is dropped, wherever it waits, and can take nothing back.
     tokio::spawn(async move {
-        let hung_up = tokio::time::timeout(SETTLE, answer.closed()).await.is_ok();
-        let rotation = match hung_up {
-            true => store.withdraw_repeat(id).await.map(|()| Rotation::Refused),
-            false => store.repeat_rotation(id, pair, clock.now()).await,
-        };
+        let mut rotation = store.rotate(id, pair.clone(), repeatable_since, now).await;
+        if matches!(rotation, Ok(Rotation::Repeated)) {
+            let hung_up = tokio::time::timeout(SETTLE, answer.closed()).await.is_ok();
+            rotation = match hung_up {
+                true => store.withdraw_repeat(id).await.map(|()| Rotation::Refused),
+                false => store.repeat_rotation(id, pair, clock.now()).await,
+            };
+        }
         if let Err(Err(error)) = answer.send(rotation) {
-            tracing::warn!(%error, "what came of a repeated refresh could not be kept");
+            tracing::warn!(%error, "what came of a refresh could not be kept");
         }
     });
-    Ok(settled.await.map_err(|_| StoreError::Closed)??)
+    Ok(rotated.await.map_err(|_| StoreError::Closed)??)
 }
 
 async fn find(host: &Host, client: &Client, text: &str) -> Result<FoundRefresh, TokenError> {
