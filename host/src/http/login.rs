@@ -317,7 +317,12 @@ struct Asking {
 async fn asking(host: &Host, login: &Login) -> Result<Asking, Broken> {
     Ok(match &login.request {
         LoginRequest::Oidc(request) => Asking {
-            name: host.store.application(&request.application).await?.map(|found| found.name).unwrap_or_default(),
+            name: host
+                .store
+                .application(&request.application)
+                .await?
+                .map(|found| found.name.clone())
+                .unwrap_or_default(),
             form_target: request.redirect_uri.form_action_source(),
         },
         LoginRequest::Local { .. } => Asking { name: host.settings.operator.clone(), form_target: None },

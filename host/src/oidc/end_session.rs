@@ -3,6 +3,7 @@
 //! Anybody can send a browser here. So only an ID token of ours (`id_token_hint`) shows that an application asks, and
 //! without one nobody is signed out unasked and nobody is sent anywhere.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -33,7 +34,7 @@ pub struct EndSession {
 /// What an ID token of ours says.
 #[derive(Clone, Debug)]
 struct Hint {
-    application: Application,
+    application: Arc<Application>,
     subject: String,
     sid: Option<String>,
 }

@@ -1,5 +1,7 @@
 //! Applications.
 
+use std::sync::Arc;
+
 use sqlx::AnyConnection;
 
 use super::lookup::Row;
@@ -39,8 +41,15 @@ impl TryFrom<ApplicationRow> for Application {
     }
 }
 
+impl TryFrom<ApplicationRow> for Arc<Application> {
+    type Error = StoreError;
+    fn try_from(row: ApplicationRow) -> Result<Self> {
+        Application::try_from(row).map(Self::new)
+    }
+}
+
 impl Row for ApplicationRow {
-    type Value = Application;
+    type Value = Arc<Application>;
     fn id(&self) -> &str {
         &self.id
     }
@@ -141,7 +150,7 @@ impl Store {
     }
 
     /// The application with this id.
-    pub async fn application(&self, id: &Did) -> Result<Option<Application>> {
+    pub async fn application(&self, id: &Did) -> Result<Option<Arc<Application>>> {
         self.lookups.applications.ask(id.to_string()).await
     }
 

@@ -38,6 +38,8 @@ pub use sweep::Retention;
 pub use tokens::{Family, FoundRefresh, OpenAccess};
 pub use users::UserSummary;
 
+use std::sync::Arc;
+
 use futures_util::future::BoxFuture;
 use sqlx::{AnyConnection, AnyPool};
 
@@ -95,7 +97,7 @@ pub struct Store {
 /// What applications' requests look up.
 #[derive(Clone, Debug)]
 struct Lookups {
-    applications: Lookup<Application>,
+    applications: Lookup<Arc<Application>>,
     persons: Lookup<Person>,
     codes: Lookup<CodeGrant>,
     access_tokens: Lookup<tokens::Access>,

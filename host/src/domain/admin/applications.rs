@@ -1,5 +1,7 @@
 //! Applications.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use url::Url;
 
@@ -320,7 +322,7 @@ fn subject_type(settings: &OidcSettings, pairwise: Option<bool>, sector: Option<
 
 /// The application with this id.
 pub async fn application(host: &Host, id: &Did) -> Result<Application> {
-    host.store.application(id).await?.ok_or(Refused::NotFound("application"))
+    host.store.application(id).await?.map(Arc::unwrap_or_clone).ok_or(Refused::NotFound("application"))
 }
 
 /// Up to `limit` applications whose id follows `after`.

@@ -85,7 +85,7 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Brok
     };
     let agreed = agreement == Agreement::Given;
     if !agreed && consent::is_needed(host, &application, &signed_in.user, request).await? {
-        return Ok(Answer::AskConsent { application: application.name });
+        return Ok(Answer::AskConsent { application: application.name.clone() });
     }
     let claims = match id_token_claims(host, request, &application, &account, signed_in).await? {
         Ok(claims) => claims,

@@ -10,6 +10,8 @@ pub use answer::{Agreement, Answer, DenialReason, Question, deny, respond, respo
 pub use interaction::may_go_on;
 pub use response::{AuthorizationAnswer, Delivery};
 
+use std::sync::Arc;
+
 use response::Destination;
 
 use super::error::AuthorizeErrorCode;
@@ -147,7 +149,7 @@ async fn name_of(host: &Host, application: &Application, subject: Option<&str>) 
     }
 }
 
-async fn find_application(host: &Host, parameters: &Parameters) -> Result<Application, Rejected> {
+async fn find_application(host: &Host, parameters: &Parameters) -> Result<Arc<Application>, Rejected> {
     let unknown = || Rejected::Page(Unanswerable::Client);
     let id: Did = parameters.get("client_id").and_then(|text| text.parse().ok()).ok_or_else(unknown)?;
     let found = host.store.application(&id).await.map_err(Broken::from)?;

@@ -4,6 +4,8 @@
 pub mod assertion;
 pub mod basic;
 
+use std::sync::Arc;
+
 use super::error::TokenError;
 use super::parameters::Parameters;
 use crate::domain::limits::Network;
@@ -35,7 +37,7 @@ pub struct Call<'a> {
 #[derive(Clone, Debug)]
 pub struct Client {
     /// The application.
-    pub application: Application,
+    pub application: Arc<Application>,
     /// The certificate by which it authenticated itself: its tokens are bound to it (RFC 8705 section 3).
     pub certificate: Option<CertificateDigest>,
 }
