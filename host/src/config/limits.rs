@@ -26,12 +26,32 @@ pub struct RateLimits {
 
 /// A limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(from = "Given")]
 pub struct Rate {
     /// How many a minute in the long run. 0 turns the limit off.
     pub per_minute: u32,
     /// How many at once, after a while of quiet.
     pub burst: u32,
+}
+
+/// The longest burst that there may be.
+const LONGEST_BURST: u32 = 100_000;
+
+/// A limit.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename = "Rate", deny_unknown_fields, expecting = "{ per_minute = ..., burst = ... }")]
+struct Given {
+    /// How many a minute in the long run. 0 turns the limit off.
+    per_minute: u32,
+    /// How many at once, after a while of quiet. Without it as many as a minute, 100,000 at most.
+    #[serde(default)]
+    burst: Option<u32>,
+}
+
+impl From<Given> for Rate {
+    fn from(Given { per_minute, burst }: Given) -> Self {
+        Self { per_minute, burst: burst.unwrap_or(per_minute.min(LONGEST_BURST)) }
+    }
 }
 
 impl Default for RateLimits {
@@ -58,7 +78,7 @@ pub(super) fn check(settings: &Settings, expect: &mut impl FnMut(bool, &str, &st
         ("failures", failures),
     ] {
         expect(
-            rate.per_minute == 0 || ((1..=1_000_000).contains(&rate.per_minute) && (1..=100_000).contains(&rate.burst)),
+            rate.per_minute == 0 || ((1..=1_000_000).contains(&rate.per_minute) && (1..=LONGEST_BURST).contains(&rate.burst)),
             &format!("limits.{name}"),
             "expected per_minute up to 1000000 (0 turns the limit off) and a burst of 1 to 100000",
         );

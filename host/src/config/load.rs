@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use figment::Figment;
 use figment::error::Kind;
 use figment::providers::{Env, Format, Toml};
-
+use serde_json::Value;
 use tracing_subscriber::EnvFilter;
 
 use super::Settings;
@@ -74,13 +74,21 @@ fn explain(error: &figment::Error, file: &Path) -> String {
                 (false, true) => key,
                 (false, false) => format!("{key}.{name}"),
             };
-            return format!("{}: {full}: unknown key; expected one of {}", source_of(&full, file), known.join(", "));
+            let known = known.join(", ");
+            let elsewhere = belongs(name).map(|tables| format!("; {name} belongs {tables}")).unwrap_or_default();
+            return format!("{}: {full}: unknown key; expected one of {known}{elsewhere}", source_of(&full, file));
         }
         Kind::MissingField(name) => {
             let full = if key.is_empty() { name.to_string() } else { format!("{key}.{name}") };
             return format!("{}: {full}: missing", file.display());
         }
-        Kind::InvalidType(found, expected) => format!("found {found}, expected {expected}"),
+        Kind::InvalidType(found, expected) => match expected.as_ref() {
+            "u16" | "u32" | "u64" => format!("found {found}, expected a whole number{}", unit(&key)),
+            expected => format!("found {found}, expected {expected}"),
+        },
+        Kind::InvalidValue(found, expected) if **expected == *"u32" => {
+            format!("found {found}, expected a whole number{} from 0 to {}", unit(&key), u32::MAX)
+        }
         Kind::InvalidValue(found, expected) => format!("found {found}, expected {expected}"),
         Kind::UnknownVariant(found, known) => format!("found {found:?}, expected one of {}", known.join(", ")),
         other if key == "http.listen" || key == "http.mtls.listen" => {
@@ -89,6 +97,51 @@ fn explain(error: &figment::Error, file: &Path) -> String {
         other => other.to_string(),
     };
     format!("{}: {key}: {what}", source_of(&key, file))
+}
+
+/// What a key's number counts, as its name says it. Times without one are in seconds.
+fn unit(key: &str) -> &'static str {
+    let seconds = key.starts_with("lifetimes.") || key == "session.longest" || key.ends_with("_timeout");
+    let units = [("_days", " of days"), ("_hours", " of hours"), ("_ms", " of milliseconds"), ("_mib", " of MiB")];
+    let named = units.into_iter().find(|(end, _)| key.ends_with(end)).map(|(_, unit)| unit);
+    named.unwrap_or(if seconds { " of seconds" } else { "" })
+}
+
+/// Where a key of this name belongs that is not known where it is, as "into [table]"; `None` if nowhere, or if there are
+/// too many places to be of help.
+fn belongs(name: &str) -> Option<String> {
+    let schema = serde_json::to_value(schemars::schema_for!(Settings)).ok()?;
+    let mut tables = Vec::new();
+    find_tables(&schema, &schema, "", name, &mut tables);
+    tables.sort_unstable();
+    let tables: Vec<_> = tables
+        .into_iter()
+        .map(|table| if table.is_empty() { "above the first table".to_owned() } else { format!("into {table}") })
+        .collect();
+    (1..=3).contains(&tables.len()).then(|| tables.join(" or "))
+}
+
+/// Collects the tables of a part of the schema that know a key.
+fn find_tables(schema: &Value, part: &Value, path: &str, name: &str, found: &mut Vec<String>) {
+    if let Some(reference) = part.get("$ref").and_then(Value::as_str) {
+        let referred = reference.strip_prefix('#').and_then(|pointer| schema.pointer(pointer));
+        return referred.into_iter().for_each(|part| find_tables(schema, part, path, name, found));
+    }
+    for part in part.get("anyOf").and_then(Value::as_array).into_iter().flatten() {
+        find_tables(schema, part, path, name, found);
+    }
+    if let Some(items) = part.get("items") {
+        find_tables(schema, items, &format!("[{path}]"), name, found);
+    }
+    let properties = part.get("properties").and_then(Value::as_object);
+    for (key, part) in properties.into_iter().flatten() {
+        if key == name {
+            found.push(path.to_owned());
+        }
+        let inside = path.trim_matches(['[', ']']);
+        let below = if inside.is_empty() { format!("[{key}]") } else { format!("[{inside}.{key}]") };
+        find_tables(schema, part, &below, name, found);
+    }
 }
 
 /// Whether an address is a scheme, a host and perhaps a port, and nothing else.
@@ -143,7 +196,7 @@ fn check(settings: &Settings) -> Vec<(String, String)> {
     expect(
         (lifetimes.session..=30 * 86_400).contains(&settings.session.longest) || !settings.session.sliding,
         "session.longest",
-        "expected lifetimes.session to 2592000 seconds",
+        &format!("expected {} (lifetimes.session) to 2592000 seconds", lifetimes.session),
     );
     let scheme = settings.store.url.split_once(':').map(|(scheme, _)| scheme);
     expect(
@@ -228,12 +281,68 @@ mod tests {
             "FILE: http.lissten: unknown key; expected one of listen, trusted_proxies, head_timeout, write_timeout, tls, mtls, mtls_url, client_cert_header"
         );
         let error = error_of("base_url = \"https://id.example\"\n[lifetimes]\nsession = \"long\"\n");
-        assert_eq!(error, "FILE: lifetimes.session: found string \"long\", expected u32");
+        assert_eq!(error, "FILE: lifetimes.session: found string \"long\", expected a whole number of seconds");
         let error = error_of("base_url = \"http://id.example\"");
         assert_eq!(error, "FILE: base_url: expected https; http is for localhost and loopback addresses alone");
         let error = error_of("base_url = \"https://id.example\"\n[lifetimes]\nauthorization_code = 601\n");
         assert_eq!(error, "FILE: lifetimes.authorization_code: expected 1 to 600 seconds");
         assert!(error_of("base_url = ").contains("line 1"));
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_kind_is_told_what_the_right_one_is() {
+        for (text, message) in [
+            ("[limits]\nsign_in = 10", "limits.sign_in: found signed int `10`, expected { per_minute = ..., burst = ... }"),
+            (
+                "[limits]\nsign_in = { per_minute = 10, burst = 0 }",
+                "limits.sign_in: expected per_minute up to 1000000 (0 turns the limit off) and a burst of 1 to 100000",
+            ),
+            (
+                "[keys]\nrotation_days = \"90d\"",
+                "keys.rotation_days: found string \"90d\", expected a whole number of days",
+            ),
+            (
+                "[keys]\nrotation_days = -1",
+                "keys.rotation_days: found signed int `-1`, expected a whole number of days from 0 to 4294967295",
+            ),
+            (
+                "[session]\nlongest = \"12h\"",
+                "session.longest: found string \"12h\", expected a whole number of seconds",
+            ),
+            (
+                "[session]\nsliding = true\nlongest = 10",
+                "session.longest: expected 3600 (lifetimes.session) to 2592000 seconds",
+            ),
+        ] {
+            let error = error_of(&format!("base_url = \"https://id.example\"\n{text}\n"));
+            assert_eq!(error, format!("FILE: {message}"));
+        }
+    }
+
+    #[test]
+    fn a_key_in_the_wrong_table_is_told_its_own() {
+        for (text, message) in [
+            ("[http.tls]\nmtls_url = \"https://id.example\"", "; mtls_url belongs into [http]"),
+            ("[http]\nbase_url = \"https://id.example\"", "; base_url belongs above the first table"),
+            ("[http]\ncertificate_file = \"x\"", "; certificate_file belongs into [http.mtls] or into [http.tls]"),
+            ("[plugins]\nwrites = [\"account\"]", "; writes belongs into [[plugins.claims]]"),
+            ("sliding = true", "; sliding belongs into [session]"),
+            ("nonsense = true", "oidc, outgoing, plugins"),
+        ] {
+            let error = error_of(&format!("base_url = \"https://id.example\"\n{text}\n"));
+            assert!(error.ends_with(message), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_limit_without_a_burst_allows_as_many_at_once_as_a_minute() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("assent.toml");
+        let text = "base_url = \"https://id.example\"\n[limits]\n\
+                    sign_in = { per_minute = 0 }\ntoken = { per_minute = 60 }\nfailures = { per_minute = 200000 }\n";
+        std::fs::write(&file, text).unwrap();
+        let limits = load(&file).unwrap().limits;
+        assert_eq!((limits.sign_in.per_minute, limits.token.burst, limits.failures.burst), (0, 60, 100_000));
     }
 
     #[test]
