@@ -22,6 +22,16 @@ die() {
   exit 1
 }
 
+# explain ARGUMENT...: if the first one asks for help, prints the comment that the script begins with, and ends.
+explain() {
+  case ${1:-} in
+    -h | --help)
+      sed -n '/^#!/d; /^# shellcheck/d; /^#/!q; s/^# \{0,1\}//p' "scripts/${0##*/}"
+      exit
+      ;;
+  esac
+}
+
 # plugin_folders FOLDER...: those of the folders that hold a crate.
 plugin_folders() {
   local folder
