@@ -143,6 +143,24 @@ async fn config_check_says_what_is_wrong_and_where() {
         assert_eq!(bad.status.code(), Some(1), "{change:?}");
         assert!(err(&bad).starts_with("assent: ") && err(&bad).contains(message), "{change:?}: {}", err(&bad));
     }
+    std::fs::write(folder.join("file"), "").expect("written");
+    for (name, mode) in [("open", 0o777), ("own", 0o700)] {
+        std::fs::create_dir(folder.join(name)).expect("made");
+        std::fs::set_permissions(folder.join(name), std::fs::Permissions::from_mode(mode)).expect("set");
+    }
+    for (compiled, message) in [
+        ("file", "changed.toml: plugins.compiled_folder: file: it must be a folder"),
+        ("file/below", "changed.toml: plugins.compiled_folder: file/below: Not a directory"),
+        ("open", "changed.toml: plugins.compiled_folder: open: the folder must be writable by nobody but its owner"),
+        ("own", ""),
+        ("data/compiled", ""),
+        ("own/data/compiled", ""),
+    ] {
+        let table = format!("[plugins]\ncompiled_folder = \"{compiled}\"\n[[plugins.claims]]");
+        let checked = check(("[[plugins.claims]]", &table)).await;
+        assert_eq!(checked.status.success(), message.is_empty(), "{compiled}: {}", err(&checked));
+        assert!(err(&checked).contains(message), "{compiled}: {}", err(&checked));
+    }
     let mut command = Command::new(binary("assent"));
     command
         .args(["config", "check", "--config", "assent.toml"])

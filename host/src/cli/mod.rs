@@ -135,6 +135,10 @@ async fn check(file: &Path) -> anyhow::Result<()> {
     let specs = app::plugin_specs(&settings.plugins);
     let clock = Surroundings::default().clock;
     app::identities(&settings, &clock).with_context(|| file.display().to_string())?;
+    if let Some(folder) = &settings.plugins.compiled_folder {
+        let key = || format!("{}: plugins.compiled_folder: {}", file.display(), folder.display());
+        plugins::check_compiled_folder(folder).map_err(anyhow::Error::msg).with_context(key)?;
+    }
     let loaded = plugins::Plugins::load(specs, clock, Arc::new(plugins::NoCredentials), None).await;
     loaded.with_context(|| format!("{}: plugins", file.display()))?;
     println!("{}: good", file.display());

@@ -78,7 +78,8 @@ pub(super) fn check(settings: &Settings, expect: &mut impl FnMut(bool, &str, &st
         ("failures", failures),
     ] {
         expect(
-            rate.per_minute == 0 || ((1..=1_000_000).contains(&rate.per_minute) && (1..=LONGEST_BURST).contains(&rate.burst)),
+            rate.per_minute == 0
+                || ((1..=1_000_000).contains(&rate.per_minute) && (1..=LONGEST_BURST).contains(&rate.burst)),
             &format!("limits.{name}"),
             "expected per_minute up to 1000000 (0 turns the limit off) and a burst of 1 to 100000",
         );

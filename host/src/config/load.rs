@@ -292,7 +292,10 @@ mod tests {
     #[test]
     fn a_value_of_the_wrong_kind_is_told_what_the_right_one_is() {
         for (text, message) in [
-            ("[limits]\nsign_in = 10", "limits.sign_in: found signed int `10`, expected { per_minute = ..., burst = ... }"),
+            (
+                "[limits]\nsign_in = 10",
+                "limits.sign_in: found signed int `10`, expected { per_minute = ..., burst = ... }",
+            ),
             (
                 "[limits]\nsign_in = { per_minute = 10, burst = 0 }",
                 "limits.sign_in: expected per_minute up to 1000000 (0 turns the limit off) and a burst of 1 to 100000",

@@ -14,6 +14,7 @@ use openssl::hash::MessageDigest;
 use openssl::pkey::PKey;
 use openssl::sha::{Sha256, sha256};
 use openssl::sign::Signer;
+use rustix::fs::Access;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 use zeroize::Zeroizing;
@@ -66,7 +67,7 @@ impl Compiled {
     }
 
     fn kept(&self, engine: &Engine, origin: &[u8; 32], file: &Path) -> Option<Component> {
-        let content = match self.check_folder().and_then(|()| read(file)) {
+        let content = match check_folder(&self.folder).and_then(|()| read(file)) {
             Ok(content) => content,
             Err(error) if error.kind() == ErrorKind::NotFound => return None,
             Err(reason) => {
@@ -87,7 +88,7 @@ impl Compiled {
         let code = self.code(origin, &artifact).ok_or("it can't be authenticated")?;
         let write = || -> io::Result<()> {
             DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
-            self.check_folder()?;
+            check_folder(&self.folder)?;
             // Whole or not at all: another host may read it at this moment, or write the same.
             let unfinished = file.with_extension(format!("{}.new", std::process::id()));
             let mut new = create(&unfinished)?;
@@ -102,15 +103,6 @@ impl Compiled {
         write().map_err(|error| error.to_string())
     }
 
-    /// In a folder that others may write to, they could have this host write to where they like.
-    fn check_folder(&self) -> io::Result<()> {
-        let (folder, own) = (std::fs::metadata(&self.folder)?, std::fs::metadata("/proc/self")?);
-        if folder.uid() == own.uid() && folder.mode() & 0o022 == 0 {
-            return Ok(());
-        }
-        Err(io::Error::other("its folder must belong to the user that runs the host, and be writable by nobody else"))
-    }
-
     /// The code of what was made of a component.
     fn code(&self, origin: &[u8; 32], artifact: &[u8]) -> Option<[u8; CODE]> {
         let mut code = [0; CODE];
@@ -121,6 +113,37 @@ impl Compiled {
         }
         (signer.sign(&mut code).ok()? == CODE).then_some(code)
     }
+}
+
+/// Whether compiled plugins can be kept in `folder`. Nothing is made: where it is not there yet, the folder above must let
+/// this user make it. The error is the end of a sentence about the folder.
+pub fn check_compiled_folder(folder: &Path) -> Result<(), String> {
+    let Err(error) = check_folder(folder) else { return Ok(()) };
+    if error.kind() != ErrorKind::NotFound {
+        return Err(error.to_string());
+    }
+    let here = |path: &Path| if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_owned() };
+    let above = folder.ancestors().skip(1).map(here).find(|path| path.exists()).ok_or("it can't be made")?;
+    rustix::fs::access(&above, Access::WRITE_OK | Access::EXEC_OK)
+        .map_err(|error| format!("it can't be made in {}: {}", above.display(), io::Error::from(error)))
+}
+
+/// In a folder that others may write to, they could have this host write to where they like.
+fn check_folder(folder: &Path) -> io::Result<()> {
+    let (folder, own) = (std::fs::metadata(folder)?, std::fs::metadata("/proc/self")?);
+    if !folder.is_dir() {
+        return Err(io::Error::other("it must be a folder"));
+    }
+    if folder.uid() != own.uid() {
+        let (owner, own) = (folder.uid(), own.uid());
+        let reason =
+            format!("the folder must belong to the user that runs the host: it is user {owner}'s, this is {own}");
+        return Err(io::Error::other(reason));
+    }
+    if folder.mode() & 0o022 != 0 {
+        return Err(io::Error::other("the folder must be writable by nobody but its owner (chmod go-w)"));
+    }
+    Ok(())
 }
 
 /// What a compiled plugin comes from: the component, and the engine in its exact version and settings.

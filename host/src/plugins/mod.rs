@@ -24,7 +24,7 @@ mod spec;
 
 pub use approval::{Begun, Callback, ChannelFailure, ChannelFailureKind, ChannelState, Evidence, Notice};
 pub use claims::{ClaimInput, MapFailure, MapFailureKind, Mapped, Protocol, RequestedClaim, SamlAttribute, Sink};
-pub use compiled::Compiled;
+pub use compiled::{Compiled, check_compiled_folder};
 pub use component_check::World;
 pub use fault::{Fault, LoadError};
 pub use protected::is_protected;
