@@ -64,8 +64,10 @@ async fn bad_input_is_told_in_plain_words_and_changes_nothing() {
             "/applications",
             application("https://rp.example/", "desktop"),
             400,
-            "unknown variant `desktop`",
+            "application_type: unknown variant `desktop`",
         ),
+        (Method::POST, "/applications", json!({"redirect_uris": ["https://a.example", 1]}), 400, "redirect_uris[1]: "),
+        (Method::POST, "/users", json!("ada"), 400, "expected here: invalid type: string"),
         (
             Method::POST,
             "/applications",
@@ -86,6 +88,7 @@ async fn bad_input_is_told_in_plain_words_and_changes_nothing() {
         (Method::POST, "/users", json!({"name": "eve", "email": "nowhere"}), 422, "ada@example.org"),
         (Method::POST, "/users", json!({"name": "ADA"}), 409, "taken"),
         (Method::POST, "/users", json!({"name": "eve", "profile": {"password": "x"}}), 422, "unknown field `password`"),
+        (Method::POST, "/users", json!({"name": "eve", "profile": {"name": 1}}), 422, "profile: name: invalid type"),
         (Method::GET, "/users?limit=0", Value::Null, 422, "1 to 200"),
         (Method::GET, "/users?after=x", Value::Null, 422, "next"),
         (Method::GET, "/users?page=2", Value::Null, 400, "after"),
@@ -103,7 +106,8 @@ async fn bad_input_is_told_in_plain_words_and_changes_nothing() {
     host.account(&user, &native).await;
     let again =
         host.admin(Method::POST, &format!("/applications/{}/accounts", native.id), json!({"user_id": id(&user)})).await;
-    assert_eq!(again.0, StatusCode::CONFLICT);
+    let detail = "the user has an account there already, or the name is taken";
+    assert_eq!((again.0, &again.1["detail"]), (StatusCode::CONFLICT, &json!(detail)));
     let users = host.admin_ok(Method::GET, "/users", Value::Null).await;
     assert_eq!(users["items"].as_array().map(Vec::len), Some(1));
 }

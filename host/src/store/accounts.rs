@@ -112,7 +112,7 @@ pub(super) async fn insert(db: &mut AnyConnection, account: &Account) -> Result<
     .bind(account.created_at.millis())
     .execute(db)
     .await
-    .map_err(taken("the account, or its name,"))?;
+    .map_err(taken("the user has an account there already, or the name"))?;
     Ok(())
 }
 

@@ -174,7 +174,8 @@ fn merged(profile: &Profile, members: Map<String, Value>) -> Result<Profile> {
             };
         }
     }
-    let profile: Profile = serde_json::from_value(merged).map_err(|error| invalid("profile", error.to_string()))?;
+    let profile: Profile =
+        serde_path_to_error::deserialize(merged).map_err(|error| invalid("profile", error.to_string()))?;
     match profile.unfit_field() {
         None => Ok(profile),
         Some(field) => {

@@ -128,11 +128,15 @@ impl<T> List<T> {
     }
 }
 
-/// Reads a JSON body; unknown members are errors, and the message says where.
+/// Reads a JSON body; unknown members are errors, and the message names the member.
 fn parse<T: for<'a> Deserialize<'a>>(body: &Bytes) -> Result<T, Problem> {
-    serde_json::from_slice(body).map_err(|error| {
+    let unfit = |error: String| {
         Problem::new(StatusCode::BAD_REQUEST, format!("the body is not the JSON expected here: {error}"))
-    })
+    };
+    let mut json = serde_json::Deserializer::from_slice(body);
+    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| unfit(error.to_string()))?;
+    json.end().map_err(|error| unfit(error.to_string()))?;
+    Ok(value)
 }
 
 /// Reads an id of a path; what is none names nothing.
