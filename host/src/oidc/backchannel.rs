@@ -17,6 +17,7 @@ use crate::id::{Did, TokenId};
 use crate::keys::TokenType;
 use crate::model::application::Application;
 use crate::model::logout::LogoutDelivery;
+use crate::outgoing::Failure;
 
 /// How often the database is looked at without a signal: another host may have ended a session, or a pause is over.
 const LOOK: Duration = Duration::from_secs(3);
@@ -40,6 +41,8 @@ enum Told {
     Nobody,
     /// The application refused the token (section 2.8): it would refuse another as well.
     Refused(String),
+    /// The application is where this host does not call: that stays so until somebody changes it.
+    OutOfReach(String),
     /// It may work another time.
     Failed(String),
 }
@@ -127,13 +130,19 @@ async fn attempt(host: Arc<Host>, delivery: LogoutDelivery) -> Did {
     let told = tell(&host, &delivery).await.unwrap_or_else(|error| Told::Failed(error.to_string()));
     let again = match &told {
         Told::Failed(_) => delivery.again_after(host.now()),
-        Told::Done | Told::Nobody | Told::Refused(_) => None,
+        Told::Done | Told::Nobody | Told::Refused(_) | Told::OutOfReach(_) => None,
     };
     match (&told, again) {
         (Told::Done, _) => tracing::info!(%application, sid, attempts, "told of a logout"),
         (Told::Nobody, _) => tracing::debug!(%application, sid, "wants to know of no logout any more"),
         (Told::Refused(why), _) => {
             tracing::warn!(%application, sid, why, "the application refused a logout token; it is not told again");
+        }
+        (Told::OutOfReach(why), _) => {
+            tracing::warn!(
+                %application, sid, why,
+                "the application's backchannel_logout_uri may not be called, see [outgoing]; it is not told again"
+            );
         }
         (Told::Failed(why), Some(_)) => {
             tracing::info!(%application, sid, attempts, why, "could not be told of a logout; tried again later");
@@ -155,6 +164,7 @@ async fn tell(host: &Host, delivery: &LogoutDelivery) -> Result<Told, Broken> {
     let token = logout_token(host, &application, delivery).await?;
     let answer = match host.outgoing.post_form(&logout.uri, &[("logout_token", &token)]).await {
         Ok(answer) => answer,
+        Err(Failure::Refused(why)) => return Ok(Told::OutOfReach(why)),
         Err(failure) => return Ok(Told::Failed(failure.to_string())),
     };
     Ok(match answer.status {

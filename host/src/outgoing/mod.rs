@@ -97,9 +97,9 @@ impl Outgoing {
         Ok(Answer { status: response.status().as_u16(), body })
     }
 
-    /// What can be judged before a name is resolved. An address in place of a name is never resolved, so it is judged
-    /// here.
-    fn judge(&self, url: &Url) -> Result<(), Failure> {
+    /// What can be judged before a name is resolved: [`Failure::Refused`] where no call is ever made. An address in place
+    /// of a name is never resolved, so it is judged here.
+    pub fn judge(&self, url: &Url) -> Result<(), Failure> {
         let plain = url.scheme() == "http" && self.allow_private;
         if url.scheme() != "https" && !plain {
             return Err(Failure::Refused(format!("the scheme `{}` is not allowed, only `https`", url.scheme())));

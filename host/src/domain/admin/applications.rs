@@ -17,6 +17,7 @@ use crate::model::key::SigningAlgorithm;
 use crate::model::name::display_text;
 use crate::model::redirect::RedirectUri;
 use crate::model::scope::{Scope, Scopes};
+use crate::outgoing::Outgoing;
 use crate::secret::Secret;
 
 /// How many redirect URIs of a kind an application may have.
@@ -84,7 +85,7 @@ pub async fn create_application(host: &Host, kind: ApplicationType, change: Appl
     if change.name.is_none() {
         return Err(invalid("name", "expected a name"));
     }
-    apply(&mut application, change, host.settings.development)?;
+    apply(host, &mut application, change)?;
     let settings = &application.settings;
     if settings.redirect_uris.is_empty() && settings.grant_types.contains(&GrantType::AuthorizationCode) {
         return Err(invalid("redirect_uris", "expected one redirect URI at least"));
@@ -105,7 +106,7 @@ pub async fn change_application(
     loop {
         let mut application = application(host, id).await?;
         let before = application.settings.auth_method();
-        apply(&mut application, change.clone(), host.settings.development)?;
+        apply(host, &mut application, change.clone())?;
         application.updated_at = host.now();
         let method = application.settings.auth_method();
         let fresh = (method != before && method == ClientAuthMethod::ClientSecretJwt)
@@ -160,7 +161,8 @@ fn give_secret(host: &Host, application: &mut Application) -> Result<Secret> {
     Ok(secret)
 }
 
-fn apply(application: &mut Application, change: ApplicationChange, development: bool) -> Result<()> {
+fn apply(host: &Host, application: &mut Application, change: ApplicationChange) -> Result<()> {
+    let (development, outgoing) = (host.settings.development, &host.outgoing);
     if let Some(name) = change.name {
         application.name = display_text(&name, 120)
             .ok_or_else(|| invalid("name", "expected 1 to 120 characters, none of them control characters"))?;
@@ -182,7 +184,7 @@ fn apply(application: &mut Application, change: ApplicationChange, development: 
             return Err(invalid("grant_types", "expected one at least"));
         }
     }
-    settings.authentication = authentication(settings, change.authentication, development)?;
+    settings.authentication = authentication(settings, change.authentication, outgoing)?;
     settings.id_token_algorithm = change.id_token_algorithm.unwrap_or(settings.id_token_algorithm);
     settings.slim_id_token = change.slim_id_token.unwrap_or(settings.slim_id_token);
     settings.consent = change.consent.unwrap_or(settings.consent);
@@ -191,7 +193,7 @@ fn apply(application: &mut Application, change: ApplicationChange, development: 
         settings.backchannel_logout = match uri {
             None => None,
             Some(text) => Some(BackchannelLogout {
-                uri: server_address("backchannel_logout_uri", &text, development)?,
+                uri: server_address("backchannel_logout_uri", &text, outgoing)?,
                 session_required: settings.backchannel_logout.as_ref().is_some_and(|logout| logout.session_required),
             }),
         };
@@ -230,7 +232,7 @@ fn scopes(names: &[String]) -> Result<Scopes> {
 fn authentication(
     settings: &OidcSettings,
     change: AuthenticationChange,
-    development: bool,
+    outgoing: &Outgoing,
 ) -> Result<ClientAuthentication> {
     const FIELD: &str = "token_endpoint_auth_method";
     let method = change.method.unwrap_or_else(|| settings.auth_method());
@@ -254,7 +256,7 @@ fn authentication(
         ClientAuthMethod::ClientSecretJwt => without_keys(ClientAuthentication::ClientSecretJwt),
         ClientAuthMethod::PrivateKeyJwt => match (&settings.authentication, given) {
             (ClientAuthentication::PrivateKeyJwt(_), 0) => Ok(settings.authentication.clone()),
-            (_, 1) => Ok(ClientAuthentication::PrivateKeyJwt(client_keys(change, development)?)),
+            (_, 1) => Ok(ClientAuthentication::PrivateKeyJwt(client_keys(change, outgoing)?)),
             _ => Err(invalid(FIELD, "private_key_jwt takes one of jwks, jwks_uri, public_key and certificate")),
         },
         ClientAuthMethod::TlsClientCertificate => match (&settings.authentication, change.certificate, given) {
@@ -269,27 +271,35 @@ fn authentication(
     }
 }
 
-fn client_keys(change: AuthenticationChange, development: bool) -> Result<ClientKeys> {
+fn client_keys(change: AuthenticationChange, outgoing: &Outgoing) -> Result<ClientKeys> {
     let (field, keys) = match (change.jwks, change.jwks_uri, change.public_key, change.certificate) {
         (Some(set), ..) => ("jwks", client::keys_of_set(&set)),
-        (_, Some(uri), ..) => return Ok(ClientKeys::JwksUri(server_address("jwks_uri", &uri, development)?)),
+        (_, Some(uri), ..) => return Ok(ClientKeys::JwksUri(server_address("jwks_uri", &uri, outgoing)?)),
         (.., Some(pem), _) => ("public_key", client::key_of_pem(&pem).map(|key| vec![key])),
         (.., pem) => ("certificate", client::key_of_pem(&pem.unwrap_or_default()).map(|key| vec![key])),
     };
     keys.map(ClientKeys::Jwks).map_err(|error| invalid(field, error.to_string()))
 }
 
-/// An address of the application's server that this host calls: https, but where the configuration says development.
-fn server_address(field: &'static str, text: &str, development: bool) -> Result<Url> {
+/// An address of the application's server, which this host calls: none that it would refuse to call anyway.
+fn server_address(field: &'static str, text: &str, outgoing: &Outgoing) -> Result<Url> {
     let url = (text.len() <= 2000).then(|| Url::parse(text).ok()).flatten();
     let fits = |url: &Url| {
-        (url.scheme() == "https" || development && url.scheme() == "http")
+        matches!(url.scheme(), "https" | "http")
             && url.has_host()
             && url.username().is_empty()
             && url.password().is_none()
             && url.fragment().is_none()
     };
-    url.filter(fits).ok_or_else(|| invalid(field, "expected an https address without user name or fragment"))
+    let url = url.filter(fits).ok_or_else(|| {
+        invalid(field, "expected an address that starts with https://, without user name or fragment")
+    })?;
+    outgoing.judge(&url).map_err(|refused| {
+        let expected = "expected an address on the public internet that starts with https://; http and private addresses \
+                        only with [outgoing] allow_private_addresses = true in the settings";
+        invalid(field, format!("{refused}; {expected}"))
+    })?;
+    Ok(url)
 }
 
 fn subject_type(settings: &OidcSettings, pairwise: Option<bool>, sector: Option<String>) -> Result<SubjectType> {
