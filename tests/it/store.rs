@@ -194,7 +194,7 @@ async fn users_applications_and_accounts_come_back_as_they_went_in() {
         assert!(store.update_application(application.clone()).await.expect("updated"));
         assert!(!store.update_application(application.clone()).await.expect("asked"), "it was changed since");
         application.version += 1;
-        assert_eq!(store.application(&application.id).await.expect("read"), Some(application.clone()));
+        assert_eq!(store.application(&application.id).await.expect("read"), Some(Arc::new(application.clone())));
 
         let account = account(&user, &application);
         store.insert_account(account.clone()).await.expect("inserted");

@@ -43,6 +43,8 @@ struct Known {
     keys: Arc<Vec<Map<String, Value>>>,
     fetched_at: Option<Timestamp>,
     tried_at: Option<Timestamp>,
+    /// Whether the last try brought nothing.
+    failed: bool,
 }
 
 impl Default for FetchedKeys {
@@ -67,7 +69,7 @@ impl KeySet {
 
     fn note(&self, fetched: Option<Vec<Map<String, Value>>>, now: Timestamp) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.tried_at = Some(now);
+        (known.tried_at, known.failed) = (Some(now), fetched.is_none());
         if let Some(keys) = fetched {
             (known.keys, known.fetched_at) = (Arc::new(keys), Some(now));
         }
@@ -75,12 +77,13 @@ impl KeySet {
 
     /// The verdict on a token by what is known; `None` where news may change it.
     fn decide(&self, token: &str, now: Timestamp) -> Option<Result<Map<String, Value>, BadJwt>> {
-        let Known { keys, fetched_at, tried_at } = self.known();
+        let Known { keys, fetched_at, tried_at, failed } = self.known();
         let within = |since: Option<Timestamp>, limit| since.is_some_and(|since| now < since + limit);
         let tried_lately = within(tried_at, AGAIN_AFTER);
         let good_for = if tried_lately { GOOD_WITHOUT_NEWS } else { GOOD_FOR };
         match client::verify(token, &keys) {
             Ok(claims) if within(fetched_at, good_for) => Some(Ok(claims)),
+            Ok(_) | Err(BadJwt::Signature) if tried_lately && failed => Some(Err(BadJwt::NoKeys)),
             Ok(_) | Err(BadJwt::Signature) if tried_lately => Some(Err(BadJwt::Signature)),
             Ok(_) | Err(BadJwt::Signature) => None,
             Err(malformed) => Some(Err(malformed)),
@@ -103,7 +106,7 @@ pub async fn verify(host: &Host, keys: &ClientKeys, token: &str) -> Result<Map<S
         return decided;
     }
     set.note(fetch(host, uri).await, host.now());
-    set.decide(token, host.now()).unwrap_or(Err(BadJwt::Signature))
+    set.decide(token, host.now()).unwrap_or(Err(BadJwt::NoKeys))
 }
 
 async fn fetch(host: &Host, uri: &Url) -> Option<Vec<Map<String, Value>>> {

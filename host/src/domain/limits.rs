@@ -2,8 +2,10 @@
 //!
 //! Each host counts for itself and forgets at its end: what may happen once is the store's to say.
 
+use std::fmt::Debug;
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv6Addr};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -16,6 +18,8 @@ use crate::secret::Digest;
 
 /// How many keys a limit knows at least. Whoever has more addresses than this is not held up by a limit for each.
 const KEYS: usize = 50_000;
+/// How long the log is quiet about a limit after it said that it is reached, in milliseconds.
+const BETWEEN_WARNINGS: i64 = 60_000;
 
 /// The limits in force.
 #[derive(Debug)]
@@ -36,11 +40,11 @@ impl Limits {
     /// The limits that the settings name.
     pub fn new(settings: RateLimits) -> Self {
         Self {
-            sign_in: Limit::new(settings.sign_in),
-            login_name: Limit::new(settings.login_name),
-            token: Limit::new(settings.token),
-            client_failures: Limit::new(settings.client_failures),
-            failures: Limit::new(settings.failures),
+            sign_in: Limit::new("sign_in", settings.sign_in),
+            login_name: Limit::new("login_name", settings.login_name),
+            token: Limit::new("token", settings.token),
+            client_failures: Limit::new("client_failures", settings.client_failures),
+            failures: Limit::new("failures", settings.failures),
         }
     }
 }
@@ -89,20 +93,25 @@ impl Exhausted {
 /// A limit for each key of one kind.
 #[derive(Debug)]
 pub struct Limit<K> {
+    /// What the settings call it.
+    name: &'static str,
     /// Microseconds between two at the limit's pace; 0 where there is no limit.
     interval: i64,
     /// How many microseconds a key may be ahead of that pace.
     tolerance: i64,
     /// When each key would be as if it had never come, in microseconds.
     free_at: Mutex<Recent<K, i64>>,
+    /// Until when the log says nothing of it, in milliseconds.
+    quiet_until: AtomicI64,
 }
 
-impl<K: Clone + Eq + Hash> Limit<K> {
+impl<K: Clone + Debug + Eq + Hash> Limit<K> {
     /// A limit of this rate.
-    pub fn new(rate: Rate) -> Self {
+    pub fn new(name: &'static str, rate: Rate) -> Self {
         let interval = if rate.per_minute == 0 { 0 } else { 60_000_000 / i64::from(rate.per_minute) };
         let tolerance = interval.saturating_mul(i64::from(rate.burst).saturating_sub(1));
-        Self { interval, tolerance, free_at: Mutex::new(Recent::new(KEYS)) }
+        let free_at = Mutex::new(Recent::new(KEYS));
+        Self { name, interval, tolerance, free_at, quiet_until: AtomicI64::new(i64::MIN) }
     }
 
     /// Counts one more of this key, unless its limit is reached.
@@ -119,7 +128,7 @@ impl<K: Clone + Eq + Hash> Limit<K> {
         if self.interval == 0 {
             return Ok(());
         }
-        let now = now.millis().saturating_mul(1000);
+        let (millis, now) = (now.millis(), now.millis().saturating_mul(1000));
         // A map of moments has no state between two that a panic could leave it in.
         let mut free_at = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
         // No key is ever further ahead than this, unless the clock was set back, for which nobody shall wait.
@@ -127,12 +136,29 @@ impl<K: Clone + Eq + Hash> Limit<K> {
         let free = free_at.get(key).unwrap_or(now).clamp(now, furthest);
         let early = free.saturating_sub(now).saturating_sub(self.tolerance);
         if early > 0 {
+            drop(free_at);
+            self.tell(key, millis);
             return Err(Exhausted(Duration::from_micros(early.unsigned_abs())));
         }
         if count {
             free_at.put(key.clone(), free.saturating_add(self.interval));
         }
         Ok(())
+    }
+}
+
+impl<K: Debug> Limit<K> {
+    /// Tells the operator that the limit is reached, and not more often than they would read it.
+    fn tell(&self, key: &K, now: i64) {
+        // A clock that was set back keeps it quiet no longer than that.
+        let due = |until: i64| (now >= until || until - now > BETWEEN_WARNINGS).then_some(now + BETWEEN_WARNINGS);
+        if self.quiet_until.fetch_update(Ordering::Relaxed, Ordering::Relaxed, due).is_ok() {
+            tracing::warn!(
+                limit = %format_args!("limits.{}", self.name),
+                ?key,
+                "a rate limit is reached; if everybody seems to come from one address, look at http.trusted_proxies"
+            );
+        }
     }
 }
 
@@ -148,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_burst_passes_and_then_the_limits_pace() {
-        let limit = Limit::new(Rate { per_minute: 6, burst: 3 });
+        let limit = Limit::new("test", Rate { per_minute: 6, burst: 3 });
         for _ in 0..3 {
             assert_eq!(limit.take(&"a", at(0)), Ok(()));
         }
@@ -164,19 +190,19 @@ mod tests {
 
     #[test]
     fn to_look_counts_nothing_and_no_limit_holds_nobody() {
-        let limit = Limit::new(Rate { per_minute: 1, burst: 1 });
+        let limit = Limit::new("test", Rate { per_minute: 1, burst: 1 });
         for _ in 0..5 {
             assert_eq!(limit.check(&(), at(0)), Ok(()));
         }
         assert_eq!(limit.take(&(), at(0)), Ok(()));
         assert_eq!(limit.check(&(), at(0)).unwrap_err().seconds(), 60);
-        let off = Limit::new(Rate { per_minute: 0, burst: 0 });
+        let off = Limit::new("test", Rate { per_minute: 0, burst: 0 });
         assert!((0..1000).all(|_| off.take(&(), at(0)).is_ok()));
     }
 
     #[test]
     fn a_clock_that_is_set_back_holds_nobody_up() {
-        let limit = Limit::new(Rate { per_minute: 60, burst: 1 });
+        let limit = Limit::new("test", Rate { per_minute: 60, burst: 1 });
         assert_eq!(limit.take(&(), at(3_600_000)), Ok(()));
         assert_eq!(limit.take(&(), at(0)).unwrap_err().seconds(), 1);
     }
@@ -195,7 +221,7 @@ mod tests {
         fn no_more_pass_than_burst_and_pace_allow(
             per_minute in 1_u32..=100_000, burst in 1_u32..50, steps in prop::collection::vec(0_i64..500, 1..200),
         ) {
-            let limit = Limit::new(Rate { per_minute, burst });
+            let limit = Limit::new("test", Rate { per_minute, burst });
             let (mut now, mut passed) = (0, 0_i64);
             for step in steps {
                 now += step;

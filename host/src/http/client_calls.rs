@@ -86,7 +86,9 @@ pub(super) async fn revoke(State(host): State<Arc<Host>>, called: Called) -> Res
 /// RFC 6749 section 5.2.
 fn refused(error: &TokenError) -> Response {
     let status = match error {
-        TokenError::TooManyFailures(exhausted) => return limits::too_many_calls(*exhausted),
+        TokenError::TooManyFailures(exhausted) => {
+            return limits::too_many_calls("failed client authentications", *exhausted);
+        }
         TokenError::InvalidClient { .. } => StatusCode::UNAUTHORIZED,
         TokenError::Broken(cause) => {
             tracing::error!(%cause, "an application's request failed");

@@ -37,7 +37,7 @@ pub(super) async fn sign_in(State(host): State<Arc<Host>>, from: Network, reques
 pub(super) async fn token(State(host): State<Arc<Host>>, from: Network, request: Request, next: Next) -> Response {
     match host.limits.token.take(&from, host.now()) {
         Ok(()) => next.run(request).await,
-        Err(exhausted) => too_many_calls(exhausted),
+        Err(exhausted) => too_many_calls("requests", exhausted),
     }
 }
 
@@ -63,17 +63,11 @@ pub(super) async fn failures(
 }
 
 /// What an application is told. Of the codes of RFC 6749 this one says that it may try again.
-pub(super) fn too_many_calls(exhausted: Exhausted) -> Response {
-    with_retry_after(refused_call(), exhausted)
-}
-
-fn refused_call() -> Response {
-    let body = json!({
-        "error": "temporarily_unavailable",
-        "error_description": "there were too many requests; try again after the time in Retry-After",
-    });
+pub(super) fn too_many_calls(what: &str, exhausted: Exhausted) -> Response {
+    let description = format!("there were too many {what}; try again after the time in Retry-After");
+    let body = json!({"error": "temporarily_unavailable", "error_description": description});
     let headers = [(CACHE_CONTROL, HeaderValue::from_static("no-store"))];
-    (StatusCode::TOO_MANY_REQUESTS, headers, Json(body)).into_response()
+    with_retry_after((StatusCode::TOO_MANY_REQUESTS, headers, Json(body)).into_response(), exhausted)
 }
 
 /// The page that a person is shown.

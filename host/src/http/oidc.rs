@@ -45,7 +45,7 @@ pub(super) async fn auth(State(host): State<Arc<Host>>, RawQuery(query): RawQuer
         begin(&host, &browser, accepted).await
     };
     let response = reply.await.unwrap_or_else(|rejected| match rejected {
-        Rejected::Page(why) => unanswerable(&host, why),
+        Rejected::Page(why) => unanswerable(&host, &why),
         Rejected::Answer(answer) => deliver(&host, &answer),
         Rejected::Broken(error) => broken(&host, &error),
     });
@@ -59,7 +59,7 @@ pub(super) async fn auth_by_post(State(host): State<Arc<Host>>, body: Bytes) -> 
         Ok(query) if query.len() <= 8 * 1024 && query.bytes().all(|b| b.is_ascii_graphic()) => {
             see_other(&format!("/oidc/auth?{query}"))
         }
-        _ => unanswerable(&host, Unanswerable::Request),
+        _ => unanswerable(&host, &Unanswerable::Request),
     }
 }
 
@@ -82,7 +82,7 @@ async fn begin(host: &Host, browser: &Browser, accepted: Accepted) -> Result<Res
     let question = Question { login: login.id, request, person: &person, old: None, agreement: Agreement::Open };
     if accepted.silent {
         let answer = authorize::respond_silently(host, question).await?;
-        return Ok(answer.map_or_else(|| unanswerable(host, Unanswerable::Request), |answer| deliver(host, &answer)));
+        return Ok(answer.map_or_else(|| unanswerable(host, &Unanswerable::Request), |answer| deliver(host, &answer)));
     }
     Ok(match authorize::respond(host, question).await? {
         Answer::Granted(answer) | Answer::Error(answer) => deliver(host, &answer),
@@ -91,16 +91,16 @@ async fn begin(host: &Host, browser: &Browser, accepted: Accepted) -> Result<Res
     })
 }
 
-fn unanswerable(host: &Host, why: Unanswerable) -> Response {
-    let (what_happened, cause) = match why {
-        Unanswerable::Client => {
-            ("The application that sent you here is not known to this service.", "client_id is missing or unknown")
+fn unanswerable(host: &Host, why: &Unanswerable) -> Response {
+    let what_happened = match why {
+        Unanswerable::NoClient | Unanswerable::Client(_) => {
+            "The application that sent you here is not known to this service."
         }
-        Unanswerable::RedirectUri => (
-            "The application asked to send you to an address that is not registered for it.",
-            "redirect_uri is missing or not registered; it must match a registered one exactly",
-        ),
-        Unanswerable::Request => ("The application sent a request that can't be read.", "the request can't be read"),
+        Unanswerable::NoRedirectUri(_) => "The application did not say where to send you afterwards.",
+        Unanswerable::RedirectUri { .. } => {
+            "The application asked to send you to an address that is not registered for it."
+        }
+        Unanswerable::Request => "The application sent a request that can't be read.",
     };
     ErrorReply {
         status: StatusCode::BAD_REQUEST,
@@ -108,7 +108,7 @@ fn unanswerable(host: &Host, why: Unanswerable) -> Response {
         what_happened,
         what_to_do: "You can't mend this. Tell whoever runs the application, with the reference number.",
     }
-    .render(host, &cause)
+    .render(host, why)
 }
 
 /// `GET` and `POST /oidc/me`

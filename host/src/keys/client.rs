@@ -58,6 +58,9 @@ pub enum BadJwt {
     /// No key of the application fits its signature.
     #[error("its signature does not fit a key of the application")]
     Signature,
+    /// The application's keys could not be had.
+    #[error("the application's keys could not be fetched")]
+    NoKeys,
 }
 
 /// The purpose for which an application's secret is sealed.

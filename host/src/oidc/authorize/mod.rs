@@ -24,14 +24,47 @@ use crate::model::name::LoginName;
 use crate::model::redirect::CheckedRedirect;
 
 /// Why a request can't be answered to the application: it is not known where the application is. A page says so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unanswerable {
-    /// `client_id` is missing, repeated or unknown.
-    Client,
-    /// `redirect_uri` is missing, repeated or not registered.
-    RedirectUri,
+    /// `client_id` is missing or repeated.
+    #[error("client_id is missing")]
+    NoClient,
+    /// `client_id` is unknown.
+    #[error("no application has the client_id {0}")]
+    Client(Quoted),
+    /// `redirect_uri` is missing or repeated.
+    #[error("redirect_uri is missing; the application is {0}")]
+    NoRedirectUri(Did),
+    /// `redirect_uri` is not registered.
+    #[error(
+        "redirect_uri is {asked}, which is not registered for {application}; it must match a registered one exactly"
+    )]
+    RedirectUri {
+        /// The application.
+        application: Did,
+        /// What it asked for.
+        asked: Quoted,
+    },
     /// The request can't be read at all.
+    #[error("the request can't be read")]
     Request,
+}
+
+/// What a stranger sent, as it may stand in the log: in quotes, with its control characters escaped, and not at length.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quoted(String);
+
+impl Quoted {
+    /// As much of the text as the log takes.
+    pub fn new(text: &str) -> Self {
+        Self(text.chars().take(200).collect())
+    }
+}
+
+impl std::fmt::Display for Quoted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}", self.0)
+    }
 }
 
 /// Why a request was not accepted.
@@ -75,10 +108,12 @@ impl Accepted {
 /// the application. The order is the order of the checks.
 pub async fn check(host: &Host, parameters: &Parameters) -> Result<Accepted, Rejected> {
     let application = find_application(host, parameters).await?;
-    let redirect_uri = parameters
-        .get("redirect_uri")
-        .and_then(|asked| CheckedRedirect::find(&application.settings.redirect_uris, asked))
-        .ok_or(Rejected::Page(Unanswerable::RedirectUri))?;
+    let page = |why| Rejected::Page(why);
+    let asked = parameters.get("redirect_uri");
+    let asked = asked.ok_or_else(|| page(Unanswerable::NoRedirectUri(application.id.clone())))?;
+    let redirect_uri = CheckedRedirect::find(&application.settings.redirect_uris, asked).ok_or_else(|| {
+        page(Unanswerable::RedirectUri { application: application.id.clone(), asked: Quoted::new(asked) })
+    })?;
     let destination = Destination {
         mode: checks::response_mode(parameters, &redirect_uri),
         state: parameters.get("state").filter(|state| state.len() <= 2048).map(str::to_owned),
@@ -150,8 +185,9 @@ async fn name_of(host: &Host, application: &Application, subject: Option<&str>) 
 }
 
 async fn find_application(host: &Host, parameters: &Parameters) -> Result<Arc<Application>, Rejected> {
-    let unknown = || Rejected::Page(Unanswerable::Client);
-    let id: Did = parameters.get("client_id").and_then(|text| text.parse().ok()).ok_or_else(unknown)?;
+    let asked = parameters.get("client_id").ok_or(Rejected::Page(Unanswerable::NoClient))?;
+    let unknown = || Rejected::Page(Unanswerable::Client(Quoted::new(asked)));
+    let id: Did = asked.parse().map_err(|_| unknown())?;
     let found = host.store.application(&id).await.map_err(Broken::from)?;
     found.ok_or_else(unknown)
 }

@@ -53,6 +53,7 @@ pub(super) async fn verify(
         Err(BadJwt::Signature) => {
             return Ok(Err("the client assertion's signature does not fit a key of the application"));
         }
+        Err(BadJwt::NoKeys) => return Ok(Err("the application's keys could not be fetched from its jwks_uri")),
     };
     let (id, until) = match check(host, application, &claims) {
         Ok(checked) => checked,

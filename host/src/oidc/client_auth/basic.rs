@@ -3,20 +3,32 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
+use zeroize::Zeroizing;
+
+use super::Reason;
 use crate::id::Did;
 use crate::secret::Secret;
 
 /// Reads `Basic base64(id:secret)`. A Client ID is a DID and has colons; our secrets have none. So both encodings are
 /// understood: both parts form-urlencoded (RFC 6749 section 2.3.1), and raw, split at the last colon.
-pub fn parse(header: &str) -> Option<(Did, Secret)> {
+pub fn parse(header: &str) -> Result<(Did, Secret), Reason> {
+    let decoded = credentials(header).ok_or("the Authorization header can't be read")?;
+    let text = std::str::from_utf8(&decoded).ok().and_then(|text| text.rsplit_once(':'));
+    let (id, secret) = text.ok_or("the Authorization header can't be read")?;
+    let id = id.parse().ok().or_else(|| form_decoded(id)?.parse().ok()).ok_or(UNKNOWN)?;
+    let secret = form_decoded(secret).ok_or("the client secret is not form-urlencoded")?;
+    Ok((id, Secret::new(secret)))
+}
+
+/// No application has such a Client ID.
+pub(super) const UNKNOWN: Reason = "the application is unknown";
+
+fn credentials(header: &str) -> Option<Zeroizing<Vec<u8>>> {
     let (scheme, encoded) = header.split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("basic") {
         return None;
     }
-    let decoded = zeroize::Zeroizing::new(STANDARD.decode(encoded.trim()).ok()?);
-    let (id, secret) = std::str::from_utf8(&decoded).ok()?.rsplit_once(':')?;
-    let id = id.parse().ok().or_else(|| form_decoded(id)?.parse().ok())?;
-    Some((id, Secret::new(form_decoded(secret)?)))
+    STANDARD.decode(encoded.trim()).ok().map(Zeroizing::new)
 }
 
 /// One form-urlencoded value. `None` if the text is more than that.
@@ -38,7 +50,7 @@ mod tests {
 
     fn read(credentials: &str) -> Option<(String, String)> {
         let header = format!("Basic {}", STANDARD.encode(credentials));
-        parse(&header).map(|(id, secret)| (id.to_string(), secret.expose().to_owned()))
+        parse(&header).ok().map(|(id, secret)| (id.to_string(), secret.expose().to_owned()))
     }
 
     #[test]
@@ -52,9 +64,9 @@ mod tests {
     #[test]
     fn what_is_not_basic_is_refused() {
         for header in ["", "Basic", "Basic !!", "Bearer abc", "Basic Zm9v"] {
-            assert!(parse(header).is_none(), "{header}");
+            assert!(parse(header).is_err_and(|reason| reason.contains("can't be read")), "{header}");
         }
-        assert_eq!(read("someone:secret"), None);
+        assert_eq!(parse(&format!("Basic {}", STANDARD.encode("someone:secret"))).unwrap_err(), UNKNOWN);
     }
 
     proptest! {

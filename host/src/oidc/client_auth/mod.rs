@@ -74,14 +74,15 @@ pub async fn authenticate(host: &Host, call: Call<'_>) -> Result<Client, TokenEr
     let caller = (presented.id().clone(), call.from);
     limit.check(&caller, host.now()).map_err(TokenError::TooManyFailures)?;
     let found = host.store.application(presented.id()).await.map_err(Broken::from)?;
+    let registered = found.as_ref().map(|application| application.settings.auth_method().as_str());
     let reason = match found {
-        None => "the application is unknown",
+        None => basic::UNKNOWN,
         Some(application) => match verify(host, &application, &presented, call.certificate).await? {
             Ok(certificate) => return Ok(Client { application, certificate }),
             Err(reason) => reason,
         },
     };
-    tracing::info!(application = %presented.id(), reason, "client authentication failed");
+    tracing::info!(application = %presented.id(), registered, reason, "client authentication failed");
     // Whether this one was still within the limit is for the next request to find out.
     let _ = limit.take(&caller, host.now());
     Err(TokenError::InvalidClient { by_header, reason })
@@ -115,9 +116,12 @@ async fn verify(
                     }
                 }
                 (_, Some(_)) => Err("the client certificate is not the one that is registered"),
-                (_, None) => Err("the connection has no client certificate"),
+                (_, None) => {
+                    Err("the connection has no client certificate; use the addresses of mtls_endpoint_aliases")
+                }
             }
         }
+        (Presented::Nothing { .. }, _) => Err("the client does not authenticate itself, and the application must"),
         _ => Err("the application is registered for another token_endpoint_auth_method"),
     })
 }
@@ -132,10 +136,10 @@ fn presented(call: Call<'_>) -> Result<Presented<'_>, TokenError> {
     if ways.into_iter().filter(|way| *way).count() > 1 {
         return Err(invalid("the client authenticates in two ways at once; use one"));
     }
-    let read = |id: &str| id.parse::<Did>().map_err(|_| refused("the application is unknown"));
+    let read = |id: &str| id.parse::<Did>().map_err(|_| refused(basic::UNKNOWN));
     let presented = match (call.authorization, secret, assertion) {
         (Some(header), ..) => {
-            let (id, secret) = basic::parse(header).ok_or_else(|| refused("the Authorization header can't be read"))?;
+            let (id, secret) = basic::parse(header).map_err(refused)?;
             Presented::Basic { id, secret }
         }
         (_, Some(secret), _) => {
