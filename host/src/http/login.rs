@@ -175,7 +175,12 @@ impl FromRequest<Arc<Host>> for Posted {
 impl Posted {
     /// Back to the page for how far the login has come.
     pub(super) fn shown(&self) -> Response {
-        see_other(&format!("/login/{}", self.id))
+        see_other(&self.address())
+    }
+
+    /// The address of that page.
+    fn address(&self) -> String {
+        format!("/login/{}", self.id)
     }
 
     pub(super) fn reply(&self, reply: Result<Response, Broken>) -> Response {
@@ -197,7 +202,8 @@ pub(super) async fn identify(posted: Posted) -> Response {
         };
         // Counted before anything is looked for, so that it says nothing of who has an account.
         if let Err(exhausted) = host.limits.login_name.take(&(&valid).into(), host.now()) {
-            return Ok(limits::too_many_pages(host, exhausted));
+            let refused = "There were so many sign-ins with this name that this one was refused.";
+            return Ok(limits::too_many_pages(host, exhausted, refused, limits::try_again(&posted.address())));
         }
         approval::ask(host, login, &valid, browser.context()).await?;
         Ok(posted.shown())
