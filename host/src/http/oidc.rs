@@ -14,6 +14,7 @@ use super::answer::deliver;
 use super::client_calls::{authorization, is_form};
 use super::client_certificate::ClientCertificate;
 use super::context::Browser;
+use super::pages::Link;
 use super::reply::{ErrorReply, broken, see_other, with_browser};
 use crate::domain::Host;
 use crate::domain::login::{self, Person};
@@ -106,9 +107,10 @@ fn unanswerable(host: &Host, why: Unanswerable) -> Response {
         status: StatusCode::BAD_REQUEST,
         title: "This sign-in request is not valid",
         what_happened,
-        what_to_do: "You can't mend this. Tell whoever runs the application, with the reference number.",
+        what_to_do: "Go back to the application and try again. If it happens again, tell whoever runs it, with the \
+                     reference number.",
     }
-    .render(host, &cause)
+    .render_with(host, &cause, Some(Link { address: "/".to_owned(), text: "Start page".to_owned() }))
 }
 
 /// `GET` and `POST /oidc/me`
