@@ -77,7 +77,10 @@ pub(super) async fn decide(posted: Posted) -> Response {
             "allow" => finish(host, browser, login, &person, old.as_ref(), Agreement::Given).await,
             "deny" => {
                 let answer = authorize::deny(host, login.id, request, DenialReason::NoConsent).await?;
-                Ok(answer.map_or_else(|| answered_before(host), |answer| deliver(host, &answer)))
+                Ok(match answer {
+                    Some(answer) => deliver(host, &answer).await,
+                    None => answered_before(host),
+                })
             }
             _ => Ok(posted.shown()),
         }

@@ -135,8 +135,8 @@ pub(super) async fn finish(
     };
     let question = Question { login: login.id, request, person, old, agreement };
     match authorize::respond(host, question).await? {
-        Answer::Granted(answer) => Ok(with_session(deliver(host, &answer), host, person.cookie.as_ref())),
-        Answer::Error(answer) => Ok(deliver(host, &answer)),
+        Answer::Granted(answer) => Ok(with_session(deliver(host, &answer).await, host, person.cookie.as_ref())),
+        Answer::Error(answer) => Ok(deliver(host, &answer).await),
         Answer::AskConsent { application } => consent::ask(host, browser, login, request, person, application),
         Answer::Refused(reason) => ended_page(host, browser, login, EndedKind::Refused(reason)).await,
         Answer::AnsweredBefore => Ok(answered_before(host)),
@@ -281,10 +281,10 @@ pub(super) async fn leave(posted: Posted) -> Response {
             View::Unknown => return Ok(unknown(host)),
         };
         let reply = match &login.request {
-            LoginRequest::Oidc(request) => {
-                let answer = authorize::deny(host, login.id, request, reason).await?;
-                answer.map(|answer| deliver(host, &answer))
-            }
+            LoginRequest::Oidc(request) => match authorize::deny(host, login.id, request, reason).await? {
+                Some(answer) => Some(deliver(host, &answer).await),
+                None => None,
+            },
             LoginRequest::Local { .. } => login::give_up(host, login.id).await?.then(|| see_other("/")),
         };
         Ok(reply.unwrap_or_else(|| answered_before(host)))

@@ -45,11 +45,12 @@ pub(super) async fn auth(State(host): State<Arc<Host>>, RawQuery(query): RawQuer
         let accepted = authorize::check(&host, &parameters).await?;
         begin(&host, &browser, accepted).await
     };
-    let response = reply.await.unwrap_or_else(|rejected| match rejected {
-        Rejected::Page(why) => unanswerable(&host, why),
-        Rejected::Answer(answer) => deliver(&host, &answer),
-        Rejected::Broken(error) => broken(&host, &error),
-    });
+    let response = match reply.await {
+        Ok(response) => response,
+        Err(Rejected::Page(why)) => unanswerable(&host, why),
+        Err(Rejected::Answer(answer)) => deliver(&host, &answer).await,
+        Err(Rejected::Broken(error)) => broken(&host, &error),
+    };
     with_browser(response, &host, &browser)
 }
 
@@ -83,10 +84,13 @@ async fn begin(host: &Host, browser: &Browser, accepted: Accepted) -> Result<Res
     let question = Question { login: login.id, request, person: &person, old: None, agreement: Agreement::Open };
     if accepted.silent {
         let answer = authorize::respond_silently(host, question).await?;
-        return Ok(answer.map_or_else(|| unanswerable(host, Unanswerable::Request), |answer| deliver(host, &answer)));
+        return Ok(match answer {
+            Some(answer) => deliver(host, &answer).await,
+            None => unanswerable(host, Unanswerable::Request),
+        });
     }
     Ok(match authorize::respond(host, question).await? {
-        Answer::Granted(answer) | Answer::Error(answer) => deliver(host, &answer),
+        Answer::Granted(answer) | Answer::Error(answer) => deliver(host, &answer).await,
         // The login's own page says so, and can be loaded again.
         Answer::AskConsent { .. } | Answer::Refused(_) | Answer::AnsweredBefore => page,
     })

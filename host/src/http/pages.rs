@@ -107,6 +107,8 @@ pub struct ConsentPage {
 pub struct FormPostPage {
     /// What every page has.
     pub layout: Layout,
+    /// The name of the application that is answered, unless it is gone.
+    pub application: Option<String>,
     /// The application's redirect URI.
     pub action: String,
     /// The fields, by name and value.

@@ -42,6 +42,7 @@ fn consent() -> ConsentPage {
 fn form_post() -> FormPostPage {
     FormPostPage {
         layout: layout(),
+        application: Some(MARKUP.to_owned()),
         action: "https://rp.example/cb?a=1&b=2".to_owned(),
         fields: vec![("code", "ac_1".to_owned()), ("state", MARKUP.to_owned())],
     }

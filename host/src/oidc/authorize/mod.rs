@@ -80,6 +80,7 @@ pub async fn check(host: &Host, parameters: &Parameters) -> Result<Accepted, Rej
         .and_then(|asked| CheckedRedirect::find(&application.settings.redirect_uris, asked))
         .ok_or(Rejected::Page(Unanswerable::RedirectUri))?;
     let destination = Destination {
+        application: application.id.clone(),
         mode: checks::response_mode(parameters, &redirect_uri),
         state: parameters.get("state").filter(|state| state.len() <= 2048).map(str::to_owned),
         redirect_uri,
