@@ -366,7 +366,10 @@ async fn the_console_is_for_administrators_who_signed_in_with_the_phone() {
     ada.approve(&page).await;
     let console = browser.get(&page.url).await.followed().await;
     assert_eq!(console.status, StatusCode::FORBIDDEN);
+    let to_console = "href=\"/admin\"";
+    assert!(!browser.get("/").await.body.contains(to_console), "the start page leads nobody else there");
     host.admin_ok(Method::PATCH, &format!("/users/{}", id(&ada.user)), json!({"console_role": "owner"})).await;
+    assert!(browser.get("/").await.body.contains(to_console));
     let console = browser.get("/admin").await;
     assert_eq!(console.status, StatusCode::OK);
     assert!(console.body.contains(&ada.application.id) && console.body.contains("Books &#38; &#60;Co&#62;"));

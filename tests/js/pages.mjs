@@ -42,6 +42,13 @@ async function cancelledLogin(page) {
   await page.getByRole('button', { name: /cancel/i }).click();
   await page.getByRole('heading', { name: /cancelled/i }).waitFor();
   await look(page, 'ended-cancelled');
+  await page.getByRole('button', { name: /try again/i }).click();
+  await field.fill('nobody');
+  await page.getByRole('button', { name: /continue/i }).click();
+  await page.getByText(/wait \d+ seconds?/i).waitFor();
+  await look(page, 'error-too-many');
+  await page.getByRole('link', { name: /try again/i }).click();
+  await field.waitFor();
 }
 
 async function enrol(page) {
@@ -104,6 +111,15 @@ async function consentAndFormPost(page) {
   await go.click();
   await answered(3);
   assert.match(posted[2], /^code=ac_/);
+
+  const keeps = new URL(AUTHORIZE_URL);
+  keeps.searchParams.set('prompt', 'consent');
+  keeps.searchParams.set('scope', 'openid profile email offline_access');
+  await page.goto(keeps.href);
+  await page.getByText(/ask each time/i).waitFor();
+  await look(page, 'consent-offline');
+  await page.getByRole('button', { name: /^allow$/i }).click();
+  await answered(4);
 }
 
 const browser = await launch();
@@ -129,7 +145,9 @@ try {
   await page.goto(BASE_URL);
   await look(page, 'home-signed-in');
   await page.getByRole('button', { name: /withdraw/i }).click();
-  await page.getByRole('button', { name: /withdraw/i }).waitFor({ state: 'detached' });
+  await page.getByRole('status').getByText(/no longer allowed/i).waitFor();
+  assert.equal(await page.getByRole('button', { name: /withdraw/i }).count(), 0);
+  await look(page, 'home-withdrawn');
   await page.goto(`${BASE_URL}/oidc/session/end`);
   await page.getByRole('button', { name: /yes, sign out/i }).waitFor();
   await look(page, 'sign-out-question');

@@ -11,13 +11,14 @@ use super::answer::deliver;
 use super::context::Browser;
 use super::csrf;
 use super::login::{Posted, answered_before, finish, resumed};
-use super::pages::{ConsentPage, ConsentRow, Consents};
+use super::pages::{ConsentPage, ConsentRow, Consents, Withdrawn};
 use super::reply::{broken, forged, layout, page, see_other};
 use crate::clock::Timestamp;
 use crate::domain::login::{self, Person, View};
 use crate::domain::session::SignedIn;
 use crate::domain::{Broken, Host, consent};
 use crate::id::{Did, LoginId};
+use crate::model::application::ConsentPolicy;
 use crate::model::login::{AuthorizationRequest, Login, LoginRequest};
 use crate::model::scope::{Scope, Scopes};
 use crate::model::user::User;
@@ -41,6 +42,7 @@ pub(super) fn ask(
         application,
         name: user.display_name().to_owned(),
         scopes: in_words(&request.consent_scopes()),
+        offline: request.scopes.has(Scope::OfflineAccess),
         action: format!("/login/{id}/consent"),
         again: format!("/login/{id}/again"),
         csrf: csrf::token(host, browser, &id)?,
@@ -77,7 +79,10 @@ pub(super) async fn decide(posted: Posted) -> Response {
             "allow" => finish(host, browser, login, &person, old.as_ref(), Agreement::Given).await,
             "deny" => {
                 let answer = authorize::deny(host, login.id, request, DenialReason::NoConsent).await?;
-                Ok(answer.map_or_else(|| answered_before(host), |answer| deliver(host, &answer)))
+                Ok(match answer {
+                    Some(answer) => deliver(host, &answer).await,
+                    None => answered_before(host),
+                })
             }
             _ => Ok(posted.shown()),
         }
@@ -106,11 +111,56 @@ pub(super) async fn withdraw(
         }
         let application: Option<Did> = form.application.parse().ok();
         if let (Some(signed_in), Some(application)) = (browser.signed_in(&host).await?, application) {
-            consent::withdraw(&host, &signed_in.user, application).await?;
+            consent::withdraw(&host, &signed_in.user, application.clone()).await?;
+            return Ok(see_other(&told(&host, &browser, &signed_in.user, &application)?));
         }
         Ok(see_other("/"))
     };
     reply.await.unwrap_or_else(|error: Broken| broken(&host, &error))
+}
+
+/// What the start page is to tell: the query of its address.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Told {
+    /// The application whose consent was taken back.
+    #[serde(default)]
+    withdrawn: String,
+    /// The token that shows that it was, in this browser.
+    #[serde(default)]
+    token: String,
+}
+
+/// The start page's address after a consent was taken back.
+fn told(host: &Host, browser: &Browser, user: &User, application: &Did) -> Result<String, Broken> {
+    let token = csrf::token(host, browser, &withdrawn_by(user, application))?;
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query.append_pair("withdrawn", application.as_str()).append_pair("token", &token);
+    Ok(format!("/?{}", query.finish()))
+}
+
+fn withdrawn_by(user: &User, application: &Did) -> String {
+    format!("{WITHDRAW} {} {application}", user.id)
+}
+
+/// The consent that this person took back, if the address was made here and it is still so.
+pub(super) async fn withdrawn(
+    host: &Host,
+    browser: &Browser,
+    signed_in: &SignedIn,
+    told: &Told,
+) -> Result<Option<Withdrawn>, Broken> {
+    let user = &signed_in.user;
+    let Ok(application) = told.withdrawn.parse::<Did>() else { return Ok(None) };
+    if !csrf::is_token(host, browser, &withdrawn_by(user, &application), &told.token)?
+        || consent::of(host, user).await?.iter().any(|consent| consent.application == application)
+    {
+        return Ok(None);
+    }
+    let found = host.store.application(&application).await?;
+    Ok(found.map(|application| Withdrawn {
+        application: application.name.clone(),
+        asks_again: application.settings.consent == ConsentPolicy::Ask,
+    }))
 }
 
 /// What the person let applications know, for the start page.
@@ -119,6 +169,7 @@ pub(super) async fn list(host: &Host, browser: &Browser, signed_in: &SignedIn) -
         application: consent.application_name,
         client_id: consent.application.to_string(),
         scopes: in_words(&consent.scopes),
+        offline: consent.scopes.has(Scope::OfflineAccess),
         since: day(consent.granted_at),
         until: day(consent.expires_at),
     });
@@ -128,7 +179,7 @@ pub(super) async fn list(host: &Host, browser: &Browser, signed_in: &SignedIn) -
 fn in_words(scopes: &Scopes) -> Vec<&'static str> {
     let words = scopes.iter().map(|scope| match scope {
         Scope::OpenId => "Know that it is you",
-        Scope::Profile => "See your name, your profile and your account there",
+        Scope::Profile => "See your name, your profile and your account with it",
         Scope::Email => "See your email address",
         Scope::Phone => "See your phone number",
         Scope::OfflineAccess => "Keep access while you are away",

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use axum::Form;
-use axum::extract::State;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
 use axum::response::Response;
 use serde::Deserialize;
 
+use super::consent::Told;
 use super::context::Browser;
 use super::pages::{HomePage, SignedIn as Header};
 use super::reply::{broken, forged, layout, page, see_other, with_browser};
@@ -18,16 +20,23 @@ use crate::domain::{Broken, Host};
 const SIGN_OUT: &str = "/sign-out";
 
 /// `GET /`
-pub(super) async fn show(State(host): State<Arc<Host>>, browser: Browser) -> Response {
+pub(super) async fn show(
+    State(host): State<Arc<Host>>,
+    browser: Browser,
+    told: Result<Query<Told>, QueryRejection>,
+) -> Response {
+    // An address with anything else in it is the start page's, too.
+    let told = told.map(|Query(told)| told).unwrap_or_default();
     let reply = async {
-        let (user, consents) = match browser.signed_in(&host).await? {
-            Some(signed_in) => {
-                let consents = consent::list(&host, &browser, &signed_in).await?;
-                (Some(signed_in_header(&host, &browser, &signed_in)?), Some(consents))
-            }
-            None => (None, None),
-        };
-        Ok(with_browser(page(&HomePage { layout: layout(&host), user, consents }, None), &host, &browser))
+        let mut home =
+            HomePage { layout: layout(&host), user: None, administers: false, consents: None, withdrawn: None };
+        if let Some(signed_in) = browser.signed_in(&host).await? {
+            home.user = Some(signed_in_header(&host, &browser, &signed_in)?);
+            home.administers = signed_in.user.console_role.is_some();
+            home.consents = Some(consent::list(&host, &browser, &signed_in).await?);
+            home.withdrawn = consent::withdrawn(&host, &browser, &signed_in, &told).await?;
+        }
+        Ok(with_browser(page(&home, None), &host, &browser))
     };
     reply.await.unwrap_or_else(|error: Broken| broken(&host, &error))
 }

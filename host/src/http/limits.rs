@@ -6,12 +6,13 @@ use axum::Json;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::header::{CACHE_CONTROL, RETRY_AFTER};
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::{HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use super::context::address_of;
+use super::pages::Link;
 use super::reply::ErrorReply;
 use crate::domain::Host;
 use crate::domain::limits::{Exhausted, Network};
@@ -29,7 +30,10 @@ impl FromRequestParts<Arc<Host>> for Network {
 pub(super) async fn sign_in(State(host): State<Arc<Host>>, from: Network, request: Request, next: Next) -> Response {
     match host.limits.sign_in.take(&from, host.now()) {
         Ok(()) => next.run(request).await,
-        Err(exhausted) => too_many_pages(&host, exhausted),
+        Err(exhausted) => {
+            let refused = "There were so many requests from your network that this one was refused.";
+            too_many_pages(&host, exhausted, refused, way_on(&request))
+        }
     }
 }
 
@@ -70,15 +74,34 @@ pub(super) fn too_many_calls(what: &str, exhausted: Exhausted) -> Response {
     with_retry_after((StatusCode::TOO_MANY_REQUESTS, headers, Json(body)).into_response(), exhausted)
 }
 
-/// The page that a person is shown.
-pub(super) fn too_many_pages(host: &Host, exhausted: Exhausted) -> Response {
+/// Where the person goes on: to the same page, or, since a link can't post what they posted, to the start page.
+fn way_on(request: &Request) -> Link {
+    match (request.method(), request.uri().path_and_query()) {
+        (&Method::GET, Some(address)) => try_again(address.as_str()),
+        _ => Link { address: "/".to_owned(), text: "Start page".to_owned() },
+    }
+}
+
+/// The link to the page that may be asked for again.
+pub(super) fn try_again(address: &str) -> Link {
+    Link { address: address.to_owned(), text: "Try again".to_owned() }
+}
+
+/// The page that a person is shown, with what there was too much of, and where they go on after the wait.
+pub(super) fn too_many_pages(host: &Host, exhausted: Exhausted, what_happened: &str, next: Link) -> Response {
+    let wait = match exhausted.seconds() {
+        1 => "1 second".to_owned(),
+        seconds => format!("{seconds} seconds"),
+    };
     let page = ErrorReply {
         status: StatusCode::TOO_MANY_REQUESTS,
         title: "Too many sign-ins",
-        what_happened: "There were so many requests from your network, or with this name, that this one was refused.",
-        what_to_do: "Wait a minute and try again. If you did not ask so often yourself, tell your administrator.",
+        what_happened,
+        what_to_do: &format!(
+            "Wait {wait} and try again. If you did not ask so often yourself, tell your administrator."
+        ),
     };
-    with_retry_after(page.render(host, &"a rate limit is reached"), exhausted)
+    with_retry_after(page.render_with(host, &"a rate limit is reached", Some(next)), exhausted)
 }
 
 fn with_retry_after(mut response: Response, exhausted: Exhausted) -> Response {

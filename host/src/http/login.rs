@@ -135,8 +135,8 @@ pub(super) async fn finish(
     };
     let question = Question { login: login.id, request, person, old, agreement };
     match authorize::respond(host, question).await? {
-        Answer::Granted(answer) => Ok(with_session(deliver(host, &answer), host, person.cookie.as_ref())),
-        Answer::Error(answer) => Ok(deliver(host, &answer)),
+        Answer::Granted(answer) => Ok(with_session(deliver(host, &answer).await, host, person.cookie.as_ref())),
+        Answer::Error(answer) => Ok(deliver(host, &answer).await),
         Answer::AskConsent { application } => consent::ask(host, browser, login, request, person, application),
         Answer::Refused(reason) => ended_page(host, browser, login, EndedKind::Refused(reason)).await,
         Answer::AnsweredBefore => Ok(answered_before(host)),
@@ -175,7 +175,12 @@ impl FromRequest<Arc<Host>> for Posted {
 impl Posted {
     /// Back to the page for how far the login has come.
     pub(super) fn shown(&self) -> Response {
-        see_other(&format!("/login/{}", self.id))
+        see_other(&self.address())
+    }
+
+    /// The address of that page.
+    fn address(&self) -> String {
+        format!("/login/{}", self.id)
     }
 
     pub(super) fn reply(&self, reply: Result<Response, Broken>) -> Response {
@@ -197,7 +202,8 @@ pub(super) async fn identify(posted: Posted) -> Response {
         };
         // Counted before anything is looked for, so that it says nothing of who has an account.
         if let Err(exhausted) = host.limits.login_name.take(&(&valid).into(), host.now()) {
-            return Ok(limits::too_many_pages(host, exhausted));
+            let refused = "There were so many sign-ins with this name that this one was refused.";
+            return Ok(limits::too_many_pages(host, exhausted, refused, limits::try_again(&posted.address())));
         }
         approval::ask(host, login, &valid, browser.context()).await?;
         Ok(posted.shown())
@@ -275,10 +281,10 @@ pub(super) async fn leave(posted: Posted) -> Response {
             View::Unknown => return Ok(unknown(host)),
         };
         let reply = match &login.request {
-            LoginRequest::Oidc(request) => {
-                let answer = authorize::deny(host, login.id, request, reason).await?;
-                answer.map(|answer| deliver(host, &answer))
-            }
+            LoginRequest::Oidc(request) => match authorize::deny(host, login.id, request, reason).await? {
+                Some(answer) => Some(deliver(host, &answer).await),
+                None => None,
+            },
             LoginRequest::Local { .. } => login::give_up(host, login.id).await?.then(|| see_other("/")),
         };
         Ok(reply.unwrap_or_else(|| answered_before(host)))

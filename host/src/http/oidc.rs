@@ -14,6 +14,7 @@ use super::answer::deliver;
 use super::client_calls::{authorization, is_form};
 use super::client_certificate::ClientCertificate;
 use super::context::Browser;
+use super::pages::Link;
 use super::reply::{ErrorReply, broken, see_other, with_browser};
 use crate::domain::Host;
 use crate::domain::login::{self, Person};
@@ -44,11 +45,12 @@ pub(super) async fn auth(State(host): State<Arc<Host>>, RawQuery(query): RawQuer
         let accepted = authorize::check(&host, &parameters).await?;
         begin(&host, &browser, accepted).await
     };
-    let response = reply.await.unwrap_or_else(|rejected| match rejected {
-        Rejected::Page(why) => unanswerable(&host, &why),
-        Rejected::Answer(answer) => deliver(&host, &answer),
-        Rejected::Broken(error) => broken(&host, &error),
-    });
+    let response = match reply.await {
+        Ok(response) => response,
+        Err(Rejected::Page(why)) => unanswerable(&host, &why),
+        Err(Rejected::Answer(answer)) => deliver(&host, &answer).await,
+        Err(Rejected::Broken(error)) => broken(&host, &error),
+    };
     with_browser(response, &host, &browser)
 }
 
@@ -82,10 +84,13 @@ async fn begin(host: &Host, browser: &Browser, accepted: Accepted) -> Result<Res
     let question = Question { login: login.id, request, person: &person, old: None, agreement: Agreement::Open };
     if accepted.silent {
         let answer = authorize::respond_silently(host, question).await?;
-        return Ok(answer.map_or_else(|| unanswerable(host, &Unanswerable::Request), |answer| deliver(host, &answer)));
+        return Ok(match answer {
+            Some(answer) => deliver(host, &answer).await,
+            None => unanswerable(host, &Unanswerable::Request),
+        });
     }
     Ok(match authorize::respond(host, question).await? {
-        Answer::Granted(answer) | Answer::Error(answer) => deliver(host, &answer),
+        Answer::Granted(answer) | Answer::Error(answer) => deliver(host, &answer).await,
         // The login's own page says so, and can be loaded again.
         Answer::AskConsent { .. } | Answer::Refused(_) | Answer::AnsweredBefore => page,
     })
@@ -106,9 +111,10 @@ fn unanswerable(host: &Host, why: &Unanswerable) -> Response {
         status: StatusCode::BAD_REQUEST,
         title: "This sign-in request is not valid",
         what_happened,
-        what_to_do: "You can't mend this. Tell whoever runs the application, with the reference number.",
+        what_to_do: "Go back to the application and try again. If it happens again, tell whoever runs it, with the \
+                     reference number.",
     }
-    .render(host, why)
+    .render_with(host, why, Some(Link { address: "/".to_owned(), text: "Start page".to_owned() }))
 }
 
 /// `GET` and `POST /oidc/me`

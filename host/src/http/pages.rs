@@ -97,6 +97,8 @@ pub struct ConsentPage {
     pub csrf: String,
     /// The token that shows who was asked.
     pub person: String,
+    /// Whether it wants to keep access while the person is away, for which it has to ask each time.
+    pub offline: bool,
     /// For how long the answer is remembered.
     pub days: u32,
 }
@@ -107,6 +109,8 @@ pub struct ConsentPage {
 pub struct FormPostPage {
     /// What every page has.
     pub layout: Layout,
+    /// The name of the application that is answered, unless it is gone.
+    pub application: Option<String>,
     /// The application's redirect URI.
     pub action: String,
     /// The fields, by name and value.
@@ -287,8 +291,21 @@ pub struct HomePage {
     pub layout: Layout,
     /// Who is signed in, if anybody.
     pub user: Option<SignedIn>,
+    /// Whether they have a role in the console.
+    pub administers: bool,
     /// What they let applications know.
     pub consents: Option<Consents>,
+    /// The consent that they took back just now.
+    pub withdrawn: Option<Withdrawn>,
+}
+
+/// A consent that was taken back.
+#[derive(Clone, Debug)]
+pub struct Withdrawn {
+    /// The application's name.
+    pub application: String,
+    /// Whether it has to ask again: not one that the operator lets in without asking.
+    pub asks_again: bool,
 }
 
 /// What a person let applications know.
@@ -315,6 +332,8 @@ pub struct ConsentRow {
     pub since: String,
     /// The day until which they are not asked again.
     pub until: String,
+    /// Whether it may keep access while the person is away. They are asked for that each time.
+    pub offline: bool,
 }
 
 /// An application, as the console lists it.

@@ -79,18 +79,18 @@ pub(super) fn with_session(mut response: Response, host: &Host, token: Option<&T
 }
 
 /// What a person sees when something went wrong, with a reference number that finds the log line.
-pub(super) struct ErrorReply {
+pub(super) struct ErrorReply<'a> {
     /// The HTTP status.
     pub(super) status: StatusCode,
     /// What it is, in a few words.
-    pub(super) title: &'static str,
+    pub(super) title: &'a str,
     /// What happened.
-    pub(super) what_happened: &'static str,
+    pub(super) what_happened: &'a str,
     /// What the person can do.
-    pub(super) what_to_do: &'static str,
+    pub(super) what_to_do: &'a str,
 }
 
-impl ErrorReply {
+impl ErrorReply<'_> {
     /// The page. `cause` goes to the log, not to the page.
     pub(super) fn render(&self, host: &Host, cause: &dyn std::fmt::Display) -> Response {
         self.render_with(host, cause, None)

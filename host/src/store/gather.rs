@@ -177,8 +177,11 @@ mod tests {
 
     use super::*;
 
+    /// What was given each time.
+    type Seen = Arc<StdMutex<Vec<Vec<u32>>>>;
+
     /// Doubles numbers, and keeps what it was given each time. 13 fails, 14 finds the database gone, 15 panics.
-    fn doubling() -> (Gather<u32, u32>, Arc<StdMutex<Vec<Vec<u32>>>>) {
+    fn doubling() -> (Gather<u32, u32>, Seen) {
         let seen = Arc::new(StdMutex::new(Vec::new()));
         let given = Arc::clone(&seen);
         let gather = Gather::start(1, move |asked: Vec<u32>| {

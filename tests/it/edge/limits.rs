@@ -51,12 +51,24 @@ async fn pages_of_a_sign_in_are_limited_for_each_address() {
     let refused = get("/oidc/auth", "192.0.2.1").await;
     assert_eq!(refused.retry_after(), 10);
     assert!(refused.headers["content-type"].to_str().expect("text").starts_with("text/html"));
-    assert!(refused.body.contains("Too many sign-ins"), "{}", refused.body);
+    for text in ["Too many sign-ins", "from your network", "Wait 10 seconds and", "href=\"/oidc/auth\">Try again</a>"] {
+        assert!(refused.body.contains(text), "{text}: {}", refused.body);
+    }
+    assert!(!refused.body.contains("this name"), "none was typed");
+    // A link keeps the request, and can't be made to lead or to say anything else.
+    let refused = get("/oidc/auth?state=x&a=\"><b>", "192.0.2.1").await;
+    let address = "href=\"/oidc/auth?state=x&#38;a=%22%3E%3Cb%3E\">Try again</a>";
+    assert!(refused.body.contains(address), "{}", refused.body);
+    let posted = ask(&host, Method::POST, "/oidc/auth", "192.0.2.1", &[("state", "x")]).await;
+    assert_eq!(posted.retry_after(), 10);
+    assert!(posted.body.contains("href=\"/\">Start page</a>"), "{}", posted.body);
     // Others go on, and other pages too.
     assert_eq!(get("/oidc/auth", "192.0.2.2").await.status, StatusCode::BAD_REQUEST);
     assert_eq!(get("/", "192.0.2.1").await.status, StatusCode::OK);
     host.advance(9);
-    assert_eq!(get("/oidc/auth", "192.0.2.1").await.retry_after(), 1);
+    let refused = get("/oidc/auth", "192.0.2.1").await;
+    assert_eq!(refused.retry_after(), 1);
+    assert!(refused.body.contains("Wait 1 second and"), "{}", refused.body);
     host.advance(1);
     assert_eq!(get("/oidc/auth", "192.0.2.1").await.status, StatusCode::BAD_REQUEST);
 }
@@ -97,6 +109,13 @@ async fn a_name_is_asked_for_only_so_often_whether_or_not_somebody_has_it() {
         let refused = identify(name).await;
         assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS, "{name}");
         assert_eq!(refused.headers["retry-after"], "10", "{name}");
+        assert!(
+            refused.body.contains("with this name") && refused.body.contains("Wait 10 seconds"),
+            "{}",
+            refused.body
+        );
+        let again = format!("href=\"{}\">Try again</a>", refused.path());
+        assert!(refused.body.contains(&again) && refused.again().await.body.contains("name=\"name\""), "{again}");
         host.advance(10);
         assert_eq!(identify(name).await.status, StatusCode::SEE_OTHER, "{name}");
     }

@@ -118,6 +118,7 @@ async fn prompt_consent_asks_whatever_is_remembered_and_whatever_the_policy() {
     for _ in 0..2 {
         let page = asks(&ada, &browser, &forced).await.expect("a page");
         assert!(page.asks_for_consent() && page.body.contains("Keep access while you are away"));
+        assert!(page.body.contains("has to ask each time") && !page.body.contains("Remembered"), "{}", page.body);
         assert!(page.decide("allow").await.parameter("code").starts_with("ac_"));
     }
 }
@@ -249,7 +250,35 @@ async fn a_person_sees_what_they_allowed_and_takes_it_back() {
         let form = [("application", ada.application.id.as_str()), ("csrf", csrf)];
         let home = browser.post("/consents/withdraw", &form).await.followed().await;
         assert!(!home.body.contains("may</h3>") && home.body.contains("Ada Lovelace"));
+        let told =
+            "role=\"status\"><p><bdi>Books &#38; &#60;Co&#62;</bdi> is no longer allowed; it has to ask you again.";
+        assert!(home.body.contains(told), "{database:?}: {}", home.body);
         assert_eq!(userinfo(&host, token).await.0, StatusCode::UNAUTHORIZED, "its tokens end");
-        assert!(asks(&ada, &browser, &[]).await.expect("a page").asks_for_consent(), "and it has to ask again");
+        let asked = asks(&ada, &browser, &[]).await.expect("a page");
+        assert!(asked.asks_for_consent(), "and it has to ask again");
+        asked.decide("allow").await.parameter("code");
+        assert!(!home.again().await.body.contains("no longer allowed"), "{database:?}: it is again");
+    }
+}
+
+#[tokio::test]
+async fn an_address_of_somebody_elses_making_says_nothing_on_the_start_page() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    ada.sign_in(&browser).await;
+    let other = host.web_application().await;
+    let csrf = browser.get("/").await.csrf();
+    let nonsense = "did:web:nowhere.example";
+    for query in [
+        format!("withdrawn={}", other.id),
+        format!("withdrawn={}&token={csrf}", other.id),
+        format!("withdrawn={nonsense}&token={csrf}"),
+        "withdrawn=Give+me+your+number&token=x".to_owned(),
+        "withdrawn=a&withdrawn=b".to_owned(),
+    ] {
+        let home = browser.get(&format!("/?{query}")).await;
+        assert_eq!(home.status, StatusCode::OK, "{query}");
+        assert!(home.body.contains("Ada Lovelace") && !home.body.contains("role=\"status\""), "{query}");
     }
 }

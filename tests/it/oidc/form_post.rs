@@ -10,6 +10,7 @@ const FORM_POST: (&str, Option<&str>) = ("response_mode", Some("form_post"));
 fn expect_form(page: &Page, action: &str) {
     assert_eq!(page.status, StatusCode::OK, "{}", page.body);
     assert!(page.body.contains(&format!("<form method=\"post\" action=\"{action}\" id=\"answer\">")), "{}", page.body);
+    assert!(page.body.contains("<h1>Back to <bdi>Books &#38; &#60;Co&#62;</bdi></h1>"), "{}", page.body);
     assert!(page.body.contains("Continue</button>") && page.body.contains("/assets/form_post"), "{}", page.body);
     let policy = page.headers["content-security-policy"].to_str().expect("text");
     assert!(policy.contains("form-action https:;") && policy.contains("script-src 'self'"), "{policy}");

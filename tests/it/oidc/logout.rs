@@ -378,6 +378,7 @@ async fn another_persons_hint_asks_first_and_then_leads_back() {
     let parameters = [("id_token_hint", it.id_token.as_str()), ("post_logout_redirect_uri", AFTER), ("state", "x")];
     let page = browser.get(&request(&parameters)).await;
     assert!(page.status == StatusCode::OK && page.body.contains("Do you want to sign out?"), "{}", page.body);
+    assert!(page.body.contains("<bdi>Books &#38; &#60;Co&#62;</bdi> asks to sign you out."), "{}", page.body);
     let policy = page.headers["content-security-policy"].to_str().expect("text");
     assert!(policy.contains("form-action 'self' https:;"), "{policy}");
     let no = page.submit("/session/end", &[("request", &hidden(&page)), ("answer", "no")]).await;

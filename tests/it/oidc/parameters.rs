@@ -385,6 +385,8 @@ async fn ensure_registered_redirect_uri() {
     let page = Browser::new(&host.base).get(&request).await;
     assert_eq!(page.status, StatusCode::BAD_REQUEST);
     assert!(page.headers.get("location").is_none(), "nobody is sent there");
+    let way_on = page.body.contains("try again") && page.body.contains("href=\"/\">Start page</a>");
+    assert!(way_on && page.body.contains("Reference <code>"), "{}", page.body);
 }
 
 #[tokio::test]

@@ -35,6 +35,7 @@ fn consent() -> ConsentPage {
         again: "/login/1/again".to_owned(),
         csrf: "token".to_owned(),
         person: MARKUP.to_owned(),
+        offline: false,
         days: 14,
     }
 }
@@ -42,6 +43,7 @@ fn consent() -> ConsentPage {
 fn form_post() -> FormPostPage {
     FormPostPage {
         layout: layout(),
+        application: Some(MARKUP.to_owned()),
         action: "https://rp.example/cb?a=1&b=2".to_owned(),
         fields: vec![("code", "ac_1".to_owned()), ("state", MARKUP.to_owned())],
     }
@@ -54,8 +56,19 @@ fn consents() -> Consents {
         scopes: vec!["See your email address"],
         since: "1 May 2025".to_owned(),
         until: "15 May 2025".to_owned(),
+        offline: false,
     };
     Consents { rows: vec![row], withdraw: "/consents/withdraw".to_owned(), csrf: "token".to_owned() }
+}
+
+fn home() -> HomePage {
+    HomePage {
+        layout: layout(),
+        user: None,
+        administers: true,
+        consents: Some(consents()),
+        withdrawn: Some(Withdrawn { application: MARKUP.to_owned(), asks_again: true }),
+    }
 }
 
 fn waiting() -> WaitingPage {
@@ -120,8 +133,8 @@ fn every_page() -> Vec<String> {
         error.render(),
         consent().render(),
         form_post().render(),
-        HomePage { layout: layout(), user: user(), consents: Some(consents()) }.render(),
-        HomePage { layout: layout(), user: None, consents: None }.render(),
+        HomePage { user: user(), ..home() }.render(),
+        HomePage { administers: false, consents: None, withdrawn: None, ..home() }.render(),
         admin.render(),
         sign_out().render(),
         SignedOutPage { layout: layout() }.render(),
@@ -216,6 +229,37 @@ fn an_end_offers_only_the_ways_that_there_are() {
     assert!(page.contains("Try again") && page.contains("Back to"));
     let page = EndedPage { again: None, leave: None, ..ended(Ended::Failed) }.render().unwrap();
     assert!(!page.contains("<form"));
+}
+
+#[test]
+fn to_keep_access_is_asked_for_each_time_and_not_said_to_be_remembered() {
+    assert!(consent().render().unwrap().contains("Remembered for 14 days."));
+    let page = ConsentPage { offline: true, ..consent() }.render().unwrap();
+    assert!(!page.contains("Remembered") && page.contains("has to ask each time that it wants to keep access."));
+    assert!(home().render().unwrap().contains("You are not asked again until 15 May 2025."));
+    let mut listed = home();
+    listed.consents.as_mut().unwrap().rows[0].offline = true;
+    let page = listed.render().unwrap();
+    assert!(page.contains("You are asked each time it wants to keep access while you are away;"), "{page}");
+}
+
+#[test]
+fn the_start_page_says_what_was_taken_back_and_shows_the_console_to_administrators() {
+    let page = home().render().unwrap();
+    assert!(page.contains("role=\"status\"") && page.contains("is no longer allowed; it has to ask you again."));
+    assert!(page.contains("href=\"/admin\""));
+    let withdrawn = Some(Withdrawn { application: "Expenses".to_owned(), asks_again: false });
+    let page = HomePage { administers: false, withdrawn, ..home() }.render().unwrap();
+    assert!(page.contains("<bdi>Expenses</bdi> is no longer allowed."), "{page}");
+    assert!(!page.contains("href=\"/admin\""));
+}
+
+#[test]
+fn an_answer_says_to_which_application_it_goes_unless_that_is_gone() {
+    let page = FormPostPage { application: Some("Expenses".to_owned()), ..form_post() }.render().unwrap();
+    assert!(page.contains("<h1>Back to <bdi>Expenses</bdi></h1>"), "{page}");
+    let page = FormPostPage { application: None, ..form_post() }.render().unwrap();
+    assert!(page.contains("<h1>Back to the application</h1>"), "{page}");
 }
 
 #[test]

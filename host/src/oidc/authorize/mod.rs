@@ -115,6 +115,7 @@ pub async fn check(host: &Host, parameters: &Parameters) -> Result<Accepted, Rej
         page(Unanswerable::RedirectUri { application: application.id.clone(), asked: Quoted::new(asked) })
     })?;
     let destination = Destination {
+        application: application.id.clone(),
         mode: checks::response_mode(parameters, &redirect_uri),
         state: parameters.get("state").filter(|state| state.len() <= 2048).map(str::to_owned),
         redirect_uri,

@@ -1,12 +1,14 @@
 //! The authorization response, success or error, as it travels to the application.
 
 use super::super::error::AuthorizeErrorCode;
+use crate::id::Did;
 use crate::model::login::{AuthorizationRequest, ResponseMode};
 use crate::model::redirect::CheckedRedirect;
 
 /// An answer for the application (RFC 6749 sections 4.1.2 and 4.1.2.1, with `iss` of RFC 9207).
 #[derive(Clone, Debug)]
 pub struct AuthorizationAnswer {
+    application: Did,
     redirect_uri: CheckedRedirect,
     mode: ResponseMode,
     parameters: Vec<(&'static str, String)>,
@@ -29,6 +31,7 @@ pub enum Delivery<'a> {
 /// Where an answer goes, and what goes along with any.
 #[derive(Clone, Debug)]
 pub(super) struct Destination {
+    pub(super) application: Did,
     pub(super) redirect_uri: CheckedRedirect,
     pub(super) mode: ResponseMode,
     pub(super) state: Option<String>,
@@ -36,7 +39,12 @@ pub(super) struct Destination {
 
 impl Destination {
     pub(super) fn of(request: &AuthorizationRequest) -> Self {
-        Self { redirect_uri: request.redirect_uri.clone(), mode: request.response_mode, state: request.state.clone() }
+        Self {
+            application: request.application.clone(),
+            redirect_uri: request.redirect_uri.clone(),
+            mode: request.response_mode,
+            state: request.state.clone(),
+        }
     }
 
     pub(super) fn code(self, issuer: &str, code: &str) -> AuthorizationAnswer {
@@ -56,11 +64,17 @@ impl Destination {
     fn answer(self, issuer: &str, mut parameters: Vec<(&'static str, String)>) -> AuthorizationAnswer {
         parameters.push(("iss", issuer.to_owned()));
         parameters.extend(self.state.map(|state| ("state", state)));
-        AuthorizationAnswer { redirect_uri: self.redirect_uri, mode: self.mode, parameters }
+        let Self { application, redirect_uri, mode, .. } = self;
+        AuthorizationAnswer { application, redirect_uri, mode, parameters }
     }
 }
 
 impl AuthorizationAnswer {
+    /// The application that is answered.
+    pub const fn application(&self) -> &Did {
+        &self.application
+    }
+
     /// How the answer gets to the application.
     pub fn delivery(&self) -> Delivery<'_> {
         match self.mode {
