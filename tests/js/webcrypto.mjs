@@ -2,3 +2,4 @@
 import { webcrypto } from 'node:crypto';
 
 globalThis.crypto ??= webcrypto;
+globalThis.CryptoKey ??= webcrypto.CryptoKey;
