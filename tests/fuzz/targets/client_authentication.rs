@@ -18,10 +18,7 @@ fuzz_target!(|input: &[u8]| {
         if let Ok((id, read)) = basic::parse(header) {
             assert_eq!(id.to_string().parse(), Ok(id.clone()));
             let again = basic::parse(&header_of(&form_encoded(id.as_str()), &form_encoded(read.expose())));
-            assert_eq!(
-                again.map(|(id, secret)| (id, secret.expose().to_owned())),
-                Ok((id, read.expose().to_owned()))
-            );
+            assert_eq!(again.map(|(id, secret)| (id, secret.expose().to_owned())), Ok((id, read.expose().to_owned())));
         }
     }
     // RFC 6749 section 2.3.1 encodes both; many clients leave the identifier as it is.
