@@ -7,11 +7,9 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use assent::saml::xml::{Document, Limits, Namespace, Signer, TrustedKey, Writer, XS, XSI};
-use openssl::asn1::Asn1Time;
-use openssl::hash::MessageDigest;
-use openssl::pkey::{PKey, Private};
+use assent_tests::harness::certificate;
+use openssl::pkey::PKey;
 use openssl::rsa::Rsa;
-use openssl::x509::{X509, X509Name};
 
 const SAMLP: Namespace = Namespace::new("samlp", "urn:oasis:names:tc:SAML:2.0:protocol");
 const SAML: Namespace = Namespace::new("saml", "urn:oasis:names:tc:SAML:2.0:assertion");
@@ -113,19 +111,4 @@ fn response(signer: &Signer) -> String {
         });
     });
     writer.finish().expect("a response")
-}
-
-fn certificate(key: &PKey<Private>) -> X509 {
-    let mut name = X509Name::builder().expect("a name");
-    name.append_entry_by_text("CN", "sp.example.org").expect("a name");
-    let name = name.build();
-    let mut certificate = X509::builder().expect("a certificate");
-    certificate.set_version(2).expect("a version");
-    certificate.set_subject_name(&name).expect("a subject");
-    certificate.set_issuer_name(&name).expect("an issuer");
-    certificate.set_pubkey(key).expect("a key");
-    certificate.set_not_before(&Asn1Time::days_from_now(0).expect("a time")).expect("a time");
-    certificate.set_not_after(&Asn1Time::days_from_now(365).expect("a time")).expect("a time");
-    certificate.sign(key, MessageDigest::sha256()).expect("a signature");
-    certificate.build()
 }

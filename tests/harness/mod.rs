@@ -1,6 +1,7 @@
 //! A running host for a test: its own database, folder and port, and a clock that the test may move.
 
 mod browser;
+mod certificate;
 mod database;
 
 use std::ops::Deref;
@@ -18,6 +19,7 @@ use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
 
 pub use browser::{Browser, Page};
+pub use certificate::certificate;
 pub use database::{Database, DatabaseUrl};
 
 /// A host that serves, with everything that a test needs of it.

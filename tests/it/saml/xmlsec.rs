@@ -8,16 +8,14 @@ use assent::saml::xml::{
     Document, Limits, Name, Namespace, SignatureAlgorithm, SignatureError, Signer, TrustedKey, Verified, Writer, XS,
     XSI,
 };
-use openssl::asn1::Asn1Time;
 use openssl::ec::{EcGroup, EcKey};
-use openssl::hash::MessageDigest;
 use openssl::nid::Nid;
 use openssl::pkey::{PKey, Private};
 use openssl::rsa::Rsa;
-use openssl::x509::{X509, X509Name};
 use tempfile::TempDir;
 
 use super::documents::{Dice, element};
+use crate::harness::certificate;
 
 const SAMLP: Namespace = Namespace::new("samlp", "urn:oasis:names:tc:SAML:2.0:protocol");
 const SAML: Namespace = Namespace::new("saml", "urn:oasis:names:tc:SAML:2.0:assertion");
@@ -91,21 +89,6 @@ impl Party {
             Document::read(text.as_bytes(), Limits::MESSAGE).unwrap_or_else(|error| panic!("{error}: {text}"));
         document.verify(slice::from_ref(&self.trusted))
     }
-}
-
-fn certificate(key: &PKey<Private>) -> X509 {
-    let mut name = X509Name::builder().expect("a name");
-    name.append_entry_by_text("CN", "sp.example.org").expect("a name");
-    let name = name.build();
-    let mut certificate = X509::builder().expect("a certificate");
-    certificate.set_version(2).expect("a version");
-    certificate.set_subject_name(&name).expect("a subject");
-    certificate.set_issuer_name(&name).expect("an issuer");
-    certificate.set_pubkey(key).expect("a key");
-    certificate.set_not_before(&Asn1Time::days_from_now(0).expect("a time")).expect("a time");
-    certificate.set_not_after(&Asn1Time::days_from_now(1).expect("a time")).expect("a time");
-    certificate.sign(key, MessageDigest::sha256()).expect("a signature");
-    certificate.build()
 }
 
 /// A response and the assertion in it, both signed, with the type of a value in a prefix.

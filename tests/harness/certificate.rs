@@ -1,0 +1,22 @@
+//! Certificates that services sign with: nobody vouches for them, whoever trusts them has them from their owner.
+
+use openssl::asn1::Asn1Time;
+use openssl::hash::MessageDigest;
+use openssl::pkey::{PKey, Private};
+use openssl::x509::{X509, X509Name};
+
+/// A self-signed certificate of a service provider, good for a day.
+pub fn certificate(key: &PKey<Private>) -> X509 {
+    let mut name = X509Name::builder().expect("a name");
+    name.append_entry_by_text("CN", "sp.example.org").expect("a name");
+    let name = name.build();
+    let mut certificate = X509::builder().expect("a certificate");
+    certificate.set_version(2).expect("a version");
+    certificate.set_subject_name(&name).expect("a subject");
+    certificate.set_issuer_name(&name).expect("an issuer");
+    certificate.set_pubkey(key).expect("a key");
+    certificate.set_not_before(&Asn1Time::days_from_now(0).expect("a time")).expect("a time");
+    certificate.set_not_after(&Asn1Time::days_from_now(1).expect("a time")).expect("a time");
+    certificate.sign(key, MessageDigest::sha256()).expect("a signature");
+    certificate.build()
+}
