@@ -1,3 +1,4 @@
 //! SAML 2.0.
 
+pub mod binding;
 pub mod xml;

@@ -17,7 +17,7 @@ mod names;
 mod reader;
 mod sign;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod tree;
 mod verify;
 mod writer;

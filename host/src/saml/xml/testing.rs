@@ -10,17 +10,17 @@ use openssl::x509::{X509, X509Name};
 
 use super::{Document, Limits, Name, Namespace, Signer, TrustedKey, Writer};
 
-pub(super) const SAMLP: Namespace = Namespace::new("samlp", "urn:oasis:names:tc:SAML:2.0:protocol");
-pub(super) const SAML: Namespace = Namespace::new("saml", "urn:oasis:names:tc:SAML:2.0:assertion");
-pub(super) const REQUEST: Name = SAMLP.name("AuthnRequest");
-pub(super) const ISSUER: Name = SAML.name("Issuer");
-pub(super) const POLICY: Name = SAMLP.name("NameIDPolicy");
+pub(crate) const SAMLP: Namespace = Namespace::new("samlp", "urn:oasis:names:tc:SAML:2.0:protocol");
+pub(crate) const SAML: Namespace = Namespace::new("saml", "urn:oasis:names:tc:SAML:2.0:assertion");
+pub(crate) const REQUEST: Name = SAMLP.name("AuthnRequest");
+pub(crate) const ISSUER: Name = SAML.name("Issuer");
+pub(crate) const POLICY: Name = SAMLP.name("NameIDPolicy");
 
-pub(super) struct Identity {
-    pub(super) key: PKey<Private>,
-    pub(super) certificate: X509,
-    pub(super) signer: Signer,
-    pub(super) trusted: TrustedKey,
+pub(crate) struct Identity {
+    pub(crate) key: PKey<Private>,
+    pub(crate) certificate: X509,
+    pub(crate) signer: Signer,
+    pub(crate) trusted: TrustedKey,
 }
 
 impl Identity {
@@ -34,11 +34,11 @@ impl Identity {
 }
 
 /// The one who is trusted.
-pub(super) static PARTNER: LazyLock<Identity> = LazyLock::new(Identity::new);
+pub(crate) static PARTNER: LazyLock<Identity> = LazyLock::new(Identity::new);
 /// Somebody else.
-pub(super) static STRANGER: LazyLock<Identity> = LazyLock::new(Identity::new);
+pub(crate) static STRANGER: LazyLock<Identity> = LazyLock::new(Identity::new);
 
-pub(super) fn certificate(key: &PKey<Private>) -> X509 {
+pub(crate) fn certificate(key: &PKey<Private>) -> X509 {
     let mut name = X509Name::builder().unwrap();
     name.append_entry_by_text("CN", "sp.example.org").unwrap();
     let name = name.build();
@@ -53,12 +53,12 @@ pub(super) fn certificate(key: &PKey<Private>) -> X509 {
     certificate.build()
 }
 
-pub(super) fn read(text: &str) -> Document {
+pub(crate) fn read(text: &str) -> Document {
     Document::read(text.as_bytes(), Limits::MESSAGE).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
 /// A request of a service provider with the ID `_r1`, signed.
-pub(super) fn request(signer: &Signer) -> String {
+pub(crate) fn request(signer: &Signer) -> String {
     let mut writer = Writer::new();
     let start = writer.open(REQUEST).attribute("Version", "2.0").attribute("IssueInstant", "2026-11-21T08:00:00Z");
     start.attribute("AssertionConsumerServiceURL", "https://sp.example.org/acs?a=1&b=2").signed(
@@ -71,7 +71,7 @@ pub(super) fn request(signer: &Signer) -> String {
 }
 
 /// What a root element without attributes holds, in canonical form.
-pub(super) fn text_of(text: &str) -> String {
+pub(crate) fn text_of(text: &str) -> String {
     let document = read(text);
     let form = super::canonical(document.unverified(), &[], None).unwrap();
     form.strip_prefix("<r>").unwrap().strip_suffix("</r>").unwrap().to_owned()
