@@ -61,6 +61,7 @@ impl<'q> Parameters<'q> {
     pub(super) fn base64(&self, name: &'static str) -> Result<Option<Vec<u8>>, BindingError> {
         let Some(mut text) = self.decoded(name)? else { return Ok(None) };
         text.retain(|byte| !byte.is_ascii_whitespace());
+        // Not even decoded: it could be no message. Padding may stand for up to three of the bytes.
         if text.len() / 4 * 3 > Limits::MESSAGE.bytes.saturating_add(3) {
             return Err(BindingError::TooLong);
         }
