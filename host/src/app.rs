@@ -100,6 +100,7 @@ pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<A
         limits: crate::domain::limits::Limits::new(settings.limits),
         settings,
         outgoing,
+        saml_keys: crate::keys::saml::OpenKeys::default(),
         fetched_keys: domain::client_keys::FetchedKeys::default(),
         store,
         master_key,
@@ -345,6 +346,9 @@ async fn sweep(host: Arc<Host>) {
         match host.store.sweep(retention, host.now()).await {
             Ok(rows) => tracing::debug!(rows, "old rows deleted"),
             Err(error) => tracing::warn!(%error, "old rows could not be deleted"),
+        }
+        if let Err(error) = domain::saml_keys::maintain(&host).await {
+            tracing::warn!(%error, "the SAML certificates could not be looked after");
         }
         tokio::time::sleep(SWEEP).await;
     }

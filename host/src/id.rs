@@ -115,6 +115,10 @@ ids! {
     TokenId;
     /// A signing key.
     KeyId;
+    /// A SAML request for sign-on that waits for its browser.
+    SignOnId;
+    /// A logout that SAML service providers are told of.
+    LogoutId;
 }
 
 /// A decentralized identifier (`did:key`): what applications and users are called outside.

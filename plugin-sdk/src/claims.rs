@@ -95,6 +95,25 @@ impl Input {
     }
 }
 
+/// What the values of an attribute are: the `xsi:type` of each (XML Schema Part 2). A value that is not of its type is a
+/// fault.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ValueType {
+    /// `xs:string`, which most service providers expect.
+    #[default]
+    String,
+    /// `xs:boolean`: `true` or `false`.
+    Boolean,
+    /// `xs:integer`
+    Integer,
+    /// `xs:dateTime`, such as `2026-11-21T12:00:00Z`.
+    DateTime,
+    /// `xs:anyURI`
+    AnyUri,
+    /// `xs:base64Binary`
+    Base64Binary,
+}
+
 /// An attribute of the assertion's AttributeStatement (SAML 2.0 Core, section 2.7.3.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SamlAttribute {
@@ -104,6 +123,8 @@ pub struct SamlAttribute {
     pub name_format: Option<String>,
     /// `FriendlyName`.
     pub friendly_name: Option<String>,
+    /// What the values are.
+    pub value_type: ValueType,
     /// One `AttributeValue` each.
     pub values: Vec<String>,
 }
@@ -227,13 +248,27 @@ impl TryFrom<wit::Input> for Input {
     }
 }
 
+impl From<ValueType> for wit::ValueType {
+    fn from(value_type: ValueType) -> Self {
+        match value_type {
+            ValueType::String => Self::String,
+            ValueType::Boolean => Self::Boolean,
+            ValueType::Integer => Self::Integer,
+            ValueType::DateTime => Self::DateTime,
+            ValueType::AnyUri => Self::AnyUri,
+            ValueType::Base64Binary => Self::Base64Binary,
+        }
+    }
+}
+
 impl From<Edit> for wit::Edit {
     fn from(edit: Edit) -> Self {
         match edit {
             Edit::Set(name, value) => Self::Set((name, value.to_string())),
             Edit::Remove(name) => Self::Remove(name),
-            Edit::Attribute(SamlAttribute { name, name_format, friendly_name, values }) => {
-                Self::Attribute(wit::SamlAttribute { name, name_format, friendly_name, values })
+            Edit::Attribute(SamlAttribute { name, name_format, friendly_name, value_type, values }) => {
+                let value_type = value_type.into();
+                Self::Attribute(wit::SamlAttribute { name, name_format, friendly_name, value_type, values })
             }
         }
     }

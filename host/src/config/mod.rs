@@ -60,6 +60,9 @@ pub struct Settings {
     /// How strictly OpenID Connect is taken, where clients differ.
     #[serde(default)]
     pub oidc: Oidc,
+    /// SAML 2.0.
+    #[serde(default)]
+    pub saml: Saml,
     /// What this host may call on behalf of applications.
     #[serde(default)]
     pub outgoing: Outgoing,
@@ -75,6 +78,51 @@ pub struct Oidc {
     /// Refuses client assertions whose audience is the token endpoint, as older clients have it; the issuer alone is
     /// right then.
     pub strict_assertion_audience: bool,
+}
+
+/// SAML 2.0.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Saml {
+    /// For how many days a new signing certificate is good: 30 to 10,000. Many service providers take it over by hand,
+    /// so it should not end often.
+    pub certificate_days: u32,
+    /// How many days before it signs a certificate is published in the metadata. One that comes to its end is followed
+    /// by the next, which is published twice that time before.
+    pub publish_ahead_days: u32,
+    /// For how many days metadata is good, which its `validUntil` says. Service providers that were given a copy refuse
+    /// it after that, and nobody signs in there.
+    pub metadata_days: u32,
+    /// How many seconds each service provider has to answer when a person signs out.
+    pub logout_seconds: u32,
+}
+
+impl Default for Saml {
+    fn default() -> Self {
+        Self { certificate_days: 3650, publish_ahead_days: 30, metadata_days: 365, logout_seconds: 5 }
+    }
+}
+
+impl Saml {
+    /// How long a new certificate is good.
+    pub fn certificate(&self) -> Duration {
+        HOUR * 24 * self.certificate_days
+    }
+
+    /// How long a certificate is published before it signs.
+    pub fn publish_ahead(&self) -> Duration {
+        HOUR * 24 * self.publish_ahead_days
+    }
+
+    /// How long metadata is good.
+    pub fn metadata(&self) -> Duration {
+        HOUR * 24 * self.metadata_days
+    }
+
+    /// How long a service provider has to answer.
+    pub fn logout(&self) -> Duration {
+        Duration::from_secs(self.logout_seconds.into())
+    }
 }
 
 /// What this host may call on behalf of applications: their key sets (`jwks_uri`) and their back-channel logout.

@@ -34,7 +34,7 @@ pub async fn ask(host: &Arc<Host>, login: &Login, name: &LoginName, context: Bro
     let now = host.now();
     let user = eligible(host, name, login.request.application()).await?;
     let application = match login.request.application() {
-        Some(id) => host.store.application(id).await?.map(|application| application.name.clone()),
+        Some(id) => host.store.registered(id).await?.map(|application| application.name().to_owned()),
         None => None,
     };
     let approval = Approval {

@@ -12,10 +12,11 @@ use super::{Broken, Host};
 use crate::model::account::Account;
 use crate::model::application::{Application, SubjectType};
 use crate::model::claims_request::Wanted;
+use crate::model::saml::ServiceProvider;
 use crate::model::scope::{Scope, Scopes};
 use crate::model::session::Authentication;
 use crate::model::user::User;
-use crate::plugins::{ClaimInput, MapFailure, Protocol, RequestedClaim, Sink};
+use crate::plugins::{ClaimInput, MapFailure, Protocol, RequestedClaim, SamlAttribute, Sink};
 
 /// On whom claims are made, and for whom.
 #[derive(Clone, Copy, Debug)]
@@ -94,26 +95,71 @@ pub async fn map(host: &Host, subject: Subject<'_>, sink: Sink) -> Result<Map<St
             "name": application.name,
             "application_type": application.settings.application_type,
         }),
-        account: json!({
-            "id": account.id,
-            "name": account.name,
-            "short_code": account.short_code,
-            "state": account.state,
-        }),
-        user: json!({
-            "did": user.did,
-            "name": user.name,
-            "email": user.email,
-            "profile": user.profile,
-        }),
+        account: account_json(account),
+        user: user_json(user),
         roles: account.roles.clone(),
         scopes: scopes.iter().map(|scope| scope.as_str().to_owned()).collect(),
         requested: requested.collect(),
         acr: authentication.map(|_| Authentication::ACR.to_owned()),
-        amr: authentication.map(|how| how.amr.iter().map(|amr| amr.as_str().to_owned()).collect()).unwrap_or_default(),
+        amr: authentication.map(amr_texts).unwrap_or_default(),
         claims: standard,
     };
     Ok(host.plugins.map_claims(input).await?.claims)
+}
+
+/// The attributes of an assertion, which the plugins make alone. They see what is known of the person as claims, under
+/// the names of OpenID Connect.
+pub async fn attributes(
+    host: &Host,
+    provider: &ServiceProvider,
+    user: &User,
+    account: &Account,
+    authentication: &Authentication,
+) -> Result<Vec<SamlAttribute>, MapFailure> {
+    let known = known(user, account, true).into_iter().filter(|(_, value)| !value.is_null());
+    let input = ClaimInput {
+        protocol: Protocol::Saml,
+        sink: Sink::SamlAssertion,
+        now: host.now(),
+        application_id: provider.id.clone(),
+        application: json!({
+            "id": provider.id,
+            "name": provider.name,
+            "entity_id": provider.settings.entity_id,
+            "custom_attributes": provider.settings.custom_attributes,
+        }),
+        account: account_json(account),
+        user: user_json(user),
+        roles: account.roles.clone(),
+        scopes: Vec::new(),
+        requested: Vec::new(),
+        acr: Some(Authentication::ACR.to_owned()),
+        amr: amr_texts(authentication),
+        claims: known.map(|(name, value)| (name.to_owned(), value)).collect(),
+    };
+    Ok(host.plugins.map_claims(input).await?.attributes)
+}
+
+fn account_json(account: &Account) -> Value {
+    json!({
+        "id": account.id,
+        "name": account.name,
+        "short_code": account.short_code,
+        "state": account.state,
+    })
+}
+
+fn user_json(user: &User) -> Value {
+    json!({
+        "did": user.did,
+        "name": user.name,
+        "email": user.email,
+        "profile": user.profile,
+    })
+}
+
+fn amr_texts(authentication: &Authentication) -> Vec<String> {
+    authentication.amr.iter().map(|amr| amr.as_str().to_owned()).collect()
 }
 
 /// The claims of the specification's table, but for `account`, which a plugin makes.
@@ -122,19 +168,20 @@ fn standard(subject: &Subject<'_>, scopes: &Scopes) -> Map<String, Value> {
         let by_scope = Scope::of_claim(name).is_some_and(|scope| scopes.has(scope));
         by_scope || subject.requested.contains_key(name)
     };
-    let known = known(subject).into_iter().filter(|(name, value)| told(name) && !value.is_null());
+    // What is the same everywhere is not told where a pairwise subject is there to avoid that.
+    let public = subject.application.settings.subject_type == SubjectType::Public;
+    let known =
+        known(subject.user, subject.account, public).into_iter().filter(|(name, value)| told(name) && !value.is_null());
     let mut claims: Map<String, Value> = known.map(|(name, value)| (name.to_owned(), value)).collect();
     claims.insert("sub".to_owned(), json!(subject.sub));
     claims
 }
 
-/// What is known about the person, `null` where nothing is.
-fn known(subject: &Subject<'_>) -> Vec<(&'static str, Value)> {
-    let Subject { application, user, account, .. } = subject;
+/// What is known about the person, `null` where nothing is. With `public` what leads from one application to another.
+fn known(user: &User, account: &Account, public: bool) -> Vec<(&'static str, Value)> {
     let profile = &user.profile;
     // A verdict on an address or number that there is none of would say nothing.
     let verified = |there: bool, verified: bool| if there { json!(verified) } else { Value::Null };
-    let public = application.settings.subject_type == SubjectType::Public;
     vec![
         ("name", json!(profile.name)),
         ("given_name", json!(profile.given_name)),
@@ -151,7 +198,6 @@ fn known(subject: &Subject<'_>) -> Vec<(&'static str, Value)> {
         ("preferred_username", json!(user.name)),
         ("updated_at", json!(user.updated_at.seconds())),
         ("upn", json!(account.name)),
-        // It is the same everywhere, which a pairwise subject is there to avoid.
         ("user_did", if public { json!(user.did) } else { Value::Null }),
         ("user_short_code", json!(account.short_code)),
         ("email", json!(user.email)),

@@ -6,10 +6,9 @@ use crate::id::{ApprovalId, LoginId, SessionId};
 use crate::model::approval::{Approval, ApprovalStage};
 use crate::model::login::{Login, LoginRequest, LoginStage};
 use crate::model::session::Authentication;
-use crate::model::token::CodeGrant;
 use crate::model::user::LifeState;
 use crate::secret::{Digest, Token};
-use crate::store::{ConsentGiven, LoginAnswer};
+use crate::store::{ConsentGiven, Given, LoginAnswer};
 
 /// Begins a login in the browser whose cookie has this digest. `session` is the one that it goes on with, where that is
 /// enough for the request.
@@ -141,20 +140,20 @@ pub struct Outcome<'a> {
     pub person: &'a Person,
     /// The browser's session until now, which ends if a new one begins.
     pub old: Option<&'a SignedIn>,
-    /// The code that is issued.
-    pub code: Option<CodeGrant>,
+    /// What the application is given.
+    pub given: Option<Given>,
     /// What the person agreed to.
     pub consent: Option<ConsentGiven>,
 }
 
-/// Gives the login its one answer: a new session begins, the browser's old one ends, a code is issued, a consent is
-/// remembered, all of it or nothing. Whether this was the answer.
+/// Gives the login its one answer: a new session begins, the browser's old one ends, the application is given
+/// what it asked for, a consent is remembered, all of it or nothing. Whether this was the answer.
 pub async fn answer(host: &Host, login: LoginId, outcome: Outcome<'_>) -> Result<bool, Broken> {
-    let Outcome { person, old, code, consent } = outcome;
+    let Outcome { person, old, given, consent } = outcome;
     let signed_in = &person.signed_in;
     let session = person.cookie.as_ref().map(|cookie| (signed_in.session.clone(), cookie.digest()));
     let replaces = old.filter(|_| session.is_some()).map(|old| old.session.id);
-    let answer = LoginAnswer { session, replaces, code, consent };
+    let answer = LoginAnswer { session, replaces, given, consent };
     let answered = host.store.answer_login(login, answer, host.now()).await?;
     if answered {
         tracing::info!(%login, user = %signed_in.user.id, session = %signed_in.session.id, "signed in");

@@ -14,6 +14,7 @@ pub mod keys;
 pub mod limits;
 pub mod login;
 pub mod recent;
+pub mod saml_keys;
 pub mod session;
 pub mod signals;
 
@@ -44,6 +45,8 @@ pub struct Host {
     pub push_key: Arc<PushKey>,
     /// The way out, to the addresses that applications registered.
     pub outgoing: Outgoing,
+    /// SAML keys that were opened before.
+    pub saml_keys: crate::keys::saml::OpenKeys,
     /// Key sets of applications that were fetched lately.
     pub fetched_keys: client_keys::FetchedKeys,
     /// The plugins.
@@ -83,6 +86,9 @@ pub enum Broken {
     /// A signature.
     #[error(transparent)]
     Signing(#[from] SigningError),
+    /// A SAML message could not be written or signed.
+    #[error("a SAML message could not be made: {0}")]
+    Saml(String),
     /// A plugin.
     #[error("a plugin failed: {0}")]
     Plugin(String),

@@ -13,7 +13,7 @@ use super::reply::{ErrorReply, broken, layout, page, see_other, with_browser};
 use crate::domain::admin::{self, Refused};
 use crate::domain::session::SignedIn;
 use crate::domain::{Broken, Host, login};
-use crate::model::application::{Application, ApplicationType};
+use crate::model::application::{ApplicationType, Registered};
 use crate::model::login::{LocalPage, LoginRequest};
 use crate::model::user::LifeState;
 use crate::store::UserSummary;
@@ -54,14 +54,25 @@ async fn render(host: &Host, browser: &Browser, signed_in: &SignedIn) -> Result<
     Ok(page(&overview, None))
 }
 
-fn application_row(application: Application) -> ApplicationRow {
+fn application_row(application: Registered) -> ApplicationRow {
+    let application = match application {
+        Registered::Client(client) => client,
+        Registered::ServiceProvider(provider) => {
+            return ApplicationRow {
+                name: provider.name.clone(),
+                kind: "SAML service provider".to_owned(),
+                client_id: provider.id.to_string(),
+                redirect_uris: provider.settings.acs.iter().map(|acs| acs.url.as_str().to_owned()).collect(),
+            };
+        }
+    };
     let kind = match application.settings.application_type {
         ApplicationType::Web => "Web application",
         ApplicationType::Spa => "Single-page app",
         ApplicationType::Native => "Native app",
     };
     ApplicationRow {
-        name: application.name,
+        name: application.name.clone(),
         kind: kind.to_owned(),
         client_id: application.id.to_string(),
         redirect_uris: application.settings.redirect_uris.iter().map(|uri| uri.as_str().to_owned()).collect(),

@@ -13,9 +13,10 @@ use super::context::Browser;
 use super::pages::{HomePage, SignedIn as Header};
 use super::reply::{broken, forged, layout, page, see_other, with_browser};
 use super::session_end::without_session;
-use super::{consent, csrf};
+use super::{consent, csrf, saml, saml_logout};
 use crate::domain::session::{self, SignedIn};
 use crate::domain::{Broken, Host};
+use crate::model::saml::Afterwards;
 
 const SIGN_OUT: &str = "/sign-out";
 
@@ -28,11 +29,18 @@ pub(super) async fn show(
     // An address with anything else in it is the start page's, too.
     let told = told.map(|Query(told)| told).unwrap_or_default();
     let reply = async {
-        let mut home =
-            HomePage { layout: layout(&host), user: None, administers: false, consents: None, withdrawn: None };
+        let mut home = HomePage {
+            layout: layout(&host),
+            user: None,
+            administers: false,
+            consents: None,
+            withdrawn: None,
+            applications: Vec::new(),
+        };
         if let Some(signed_in) = browser.signed_in(&host).await? {
             home.user = Some(signed_in_header(&host, &browser, &signed_in)?);
             home.administers = signed_in.user.console_role.is_some();
+            home.applications = saml::start_buttons(&host, &browser, &signed_in).await?;
             home.consents = Some(consent::list(&host, &browser, &signed_in).await?);
             home.withdrawn = consent::withdrawn(&host, &browser, &signed_in, &told).await?;
         }
@@ -62,10 +70,18 @@ pub(super) async fn sign_out(State(host): State<Arc<Host>>, browser: Browser, Fo
         if !csrf::is_token(&host, &browser, SIGN_OUT, &form.csrf)? {
             return Ok(forged(&host));
         }
-        if let Some(signed_in) = browser.signed_in(&host).await? {
-            session::end(&host, &signed_in).await?;
-        }
-        Ok(without_session(see_other("/"), &host))
+        let response = match browser.signed_in(&host).await? {
+            Some(signed_in) => {
+                let participants = session::end(&host, &signed_in).await?;
+                if participants.is_empty() {
+                    see_other("/")
+                } else {
+                    saml_logout::tell(&host, participants, Afterwards::Page).await?
+                }
+            }
+            None => see_other("/"),
+        };
+        Ok(without_session(response, &host))
     };
     reply.await.unwrap_or_else(|error: Broken| broken(&host, &error))
 }

@@ -15,7 +15,7 @@ use super::answer::deliver;
 use super::context::Browser;
 use super::pages::{Choice, Ended as EndedKind, EndedPage, LoginPage, WaitingPage};
 use super::reply::{ErrorReply, broken, forged, layout, page, see_other, with_browser, with_session};
-use super::{consent, csrf, limits};
+use super::{consent, csrf, limits, saml};
 use crate::domain::login::{self, Approved, Ended, Outcome, Person, View};
 use crate::domain::session::SignedIn;
 use crate::domain::{Broken, Host, approval};
@@ -23,7 +23,9 @@ use crate::id::{InvalidId, LoginId, SessionId};
 use crate::model::approval::Approval;
 use crate::model::login::{Login, LoginRequest};
 use crate::model::name::LoginName;
+use crate::model::saml::SignOnRequest;
 use crate::oidc::authorize::{self, Agreement, Answer, DenialReason, Question};
+use crate::saml::sign_on::{self, Failure};
 
 /// A form of these pages.
 #[derive(Debug, Deserialize)]
@@ -108,8 +110,12 @@ pub(super) async fn resumed(
     session: SessionId,
 ) -> Result<Option<Person>, Broken> {
     let found = browser.signed_in(host).await?.filter(|signed_in| signed_in.session.id == session);
-    let (Some(signed_in), LoginRequest::Oidc(request)) = (found, &login.request) else { return Ok(None) };
-    let enough = authorize::may_go_on(host, request, &signed_in).await?;
+    let Some(signed_in) = found else { return Ok(None) };
+    let enough = match &login.request {
+        LoginRequest::Oidc(request) => authorize::may_go_on(host, request, &signed_in).await?,
+        LoginRequest::Saml(request) => sign_on::may_go_on(host, request, &signed_in).await?,
+        LoginRequest::Local { .. } => false,
+    };
     Ok(enough.then_some(Person { signed_in, cookie: None }))
 }
 
@@ -124,8 +130,9 @@ pub(super) async fn finish(
 ) -> Result<Response, Broken> {
     let request = match &login.request {
         LoginRequest::Oidc(request) => request,
+        LoginRequest::Saml(request) => return finish_saml(host, browser, login, request, person, old).await,
         LoginRequest::Local { page } => {
-            let outcome = Outcome { person, old, code: None, consent: None };
+            let outcome = Outcome { person, old, given: None, consent: None };
             let answered = login::answer(host, login.id, outcome).await?;
             return Ok(match answered {
                 true => with_session(see_other(page.path()), host, person.cookie.as_ref()),
@@ -140,6 +147,26 @@ pub(super) async fn finish(
         Answer::AskConsent { application } => consent::ask(host, browser, login, request, person, application),
         Answer::Refused(reason) => ended_page(host, browser, login, EndedKind::Refused(reason)).await,
         Answer::AnsweredBefore => Ok(answered_before(host)),
+    }
+}
+
+/// Answers the login of a service provider for this person.
+async fn finish_saml(
+    host: &Host,
+    browser: &Browser,
+    login: &Login,
+    request: &SignOnRequest,
+    person: &Person,
+    old: Option<&SignedIn>,
+) -> Result<Response, Broken> {
+    let question = sign_on::Question { login: login.id, request, person, old };
+    match sign_on::respond(host, question).await? {
+        sign_on::Answer::Granted(answer) => {
+            Ok(with_session(saml::deliver(host, &answer), host, person.cookie.as_ref()))
+        }
+        sign_on::Answer::Failed(answer) => Ok(saml::deliver(host, &answer)),
+        sign_on::Answer::Refused(reason) => ended_page(host, browser, login, EndedKind::Refused(reason)).await,
+        sign_on::Answer::AnsweredBefore => Ok(answered_before(host)),
     }
 }
 
@@ -285,6 +312,15 @@ pub(super) async fn leave(posted: Posted) -> Response {
                 Some(answer) => Some(deliver(host, &answer).await),
                 None => None,
             },
+            LoginRequest::Saml(request) => {
+                let why = match reason {
+                    DenialReason::Denied => Failure::Denied,
+                    DenialReason::Expired => Failure::Expired,
+                    DenialReason::NoConsent | DenialReason::GivenUp => Failure::GivenUp,
+                };
+                let answer = sign_on::deny(host, login.id, request, why).await?;
+                answer.map(|answer| saml::deliver(host, &answer))
+            }
             LoginRequest::Local { .. } => login::give_up(host, login.id).await?.then(|| see_other("/")),
         };
         Ok(reply.unwrap_or_else(|| answered_before(host)))
@@ -331,6 +367,16 @@ async fn asking(host: &Host, login: &Login) -> Result<Asking, Broken> {
                 .unwrap_or_default(),
             form_target: request.redirect_uri.form_action_source(),
         },
+        // Where its form goes is for the page to say that holds the response.
+        LoginRequest::Saml(request) => Asking {
+            name: host
+                .store
+                .service_provider(&request.application)
+                .await?
+                .map(|found| found.name.clone())
+                .unwrap_or_default(),
+            form_target: None,
+        },
         LoginRequest::Local { .. } => Asking { name: host.settings.operator.clone(), form_target: None },
     })
 }
@@ -345,6 +391,7 @@ async fn identify_page(
     let asking = asking(host, login).await?;
     let hint = match &login.request {
         LoginRequest::Oidc(request) => request.login_hint.as_ref().map(ToString::to_string),
+        LoginRequest::Saml(request) => request.login_hint.as_ref().map(ToString::to_string),
         LoginRequest::Local { .. } => None,
     };
     let (name, error) = rejected.map_or((hint.unwrap_or_default(), None), |(name, error)| (name, Some(error)));

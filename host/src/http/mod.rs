@@ -21,6 +21,8 @@ pub mod pages;
 mod problem;
 mod reply;
 mod router;
+mod saml;
+mod saml_logout;
 mod serve;
 mod session_end;
 pub mod tls;

@@ -1,6 +1,6 @@
 //! The pages: one struct a page, filled by a handler and rendered by its template in `templates/`.
 //!
-//! The pages hold no inline script and no inline style, and ask nothing of another host. The header they are made for:
+//! But for those that post a SAML message the pages hold no inline script, and none an inline style, and ask nothing of another host. The header they are made for:
 //!
 //! ```text
 //! Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;
@@ -115,6 +115,39 @@ pub struct FormPostPage {
     pub action: String,
     /// The fields, by name and value.
     pub fields: Vec<(&'static str, String)>,
+}
+
+/// A SAML message on its way to a service provider: a form that posts itself, by the one script that the page's own policy
+/// allows.
+#[derive(Clone, Debug, Template)]
+#[template(path = "saml_post.html")]
+pub struct SamlPostPage {
+    /// What every page has.
+    pub layout: Layout,
+    /// The name of the service provider.
+    pub application: String,
+    /// Its address.
+    pub action: String,
+    /// The fields, by name and value.
+    pub fields: Vec<(&'static str, String)>,
+    /// What tells the page's script from others (Content Security Policy Level 3 section 2.3.1).
+    pub nonce: String,
+}
+
+/// The question whether to sign in to a service provider, where a sign-on begins at this host.
+#[derive(Clone, Debug, Template)]
+#[template(path = "saml_start.html")]
+pub struct SamlStartPage {
+    /// What every page has.
+    pub layout: Layout,
+    /// The name of the service provider.
+    pub application: String,
+    /// Where the form is sent: `csrf` and, if there is one, `RelayState`.
+    pub action: String,
+    /// The token that it carries.
+    pub csrf: String,
+    /// What the link chose of the registered ones.
+    pub relay_state: Option<String>,
 }
 
 /// The number to type on the phone. With no script it loads itself again every three seconds.
@@ -270,6 +303,49 @@ pub struct SignOutPage {
 pub struct SignedOutPage {
     /// What every page has.
     pub layout: Layout,
+    /// The names of SAML applications that could not be told.
+    pub untold: Vec<String>,
+}
+
+/// A SAML application is told of a logout, in a frame. The page loads itself again when its time is over.
+#[derive(Clone, Debug, Template)]
+#[template(path = "saml_logout.html")]
+pub struct SamlLogoutPage {
+    /// What every page has.
+    pub layout: Layout,
+    /// Who is told.
+    pub application: String,
+    /// What the frame holds.
+    pub frame: String,
+    /// Its turn, from 1 on.
+    pub turn: usize,
+    /// How many turns there are.
+    pub of: usize,
+    /// After how many seconds the page loads itself again.
+    pub seconds: u32,
+}
+
+/// What the frame holds at the end: a script that lets the page around it go on.
+#[derive(Clone, Debug, Template)]
+#[template(path = "saml_logout_answered.html")]
+pub struct SamlLogoutAnsweredPage {
+    /// What every page has.
+    pub layout: Layout,
+    /// The page around it, a path of our own.
+    pub next: String,
+    /// What tells the page's script from others.
+    pub nonce: String,
+}
+
+/// A button that leads to an application.
+#[derive(Clone, Debug)]
+pub struct StartButton {
+    /// The application's name.
+    pub application: String,
+    /// Where the form is sent: `csrf`.
+    pub action: String,
+    /// The token that it carries.
+    pub csrf: String,
 }
 
 /// The person whose browser this is.
@@ -297,6 +373,8 @@ pub struct HomePage {
     pub consents: Option<Consents>,
     /// The consent that they took back just now.
     pub withdrawn: Option<Withdrawn>,
+    /// The applications that the person can go to from here.
+    pub applications: Vec<StartButton>,
 }
 
 /// A consent that was taken back.

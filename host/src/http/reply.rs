@@ -1,7 +1,7 @@
 //! Replies: pages, redirects, and what a person sees when something went wrong.
 
 use askama::Template;
-use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, SET_COOKIE};
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, SET_COOKIE, X_FRAME_OPTIONS};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 
@@ -27,9 +27,71 @@ pub(super) fn page_that_posts(template: &impl Template, form_target: Option<&str
     rendered(template, form_target.unwrap_or("'none'"))
 }
 
+/// Where a page may be shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// By itself alone.
+    Alone,
+    /// In a frame of our own pages, too.
+    Framed,
+}
+
+impl Shown {
+    const fn ancestors(self) -> &'static str {
+        match self {
+            Self::Alone => "'none'",
+            Self::Framed => "'self'",
+        }
+    }
+}
+
+/// A page with one script of its own, which has this nonce. Its form leads to `form_target` alone.
+pub(super) fn page_with_script(
+    template: &impl Template,
+    form_target: Option<&str>,
+    nonce: &str,
+    shown: Shown,
+) -> Response {
+    let policy = format!(
+        "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'self'; img-src 'self'; form-action {}; \
+         frame-ancestors {}; base-uri 'none'",
+        form_target.unwrap_or("'none'"),
+        shown.ancestors(),
+    );
+    let mut response = with_policy(template, &policy);
+    if shown == Shown::Framed {
+        response.headers_mut().insert(X_FRAME_OPTIONS, HeaderValue::from_static("SAMEORIGIN"));
+    }
+    response
+}
+
+/// A page that holds frames in which applications are told something. Where they lead in turn is theirs to say.
+pub(super) fn page_with_frames(host: &Host, template: &impl Template) -> Response {
+    let plain = if host.settings.is_https() { "" } else { " http:" };
+    let policy = format!(
+        "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self' https:{plain}; form-action 'none'; \
+         frame-ancestors 'none'; base-uri 'none'",
+    );
+    with_policy(template, &policy)
+}
+
+/// A nonce for a page's script.
+pub(super) fn nonce(host: &Host) -> String {
+    hex::encode(host.entropy.bytes::<16>())
+}
+
 fn rendered(template: &impl Template, form_action: &str) -> Response {
+    let policy = format!(
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
+         manifest-src 'self'; worker-src 'self'; form-action {form_action}; frame-ancestors 'none'; base-uri 'none'",
+    );
+    with_policy(template, &policy)
+}
+
+/// A page under this Content-Security-Policy.
+fn with_policy(template: &impl Template, policy: &str) -> Response {
     match template.render() {
-        Ok(html) => (html_headers(form_action), html).into_response(),
+        Ok(html) => (html_headers(policy), html).into_response(),
         Err(error) => {
             tracing::error!(%error, "a page could not be rendered");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
@@ -37,17 +99,13 @@ fn rendered(template: &impl Template, form_action: &str) -> Response {
     }
 }
 
-fn html_headers(form_action: &str) -> HeaderMap {
+fn html_headers(policy: &str) -> HeaderMap {
     let mut headers = HeaderMap::new();
-    let policy = format!(
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
-         manifest-src 'self'; worker-src 'self'; form-action {form_action}; frame-ancestors 'none'; base-uri 'none'",
-    );
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     // A target that is no header value came from no registered URI; without it the policy is only stricter.
     let strict = HeaderValue::from_static("default-src 'none'; style-src 'self'; frame-ancestors 'none'");
-    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_str(&policy).unwrap_or(strict));
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_str(policy).unwrap_or(strict));
     headers
 }
 

@@ -17,8 +17,8 @@ use tower_http::timeout::TimeoutLayer;
 
 use super::reply::ErrorReply;
 use super::{
-    admin_api, assets, authenticator, client_calls, consent, console, cors, health, home, limits, login, oidc,
-    session_end,
+    admin_api, assets, authenticator, client_calls, consent, console, cors, health, home, limits, login, oidc, saml,
+    saml_logout, session_end,
 };
 use crate::domain::Host;
 
@@ -114,13 +114,18 @@ fn never_by_head(allow: &'static str, routes: Router<Arc<Host>>) -> Router<Arc<H
 fn sign_out_routes() -> Router<Arc<Host>> {
     let routes = Router::new()
         .route("/session/end", get(session_end::question).post(session_end::answer))
-        .route("/oidc/session/end", get(session_end::end).post(session_end::end_by_post));
+        .route("/oidc/session/end", get(session_end::end).post(session_end::end_by_post))
+        .route("/sso/SingleLogoutService/{application}", get(saml_logout::service).post(saml_logout::service_by_post))
+        .route("/sso/logout/{id}", get(saml_logout::show))
+        .route("/sso/logout/{id}/{request}", get(saml_logout::ask));
     never_by_head("GET, POST", routes)
 }
 
 fn sign_in_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
     let pages = Router::new()
         .route("/oidc/auth", get(oidc::auth).post(oidc::auth_by_post))
+        .route("/sso/SingleSignOnService/{application}", get(saml::sign_on).post(saml::sign_on_by_post))
+        .route("/sso/sign-on/{id}", get(saml::go_on))
         .route("/login/{id}", get(login::show).post(login::identify));
     never_by_head("GET, POST", pages)
         .route("/login/{id}/events", get(login::events))
@@ -198,7 +203,7 @@ async fn common_headers(State(host): State<Arc<Host>>, request: Request, next: N
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    headers.entry(header::X_FRAME_OPTIONS).or_insert(HeaderValue::from_static("DENY"));
     headers
         .insert("permissions-policy", HeaderValue::from_static("camera=(), geolocation=(), microphone=(), payment=()"));
     if host.settings.is_https() {

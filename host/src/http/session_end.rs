@@ -13,9 +13,9 @@ use serde::Deserialize;
 
 use super::context::Browser;
 use super::cookies::Cookie;
-use super::csrf;
 use super::pages::{Link, SignOutPage, SignedOutPage};
 use super::reply::{ErrorReply, broken, forged, layout, page, see_other, with_browser};
+use super::{csrf, saml_logout};
 use crate::domain::session::{self, SignedIn};
 use crate::domain::{Broken, Host};
 use crate::oidc::end_session::{self, EndSession, Rejected};
@@ -23,8 +23,6 @@ use crate::oidc::parameters::Parameters;
 
 /// The question whether to sign out, and what the CSRF token is for.
 const QUESTION: &str = "/session/end";
-/// The page at the end.
-const ENDED: &str = "/session/ended";
 /// How long the address of a sealed request may be, in bytes. Only an application's `state` could make it longer.
 const LONGEST: usize = 15 * 1024;
 
@@ -103,7 +101,7 @@ pub(super) async fn answer(State(host): State<Arc<Host>>, browser: Browser, Form
 
 /// `GET /session/ended`: you are signed out.
 pub(super) async fn ended(State(host): State<Arc<Host>>) -> Response {
-    page(&SignedOutPage { layout: layout(&host) }, None)
+    page(&SignedOutPage { layout: layout(&host), untold: Vec::new() }, None)
 }
 
 async fn check(host: &Host, encoded: &[u8]) -> Result<EndSession, Rejected> {
@@ -122,16 +120,16 @@ async fn serve(host: &Host, browser: &Browser, request: &EndSession) -> Result<R
     }
 }
 
-/// Ends the session, if there is one, and sends the browser on. Applications are told behind the person's back: nobody
-/// waits for them.
+/// Ends the session, if there is one, and sends the browser on. Clients are told behind the person's back, and nobody waits
+/// for them; SAML applications by the browser, on its way.
 async fn signed_out(host: &Host, signed_in: Option<&SignedIn>, request: &EndSession) -> Result<Response, Broken> {
-    match (signed_in, request.sid()) {
+    let participants = match (signed_in, request.sid()) {
         (Some(signed_in), _) => session::end(host, signed_in).await?,
         // The session is over here, and its applications don't know.
         (None, Some(sid)) => session::end_if_over(host, sid).await?,
-        (None, None) => {}
-    }
-    let response = see_other(request.location().as_deref().unwrap_or(ENDED));
+        (None, None) => Vec::new(),
+    };
+    let response = saml_logout::tell(host, participants, request.afterwards()).await?;
     Ok(without_session(response, host))
 }
 

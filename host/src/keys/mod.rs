@@ -4,6 +4,7 @@ pub mod client;
 mod master;
 mod own;
 mod ring;
+pub mod saml;
 mod signing;
 mod vapid;
 mod verification;
@@ -19,6 +20,7 @@ use openssl::pkey::{PKey, Private};
 use zeroize::Zeroizing;
 
 use crate::entropy::Entropy;
+use crate::id::Did;
 use crate::model::key::{KeyPurpose, SigningAlgorithm};
 
 /// A key that could not be made, opened or used.
@@ -36,6 +38,9 @@ pub enum KeyError {
     /// No key of an algorithm may sign.
     #[error("the database has no {0} key that may sign")]
     NoneToSign(SigningAlgorithm),
+    /// A service provider has no key.
+    #[error("the service provider {0} has no key to sign with")]
+    NoSamlKey(Did),
     /// The host stops.
     #[error("the making of a key was broken off")]
     BrokenOff,

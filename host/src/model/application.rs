@@ -1,6 +1,7 @@
-//! Applications: OpenID Connect clients (SAML service providers join them with their own settings).
+//! Applications: OpenID Connect clients, and what they have in common with SAML service providers.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -10,6 +11,7 @@ use crate::id::Did;
 use crate::model::client_auth::{ClientAuthMethod, ClientAuthentication};
 use crate::model::key::SigningAlgorithm;
 use crate::model::redirect::RedirectUri;
+use crate::model::saml::ServiceProvider;
 use crate::model::scope::{Scope, Scopes};
 use crate::secret::Digest;
 
@@ -111,6 +113,49 @@ pub struct Application {
     pub created_at: Timestamp,
     /// When the application was last changed.
     pub updated_at: Timestamp,
+}
+
+/// An application, whichever protocol it speaks.
+#[derive(Clone, Debug)]
+pub enum Registered {
+    /// OpenID Connect.
+    Client(Arc<Application>),
+    /// SAML 2.0.
+    ServiceProvider(Arc<ServiceProvider>),
+}
+
+impl Registered {
+    /// Its id.
+    pub fn id(&self) -> &Did {
+        match self {
+            Self::Client(client) => &client.id,
+            Self::ServiceProvider(provider) => &provider.id,
+        }
+    }
+
+    /// The name that people see.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Client(client) => &client.name,
+            Self::ServiceProvider(provider) => &provider.name,
+        }
+    }
+
+    /// The OpenID Connect client, if it is one.
+    pub fn client(self) -> Option<Arc<Application>> {
+        match self {
+            Self::Client(client) => Some(client),
+            Self::ServiceProvider(_) => None,
+        }
+    }
+
+    /// The SAML service provider, if it is one.
+    pub fn service_provider(self) -> Option<Arc<ServiceProvider>> {
+        match self {
+            Self::Client(_) => None,
+            Self::ServiceProvider(provider) => Some(provider),
+        }
+    }
 }
 
 /// The settings of an OpenID Connect client. What was not there when the application was kept has its default.

@@ -7,6 +7,7 @@ use crate::id::{ApprovalId, Did, LoginId, SessionId};
 use crate::model::claims_request::ClaimsRequest;
 use crate::model::name::LoginName;
 use crate::model::redirect::CheckedRedirect;
+use crate::model::saml::SignOnRequest;
 use crate::model::scope::{Scope, Scopes};
 use crate::secret::Digest;
 
@@ -46,6 +47,8 @@ pub enum LoginStage {
 pub enum LoginRequest {
     /// An OpenID Connect client.
     Oidc(Box<AuthorizationRequest>),
+    /// A SAML service provider.
+    Saml(Box<SignOnRequest>),
     /// One of the host's own pages, such as the console.
     Local {
         /// The page's path.
@@ -58,6 +61,7 @@ impl LoginRequest {
     pub const fn application(&self) -> Option<&Did> {
         match self {
             Self::Oidc(request) => Some(&request.application),
+            Self::Saml(request) => Some(&request.application),
             Self::Local { .. } => None,
         }
     }

@@ -11,6 +11,7 @@ pub mod login;
 pub mod logout;
 pub mod name;
 pub mod redirect;
+pub mod saml;
 pub mod scope;
 pub mod session;
 pub mod statement;

@@ -87,6 +87,11 @@ impl RedirectUri {
         Url::parse(&self.0).ok()?.host_str().map(str::to_owned)
     }
 
+    /// The address itself, where it was not a request that named it.
+    pub fn checked(&self) -> CheckedRedirect {
+        CheckedRedirect(self.0.clone())
+    }
+
     /// Whether a request's `redirect_uri` is this one: letter by letter, but for the port of a loopback address
     /// (RFC 8252 section 7.3), which a native application can't know beforehand.
     fn admits(&self, asked: &str) -> bool {
@@ -102,7 +107,7 @@ impl RedirectUri {
 
 /// A redirect URI of a request that was found among the application's registered ones.
 ///
-/// It can only be had from [`CheckedRedirect::find`]: before it exists an error can only be a page, after it an error
+/// It can only be had from [`CheckedRedirect::find`] and [`RedirectUri::checked`]: before it exists an error can only be a page, after it an error
 /// goes back to the application.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]

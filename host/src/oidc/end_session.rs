@@ -17,6 +17,7 @@ use crate::id::Did;
 use crate::keys::NotOurs;
 use crate::model::application::Application;
 use crate::model::redirect::CheckedRedirect;
+use crate::model::saml::Afterwards;
 
 /// How long a sealed request is good: as long as a person may look at the question.
 const SEALED_FOR: Duration = Duration::from_secs(30 * 60);
@@ -163,12 +164,11 @@ impl EndSession {
     }
 
     /// Where the browser goes afterwards, with the application's `state`.
-    pub fn location(&self) -> Option<String> {
-        let redirect = self.redirect.as_ref()?;
-        Some(match &self.state {
-            Some(state) => redirect.with_query(&[("state", state)]),
-            None => redirect.as_str().to_owned(),
-        })
+    pub fn afterwards(&self) -> Afterwards {
+        match &self.redirect {
+            Some(redirect) => Afterwards::Redirect { redirect: redirect.clone(), state: self.state.clone() },
+            None => Afterwards::Page,
+        }
     }
 
     /// What a form's Content-Security-Policy must name so that it may end there.

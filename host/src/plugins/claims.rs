@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine;
 use serde_json::{Map, Value};
 use wasmtime::component::{Component, HasSelf, Linker};
 
@@ -88,8 +89,69 @@ pub struct SamlAttribute {
     pub name_format: Option<String>,
     /// `FriendlyName`.
     pub friendly_name: Option<String>,
+    /// What the values are.
+    pub value_type: ValueType,
     /// One `AttributeValue` each.
     pub values: Vec<String>,
+}
+
+/// What the values of an attribute are (XML Schema Part 2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueType {
+    /// `xs:string`
+    String,
+    /// `xs:boolean`
+    Boolean,
+    /// `xs:integer`
+    Integer,
+    /// `xs:dateTime`
+    DateTime,
+    /// `xs:anyURI`
+    AnyUri,
+    /// `xs:base64Binary`
+    Base64Binary,
+}
+
+impl ValueType {
+    /// What `xsi:type` says.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::String => "xs:string",
+            Self::Boolean => "xs:boolean",
+            Self::Integer => "xs:integer",
+            Self::DateTime => "xs:dateTime",
+            Self::AnyUri => "xs:anyURI",
+            Self::Base64Binary => "xs:base64Binary",
+        }
+    }
+
+    /// Whether a value is of this type.
+    fn admits(self, value: &str) -> bool {
+        match self {
+            Self::String => true,
+            Self::Boolean => matches!(value, "true" | "false" | "1" | "0"),
+            Self::Integer => {
+                let digits = value.strip_prefix(['+', '-']).unwrap_or(value);
+                !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+            }
+            Self::DateTime => value.contains('T') && value.parse::<jiff::Timestamp>().is_ok(),
+            Self::AnyUri => !value.contains(char::is_whitespace),
+            Self::Base64Binary => base64::engine::general_purpose::STANDARD.decode(value).is_ok(),
+        }
+    }
+}
+
+impl From<wit::ValueType> for ValueType {
+    fn from(value_type: wit::ValueType) -> Self {
+        match value_type {
+            wit::ValueType::String => Self::String,
+            wit::ValueType::Boolean => Self::Boolean,
+            wit::ValueType::Integer => Self::Integer,
+            wit::ValueType::DateTime => Self::DateTime,
+            wit::ValueType::AnyUri => Self::AnyUri,
+            wit::ValueType::Base64Binary => Self::Base64Binary,
+        }
+    }
 }
 
 /// What the chain made.
@@ -216,7 +278,8 @@ impl ClaimMapper {
                 }
             }
             wit::Edit::Remove(name) => Ok(Change::Remove(self.writable(name)?)),
-            wit::Edit::Attribute(wit::SamlAttribute { name, name_format, friendly_name, values }) => {
+            wit::Edit::Attribute(wit::SamlAttribute { name, name_format, friendly_name, value_type, values }) => {
+                let value_type = ValueType::from(value_type);
                 if sink != Sink::SamlAssertion {
                     return Err(Fault::Attribute {
                         name: one_line(&name),
@@ -230,10 +293,16 @@ impl ClaimMapper {
                         why: "with a character that XML can't carry",
                     });
                 }
+                if !values.iter().all(|value| value_type.admits(value)) {
+                    return Err(Fault::Attribute {
+                        name: one_line(&name),
+                        why: "with a value that is not of its type",
+                    });
+                }
                 if !self.grants.attribute(&name) {
                     return Err(Fault::NotGranted(one_line(&format!("attribute:{name}"))));
                 }
-                Ok(Change::Attribute(SamlAttribute { name, name_format, friendly_name, values }))
+                Ok(Change::Attribute(SamlAttribute { name, name_format, friendly_name, value_type, values }))
             }
         }
     }
@@ -283,6 +352,19 @@ pub(super) async fn run_chain(chain: &[ClaimMapper], input: ClaimInput) -> Resul
 }
 
 impl Mapped {
+    /// Adds an attribute, or its values to those of the same.
+    fn add(&mut self, attribute: SamlAttribute) {
+        let same = self.attributes.iter_mut().find(|other| {
+            other.name == attribute.name
+                && other.name_format == attribute.name_format
+                && other.value_type == attribute.value_type
+        });
+        match same {
+            Some(other) => other.values.extend(attribute.values),
+            None => self.attributes.push(attribute),
+        }
+    }
+
     fn apply(&mut self, plugin: &str, changes: Vec<Change>) {
         for change in changes {
             match change {
@@ -294,7 +376,7 @@ impl Mapped {
                     self.claims.remove(&name);
                     self.owners.insert(name, plugin.to_owned());
                 }
-                Change::Attribute(attribute) => self.attributes.push(attribute),
+                Change::Attribute(attribute) => self.add(attribute),
             }
         }
     }

@@ -23,7 +23,9 @@ mod protected;
 mod spec;
 
 pub use approval::{Begun, Callback, ChannelFailure, ChannelFailureKind, ChannelState, Evidence, Notice};
-pub use claims::{ClaimInput, MapFailure, MapFailureKind, Mapped, Protocol, RequestedClaim, SamlAttribute, Sink};
+pub use claims::{
+    ClaimInput, MapFailure, MapFailureKind, Mapped, Protocol, RequestedClaim, SamlAttribute, Sink, ValueType,
+};
 pub use compiled::{Compiled, check_compiled_folder};
 pub use component_check::World;
 pub use fault::{Fault, LoadError};

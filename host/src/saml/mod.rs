@@ -1,5 +1,8 @@
 //! SAML 2.0.
 
 pub mod binding;
+pub mod logout;
 pub mod message;
+pub mod partner;
+pub mod sign_on;
 pub mod xml;

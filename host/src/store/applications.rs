@@ -6,17 +6,23 @@ use sqlx::AnyConnection;
 
 use super::lookup::Row;
 use super::rows::{digest, from_json, moment, parse, to_json};
-use super::{Result, Store, StoreError};
-use crate::id::Did;
-use crate::model::application::Application;
+use super::{Result, Store, StoreError, saml_keys};
+use crate::id::{Did, UserId};
+use crate::model::application::{Application, Registered};
+use crate::model::saml::{SamlKey, ServiceProvider};
 use crate::secret::Digest;
 
 pub(super) const BY_ID: &str = "SELECT * FROM applications WHERE id IN ({$})";
+
+/// The protocols, as they are kept.
+pub(super) const OIDC: &str = "oidc";
+const SAML: &str = "saml";
 
 #[derive(sqlx::FromRow)]
 pub(super) struct ApplicationRow {
     id: String,
     name: String,
+    protocol: String,
     settings: String,
     secret_digest: Option<String>,
     secret_sealed: Option<String>,
@@ -25,31 +31,37 @@ pub(super) struct ApplicationRow {
     updated_at: i64,
 }
 
-impl TryFrom<ApplicationRow> for Application {
+impl TryFrom<ApplicationRow> for Registered {
     type Error = StoreError;
     fn try_from(row: ApplicationRow) -> Result<Self> {
-        Ok(Self {
-            id: parse(&row.id, "an application's id")?,
-            name: row.name,
-            settings: from_json(&row.settings, "an application's settings")?,
-            secret: row.secret_digest.map(|text| digest(&text, "a client secret's digest")).transpose()?,
-            sealed_secret: row.secret_sealed,
-            version: row.version,
-            created_at: moment(row.created_at),
-            updated_at: moment(row.updated_at),
-        })
-    }
-}
-
-impl TryFrom<ApplicationRow> for Arc<Application> {
-    type Error = StoreError;
-    fn try_from(row: ApplicationRow) -> Result<Self> {
-        Application::try_from(row).map(Self::new)
+        let id = parse(&row.id, "an application's id")?;
+        let (created_at, updated_at) = (moment(row.created_at), moment(row.updated_at));
+        match row.protocol.as_str() {
+            OIDC => Ok(Self::Client(Arc::new(Application {
+                id,
+                name: row.name,
+                settings: from_json(&row.settings, "an application's settings")?,
+                secret: row.secret_digest.map(|text| digest(&text, "a client secret's digest")).transpose()?,
+                sealed_secret: row.secret_sealed,
+                version: row.version,
+                created_at,
+                updated_at,
+            }))),
+            SAML => Ok(Self::ServiceProvider(Arc::new(ServiceProvider {
+                id,
+                name: row.name,
+                settings: from_json(&row.settings, "a service provider's settings")?,
+                version: row.version,
+                created_at,
+                updated_at,
+            }))),
+            _ => Err(StoreError::Corrupt("an application's protocol")),
+        }
     }
 }
 
 impl Row for ApplicationRow {
-    type Value = Arc<Application>;
+    type Value = Registered;
     fn id(&self) -> &str {
         &self.id
     }
@@ -149,18 +161,91 @@ impl Store {
         .await
     }
 
-    /// The application with this id.
+    /// The OpenID Connect client with this id.
     pub async fn application(&self, id: &Did) -> Result<Option<Arc<Application>>> {
+        Ok(self.registered(id).await?.and_then(Registered::client))
+    }
+
+    /// The SAML service provider with this id.
+    pub async fn service_provider(&self, id: &Did) -> Result<Option<Arc<ServiceProvider>>> {
+        Ok(self.registered(id).await?.and_then(Registered::service_provider))
+    }
+
+    /// The application with this id, whatever it speaks.
+    pub async fn registered(&self, id: &Did) -> Result<Option<Registered>> {
         self.lookups.applications.ask(id.to_string()).await
     }
 
     /// Up to `limit` applications whose id follows `after`.
-    pub async fn applications(&self, after: Option<&Did>, limit: u32) -> Result<Vec<Application>> {
+    pub async fn applications(&self, after: Option<&Did>, limit: u32) -> Result<Vec<Registered>> {
         let rows: Vec<ApplicationRow> = sqlx::query_as("SELECT * FROM applications WHERE id > $1 ORDER BY id LIMIT $2")
             .bind(after.map(ToString::to_string).unwrap_or_default())
             .bind(i64::from(limit))
             .fetch_all(&self.readers)
             .await?;
-        rows.into_iter().map(Application::try_from).collect()
+        rows.into_iter().map(Registered::try_from).collect()
+    }
+
+    /// Up to `limit` service providers in which a person has an account that may be used, by their names.
+    pub async fn service_providers_of(&self, user: UserId, limit: u32) -> Result<Vec<Arc<ServiceProvider>>> {
+        let rows: Vec<ApplicationRow> = sqlx::query_as(
+            "SELECT applications.* FROM accounts JOIN applications ON applications.id = accounts.application_id
+             WHERE accounts.user_id = $1 AND accounts.state = 'active' AND applications.protocol = $2
+             ORDER BY applications.name, applications.id LIMIT $3",
+        )
+        .bind(user.to_string())
+        .bind(SAML)
+        .bind(i64::from(limit))
+        .fetch_all(&self.readers)
+        .await?;
+        let found = rows.into_iter().map(Registered::try_from).collect::<Result<Vec<_>>>()?;
+        Ok(found.into_iter().filter_map(Registered::service_provider).collect())
+    }
+
+    /// Adds a service provider with the key that it begins with.
+    pub async fn insert_service_provider(&self, provider: ServiceProvider, key: SamlKey) -> Result<()> {
+        self.write(move |db| {
+            let (provider, key) = (provider.clone(), key.clone());
+            Box::pin(async move {
+                sqlx::query(
+                    "INSERT INTO applications (id, name, protocol, settings, version, created_at, updated_at)
+                     VALUES ($1, $2, $3, $4, $5, $6, $7)",
+                )
+                .bind(provider.id.to_string())
+                .bind(provider.name.clone())
+                .bind(SAML)
+                .bind(to_json(&provider.settings)?)
+                .bind(provider.version)
+                .bind(provider.created_at.millis())
+                .bind(provider.updated_at.millis())
+                .execute(&mut *db)
+                .await?;
+                saml_keys::insert(db, &key).await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Replaces a service provider's name and settings. `false`, and nothing done, if it was changed since it was read.
+    pub async fn update_service_provider(&self, provider: ServiceProvider) -> Result<bool> {
+        self.write(move |db| {
+            let provider = provider.clone();
+            Box::pin(async move {
+                let result = sqlx::query(
+                    "UPDATE applications SET name = $2, settings = $3, version = version + 1, updated_at = $4
+                     WHERE id = $1 AND version = $5",
+                )
+                .bind(provider.id.to_string())
+                .bind(provider.name.clone())
+                .bind(to_json(&provider.settings)?)
+                .bind(provider.updated_at.millis())
+                .bind(provider.version)
+                .execute(db)
+                .await?;
+                Ok(result.rows_affected() > 0)
+            })
+        })
+        .await
     }
 }

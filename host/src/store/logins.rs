@@ -6,6 +6,7 @@ use super::{Result, Store, StoreError, codes, consents, sessions};
 use crate::clock::Timestamp;
 use crate::id::{LoginId, SessionId};
 use crate::model::login::{Login, LoginStage};
+use crate::model::saml::Participation;
 use crate::model::session::Session;
 use crate::model::token::CodeGrant;
 use crate::secret::Digest;
@@ -49,10 +50,29 @@ pub struct LoginAnswer {
     pub session: Option<(Session, Digest)>,
     /// The browser's session before, which ends.
     pub replaces: Option<SessionId>,
-    /// The authorization code.
-    pub code: Option<CodeGrant>,
+    /// What the application is given.
+    pub given: Option<Given>,
     /// What the person agreed to, to be remembered.
     pub consent: Option<ConsentGiven>,
+}
+
+/// What an application is given that a person signs in to.
+#[derive(Clone, Debug)]
+pub enum Given {
+    /// An authorization code.
+    Code(Box<CodeGrant>),
+    /// A SAML assertion, which makes it take part in the person's session, the one with this id.
+    Assertion(SessionId, Participation),
+}
+
+impl Given {
+    /// The session that it is given in.
+    const fn session(&self) -> SessionId {
+        match self {
+            Self::Code(code) => code.subject.session_id,
+            Self::Assertion(session, _) => *session,
+        }
+    }
 }
 
 impl Store {
@@ -136,12 +156,12 @@ impl Store {
         self.write(move |db| {
             let answer = answer.clone();
             Box::pin(async move {
-                if let (None, Some(code)) = (&answer.session, &answer.code)
-                    && !sessions::hold(db, code.subject.session_id).await?
+                if let (None, Some(given)) = (&answer.session, &answer.given)
+                    && !sessions::hold(db, given.session()).await?
                 {
                     return Ok(false);
                 }
-                let statement = match (&answer.session, &answer.code) {
+                let statement = match (&answer.session, &answer.given) {
                     (Some(_), _) => {
                         "UPDATE logins SET answered_at = $2 WHERE id = $1 AND answered_at IS NULL AND expires_at > $2
                          AND EXISTS (SELECT 1 FROM approvals
@@ -173,9 +193,13 @@ impl Store {
                 if let Some((session, digest)) = &answer.session {
                     sessions::insert(db, session, *digest, now).await?;
                 }
-                if let Some(code) = &answer.code {
-                    codes::insert(db, code).await?;
-                    sessions::join(db, code).await?;
+                match &answer.given {
+                    Some(Given::Code(code)) => {
+                        codes::insert(db, code).await?;
+                        sessions::join(db, code).await?;
+                    }
+                    Some(Given::Assertion(_, participation)) => sessions::take_part(db, participation).await?,
+                    None => {}
                 }
                 if let Some(consent) = &answer.consent {
                     consents::remember(db, consent, now).await?;

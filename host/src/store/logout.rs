@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use sqlx::AnyConnection;
 
+use super::applications::OIDC;
 use super::rows::{from_json, moment, parse};
 use super::{Result, Store, StoreError};
 use crate::clock::Timestamp;
@@ -23,10 +24,12 @@ pub(super) struct Participant {
 /// Queues a logout token for each of these that wants one.
 pub(super) async fn queue(db: &mut AnyConnection, participants: Vec<Participant>, now: Timestamp) -> Result<()> {
     for Participant { sid, application_id, subject } in participants {
-        let found: Option<(String,)> = sqlx::query_as("SELECT settings FROM applications WHERE id = $1")
-            .bind(application_id.clone())
-            .fetch_optional(&mut *db)
-            .await?;
+        let found: Option<(String,)> =
+            sqlx::query_as("SELECT settings FROM applications WHERE id = $1 AND protocol = $2")
+                .bind(application_id.clone())
+                .bind(OIDC)
+                .fetch_optional(&mut *db)
+                .await?;
         let Some((settings,)) = found else { continue };
         let settings: OidcSettings = from_json(&settings, "an application's settings")?;
         if settings.backchannel_logout.is_none() {

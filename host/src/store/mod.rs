@@ -21,7 +21,10 @@ mod logins;
 mod logout;
 mod lookup;
 mod rows;
+mod saml_keys;
+mod saml_logouts;
 mod sessions;
+mod sign_on;
 mod statement;
 mod sweep;
 mod tokens;
@@ -33,17 +36,15 @@ pub use approvals::{Answer, Verdict};
 pub use consents::{Consent, ConsentGiven};
 pub use first_start::FirstStart;
 pub use issue::{Redemption, Rotation};
-pub use logins::LoginAnswer;
+pub use logins::{Given, LoginAnswer};
 pub use sweep::Retention;
 pub use tokens::{Family, FoundRefresh, OpenAccess};
 pub use users::UserSummary;
 
-use std::sync::Arc;
-
 use futures_util::future::BoxFuture;
 use sqlx::{AnyConnection, AnyPool};
 
-use crate::model::application::Application;
+use crate::model::application::Registered;
 use crate::model::token::CodeGrant;
 use issue::Issuing;
 use lookup::{Lookup, lookup};
@@ -97,7 +98,7 @@ pub struct Store {
 /// What applications' requests look up.
 #[derive(Clone, Debug)]
 struct Lookups {
-    applications: Lookup<Arc<Application>>,
+    applications: Lookup<Registered>,
     persons: Lookup<Person>,
     codes: Lookup<CodeGrant>,
     access_tokens: Lookup<tokens::Access>,

@@ -5,7 +5,8 @@ use sqlx::AnyConnection;
 use super::rows::{digest, from_json, moment, parse, to_json};
 use super::{Result, Store, StoreError, logout};
 use crate::clock::Timestamp;
-use crate::id::{SessionId, UserId};
+use crate::id::{Did, SessionId, UserId};
+use crate::model::saml::{NameId, NameIdFormat, Participation};
 use crate::model::session::{Authentication, Session};
 use crate::model::token::CodeGrant;
 use crate::secret::Digest;
@@ -54,37 +55,47 @@ pub(super) async fn replace(
             .fetch_optional(&mut *db)
             .await?;
     match ended {
-        Some((sid,)) if new.is_none_or(|new| new.sid != sid) => log_out(db, sid, now).await,
+        // There is no telling service providers of it: the browser is on its way to somewhere else.
+        Some((sid,)) if new.is_none_or(|new| new.sid != sid) => log_out(db, sid, now).await.map(drop),
         _ => Ok(()),
     }
 }
 
 /// Ends what has this `sid`: the session, the tokens that came of it, and for each application the person's being there.
-async fn log_out(db: &mut AnyConnection, sid: String, now: Timestamp) -> Result<()> {
+/// The service providers, which only the browser can tell.
+async fn log_out(db: &mut AnyConnection, sid: String, now: Timestamp) -> Result<Vec<Participation>> {
     sqlx::query("UPDATE sessions SET ended_at = COALESCE(ended_at, $2), logged_out = 1 WHERE sid = $1")
         .bind(sid.clone())
         .bind(now.millis())
         .execute(&mut *db)
         .await?;
     let told = sqlx::query_as("DELETE FROM session_applications WHERE sid = $1 RETURNING sid, application_id, subject")
-        .bind(sid)
+        .bind(sid.clone())
         .fetch_all(&mut *db)
         .await?;
-    logout::queue(db, told, now).await
+    logout::queue(db, told, now).await?;
+    let rows: Vec<ParticipantRow> = sqlx::query_as(
+        "DELETE FROM saml_participants WHERE sid = $1 RETURNING sid, application_id, user_id, name_format, name",
+    )
+    .bind(sid)
+    .fetch_all(&mut *db)
+    .await?;
+    rows.into_iter().map(Participation::try_from).collect()
 }
 
 /// Ends what came of sessions that have run out by themselves, where their person is told to be signed out after all.
-async fn log_out_if_over(db: &mut AnyConnection, sid: String, now: Timestamp) -> Result<bool> {
+/// `None` if one is still open.
+async fn log_out_if_over(db: &mut AnyConnection, sid: String, now: Timestamp) -> Result<Option<Vec<Participation>>> {
     let open: Option<(i64,)> =
         sqlx::query_as("SELECT 1 FROM sessions WHERE sid = $1 AND ended_at IS NULL AND expires_at > $2 LIMIT 1")
             .bind(sid.clone())
             .bind(now.millis())
             .fetch_optional(&mut *db)
             .await?;
-    if open.is_none() {
-        log_out(db, sid, now).await?;
+    match open {
+        Some(_) => Ok(None),
+        None => log_out(db, sid, now).await.map(Some),
     }
-    Ok(open.is_none())
 }
 
 /// Ends all sessions of a person.
@@ -101,6 +112,7 @@ pub(super) async fn log_out_everywhere(db: &mut AnyConnection, user: UserId, now
             .bind(user.to_string())
             .fetch_all(&mut *db)
             .await?;
+    sqlx::query("DELETE FROM saml_participants WHERE user_id = $1").bind(user.to_string()).execute(&mut *db).await?;
     logout::queue(db, told, now).await
 }
 
@@ -110,11 +122,58 @@ pub(super) async fn leave(db: &mut AnyConnection, user: String, application: Str
         "DELETE FROM session_applications WHERE user_id = $1 AND application_id = $2
          RETURNING sid, application_id, subject",
     )
-    .bind(user)
-    .bind(application)
+    .bind(user.clone())
+    .bind(application.clone())
     .fetch_all(&mut *db)
     .await?;
+    sqlx::query("DELETE FROM saml_participants WHERE user_id = $1 AND application_id = $2")
+        .bind(user)
+        .bind(application)
+        .execute(&mut *db)
+        .await?;
     logout::queue(db, told, now).await
+}
+
+#[derive(sqlx::FromRow)]
+pub(super) struct ParticipantRow {
+    sid: String,
+    application_id: String,
+    user_id: String,
+    name_format: String,
+    name: String,
+}
+
+impl TryFrom<ParticipantRow> for Participation {
+    type Error = StoreError;
+    fn try_from(row: ParticipantRow) -> Result<Self> {
+        Ok(Self {
+            sid: row.sid,
+            application: parse(&row.application_id, "a participant's application")?,
+            user_id: parse(&row.user_id, "a participant's user")?,
+            name_id: name_id(&row.name_format, row.name)?,
+        })
+    }
+}
+
+pub(super) fn name_id(format: &str, value: String) -> Result<NameId> {
+    let format = NameIdFormat::from_uri(format).ok_or(StoreError::Corrupt("a name's format"))?;
+    Ok(NameId { format, value })
+}
+
+/// Notes that a service provider takes part in a session, and what it calls the person from now on.
+pub(super) async fn take_part(db: &mut AnyConnection, participation: &Participation) -> Result<()> {
+    sqlx::query(
+        "INSERT INTO saml_participants (sid, application_id, user_id, name_format, name) VALUES ($1, $2, $3, $4, $5)
+         ON CONFLICT (sid, application_id) DO UPDATE SET name_format = excluded.name_format, name = excluded.name",
+    )
+    .bind(participation.sid.clone())
+    .bind(participation.application.to_string())
+    .bind(participation.user_id.to_string())
+    .bind(participation.name_id.format.uri())
+    .bind(participation.name_id.value.clone())
+    .execute(db)
+    .await?;
+    Ok(())
 }
 
 /// Whether a session is open. Until the commit nobody can end it: a logout that waits for this row finds what was noted
@@ -188,8 +247,8 @@ impl Store {
     }
 
     /// Ends what has this `sid` because the person signed out: the session, and what its sign-ins gave but for
-    /// `offline_access`. Its applications are to be told.
-    pub async fn log_out(&self, sid: String, now: Timestamp) -> Result<()> {
+    /// `offline_access`. Its clients are to be told behind the person's back, and these service providers by the browser.
+    pub async fn log_out(&self, sid: String, now: Timestamp) -> Result<Vec<Participation>> {
         self.write(move |db| {
             let sid = sid.clone();
             Box::pin(async move { log_out(db, sid, now).await })
@@ -197,13 +256,28 @@ impl Store {
         .await
     }
 
-    /// The same for a session that has run out: what it gave ends, and its applications are to be told. `false`, and
+    /// The same for a session that has run out: what it gave ends, and its applications are to be told. `None`, and
     /// nothing done, if it is still open, in whatever browser that is.
-    pub async fn log_out_if_over(&self, sid: String, now: Timestamp) -> Result<bool> {
+    pub async fn log_out_if_over(&self, sid: String, now: Timestamp) -> Result<Option<Vec<Participation>>> {
         self.write(move |db| {
             let sid = sid.clone();
             Box::pin(async move { log_out_if_over(db, sid, now).await })
         })
         .await
+    }
+
+    /// The sessions in which a service provider calls somebody by this name: those with one of these `sid`s, or all of
+    /// them where there are none (SAML core section 3.7.1).
+    pub async fn sessions_of_name(&self, application: &Did, name: &str, sids: &[String]) -> Result<Vec<Participation>> {
+        let rows: Vec<ParticipantRow> = sqlx::query_as(
+            "SELECT sid, application_id, user_id, name_format, name FROM saml_participants
+             WHERE application_id = $1 AND name = $2",
+        )
+        .bind(application.to_string())
+        .bind(name.to_owned())
+        .fetch_all(&self.readers)
+        .await?;
+        let found: Vec<Participation> = rows.into_iter().map(Participation::try_from).collect::<Result<_>>()?;
+        Ok(found.into_iter().filter(|found| sids.is_empty() || sids.contains(&found.sid)).collect())
     }
 }

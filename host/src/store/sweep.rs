@@ -55,6 +55,14 @@ impl Store {
                 Duration::ZERO,
             ),
             (
+                "DELETE FROM sign_on_requests WHERE id IN (SELECT id FROM sign_on_requests WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)",
+                retention.logins,
+            ),
+            (
+                "DELETE FROM saml_logouts WHERE id IN (SELECT id FROM saml_logouts WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)",
+                retention.logins,
+            ),
+            (
                 "DELETE FROM enrolments WHERE id IN (SELECT id FROM enrolments WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)",
                 retention.enrolments,
             ),
@@ -118,13 +126,14 @@ impl Store {
                 .await?;
                 let deleted = names.len() as u64;
                 for (sid,) in names {
-                    sqlx::query(
+                    for statement in [
                         "DELETE FROM session_applications
                          WHERE sid = $1 AND NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.sid = $1)",
-                    )
-                    .bind(sid)
-                    .execute(&mut *db)
-                    .await?;
+                        "DELETE FROM saml_participants
+                         WHERE sid = $1 AND NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.sid = $1)",
+                    ] {
+                        sqlx::query(statement).bind(sid.clone()).execute(&mut *db).await?;
+                    }
                 }
                 Ok(deleted)
             })

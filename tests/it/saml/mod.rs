@@ -2,4 +2,6 @@
 
 mod canonical;
 mod documents;
+mod party;
+mod sign_on;
 mod xmlsec;

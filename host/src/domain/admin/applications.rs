@@ -10,7 +10,7 @@ use crate::domain::{Broken, Host};
 use crate::id::Did;
 use crate::keys::client;
 use crate::model::application::{
-    Application, ApplicationType, BackchannelLogout, ConsentPolicy, GrantType, OidcSettings, SubjectType,
+    Application, ApplicationType, BackchannelLogout, ConsentPolicy, GrantType, OidcSettings, Registered, SubjectType,
 };
 use crate::model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
 use crate::model::key::SigningAlgorithm;
@@ -282,7 +282,7 @@ fn client_keys(change: AuthenticationChange, outgoing: &Outgoing) -> Result<Clie
 }
 
 /// An address of the application's server, which this host calls: none that it would refuse to call anyway.
-fn server_address(field: &'static str, text: &str, outgoing: &Outgoing) -> Result<Url> {
+pub(super) fn server_address(field: &'static str, text: &str, outgoing: &Outgoing) -> Result<Url> {
     let url = (text.len() <= 2000).then(|| Url::parse(text).ok()).flatten();
     let fits = |url: &Url| {
         matches!(url.scheme(), "https" | "http")
@@ -335,8 +335,13 @@ pub async fn application(host: &Host, id: &Did) -> Result<Application> {
     host.store.application(id).await?.map(Arc::unwrap_or_clone).ok_or(Refused::NotFound("application"))
 }
 
+/// The application with this id, whatever it speaks.
+pub async fn registered(host: &Host, id: &Did) -> Result<Registered> {
+    host.store.registered(id).await?.ok_or(Refused::NotFound("application"))
+}
+
 /// Up to `limit` applications whose id follows `after`.
-pub async fn applications(host: &Host, after: Option<&Did>, limit: u32) -> Result<Vec<Application>> {
+pub async fn applications(host: &Host, after: Option<&Did>, limit: u32) -> Result<Vec<Registered>> {
     Ok(host.store.applications(after, limit).await?)
 }
 

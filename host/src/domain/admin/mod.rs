@@ -1,10 +1,16 @@
 //! What an administrator does: applications, users, accounts, enrolments.
 
 mod applications;
+mod service_providers;
 
 pub use applications::{
     ApplicationChange, AuthenticationChange, application, applications, change_application, create_application,
-    create_secret, delete_application,
+    create_secret, delete_application, registered,
+};
+pub use service_providers::{
+    AcsChange, ServiceProviderChange, SingleLogoutChange, change_service_provider, changed_service_provider,
+    create_service_provider, renew_saml_certificate, saml_certificates, service_provider, use_saml_certificate,
+    withdraw_saml_certificate,
 };
 
 use base64::Engine;
@@ -258,7 +264,7 @@ pub async fn create_account(
     application_id: &Did,
     change: AccountChange,
 ) -> Result<Account> {
-    application(host, application_id).await?;
+    registered(host, application_id).await?;
     let user = user(host, user_id).await?;
     let mut account = new_account(host, &user, application_id.clone());
     apply_to_account(&mut account, change)?;
@@ -300,7 +306,7 @@ pub async fn account(host: &Host, id: AccountId) -> Result<Account> {
 
 /// Up to `limit` accounts of an application after `after`.
 pub async fn accounts(host: &Host, id: &Did, after: Option<AccountId>, limit: u32) -> Result<Vec<Account>> {
-    application(host, id).await?;
+    registered(host, id).await?;
     Ok(host.store.accounts_of(id, after, limit).await?)
 }
 

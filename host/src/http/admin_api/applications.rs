@@ -9,11 +9,12 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::service_providers::{self, ServiceProviderView};
 use super::{List, Page, id_of, moment, parse};
 use crate::domain::Host;
 use crate::domain::admin::{self, ApplicationChange, AuthenticationChange};
 use crate::http::problem::Problem;
-use crate::model::application::{Application, ApplicationType, ConsentPolicy, GrantType, SubjectType};
+use crate::model::application::{Application, ApplicationType, ConsentPolicy, GrantType, Registered, SubjectType};
 use crate::model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
 use crate::model::key::SigningAlgorithm;
 use crate::model::redirect::RedirectUri;
@@ -159,29 +160,72 @@ fn unfit(detail: &str) -> Problem {
     Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
 }
 
+/// An application of either protocol.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum View {
+    Client(Box<ApplicationView>),
+    ServiceProvider(Box<ServiceProviderView>),
+}
+
+impl From<Registered> for View {
+    fn from(application: Registered) -> Self {
+        match application {
+            Registered::Client(client) => Self::Client(Box::new(view(Arc::unwrap_or_clone(client)))),
+            Registered::ServiceProvider(provider) => {
+                Self::ServiceProvider(Box::new(service_providers::view(Arc::unwrap_or_clone(provider))))
+            }
+        }
+    }
+}
+
+/// What an application speaks.
+#[derive(Clone, Copy, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Protocol {
+    #[default]
+    OpenidConnect,
+    Saml,
+}
+
+/// What a body says before its protocol is known.
+#[derive(Deserialize)]
+struct Spoken {
+    #[serde(default)]
+    protocol: Protocol,
+}
+
+/// The body without `protocol`, whose other members depend on it.
+fn unspoken(body: &Bytes) -> Result<(Protocol, Bytes), Problem> {
+    let Spoken { protocol } = parse(body)?;
+    let mut members: Map<String, Value> = parse(body)?;
+    members.remove("protocol");
+    Ok((protocol, Value::Object(members).to_string().into()))
+}
+
 /// `POST /applications`
-pub(super) async fn create(
-    State(host): State<Arc<Host>>,
-    body: Bytes,
-) -> Result<(StatusCode, Json<ApplicationView>), Problem> {
+pub(super) async fn create(State(host): State<Arc<Host>>, body: Bytes) -> Result<(StatusCode, Json<View>), Problem> {
+    let (protocol, body) = unspoken(&body)?;
+    if protocol == Protocol::Saml {
+        let provider = admin::create_service_provider(&host, parse(&body)?).await?;
+        let view = View::ServiceProvider(Box::new(service_providers::view(provider)));
+        return Ok((StatusCode::CREATED, Json(view)));
+    }
     let change: Change = parse(&body)?;
     let kind = change.application_type.ok_or_else(|| unfit("expected application_type: web, spa or native"))?;
     let application = admin::create_application(&host, kind, change.into()).await?;
-    Ok((StatusCode::CREATED, Json(view(application))))
+    Ok((StatusCode::CREATED, Json(View::Client(Box::new(view(application))))))
 }
 
 /// `GET /applications`
-pub(super) async fn list(State(host): State<Arc<Host>>, page: Page) -> Result<Json<List<ApplicationView>>, Problem> {
+pub(super) async fn list(State(host): State<Arc<Host>>, page: Page) -> Result<Json<List<View>>, Problem> {
     let rows = admin::applications(&host, page.after()?.as_ref(), page.limit + 1).await?;
-    Ok(Json(List::of(rows, page.limit, |row| row.id.to_string(), view)))
+    Ok(Json(List::of(rows, page.limit, |row| row.id().to_string(), View::from)))
 }
 
 /// `GET /applications/{id}`
-pub(super) async fn read(
-    State(host): State<Arc<Host>>,
-    Path(id): Path<String>,
-) -> Result<Json<ApplicationView>, Problem> {
-    Ok(Json(view(admin::application(&host, &id_of(&id, "application")?).await?)))
+pub(super) async fn read(State(host): State<Arc<Host>>, Path(id): Path<String>) -> Result<Json<View>, Problem> {
+    Ok(Json(admin::registered(&host, &id_of(&id, "application")?).await?.into()))
 }
 
 /// `PATCH /applications/{id}`
@@ -189,14 +233,19 @@ pub(super) async fn change(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,
     body: Bytes,
-) -> Result<Json<ApplicationView>, Problem> {
+) -> Result<Json<View>, Problem> {
+    let id = id_of(&id, "application")?;
+    if let Registered::ServiceProvider(_) = admin::registered(&host, &id).await? {
+        let provider = admin::change_service_provider(&host, &id, parse(&body)?).await?;
+        return Ok(Json(View::ServiceProvider(Box::new(service_providers::view(provider)))));
+    }
     let change: Change = parse(&body)?;
     if change.application_type.is_some() {
         return Err(unfit("application_type: it can't be changed; make a new application"));
     }
-    let (application, secret) = admin::change_application(&host, &id_of(&id, "application")?, change.into()).await?;
+    let (application, secret) = admin::change_application(&host, &id, change.into()).await?;
     let client_secret = secret.map(|secret| secret.expose().to_owned());
-    Ok(Json(ApplicationView { client_secret, ..view(application) }))
+    Ok(Json(View::Client(Box::new(ApplicationView { client_secret, ..view(application) }))))
 }
 
 /// `DELETE /applications/{id}`

@@ -68,6 +68,11 @@ fn home() -> HomePage {
         administers: true,
         consents: Some(consents()),
         withdrawn: Some(Withdrawn { application: MARKUP.to_owned(), asks_again: true }),
+        applications: vec![StartButton {
+            application: MARKUP.to_owned(),
+            action: "/sso/SingleSignOnService/did:key:z6Mk".to_owned(),
+            csrf: "csrf".to_owned(),
+        }],
     }
 }
 
@@ -137,7 +142,7 @@ fn every_page() -> Vec<String> {
         HomePage { administers: false, consents: None, withdrawn: None, ..home() }.render(),
         admin.render(),
         sign_out().render(),
-        SignedOutPage { layout: layout() }.render(),
+        SignedOutPage { layout: layout(), untold: vec![MARKUP.to_owned()] }.render(),
         AuthenticatorApp { layout: layout() }.render(),
     ];
     for end in [Ended::Denied, Ended::Expired, Ended::Cancelled, Ended::Failed, Ended::Refused(text())] {

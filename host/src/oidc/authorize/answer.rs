@@ -20,6 +20,7 @@ use crate::model::login::AuthorizationRequest;
 use crate::model::token::{CodeGrant, GrantContext, GrantSubject, prefix};
 use crate::plugins::{MapFailure, MapFailureKind, Sink};
 use crate::secret::Token;
+use crate::store::Given;
 
 /// A login that is to be answered for a person.
 #[derive(Clone, Copy, Debug)]
@@ -103,7 +104,7 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Brok
     };
     let (code, token) = code(host, request, &application, &account, signed_in, claims);
     let consent = agreed.then(|| consent::given(host, &signed_in.user, request));
-    if !login::answer(host, login, Outcome { person, old, code: Some(code), consent }).await? {
+    if !login::answer(host, login, Outcome { person, old, given: Some(Given::Code(Box::new(code))), consent }).await? {
         return Ok(Answer::AnsweredBefore);
     }
     Ok(Answer::Granted(Destination::of(request).code(&host.issuer, token.expose())))

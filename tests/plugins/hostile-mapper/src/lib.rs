@@ -12,7 +12,7 @@ use std::hint::black_box;
 
 use assent_plugin_sdk::bindings::claims;
 use assent_plugin_sdk::bindings::claims::exports::assent::claims::mapper::{
-    Edit, Failure, Guest, Input, SamlAttribute,
+    Edit, Failure, Guest, Input, SamlAttribute, ValueType,
 };
 use assent_plugin_sdk::log::{Level, report_panics, write};
 use assent_plugin_sdk::{Value, json};
@@ -62,7 +62,13 @@ impl Guest for Hostile {
             "current" => Ok(vec![Edit::Set((claim, input.current))]),
             "attribute" => {
                 let values = vec![value];
-                Ok(vec![Edit::Attribute(SamlAttribute { name: claim, name_format: None, friendly_name: None, values })])
+                Ok(vec![Edit::Attribute(SamlAttribute {
+                    name: claim,
+                    name_format: None,
+                    friendly_name: None,
+                    value_type: ValueType::String,
+                    values,
+                })])
             }
             // A good edit first, to see that a bad one spoils all.
             _ => Ok(vec![Edit::Set(("team".to_owned(), "\"red\"".to_owned())), Edit::Set((claim, value))]),

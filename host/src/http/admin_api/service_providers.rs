@@ -1,0 +1,132 @@
+//! SAML service providers, which are applications too.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use serde::Serialize;
+
+use super::{id_of, moment};
+use crate::domain::{Host, admin};
+use crate::http::problem::Problem;
+use crate::model::saml::{
+    AssertionConsumer, CustomAttribute, NameIdFormat, NameIdSource, SamlKey, SamlKeyStage, ServiceProvider,
+    SingleLogout,
+};
+
+/// A service provider as the API shows it.
+#[derive(Serialize)]
+pub(super) struct ServiceProviderView {
+    id: String,
+    name: String,
+    protocol: &'static str,
+    entity_id: String,
+    acs: Vec<AssertionConsumer>,
+    single_logout: Option<SingleLogout>,
+    name_id_format: NameIdFormat,
+    other_name_id_formats: Vec<NameIdFormat>,
+    name_id_source: NameIdSource,
+    require_signed_requests: bool,
+    certificates: Vec<String>,
+    custom_attributes: Vec<CustomAttribute>,
+    idp_initiated: bool,
+    default_relay_state: Option<String>,
+    relay_states: Vec<String>,
+    clock_skew_seconds: u32,
+    idp_entity_id: Option<String>,
+    metadata_url: Option<String>,
+    created_at: String,
+    updated_at: String,
+}
+
+pub(super) fn view(provider: ServiceProvider) -> ServiceProviderView {
+    let settings = provider.settings;
+    ServiceProviderView {
+        id: provider.id.to_string(),
+        name: provider.name,
+        protocol: "saml",
+        entity_id: settings.entity_id,
+        acs: settings.acs,
+        single_logout: settings.single_logout,
+        name_id_format: settings.name_id.default,
+        other_name_id_formats: settings.name_id.formats().skip(1).collect(),
+        name_id_source: settings.name_id.source,
+        require_signed_requests: settings.require_signed_requests,
+        certificates: settings.certificates.into_iter().map(|certificate| certificate.pem).collect(),
+        custom_attributes: settings.custom_attributes,
+        idp_initiated: settings.idp_initiated.enabled,
+        default_relay_state: settings.idp_initiated.relay_state,
+        relay_states: settings.idp_initiated.relay_states,
+        clock_skew_seconds: settings.clock_skew,
+        idp_entity_id: settings.idp_entity_id,
+        metadata_url: settings.metadata_url.map(String::from),
+        created_at: moment(provider.created_at),
+        updated_at: moment(provider.updated_at),
+    }
+}
+
+/// A certificate that responses are signed with, or will be.
+#[derive(Serialize)]
+pub(super) struct CertificateView {
+    id: String,
+    stage: SamlKeyStage,
+    certificate: String,
+    created_at: String,
+    signs_from: String,
+    expires_at: String,
+}
+
+fn certificate(key: SamlKey, stage: SamlKeyStage) -> CertificateView {
+    CertificateView {
+        id: key.id.to_string(),
+        stage,
+        certificate: key.certificate,
+        created_at: moment(key.created_at),
+        signs_from: moment(key.signs_from),
+        expires_at: moment(key.expires_at),
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct Certificates {
+    items: Vec<CertificateView>,
+}
+
+/// `GET /applications/{id}/certificates`
+pub(super) async fn certificates(
+    State(host): State<Arc<Host>>,
+    Path(id): Path<String>,
+) -> Result<Json<Certificates>, Problem> {
+    let staged = admin::saml_certificates(&host, &id_of(&id, "application")?).await?;
+    Ok(Json(Certificates { items: staged.into_iter().map(|(key, stage)| certificate(key, stage)).collect() }))
+}
+
+/// `POST /applications/{id}/certificates`: publishes the next one.
+pub(super) async fn renew(
+    State(host): State<Arc<Host>>,
+    Path(id): Path<String>,
+) -> Result<(StatusCode, Json<CertificateView>), Problem> {
+    let key = admin::renew_saml_certificate(&host, &id_of(&id, "application")?).await?;
+    Ok((StatusCode::CREATED, Json(certificate(key, SamlKeyStage::Published))))
+}
+
+/// `POST /applications/{id}/certificates/{key}/use`: it signs from now on.
+pub(super) async fn take_over(
+    State(host): State<Arc<Host>>,
+    Path((id, key)): Path<(String, String)>,
+) -> Result<Json<CertificateView>, Problem> {
+    let (id, key) = (id_of(&id, "application")?, id_of(&key, "certificate")?);
+    let key = admin::use_saml_certificate(&host, &id, key).await?;
+    Ok(Json(certificate(key, SamlKeyStage::Signing)))
+}
+
+/// `DELETE /applications/{id}/certificates/{key}`: out of the metadata at once.
+pub(super) async fn withdraw(
+    State(host): State<Arc<Host>>,
+    Path((id, key)): Path<(String, String)>,
+) -> Result<StatusCode, Problem> {
+    let (id, key) = (id_of(&id, "application")?, id_of(&key, "certificate")?);
+    admin::withdraw_saml_certificate(&host, &id, key).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,253 @@
+//! The SAML endpoints, under `/sso`: sign-on. Signing out is in [`super::saml_logout`].
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{Path, RawQuery, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+
+use super::client_calls::is_form;
+use super::context::Browser;
+use super::csrf;
+use super::pages::{Link, SamlPostPage, SamlStartPage, StartButton};
+use super::reply::{ErrorReply, Shown, broken, forged, layout, nonce, page, page_with_script, see_other, with_browser};
+use crate::domain::login::{self, Person};
+use crate::domain::session::SignedIn;
+use crate::domain::{Broken, Host};
+use crate::id::SignOnId;
+use crate::model::login::LoginRequest;
+use crate::model::redirect::CheckedRedirect;
+use crate::model::saml::{ServiceProvider, SignOnRequest};
+use crate::saml::binding::{BindingError, Incoming, Kind, post_value};
+use crate::saml::sign_on::{self, Answer, Failure, Question, Rejected, SignOnAnswer, Unanswerable};
+
+/// How many applications a person can go to from the start page.
+const MOST_BUTTONS: u32 = 200;
+
+/// `GET /sso/SingleSignOnService/{applicationId}`: a request by redirect; without one, the page that begins a sign-on
+/// here.
+pub(super) async fn sign_on(
+    State(host): State<Arc<Host>>,
+    Path(application): Path<String>,
+    RawQuery(query): RawQuery,
+    browser: Browser,
+) -> Response {
+    let query = query.unwrap_or_default();
+    let reply = async {
+        match Incoming::read_redirect(query.as_bytes()) {
+            Ok(incoming) => asked(&host, &application, &incoming).await,
+            Err(BindingError::Missing) => start_page(&host, &browser, &application, &query).await,
+            Err(error) => Err(error.into()),
+        }
+    };
+    reply.await.unwrap_or_else(|rejected| refused(&host, rejected))
+}
+
+/// `POST /sso/SingleSignOnService/{applicationId}`: a request by form, or the press of the button on the page that begins
+/// a sign-on here.
+pub(super) async fn sign_on_by_post(
+    State(host): State<Arc<Host>>,
+    Path(application): Path<String>,
+    browser: Browser,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let reply = async {
+        if !is_form(&headers) {
+            return Err(BindingError::Missing.into());
+        }
+        match Incoming::read_post(&body) {
+            Ok(incoming) => asked(&host, &application, &incoming).await,
+            Err(BindingError::Missing) => started(&host, &browser, &application, &body).await,
+            Err(error) => Err(error.into()),
+        }
+    };
+    reply.await.unwrap_or_else(|rejected| refused(&host, rejected))
+}
+
+/// A request is checked and kept. The browser comes again to where it brings its cookies: it sends us no `SameSite=Lax`
+/// cookie when another site posts.
+async fn asked(host: &Host, application: &str, incoming: &Incoming) -> Result<Response, Rejected> {
+    let accepted = sign_on::check(host, application, incoming).await?;
+    Ok(see_other(&format!("/sso/sign-on/{}", accepted.id)))
+}
+
+/// `GET /sso/sign-on/{id}`: goes on with a request that was kept.
+pub(super) async fn go_on(State(host): State<Arc<Host>>, Path(id): Path<String>, browser: Browser) -> Response {
+    let reply = async {
+        let kept = match id.parse::<SignOnId>() {
+            Ok(id) => host.store.take_sign_on(id, host.now()).await.map_err(Broken::from)?,
+            Err(_) => None,
+        };
+        match kept {
+            Some(request) => begin(&host, &browser, request).await,
+            None => Ok(gone(&host)),
+        }
+    };
+    let response = reply.await.unwrap_or_else(|error| broken(&host, &error));
+    with_browser(response, &host, &browser)
+}
+
+/// Begins a login for a request, or answers at once where a session is enough.
+async fn begin(host: &Host, browser: &Browser, request: SignOnRequest) -> Result<Response, Broken> {
+    let session = match browser.signed_in(host).await? {
+        Some(signed_in) if sign_on::may_go_on(host, &request, &signed_in).await? => Some(signed_in),
+        _ => None,
+    };
+    let Some(provider) = host.store.service_provider(&request.application).await? else { return Ok(gone(host)) };
+    if request.passive && session.is_none() {
+        return Ok(deliver(host, &sign_on::failed(host, &request, &provider, Failure::NoPassive).await?));
+    }
+    let session_id = session.as_ref().map(|signed_in| signed_in.session.id);
+    let login = login::begin(host, LoginRequest::Saml(Box::new(request.clone())), browser.digest(), session_id).await?;
+    let page = see_other(&format!("/login/{}", login.id));
+    let Some(signed_in) = session else { return Ok(page) };
+    let person = Person { signed_in, cookie: None };
+    let question = Question { login: login.id, request: &request, person: &person, old: None };
+    Ok(match sign_on::respond(host, question).await? {
+        Answer::Granted(answer) | Answer::Failed(answer) => deliver(host, &answer),
+        Answer::Refused(_) if request.passive => {
+            match sign_on::deny(host, login.id, &request, Failure::GivenUp).await? {
+                Some(answer) => deliver(host, &answer),
+                None => page,
+            }
+        }
+        // The login's own page says so, and can be loaded again.
+        Answer::Refused(_) | Answer::AnsweredBefore => page,
+    })
+}
+
+/// The page whose form takes a response to the service provider.
+pub(super) fn deliver(host: &Host, answer: &SignOnAnswer) -> Response {
+    let mut fields = vec![(Kind::Response.parameter(), post_value(&answer.response))];
+    fields.extend(answer.relay_state.clone().map(|state| ("RelayState", state)));
+    posted(host, answer.name.clone(), &answer.acs, fields, Shown::Alone)
+}
+
+/// A page that posts a message to a service provider, by itself or by its button.
+pub(super) fn posted(
+    host: &Host,
+    application: String,
+    action: &CheckedRedirect,
+    fields: Vec<(&'static str, String)>,
+    shown: Shown,
+) -> Response {
+    let nonce = nonce(host);
+    let form = SamlPostPage {
+        layout: layout(host),
+        application,
+        action: action.as_str().to_owned(),
+        fields,
+        nonce: nonce.clone(),
+    };
+    page_with_script(&form, action.form_action_source().as_deref(), &nonce, shown)
+}
+
+/// What a CSRF token is for that begins a sign-on at this host.
+fn start_purpose(application: &str) -> String {
+    format!("/sso/SingleSignOnService/{application}")
+}
+
+/// The question whether to go to an application: a link of anybody's may lead here, and signs nobody in by itself.
+async fn start_page(host: &Host, browser: &Browser, application: &str, query: &str) -> Result<Response, Rejected> {
+    let asked = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "RelayState");
+    let relay_state = asked.map(|(_, value)| value.into_owned());
+    let (_, provider) = sign_on::unsolicited(host, application, relay_state.as_deref()).await?;
+    let purpose = start_purpose(application);
+    let start = SamlStartPage {
+        layout: layout(host),
+        application: provider.name.clone(),
+        csrf: csrf::token(host, browser, &purpose)?,
+        action: purpose,
+        relay_state,
+    };
+    Ok(with_browser(page(&start, None), host, browser))
+}
+
+/// The person wants to go to an application.
+async fn started(host: &Host, browser: &Browser, application: &str, body: &[u8]) -> Result<Response, Rejected> {
+    let field = |name: &str| {
+        let mut pairs = form_urlencoded::parse(body);
+        pairs.find(|(other, _)| other == name).map(|(_, value)| value.into_owned())
+    };
+    let relay_state = field("RelayState").filter(|state| !state.is_empty());
+    let (request, _) = sign_on::unsolicited(host, application, relay_state.as_deref()).await?;
+    let Some(token) = field("csrf") else { return Err(BindingError::Missing.into()) };
+    if !csrf::is_token(host, browser, &start_purpose(application), &token)? {
+        return Ok(forged(host));
+    }
+    Ok(with_browser(begin(host, browser, request).await?, host, browser))
+}
+
+/// The applications that a person can go to from here.
+pub(super) async fn start_buttons(
+    host: &Host,
+    browser: &Browser,
+    signed_in: &SignedIn,
+) -> Result<Vec<StartButton>, Broken> {
+    let providers = host.store.service_providers_of(signed_in.user.id, MOST_BUTTONS).await?;
+    let begun_here = providers.iter().filter(|provider| provider.settings.idp_initiated.enabled);
+    let button = |provider: &Arc<ServiceProvider>| {
+        let action = start_purpose(provider.id.as_str());
+        let csrf = csrf::token(host, browser, &action)?;
+        Ok(StartButton { application: provider.name.clone(), action, csrf })
+    };
+    begun_here.map(button).collect()
+}
+
+fn gone(host: &Host) -> Response {
+    ErrorReply {
+        status: StatusCode::BAD_REQUEST,
+        title: "This sign-in was begun before",
+        what_happened: "Each request of an application counts once, and this one was used, or is too old.",
+        what_to_do: "Go back to the application and sign in there again.",
+    }
+    .render(host, &"the kept SAML request is unknown, used or over")
+}
+
+fn refused(host: &Host, rejected: Rejected) -> Response {
+    let why = match rejected {
+        Rejected::Answer(answer) => return deliver(host, &answer),
+        Rejected::Broken(error) => return broken(host, &error),
+        Rejected::Page(why) => why,
+    };
+    let (status, what_happened) = match &why {
+        Unanswerable::Application => {
+            (StatusCode::NOT_FOUND, "The application that sent you here is not known to this service.")
+        }
+        Unanswerable::Binding(BindingError::RelayStateTooLong) => {
+            (StatusCode::BAD_REQUEST, "The application sent along more than 2,048 bytes of RelayState.")
+        }
+        Unanswerable::Binding(_) | Unanswerable::Response | Unanswerable::Message(_) => {
+            (StatusCode::BAD_REQUEST, "The application sent a request that can't be read.")
+        }
+        Unanswerable::Untrusted(_) => {
+            (StatusCode::BAD_REQUEST, "The application's request is not signed as it has to be.")
+        }
+        Unanswerable::Header(_) => {
+            (StatusCode::BAD_REQUEST, "The request is not one that this application sent here just now.")
+        }
+        Unanswerable::Replay => (
+            StatusCode::BAD_REQUEST,
+            "Each request of an application counts once, and this one came before. Perhaps a page was loaded again.",
+        ),
+        Unanswerable::Acs => {
+            (StatusCode::BAD_REQUEST, "The application asked to send you to an address that is not registered for it.")
+        }
+        Unanswerable::NotInitiated => {
+            (StatusCode::BAD_REQUEST, "Sign-in to this application begins at the application itself.")
+        }
+        Unanswerable::RelayState(_) => {
+            (StatusCode::BAD_REQUEST, "The link leads to a place in the application that is not registered for it.")
+        }
+    };
+    ErrorReply {
+        status,
+        title: "This sign-in request is not valid",
+        what_happened,
+        what_to_do: "Go back to the application and try again. If it happens again, tell whoever runs it, with the \
+                     reference number.",
+    }
+    .render_with(host, &why, Some(Link { address: "/".to_owned(), text: "Start page".to_owned() }))
+}

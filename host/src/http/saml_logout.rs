@@ -1,0 +1,177 @@
+//! Single logout: what service providers send, and the page that tells them one after the other.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{Path, RawQuery, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+
+use super::client_calls::is_form;
+use super::pages::{Link, SamlLogoutAnsweredPage, SamlLogoutPage, SignedOutPage};
+use super::reply::{ErrorReply, Shown, broken, layout, nonce, page, page_with_frames, page_with_script, see_other};
+use super::saml::posted;
+use crate::domain::{Broken, Host};
+use crate::id::LogoutId;
+use crate::model::saml::{Afterwards, Participation};
+use crate::saml::binding::{BindingError, Incoming, Kind};
+use crate::saml::logout::{self, Begun, Ended, Finished, Outgoing, Rejected, Unanswerable, View};
+
+/// `GET /sso/SingleLogoutService/{applicationId}`: a message by redirect.
+pub(super) async fn service(
+    State(host): State<Arc<Host>>,
+    Path(application): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Response {
+    let reply = async {
+        let incoming = Incoming::read_redirect(query.unwrap_or_default().as_bytes())?;
+        serve(&host, &application, &incoming).await
+    };
+    reply.await.unwrap_or_else(|rejected| refused(&host, &rejected))
+}
+
+/// `POST /sso/SingleLogoutService/{applicationId}`: a message by form.
+pub(super) async fn service_by_post(
+    State(host): State<Arc<Host>>,
+    Path(application): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let reply = async {
+        if !is_form(&headers) {
+            return Err(BindingError::Missing.into());
+        }
+        serve(&host, &application, &Incoming::read_post(&body)?).await
+    };
+    reply.await.unwrap_or_else(|rejected| refused(&host, &rejected))
+}
+
+async fn serve(host: &Host, application: &str, incoming: &Incoming) -> Result<Response, Rejected> {
+    match incoming.kind() {
+        Kind::Request => match logout::requested(host, application, incoming).await? {
+            Ended::Ended(begun) => Ok(go_on(host, begun)),
+            Ended::Refused(message) => Ok(send(host, message, Shown::Alone)),
+            Ended::Unheard => Ok(refused(host, &Rejected::Page(Unanswerable::Unasked))),
+        },
+        Kind::Response => {
+            let id = logout::answered(host, application, incoming).await?;
+            let next = address(id);
+            let nonce = nonce(host);
+            let answered = SamlLogoutAnsweredPage { layout: layout(host), next, nonce: nonce.clone() };
+            Ok(page_with_script(&answered, None, &nonce, Shown::Framed))
+        }
+    }
+}
+
+/// Tells these service providers that the session has ended; then the browser goes where it was to go.
+pub(super) async fn tell(
+    host: &Host,
+    participants: Vec<Participation>,
+    afterwards: Afterwards,
+) -> Result<Response, Broken> {
+    Ok(go_on(host, logout::begin(host, participants, afterwards).await?))
+}
+
+fn go_on(host: &Host, begun: Begun) -> Response {
+    match begun {
+        Begun::Telling(id) => see_other(&address(id)),
+        Begun::Finished(finished) => finish(host, finished),
+    }
+}
+
+fn finish(host: &Host, finished: Finished) -> Response {
+    match finished {
+        Finished::Page { untold } if untold.is_empty() => see_other("/session/ended"),
+        Finished::Page { untold } => page(&SignedOutPage { layout: layout(host), untold }, None),
+        Finished::Redirect(location) => see_other(&location),
+        Finished::Message(message) => send(host, message, Shown::Alone),
+    }
+}
+
+fn send(host: &Host, message: Outgoing, shown: Shown) -> Response {
+    match message {
+        Outgoing::Redirect(location) => see_other(&location),
+        Outgoing::Form { name, action, fields } => posted(host, name, &action, fields, shown),
+    }
+}
+
+/// Where a logout's page is.
+fn address(id: LogoutId) -> String {
+    format!("/sso/logout/{id}")
+}
+
+/// `GET /sso/logout/{id}`: who is told now. It loads itself again when the time of that one is over, or when its answer
+/// came.
+pub(super) async fn show(State(host): State<Arc<Host>>, Path(id): Path<String>) -> Response {
+    let reply = async {
+        let Ok(id) = id.parse::<LogoutId>() else { return Ok(see_other("/session/ended")) };
+        Ok(match logout::view(&host, id).await? {
+            View::Telling { name, request, turn, of } => {
+                let telling = SamlLogoutPage {
+                    layout: layout(&host),
+                    application: name,
+                    frame: format!("{}/{request}", address(id)),
+                    turn,
+                    of,
+                    seconds: host.settings.saml.logout_seconds,
+                };
+                page_with_frames(&host, &telling)
+            }
+            View::Finished(finished) => finish(&host, finished),
+            View::Unknown => see_other("/session/ended"),
+        })
+    };
+    reply.await.unwrap_or_else(|error: Broken| broken(&host, &error))
+}
+
+/// `GET /sso/logout/{id}/{request}`: what the frame holds: the request to the service provider whose turn it is.
+pub(super) async fn ask(State(host): State<Arc<Host>>, Path((id, request)): Path<(String, String)>) -> Response {
+    let reply = async {
+        let message = match id.parse::<LogoutId>() {
+            Ok(id) => logout::ask(&host, id, &request).await?,
+            Err(_) => None,
+        };
+        Ok(match message {
+            Some(message) => send(&host, message, Shown::Framed),
+            // A frame stays as it is then.
+            None => StatusCode::NO_CONTENT.into_response(),
+        })
+    };
+    reply.await.unwrap_or_else(|error: Broken| broken(&host, &error))
+}
+
+fn refused(host: &Host, rejected: &Rejected) -> Response {
+    let why = match rejected {
+        Rejected::Broken(error) => return broken(host, error),
+        Rejected::Page(why) => why,
+    };
+    let (status, what_happened) = match why {
+        Unanswerable::Application => {
+            (StatusCode::NOT_FOUND, "The application that sent you here is not known to this service.")
+        }
+        Unanswerable::Binding(_) | Unanswerable::Message(_) => {
+            (StatusCode::BAD_REQUEST, "The application sent a request that can't be read. Nobody was signed out.")
+        }
+        Unanswerable::Untrusted(_) => {
+            (StatusCode::BAD_REQUEST, "The application's request is not signed as it has to be. Nobody was signed out.")
+        }
+        Unanswerable::Header(_) | Unanswerable::Late => (
+            StatusCode::BAD_REQUEST,
+            "The request is not one that this application sent here just now. Nobody was signed out.",
+        ),
+        Unanswerable::Replay => (
+            StatusCode::BAD_REQUEST,
+            "Each request of an application counts once, and this one came before. Perhaps a page was loaded again.",
+        ),
+        Unanswerable::Unasked => {
+            (StatusCode::BAD_REQUEST, "The application sent something that nobody waits for. Nothing was done.")
+        }
+    };
+    ErrorReply {
+        status,
+        title: "This sign-out request is not valid",
+        what_happened,
+        what_to_do: "You can still sign out here. Tell whoever runs the application, with the reference number.",
+    }
+    .render_with(host, why, Some(Link { address: "/session/end".to_owned(), text: "Sign out".to_owned() }))
+}

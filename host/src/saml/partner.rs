@@ -1,0 +1,98 @@
+//! What this host and a service provider are to each other: names, addresses, keys, and whose message is of now.
+
+use std::time::Duration;
+
+use openssl::x509::X509;
+
+use super::message::Header;
+use super::xml::{Signer, TrustedKey};
+use crate::domain::{Broken, Host, saml_keys};
+use crate::id::Did;
+use crate::model::saml::{Once, ServiceProvider};
+use crate::secret::Digest;
+
+/// How old a message may be, besides what clocks differ by.
+const OLDEST: Duration = Duration::from_secs(5 * 60);
+
+/// What this host calls itself towards a service provider: the issuer's URL, unless the application has another.
+pub fn entity_id<'a>(host: &'a Host, provider: &'a ServiceProvider) -> &'a str {
+    provider.settings.idp_entity_id.as_deref().unwrap_or(&host.issuer)
+}
+
+/// Where the service provider sends its requests for sign-on.
+pub fn single_sign_on_url(host: &Host, id: &Did) -> String {
+    address(host, "SingleSignOnService", id)
+}
+
+/// Where the service provider sends its messages of single logout.
+pub fn single_logout_url(host: &Host, id: &Did) -> String {
+    address(host, "SingleLogoutService", id)
+}
+
+fn address(host: &Host, service: &str, id: &Did) -> String {
+    let base = host.settings.base_url.as_str().trim_end_matches('/');
+    format!("{base}/sso/{service}/{id}")
+}
+
+/// A fresh `ID` for a message or an assertion: an `xs:ID` that nobody guesses (SAML core section 1.3.4).
+pub fn message_id(host: &Host) -> String {
+    format!("_{}", hex::encode(host.entropy.bytes::<20>()))
+}
+
+/// What signs for a service provider.
+pub async fn signer(host: &Host, provider: &ServiceProvider) -> Result<Signer, Broken> {
+    let open = saml_keys::signing(host, &provider.id).await?;
+    Signer::new(open.key.clone(), &open.certificate).map_err(|error| Broken::Saml(error.to_string()))
+}
+
+/// The keys that a service provider signs with. Nothing that a message brings along is ever one of them.
+pub fn trusted_keys(provider: &ServiceProvider) -> Vec<TrustedKey> {
+    let key = |pem: &str| {
+        let certificate = X509::from_pem(pem.as_bytes()).ok()?;
+        TrustedKey::of_certificate(&certificate).ok()
+    };
+    provider.settings.certificates.iter().filter_map(|certificate| key(&certificate.pem)).collect()
+}
+
+/// Why a message is not this service provider's, of now, and for here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnfitHeader {
+    /// Another wrote it, or it does not say who.
+    #[error("the Issuer of the message is not the entity ID that is registered for this application")]
+    Issuer,
+    /// It was meant for another address.
+    #[error("the Destination of the message is not the address that it came to; has base_url changed?")]
+    Destination,
+    /// It was made too long ago.
+    #[error("the IssueInstant of the message is too long ago; is a clock wrong?")]
+    Old,
+    /// It was made later than now.
+    #[error("the IssueInstant of the message is in the future; is a clock wrong?")]
+    Early,
+}
+
+/// Checks whose message it is, for whom, and of when.
+pub fn check_header(host: &Host, provider: &ServiceProvider, header: &Header, here: &str) -> Result<(), UnfitHeader> {
+    if header.issuer.as_ref() != Some(&provider.settings.entity_id) {
+        return Err(UnfitHeader::Issuer);
+    }
+    if header.destination.as_ref().is_some_and(|destination| destination != here) {
+        return Err(UnfitHeader::Destination);
+    }
+    let (now, skew) = (host.now(), Duration::from_secs(provider.settings.clock_skew.into()));
+    if header.issue_instant + OLDEST + skew < now {
+        return Err(UnfitHeader::Old);
+    }
+    if now + skew < header.issue_instant {
+        return Err(UnfitHeader::Early);
+    }
+    Ok(())
+}
+
+/// What tells a service provider's message from all others, for as long as its `IssueInstant` would do.
+pub fn once(host: &Host, provider: &ServiceProvider, id: &str) -> Once {
+    let skew = Duration::from_secs(provider.settings.clock_skew.into());
+    // Neither holds a line break.
+    let digest = Digest::of(format!("saml message\n{}\n{id}", provider.id).as_bytes());
+    Once { digest, until: host.now() + OLDEST + skew * 2 }
+}

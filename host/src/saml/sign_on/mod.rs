@@ -1,0 +1,36 @@
+//! Sign-on (SAML profiles section 4.1): checking the request, and answering it once the person is known.
+//!
+//! A request is checked when it comes, by whichever binding, and kept; the browser is sent on to where it brings its
+//! cookies along, which it does not when another site posts.
+
+mod checks;
+mod failure;
+mod name_id;
+mod respond;
+mod response;
+
+pub use checks::{Accepted, Rejected, Unanswerable, check, unsolicited};
+pub use failure::Failure;
+pub use respond::{Answer, Question, SignOnAnswer, deny, failed, respond};
+pub use response::{ASSERTION_LIFETIME, Assertion, Envelope, failure as failure_response, success};
+
+use crate::domain::account::{Access, access};
+use crate::domain::session::SignedIn;
+use crate::domain::{Broken, Host};
+use crate::model::saml::SignOnRequest;
+
+/// Whether the person may go on with this session: no fresh login is asked for, and they are who is meant. Whether they
+/// may use the service provider is seen later, and told them.
+pub async fn may_go_on(host: &Host, request: &SignOnRequest, signed_in: &SignedIn) -> Result<bool, Broken> {
+    if request.fresh_login {
+        return Ok(false);
+    }
+    if request.subject.is_none() {
+        return Ok(true);
+    }
+    let Some(provider) = host.store.service_provider(&request.application).await? else { return Ok(false) };
+    match access(host, &signed_in.user, &provider.id).await? {
+        Access::Granted(account) => name_id::is_meant(host, &provider, request, &signed_in.user, &account),
+        Access::NoAccount | Access::Closed => Ok(false),
+    }
+}

@@ -1,0 +1,173 @@
+//! Answering a request for sign-on, once the person is known.
+
+use super::failure::Failure;
+use super::name_id;
+use super::response::{self, Assertion, Envelope};
+use crate::domain::account::{Access, access};
+use crate::domain::login::{self, Outcome, Person};
+use crate::domain::session::SignedIn;
+use crate::domain::{Broken, Host, claims};
+use crate::id::LoginId;
+use crate::model::redirect::CheckedRedirect;
+use crate::model::saml::{Participation, ServiceProvider, SignOnRequest};
+use crate::plugins::MapFailureKind;
+use crate::saml::partner::{entity_id, message_id, signer};
+use crate::store::Given;
+
+/// A response on its way to the service provider: a form that the browser posts.
+#[derive(Clone, Debug)]
+pub struct SignOnAnswer {
+    /// The ACS URL.
+    pub acs: CheckedRedirect,
+    /// The name of the service provider.
+    pub name: String,
+    /// The response, as XML.
+    pub response: String,
+    /// Given back as it came.
+    pub relay_state: Option<String>,
+}
+
+/// A login that is to be answered for a person.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// The login.
+    pub login: LoginId,
+    /// What was asked.
+    pub request: &'a SignOnRequest,
+    /// Who it is.
+    pub person: &'a Person,
+    /// The browser's session until now.
+    pub old: Option<&'a SignedIn>,
+}
+
+/// What a request is answered.
+#[derive(Debug)]
+pub enum Answer {
+    /// The service provider gets an assertion, and the session, if it is a new one, has begun.
+    Granted(SignOnAnswer),
+    /// The service provider is told of a failure. No session began.
+    Failed(SignOnAnswer),
+    /// The person is told why they can't go on, and may go back to the service provider from there.
+    Refused(String),
+    /// It was answered before, or the session is over that it was to go on with.
+    AnsweredBefore,
+}
+
+/// Answers the request of a login with an assertion about this person, if they are who is meant and may use the service
+/// provider, and the plugins agree.
+pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Broken> {
+    let Question { login, request, person, old } = question;
+    let Some(provider) = host.store.service_provider(&request.application).await? else {
+        return Ok(Answer::Refused("The application was removed while you signed in.".to_owned()));
+    };
+    let SignedIn { session, user } = &person.signed_in;
+    let account = match access(host, user, &provider.id).await? {
+        Access::Granted(account) => account,
+        Access::NoAccount => return Ok(Answer::Refused(format!("You have no account with {}.", provider.name))),
+        Access::Closed => return Ok(Answer::Refused(format!("Your account with {} is closed.", provider.name))),
+    };
+    if !name_id::is_meant(host, &provider, request, user, &account)? {
+        return fail(host, login, request, &provider, Failure::OtherSubject).await;
+    }
+    let Some(name_id) = name_id::of(host, &provider, user, &account, &session.sid, request.name_id_format)? else {
+        tracing::error!(%login, application = %provider.id, user = %user.id, "the sign-on fails: the person has no e-mail address to be named by");
+        return fail(host, login, request, &provider, Failure::Broken).await;
+    };
+    let attributes = match claims::attributes(host, &provider, user, &account, &session.authentication).await {
+        Ok(attributes) => attributes,
+        Err(failure) => {
+            tracing::error!(%login, application = %provider.id, plugin = failure.plugin, %failure, "the login fails: a plugin did");
+            return match failure.kind {
+                MapFailureKind::Deny(reason) => Ok(Answer::Refused(reason)),
+                MapFailureKind::Fault(_) => fail(host, login, request, &provider, Failure::Broken).await,
+            };
+        }
+    };
+    let (id, assertion_id) = (message_id(host), message_id(host));
+    let issuer = entity_id(host, &provider);
+    let envelope = envelope(host, &id, issuer, request);
+    let assertion = Assertion {
+        id: &assertion_id,
+        audience: &provider.settings.entity_id,
+        name_id: &name_id,
+        authenticated_at: session.authentication.at,
+        session_index: &session.sid,
+        attributes: &attributes,
+    };
+    // It is signed before the login counts as answered, so that nothing can go wrong between the two.
+    let response = match response::success(envelope, &assertion, &signer(host, &provider).await?) {
+        Ok(response) => response,
+        Err(error) => {
+            tracing::error!(%login, application = %provider.id, %error, "the sign-on fails: its assertion can't be written");
+            return fail(host, login, request, &provider, Failure::Broken).await;
+        }
+    };
+    let participation = Participation {
+        sid: session.sid.clone(),
+        application: provider.id.clone(),
+        user_id: user.id,
+        name_id: name_id.clone(),
+    };
+    let given = Some(Given::Assertion(session.id, participation));
+    if !login::answer(host, login, Outcome { person, old, given, consent: None }).await? {
+        return Ok(Answer::AnsweredBefore);
+    }
+    Ok(Answer::Granted(answer(&provider, request, response)))
+}
+
+/// Ends a login with a failure for the service provider. `None` if it was answered before.
+pub async fn deny(
+    host: &Host,
+    login: LoginId,
+    request: &SignOnRequest,
+    why: Failure,
+) -> Result<Option<SignOnAnswer>, Broken> {
+    let Some(provider) = host.store.service_provider(&request.application).await? else { return Ok(None) };
+    let failed = failed(host, request, &provider, why).await?;
+    Ok(login::give_up(host, login).await?.then_some(failed))
+}
+
+/// A failure as the service provider is told it, where no login has begun.
+pub async fn failed(
+    host: &Host,
+    request: &SignOnRequest,
+    provider: &ServiceProvider,
+    why: Failure,
+) -> Result<SignOnAnswer, Broken> {
+    tracing::info!(application = %provider.id, %why, "a SAML request is answered with a failure");
+    let id = message_id(host);
+    let envelope = envelope(host, &id, entity_id(host, provider), request);
+    let response = response::failure(envelope, &why.status(), &signer(host, provider).await?)
+        .map_err(|error| Broken::Saml(error.to_string()))?;
+    Ok(answer(provider, request, response))
+}
+
+async fn fail(
+    host: &Host,
+    login: LoginId,
+    request: &SignOnRequest,
+    provider: &ServiceProvider,
+    why: Failure,
+) -> Result<Answer, Broken> {
+    let failed = failed(host, request, provider, why).await?;
+    Ok(if login::give_up(host, login).await? { Answer::Failed(failed) } else { Answer::AnsweredBefore })
+}
+
+fn envelope<'a>(host: &Host, id: &'a str, issuer: &'a str, request: &'a SignOnRequest) -> Envelope<'a> {
+    Envelope {
+        id,
+        issuer,
+        destination: request.acs.as_str(),
+        in_response_to: request.in_response_to.as_deref(),
+        now: host.now(),
+    }
+}
+
+fn answer(provider: &ServiceProvider, request: &SignOnRequest, response: String) -> SignOnAnswer {
+    SignOnAnswer {
+        acs: request.acs.clone(),
+        name: provider.name.clone(),
+        response,
+        relay_state: request.relay_state.clone(),
+    }
+}
