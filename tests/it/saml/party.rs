@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
-use openssl::pkey::{PKey, Private};
+use openssl::pkey::PKey;
 use openssl::rsa::Rsa;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -24,15 +24,11 @@ pub const ACS: &str = "https://sp.example/acs";
 pub const SLO: &str = "https://sp.example/slo";
 pub const RESPONDER: &str = "urn:oasis:names:tc:SAML:2.0:status:Responder";
 
-/// The settings of a host that the tests of SAML use: applications at loopback addresses may be registered.
-pub const DEVELOPMENT: &str = "development = true";
-
 /// A service provider.
 pub struct Party {
     pub id: String,
     pub base: String,
     pub entity_id: String,
-    pub key: PKey<Private>,
     pub signer: Signer,
 }
 
@@ -57,7 +53,7 @@ impl Party {
         let made = host.admin_ok(Method::POST, "/applications", settings).await;
         let entity_id = made["entity_id"].as_str().expect("text").to_owned();
         let signer = Signer::new(key.clone(), &certificate).expect("a signer");
-        Self { id: id(&made).to_owned(), base: host.base.clone(), entity_id, key, signer }
+        Self { id: id(&made).to_owned(), base: host.base.clone(), entity_id, signer }
     }
 
     pub fn sign_on(&self) -> String {
@@ -90,12 +86,7 @@ impl Party {
         }
     }
 
-    /// The path of a redirect with this message.
-    pub fn redirect(&self, xml: &str, relay_state: Option<&str>) -> String {
-        format!("{}?{}", self.sign_on(), query("SAMLRequest", xml, relay_state))
-    }
-
-    /// The same, signed.
+    /// The path of a signed redirect with this message.
     pub fn signed_redirect(&self, xml: &str, relay_state: Option<&str>) -> String {
         format!("{}?{}", self.sign_on(), self.signed_query("SAMLRequest", xml, relay_state))
     }
@@ -120,6 +111,11 @@ impl Party {
         let kept = browser.get(&self.signed_redirect(&request.xml(), relay_state)).await;
         let next = kept.followed().await;
         if next.status.is_redirection() { next.followed().await } else { next }
+    }
+
+    /// The first answer to a request by redirect.
+    pub async fn begin_raw(&self, browser: &Browser, request: &Request) -> Page {
+        browser.get(&self.signed_redirect(&request.xml(), None)).await
     }
 
     /// Signs a person in by redirect and phone; the page with the response.
