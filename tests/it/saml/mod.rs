@@ -1,9 +1,11 @@
 //! SAML, against the programs that others use for it.
 
+mod applications;
 mod attacks;
 mod canonical;
 mod documents;
 mod failures;
+mod keys;
 mod logout;
 mod party;
 mod sign_on;
