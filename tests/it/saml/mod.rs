@@ -3,5 +3,6 @@
 mod canonical;
 mod documents;
 mod party;
+mod schema;
 mod sign_on;
 mod xmlsec;
