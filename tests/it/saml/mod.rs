@@ -2,6 +2,7 @@
 
 mod canonical;
 mod documents;
+mod metadata;
 mod party;
 mod schema;
 mod sign_on;
