@@ -23,6 +23,7 @@ mod reply;
 mod router;
 mod saml;
 mod saml_logout;
+mod saml_metadata;
 mod serve;
 mod session_end;
 pub mod tls;

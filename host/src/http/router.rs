@@ -18,7 +18,7 @@ use tower_http::timeout::TimeoutLayer;
 use super::reply::ErrorReply;
 use super::{
     admin_api, assets, authenticator, client_calls, consent, console, cors, health, home, limits, login, oidc, saml,
-    saml_logout, session_end,
+    saml_logout, saml_metadata, session_end,
 };
 use crate::domain::Host;
 
@@ -128,6 +128,7 @@ fn sign_in_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         .route("/sso/sign-on/{id}", get(saml::go_on))
         .route("/login/{id}", get(login::show).post(login::identify));
     never_by_head("GET, POST", pages)
+        .route("/sso/metadata/{application}", get(saml_metadata::metadata))
         .route("/login/{id}/events", get(login::events))
         .route("/login/{id}/cancel", post(login::cancel))
         .route("/login/{id}/again", post(login::again))

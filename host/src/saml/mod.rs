@@ -3,6 +3,7 @@
 pub mod binding;
 pub mod logout;
 pub mod message;
+pub mod metadata;
 pub mod partner;
 pub mod sign_on;
 pub mod xml;

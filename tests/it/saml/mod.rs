@@ -7,6 +7,8 @@ mod documents;
 mod failures;
 mod keys;
 mod logout;
+mod metadata;
 mod party;
+mod schema;
 mod sign_on;
 mod xmlsec;

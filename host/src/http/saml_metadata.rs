@@ -1,0 +1,39 @@
+//! The metadata of SAML, for whoever sets up a service provider.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+
+use super::reply::{ErrorReply, broken};
+use crate::domain::{Broken, Host};
+use crate::id::Did;
+use crate::saml::metadata;
+
+/// `GET /sso/metadata/{applicationId}`
+pub(super) async fn metadata(State(host): State<Arc<Host>>, Path(application): Path<String>) -> Response {
+    let document = async {
+        let Ok(id) = application.parse::<Did>() else { return Ok(None) };
+        let Some(provider) = host.store.service_provider(&id).await? else { return Ok(None) };
+        metadata::document(&host, &provider).await.map(Some)
+    };
+    match document.await {
+        Ok(Some(document)) => {
+            ([(CONTENT_TYPE, "text/xml"), (CACHE_CONTROL, "public, max-age=300")], document).into_response()
+        }
+        Ok(None) => unknown(&host),
+        Err::<_, Broken>(error) => broken(&host, &error),
+    }
+}
+
+fn unknown(host: &Host) -> Response {
+    ErrorReply {
+        status: StatusCode::NOT_FOUND,
+        title: "There is no such metadata",
+        what_happened: "No SAML application has the id in the address.",
+        what_to_do: "Take the address from the application's settings.",
+    }
+    .render(host, &"metadata was asked for an unknown application")
+}

@@ -1,0 +1,26 @@
+//! The names of metadata.
+
+use crate::saml::xml::{DSIG, Name, Namespace};
+
+/// Metadata (SAML metadata section 2).
+const MD: Namespace = Namespace::new("md", "urn:oasis:names:tc:SAML:2.0:metadata");
+/// Algorithms that are supported (SAML v2.0 Metadata Profile for Algorithm Support section 2).
+const ALG: Namespace = Namespace::new("alg", "urn:oasis:names:tc:SAML:metadata:algsupport");
+
+/// What a role supports if it speaks SAML 2.0, in its `protocolSupportEnumeration`.
+pub(super) const SAML2: &str = "urn:oasis:names:tc:SAML:2.0:protocol";
+
+pub(super) const ENTITY_DESCRIPTOR: Name = MD.name("EntityDescriptor");
+pub(super) const EXTENSIONS: Name = MD.name("Extensions");
+pub(super) const IDP_SSO_DESCRIPTOR: Name = MD.name("IDPSSODescriptor");
+pub(super) const KEY_DESCRIPTOR: Name = MD.name("KeyDescriptor");
+pub(super) const SINGLE_LOGOUT_SERVICE: Name = MD.name("SingleLogoutService");
+pub(super) const SINGLE_SIGN_ON_SERVICE: Name = MD.name("SingleSignOnService");
+pub(super) const NAME_ID_FORMAT: Name = MD.name("NameIDFormat");
+
+pub(super) const DIGEST_METHOD: Name = ALG.name("DigestMethod");
+pub(super) const SIGNING_METHOD: Name = ALG.name("SigningMethod");
+
+pub(super) const KEY_INFO: Name = DSIG.name("KeyInfo");
+pub(super) const X509_DATA: Name = DSIG.name("X509Data");
+pub(super) const X509_CERTIFICATE: Name = DSIG.name("X509Certificate");
