@@ -10,6 +10,7 @@ use serde_json::json;
 use url::{Url, form_urlencoded};
 
 use super::party::{ENTITY_ID, Party, Response, SLO};
+use super::schema::validate;
 use crate::harness::{Ada, Browser, Page, TestHost};
 
 const SUCCESS: &str = "urn:oasis:names:tc:SAML:2.0:status:Success";
@@ -77,6 +78,7 @@ fn message(location: &Url, parameter: &str) -> Document {
     let mut xml = Vec::new();
     std::io::Read::read_to_end(&mut flate2::read::DeflateDecoder::new(compressed.as_slice()), &mut xml)
         .expect("inflated");
+    validate(std::str::from_utf8(&xml).expect("text")).expect("a valid message");
     Document::read(&xml, Limits::MESSAGE).expect("XML")
 }
 
@@ -151,6 +153,7 @@ async fn by_form_from_another_site_which_sends_no_cookie_and_answered_by_form() 
     let fields: Vec<_> = form_urlencoded::parse(body.as_bytes()).collect();
     assert_eq!(fields[1], ("RelayState".into(), "x".into()));
     let xml = STANDARD.decode(fields[0].1.as_bytes()).expect("base64");
+    validate(std::str::from_utf8(&xml).expect("text")).expect("a valid message");
     let document = Document::read(&xml, Limits::MESSAGE).expect("XML");
     assert!(document.has_signature());
     assert_eq!(codes(&LogoutResponse::read(document.unverified()).expect("a response")), (SUCCESS, None));

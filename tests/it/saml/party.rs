@@ -13,6 +13,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use url::form_urlencoded;
 
+use super::schema::validate;
 use crate::harness::{Ada, Application, Browser, Page, TestHost, certificate, id};
 
 pub const SAMLP: Namespace = Namespace::new("samlp", "urn:oasis:names:tc:SAML:2.0:protocol");
@@ -232,7 +233,7 @@ pub struct Response {
 }
 
 impl Response {
-    /// The response that this page posts.
+    /// The response that this page posts, which is valid.
     pub fn of(page: &Page) -> Self {
         let (action, body) = page.form();
         let field = |name: &str| {
@@ -241,6 +242,7 @@ impl Response {
         };
         let message = field("SAMLResponse").unwrap_or_else(|| panic!("no response: {}", page.body));
         let xml = String::from_utf8(STANDARD.decode(message).expect("base64")).expect("text");
+        validate(&xml).unwrap_or_else(|error| panic!("{error}: {xml}"));
         let document = Document::read(xml.as_bytes(), Limits::MESSAGE).expect("XML");
         Self { action, relay_state: field("RelayState"), xml, document }
     }
