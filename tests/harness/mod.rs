@@ -360,7 +360,9 @@ async fn launch(
 
 fn shipped() -> String {
     format!(
-        "[[plugins.claims]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n",
-        component("account-roles").display()
+        "[[plugins.claims]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
+         [[plugins.claims]]\nname = \"saml-attributes\"\nfile = \"{}\"\nwrites = [\"attribute:*\"]\n",
+        component("account-roles").display(),
+        component("saml-attributes").display(),
     )
 }
