@@ -35,17 +35,17 @@ async fn department(mut config: Value) -> SamlAttribute {
 /// The fault of the hostile mapper with these settings, beside a plugin of another application that goes on unharmed.
 async fn attack(config: &Value) -> Fault {
     let (ours, victim) = (application(1), application(2));
-    let plugins =
-        load(vec![hostile_mapper("hostile", &ours, config.clone()), saml_attributes(&victim, json!({}))]).await;
+    let harmless = json!({ "behaviour": "attribute", "claim": "department", "value": "unharmed" });
+    let hostile = hostile_mapper("hostile", &ours, config.clone());
+    let plugins = load(vec![hostile, hostile_mapper("harmless", &victim, harmless)]).await;
     let log = Log::capture();
     let failure = plugins.map_claims(assertion(&ours, &json!([]))).await.expect_err("the call fails closed");
     assert_eq!(failure.plugin, "hostile", "the answer says which plugin");
     let lines = log.lines();
     assert!(log.has(&["WARN", "plugin=\"hostile\"", "the login fails"]), "{lines:?}");
     assert!(lines.iter().all(|line| line.len() < 1_000), "the log stays small");
-    let custom = json!([{ "name": "unharmed", "values": ["yes"] }]);
-    let mapped = plugins.map_claims(assertion(&victim, &custom)).await.expect("others go on unharmed");
-    assert_eq!(texts(&mapped), [("unharmed", vec!["yes"])]);
+    let mapped = plugins.map_claims(assertion(&victim, &json!([]))).await.expect("others go on unharmed");
+    assert_eq!(texts(&mapped), [("team", vec!["red"]), ("department", vec!["unharmed"])]);
     fault(failure)
 }
 
