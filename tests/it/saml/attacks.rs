@@ -423,9 +423,9 @@ async fn attribute_values_from_a_plugin_with_markup() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn attribute_values_from_a_plugin_with_nul_u_fffe_or_ten_megabytes() {
-    for value in [r#"value = "a\u0000b""#, r#"value = "a\uFFFEb""#] {
-        let (_host, page) =
-            with_attribute(&format!("behaviour = \"attribute\"\nclaim = \"department\"\n{value}")).await;
+    for (behaviour, value) in [("attribute", "a\\u0000b"), ("attribute", "a\\uFFFEb"), ("huge-attribute", "x")] {
+        let settings = format!("behaviour = \"{behaviour}\"\nclaim = \"department\"\nvalue = \"{value}\"");
+        let (_host, page) = with_attribute(&settings).await;
         let response = Response::of(&page);
         assert_eq!(response.status(), [RESPONDER], "{value}: {}", response.xml);
         assert!(response.element("Assertion").is_none());

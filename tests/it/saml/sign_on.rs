@@ -328,3 +328,24 @@ async fn sign_on_begins_here_only_where_it_is_switched_on_and_the_person_wants_i
     let login = question.submit(&party.sign_on(), &[]).await.followed().await;
     assert!(login.body.contains("name=\"name\""));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn custom_attributes_come_from_the_plugin() {
+    let host = TestHost::start().await;
+    let attributes = json!([
+        {"name": "department", "values": ["Engines & <Co>", "Looms"]},
+        {"name": "https://sp.example/claims/roles", "values": ["{roles}"]},
+        {"name": "mail", "values": ["{email}"]},
+        {"name": "nick", "values": ["{nickname}"]},
+    ]);
+    let party = Party::register(&host, json!({"custom_attributes": attributes})).await;
+    let ada = party.ada(&host).await;
+    let page = party.sign_in(&ada, &Browser::new(&host.base), &party.request(&host)).await;
+    let response = Response::of(&page);
+    assert_eq!(response.values("department"), [("xs:string", "Engines & <Co>"), ("xs:string", "Looms")]);
+    assert_eq!(response.values("https://sp.example/claims/roles"), [("xs:string", "reader"), ("xs:string", "editor")]);
+    assert_eq!(response.values("mail"), [("xs:string", "ada@example.org")]);
+    assert!(response.values("nick").is_empty() && !response.xml.contains("\"nick\""), "nothing is known of it");
+    let basic = "urn:oasis:names:tc:SAML:2.0:attrname-format:basic";
+    assert_eq!(response.attribute("Attribute", "NameFormat"), basic);
+}
