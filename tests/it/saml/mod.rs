@@ -3,7 +3,9 @@
 mod canonical;
 mod documents;
 mod metadata;
+mod partners;
 mod party;
+mod refresh;
 mod schema;
 mod sign_on;
 mod xmlsec;
