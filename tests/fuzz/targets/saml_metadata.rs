@@ -30,7 +30,7 @@ fn check(description: &Description) {
     // What an administrator does not say is never taken away, and never loosened.
     assert!(change.single_logout.as_ref().is_none_or(Option::is_some) && change.require_signed_requests != Some(false));
     assert!(change.name.is_none() && change.clock_skew_seconds.is_none() && change.custom_attributes.is_none());
-    for name in &description.display_name {
+    if let Some(name) = &description.display_name {
         assert!((1..=120).contains(&name.chars().count()) && !name.chars().any(char::is_control));
     }
 }

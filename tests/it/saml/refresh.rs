@@ -1,5 +1,6 @@
 //! The metadata of a service provider by its address, and what has changed of it.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
@@ -106,6 +107,40 @@ async fn metadata_is_read_again_and_shown_before_it_counts_on_sqlite() {
 #[tokio::test]
 async fn metadata_is_read_again_and_shown_before_it_counts_on_postgres() {
     metadata_is_read_again_and_shown_before_it_counts(Database::Postgres).await;
+}
+
+/// The service provider's server is asked after the application was read, and before it is written.
+#[tokio::test]
+async fn what_is_changed_while_metadata_is_fetched_stays() {
+    let settings = "[outgoing]\nallow_private_addresses = true";
+    let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
+    let metadata = Certificates::new().in_text(MELLON);
+    let made = import_ok(&host, &metadata, json!({"name": "Wiki"})).await;
+    let own = format!("/applications/{}", id(&made));
+    let (url, token) = (format!("{}/admin/api/v1{own}", host.base), host.token.clone());
+    let next = metadata.replace("mellon/postResponse", "mellon/consume");
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let answer = async move || {
+        if count.fetch_add(1, Ordering::SeqCst) == 0 {
+            let patch = reqwest::Client::new().patch(url).bearer_auth(token).json(&json!({"name": "Handbook"}));
+            assert_eq!(patch.send().await.expect("an answer").status(), StatusCode::OK);
+        }
+        next
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let metadata_url = format!("http://{}/metadata", listener.local_addr().expect("an address"));
+    let router = Router::new().route("/metadata", get(answer));
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let body = json!({"metadata_url": metadata_url, "apply": true});
+    let applied = host.admin_ok(Method::POST, &format!("{own}/metadata"), body).await;
+    let now = &applied["application"];
+    assert_eq!(
+        (&now["name"], &now["acs"][0]["url"]),
+        (&json!("Handbook"), &json!("https://mellon.example/mellon/consume"))
+    );
+    assert_eq!(&host.admin_ok(Method::GET, &own, Value::Null).await, now);
+    assert_eq!(asked.load(Ordering::SeqCst), 2, "it was compared with what was there by then");
 }
 
 #[tokio::test]

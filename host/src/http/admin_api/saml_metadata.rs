@@ -77,7 +77,8 @@ pub(super) struct Refreshed {
 }
 
 /// `POST /applications/{id}/metadata`: what the metadata says otherwise than what is registered. With `apply` the changes
-/// are made; with the `digest` of those that were shown before, these and no others. Without `metadata` and `metadata_url` it is read from the registered address.
+/// are made; with the `digest` of those that were shown before, these and no others. Without
+/// `metadata` and `metadata_url` it is read from the registered address.
 pub(super) async fn refresh(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,
