@@ -1,5 +1,6 @@
 //! Claim mappers: what an application is told about a person.
 
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -96,8 +97,9 @@ impl Input {
 }
 
 /// What the values of an attribute are: the `xsi:type` of each (XML Schema Part 2). A value that is not of its type is a
-/// fault.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// fault. In settings the names are `string`, `boolean`, `integer`, `date_time`, `any_uri` and `base64_binary`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ValueType {
     /// `xs:string`, which most service providers expect.
     #[default]

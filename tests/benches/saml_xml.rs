@@ -6,7 +6,11 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use assent::saml::xml::{Document, Limits, Namespace, Signer, TrustedKey, Writer, XS, XSI};
+use assent::clock::Timestamp;
+use assent::model::saml::{NameId, NameIdFormat};
+use assent::plugins::{SamlAttribute, ValueType};
+use assent::saml::sign_on::{Assertion, Envelope, success};
+use assent::saml::xml::{Document, Limits, Namespace, Signer, TrustedKey, Writer};
 use assent_tests::harness::certificate;
 use openssl::pkey::PKey;
 use openssl::rsa::Rsa;
@@ -88,27 +92,28 @@ fn request(signer: &Signer) -> String {
 
 /// An ordinary response: an assertion with ten attributes.
 fn response(signer: &Signer) -> String {
-    let issuer = |writer: &mut Writer| writer.open(SAML.name("Issuer")).text("https://id.example.org/oidc");
-    let mut writer = Writer::new();
-    let start = writer.open(SAMLP.name("Response")).attribute("Version", "2.0").attribute("InResponseTo", "_0c9a8e2f");
-    start.signed("_1f7d4f0fa4a0c0a8f0e3d2b10c9a8e2f", signer, issuer, |response| {
-        response.open(SAMLP.name("Status")).content(|status| {
-            let success = "urn:oasis:names:tc:SAML:2.0:status:Success";
-            status.open(SAMLP.name("StatusCode")).attribute("Value", success).empty();
-        });
-        let start = response.open(SAML.name("Assertion")).attribute("Version", "2.0");
-        start.signed("_a4a0c0a8f0e3d2b10c9a8e2f1f7d4f0f", signer, issuer, |assertion| {
-            assertion.open(SAML.name("Subject")).content(|subject| subject.open(SAML.name("NameID")).text("ada"));
-            assertion.open(SAML.name("AttributeStatement")).content(|statement| {
-                for n in 0..10 {
-                    let name = format!("attribute-{n}");
-                    statement.open(SAML.name("Attribute")).attribute("Name", name).content(|attribute| {
-                        let start = attribute.open(SAML.name("AttributeValue")).declare(XS);
-                        start.qualified_attribute(XSI.name("type"), "xs:string").text("Ada Lovelace");
-                    });
-                }
-            });
-        });
+    let now = Timestamp::from_seconds(1_795_248_000);
+    let envelope = Envelope {
+        id: "_1f7d4f0fa4a0c0a8f0e3d2b10c9a8e2f",
+        issuer: "https://id.example.org/oidc",
+        destination: "https://sp.example.org/saml/acs",
+        in_response_to: Some("_0c9a8e2f7f7d4f0fa4a0c0a8f0e3d2b1"),
+        now,
+    };
+    let attributes = (0..10).map(|n| SamlAttribute {
+        name: format!("attribute-{n}"),
+        name_format: None,
+        friendly_name: None,
+        value_type: ValueType::String,
+        values: vec!["Ada Lovelace".to_owned()],
     });
-    writer.finish().expect("a response")
+    let assertion = Assertion {
+        id: "_a4a0c0a8f0e3d2b10c9a8e2f1f7d4f0f",
+        audience: "https://sp.example.org/saml/metadata",
+        name_id: &NameId { format: NameIdFormat::EmailAddress, value: "ada@example.org".to_owned() },
+        authenticated_at: now,
+        session_index: "x4wQbD3nEaVY5vW2n1lQ8h7K",
+        attributes: &attributes.collect::<Vec<_>>(),
+    };
+    success(envelope, &assertion, signer).expect("a response")
 }

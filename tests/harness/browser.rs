@@ -103,6 +103,11 @@ impl Page {
         self.browser.get(&self.url).await
     }
 
+    /// The browser that shows the page.
+    pub fn browser(&self) -> &Browser {
+        &self.browser
+    }
+
     /// The host that the page is of.
     pub fn origin(&self) -> Origin {
         Url::parse(&self.url).expect("an address").origin()
@@ -150,8 +155,10 @@ impl Page {
 
     /// Submits one of the page's forms with its token and these fields.
     pub async fn submit(&self, action: &str, fields: &[(&str, &str)]) -> Page {
-        assert!(self.body.contains(&format!("action=\"{action}\"")), "no form for {action}: {}", self.body);
-        let csrf = self.csrf();
+        let form = self.body.split_once(&format!("action=\"{action}\""));
+        let form = form.unwrap_or_else(|| panic!("no form for {action}: {}", self.body)).1;
+        let csrf = form.split_once("name=\"csrf\" value=\"").and_then(|(_, rest)| rest.split_once('"'));
+        let csrf = csrf.unwrap_or_else(|| panic!("no token for {action}: {}", self.body)).0.to_owned();
         let form: Vec<(&str, &str)> = fields.iter().copied().chain([("csrf", csrf.as_str())]).collect();
         self.browser.post(action, &form).await
     }

@@ -4,9 +4,11 @@ mod browser;
 mod certificate;
 mod database;
 
+use std::fs::DirBuilder;
 use std::ops::Deref;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use assent::app::{self, Ports, Running, Surroundings};
@@ -15,12 +17,22 @@ use assent::clock::{Clock, ManualClock, SystemClock};
 use assent::config;
 use assent::domain::{Host, admin};
 use assent::entropy::SystemEntropy;
+use assent::keys::MasterKey;
 use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
 
 pub use browser::{Browser, Page};
 pub use certificate::certificate;
 pub use database::{Database, DatabaseUrl};
+
+/// What the hosts of all tests share: a folder in which compiled plugins are kept, since compiling them takes longer than
+/// most tests, and in it the master key that they are authenticated with.
+static COMPILED: LazyLock<PathBuf> = LazyLock::new(|| {
+    let folder = component("account-roles").with_file_name("compiled");
+    DirBuilder::new().recursive(true).mode(0o700).create(&folder).expect("a folder");
+    MasterKey::read_or_make(&folder.join("master.key"), &SystemEntropy).expect("a master key");
+    folder
+});
 
 /// A host that serves, with everything that a test needs of it.
 pub struct TestHost {
@@ -337,6 +349,10 @@ async fn launch(
     clock: &Arc<ManualClock>,
 ) -> (Arc<Host>, Running, String) {
     let plugins = if wish.plugins.is_empty() { shipped() } else { wish.plugins.to_owned() };
+    let master_key = folder.join("master.key");
+    if !master_key.exists() {
+        std::fs::copy(COMPILED.join("master.key"), &master_key).expect("a master key");
+    }
     // The ports are the system's choice, and the settings need them, so the listeners come first.
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let mtls = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -347,7 +363,7 @@ async fn launch(
         "base_url = \"{base}\"\n{}\n[store]\nurl = \"{}\"\n[keys]\nmaster_key_file = \"{}\"\n{plugins}\n",
         wish.settings.replace("{mtls_port}", &mtls_port),
         database.url(),
-        folder.join("master.key").display(),
+        master_key.display(),
     );
     let file = folder.join(format!("assent-{}.toml", listener.local_addr().expect("an address").port()));
     std::fs::write(&file, text).expect("written");
@@ -360,7 +376,11 @@ async fn launch(
 
 fn shipped() -> String {
     format!(
-        "[[plugins.claims]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n",
-        component("account-roles").display()
+        "[plugins]\ncompiled_folder = \"{}\"\n\
+         [[plugins.claims]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
+         [[plugins.claims]]\nname = \"saml-attributes\"\nfile = \"{}\"\nwrites = [\"attribute:*\"]\n",
+        COMPILED.display(),
+        component("account-roles").display(),
+        component("saml-attributes").display(),
     )
 }

@@ -164,6 +164,34 @@ async fn every_page_is_accessible_and_an_administrator_signs_in_with_scripts_off
     run("pages.mjs", &variables).await;
 }
 
+#[tokio::test]
+async fn a_person_signs_in_to_service_providers_and_out_again_in_chromium() {
+    let settings = "development = true\n[saml]\nlogout_seconds = 15\n";
+    let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
+    let ada = host.user("ada").await;
+    let enrolment = host.admin_ok(Method::POST, &format!("/users/{}/enrolments", id(&ada)), Value::Null).await;
+    // A service provider that does not answer is passed over in its time, which must go by.
+    let clock = std::sync::Arc::clone(&host.clock);
+    let passing = tokio::spawn(async move {
+        let mut ticks = tokio::time::interval(Duration::from_secs(1));
+        ticks.tick().await;
+        loop {
+            ticks.tick().await;
+            clock.advance(Duration::from_secs(1));
+        }
+    });
+    let link = enrolment["link"].as_str().expect("a link");
+    let variables = [
+        ("ENROL_URL", link),
+        ("BASE_URL", &host.base),
+        ("LOGIN_NAME", "ada"),
+        ("USER_ID", id(&ada)),
+        ("ADMIN_TOKEN", &host.token),
+    ];
+    run("saml.mjs", &variables).await;
+    passing.abort();
+}
+
 /// Runs a script that drives Chromium; it must succeed.
 async fn run(name: &str, variables: &[(&str, &str)]) {
     let screenshots = binary("assent").ancestors().nth(2).expect("the target folder").join("screenshots");

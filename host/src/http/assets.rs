@@ -48,6 +48,7 @@ const FILES: &[(&str, &str, &[u8])] = files![
     CSS "assent.css",
     JAVASCRIPT "waiting.js",
     JAVASCRIPT "form_post.js",
+    JAVASCRIPT "signing_out.js",
     JAVASCRIPT "authenticator/main.js",
     JAVASCRIPT "authenticator/accounts.js",
     JAVASCRIPT "authenticator/api.js",

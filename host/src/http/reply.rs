@@ -69,7 +69,7 @@ pub(super) fn page_with_script(
 pub(super) fn page_with_frames(host: &Host, template: &impl Template) -> Response {
     let plain = if host.settings.is_https() { "" } else { " http:" };
     let policy = format!(
-        "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self' https:{plain}; form-action 'none'; \
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; frame-src 'self' https:{plain}; form-action 'none'; \
          frame-ancestors 'none'; base-uri 'none'",
     );
     with_policy(template, &policy)

@@ -85,7 +85,7 @@ pub struct ClaimInput {
 pub struct SamlAttribute {
     /// `Name`.
     pub name: String,
-    /// `NameFormat`.
+    /// `NameFormat`; never the basic one, which is that of an attribute without.
     pub name_format: Option<String>,
     /// `FriendlyName`.
     pub friendly_name: Option<String>,
@@ -94,6 +94,9 @@ pub struct SamlAttribute {
     /// One `AttributeValue` each.
     pub values: Vec<String>,
 }
+
+/// The `NameFormat` of an attribute that names none (SAML 2.0 Core, section 8.2.3).
+const BASIC: &str = "urn:oasis:names:tc:SAML:2.0:attrname-format:basic";
 
 /// What the values of an attribute are (XML Schema Part 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -302,6 +305,7 @@ impl ClaimMapper {
                 if !self.grants.attribute(&name) {
                     return Err(Fault::NotGranted(one_line(&format!("attribute:{name}"))));
                 }
+                let name_format = name_format.filter(|format| format != BASIC);
                 Ok(Change::Attribute(SamlAttribute { name, name_format, friendly_name, value_type, values }))
             }
         }

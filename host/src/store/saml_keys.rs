@@ -65,14 +65,14 @@ impl Store {
         rows.into_iter().map(SamlKey::try_from).collect()
     }
 
-    /// The service providers of which a key ends before `end`, or was followed by one that signs since before `taken_over`.
+    /// The service providers of which a key ends before `end`, or was followed by one that signs since `taken_over` or longer.
     pub async fn saml_keys_due(&self, end: Timestamp, taken_over: Timestamp) -> Result<Vec<Did>> {
         let rows: Vec<(String,)> = sqlx::query_as(
             "SELECT DISTINCT k.application_id FROM saml_keys k
              WHERE (k.expires_at < $1 AND NOT EXISTS (SELECT 1 FROM saml_keys n
                         WHERE n.application_id = k.application_id AND n.generation > k.generation))
                 OR EXISTS (SELECT 1 FROM saml_keys n
-                        WHERE n.application_id = k.application_id AND n.generation > k.generation AND n.signs_from < $2)",
+                        WHERE n.application_id = k.application_id AND n.generation > k.generation AND n.signs_from <= $2)",
         )
         .bind(end.millis())
         .bind(taken_over.millis())

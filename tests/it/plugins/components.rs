@@ -36,7 +36,23 @@ pub(super) fn account_roles(served: &Did) -> PluginSpec {
     }
 }
 
-/// The hostile claim mapper with these settings, granted the claims `team` and `note`, for one application.
+/// `saml-attributes` with these settings, for one application.
+pub(super) fn saml_attributes(served: &Did, config: Value) -> PluginSpec {
+    PluginSpec {
+        name: "saml-attributes".to_owned(),
+        file: component("saml-attributes"),
+        config,
+        role: Role::ClaimMapper {
+            applications: Some(vec![served.clone()]),
+            writes: vec!["attribute:*".to_owned()],
+            on_failure: OnFailure::Fail,
+        },
+        limits: Limits::default(),
+    }
+}
+
+/// The hostile claim mapper with these settings, granted the claims `team` and `note` and the attributes `team` and
+/// `department`, for one application.
 pub(super) fn hostile_mapper(name: &str, served: &Did, config: Value) -> PluginSpec {
     PluginSpec {
         name: name.to_owned(),
@@ -44,7 +60,12 @@ pub(super) fn hostile_mapper(name: &str, served: &Did, config: Value) -> PluginS
         config,
         role: Role::ClaimMapper {
             applications: Some(vec![served.clone()]),
-            writes: vec!["team".to_owned(), "note".to_owned(), "attribute:department".to_owned()],
+            writes: vec![
+                "team".to_owned(),
+                "note".to_owned(),
+                "attribute:team".to_owned(),
+                "attribute:department".to_owned(),
+            ],
             on_failure: OnFailure::Fail,
         },
         limits: Limits::default(),

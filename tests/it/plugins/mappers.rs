@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use assent::plugins::{Fault, Limits, MapFailure, MapFailureKind, OnFailure, PluginSpec, Protocol, Role, Sink};
+use assent::plugins::{Fault, Limits, MapFailure, MapFailureKind, OnFailure, PluginSpec, Role};
 use serde_json::{Value, json};
 
 use super::components::{Log, account_roles, application, hostile_mapper, input, load};
@@ -23,7 +23,7 @@ async fn attack(config: Value, limits: Limits) -> (MapFailure, Log) {
     (failure, log)
 }
 
-fn fault(failure: MapFailure) -> Fault {
+pub(super) fn fault(failure: MapFailure) -> Fault {
     match failure.kind {
         MapFailureKind::Fault(fault) => fault,
         MapFailureKind::Deny(reason) => panic!("expected a fault, got a denial: {reason}"),
@@ -186,28 +186,6 @@ async fn a_plugin_removes_what_it_may_write() {
     let mapped = plugins.map_claims(input).await.expect("claims");
     assert!(!mapped.claims.contains_key("note"));
     assert_eq!(mapped.owners["note"], "hostile");
-}
-
-#[tokio::test]
-async fn attributes_are_for_assertions_granted_and_fit_for_xml() {
-    let ours = application(1);
-    let attempt = async |sink, name: &str, value: &str| {
-        let config = json!({ "behaviour": "attribute", "claim": name, "value": value });
-        let plugins = load(vec![hostile_mapper("hostile", &ours, config)]).await;
-        let mut input = input(&ours);
-        (input.protocol, input.sink) = (Protocol::Saml, sink);
-        plugins.map_claims(input).await
-    };
-    let mapped = attempt(Sink::SamlAssertion, "department", "<b> & co").await.expect("attributes");
-    assert_eq!(mapped.attributes[0].values, ["<b> & co"], "markup is the writer's to escape");
-    let not_granted = attempt(Sink::SamlAssertion, "role", "admin").await.expect_err("not granted");
-    assert_eq!(fault(not_granted), Fault::NotGranted("attribute:role".to_owned()));
-    for bad in ["nul \0", "\u{fffe}"] {
-        let failure = attempt(Sink::SamlAssertion, "department", bad).await.expect_err("not XML");
-        assert!(matches!(fault(failure), Fault::Attribute { .. }));
-    }
-    let failure = attempt(Sink::IdToken, "department", "x").await.expect_err("no assertion");
-    assert!(matches!(fault(failure), Fault::Attribute { .. }));
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! Plugins as the host runs them: the components that ship, and hostile ones.
 
+mod attributes;
 mod channels;
 mod check;
 mod components;

@@ -1,7 +1,12 @@
 //! SAML, against the programs that others use for it.
 
+mod applications;
+mod attacks;
 mod canonical;
 mod documents;
+mod failures;
+mod keys;
+mod logout;
 mod metadata;
 mod partners;
 mod party;

@@ -7,12 +7,13 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
-use openssl::pkey::{PKey, Private};
+use openssl::pkey::PKey;
 use openssl::rsa::Rsa;
 use reqwest::Method;
 use serde_json::{Value, json};
 use url::form_urlencoded;
 
+use super::schema::validate;
 use crate::harness::{Ada, Application, Browser, Page, TestHost, certificate, id};
 
 pub const SAMLP: Namespace = Namespace::new("samlp", "urn:oasis:names:tc:SAML:2.0:protocol");
@@ -24,15 +25,11 @@ pub const ACS: &str = "https://sp.example/acs";
 pub const SLO: &str = "https://sp.example/slo";
 pub const RESPONDER: &str = "urn:oasis:names:tc:SAML:2.0:status:Responder";
 
-/// The settings of a host that the tests of SAML use: applications at loopback addresses may be registered.
-pub const DEVELOPMENT: &str = "development = true";
-
 /// A service provider.
 pub struct Party {
     pub id: String,
     pub base: String,
     pub entity_id: String,
-    pub key: PKey<Private>,
     pub signer: Signer,
 }
 
@@ -57,7 +54,7 @@ impl Party {
         let made = host.admin_ok(Method::POST, "/applications", settings).await;
         let entity_id = made["entity_id"].as_str().expect("text").to_owned();
         let signer = Signer::new(key.clone(), &certificate).expect("a signer");
-        Self { id: id(&made).to_owned(), base: host.base.clone(), entity_id, key, signer }
+        Self { id: id(&made).to_owned(), base: host.base.clone(), entity_id, signer }
     }
 
     pub fn sign_on(&self) -> String {
@@ -90,12 +87,7 @@ impl Party {
         }
     }
 
-    /// The path of a redirect with this message.
-    pub fn redirect(&self, xml: &str, relay_state: Option<&str>) -> String {
-        format!("{}?{}", self.sign_on(), query("SAMLRequest", xml, relay_state))
-    }
-
-    /// The same, signed.
+    /// The path of a signed redirect with this message.
     pub fn signed_redirect(&self, xml: &str, relay_state: Option<&str>) -> String {
         format!("{}?{}", self.sign_on(), self.signed_query("SAMLRequest", xml, relay_state))
     }
@@ -120,6 +112,11 @@ impl Party {
         let kept = browser.get(&self.signed_redirect(&request.xml(), relay_state)).await;
         let next = kept.followed().await;
         if next.status.is_redirection() { next.followed().await } else { next }
+    }
+
+    /// The first answer to a request by redirect.
+    pub async fn begin_raw(&self, browser: &Browser, request: &Request) -> Page {
+        browser.get(&self.signed_redirect(&request.xml(), None)).await
     }
 
     /// Signs a person in by redirect and phone; the page with the response.
@@ -236,7 +233,7 @@ pub struct Response {
 }
 
 impl Response {
-    /// The response that this page posts.
+    /// The response that this page posts, which is valid.
     pub fn of(page: &Page) -> Self {
         let (action, body) = page.form();
         let field = |name: &str| {
@@ -245,6 +242,7 @@ impl Response {
         };
         let message = field("SAMLResponse").unwrap_or_else(|| panic!("no response: {}", page.body));
         let xml = String::from_utf8(STANDARD.decode(message).expect("base64")).expect("text");
+        validate(&xml).unwrap_or_else(|error| panic!("{error}: {xml}"));
         let document = Document::read(xml.as_bytes(), Limits::MESSAGE).expect("XML");
         Self { action, relay_state: field("RelayState"), xml, document }
     }

@@ -4,6 +4,10 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::slice;
 
+use assent::clock::Timestamp;
+use assent::model::saml::{NameId, NameIdFormat};
+use assent::plugins::{SamlAttribute, ValueType};
+use assent::saml::sign_on::{Assertion, Envelope, success};
 use assent::saml::xml::{
     Document, Limits, Name, Namespace, SignatureAlgorithm, SignatureError, Signer, TrustedKey, Verified, Writer, XS,
     XSI,
@@ -15,6 +19,7 @@ use openssl::rsa::Rsa;
 use tempfile::TempDir;
 
 use super::documents::{Dice, element};
+use super::schema::validate;
 use crate::harness::certificate;
 
 const SAMLP: Namespace = Namespace::new("samlp", "urn:oasis:names:tc:SAML:2.0:protocol");
@@ -103,6 +108,54 @@ fn response(signer: &Signer, value: &str) -> String {
         });
     });
     writer.finish().expect("a response")
+}
+
+#[test]
+fn xmlsec1_and_the_schema_take_the_response_to_a_sign_on() {
+    let party = Party::rsa();
+    let now = Timestamp::from_seconds(1_795_248_000);
+    let envelope = Envelope {
+        id: "_r",
+        issuer: "https://id.example.org/oidc",
+        destination: "https://sp.example/acs?a=b&c",
+        in_response_to: Some("_q"),
+        now,
+    };
+    let types = [
+        (ValueType::String, vec!["Ada <&> \"Lovelace\"", ""]),
+        (ValueType::Boolean, vec!["true"]),
+        (ValueType::Integer, vec!["-42"]),
+        (ValueType::DateTime, vec!["2026-11-21T08:00:00Z"]),
+        (ValueType::AnyUri, vec!["https://sp.example/"]),
+        (ValueType::Base64Binary, vec!["AAEC"]),
+    ];
+    let attributes = types.map(|(value_type, values)| SamlAttribute {
+        name: value_type.as_str().to_owned(),
+        name_format: None,
+        friendly_name: Some("a \u{1f600}".to_owned()),
+        value_type,
+        values: values.into_iter().map(str::to_owned).collect(),
+    });
+    let assertion = Assertion {
+        id: "_a",
+        audience: "https://sp.example/saml",
+        name_id: &NameId { format: NameIdFormat::EmailAddress, value: "ada@example.org".to_owned() },
+        authenticated_at: now,
+        session_index: "session",
+        attributes: &attributes,
+    };
+    let text = success(envelope, &assertion, party.signer()).expect("a response");
+    validate(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    for name in [RESPONSE, ASSERTION] {
+        assert!(party.accepts(&text, name), "{name:?}: {text}");
+    }
+    // Each signature covers its own: one of a changed assertion fails, and so does the response around it.
+    let changed = text.replace("ada@example.org", "eve@example.org");
+    assert!(!party.accepts(&changed, RESPONSE) && !party.accepts(&changed, ASSERTION));
+    let changed = text.replace("Destination=\"https://sp.example", "Destination=\"https://evil.example");
+    assert!(!party.accepts(&changed, RESPONSE) && party.accepts(&changed, ASSERTION));
+    assert_eq!(text.matches("xsi:type=\"xs:").count(), 7, "{text}");
+    assert_eq!(text.matches("PrefixList=\"xs\"").count(), 2, "{text}");
 }
 
 #[test]

@@ -60,20 +60,41 @@ impl Guest for Hostile {
             "fault" => Err(Failure::Fault(value)),
             "remove" => Ok(vec![Edit::Remove(claim)]),
             "current" => Ok(vec![Edit::Set((claim, input.current))]),
-            "attribute" => {
-                let values = vec![value];
-                Ok(vec![Edit::Attribute(SamlAttribute {
-                    name: claim,
-                    name_format: None,
-                    friendly_name: None,
-                    value_type: ValueType::String,
-                    values,
-                })])
-            }
+            "attribute" => Ok(attribute(&input.config, vec![value])),
+            "huge-attribute" => Ok(attribute(&input.config, vec![value.repeat(10 << 20)])),
+            "many-values" => Ok(attribute(&input.config, vec![value; 100_000])),
             // A good edit first, to see that a bad one spoils all.
             _ => Ok(vec![Edit::Set(("team".to_owned(), "\"red\"".to_owned())), Edit::Set((claim, value))]),
         }
     }
+}
+
+/// An attribute named `claim`, after a good one, with what else the settings say of it.
+fn attribute(config: &str, values: Vec<String>) -> Vec<Edit> {
+    let optional = |key| Some(text(config, key)).filter(|text| !text.is_empty());
+    let value_type = match text(config, "type").as_str() {
+        "boolean" => ValueType::Boolean,
+        "integer" => ValueType::Integer,
+        "date_time" => ValueType::DateTime,
+        "any_uri" => ValueType::AnyUri,
+        "base64_binary" => ValueType::Base64Binary,
+        _ => ValueType::String,
+    };
+    let made = SamlAttribute {
+        name: text(config, "claim"),
+        name_format: optional("name_format"),
+        friendly_name: optional("friendly_name"),
+        value_type,
+        values,
+    };
+    let good = SamlAttribute {
+        name: "team".to_owned(),
+        name_format: None,
+        friendly_name: None,
+        value_type: ValueType::String,
+        values: vec!["red".to_owned()],
+    };
+    vec![Edit::Attribute(good), Edit::Attribute(made)]
 }
 
 fn recurse(depth: u64) -> u64 {

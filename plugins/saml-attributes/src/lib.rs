@@ -1,0 +1,220 @@
+//! The attributes of SAML assertions (SAML 2.0 Core, section 2.7.3).
+//!
+//! There are two sources, in this order. The first is the application's own `custom_attributes`, which administrators
+//! set: strings under basic names. The second is this plugin's settings:
+//!
+//! ```toml
+//! [[plugins.claims]]
+//! name = "saml-attributes"
+//! file = "/usr/lib/assent/plugins/saml-attributes.wasm"
+//! writes = ["attribute:*"]
+//!
+//! [[plugins.claims.config.attributes]]
+//! name = "urn:oid:0.9.2342.19200300.100.1.3"
+//! friendly_name = "mail"
+//! name_format = "uri"
+//! values = ["{email}"]
+//!
+//! [[plugins.claims.config.attributes]]
+//! name = "groups"
+//! values = ["assent-{roles}", "everybody"]
+//! ```
+//!
+//! Of each attribute:
+//! - `name`: its `Name`.
+//! - `values`: its values. `{email}` in one of them stands for the person's claim `email`, as every other claim does that
+//!   the host or an earlier plugin made: `{name}`, `{preferred_username}`, `{upn}` (the name of the account in the
+//!   application) and so on, under the names of OpenID Connect. `{roles}` stands for the roles of the account. A value
+//!   with a list, such as `{roles}`, is repeated for each member. `{{` and `}}` are the braces themselves.
+//! - `friendly_name`, if it has one.
+//! - `name_format`: `basic`, the default, `uri`, `unspecified` or another URI.
+//! - `type`: what the values are: `string`, the default, `boolean`, `integer`, `date_time`, `any_uri` or `base64_binary`.
+//!
+//! A value that names something of which nothing is known is left out for that person, and so is an attribute without
+//! values. A value that is not of its type is a fault, since an application that gets the wrong type may grant the wrong
+//! thing. Attributes for some applications alone are those of another entry in `[[plugins.claims]]`, with `applications`.
+
+mod template;
+mod types;
+
+use assent_plugin_sdk::claims::{ClaimMapper, Edit, Failure, Input, SamlAttribute, Sink, ValueType};
+use assent_plugin_sdk::{Description, Value, json};
+use serde::Deserialize;
+use template::Template;
+
+/// Makes the attributes of SAML assertions.
+pub struct SamlAttributes;
+
+/// The plugin's settings.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    attributes: Vec<Attribute>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Attribute {
+    name: String,
+    friendly_name: Option<String>,
+    name_format: Option<String>,
+    #[serde(rename = "type", default)]
+    value_type: ValueType,
+    values: Vec<String>,
+}
+
+/// An attribute of the application's own, as its record has it.
+#[derive(Deserialize)]
+struct CustomAttribute {
+    name: String,
+    values: Vec<String>,
+}
+
+impl ClaimMapper for SamlAttributes {
+    type Config = Config;
+
+    fn describe() -> Description {
+        let text = || json!({ "type": "string" });
+        let types = ["string", "boolean", "integer", "date_time", "any_uri", "base64_binary"];
+        Description::new("saml-attributes", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
+            .writes(["attribute:*"])
+            .config_schema(json!({
+                "type": "object",
+                "additionalProperties": false,
+                "properties": {
+                    "attributes": {
+                        "type": "array",
+                        "default": [],
+                        "items": {
+                            "type": "object",
+                            "additionalProperties": false,
+                            "required": ["name", "values"],
+                            "properties": {
+                                "name": text(),
+                                "values": { "type": "array", "items": text() },
+                                "friendly_name": text(),
+                                "name_format": { "type": "string", "default": "basic" },
+                                "type": { "enum": types, "default": "string" },
+                            },
+                        },
+                    },
+                },
+            }))
+    }
+
+    fn validate(config: &Config) -> Result<(), Vec<String>> {
+        let errors: Vec<String> = config.attributes.iter().flat_map(Attribute::errors).collect();
+        if errors.is_empty() { Ok(()) } else { Err(errors) }
+    }
+
+    fn map(config: &Config, input: &Input) -> Result<Vec<Edit>, Failure> {
+        if input.sink != Sink::SamlAssertion {
+            return Ok(Vec::new());
+        }
+        let custom = custom_attributes(&input.application)?;
+        let made = custom.iter().chain(&config.attributes).map(|attribute| attribute.make(input));
+        let made: Vec<SamlAttribute> = made.collect::<Result<_, _>>().map_err(Failure::Fault)?;
+        Ok(made.into_iter().filter(|attribute| !attribute.values.is_empty()).map(Edit::Attribute).collect())
+    }
+}
+
+assent_plugin_sdk::claim_mapper!(SamlAttributes);
+
+impl Attribute {
+    /// What is wrong with it, a sentence each.
+    fn errors(&self) -> Vec<String> {
+        let mut errors = Vec::new();
+        if self.name.is_empty() {
+            errors.push("an attribute has an empty `name`".to_owned());
+        }
+        let is_uri = |format: &str| format.contains(':') && !format.contains(char::is_whitespace);
+        if self.name_format().is_some_and(|format| !is_uri(format)) {
+            let expected = "expected basic, uri, unspecified or a URI";
+            errors.push(format!("the attribute `{}`: {expected} as `name_format`", self.name));
+        }
+        for value in &self.values {
+            let checked = self.template(value).and_then(|template| {
+                // What it becomes is known only where it names nothing.
+                if template.is_literal() { self.fill(value, &template, &Input::default()).map(drop) } else { Ok(()) }
+            });
+            errors.extend(checked.err());
+        }
+        errors
+    }
+
+    /// The attribute for one person. An error is a sentence.
+    fn make(&self, input: &Input) -> Result<SamlAttribute, String> {
+        let mut values = Vec::new();
+        for value in &self.values {
+            values.extend(self.fill(value, &self.template(value)?, input)?);
+        }
+        Ok(SamlAttribute {
+            name: self.name.clone(),
+            name_format: self.name_format().map(str::to_owned),
+            friendly_name: self.friendly_name.clone(),
+            value_type: self.value_type,
+            values,
+        })
+    }
+
+    fn template(&self, value: &str) -> Result<Template, String> {
+        Template::parse(value).map_err(|error| format!("the attribute `{}`: the value `{value}` {error}", self.name))
+    }
+
+    /// The values that one becomes. An error does not say what is known of the person, since it is logged.
+    fn fill(&self, value: &str, template: &Template, input: &Input) -> Result<Vec<String>, String> {
+        let texts = template
+            .fill(|name| known(input, name))
+            .map_err(|error| format!("the attribute `{}`: the value `{value}` {error}", self.name))?;
+        let typed = texts.into_iter().map(|text| types::write(self.value_type, text)).collect::<Option<_>>();
+        let expected = types::name(self.value_type);
+        typed.ok_or_else(|| format!("the attribute `{}`: the value `{value}` is no {expected}", self.name))
+    }
+
+    /// SAML 2.0 Core, section 8.2. The host's default is the basic one.
+    fn name_format(&self) -> Option<&str> {
+        match self.name_format.as_deref()? {
+            "basic" => None,
+            "uri" => Some("urn:oasis:names:tc:SAML:2.0:attrname-format:uri"),
+            "unspecified" => Some("urn:oasis:names:tc:SAML:2.0:attrname-format:unspecified"),
+            other => Some(other),
+        }
+    }
+}
+
+/// The application's own attributes.
+fn custom_attributes(application: &Value) -> Result<Vec<Attribute>, Failure> {
+    let Some(custom) = application.get("custom_attributes") else { return Ok(Vec::new()) };
+    let custom = Vec::<CustomAttribute>::deserialize(custom)
+        .map_err(|error| Failure::Fault(format!("the application's custom attributes are not as expected: {error}")))?;
+    let attribute = |CustomAttribute { name, values }| Attribute {
+        name,
+        friendly_name: None,
+        name_format: None,
+        value_type: ValueType::String,
+        values,
+    };
+    Ok(custom.into_iter().map(attribute).collect())
+}
+
+/// What a name in a value stands for: one text for each member of a list, none where nothing is known.
+fn known(input: &Input, name: &str) -> Vec<String> {
+    match input.current.get(name) {
+        _ if name == "roles" => input.roles.clone(),
+        Some(Value::Array(members)) => members.iter().filter_map(text).collect(),
+        Some(value) => text(value).into_iter().collect(),
+        None => Vec::new(),
+    }
+}
+
+/// A text as it is, anything else as JSON has it.
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

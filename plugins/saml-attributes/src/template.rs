@@ -1,0 +1,216 @@
+//! Values of attributes, in which names in braces stand for what is known of the person.
+
+use std::collections::BTreeMap;
+
+/// How many texts one value may become, where it names lists.
+pub const MOST: usize = 1_000;
+
+/// A value: text, in which `{name}` stands for what has that name. `{{` and `}}` are the braces themselves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template {
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    Text(String),
+    Named(String),
+}
+
+/// Why a text is no value. It reads as the end of a sentence that begins with the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Malformed {
+    /// `{email`
+    #[error("has a `{{` without its `}}`; a brace itself is written twice")]
+    Unclosed,
+    /// `email}`
+    #[error("has a `}}` without its `{{`; a brace itself is written twice")]
+    Unopened,
+    /// `{}`, or something that can't be the name of a claim, such as JSON.
+    #[error("has no name of a claim between `{{` and `}}`; a brace itself is written twice")]
+    NoName,
+}
+
+/// The lists that a value names would make more than [`MOST`] texts of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("makes more than {MOST} values")]
+pub struct TooMany;
+
+impl Template {
+    /// Reads a value.
+    pub fn parse(text: &str) -> Result<Self, Malformed> {
+        let mut parts = Vec::new();
+        let mut literal = String::new();
+        let mut rest = text;
+        while let Some(at) = rest.find(['{', '}']) {
+            let (before, braces) = rest.split_at(at);
+            literal.push_str(before);
+            rest = if let Some(after) = braces.strip_prefix("{{") {
+                literal.push('{');
+                after
+            } else if let Some(after) = braces.strip_prefix("}}") {
+                literal.push('}');
+                after
+            } else {
+                let inside = braces.strip_prefix('{').ok_or(Malformed::Unopened)?;
+                let (name, after) = inside.split_once('}').ok_or(Malformed::Unclosed)?;
+                if name.is_empty() || name.contains(|c: char| c == '{' || c == '"' || c.is_whitespace()) {
+                    return Err(Malformed::NoName);
+                }
+                parts.push(Part::Text(std::mem::take(&mut literal)));
+                parts.push(Part::Named(name.to_owned()));
+                after
+            };
+        }
+        literal.push_str(rest);
+        parts.push(Part::Text(literal));
+        Ok(Self { parts })
+    }
+
+    /// Whether it is the same text for everybody.
+    pub fn is_literal(&self) -> bool {
+        self.names().next().is_none()
+    }
+
+    /// The texts that it becomes: one; none if it names something of which nothing is `known`; several if it names
+    /// lists, one for each choice among their members. What is filled in is text, whatever it looks like.
+    pub fn fill(&self, known: impl Fn(&str) -> Vec<String>) -> Result<Vec<String>, TooMany> {
+        // A name that is there twice means the same both times.
+        let mut choices = vec![BTreeMap::new()];
+        for name in self.names() {
+            if choices.iter().all(|choice| choice.contains_key(name)) {
+                continue;
+            }
+            let texts = known(name);
+            if texts.len().saturating_mul(choices.len()) > MOST {
+                return Err(TooMany);
+            }
+            let chosen = |choice: &BTreeMap<_, _>, text: &String| {
+                let mut choice = choice.clone();
+                choice.insert(name, text.clone());
+                choice
+            };
+            choices = choices.iter().flat_map(|choice| texts.iter().map(|text| chosen(choice, text))).collect();
+        }
+        Ok(choices.iter().map(|choice| self.text(choice)).collect())
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Named(name) => Some(name.as_str()),
+            Part::Text(_) => None,
+        })
+    }
+
+    fn text(&self, choice: &BTreeMap<&str, String>) -> String {
+        let texts = self.parts.iter().map(|part| match part {
+            Part::Text(text) => text.as_str(),
+            Part::Named(name) => choice.get(name.as_str()).map_or("", String::as_str),
+        });
+        texts.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn known(name: &str) -> Vec<String> {
+        let texts: &[&str] = match name {
+            "email" => &["ada@example.org"],
+            "roles" => &["admin", "auditor"],
+            "sites" => &["north", "south"],
+            "sly" => &["{email}"],
+            "many" => return (0..=MOST).map(|number| number.to_string()).collect(),
+            _ => &[],
+        };
+        texts.iter().map(|text| (*text).to_owned()).collect()
+    }
+
+    fn filled(text: &str) -> Vec<String> {
+        Template::parse(text).expect("a value").fill(known).expect("values")
+    }
+
+    #[test]
+    fn names_stand_for_what_is_known() {
+        assert_eq!(filled("{email}"), ["ada@example.org"]);
+        assert_eq!(filled("mailto:{email}?"), ["mailto:ada@example.org?"]);
+        assert_eq!(filled("{email}{email}"), ["ada@example.orgada@example.org"]);
+        assert_eq!(filled("staff"), ["staff"]);
+        assert_eq!(filled(""), [""]);
+    }
+
+    #[test]
+    fn a_value_is_repeated_for_each_member_of_a_list() {
+        assert_eq!(filled("{roles}"), ["admin", "auditor"]);
+        assert_eq!(filled("{email}/{roles}"), ["ada@example.org/admin", "ada@example.org/auditor"]);
+        assert_eq!(filled("{roles}={roles}"), ["admin=admin", "auditor=auditor"]);
+        assert_eq!(filled("{roles}@{sites}"), ["admin@north", "admin@south", "auditor@north", "auditor@south"]);
+    }
+
+    #[test]
+    fn a_value_about_which_nothing_is_known_is_left_out() {
+        assert!(filled("{nothing}").is_empty());
+        assert!(filled("{email} {nothing} {nothing} {roles}").is_empty());
+    }
+
+    #[test]
+    fn a_list_can_not_make_values_without_end() {
+        assert_eq!(Template::parse("{many}").expect("a value").fill(known), Err(TooMany));
+        assert_eq!(Template::parse("{nothing}{many}").expect("a value").fill(known), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn what_is_filled_in_is_no_value_itself() {
+        assert_eq!(filled("{sly}"), ["{email}"]);
+    }
+
+    #[test]
+    fn braces_are_written_twice() {
+        assert_eq!(filled("{{email}}"), ["{email}"]);
+        assert_eq!(filled("{{{email}}}"), ["{ada@example.org}"]);
+        assert_eq!(filled(r#"{{"roles":"{roles}"}}"#), [r#"{"roles":"admin"}"#, r#"{"roles":"auditor"}"#]);
+    }
+
+    #[test]
+    fn a_brace_alone_is_an_error() {
+        for (text, error) in [
+            ("{email", Malformed::Unclosed),
+            ("a {{{", Malformed::Unclosed),
+            ("email}", Malformed::Unopened),
+            ("{{email}", Malformed::Unopened),
+            ("{}", Malformed::NoName),
+            ("{e mail}", Malformed::NoName),
+            ("{{{e{mail}}", Malformed::NoName),
+            (r#"{"role":"admin"}"#, Malformed::NoName),
+        ] {
+            assert_eq!(Template::parse(text), Err(error), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in prop_oneof![".*", "[{}a\"é ]{0,20}"]) {
+            if let Ok(template) = Template::parse(&text) {
+                let _ = template.fill(known);
+            }
+        }
+
+        #[test]
+        fn literal_text_comes_back(text in prop_oneof![".*", "[{}a\"é ]{0,20}"]) {
+            let written = text.replace('{', "{{").replace('}', "}}");
+            let template = Template::parse(&written).expect("a value");
+            prop_assert!(template.is_literal());
+            prop_assert_eq!(template.fill(known), Ok(vec![text]));
+        }
+
+        #[test]
+        fn a_name_between_literal_texts_is_found(before in ".*", after in ".*") {
+            let written = |text: &str| text.replace('{', "{{").replace('}', "}}");
+            let template = Template::parse(&format!("{}{{email}}{}", written(&before), written(&after)));
+            let expected = vec![format!("{before}ada@example.org{after}")];
+            prop_assert_eq!(template.expect("a value").fill(known), Ok(expected));
+        }
+    }
+}

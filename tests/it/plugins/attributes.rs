@@ -1,0 +1,225 @@
+//! The attributes of SAML assertions: the plugin that makes them, and what hostile ones get.
+
+use assent::id::Did;
+use assent::plugins::{
+    ClaimInput, Fault, Mapped, OnFailure, PluginSpec, Protocol, Role, SamlAttribute, Sink, ValueType,
+};
+use serde_json::{Value, json};
+
+use super::components::{Log, account_roles, application, hostile_mapper, input, load, load_error, saml_attributes};
+use super::mappers::fault;
+
+/// What the host knows when it makes an assertion for this application.
+fn assertion(application: &Did, custom_attributes: &Value) -> ClaimInput {
+    let mut input = input(application);
+    (input.protocol, input.sink) = (Protocol::Saml, Sink::SamlAssertion);
+    input.application["custom_attributes"] = custom_attributes.clone();
+    input.roles = vec!["admin".to_owned(), "auditor".to_owned()];
+    input
+}
+
+/// The attributes that these plugins make for the first application, which has none of its own.
+async fn made(specs: Vec<PluginSpec>) -> Vec<SamlAttribute> {
+    let mapped = load(specs).await.map_claims(assertion(&application(1), &json!([]))).await;
+    mapped.expect("attributes").attributes
+}
+
+/// What the hostile mapper with these settings makes of `department`.
+async fn department(mut config: Value) -> SamlAttribute {
+    config["claim"] = json!("department");
+    let mut made = made(vec![hostile_mapper("hostile", &application(1), config)]).await;
+    assert_eq!(made.len(), 2, "{made:?}");
+    made.remove(1)
+}
+
+/// The fault of the hostile mapper with these settings, beside a plugin of another application that goes on unharmed.
+async fn attack(config: &Value) -> Fault {
+    let (ours, victim) = (application(1), application(2));
+    let harmless = json!({ "behaviour": "attribute", "claim": "department", "value": "unharmed" });
+    let hostile = hostile_mapper("hostile", &ours, config.clone());
+    let plugins = load(vec![hostile, hostile_mapper("harmless", &victim, harmless)]).await;
+    let log = Log::capture();
+    let failure = plugins.map_claims(assertion(&ours, &json!([]))).await.expect_err("the call fails closed");
+    assert_eq!(failure.plugin, "hostile", "the answer says which plugin");
+    let lines = log.lines();
+    assert!(log.has(&["WARN", "plugin=\"hostile\"", "the login fails"]), "{lines:?}");
+    assert!(lines.iter().all(|line| line.len() < 1_000), "the log stays small");
+    let mapped = plugins.map_claims(assertion(&victim, &json!([]))).await.expect("others go on unharmed");
+    assert_eq!(texts(&mapped), [("team", vec!["red"]), ("department", vec!["unharmed"])]);
+    fault(failure)
+}
+
+/// The attributes' names and values.
+fn texts<'a>(mapped: &'a Mapped) -> Vec<(&'a str, Vec<&'a str>)> {
+    let text =
+        |attribute: &'a SamlAttribute| (attribute.name.as_str(), attribute.values.iter().map(String::as_str).collect());
+    mapped.attributes.iter().map(text).collect()
+}
+
+#[tokio::test]
+async fn attribute_values_from_a_plugin_with_markup_nul_u_fffe_or_ten_megabytes() {
+    let markup = "</AttributeValue><b a='\"'> & ]]> &lt; <!-- <![CDATA[ é \u{1f600}\t\r\n";
+    let passed = department(json!({ "behaviour": "attribute", "value": markup })).await;
+    assert_eq!(passed.values, [markup], "markup is text, and the writer's to escape");
+    let expected = Fault::Attribute { name: "department".to_owned(), why: "with a character that XML can't carry" };
+    for (place, bad) in [
+        ("value", "nul \0"),
+        ("value", "\u{fffe}"),
+        ("value", "\u{1b}[31m"),
+        ("name_format", "\u{fffe}"),
+        ("friendly_name", "\0"),
+    ] {
+        let mut config = json!({ "behaviour": "attribute", "claim": "department" });
+        config[place] = json!(bad);
+        assert_eq!(attack(&config).await, expected, "{bad:?} as {place}");
+    }
+    let named = attack(&json!({ "behaviour": "attribute", "claim": "nul \0" })).await;
+    assert!(matches!(named, Fault::Attribute { .. }), "{named}");
+    // Ten megabytes at once, and in a hundred thousand values.
+    for (behaviour, value) in [("huge-attribute", "x".to_owned()), ("many-values", "x".repeat(100))] {
+        let fault = attack(&json!({ "behaviour": behaviour, "claim": "department", "value": value })).await;
+        assert!(matches!(&fault, Fault::Answer(why) if why.contains("too much data")), "{behaviour}: {fault}");
+    }
+}
+
+#[tokio::test]
+async fn an_attribute_value_that_is_not_of_its_type_is_a_fault() {
+    for (value_type, right, wrong) in [
+        ("boolean", "true", "yes"),
+        ("integer", "-42", "4.2"),
+        ("date_time", "2027-01-15T08:00:00Z", "2027-01-15"),
+        ("any_uri", "https://example.org/ada", "not a uri"),
+        ("base64_binary", "YQ==", "<b>"),
+    ] {
+        let typed = department(json!({ "behaviour": "attribute", "type": value_type, "value": right })).await;
+        assert_eq!(typed.values, [right]);
+        let expected = Fault::Attribute { name: "department".to_owned(), why: "with a value that is not of its type" };
+        let config = json!({ "behaviour": "attribute", "claim": "department", "type": value_type, "value": wrong });
+        assert_eq!(attack(&config).await, expected, "{value_type}");
+    }
+}
+
+#[tokio::test]
+async fn an_attribute_that_was_not_granted_is_a_fault() {
+    // The second one is granted as a claim alone.
+    for name in ["role", "note", "Department", ""] {
+        let config = json!({ "behaviour": "attribute", "claim": name, "value": "admin" });
+        assert_eq!(attack(&config).await, Fault::NotGranted(format!("attribute:{name}")));
+    }
+}
+
+#[tokio::test]
+async fn an_attribute_is_for_assertions_alone() {
+    let ours = application(1);
+    let config = json!({ "behaviour": "attribute", "claim": "department", "value": "x" });
+    let plugins = load(vec![hostile_mapper("hostile", &ours, config)]).await;
+    for sink in [Sink::IdToken, Sink::Userinfo, Sink::Introspection] {
+        let input = ClaimInput { sink, ..assertion(&ours, &json!([])) };
+        let failure = plugins.map_claims(input).await.expect_err("no assertion");
+        assert!(matches!(fault(failure), Fault::Attribute { .. }), "{sink:?}");
+    }
+}
+
+#[tokio::test]
+async fn attributes_of_the_same_name_become_one() {
+    let ours = application(1);
+    let hostile = |plugin: &str, value: &str, format: &str, value_type: &str| {
+        // A claim may have one owner alone, an attribute may not.
+        let writes = vec!["attribute:*".to_owned()];
+        let role = Role::ClaimMapper { applications: None, writes, on_failure: OnFailure::Fail };
+        let config = json!({ "behaviour": "attribute", "claim": "department", "value": value,
+                             "name_format": format, "type": value_type });
+        PluginSpec { role, ..hostile_mapper(plugin, &ours, config) }
+    };
+    let basic = "urn:oasis:names:tc:SAML:2.0:attrname-format:basic";
+    let made = made(vec![
+        hostile("one", "1", "", ""),
+        hostile("two", "2", basic, ""),
+        hostile("three", "3", "urn:example:format", ""),
+        hostile("four", "4", "", "integer"),
+        hostile("five", "5", "", ""),
+    ])
+    .await;
+    let seen: Vec<_> = made
+        .iter()
+        .map(|one| (one.name.as_str(), one.name_format.as_deref(), one.value_type, one.values.concat()))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            ("team", None, ValueType::String, "red".repeat(5)),
+            ("department", None, ValueType::String, "125".to_owned()),
+            ("department", Some("urn:example:format"), ValueType::String, "3".to_owned()),
+            ("department", None, ValueType::Integer, "4".to_owned()),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn saml_attributes_makes_those_of_the_application_and_of_the_settings() {
+    let ours = application(1);
+    let config = json!({ "attributes": [
+        { "name": "groups", "values": ["all"] },
+        { "name": "urn:oid:2.16.840.1.113730.3.1.241", "friendly_name": "displayName", "name_format": "uri",
+          "values": ["{name}"] },
+        { "name": "uid", "type": "integer", "values": ["{note}"] },
+        { "name": "nobody", "values": ["{no_such_claim}"] },
+    ] });
+    let earlier = hostile_mapper("hostile", &ours, json!({ "behaviour": "set", "claim": "note", "value": "42" }));
+    let plugins = load(vec![account_roles(&ours), earlier, saml_attributes(&ours, config)]).await;
+    let custom = json!([
+        { "name": "groups", "values": ["role-{roles}"] },
+        { "name": "markup", "values": ["<{name}> {{x}}"] },
+    ]);
+    let mapped = plugins.map_claims(assertion(&ours, &custom)).await.expect("attributes");
+    assert_eq!(
+        texts(&mapped),
+        [
+            ("groups", vec!["role-admin", "role-auditor", "all"]),
+            ("markup", vec!["<Ada> {x}"]),
+            ("urn:oid:2.16.840.1.113730.3.1.241", vec!["Ada"]),
+            ("uid", vec!["42"]),
+        ]
+    );
+    let display = &mapped.attributes[2];
+    assert_eq!(display.friendly_name.as_deref(), Some("displayName"));
+    assert_eq!(display.name_format.as_deref(), Some("urn:oasis:names:tc:SAML:2.0:attrname-format:uri"));
+    assert_eq!(mapped.attributes[3].value_type, ValueType::Integer);
+}
+
+#[tokio::test]
+async fn saml_attributes_adds_nothing_to_tokens() {
+    let ours = application(1);
+    let config = json!({ "attributes": [{ "name": "groups", "values": ["all"] }] });
+    let mapped = load(vec![saml_attributes(&ours, config)]).await.map_claims(input(&ours)).await.expect("claims");
+    assert_eq!((mapped.claims, mapped.attributes), (input(&ours).claims, Vec::new()));
+}
+
+#[tokio::test]
+async fn a_custom_attribute_with_a_lone_brace_is_a_fault_that_names_it() {
+    let ours = application(1);
+    let plugins = load(vec![saml_attributes(&ours, json!({}))]).await;
+    let custom = json!([{ "name": "mail", "values": ["{email"] }]);
+    let failure = plugins.map_claims(assertion(&ours, &custom)).await.expect_err("a fault");
+    assert!(failure.to_string().contains("the attribute `mail`: the value `{email` has a `{`"), "{failure}");
+}
+
+#[tokio::test]
+async fn a_thousand_values_fit_the_limits() {
+    let ours = application(1);
+    let plugins = load(vec![saml_attributes(&ours, json!({}))]).await;
+    let values: Vec<String> = (0..10).map(|number| format!("{{name}} {number}")).collect();
+    let custom: Vec<Value> = (0..100).map(|number| json!({ "name": format!("a{number}"), "values": values })).collect();
+    let mapped = plugins.map_claims(assertion(&ours, &json!(custom))).await.expect("attributes");
+    assert_eq!(mapped.attributes.iter().map(|attribute| attribute.values.len()).sum::<usize>(), 1_000);
+}
+
+#[tokio::test]
+async fn an_error_in_the_settings_is_told_at_the_start() {
+    let config = json!({ "attributes": [{ "name": "mail", "values": ["{email"] }] });
+    let said = load_error(vec![saml_attributes(&application(1), config)]).await;
+    assert!(said.starts_with("plugin `saml-attributes`: ") && said.contains("the attribute `mail`"), "{said}");
+    let config = json!({ "attributes": [{ "name": "mail", "vales": [] }] });
+    let said = load_error(vec![saml_attributes(&application(1), config)]).await;
+    assert!(said.contains("unknown field `vales`"), "{said}");
+}

@@ -1,0 +1,123 @@
+//! What a service provider receives when nobody was signed in.
+
+use reqwest::{Method, StatusCode};
+use serde_json::json;
+
+use super::party::{ACS, Party, RESPONDER, Response, identify};
+use crate::harness::{Ada, Browser, Page, TestHost, id};
+
+const AUTHN_FAILED: &str = "urn:oasis:names:tc:SAML:2.0:status:AuthnFailed";
+
+struct Attempt {
+    host: TestHost,
+    party: Party,
+    ada: Ada,
+    browser: Browser,
+}
+
+impl Attempt {
+    async fn new() -> Self {
+        let host = TestHost::start().await;
+        let party = Party::register(&host, json!({})).await;
+        let ada = party.ada(&host).await;
+        let browser = Browser::new(&host.base);
+        Self { host, party, ada, browser }
+    }
+
+    async fn waiting(&self) -> Page {
+        let login = self.party.begin(&self.browser, &self.party.request(&self.host), Some("s")).await;
+        identify(&self.ada, &login).await
+    }
+
+    /// The person goes back to the application; what that receives.
+    async fn failed(&self, page: &Page) -> Response {
+        let leave = format!("{}/leave", page.path());
+        let response = Response::of(&page.submit(&leave, &[]).await);
+        assert_eq!(response.status(), [RESPONDER, AUTHN_FAILED], "{}", response.xml);
+        assert_eq!((response.action.as_str(), response.relay_state.as_deref()), (ACS, Some("s")));
+        assert!(response.element("Assertion").is_none());
+        assert!(response.element("Signature").is_some());
+        response
+    }
+
+    async fn set(&self, path: &str, state: &str) {
+        self.host.admin_ok(Method::PATCH, path, json!({"state": state})).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn denied_on_the_phone() {
+    let attempt = Attempt::new().await;
+    let waiting = attempt.waiting().await;
+    let requests = attempt.ada.phone.waiting(5).await.expect("requests");
+    attempt.ada.phone.decide(&requests[0], None).await.expect("an outcome");
+    let response = attempt.failed(&waiting.again().await).await;
+    assert!(response.text("StatusMessage").contains("denied"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn not_approved_in_120_seconds() {
+    let attempt = Attempt::new().await;
+    let waiting = attempt.waiting().await;
+    attempt.host.advance(119);
+    assert!(waiting.again().await.body.contains("id=\"number\""));
+    attempt.host.advance(2);
+    let response = attempt.failed(&waiting.again().await).await;
+    assert!(response.text("StatusMessage").contains("in time"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn suspended_or_terminated_before_they_are_asked() {
+    for state in ["suspended", "terminated"] {
+        for whole in [true, false] {
+            let attempt = Attempt::new().await;
+            let path = match whole {
+                true => format!("/users/{}", id(&attempt.ada.user)),
+                false => format!("/accounts/{}", id(&attempt.ada.account)),
+            };
+            attempt.set(&path, state).await;
+            let waiting = attempt.waiting().await;
+            attempt.host.advance(121);
+            attempt.failed(&waiting.again().await).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn suspended_or_terminated_between_approval_and_its_use() {
+    for state in ["suspended", "terminated"] {
+        for whole in [true, false] {
+            let attempt = Attempt::new().await;
+            let waiting = attempt.waiting().await;
+            attempt.ada.approve(&waiting).await;
+            let path = match whole {
+                true => format!("/users/{}", id(&attempt.ada.user)),
+                false => format!("/accounts/{}", id(&attempt.ada.account)),
+            };
+            attempt.set(&path, state).await;
+            attempt.failed(&waiting.again().await).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn suspended_while_a_session_is_open() {
+    let attempt = Attempt::new().await;
+    let request = attempt.party.request(&attempt.host);
+    attempt.party.sign_in(&attempt.ada, &attempt.browser, &request).await;
+    attempt.set(&format!("/accounts/{}", id(&attempt.ada.account)), "suspended").await;
+    let request = attempt.party.request(&attempt.host);
+    let page = attempt.party.begin(&attempt.browser, &request, Some("s")).await;
+    assert!(page.body.contains("closed"), "{}", page.body);
+    attempt.failed(&page).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn given_up_before_the_name_was_typed() {
+    let attempt = Attempt::new().await;
+    let request = attempt.party.request(&attempt.host);
+    let login = attempt.party.begin(&attempt.browser, &request, Some("s")).await;
+    attempt.failed(&login).await;
+    // It is answered, once.
+    assert_eq!(login.again().await.status, StatusCode::CONFLICT);
+}

@@ -1,0 +1,410 @@
+//! Single logout: asked for by a service provider, and begun here.
+
+use assent::saml::message::{Header, LogoutRequest, LogoutResponse, NameId, Status, instant};
+use assent::saml::xml::Document;
+use assent::saml::xml::Limits;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use reqwest::StatusCode;
+use serde_json::json;
+use url::{Url, form_urlencoded};
+
+use super::party::{ENTITY_ID, Party, Response, SLO};
+use super::schema::validate;
+use crate::harness::{Ada, Browser, Page, TestHost};
+
+const SUCCESS: &str = "urn:oasis:names:tc:SAML:2.0:status:Success";
+const PARTIAL: &str = "urn:oasis:names:tc:SAML:2.0:status:PartialLogout";
+
+/// What a service provider knows of a session.
+struct Known {
+    name: String,
+    format: String,
+    index: String,
+}
+
+/// Signs Ada in to a service provider; what that knows then.
+async fn signed_in(party: &Party, ada: &Ada, browser: &Browser, host: &TestHost) -> Known {
+    let login = party.begin(browser, &party.request(host), None).await;
+    let page = if login.body.contains("SAMLResponse") {
+        login
+    } else {
+        let waiting = super::party::identify(ada, &login).await;
+        ada.approve(&waiting).await;
+        browser.finish(&waiting.url).await
+    };
+    let response = Response::of(&page);
+    Known {
+        name: response.text("NameID").to_owned(),
+        format: response.attribute("NameID", "Format").to_owned(),
+        index: response.attribute("AuthnStatement", "SessionIndex").to_owned(),
+    }
+}
+
+fn request(party: &Party, host: &TestHost, known: &Known) -> LogoutRequest {
+    LogoutRequest {
+        header: header(party, host),
+        not_on_or_after: None,
+        name_id: NameId {
+            value: known.name.clone(),
+            format: Some(known.format.clone()),
+            name_qualifier: None,
+            sp_name_qualifier: None,
+        },
+        session_indexes: vec![known.index.clone()],
+        reason: None,
+    }
+}
+
+fn header(party: &Party, host: &TestHost) -> Header {
+    Header {
+        id: party.request(host).id,
+        issuer: Some(party.entity_id.clone()),
+        issue_instant: host.host.now(),
+        destination: Some(format!("{}{}", host.base, party.single_logout())),
+    }
+}
+
+/// Sends it by redirect, signed.
+async fn send(party: &Party, browser: &Browser, request: &LogoutRequest, relay_state: Option<&str>) -> Page {
+    let xml = request.write(None).expect("written");
+    browser.get(&format!("{}?{}", party.single_logout(), party.signed_query("SAMLRequest", &xml, relay_state))).await
+}
+
+/// The message in the query of an address.
+fn message(location: &Url, parameter: &str) -> Document {
+    let (_, value) = location.query_pairs().find(|(name, _)| name == parameter).expect("a message");
+    let compressed = STANDARD.decode(value.as_bytes()).expect("base64");
+    let mut xml = Vec::new();
+    std::io::Read::read_to_end(&mut flate2::read::DeflateDecoder::new(compressed.as_slice()), &mut xml)
+        .expect("inflated");
+    validate(std::str::from_utf8(&xml).expect("text")).expect("a valid message");
+    Document::read(&xml, Limits::MESSAGE).expect("XML")
+}
+
+/// The LogoutResponse that a redirect to the service provider carries.
+fn answer(page: &Page) -> LogoutResponse {
+    let location = page.location();
+    assert!(location.as_str().starts_with(SLO), "{location}");
+    LogoutResponse::read(message(&location, "SAMLResponse").unverified()).expect("a response")
+}
+
+fn codes(response: &LogoutResponse) -> (&str, Option<&str>) {
+    (response.status.code.as_str(), response.status.second.as_deref())
+}
+
+/// What the frame of a logout's page asks of a service provider.
+async fn asked(page: &Page) -> LogoutRequest {
+    let frame = frame(page).await;
+    LogoutRequest::read(message(&frame.location(), "SAMLRequest").unverified()).expect("a request")
+}
+
+async fn frame(page: &Page) -> Page {
+    let address = page.body.split_once("<iframe").and_then(|(_, rest)| rest.split_once("src=\"")).expect("a frame").1;
+    page.browser().get(address.split('"').next().expect("an address")).await
+}
+
+/// The service provider answers the request.
+async fn answered(party: &Party, host: &TestHost, browser: &Browser, request: &LogoutRequest, status: Status) -> Page {
+    let response =
+        LogoutResponse { header: header(party, host), in_response_to: Some(request.header.id.clone()), status };
+    let query = party.signed_query("SAMLResponse", &response.write(None).expect("written"), None);
+    browser.get(&format!("{}?{query}", party.single_logout())).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_provider_ends_the_session() {
+    let host = TestHost::start().await;
+    let party = Party::register(&host, json!({})).await;
+    let ada = party.ada(&host).await;
+    let browser = Browser::new(&host.base);
+    let known = signed_in(&party, &ada, &browser, &host).await;
+    let request = request(&party, &host, &known);
+    let page = send(&party, &browser, &request, Some("st&te")).await;
+    let response = answer(&page);
+    assert_eq!(codes(&response), (SUCCESS, None));
+    assert_eq!(response.in_response_to.as_ref(), Some(&request.header.id));
+    assert_eq!(response.header.issuer, Some(host.issuer()));
+    assert_eq!(response.header.destination.as_deref(), Some(SLO));
+    assert_eq!(page.parameter("RelayState"), "st&te");
+    assert!(page.location().query().expect("a query").contains("&Signature="));
+    // Whoever comes now signs in again.
+    let login = party.begin(&browser, &party.request(&host), None).await;
+    assert!(login.body.contains("name=\"name\""));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn by_form_from_another_site_which_sends_no_cookie_and_answered_by_form() {
+    let host = TestHost::start().await;
+    let party = Party::register(
+        &host,
+        json!({"single_logout": {"url": "https://sp.example/in", "response_url": SLO, "binding": "post"}}),
+    )
+    .await;
+    let ada = party.ada(&host).await;
+    let browser = Browser::new(&host.base);
+    let known = signed_in(&party, &ada, &browser, &host).await;
+    let request = request(&party, &host, &known);
+    let xml = STANDARD.encode(request.write(Some(&party.signer)).expect("written"));
+    let elsewhere = Browser::new(&host.base);
+    let page = elsewhere.post(&party.single_logout(), &[("SAMLRequest", &xml), ("RelayState", "x")]).await;
+    let (action, body) = page.form();
+    assert_eq!(action, SLO);
+    let fields: Vec<_> = form_urlencoded::parse(body.as_bytes()).collect();
+    assert_eq!(fields[1], ("RelayState".into(), "x".into()));
+    let xml = STANDARD.decode(fields[0].1.as_bytes()).expect("base64");
+    validate(std::str::from_utf8(&xml).expect("text")).expect("a valid message");
+    let document = Document::read(&xml, Limits::MESSAGE).expect("XML");
+    assert!(document.has_signature());
+    assert_eq!(codes(&LogoutResponse::read(document.unverified()).expect("a response")), (SUCCESS, None));
+    assert!(party.begin(&browser, &party.request(&host), None).await.body.contains("name=\"name\""));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn other_service_providers_are_told_in_turn_and_the_one_that_asked_gets_its_answer() {
+    let host = TestHost::start().await;
+    let asking = Party::register(&host, json!({"name": "Asking"})).await;
+    let second = Party::register(&host, json!({"name": "Second", "entity_id": "https://second.example"})).await;
+    let third = Party::register(
+        &host,
+        json!({"name": "Third", "entity_id": "https://third.example", "name_id_format": "persistent"}),
+    )
+    .await;
+    let ada = asking.ada(&host).await;
+    for other in [&second, &third] {
+        host.account(&ada.user, &other.application()).await;
+    }
+    let browser = Browser::new(&host.base);
+    let known = signed_in(&asking, &ada, &browser, &host).await;
+    let others = [signed_in(&second, &ada, &browser, &host).await, signed_in(&third, &ada, &browser, &host).await];
+    let page = send(&asking, &browser, &request(&asking, &host, &known), None).await.followed().await;
+    // The session has ended before anybody is told.
+    assert!(asking.begin(&browser, &asking.request(&host), None).await.body.contains("name=\"name\""));
+
+    let mut page = page;
+    let mut told = Vec::new();
+    for _ in 0..2 {
+        let logout = asked(&page).await;
+        let destination = logout.header.destination.clone().expect("a destination");
+        let (party, known) = if page.body.contains("Second") { (&second, &others[0]) } else { (&third, &others[1]) };
+        assert_eq!(destination, SLO);
+        assert_eq!((&logout.name_id.value, logout.name_id.format.as_ref()), (&known.name, Some(&known.format)));
+        assert_eq!(logout.session_indexes, std::slice::from_ref(&known.index));
+        assert!(logout.not_on_or_after.expect("a limit") > host.host.now());
+        let framed = answered(party, &host, &browser, &logout, Status::success()).await;
+        assert_eq!(framed.headers["x-frame-options"], "SAMEORIGIN");
+        assert!(framed.body.contains(&page.path()), "{}", framed.body);
+        told.push(party.entity_id.clone());
+        page = page.again().await;
+    }
+    told.sort();
+    assert_eq!(told, ["https://second.example", "https://third.example"]);
+    assert_eq!(codes(&answer(&page)), (SUCCESS, None));
+    // It is over.
+    assert_eq!(browser.get(&page.url).await.location().path(), "/session/ended");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_does_not_answer_in_time_or_fails_makes_it_partial() {
+    let host = TestHost::start().await;
+    let asking = Party::register(&host, json!({})).await;
+    let silent = Party::register(&host, json!({"entity_id": "https://silent.example", "name": "Silent"})).await;
+    let failing = Party::register(&host, json!({"entity_id": "https://failing.example", "name": "Failing"})).await;
+    let ada = asking.ada(&host).await;
+    for other in [&silent, &failing] {
+        host.account(&ada.user, &other.application()).await;
+    }
+    let browser = Browser::new(&host.base);
+    let known = signed_in(&asking, &ada, &browser, &host).await;
+    for other in [&silent, &failing] {
+        signed_in(other, &ada, &browser, &host).await;
+    }
+    let mut page = send(&asking, &browser, &request(&asking, &host, &known), None).await.followed().await;
+    for _ in 0..2 {
+        let logout = asked(&page).await;
+        if page.body.contains("Silent") {
+            host.advance(4);
+            assert!(page.again().await.body.contains("Silent"), "there is time left");
+            host.advance(2);
+        } else {
+            answered(
+                &failing,
+                &host,
+                &browser,
+                &logout,
+                Status::new("urn:oasis:names:tc:SAML:2.0:status:Responder", None),
+            )
+            .await;
+        }
+        page = page.again().await;
+    }
+    assert_eq!(codes(&answer(&page)), (SUCCESS, Some(PARTIAL)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_takes_no_part_in_single_logout_makes_it_partial() {
+    let host = TestHost::start().await;
+    let asking = Party::register(&host, json!({})).await;
+    let without = Party::register(
+        &host,
+        json!({"entity_id": "https://without.example", "name": "Without", "single_logout": null}),
+    )
+    .await;
+    let ada = asking.ada(&host).await;
+    host.account(&ada.user, &without.application()).await;
+    let browser = Browser::new(&host.base);
+    let known = signed_in(&asking, &ada, &browser, &host).await;
+    signed_in(&without, &ada, &browser, &host).await;
+    let page = send(&asking, &browser, &request(&asking, &host, &known), None).await;
+    assert_eq!(codes(&answer(&page)), (SUCCESS, Some(PARTIAL)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn signing_out_here_tells_service_providers_and_says_who_could_not_be_told() {
+    let host = TestHost::start().await;
+    let party = Party::register(&host, json!({})).await;
+    let without = Party::register(
+        &host,
+        json!({"entity_id": "https://without.example", "name": "Old <app>", "single_logout": null}),
+    )
+    .await;
+    let ada = party.ada(&host).await;
+    host.account(&ada.user, &without.application()).await;
+    let browser = Browser::new(&host.base);
+    for sp in [&party, &without] {
+        signed_in(sp, &ada, &browser, &host).await;
+    }
+    let home = browser.get("/").await;
+    let page = home.submit("/sign-out", &[]).await.followed().await;
+    assert_eq!(page.headers["cache-control"], "no-store");
+    let logout = asked(&page).await;
+    answered(&party, &host, &browser, &logout, Status::success()).await;
+    let page = page.again().await;
+    assert!(page.body.contains("signed-out") && page.body.contains("Old &#60;app&#62;"), "{}", page.body);
+    assert!(!browser.get("/").await.body.contains("/sign-out"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_openid_connect_logout_tells_service_providers_on_its_way_back() {
+    let host = TestHost::start().await;
+    let party = Party::register(&host, json!({})).await;
+    let ada = host.ada().await;
+    host.account(&ada.user, &party.application()).await;
+    let path = format!("/applications/{}", ada.application.id);
+    let uris = json!({"post_logout_redirect_uris": ["https://rp.example/bye"]});
+    host.admin_ok(reqwest::Method::PATCH, &path, uris).await;
+    let browser = Browser::new(&host.base);
+    let code = ada.sign_in(&browser).await;
+    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    signed_in(&party, &ada, &browser, &host).await;
+    let hint = tokens["id_token"].as_str().expect("an ID token");
+    let end =
+        format!("/oidc/session/end?id_token_hint={hint}&post_logout_redirect_uri=https://rp.example/bye&state=s%26t");
+    let page = browser.get(&end).await.followed().await;
+    let logout = asked(&page).await;
+    answered(&party, &host, &browser, &logout, Status::success()).await;
+    assert_eq!(page.again().await.location().as_str(), "https://rp.example/bye?state=s%26t");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_provider_that_ends_the_session_has_clients_told_by_back_channel() {
+    let host = TestHost::start().await;
+    let party = Party::register(&host, json!({})).await;
+    let ada = host.ada().await;
+    host.account(&ada.user, &party.application()).await;
+    let path = format!("/applications/{}", ada.application.id);
+    let uri = json!({"backchannel_logout_uri": "https://rp.example/backchannel"});
+    host.admin_ok(reqwest::Method::PATCH, &path, uri).await;
+    let browser = Browser::new(&host.base);
+    ada.sign_in(&browser).await;
+    let known = signed_in(&party, &ada, &browser, &host).await;
+    send(&party, &browser, &request(&party, &host, &known), None).await;
+    let mut connection = host.connection().await;
+    let queued: (i64,) =
+        sqlx::query_as("SELECT COUNT(*) FROM logout_deliveries").fetch_one(&mut connection).await.expect("a count");
+    assert_eq!(queued.0, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_request_of_the_service_provider_ends_nothing() {
+    let host = TestHost::start().await;
+    let party = Party::register(&host, json!({})).await;
+    let other = Party::register(&host, json!({"entity_id": "https://other.example"})).await;
+    let ada = party.ada(&host).await;
+    let browser = Browser::new(&host.base);
+    let known = signed_in(&party, &ada, &browser, &host).await;
+    let good = request(&party, &host, &known);
+    let xml = |request: &LogoutRequest| request.write(None).expect("written");
+    let query = |query: String| format!("{}?{query}", party.single_logout());
+    let moment = instant("2020-01-01T00:00:00Z");
+    let changed = |change: &dyn Fn(&mut LogoutRequest)| {
+        let mut request = request(&party, &host, &known);
+        change(&mut request);
+        query(party.signed_query("SAMLRequest", &xml(&request), None))
+    };
+    for (what, address) in [
+        ("unsigned", query(super::party::query("SAMLRequest", &xml(&good), None))),
+        ("signed by another", query(other.signed_query("SAMLRequest", &xml(&good), None))),
+        ("of another issuer", changed(&|request| request.header.issuer = Some("https://other.example".to_owned()))),
+        ("for another address", changed(&|request| request.header.destination = Some(SLO.to_owned()))),
+        ("too late", changed(&|request| request.not_on_or_after = moment)),
+        ("long ago", changed(&|request| request.header.issue_instant = moment.expect("a moment"))),
+        ("a response that nobody waits for", {
+            let response = LogoutResponse {
+                header: header(&party, &host),
+                in_response_to: Some("_x".to_owned()),
+                status: Status::success(),
+            };
+            query(party.signed_query("SAMLResponse", &response.write(None).expect("written"), None))
+        }),
+        ("nothing", party.single_logout()),
+    ] {
+        let page = browser.get(&address).await;
+        assert_eq!(page.status, StatusCode::BAD_REQUEST, "{what}");
+        assert!(page.body.contains("Reference <code>") && !page.headers.contains_key("location"), "{what}");
+    }
+    // Another name or session is none of Ada's.
+    for change in [
+        (|request: &mut LogoutRequest| request.name_id.value = "bob@example.org".to_owned()) as fn(&mut LogoutRequest),
+        |request| request.session_indexes = vec!["another".to_owned()],
+        |request| request.name_id.format = Some("urn:oasis:names:tc:SAML:2.0:nameid-format:persistent".to_owned()),
+    ] {
+        let page = browser.get(&changed(&change)).await;
+        assert_eq!(codes(&answer(&page)), (SUCCESS, None));
+    }
+    assert!(
+        Response::of(&party.begin(&browser, &party.request(&host), None).await).is_success(),
+        "she is still signed in"
+    );
+    // Without a SessionIndex it is all sessions of the name; and once.
+    let mut all = request(&party, &host, &known);
+    all.session_indexes.clear();
+    assert_eq!(codes(&answer(&send(&party, &browser, &all, None).await)), (SUCCESS, None));
+    assert_eq!(send(&party, &browser, &all, None).await.status, StatusCode::BAD_REQUEST);
+    assert!(party.begin(&browser, &party.request(&host), None).await.body.contains("name=\"name\""));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_certificate_only_who_knows_the_session_ends_it() {
+    let host = TestHost::start().await;
+    let party = Party::register(&host, json!({"certificates": []})).await;
+    let ada = party.ada(&host).await;
+    let browser = Browser::new(&host.base);
+    let known = signed_in(&party, &ada, &browser, &host).await;
+    let address = |request: &LogoutRequest| {
+        format!(
+            "{}?{}",
+            party.single_logout(),
+            super::party::query("SAMLRequest", &request.write(None).expect("written"), None)
+        )
+    };
+    let mut guessed = request(&party, &host, &known);
+    guessed.session_indexes.clear();
+    let denied = answer(&browser.get(&address(&guessed)).await);
+    assert_eq!(denied.status.second.as_deref(), Some("urn:oasis:names:tc:SAML:2.0:status:RequestDenied"));
+    assert!(Response::of(&party.begin(&browser, &party.request(&host), None).await).is_success());
+    let page = browser.get(&address(&request(&party, &host, &known))).await;
+    assert_eq!(codes(&answer(&page)), (SUCCESS, None));
+    assert!(party.begin(&browser, &party.request(&host), None).await.body.contains("name=\"name\""));
+    assert_eq!(party.entity_id, ENTITY_ID);
+}
