@@ -9,8 +9,8 @@ pub use applications::{
 };
 pub use service_providers::{
     AcsChange, ServiceProviderChange, SingleLogoutChange, change_service_provider, changed_service_provider,
-    create_service_provider, renew_saml_certificate, saml_certificates, service_provider, use_saml_certificate,
-    withdraw_saml_certificate,
+    create_service_provider, renew_saml_certificate, replace_service_provider, saml_certificates, service_provider,
+    use_saml_certificate, withdraw_saml_certificate,
 };
 
 use base64::Engine;

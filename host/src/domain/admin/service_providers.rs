@@ -141,13 +141,22 @@ pub async fn change_service_provider(host: &Host, id: &Did, change: ServiceProvi
     loop {
         let mut provider = service_provider(host, id).await?;
         apply(host, &mut provider, change.clone())?;
-        provider.updated_at = host.now();
-        if host.store.update_service_provider(provider.clone()).await? {
-            provider.version += 1;
-            tracing::info!(application = %id, "service provider changed");
-            return Ok(provider);
+        if let Some(changed) = replace_service_provider(host, provider).await? {
+            return Ok(changed);
         }
     }
+}
+
+/// Keeps what [`changed_service_provider`] gave. `None`, and nothing done, if the service provider was changed since it was
+/// read.
+pub async fn replace_service_provider(host: &Host, mut provider: ServiceProvider) -> Result<Option<ServiceProvider>> {
+    provider.updated_at = host.now();
+    if !host.store.update_service_provider(provider.clone()).await? {
+        return Ok(None);
+    }
+    provider.version += 1;
+    tracing::info!(application = %provider.id, "service provider changed");
+    Ok(Some(provider))
 }
 
 /// The service provider with this id.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::service_providers::{self, ServiceProviderView};
-use super::{List, Page, id_of, moment, parse};
+use super::{List, Page, id_of, moment, parse, saml_metadata};
 use crate::domain::Host;
 use crate::domain::admin::{self, ApplicationChange, AuthenticationChange};
 use crate::http::problem::Problem;
@@ -207,7 +207,7 @@ fn unspoken(body: &Bytes) -> Result<(Protocol, Bytes), Problem> {
 pub(super) async fn create(State(host): State<Arc<Host>>, body: Bytes) -> Result<(StatusCode, Json<View>), Problem> {
     let (protocol, body) = unspoken(&body)?;
     if protocol == Protocol::Saml {
-        let provider = admin::create_service_provider(&host, parse(&body)?).await?;
+        let provider = saml_metadata::create(&host, &body).await?;
         let view = View::ServiceProvider(Box::new(service_providers::view(provider)));
         return Ok((StatusCode::CREATED, Json(view)));
     }

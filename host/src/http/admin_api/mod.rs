@@ -3,6 +3,7 @@
 
 mod accounts;
 mod applications;
+mod saml_metadata;
 mod service_providers;
 mod users;
 
@@ -32,6 +33,7 @@ pub(super) fn routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         .route("/applications/{id}/certificates", get(service_providers::certificates).post(service_providers::renew))
         .route("/applications/{id}/certificates/{key}", delete(service_providers::withdraw))
         .route("/applications/{id}/certificates/{key}/use", post(service_providers::take_over))
+        .route("/applications/{id}/metadata", post(saml_metadata::refresh))
         .route("/applications/{id}/accounts", get(accounts::list).post(accounts::create))
         .route("/accounts/{id}", get(accounts::read).patch(accounts::change).delete(accounts::remove))
         .route("/users", get(users::list).post(users::create))

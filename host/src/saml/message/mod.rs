@@ -10,7 +10,7 @@ mod instant;
 mod logout;
 mod name_id;
 pub mod names;
-mod read;
+pub(super) mod read;
 pub mod status;
 
 pub use authn_request::{AuthnRequest, Comparison, NameIdPolicy, RequestedAuthnContext, Subject};

@@ -30,7 +30,7 @@ pub(super) fn text(element: Element<'_>, name: &'static str) -> Result<String, F
 }
 
 /// The URI in an element.
-pub(super) fn uri_text(element: Element<'_>, name: &'static str) -> Result<String, Flaw> {
+pub(in crate::saml) fn uri_text(element: Element<'_>, name: &'static str) -> Result<String, Flaw> {
     checked(name, element.text()?).map(|text| collapsed(text).to_owned())
 }
 
@@ -40,12 +40,12 @@ pub(super) fn string(element: Element<'_>, name: &'static str) -> Result<Option<
 }
 
 /// An attribute that is a URI.
-pub(super) fn uri(element: Element<'_>, name: &'static str) -> Result<Option<String>, Flaw> {
+pub(in crate::saml) fn uri(element: Element<'_>, name: &'static str) -> Result<Option<String>, Flaw> {
     element.attribute(name).map(|value| checked(name, value).map(|text| collapsed(text).to_owned())).transpose()
 }
 
 /// An attribute that must be there.
-pub(super) fn required<T>(name: &'static str, value: Option<T>) -> Result<T, Flaw> {
+pub(in crate::saml) fn required<T>(name: &'static str, value: Option<T>) -> Result<T, Flaw> {
     value.ok_or(Flaw::Missing(name))
 }
 
@@ -60,14 +60,14 @@ pub(super) fn id(element: Element<'_>, name: &'static str) -> Result<Option<Stri
 }
 
 /// An attribute that is a moment.
-pub(super) fn moment(element: Element<'_>, name: &'static str) -> Result<Option<Timestamp>, Flaw> {
+pub(in crate::saml) fn moment(element: Element<'_>, name: &'static str) -> Result<Option<Timestamp>, Flaw> {
     let Some(value) = element.attribute(name) else { return Ok(None) };
     let moment = instant(collapsed(value));
     moment.map(Some).ok_or(Flaw::Value { name, must: "a time in UTC, such as 2026-11-21T08:00:00Z" })
 }
 
 /// An attribute that is a boolean, and false where there is none (XML Schema part 2 section 3.2.2).
-pub(super) fn boolean(element: Element<'_>, name: &'static str) -> Result<bool, Flaw> {
+pub(in crate::saml) fn boolean(element: Element<'_>, name: &'static str) -> Result<bool, Flaw> {
     match element.attribute(name).map(collapsed) {
         None | Some("false" | "0") => Ok(false),
         Some("true" | "1") => Ok(true),
@@ -76,7 +76,7 @@ pub(super) fn boolean(element: Element<'_>, name: &'static str) -> Result<bool, 
 }
 
 /// An attribute that is an index (`xs:unsignedShort`).
-pub(super) fn index(element: Element<'_>, name: &'static str) -> Result<Option<u16>, Flaw> {
+pub(in crate::saml) fn index(element: Element<'_>, name: &'static str) -> Result<Option<u16>, Flaw> {
     let Some(value) = element.attribute(name) else { return Ok(None) };
     let index = collapsed(value).parse();
     index.map(Some).map_err(|_| Flaw::Value { name, must: "a number from 0 to 65535" })

@@ -1,6 +1,13 @@
-//! Metadata (SAML metadata): what this host tells each service provider of itself.
+//! Metadata (SAML metadata): what this host tells each service provider of itself, and what is read of theirs.
 
+mod entity;
+mod error;
+mod import;
 mod names;
 mod own;
+mod service_provider;
 
+pub use error::MetadataError;
+pub use import::{Given, describe};
 pub use own::document;
+pub use service_provider::{Description, Wanted, read};

@@ -15,8 +15,8 @@ use crate::saml::message::instant_text;
 use crate::saml::partner::{entity_id, message_id, single_logout_url, single_sign_on_url};
 use crate::saml::xml::{DigestAlgorithm, Name, SignatureAlgorithm, Signer, WriteError, Writer};
 
-/// How soon a service provider should look again: a day. The next certificate is published weeks before it signs, and the
-/// one before it stays two days longer, so whoever looks each day never misses one.
+/// How soon a service provider should look again: a day. The next certificate is published weeks before it signs, and
+/// the one before it stays two days longer, so whoever looks each day never misses one.
 const CACHE_DURATION: &str = "PT24H";
 /// The bindings of our services, the one of the specification first.
 const BINDINGS: [Binding; 2] = [Binding::Post, Binding::Redirect];
@@ -34,8 +34,8 @@ struct Own {
     single_logout: String,
 }
 
-/// This host's metadata for a service provider: an `EntityDescriptor` with an `IDPSSODescriptor` (SAML metadata sections
-/// 2.3.2 and 2.4.3), signed by the key that signs responses. It is good for `saml.metadata_days`.
+/// This host's metadata for a service provider: an `EntityDescriptor` with an `IDPSSODescriptor` (SAML metadata
+/// sections 2.3.2 and 2.4.3), signed by the key that signs responses. It is good for `saml.metadata_days`.
 ///
 /// # Errors
 /// [`Broken`] if the database or a key fails.

@@ -1,0 +1,135 @@
+//! Service providers from their metadata: new ones, and what has changed of one that is known.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::service_providers::{self, ServiceProviderView};
+use super::{id_of, parse};
+use crate::domain::admin::{self, ServiceProviderChange};
+use crate::domain::{Broken, Host};
+use crate::http::problem::Problem;
+use crate::model::saml::ServiceProvider;
+use crate::saml::metadata::{self, Given};
+use crate::secret::Digest;
+
+/// Makes a service provider of a body without `protocol`. With `metadata` or `metadata_url` the metadata says what the
+/// other members do not; `entity_id` then says which of several service providers it is.
+pub(super) async fn create(host: &Host, body: &Bytes) -> Result<ServiceProvider, Problem> {
+    let given: Given = parse(body)?;
+    let mut members: Map<String, Value> = parse(body)?;
+    members.remove("metadata");
+    members.remove("metadata_certificate");
+    let said: ServiceProviderChange = parse(&Value::Object(members).to_string().into())?;
+    if !given.is_some() {
+        return Ok(admin::create_service_provider(host, said).await?);
+    }
+    let described = metadata::describe(host, &given, said.entity_id.as_deref(), None).await?;
+    let change = described.beside(said);
+    if change.name.is_none() {
+        let detail = "name: the metadata has no DisplayName; say in `name` what people shall see";
+        return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail));
+    }
+    Ok(admin::create_service_provider(host, change).await?)
+}
+
+/// What to do with the metadata of a service provider that is known.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Refresh {
+    #[serde(default)]
+    metadata: Option<String>,
+    #[serde(default)]
+    metadata_url: Option<String>,
+    #[serde(default)]
+    metadata_certificate: Option<String>,
+    /// Whether the changes are made, and not only shown.
+    #[serde(default)]
+    apply: bool,
+    /// The digest of the changes that were shown: no others are made.
+    #[serde(default)]
+    digest: Option<String>,
+}
+
+/// A member of the application that the metadata would change.
+#[derive(Serialize)]
+struct Changed {
+    field: String,
+    from: Value,
+    to: Value,
+}
+
+/// What metadata changes, or would change.
+#[derive(Serialize)]
+pub(super) struct Refreshed {
+    changes: Vec<Changed>,
+    /// Stands for the changes, and for nothing else.
+    digest: String,
+    notes: Vec<String>,
+    applied: bool,
+    /// The application as it is now.
+    application: ServiceProviderView,
+}
+
+/// `POST /applications/{id}/metadata`: what the metadata says otherwise than what is registered. With `apply` the changes
+/// are made; with the `digest` of those that were shown before, these and no others. Without
+/// `metadata` and `metadata_url` it is read from the registered address.
+pub(super) async fn refresh(
+    State(host): State<Arc<Host>>,
+    Path(id): Path<String>,
+    body: Bytes,
+) -> Result<Json<Refreshed>, Problem> {
+    let id = id_of(&id, "application")?;
+    let Refresh { metadata, metadata_url, metadata_certificate, apply, digest: shown } = parse(&body)?;
+    let given = Given { metadata, metadata_url, metadata_certificate };
+    loop {
+        let provider = admin::service_provider(&host, &id).await?;
+        let settings = &provider.settings;
+        let described = metadata::describe(&host, &given, Some(&settings.entity_id), Some(settings)).await?;
+        let after = admin::changed_service_provider(&host, provider.clone(), described.change)?;
+        let changes = difference(provider.clone(), after.clone())?;
+        let digest = digest(&changes)?;
+        if shown.as_ref().is_some_and(|shown| *shown != digest) {
+            let detail = "digest: the metadata or the application has changed since the changes were shown; look again";
+            return Err(Problem::new(StatusCode::CONFLICT, detail));
+        }
+        let application = match changes.is_empty() || !apply {
+            true => provider,
+            false => match admin::replace_service_provider(&host, after).await? {
+                Some(changed) => changed,
+                // What was changed in between is compared with, too.
+                None => continue,
+            },
+        };
+        let application = service_providers::view(application);
+        return Ok(Json(Refreshed { changes, digest, notes: described.notes, applied: apply, application }));
+    }
+}
+
+/// The members in which two views of an application differ.
+fn difference(before: ServiceProvider, after: ServiceProvider) -> Result<Vec<Changed>, Problem> {
+    let members = |provider| match serde_json::to_value(service_providers::view(provider)) {
+        Ok(Value::Object(members)) => Ok(members),
+        Ok(_) => Err(unwritable("it is no object")),
+        Err(error) => Err(unwritable(error)),
+    };
+    let mut after = members(after)?;
+    let pairs = members(before)?.into_iter().map(|(field, from)| {
+        let to = after.remove(&field).unwrap_or_default();
+        Changed { field, from, to }
+    });
+    Ok(pairs.filter(|changed| changed.from != changed.to).collect())
+}
+
+fn digest(changes: &[Changed]) -> Result<String, Problem> {
+    Ok(Digest::of(&serde_json::to_vec(changes).map_err(unwritable)?).to_base64url())
+}
+
+fn unwritable(why: impl std::fmt::Display) -> Problem {
+    Broken::Saml(format!("an application can't be shown: {why}")).into()
+}

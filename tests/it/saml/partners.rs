@@ -1,0 +1,336 @@
+//! Service providers from their metadata, written in the manner of the programs that are used most.
+
+use assent::saml::xml::{Name, Namespace, Signer, Writer};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use openssl::pkey::{PKey, Private};
+use openssl::rsa::Rsa;
+use openssl::x509::X509;
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use super::schema::validate;
+use crate::harness::{TestHost, certificate, id};
+
+pub const MELLON: &str = include_str!("partners/mellon.xml");
+const SIMPLESAMLPHP: &str = include_str!("partners/simplesamlphp.xml");
+const SHIBBOLETH: &str = include_str!("partners/shibboleth.xml");
+const OKTA: &str = include_str!("partners/okta.xml");
+const ADFS: &str = include_str!("partners/adfs.xml");
+
+/// A service provider's key.
+fn key(bits: u32) -> PKey<Private> {
+    PKey::from_rsa(Rsa::generate(bits).expect("a key")).expect("a key")
+}
+
+pub fn pem(certificate: &X509) -> String {
+    String::from_utf8(certificate.to_pem().expect("PEM")).expect("text")
+}
+
+/// The two certificates that stand in the samples.
+pub struct Certificates {
+    pub first: X509,
+    pub second: X509,
+}
+
+impl Certificates {
+    pub fn new() -> Self {
+        Self { first: certificate(&key(2048)), second: certificate(&key(2048)) }
+    }
+
+    /// A sample with these certificates.
+    pub fn in_text(&self, sample: &str) -> String {
+        let lines = |certificate: &X509| {
+            let base64 = STANDARD.encode(certificate.to_der().expect("DER"));
+            let lines = base64.as_bytes().chunks(76).map(|line| std::str::from_utf8(line).expect("text"));
+            lines.collect::<Vec<_>>().join("\n        ")
+        };
+        sample.replace("FIRST", &lines(&self.first)).replace("SECOND", &lines(&self.second))
+    }
+}
+
+async fn import(host: &TestHost, metadata: &str, members: Value) -> (StatusCode, Value) {
+    let mut body = json!({"protocol": "saml", "metadata": metadata});
+    for (name, value) in members.as_object().expect("members") {
+        body[name] = value.clone();
+    }
+    host.admin(Method::POST, "/applications", body).await
+}
+
+pub async fn import_ok(host: &TestHost, metadata: &str, members: Value) -> Value {
+    let (status, made) = import(host, metadata, members).await;
+    assert_eq!(status, StatusCode::CREATED, "{made}: {metadata}");
+    made
+}
+
+/// What the metadata would change of a service provider, and what is noted.
+async fn shown(host: &TestHost, application: &Value, metadata: &str) -> Value {
+    let path = format!("/applications/{}/metadata", id(application));
+    host.admin_ok(Method::POST, &path, json!({"metadata": metadata})).await
+}
+
+#[tokio::test]
+async fn service_providers_of_all_sorts_are_set_up_from_their_metadata() {
+    let host = TestHost::start().await;
+    let certificates = Certificates::new();
+    let (first, second) = (pem(&certificates.first), pem(&certificates.second));
+    let acs = |url: &str, index: u16, default: bool| json!({"url": url, "index": index, "default": default});
+    let cases = [
+        (
+            MELLON,
+            json!({"name": "Wiki"}),
+            json!({
+                "name": "Wiki",
+                "entity_id": "https://mellon.example/mellon/metadata",
+                "acs": [acs("https://mellon.example/mellon/postResponse", 0, true)],
+                "single_logout": {
+                    "url": "https://mellon.example/mellon/logout", "response_url": null, "binding": "redirect",
+                },
+                "name_id_format": "transient",
+                "other_name_id_formats": [],
+                "require_signed_requests": true,
+                "certificates": [first],
+                "metadata_url": null,
+            }),
+            vec!["AssertionConsumerService was left out where its binding is HTTP-Artifact, PAOS", "binding is SOAP"],
+        ),
+        (
+            SIMPLESAMLPHP,
+            json!({}),
+            json!({
+                "name": "The Library",
+                "acs": [acs("https://ssp.example/simplesaml/module.php/saml/sp/saml2-acs.php/default-sp", 0, false)],
+                // It says nothing of names, so it has what a new application has.
+                "name_id_format": "emailAddress",
+                "other_name_id_formats": ["transient"],
+                "require_signed_requests": false,
+                "certificates": [first],
+            }),
+            vec![
+                "urn:oasis:names:tc:SAML:1.0:profiles:browser-post, HTTP-Artifact",
+                "binding is SOAP",
+                "encryption was left out",
+                "(mail, urn:oid:2.5.4.4)",
+            ],
+        ),
+        (
+            SHIBBOLETH,
+            json!({"require_signed_requests": true, "clock_skew_seconds": 30}),
+            json!({
+                "name": "Research Data",
+                "acs": [
+                    acs("https://shib.example/Shibboleth.sso/SAML2/POST", 2, false),
+                    // The first says that it is not the default one.
+                    acs("https://www.shib.example/Shibboleth.sso/SAML2/POST", 5, true),
+                ],
+                "single_logout": {
+                    "url": "https://shib.example/Shibboleth.sso/SLO/Redirect",
+                    "response_url": "https://shib.example/Shibboleth.sso/SLO/Answer",
+                    "binding": "redirect",
+                },
+                "require_signed_requests": true,
+                "clock_skew_seconds": 30,
+                "certificates": [first],
+            }),
+            vec!["HTTP-Artifact, HTTP-POST-SimpleSign, PAOS", "HTTP-Artifact, SOAP", "requires it all the same"],
+        ),
+        (
+            OKTA,
+            json!({"acs": [{"url": "https://hub.example/only"}], "name_id_source": "account_name"}),
+            json!({
+                "name": "Hub & Spoke",
+                "acs": [acs("https://hub.example/only", 0, false)],
+                "single_logout": null,
+                "name_id_format": "emailAddress",
+                "other_name_id_formats": ["persistent", "unspecified"],
+                "name_id_source": "account_name",
+                "require_signed_requests": true,
+                "certificates": [first],
+            }),
+            vec!["encryption was left out", "no such names here: urn:oasis:names:tc:SAML:1.1:nameid-format:x509"],
+        ),
+        (
+            ADFS,
+            json!({"name": "ADFS", "name_id_format": "persistent"}),
+            json!({
+                "entity_id": "http://fs.example/adfs/services/trust",
+                "single_logout": {"url": "https://fs.example/adfs/ls/", "response_url": null, "binding": "post"},
+                "name_id_format": "persistent",
+                "other_name_id_formats": ["transient"],
+                "require_signed_requests": false,
+                "certificates": [first, second],
+            }),
+            vec!["encryption was left out", "HTTP-Artifact, HTTP-Redirect"],
+        ),
+    ];
+    for (sample, said, expected, notes) in cases {
+        let metadata = certificates.in_text(sample);
+        // The type of a role of WS-Federation is known to no schema of SAML.
+        if sample != ADFS {
+            validate(&metadata).unwrap_or_else(|error| panic!("{error}: {metadata}"));
+        }
+        let made = import_ok(&host, &metadata, said).await;
+        for (member, value) in expected.as_object().expect("members") {
+            assert_eq!(&made[member], value, "{member} of {made}");
+        }
+        let read = host.admin_ok(Method::GET, &format!("/applications/{}", id(&made)), Value::Null).await;
+        assert_eq!(read, made);
+        let noted = shown(&host, &made, &metadata).await["notes"].to_string();
+        assert_eq!(
+            shown(&host, &made, &metadata).await["notes"].as_array().map(Vec::len),
+            Some(notes.len()),
+            "{noted}"
+        );
+        for note in notes {
+            assert!(noted.contains(note), "{note}: {noted}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn metadata_that_does_not_do_says_why() {
+    let host = TestHost::start().await;
+    let certificates = Certificates::new();
+    let mellon = certificates.in_text(MELLON);
+    let weak = Certificates { first: certificate(&key(1024)), second: certificates.second.clone() };
+    let two = |inside: &str| {
+        let strip = |text: &str| text.split_once("?>").map(|(_, rest)| rest.to_owned()).expect("a declaration");
+        let entities = format!("{}{}", strip(&mellon), strip(&certificates.in_text(OKTA)));
+        format!(
+            r#"<md:EntitiesDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata"{inside}>{entities}</md:EntitiesDescriptor>"#
+        )
+    };
+    let refused = async |metadata: &str, members: Value| {
+        let (status, problem) = import(&host, metadata, members.clone()).await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{metadata}: {problem}");
+        problem["detail"].as_str().expect("a detail").to_owned()
+    };
+    let named = json!({"name": "x"});
+    let cases = [
+        ("", "metadata: it can't be read: line 1"),
+        ("<html></html>", "expected an EntityDescriptor"),
+        ("<!DOCTYPE html><html></html>", "a DOCTYPE is not allowed"),
+        (
+            &mellon.replace(
+                "<EntityDescriptor",
+                "<!DOCTYPE a [<!ENTITY b SYSTEM 'file:///etc/passwd'>]><EntityDescriptor",
+            ),
+            "a DOCTYPE",
+        ),
+        (&mellon.replace("SPSSODescriptor", "IDPSSODescriptor"), "metadata of an identity provider?"),
+        (&mellon.replace("SAML:2.0:protocol", "SAML:1.1:protocol"), "does not support SAML 2.0"),
+        (
+            &mellon.replace("bindings:HTTP-POST", "bindings:HTTP-Artifact"),
+            "no AssertionConsumerService with the HTTP-POST",
+        ),
+        (
+            &mellon.replace(" entityID=", " validUntil=\"2020-01-01T00:00:00Z\" entityID="),
+            "good until 2020-01-01T00:00:00Z",
+        ),
+        (&mellon.replace("<SPSSODescriptor", "<SPSSODescriptor validUntil=\"2020-01-01T00:00:00Z\""), "good until"),
+        (&mellon.replace(" entityID=", " validUntil=\"tomorrow\" entityID="), "validUntil is not a time in UTC"),
+        (&mellon.replace(" entityID=", " id="), "the attribute entityID is missing"),
+        (
+            &mellon.replace("https://mellon.example/mellon/postResponse", "http://mellon.example/post"),
+            "acs: expected an address that starts with https://",
+        ),
+        (&mellon.replace("index=\"0\"", "index=\"zero\""), "index is not a number"),
+        (&mellon.replace("use=\"signing\"", "use=\"any\""), "signing or encryption"),
+        (&weak.in_text(MELLON), "certificates: the certificate's key must be RSA of 2,048 bits or more"),
+        (&MELLON.replace("FIRST", "AAAA"), "certificates: expected an X.509 certificate"),
+        (&two(""), "several service providers (https://mellon.example/mellon/metadata, https://www.hub.example"),
+    ];
+    for (metadata, why) in cases {
+        let detail = refused(metadata, named.clone()).await;
+        assert!(detail.contains(why), "{why}: {detail}: {metadata}");
+    }
+    assert!(refused(&mellon, json!({})).await.starts_with("name: "), "nobody would know it in a list");
+    let other = json!({"name": "x", "entity_id": "urn:other"});
+    assert!(refused(&mellon, other).await.contains("does not describe urn:other, but https://mellon.example"));
+    let both = json!({"name": "x", "metadata_url": "https://mellon.example/"});
+    assert!(refused(&mellon, both).await.contains("not both"));
+    let listed = host.admin_ok(Method::GET, "/applications", Value::Null).await;
+    assert_eq!(listed["items"], json!([]), "none of them is there");
+
+    let chosen = json!({"name": "x", "entity_id": "https://mellon.example/mellon/metadata"});
+    let made = import_ok(&host, &two(""), chosen.clone()).await;
+    assert_eq!(made["entity_id"], chosen["entity_id"]);
+    let over = refused(&two(" validUntil=\"2020-01-01T00:00:00Z\""), chosen).await;
+    assert!(over.contains("good until"), "the word of those around counts: {over}");
+}
+
+#[tokio::test]
+async fn what_the_schema_forbids_but_people_write_is_taken_with_a_note() {
+    let host = TestHost::start().await;
+    let certificates = Certificates::new();
+    let okta = certificates.in_text(OKTA);
+    let made = import_ok(&host, &okta.replace("index=\"1\"", "index=\"0\""), json!({})).await;
+    let indexes: Vec<_> = made["acs"].as_array().expect("a list").iter().map(|acs| &acs["index"]).collect();
+    assert_eq!(indexes, [0, 1]);
+    // A descriptor is of one key: of a chain the issuers are not to sign for it.
+    let chain =
+        MELLON.replace("</ds:X509Certificate>", "</ds:X509Certificate><ds:X509Certificate>SECOND</ds:X509Certificate>");
+    let chain = certificates.in_text(&chain);
+    let made = import_ok(&host, &chain, json!({"name": "Wiki"})).await;
+    assert_eq!(made["certificates"], json!([pem(&certificates.first)]));
+    let notes = shown(&host, &made, &chain).await["notes"].to_string();
+    assert!(notes.contains("the first was taken"), "{notes}");
+    // One that signs but does not say with what.
+    let nameless = MELLON.replace("ds:X509Data>", "ds:Other>").replace("ds:X509Certificate>", "ds:Value>");
+    let made = import_ok(&host, &nameless, json!({"name": "Wiki"})).await;
+    assert_eq!((&made["require_signed_requests"], &made["certificates"]), (&json!(false), &json!([])));
+    let notes = shown(&host, &made, &nameless).await["notes"].to_string();
+    assert!(notes.contains("not with which certificate") && notes.contains("has no X509Certificate"), "{notes}");
+}
+
+#[tokio::test]
+async fn a_signature_counts_where_a_certificate_is_given() {
+    const MD: Namespace = Namespace::new("md", "urn:oasis:names:tc:SAML:2.0:metadata");
+    const ENTITY: Name = MD.name("EntityDescriptor");
+    let host = TestHost::start().await;
+    let key = key(2048);
+    let (own, other) = (certificate(&key), Certificates::new().first);
+    let signer = Signer::new(key, &own).expect("a signer");
+    let mut writer = Writer::new();
+    writer.open(ENTITY).attribute("entityID", "urn:sp").signed(
+        "_m",
+        &signer,
+        |_| {},
+        |entity| {
+            let role = entity.open(MD.name("SPSSODescriptor"));
+            role.attribute("protocolSupportEnumeration", "urn:oasis:names:tc:SAML:2.0:protocol").content(|role| {
+                let acs = role.open(MD.name("AssertionConsumerService")).attribute("index", "0");
+                acs.attribute("Binding", "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST")
+                    .attribute("Location", "https://sp.example/acs")
+                    .empty();
+            });
+        },
+    );
+    let signed = writer.finish().expect("metadata");
+    validate(&signed).unwrap_or_else(|error| panic!("{error}: {signed}"));
+    let changed = signed.replace("sp.example", "evil.example");
+    for (metadata, certificate, why) in [
+        (&signed, &other, "not one of the registered certificates"),
+        (&changed, &own, "not the one that was signed"),
+        (&Certificates::new().in_text(MELLON), &own, "not signed"),
+    ] {
+        let members = json!({"name": "x", "metadata_certificate": pem(certificate)});
+        let (status, problem) = import(&host, metadata, members).await;
+        let detail = problem["detail"].as_str().expect("a detail");
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
+        assert!(
+            detail.starts_with("metadata: it is not signed by metadata_certificate") && detail.contains(why),
+            "{detail}"
+        );
+    }
+    let (status, problem) = import(&host, &signed, json!({"name": "x", "metadata_certificate": "x"})).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(problem["detail"].as_str().expect("a detail").starts_with("metadata_certificate: "), "{problem}");
+    let made = import_ok(&host, &signed, json!({"name": "x", "metadata_certificate": pem(&own)})).await;
+    assert_eq!(made["acs"][0]["url"], "https://sp.example/acs");
+    let notes = |answer: Value| answer["notes"].clone();
+    assert!(notes(shown(&host, &made, &signed).await).to_string().contains("signature was not checked"));
+    let path = format!("/applications/{}/metadata", id(&made));
+    let body = json!({"metadata": signed, "metadata_certificate": pem(&own)});
+    assert_eq!(notes(host.admin_ok(Method::POST, &path, body).await), json!([]));
+}
