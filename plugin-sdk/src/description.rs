@@ -17,6 +17,10 @@ pub struct Description {
     /// JSON Schema of its settings, if it takes any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_schema: Option<Value>,
+    /// Where the claims go that a mapper is asked for: `id-token`, `userinfo`, `introspection`, `saml-assertion`. All, if
+    /// it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sinks: Option<Vec<String>>,
 }
 
 impl Description {
@@ -28,6 +32,7 @@ impl Description {
             summary: summary.to_owned(),
             writes: Vec::new(),
             config_schema: None,
+            sinks: None,
         }
     }
 
@@ -40,6 +45,12 @@ impl Description {
     /// JSON Schema of its settings.
     pub fn config_schema(mut self, schema: Value) -> Self {
         self.config_schema = Some(schema);
+        self
+    }
+
+    /// The only places that the mapper makes claims for. For others it is not called.
+    pub fn sinks<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
+        self.sinks = Some(names.into_iter().map(str::to_owned).collect());
         self
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use base64::Engine;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use wasmtime::component::{Component, HasSelf, Linker};
 
@@ -25,7 +26,8 @@ pub enum Protocol {
 }
 
 /// Where the claims are going. A preview uses the sink that it previews, so a plugin can't tell the two apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Sink {
     /// OpenID Connect Core 1.0, section 2.
     IdToken,
@@ -189,11 +191,26 @@ pub enum MapFailureKind {
     Fault(Fault),
 }
 
+/// What a claim mapper is asked for; everything, where a list is not there.
+pub(super) struct Scope {
+    /// The applications, by the operator's settings.
+    pub(super) applications: Option<Vec<Did>>,
+    /// Where the claims go, by the plugin's own description.
+    pub(super) sinks: Option<Vec<Sink>>,
+}
+
+impl Scope {
+    fn includes(&self, application: &Did, sink: Sink) -> bool {
+        self.applications.as_ref().is_none_or(|served| served.contains(application))
+            && self.sinks.as_ref().is_none_or(|served| served.contains(&sink))
+    }
+}
+
 /// One claim mapper of the chain.
 pub(super) struct ClaimMapper {
     runner: Runner,
     component: ClaimMapperPre<Call>,
-    applications: Option<Vec<Did>>,
+    scope: Scope,
     grants: Grants,
     on_failure: OnFailure,
     config: String,
@@ -219,12 +236,12 @@ impl ClaimMapper {
     pub(super) fn new(
         runner: Runner,
         component: ClaimMapperPre<Call>,
-        applications: Option<Vec<Did>>,
+        scope: Scope,
         grants: Grants,
         on_failure: OnFailure,
         config: String,
     ) -> Self {
-        Self { runner, component, applications, grants, on_failure, config }
+        Self { runner, component, scope, grants, on_failure, config }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -242,15 +259,11 @@ impl ClaimMapper {
 
     /// A claim that this plugin and the other may both write for one application: then neither would be its owner.
     pub(super) fn contended_claim(&self, other: &Self) -> Option<&str> {
-        let overlap = match (&self.applications, &other.applications) {
+        let overlap = match (&self.scope.applications, &other.scope.applications) {
             (Some(ours), Some(theirs)) => ours.iter().any(|application| theirs.contains(application)),
             _ => true,
         };
         if overlap { self.grants.shared_claim(&other.grants) } else { None }
-    }
-
-    fn serves(&self, application: &Did) -> bool {
-        self.applications.as_ref().is_none_or(|served| served.contains(application))
     }
 
     async fn edits(&self, input: &wit::Input) -> Result<Vec<wit::Edit>, MapFailureKind> {
@@ -335,7 +348,7 @@ pub(super) async fn run_chain(chain: &[ClaimMapper], input: ClaimInput) -> Resul
     let (application, sink) = (input.application_id.clone(), input.sink);
     let (mut wit_input, claims) = to_wit(input);
     let mut mapped = Mapped { claims, ..Mapped::default() };
-    for mapper in chain.iter().filter(|mapper| mapper.serves(&application)) {
+    for mapper in chain.iter().filter(|mapper| mapper.scope.includes(&application, sink)) {
         let plugin = mapper.name();
         wit_input.config.clone_from(&mapper.config);
         wit_input.current = json_text(&mapped.claims);
@@ -432,6 +445,30 @@ fn is_xml_char(character: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mapper_is_asked_for_what_it_and_the_operator_name() {
+        let [one, other] = [[1; 32], [2; 32]].map(|key| Did::from_ed25519(&key));
+        let whole = Scope { applications: None, sinks: None };
+        assert!(whole.includes(&one, Sink::IdToken));
+        let part = Scope { applications: Some(vec![one.clone()]), sinks: Some(vec![Sink::SamlAssertion]) };
+        assert!(part.includes(&one, Sink::SamlAssertion));
+        assert!(!part.includes(&one, Sink::IdToken) && !part.includes(&other, Sink::SamlAssertion));
+    }
+
+    #[test]
+    fn value_types_admit_their_values() {
+        for (value_type, good, bad) in [
+            (ValueType::Boolean, "true", "yes"),
+            (ValueType::Integer, "-42", "4.2"),
+            (ValueType::Integer, "+7", "+"),
+            (ValueType::DateTime, "2026-11-21T08:00:00Z", "yesterday"),
+            (ValueType::AnyUri, "urn:x", "a b"),
+            (ValueType::Base64Binary, "AAEC", "A*"),
+        ] {
+            assert!(value_type.admits(good) && !value_type.admits(bad), "{good} {bad}");
+        }
+    }
 
     #[test]
     fn text_that_xml_can_not_carry_is_told_apart() {

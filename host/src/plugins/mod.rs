@@ -34,7 +34,7 @@ pub use spec::{Credential, Credentials, HttpGrant, Limits, NoCredentials, OnFail
 
 use crate::clock::{SharedClock, SystemClock};
 use approval::ApprovalChannel;
-use claims::ClaimMapper;
+use claims::{ClaimMapper, Scope};
 use egress::Egress;
 use engine::Runner;
 use protected::Grants;
@@ -55,6 +55,9 @@ pub struct Description {
     /// JSON Schema of its settings, if it takes any.
     #[serde(default)]
     pub config_schema: Option<serde_json::Value>,
+    /// Where the claims go that it is asked for; everywhere, if it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sinks: Option<Vec<Sink>>,
 }
 
 /// What [`inspect`] finds out about a file.
@@ -209,8 +212,10 @@ impl Plugins {
                 let linked = claims::link(&component).map_err(|cause| error(format!("{cause:#}")))?;
                 let runner = Runner::new(engine.clone(), &name, limits, Arc::clone(clock), None);
                 let described = claims::describe(&runner, &linked).await.map_err(|fault| error(undescribed(&fault)))?;
-                let grants = Grants::new(description(&described).map_err(error)?.writes, writes).map_err(error)?;
-                let mapper = ClaimMapper::new(runner, linked, applications, grants, on_failure, config);
+                let Description { writes: writable, sinks, .. } = description(&described).map_err(error)?;
+                let grants = Grants::new(writable, writes).map_err(error)?;
+                let scope = Scope { applications, sinks };
+                let mapper = ClaimMapper::new(runner, linked, scope, grants, on_failure, config);
                 accepted(mapper.validate().await).map_err(error)?;
                 self.mappers.push(mapper);
             }

@@ -78,6 +78,7 @@ impl ClaimMapper for SamlAttributes {
         let types = ["string", "boolean", "integer", "date_time", "any_uri", "base64_binary"];
         Description::new("saml-attributes", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
             .writes(["attribute:*"])
+            .sinks(["saml-assertion"])
             .config_schema(json!({
                 "type": "object",
                 "additionalProperties": false,

@@ -213,6 +213,7 @@ fn the_example_in_the_documentation_is_right() {
 fn the_manifest_says_what_the_component_says() {
     let manifest: toml::Table = toml::from_str(include_str!("../plugin.toml")).expect("plugin.toml");
     let description = SamlAttributes::describe();
+    assert_eq!(description.sinks.as_deref(), Some(&["saml-assertion".to_owned()][..]));
     assert_eq!(manifest["name"].as_str(), Some(description.name.as_str()));
     assert_eq!(manifest["version"].as_str(), Some(description.version.as_str()));
     assert_eq!(manifest["summary"].as_str(), Some(description.summary.as_str()));

@@ -22,6 +22,9 @@ use crate::model::saml::{
 const MOST: usize = 50;
 /// How many custom attributes, and how many values each of them.
 const MOST_ATTRIBUTES: usize = 100;
+/// How many values all custom attributes may have together, and of how many bytes.
+const MOST_VALUES: usize = 1000;
+const MOST_BYTES: usize = 64 * 1024;
 /// How long a value of a custom attribute may be, in bytes.
 const LONGEST_VALUE: usize = 4096;
 /// How long an entity ID may be, in characters (SAML core section 8.3.6).
@@ -315,6 +318,12 @@ fn custom_attributes(attributes: Vec<CustomAttribute>) -> Result<Vec<CustomAttri
     const FIELD: &str = "custom_attributes";
     if attributes.len() > MOST_ATTRIBUTES || attributes.iter().any(|one| one.values.len() > MOST_ATTRIBUTES) {
         return Err(invalid(FIELD, format!("expected {MOST_ATTRIBUTES} at most, of as many values each")));
+    }
+    // More than this a plugin's answer, and a browser's form, should not carry.
+    let values = || attributes.iter().flat_map(|one| &one.values);
+    if values().count() > MOST_VALUES || values().map(String::len).sum::<usize>() > MOST_BYTES {
+        let expected = format!("expected {MOST_VALUES} values at most in all, of {MOST_BYTES} bytes together");
+        return Err(invalid(FIELD, expected));
     }
     let mut names = BTreeSet::new();
     for CustomAttribute { name, values } in &attributes {
