@@ -1,6 +1,7 @@
 //! Certificates that services sign with: nobody vouches for them, whoever trusts them has them from their owner.
 
 use openssl::asn1::Asn1Time;
+use openssl::bn::BigNum;
 use openssl::hash::MessageDigest;
 use openssl::pkey::{PKey, Private};
 use openssl::x509::{X509, X509Name};
@@ -12,6 +13,8 @@ pub fn certificate(key: &PKey<Private>) -> X509 {
     let name = name.build();
     let mut certificate = X509::builder().expect("a certificate");
     certificate.set_version(2).expect("a version");
+    let serial = BigNum::from_u32(1).and_then(|number| number.to_asn1_integer()).expect("a number");
+    certificate.set_serial_number(&serial).expect("a serial number");
     certificate.set_subject_name(&name).expect("a subject");
     certificate.set_issuer_name(&name).expect("an issuer");
     certificate.set_pubkey(key).expect("a key");

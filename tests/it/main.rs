@@ -9,6 +9,7 @@ mod keys;
 mod login;
 mod oidc;
 mod plugins;
+mod programs;
 mod push;
 mod saml;
 mod store;

@@ -1,82 +1,45 @@
 //! A web server with Debian's `mod_auth_openidc` in front of its pages.
 
 use std::fs;
-use std::io::ErrorKind;
-use std::net::TcpListener;
-use std::os::unix::fs::{MetadataExt, chown};
+use std::ops::Deref;
 use std::path::Path;
 use std::time::Duration;
 
 use reqwest::{Client, StatusCode};
 use serde_json::{Value, json};
-use tokio::process::{Child, Command};
 
 use super::registration::{Authentication, Registration, register};
 use super::through;
 use crate::harness::{Ada, Application, Browser, Page, TestHost};
+use crate::programs::{self, write_page};
 
-const PROGRAM: &str = "/usr/sbin/apache2";
-const MODULES: &str = "/usr/lib/apache2/modules";
 /// The settings of a host that takes applications which are plain `http` on loopback, and calls them.
 const HOST: &str = "development = true\n[outgoing]\nallow_private_addresses = true";
-/// `nobody`, as whom Apache runs where the tests run as root: it would not serve pages as that.
-const NOBODY: u32 = 65_534;
 
 /// What the private page shows: the person's name, as the module hands it to the server.
 const PRIVATE_PAGE: &str = "Hello <!--#echo var=\"OIDC_CLAIM_name\" -->\n";
 
 /// A running Apache that lets people in whom the provider vouches for.
 struct Apache {
-    process: Child,
-    folder: tempfile::TempDir,
-    base: String,
+    server: programs::Apache,
     registration: Registration,
 }
 
 impl Apache {
     /// Starts one as an application of this host. It is `http` on loopback, which only a host for development takes.
     async fn start(host: &TestHost, authentication: Authentication, directives: &str) -> Self {
-        for _ in 0..8 {
-            // Apache takes no listener that is open already, so the port may be gone when it comes to open its own.
-            let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port");
-            let base = format!("http://localhost:{}", free.port());
-            let registration = register(host, authentication, settings(&base, authentication)).await;
-            let folder = tempfile::tempdir().expect("a folder");
-            let application = configuration(host, &base, &registration, folder.path());
-            write_files(folder.path(), free.port(), &format!("{application}\n{directives}"));
-            let process = spawn(folder.path());
-            let mut apache = Self { process, folder, base, registration };
-            if apache.is_up().await {
-                return apache;
-            }
-        }
-        panic!("Apache found no free port");
-    }
-
-    /// Whether it answers; not if another program was faster to take its port.
-    async fn is_up(&mut self) -> bool {
-        let mut ticks = tokio::time::interval(Duration::from_millis(20));
-        for _ in 0..1500 {
-            ticks.tick().await;
-            if let Some(ended) = self.process.try_wait().expect("a process") {
-                let log = self.log();
-                assert!(log.contains("Address already in use"), "Apache ended with {ended}: {log}");
-                return false;
-            }
-            // It opens its port before it writes this file.
-            if self.folder.path().join("apache.pid").exists() {
-                return true;
-            }
-        }
-        panic!("Apache does not start: {}", self.log());
-    }
-
-    /// The log of errors, for messages.
-    fn log(&self) -> String {
-        match fs::read_to_string(self.folder.path().join("error.log")) {
-            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-            log => log.expect("text"),
-        }
+        let mut registered = None;
+        let server = programs::Apache::start("auth_openidc", async |base, folder| {
+            let registration = register(host, authentication, settings(base, authentication)).await;
+            write_page(folder, "private", PRIVATE_PAGE);
+            write_page(folder, "api", "Served\n");
+            write_page(folder, "", "Signed out\n");
+            let application = configuration(host, base, &registration, folder);
+            registered = Some(registration);
+            format!("{application}\n{directives}")
+        });
+        let server = server.await;
+        Self { server, registration: registered.expect("an application") }
     }
 
     fn private(&self) -> String {
@@ -91,6 +54,14 @@ impl Apache {
     async fn known(&self, browser: &Browser) -> Value {
         let page = browser.get(&self.callback("info=json")).await;
         serde_json::from_str(&page.body).unwrap_or_else(|_| panic!("{} {}: {}", page.status, page.body, self.log()))
+    }
+}
+
+impl Deref for Apache {
+    type Target = programs::Apache;
+
+    fn deref(&self) -> &programs::Apache {
+        &self.server
     }
 }
 
@@ -145,55 +116,6 @@ OIDCOAuthRemoteUserClaim client_id
         issuer = host.issuer(),
         id = registration.id,
     )
-}
-
-/// The folder of one Apache: its configuration and its pages.
-fn write_files(folder: &Path, port: u16, application: &str) {
-    let root = folder.display();
-    let modules: String =
-        ["mpm_event", "authn_core", "authz_core", "authz_user", "dir", "include", "filter", "auth_openidc"]
-            .map(|name| format!("LoadModule {name}_module {MODULES}/mod_{name}.so\n"))
-            .concat();
-    let configuration = format!(
-        r#"{modules}
-ServerName localhost
-ServerRoot {root}
-DefaultRuntimeDir {root}
-PidFile {root}/apache.pid
-ErrorLog {root}/error.log
-LogLevel warn auth_openidc:info
-Listen 127.0.0.1:{port}
-ServerLimit 1
-ThreadsPerChild 8
-MaxRequestWorkers 8
-DocumentRoot {root}/pages
-DirectoryIndex index.shtml
-<Directory {root}/pages>
-  Options +IncludesNOEXEC
-  ForceType text/html
-  SetOutputFilter INCLUDES
-  Require all granted
-</Directory>
-{application}"#
-    );
-    for page in ["private", "api"] {
-        fs::create_dir_all(folder.join("pages").join(page)).expect("a folder");
-    }
-    fs::write(folder.join("apache.conf"), configuration).expect("written");
-    fs::write(folder.join("pages/private/index.shtml"), PRIVATE_PAGE).expect("written");
-    fs::write(folder.join("pages/api/index.shtml"), "Served\n").expect("written");
-    fs::write(folder.join("pages/index.shtml"), "Signed out\n").expect("written");
-}
-
-/// Apache as one process in the foreground, so that it ends together with the test.
-fn spawn(folder: &Path) -> Child {
-    let mut command = Command::new(PROGRAM);
-    command.arg("-X").arg("-f").arg(folder.join("apache.conf")).env_clear().kill_on_drop(true);
-    if fs::metadata(folder).expect("a folder").uid() == 0 {
-        chown(folder, Some(NOBODY), Some(NOBODY)).expect("given away");
-        command.uid(NOBODY).gid(NOBODY);
-    }
-    command.spawn().unwrap_or_else(|error| panic!("{PROGRAM}: {error}; run `make test`, which installs it"))
 }
 
 /// A host for development, an Apache in front of private pages, and Ada, who may see them.

@@ -5,7 +5,7 @@ mod apache;
 mod authlib;
 mod journey;
 mod openid_client;
-mod registration;
+pub mod registration;
 mod relying_party;
 
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use assent::clock::{Clock, ManualClock, SystemClock};
 use crate::harness::{Ada, Page, TestHost, Wish};
 
 /// A host whose clock goes on: clients sign their assertions by the machine's clock.
-async fn host(settings: &str) -> TestHost {
+pub async fn host(settings: &str) -> TestHost {
     let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
     tokio::spawn(go_on(Arc::clone(&host.clock)));
     host

@@ -152,7 +152,8 @@ fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).expect("text")
 }
 
-fn merge(body: &mut Value, settings: Value) {
+/// Adds these members, in place of those of the same names.
+pub fn merge(body: &mut Value, settings: Value) {
     let Value::Object(settings) = settings else { return };
     for (name, value) in settings {
         body[name] = value;

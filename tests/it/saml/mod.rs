@@ -10,6 +10,7 @@ mod logout;
 mod metadata;
 mod partners;
 mod party;
+mod providers;
 mod refresh;
 mod schema;
 mod sign_on;

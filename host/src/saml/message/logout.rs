@@ -44,7 +44,8 @@ impl LogoutRequest {
             not_on_or_after: read::moment(root, "NotOnOrAfter")?,
             name_id: NameId::within(root, &header)?.ok_or(ShapeError::Missing("NameID"))?,
             session_indexes: indexes.map(|index| read::text(index, "a SessionIndex")).collect::<Result<_, _>>()?,
-            reason: read::string(root, "Reason")?,
+            // A remark, from which nothing follows: pysaml2 sends an empty one.
+            reason: read::string(root, "Reason").unwrap_or_default(),
             header,
         })
     }

@@ -306,6 +306,7 @@ fn a_logout_request_names_sessions() {
     assert_eq!(request.session_indexes, ["a", " b"]);
     assert_eq!(request.not_on_or_after.map(Timestamp::millis), Some(AT.millis() + 500));
     assert_eq!((request.reason.as_deref(), request.header), (Some("why"), header("_m1")));
+    assert_eq!(logout("Reason=''", NAME_ID).unwrap().reason, None);
     assert_malformed!(logout("NotOnOrAfter='soon'", NAME_ID), Flaw::Value { name: "NotOnOrAfter", .. });
     let empty = format!("{NAME_ID}<samlp:SessionIndex/>");
     assert_malformed!(logout("", &empty), Flaw::Value { name: "a SessionIndex", .. });

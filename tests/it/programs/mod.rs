@@ -1,0 +1,69 @@
+//! Programs of others that run beside a host, as children of the test: Apache, and those of `tests/js` and `tests/py`,
+//! which are told things in lines of JSON.
+
+mod apache;
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+
+pub use apache::{Apache, write_page};
+
+use crate::harness::binary;
+
+/// A running program that takes lines of JSON, and answers each with one.
+pub struct Program {
+    _process: Child,
+    input: ChildStdin,
+    output: Lines<BufReader<ChildStdout>>,
+}
+
+impl Program {
+    /// Starts a program of `tests/js`.
+    pub fn node(script: &str) -> Self {
+        Self::start(Path::new("node"), &Path::new("js").join(script))
+    }
+
+    /// Starts a program of `tests/py`, by the Python that has the packages for it.
+    pub fn python(script: &str) -> Self {
+        Self::start(&python(), &Path::new("py").join(script))
+    }
+
+    fn start(interpreter: &Path, script: &Path) -> Self {
+        let mut command = Command::new(interpreter);
+        command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(script));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+        let mut process = command.spawn().expect("the program is missing: run `make test`");
+        let input = process.stdin.take().expect("its input");
+        let output = BufReader::new(process.stdout.take().expect("its output")).lines();
+        Self { _process: process, input, output }
+    }
+
+    /// Tells it something, and waits for its answer.
+    pub async fn ask(&mut self, value: &Value) -> Value {
+        self.tell(value).await;
+        let line = tokio::time::timeout(Duration::from_secs(60), self.output.next_line()).await;
+        let line = line.expect("in time").expect("readable").expect("an answer: see its error output above");
+        serde_json::from_str(&line).expect("JSON")
+    }
+
+    /// Tells it something that it does not answer.
+    pub async fn tell(&mut self, value: &Value) {
+        self.input.write_all(format!("{value}\n").as_bytes()).await.expect("it listens");
+    }
+}
+
+/// The folder that everything is built into.
+pub fn target() -> PathBuf {
+    binary("assent").ancestors().nth(2).expect("the target folder").to_owned()
+}
+
+fn python() -> PathBuf {
+    let python = target().join("venv/bin/python");
+    assert!(python.is_file(), "{} is missing: run `make test`", python.display());
+    python
+}

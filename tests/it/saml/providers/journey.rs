@@ -1,0 +1,242 @@
+//! All that a person does with a service provider.
+
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use super::html::{frames, message_posted};
+use super::server::{ServiceProvider, Software};
+use crate::clients;
+use crate::clients::registration::merge;
+use crate::harness::{Ada, Application, Browser, Page, TestHost, id};
+
+/// The settings of a host that takes service providers which are plain `http` on loopback.
+const HOST: &str = "development = true";
+
+/// A person with a phone and a browser, and a service provider that she signs in to.
+pub(super) struct Journey {
+    pub(super) host: TestHost,
+    pub(super) ada: Ada,
+    pub(super) browser: Browser,
+    pub(super) provider: ServiceProvider,
+    /// What Assent calls it.
+    pub(super) application: String,
+}
+
+/// How an administrator tells Assent of a service provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Registered {
+    FromMetadata,
+    ByHand,
+}
+
+/// What differs between the service providers of the tests.
+pub(super) struct Wish {
+    /// Whether it signs its requests, and has to.
+    pub(super) signs: bool,
+    pub(super) registered: Registered,
+    /// Further settings of the application.
+    pub(super) settings: Value,
+}
+
+impl Default for Wish {
+    fn default() -> Self {
+        Self { signs: true, registered: Registered::FromMetadata, settings: json!({}) }
+    }
+}
+
+/// Where the browser came to, and how often her phone was asked on the way.
+pub(super) struct Arrival {
+    pub(super) page: Page,
+    pub(super) asked: usize,
+}
+
+impl Journey {
+    /// Gets ready: nobody is signed in yet.
+    pub(super) async fn new(software: Software, wish: Wish) -> Self {
+        let host = clients::host(HOST).await;
+        let ada = host.ada().await;
+        let browser = Browser::new(&host.base);
+        let (provider, application) = join(&host, &ada, software, wish).await;
+        Self { host, ada, browser, provider, application }
+    }
+
+    /// One more service provider, where she has an account, too.
+    pub(super) async fn another(&self, software: Software) -> ServiceProvider {
+        join(&self.host, &self.ada, software, Wish::default()).await.0
+    }
+
+    /// The service provider takes over what Assent publishes of itself now.
+    pub(super) async fn trusts_anew(&mut self) {
+        trust(&self.host, &mut self.provider, &self.application).await;
+    }
+
+    /// She goes there, and does what the pages ask of her.
+    pub(super) async fn goes(&self, address: &str) -> Arrival {
+        self.arrives(self.browser.get(address).await).await
+    }
+
+    /// She signs in with a request of this shape; what the service provider then knows, and how often the phone was asked.
+    pub(super) async fn signs_in(&self, parameters: &[(&str, &str)]) -> (Value, usize) {
+        let Arrival { page, asked } = self.goes(&self.provider.login(parameters)).await;
+        (self.is_known(&page).await, asked)
+    }
+
+    /// What the service provider knows of her, now that the browser came to this page of it.
+    pub(super) async fn is_known(&self, page: &Page) -> Value {
+        let there = page.url.starts_with(&self.provider.base) && page.status == StatusCode::OK;
+        assert!(there, "{} {} {} {}", page.status, page.url, page.body, self.provider.log());
+        let known = self.provider.known(&self.browser).await;
+        let known = known.unwrap_or_else(|| panic!("{} {} {}", page.url, page.body, self.provider.log()));
+        assert_eq!(known["issuer"], self.host.issuer(), "{known}");
+        known
+    }
+
+    /// From signing in to signing out from either side; what it knew of her.
+    pub(super) async fn whole(&self, parameters: &[(&str, &str)]) -> Value {
+        let (known, asked) = self.signs_in(parameters).await;
+        assert_eq!(asked, 1);
+        assert_eq!(known["attributes"]["department"], json!(DEPARTMENTS), "{known}");
+        // Her session at Assent is enough now.
+        let (again, asked) = self.signs_in(parameters).await;
+        assert_eq!(asked, 0);
+        assert_eq!(again["format"], known["format"]);
+        self.signs_out().await;
+        self.signs_out_at_assent().await;
+        known
+    }
+
+    /// A request of this shape is refused, and the service provider is told these words.
+    pub(super) async fn is_refused(&self, parameters: &[(&str, &str)], words: &[&str]) {
+        let Arrival { page, asked } = self.goes(&self.provider.login(parameters)).await;
+        assert_eq!(asked, 0);
+        self.was_refused(&page, words).await;
+    }
+
+    /// She denies on her phone, and the service provider is told.
+    pub(super) async fn is_denied(&self) {
+        let page = self.browser.get(&self.provider.login(&[("force", "yes")])).await;
+        let Arrival { page, asked } = self.arrives_and(page, Decision::Deny).await;
+        assert_eq!(asked, 1);
+        self.was_refused(&page, &["Responder", "AuthnFailed"]).await;
+    }
+
+    async fn was_refused(&self, page: &Page, words: &[&str]) {
+        let refusal = self.provider.refusal(page);
+        for word in words {
+            assert!(refusal.contains(word), "{word}: {refusal}");
+        }
+    }
+
+    /// She signs out at the service provider, which takes her session at Assent with it.
+    pub(super) async fn signs_out(&self) {
+        let Arrival { page, .. } = self.goes(&self.provider.logout(&[])).await;
+        assert!(self.provider.signed_out(&page), "{} {} {}", page.url, page.body, self.provider.log());
+        assert_eq!(self.provider.known(&self.browser).await, None);
+        let (_, asked) = self.signs_in(&[]).await;
+        assert_eq!(asked, 1, "Assent still knew her");
+    }
+
+    /// She signs out at Assent, which tells the service provider.
+    pub(super) async fn signs_out_at_assent(&self) {
+        let page = self.browser.get("/").await.submit("/sign-out", &[]).await;
+        self.is_signed_out_by(page).await;
+    }
+
+    /// The pages from this one on sign her out of the service provider.
+    pub(super) async fn is_signed_out_by(&self, page: Page) {
+        let Arrival { page, .. } = self.arrives(page).await;
+        assert_eq!(page.status, StatusCode::OK, "{} {}", page.url, page.body);
+        assert_eq!(self.provider.known(&self.browser).await, None, "{}", self.provider.log());
+    }
+
+    /// She does what this page and those behind it ask of her.
+    pub(super) async fn arrives(&self, page: Page) -> Arrival {
+        self.arrives_and(page, Decision::Approve).await
+    }
+
+    /// Takes the browser from page to page, as a person with a phone does, until there is nothing left to do.
+    async fn arrives_and(&self, mut page: Page, decision: Decision) -> Arrival {
+        let mut asked = 0;
+        for _ in 0..32 {
+            page = if page.status.is_redirection() {
+                page.opened().await
+            } else if let Some(next) = message_posted(&self.browser, &page).await {
+                next
+            } else if page.body.contains("name=\"name\"") {
+                page.submit(&page.path(), &[("name", "ada")]).await
+            } else if page.body.contains("id=\"number\"") {
+                asked += 1;
+                self.answers(&page, decision).await;
+                page.again().await
+            } else if page.asks_for_consent() {
+                page.decide("allow").await
+            } else if page.body.contains("data-outcome=\"denied\"") {
+                page.submit(&format!("{}/leave", page.path()), &[]).await
+            } else if !frames(&page).is_empty() {
+                for frame in frames(&page) {
+                    Box::pin(self.arrives(self.browser.get(&frame).await)).await;
+                }
+                page.again().await
+            } else {
+                return Arrival { page, asked };
+            };
+        }
+        panic!("these pages never end: {} {}", page.url, page.body);
+    }
+
+    async fn answers(&self, waiting: &Page, decision: Decision) {
+        match decision {
+            Decision::Approve => self.ada.approve(waiting).await,
+            Decision::Deny => {
+                let requests = self.ada.phone.waiting(5).await.expect("requests");
+                self.ada.phone.decide(&requests[0], None).await.expect("an outcome");
+            }
+        }
+    }
+}
+
+/// What she does with her phone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Decision {
+    Approve,
+    Deny,
+}
+
+/// Two values of one attribute, which need care in XML.
+const DEPARTMENTS: [&str; 2] = ["Engines", "Analysis & <Co>"];
+
+/// Starts a service provider which Assent knows, and in which she has an account; with it, what Assent calls it.
+async fn join(host: &TestHost, ada: &Ada, software: Software, wish: Wish) -> (ServiceProvider, String) {
+    let mut provider = ServiceProvider::start(software, wish.signs).await;
+    let application = register(host, &provider, wish).await;
+    let known = Application { id: application.clone(), secret: None, redirect_uri: String::new() };
+    host.account(&ada.user, &known).await;
+    trust(host, &mut provider, &application).await;
+    (provider, application)
+}
+
+async fn trust(host: &TestHost, provider: &mut ServiceProvider, application: &str) {
+    let published = Browser::new(&host.base).get(&format!("/sso/metadata/{application}")).await;
+    assert_eq!(published.status, StatusCode::OK, "{}", published.body);
+    provider.trust(&published.url, &published.body).await;
+}
+
+/// Registers the service provider as an application; its id.
+async fn register(host: &TestHost, provider: &ServiceProvider, wish: Wish) -> String {
+    let mut body = match wish.registered {
+        Registered::FromMetadata => json!({"metadata": provider.metadata}),
+        Registered::ByHand => provider.registration(),
+    };
+    if wish.registered == Registered::ByHand {
+        body["require_signed_requests"] = wish.signs.into();
+    }
+    let own = json!({
+        "protocol": "saml",
+        "name": "Books & <Co>",
+        "custom_attributes": [{"name": "department", "values": DEPARTMENTS}],
+    });
+    for settings in [own, wish.settings] {
+        merge(&mut body, settings);
+    }
+    id(&host.admin_ok(Method::POST, "/applications", body).await).to_owned()
+}

@@ -1,0 +1,36 @@
+<?php
+
+/*
+ * SimpleSAMLphp as a service provider. What it keeps is in the folder that the environment names: `key.pem`,
+ * `certificate.pem`, and the identity provider's metadata as it was published, `identity-provider.xml`.
+ */
+
+$folder = getenv('SERVICE_PROVIDER_FOLDER');
+$config = [
+    'baseurlpath' => 'http://' . $_SERVER['HTTP_HOST'] . '/',
+    'certdir' => $folder,
+    'tempdir' => $folder,
+    'loggingdir' => $folder,
+    'datadir' => $folder,
+    'attributenamemapdir' => $folder,
+    'secretsalt' => 'only for this test',
+    'auth.adminpassword' => bin2hex(random_bytes(16)),
+    'technicalcontact_name' => 'Nobody',
+    'technicalcontact_email' => 'nobody@example.org',
+    'timezone' => 'UTC',
+    'admin.checkforupdates' => false,
+    'showerrors' => true,
+    'errorreporting' => false,
+    'logging.level' => SimpleSAML\Logger::INFO,
+    'logging.handler' => 'file',
+    'logging.logfile' => 'simplesamlphp.log',
+    'module.enable' => ['core' => true, 'saml' => true],
+    'store.type' => 'phpsession',
+    'session.phpsession.savepath' => $folder,
+    'session.phpsession.cookiename' => 'SimpleSAMLphp',
+    // It is plain http on loopback.
+    'session.cookie.secure' => false,
+    'session.cookie.samesite' => null,
+    'language.cookie.secure' => false,
+    'metadata.sources' => [['type' => 'xml', 'file' => $folder . '/identity-provider.xml']],
+];
