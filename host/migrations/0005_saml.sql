@@ -34,7 +34,8 @@ CREATE TABLE saml_participants (
     user_id        TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     name_format    TEXT NOT NULL,
     name           TEXT NOT NULL,
-    PRIMARY KEY (sid, application_id)
+    -- A request may ask for another form of name; those that were told before are good as well.
+    PRIMARY KEY (sid, application_id, name_format)
 );
 CREATE INDEX saml_participants_by_name ON saml_participants (application_id, name);
 CREATE INDEX saml_participants_by_user ON saml_participants (user_id, application_id);
@@ -42,6 +43,8 @@ CREATE INDEX saml_participants_by_user ON saml_participants (user_id, applicatio
 -- Logouts whose service providers are told one after the other, in the person's browser.
 CREATE TABLE saml_logouts (
     id          TEXT   NOT NULL PRIMARY KEY,
+    -- The browsers that may tell them.
+    holders     TEXT   NOT NULL,
     -- What the browser does when all were told.
     afterwards  TEXT   NOT NULL,
     created_at  BIGINT NOT NULL,

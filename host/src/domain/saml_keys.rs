@@ -105,6 +105,7 @@ pub async fn withdraw(host: &Host, application: &Did, id: KeyId) -> Result<Chang
         return Ok(Changed::Unfit(stage));
     }
     host.store.delete_saml_key(id).await?;
+    host.saml_keys.forget(id);
     tracing::info!(%application, "a SAML certificate was withdrawn");
     Ok(Changed::Done(key))
 }
@@ -121,6 +122,7 @@ pub async fn maintain(host: &Host) -> Result<(), Broken> {
         for (key, stage) in known {
             if stage == SamlKeyStage::Over {
                 host.store.delete_saml_key(key.id).await?;
+                host.saml_keys.forget(key.id);
             }
         }
     }

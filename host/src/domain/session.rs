@@ -8,7 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use super::signals::Signal;
 use super::{Broken, Host, seconds};
 use crate::id::SessionId;
-use crate::model::saml::Participation;
+use crate::model::saml::SessionEnd;
 use crate::model::session::{Authentication, Session};
 use crate::model::token::prefix;
 use crate::model::user::{LifeState, User};
@@ -73,25 +73,25 @@ pub fn prepare(host: &Host, user: User, authentication: Authentication) -> (Sign
 /// Ends what the person is signed in to by this session: the session itself, the tokens that it gave but for
 /// `offline_access`, and the person's being in its applications. Clients are told behind the person's back; the service
 /// providers that are answered can only be told by the browser.
-pub async fn end(host: &Host, signed_in: &SignedIn) -> Result<Vec<Participation>, Broken> {
-    let participants = end_named(host, signed_in.session.sid.clone()).await?;
+pub async fn end(host: &Host, signed_in: &SignedIn) -> Result<SessionEnd, Broken> {
+    let ended = end_named(host, signed_in.session.sid.clone()).await?;
     tracing::info!(user = %signed_in.user.id, session = %signed_in.session.id, "signed out");
-    Ok(participants)
+    Ok(ended)
 }
 
 /// The same for the session with this `sid`, in whatever browser it is.
-pub async fn end_named(host: &Host, sid: String) -> Result<Vec<Participation>, Broken> {
-    let participants = host.store.log_out(sid, host.now()).await?;
+pub async fn end_named(host: &Host, sid: String) -> Result<SessionEnd, Broken> {
+    let ended = host.store.log_out(sid, host.now()).await?;
     host.signals.send(Signal::LoggedOut);
-    Ok(participants)
+    Ok(ended)
 }
 
 /// Ends what a session gave that has run out by itself. One that is still open somewhere stays: who only holds an ID token
 /// signs nobody out of another browser.
-pub async fn end_if_over(host: &Host, sid: &str) -> Result<Vec<Participation>, Broken> {
-    let participants = host.store.log_out_if_over(sid.to_owned(), host.now()).await?;
-    if participants.is_some() {
+pub async fn end_if_over(host: &Host, sid: &str) -> Result<SessionEnd, Broken> {
+    let ended = host.store.log_out_if_over(sid.to_owned(), host.now()).await?;
+    if ended.is_some() {
         host.signals.send(Signal::LoggedOut);
     }
-    Ok(participants.unwrap_or_default())
+    Ok(ended.unwrap_or_default())
 }

@@ -13,7 +13,8 @@ use super::user_agent;
 use crate::domain::approval::BrowserContext;
 use crate::domain::session::{self, SignedIn};
 use crate::domain::{Broken, Host};
-use crate::secret::{Digest, Secret};
+use crate::model::token::prefix;
+use crate::secret::{Digest, Secret, Token};
 
 /// The browser that sent a request.
 #[derive(Clone, Debug)]
@@ -33,6 +34,12 @@ impl Browser {
     /// What a login keeps of that cookie.
     pub(super) fn digest(&self) -> Digest {
         self.secret.digest()
+    }
+
+    /// The digests of the cookies by which a browser may be known again: its own, and its session's, be that open or not.
+    pub(super) fn digests(&self) -> Vec<Digest> {
+        let session = self.session.as_ref().and_then(|cookie| Token::parse(prefix::SESSION, cookie.expose()));
+        std::iter::once(self.digest()).chain(session.map(|token| token.digest())).collect()
     }
 
     /// The `Set-Cookie` header that a browser needs which did not have the cookie.

@@ -72,11 +72,11 @@ pub(super) async fn sign_out(State(host): State<Arc<Host>>, browser: Browser, Fo
         }
         let response = match browser.signed_in(&host).await? {
             Some(signed_in) => {
-                let participants = session::end(&host, &signed_in).await?;
-                if participants.is_empty() {
+                let ended = session::end(&host, &signed_in).await?.held_by(browser.digest());
+                if ended.participants.is_empty() {
                     see_other("/")
                 } else {
-                    saml_logout::tell(&host, participants, Afterwards::Page).await?
+                    saml_logout::tell(&host, ended, Afterwards::Page).await?
                 }
             }
             None => see_other("/"),

@@ -46,6 +46,7 @@ pub fn router(host: Arc<Host>) -> Router {
         .route("/assets/{*path}", get(asset))
         .merge(sign_in_routes(&host))
         .merge(sign_out_routes())
+        .merge(saml_logout_routes(&host))
         .merge(called(&host, Router::new().route("/oidc/token/introspection", post(client_calls::introspect))))
         .nest("/authenticator", authenticator_routes(&host))
         .merge(never_by_head("GET", Router::new().route("/admin", get(console::overview))))
@@ -111,13 +112,19 @@ fn never_by_head(allow: &'static str, routes: Router<Arc<Host>>) -> Router<Arc<H
     }))
 }
 
-fn sign_out_routes() -> Router<Arc<Host>> {
+/// Each message costs a look at its signature, and some a signature of ours.
+fn saml_logout_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
     let routes = Router::new()
-        .route("/session/end", get(session_end::question).post(session_end::answer))
-        .route("/oidc/session/end", get(session_end::end).post(session_end::end_by_post))
         .route("/sso/SingleLogoutService/{application}", get(saml_logout::service).post(saml_logout::service_by_post))
         .route("/sso/logout/{id}", get(saml_logout::show))
         .route("/sso/logout/{id}/{request}", get(saml_logout::ask));
+    never_by_head("GET, POST", routes).layer(from_fn_with_state(Arc::clone(host), limits::sign_in))
+}
+
+fn sign_out_routes() -> Router<Arc<Host>> {
+    let routes = Router::new()
+        .route("/session/end", get(session_end::question).post(session_end::answer))
+        .route("/oidc/session/end", get(session_end::end).post(session_end::end_by_post));
     never_by_head("GET, POST", routes)
 }
 

@@ -8,14 +8,15 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 
 use super::client_calls::is_form;
+use super::context::Browser;
 use super::pages::{Link, SamlLogoutAnsweredPage, SamlLogoutPage, SignedOutPage};
 use super::reply::{ErrorReply, Shown, broken, layout, nonce, page, page_with_frames, page_with_script, see_other};
 use super::saml::posted;
 use crate::domain::{Broken, Host};
 use crate::id::LogoutId;
-use crate::model::saml::{Afterwards, Participation};
+use crate::model::saml::{Afterwards, SessionEnd};
 use crate::saml::binding::{BindingError, Incoming, Kind};
-use crate::saml::logout::{self, Begun, Ended, Finished, Outgoing, Rejected, Unanswerable, View};
+use crate::saml::logout::{self, Begun, Finished, Outgoing, Rejected, Unanswerable, View};
 
 /// `GET /sso/SingleLogoutService/{applicationId}`: a message by redirect.
 pub(super) async fn service(
@@ -48,11 +49,7 @@ pub(super) async fn service_by_post(
 
 async fn serve(host: &Host, application: &str, incoming: &Incoming) -> Result<Response, Rejected> {
     match incoming.kind() {
-        Kind::Request => match logout::requested(host, application, incoming).await? {
-            Ended::Ended(begun) => Ok(go_on(host, begun)),
-            Ended::Refused(message) => Ok(send(host, message, Shown::Alone)),
-            Ended::Unheard => Ok(refused(host, &Rejected::Page(Unanswerable::Unasked))),
-        },
+        Kind::Request => Ok(go_on(host, logout::requested(host, application, incoming).await?)),
         Kind::Response => {
             let id = logout::answered(host, application, incoming).await?;
             let next = address(id);
@@ -63,13 +60,9 @@ async fn serve(host: &Host, application: &str, incoming: &Incoming) -> Result<Re
     }
 }
 
-/// Tells these service providers that the session has ended; then the browser goes where it was to go.
-pub(super) async fn tell(
-    host: &Host,
-    participants: Vec<Participation>,
-    afterwards: Afterwards,
-) -> Result<Response, Broken> {
-    Ok(go_on(host, logout::begin(host, participants, afterwards).await?))
+/// Has the browser tell the service providers of a session that has ended; then it goes where it was to go.
+pub(super) async fn tell(host: &Host, ended: SessionEnd, afterwards: Afterwards) -> Result<Response, Broken> {
+    Ok(go_on(host, logout::begin(host, ended, afterwards).await?))
 }
 
 fn go_on(host: &Host, begun: Begun) -> Response {
@@ -102,10 +95,10 @@ fn address(id: LogoutId) -> String {
 
 /// `GET /sso/logout/{id}`: who is told now. It loads itself again when the time of that one is over, or when its answer
 /// came.
-pub(super) async fn show(State(host): State<Arc<Host>>, Path(id): Path<String>) -> Response {
+pub(super) async fn show(State(host): State<Arc<Host>>, Path(id): Path<String>, browser: Browser) -> Response {
     let reply = async {
         let Ok(id) = id.parse::<LogoutId>() else { return Ok(see_other("/session/ended")) };
-        Ok(match logout::view(&host, id).await? {
+        Ok(match logout::view(&host, id, &browser.digests()).await? {
             View::Telling { name, request, turn, of } => {
                 let telling = SamlLogoutPage {
                     layout: layout(&host),
@@ -125,10 +118,14 @@ pub(super) async fn show(State(host): State<Arc<Host>>, Path(id): Path<String>) 
 }
 
 /// `GET /sso/logout/{id}/{request}`: what the frame holds: the request to the service provider whose turn it is.
-pub(super) async fn ask(State(host): State<Arc<Host>>, Path((id, request)): Path<(String, String)>) -> Response {
+pub(super) async fn ask(
+    State(host): State<Arc<Host>>,
+    Path((id, request)): Path<(String, String)>,
+    browser: Browser,
+) -> Response {
     let reply = async {
         let message = match id.parse::<LogoutId>() {
-            Ok(id) => logout::ask(&host, id, &request).await?,
+            Ok(id) => logout::ask(&host, id, &request, &browser.digests()).await?,
             Err(_) => None,
         };
         Ok(match message {
@@ -162,6 +159,10 @@ fn refused(host: &Host, rejected: &Rejected) -> Response {
         Unanswerable::Replay => (
             StatusCode::BAD_REQUEST,
             "Each request of an application counts once, and this one came before. Perhaps a page was loaded again.",
+        ),
+        Unanswerable::Unnamed => (
+            StatusCode::BAD_REQUEST,
+            "The application's request is neither signed, nor does it name your session. Nobody was signed out.",
         ),
         Unanswerable::Unasked => {
             (StatusCode::BAD_REQUEST, "The application sent something that nobody waits for. Nothing was done.")

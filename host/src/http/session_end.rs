@@ -18,6 +18,7 @@ use super::reply::{ErrorReply, broken, forged, layout, page, see_other, with_bro
 use super::{csrf, saml_logout};
 use crate::domain::session::{self, SignedIn};
 use crate::domain::{Broken, Host};
+use crate::model::saml::SessionEnd;
 use crate::oidc::end_session::{self, EndSession, Rejected};
 use crate::oidc::parameters::Parameters;
 
@@ -94,7 +95,7 @@ pub(super) async fn answer(State(host): State<Arc<Host>>, browser: Browser, Form
         }
         let request = unsealed(&host, &form.request).await?;
         let signed_in = browser.signed_in(&host).await?;
-        Ok(signed_out(&host, signed_in.as_ref(), &request).await?)
+        Ok(signed_out(&host, &browser, signed_in.as_ref(), &request).await?)
     };
     reply.await.unwrap_or_else(|rejected| refused(&host, &rejected))
 }
@@ -116,20 +117,26 @@ async fn unsealed(host: &Host, text: &str) -> Result<EndSession, Rejected> {
 async fn serve(host: &Host, browser: &Browser, request: &EndSession) -> Result<Response, Broken> {
     match browser.signed_in(host).await? {
         Some(signed_in) if !request.is_for(host, &signed_in)? => question_page(host, browser, &signed_in, request),
-        signed_in => signed_out(host, signed_in.as_ref(), request).await,
+        signed_in => signed_out(host, browser, signed_in.as_ref(), request).await,
     }
 }
 
 /// Ends the session, if there is one, and sends the browser on. Clients are told behind the person's back, and nobody waits
 /// for them; SAML applications by the browser, on its way.
-async fn signed_out(host: &Host, signed_in: Option<&SignedIn>, request: &EndSession) -> Result<Response, Broken> {
-    let participants = match (signed_in, request.sid()) {
-        (Some(signed_in), _) => session::end(host, signed_in).await?,
+async fn signed_out(
+    host: &Host,
+    browser: &Browser,
+    signed_in: Option<&SignedIn>,
+    request: &EndSession,
+) -> Result<Response, Broken> {
+    let ended = match (signed_in, request.sid()) {
+        // The cookie of the session is taken away, so the browser is known by its own.
+        (Some(signed_in), _) => session::end(host, signed_in).await?.held_by(browser.digest()),
         // The session is over here, and its applications don't know.
         (None, Some(sid)) => session::end_if_over(host, sid).await?,
-        (None, None) => Vec::new(),
+        (None, None) => SessionEnd::default(),
     };
-    let response = saml_logout::tell(host, participants, request.afterwards()).await?;
+    let response = saml_logout::tell(host, ended, request.afterwards()).await?;
     Ok(without_session(response, host))
 }
 

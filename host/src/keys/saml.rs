@@ -9,6 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use openssl::asn1::{Asn1Integer, Asn1Time};
 use openssl::bn::BigNum;
 use openssl::hash::MessageDigest;
+use openssl::nid::Nid;
 use openssl::pkey::{Id, PKey, PKeyRef, Private};
 use openssl::rsa::Rsa;
 use openssl::x509::extension::{BasicConstraints, KeyUsage, SubjectKeyIdentifier};
@@ -25,6 +26,8 @@ use crate::model::saml::{PartnerCertificate, SamlKey};
 const BITS: u32 = 2048;
 /// A certificate begins a little earlier than it is made, for those whose clocks are behind.
 const BEFORE: Duration = Duration::from_secs(60 * 60);
+/// The curves that signatures may be made on.
+const CURVES: [Nid; 3] = [Nid::X9_62_PRIME256V1, Nid::SECP384R1, Nid::SECP521R1];
 /// How many opened keys are held.
 const MOST_OPEN: usize = 1_000;
 
@@ -54,7 +57,7 @@ impl OpenKeys {
         if let Some(open) = lock().get(&key.id) {
             return Ok(Arc::clone(open));
         }
-        let plain = master.open(&purpose(&key.application), &key.sealed)?;
+        let plain = master.open(&purpose(&key.application, key.id), &key.sealed)?;
         let open = Arc::new(OpenKey {
             key: PKey::private_key_from_pkcs8(&plain)?,
             certificate: X509::from_pem(key.certificate.as_bytes())?,
@@ -66,11 +69,16 @@ impl OpenKeys {
         all.insert(key.id, Arc::clone(&open));
         Ok(open)
     }
+
+    /// Forgets a key that is of no use any more.
+    pub fn forget(&self, id: KeyId) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+    }
 }
 
-/// What a service provider's keys are sealed for.
-fn purpose(application: &Did) -> String {
-    format!("saml {application}")
+/// What a service provider's key is sealed for.
+fn purpose(application: &Did, id: KeyId) -> String {
+    format!("saml {application} {id}")
 }
 
 /// From when a key signs, and until when its certificate is good.
@@ -101,11 +109,12 @@ pub async fn generate(
         Ok::<_, KeyError>((plain, certificate.to_pem()?))
     });
     let (plain, pem) = making.await.map_err(|_| KeyError::BrokenOff)??;
+    let id = KeyId::new(validity.now, entropy);
     Ok(SamlKey {
-        id: KeyId::new(validity.now, entropy),
+        id,
         application: application.clone(),
         generation,
-        sealed: master.seal(&purpose(application), &plain, entropy)?,
+        sealed: master.seal(&purpose(application, id), &plain, entropy)?,
         certificate: String::from_utf8(pem).map_err(|error| KeyError::Form(error.to_string()))?,
         created_at: validity.now,
         signs_from: validity.signs_from,
@@ -150,7 +159,7 @@ pub enum UnfitCertificate {
     )]
     NotCertificate,
     /// Its key can't be trusted.
-    #[error("the certificate's key must be RSA of 2,048 bits or more, or an elliptic curve of 256 bits or more")]
+    #[error("the certificate's key must be RSA of 2,048 to 8,192 bits, or on the curve P-256, P-384 or P-521")]
     Key,
 }
 
@@ -167,12 +176,13 @@ pub fn partner_certificate(text: &str) -> Result<PartnerCertificate, UnfitCertif
     };
     let certificate = parsed.ok_or(UnfitCertificate::NotCertificate)?;
     let key = certificate.public_key().map_err(|_| UnfitCertificate::Key)?;
-    let least = match key.id() {
-        Id::RSA => 2048,
-        Id::EC => 256,
-        _ => return Err(UnfitCertificate::Key),
+    let curve = key.ec_key().ok().and_then(|key| key.group().curve_name());
+    let fits = match key.id() {
+        Id::RSA => (2048..=8192).contains(&key.bits()),
+        Id::EC => curve.is_some_and(|curve| CURVES.contains(&curve)),
+        _ => false,
     };
-    if key.bits() < least {
+    if !fits {
         return Err(UnfitCertificate::Key);
     }
     let pem = certificate.to_pem().map_err(|_| UnfitCertificate::NotCertificate)?;

@@ -348,7 +348,7 @@ pub struct Once {
 /// A service provider's part in a session: what it was told, by which it will speak of the session again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Participation {
-    /// The session's `sid`, which is the `SessionIndex`.
+    /// The session's `sid`.
     pub sid: String,
     /// The service provider.
     pub application: Did,
@@ -426,11 +426,40 @@ pub fn stages(mut keys: Vec<SamlKey>, now: Timestamp) -> Vec<(SamlKey, SamlKeySt
     staged
 }
 
+/// What is left to do of a session that has ended: its service providers can only be told by the browser that held it.
+#[derive(Clone, Debug, Default)]
+pub struct SessionEnd {
+    /// The service providers that took part.
+    pub participants: Vec<Participation>,
+    /// The cookies that show a browser to be the one.
+    pub holders: Vec<Holder>,
+}
+
+/// A browser that held a session.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Holder {
+    /// The session's `sid`.
+    pub sid: String,
+    /// The digest of a cookie of the browser, as text.
+    pub cookie: String,
+}
+
+impl SessionEnd {
+    /// Lets the browser whose cookie has this digest tell all of them: it has just shown that it holds the session.
+    pub fn held_by(mut self, cookie: Digest) -> Self {
+        let sids: BTreeSet<&String> = self.participants.iter().map(|participant| &participant.sid).collect();
+        self.holders = sids.into_iter().map(|sid| Holder { sid: sid.clone(), cookie: cookie.to_text() }).collect();
+        self
+    }
+}
+
 /// A logout whose service providers are told one after the other.
 #[derive(Clone, Debug)]
 pub struct Logout {
     /// The row's id; it stands in the address of its page.
     pub id: LogoutId,
+    /// The browsers that may tell them.
+    pub holders: Vec<Holder>,
     /// What the browser does when all were told.
     pub afterwards: Afterwards,
     /// Until when it can be gone on with.
@@ -476,8 +505,8 @@ pub struct LogoutTurn {
     pub request: String,
     /// Whom it tells.
     pub application: Did,
-    /// The session that ended: its `SessionIndex`.
-    pub session_index: String,
+    /// The `sid` of the session that ended.
+    pub sid: String,
     /// What the service provider calls the person.
     pub name_id: NameId,
     /// When it was sent.

@@ -45,13 +45,24 @@ pub async fn signer(host: &Host, provider: &ServiceProvider) -> Result<Signer, B
     Signer::new(open.key.clone(), &open.certificate).map_err(|error| Broken::Saml(error.to_string()))
 }
 
-/// The keys that a service provider signs with. Nothing that a message brings along is ever one of them.
-pub fn trusted_keys(provider: &ServiceProvider) -> Vec<TrustedKey> {
+/// The keys that a service provider signs with. Nothing that a message brings along is ever one of them. One that can't be
+/// used is an error: without it a message might count as one that nobody has to sign.
+pub fn trusted_keys(provider: &ServiceProvider) -> Result<Vec<TrustedKey>, Broken> {
     let key = |pem: &str| {
-        let certificate = X509::from_pem(pem.as_bytes()).ok()?;
-        TrustedKey::of_certificate(&certificate).ok()
+        let certificate = X509::from_pem(pem.as_bytes()).map_err(|error| error.to_string())?;
+        TrustedKey::of_certificate(&certificate).map_err(|error| error.to_string())
     };
-    provider.settings.certificates.iter().filter_map(|certificate| key(&certificate.pem)).collect()
+    let keys = provider.settings.certificates.iter().map(|certificate| key(&certificate.pem));
+    keys.collect::<Result<_, _>>().map_err(|error| {
+        Broken::Saml(format!("a certificate that is registered for {} is unfit: {error}", provider.id))
+    })
+}
+
+/// What a service provider calls a session: its `SessionIndex`. It is another for each, since one that several have in common
+/// would tell them that two people are one (SAML core section 2.7.2), and lets nobody else speak of the session.
+pub fn session_index(host: &Host, provider: &Did, sid: &str) -> Result<String, Broken> {
+    let code = host.master_key.authenticate("session index", format!("{provider}\n{sid}").as_bytes())?;
+    Ok(format!("_{}", hex::encode(code)))
 }
 
 /// Why a message is not this service provider's, of now, and for here.
@@ -63,6 +74,9 @@ pub enum UnfitHeader {
     /// It was meant for another address.
     #[error("the Destination of the message is not the address that it came to; has base_url changed?")]
     Destination,
+    /// It is signed, and could have been meant for another address.
+    #[error("the message is signed and has no Destination, which SAML bindings section 3.4.5.2 asks for")]
+    NoDestination,
     /// It was made too long ago.
     #[error("the IssueInstant of the message is too long ago; is a clock wrong?")]
     Old,
@@ -71,13 +85,21 @@ pub enum UnfitHeader {
     Early,
 }
 
-/// Checks whose message it is, for whom, and of when.
-pub fn check_header(host: &Host, provider: &ServiceProvider, header: &Header, here: &str) -> Result<(), UnfitHeader> {
+/// Checks whose message it is, for whom, and of when. One that is signed has to say for whom.
+pub fn check_header(
+    host: &Host,
+    provider: &ServiceProvider,
+    header: &Header,
+    here: &str,
+    is_signed: bool,
+) -> Result<(), UnfitHeader> {
     if header.issuer.as_ref() != Some(&provider.settings.entity_id) {
         return Err(UnfitHeader::Issuer);
     }
-    if header.destination.as_ref().is_some_and(|destination| destination != here) {
-        return Err(UnfitHeader::Destination);
+    match &header.destination {
+        Some(destination) if destination != here => return Err(UnfitHeader::Destination),
+        None if is_signed => return Err(UnfitHeader::NoDestination),
+        _ => {}
     }
     let (now, skew) = (host.now(), Duration::from_secs(provider.settings.clock_skew.into()));
     if header.issue_instant + OLDEST + skew < now {

@@ -110,6 +110,14 @@ impl Store {
     pub async fn delete_saml_key(&self, id: KeyId) -> Result<bool> {
         self.write(move |db| {
             Box::pin(async move {
+                // Of two at once, each would see the other's.
+                sqlx::query(
+                    "UPDATE applications SET version = version
+                     WHERE id = (SELECT application_id FROM saml_keys WHERE saml_keys.id = $1)",
+                )
+                .bind(id.to_string())
+                .execute(&mut *db)
+                .await?;
                 let deleted = sqlx::query(
                     "DELETE FROM saml_keys WHERE id = $1 AND EXISTS (SELECT 1 FROM saml_keys o
                         WHERE o.application_id = saml_keys.application_id AND o.id <> saml_keys.id)",

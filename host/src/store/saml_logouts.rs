@@ -7,7 +7,7 @@ use super::sessions::name_id;
 use super::{Result, Store, StoreError};
 use crate::clock::Timestamp;
 use crate::id::{Did, LogoutId};
-use crate::model::saml::{Afterwards, Logout, LogoutOutcome, LogoutTurn};
+use crate::model::saml::{Logout, LogoutOutcome, LogoutTurn};
 
 #[derive(sqlx::FromRow)]
 struct TurnRow {
@@ -26,7 +26,7 @@ impl TryFrom<TurnRow> for LogoutTurn {
         Ok(Self {
             request: row.id,
             application: parse(&row.application_id, "a logout's application")?,
-            session_index: row.sid,
+            sid: row.sid,
             name_id: name_id(&row.name_format, row.name)?,
             asked_at: row.asked_at.map(moment),
             outcome: match row.outcome.as_deref() {
@@ -55,7 +55,7 @@ async fn insert_turn(db: &mut AnyConnection, logout: LogoutId, position: usize, 
     .bind(logout.to_string())
     .bind(turn.application.to_string())
     .bind(i64::try_from(position).unwrap_or(i64::MAX))
-    .bind(turn.session_index.clone())
+    .bind(turn.sid.clone())
     .bind(turn.name_id.format.uri())
     .bind(turn.name_id.value.clone())
     .bind(turn.outcome.map(outcome_text))
@@ -71,9 +71,11 @@ impl Store {
             let (logout, turns) = (logout.clone(), turns.clone());
             Box::pin(async move {
                 sqlx::query(
-                    "INSERT INTO saml_logouts (id, afterwards, created_at, expires_at) VALUES ($1, $2, $3, $4)",
+                    "INSERT INTO saml_logouts (id, holders, afterwards, created_at, expires_at)
+                     VALUES ($1, $2, $3, $4, $5)",
                 )
                 .bind(logout.id.to_string())
+                .bind(to_json(&logout.holders)?)
                 .bind(to_json(&logout.afterwards)?)
                 .bind(now.millis())
                 .bind(logout.expires_at.millis())
@@ -88,18 +90,24 @@ impl Store {
         .await
     }
 
-    /// The service providers of a logout that is under way, in their order. `None` if there is no such logout, or it has
-    /// been finished.
-    pub async fn saml_logout(&self, id: LogoutId, now: Timestamp) -> Result<Option<Vec<LogoutTurn>>> {
-        let open: Option<(i64,)> =
-            sqlx::query_as("SELECT 1 FROM saml_logouts WHERE id = $1 AND expires_at > $2 AND finished_at IS NULL")
-                .bind(id.to_string())
-                .bind(now.millis())
-                .fetch_optional(&self.readers)
-                .await?;
-        if open.is_none() {
-            return Ok(None);
-        }
+    /// A logout that is under way, with its service providers in their order. `None` if there is no such logout, or it
+    /// has been finished.
+    pub async fn saml_logout(&self, id: LogoutId, now: Timestamp) -> Result<Option<(Logout, Vec<LogoutTurn>)>> {
+        let open: Option<(String, String, i64)> = sqlx::query_as(
+            "SELECT holders, afterwards, expires_at FROM saml_logouts
+             WHERE id = $1 AND expires_at > $2 AND finished_at IS NULL",
+        )
+        .bind(id.to_string())
+        .bind(now.millis())
+        .fetch_optional(&self.readers)
+        .await?;
+        let Some((holders, afterwards, expires_at)) = open else { return Ok(None) };
+        let logout = Logout {
+            id,
+            holders: from_json(&holders, "who tells of a logout")?,
+            afterwards: from_json(&afterwards, "what follows a logout")?,
+            expires_at: moment(expires_at),
+        };
         let rows: Vec<TurnRow> = sqlx::query_as(
             "SELECT id, application_id, sid, name_format, name, asked_at, outcome FROM saml_logout_requests
              WHERE logout_id = $1 ORDER BY position",
@@ -107,7 +115,8 @@ impl Store {
         .bind(id.to_string())
         .fetch_all(&self.readers)
         .await?;
-        rows.into_iter().map(LogoutTurn::try_from).collect::<Result<_>>().map(Some)
+        let turns = rows.into_iter().map(LogoutTurn::try_from).collect::<Result<_>>()?;
+        Ok(Some((logout, turns)))
     }
 
     /// Notes that the turn of a service provider begins now. Nothing happens if it has begun before.
@@ -154,19 +163,19 @@ impl Store {
         .await
     }
 
-    /// Claims the one end of a logout: what the browser does now. `None` if it was finished before.
-    pub async fn finish_saml_logout(&self, id: LogoutId, now: Timestamp) -> Result<Option<Afterwards>> {
+    /// Claims the one end of a logout. `false` if it was finished before.
+    pub async fn finish_saml_logout(&self, id: LogoutId, now: Timestamp) -> Result<bool> {
         self.write(move |db| {
             Box::pin(async move {
-                let row: Option<(String,)> = sqlx::query_as(
+                let finished = sqlx::query(
                     "UPDATE saml_logouts SET finished_at = $2
-                     WHERE id = $1 AND finished_at IS NULL AND expires_at > $2 RETURNING afterwards",
+                     WHERE id = $1 AND finished_at IS NULL AND expires_at > $2",
                 )
                 .bind(id.to_string())
                 .bind(now.millis())
-                .fetch_optional(db)
+                .execute(db)
                 .await?;
-                row.map(|(text,)| from_json(&text, "what follows a logout")).transpose()
+                Ok(finished.rows_affected() == 1)
             })
         })
         .await

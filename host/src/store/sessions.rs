@@ -6,7 +6,7 @@ use super::rows::{digest, from_json, moment, parse, to_json};
 use super::{Result, Store, StoreError, logout};
 use crate::clock::Timestamp;
 use crate::id::{Did, SessionId, UserId};
-use crate::model::saml::{NameId, NameIdFormat, Participation};
+use crate::model::saml::{Holder, NameId, NameIdFormat, Participation, SessionEnd};
 use crate::model::session::{Authentication, Session};
 use crate::model::token::CodeGrant;
 use crate::secret::Digest;
@@ -63,12 +63,22 @@ pub(super) async fn replace(
 
 /// Ends what has this `sid`: the session, the tokens that came of it, and for each application the person's being there.
 /// The service providers, which only the browser can tell.
-async fn log_out(db: &mut AnyConnection, sid: String, now: Timestamp) -> Result<Vec<Participation>> {
-    sqlx::query("UPDATE sessions SET ended_at = COALESCE(ended_at, $2), logged_out = 1 WHERE sid = $1")
-        .bind(sid.clone())
-        .bind(now.millis())
-        .execute(&mut *db)
-        .await?;
+async fn log_out(db: &mut AnyConnection, sid: String, now: Timestamp) -> Result<SessionEnd> {
+    let mut holders = Vec::new();
+    // A sign-in of the same name that this waited for has begun another one meanwhile.
+    let all = "UPDATE sessions SET ended_at = COALESCE(ended_at, $2), logged_out = 1 WHERE sid = $1 RETURNING digest";
+    let open = "UPDATE sessions SET ended_at = COALESCE(ended_at, $2), logged_out = 1
+                WHERE sid = $1 AND logged_out = 0 RETURNING digest";
+    let mut statement = all;
+    loop {
+        let ended: Vec<(String,)> =
+            sqlx::query_as(statement).bind(sid.clone()).bind(now.millis()).fetch_all(&mut *db).await?;
+        if ended.is_empty() {
+            break;
+        }
+        holders.extend(ended.into_iter().map(|(cookie,)| Holder { sid: sid.clone(), cookie }));
+        statement = open;
+    }
     let told = sqlx::query_as("DELETE FROM session_applications WHERE sid = $1 RETURNING sid, application_id, subject")
         .bind(sid.clone())
         .fetch_all(&mut *db)
@@ -80,12 +90,13 @@ async fn log_out(db: &mut AnyConnection, sid: String, now: Timestamp) -> Result<
     .bind(sid)
     .fetch_all(&mut *db)
     .await?;
-    rows.into_iter().map(Participation::try_from).collect()
+    let participants = rows.into_iter().map(Participation::try_from).collect::<Result<_>>()?;
+    Ok(SessionEnd { participants, holders })
 }
 
 /// Ends what came of sessions that have run out by themselves, where their person is told to be signed out after all.
 /// `None` if one is still open.
-async fn log_out_if_over(db: &mut AnyConnection, sid: String, now: Timestamp) -> Result<Option<Vec<Participation>>> {
+async fn log_out_if_over(db: &mut AnyConnection, sid: String, now: Timestamp) -> Result<Option<SessionEnd>> {
     let open: Option<(i64,)> =
         sqlx::query_as("SELECT 1 FROM sessions WHERE sid = $1 AND ended_at IS NULL AND expires_at > $2 LIMIT 1")
             .bind(sid.clone())
@@ -164,7 +175,7 @@ pub(super) fn name_id(format: &str, value: String) -> Result<NameId> {
 pub(super) async fn take_part(db: &mut AnyConnection, participation: &Participation) -> Result<()> {
     sqlx::query(
         "INSERT INTO saml_participants (sid, application_id, user_id, name_format, name) VALUES ($1, $2, $3, $4, $5)
-         ON CONFLICT (sid, application_id) DO UPDATE SET name_format = excluded.name_format, name = excluded.name",
+         ON CONFLICT (sid, application_id, name_format) DO UPDATE SET name = excluded.name",
     )
     .bind(participation.sid.clone())
     .bind(participation.application.to_string())
@@ -248,7 +259,7 @@ impl Store {
 
     /// Ends what has this `sid` because the person signed out: the session, and what its sign-ins gave but for
     /// `offline_access`. Its clients are to be told behind the person's back, and these service providers by the browser.
-    pub async fn log_out(&self, sid: String, now: Timestamp) -> Result<Vec<Participation>> {
+    pub async fn log_out(&self, sid: String, now: Timestamp) -> Result<SessionEnd> {
         self.write(move |db| {
             let sid = sid.clone();
             Box::pin(async move { log_out(db, sid, now).await })
@@ -258,7 +269,7 @@ impl Store {
 
     /// The same for a session that has run out: what it gave ends, and its applications are to be told. `None`, and
     /// nothing done, if it is still open, in whatever browser that is.
-    pub async fn log_out_if_over(&self, sid: String, now: Timestamp) -> Result<Option<Vec<Participation>>> {
+    pub async fn log_out_if_over(&self, sid: String, now: Timestamp) -> Result<Option<SessionEnd>> {
         self.write(move |db| {
             let sid = sid.clone();
             Box::pin(async move { log_out_if_over(db, sid, now).await })
@@ -266,9 +277,8 @@ impl Store {
         .await
     }
 
-    /// The sessions in which a service provider calls somebody by this name: those with one of these `sid`s, or all of
-    /// them where there are none (SAML core section 3.7.1).
-    pub async fn sessions_of_name(&self, application: &Did, name: &str, sids: &[String]) -> Result<Vec<Participation>> {
+    /// The sessions in which a service provider calls somebody by this name.
+    pub async fn sessions_of_name(&self, application: &Did, name: &str) -> Result<Vec<Participation>> {
         let rows: Vec<ParticipantRow> = sqlx::query_as(
             "SELECT sid, application_id, user_id, name_format, name FROM saml_participants
              WHERE application_id = $1 AND name = $2",
@@ -277,7 +287,6 @@ impl Store {
         .bind(name.to_owned())
         .fetch_all(&self.readers)
         .await?;
-        let found: Vec<Participation> = rows.into_iter().map(Participation::try_from).collect::<Result<_>>()?;
-        Ok(found.into_iter().filter(|found| sids.is_empty() || sids.contains(&found.sid)).collect())
+        rows.into_iter().map(Participation::try_from).collect()
     }
 }

@@ -3,11 +3,11 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::future::join_all;
-use reqwest::StatusCode;
+use reqwest::{Method, StatusCode};
 use serde_json::json;
 
 use super::party::{ACS, ENTITY_ID, Party, RESPONDER, Request, Response, deflated, escaped, identify, instant, query};
-use crate::harness::{Browser, Database, Page, TestHost, Wish, component};
+use crate::harness::{Browser, Database, Page, TestHost, Wish, certificate, component};
 
 /// A host with a service provider that must sign, and a browser in which Ada is signed in to it.
 struct Scene {
@@ -276,7 +276,9 @@ async fn a_wrong_destination_issuer_or_time() {
         let page = scene.party.post(&scene.browser, &Request { issue_instant, ..scene.request() }.xml(), None).await;
         assert_eq!(page.status, StatusCode::SEE_OTHER, "{seconds}");
     }
-    // Without a destination it is for whoever gets it.
+    // A signed one has to say for whom it is; an unsigned one is for whoever gets it.
+    let nowhere = Request { destination: None, ..scene.request() };
+    scene.refused_query(&scene.party.signed_query("SAMLRequest", &nowhere.xml(), None), "signed for nobody").await;
     let page = scene.party.post(&scene.browser, &Request { destination: None, ..scene.request() }.xml(), None).await;
     assert_eq!(page.status, StatusCode::SEE_OTHER);
 }
@@ -383,6 +385,56 @@ async fn a_name_id_policy_or_a_subject_that_asks_for_another_user() {
     let foreign = r#"<saml:Subject><saml:NameID SPNameQualifier="https://other.example">ada@example.org</saml:NameID></saml:Subject>"#;
     let page = scene.party.begin_raw(&scene.browser, &scene.request().containing(foreign)).await;
     assert_eq!(Response::of(&page).status()[1], "urn:oasis:names:tc:SAML:2.0:status:AuthnFailed");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_subject_does_not_tell_who_somebody_is_where_only_a_pseudonym_may() {
+    let changes = json!({"name_id_format": "persistent", "other_name_id_formats": ["transient"]});
+    let scene = Scene::with(changes).await;
+    let email = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
+    for format in [format!(" Format=\"{email}\""), String::new()] {
+        let subject = format!("<saml:Subject><saml:NameID{format}>ada@example.org</saml:NameID></saml:Subject>");
+        let request = scene.request().with("IsPassive", "true").containing(&subject);
+        let response = Response::of(&scene.party.begin(&scene.browser, &request, None).await);
+        assert!(response.status()[1].ends_with(":NoPassive"), "{format}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_acs_that_is_taken_away_meanwhile_gets_nothing() {
+    let host = TestHost::start().await;
+    let party = Party::register(&host, json!({})).await;
+    let ada = party.ada(&host).await;
+    let browser = Browser::new(&host.base);
+    let login = party.begin(&browser, &party.request(&host), None).await;
+    let waiting = identify(&ada, &login).await;
+    ada.approve(&waiting).await;
+    let path = format!("/applications/{}", party.id);
+    host.admin_ok(Method::PATCH, &path, json!({"acs": [{"url": "https://sp.example/new"}]})).await;
+    let page = browser.get(&waiting.url).await;
+    assert!(!page.body.contains("SAMLResponse") && page.body.contains("no longer takes"), "{}", page.body);
+    let left = page.submit(&format!("{}/leave", page.path()), &[]).await;
+    assert!(!left.body.contains("SAMLResponse"), "{}", left.body);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_certificate_that_can_not_be_used_is_not_registered() {
+    use openssl::ec::{EcGroup, EcKey};
+    use openssl::nid::Nid;
+    use openssl::pkey::PKey;
+    let scene = Scene::with(json!({})).await;
+    let curve = EcGroup::from_curve_name(Nid::SECP256K1).expect("a curve");
+    let keys = [
+        PKey::from_ec_key(EcKey::generate(&curve).expect("a key")).expect("a key"),
+        PKey::from_rsa(openssl::rsa::Rsa::generate(1024).expect("a key")).expect("a key"),
+    ];
+    for key in keys {
+        let certificate = certificate(&key);
+        let pem = String::from_utf8(certificate.to_pem().expect("PEM")).expect("text");
+        let path = format!("/applications/{}", scene.party.id);
+        let (status, problem) = scene.host.admin(Method::PATCH, &path, json!({"certificates": [pem]})).await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{problem}");
+    }
 }
 
 /// A host whose one plugin makes this attribute.

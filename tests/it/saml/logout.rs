@@ -100,8 +100,12 @@ async fn asked(page: &Page) -> LogoutRequest {
 }
 
 async fn frame(page: &Page) -> Page {
+    page.browser().get(&frame_address(page)).await
+}
+
+fn frame_address(page: &Page) -> String {
     let address = page.body.split_once("<iframe").and_then(|(_, rest)| rest.split_once("src=\"")).expect("a frame").1;
-    page.browser().get(address.split('"').next().expect("an address")).await
+    address.split('"').next().expect("an address").to_owned()
 }
 
 /// The service provider answers the request.
@@ -400,11 +404,98 @@ async fn without_a_certificate_only_who_knows_the_session_ends_it() {
     };
     let mut guessed = request(&party, &host, &known);
     guessed.session_indexes.clear();
-    let denied = answer(&browser.get(&address(&guessed)).await);
-    assert_eq!(denied.status.second.as_deref(), Some("urn:oasis:names:tc:SAML:2.0:status:RequestDenied"));
+    let denied = browser.get(&address(&guessed)).await;
+    assert_eq!(denied.status, StatusCode::BAD_REQUEST);
+    assert!(denied.body.contains("nor does it name your session"), "{}", denied.body);
     assert!(Response::of(&party.begin(&browser, &party.request(&host), None).await).is_success());
     let page = browser.get(&address(&request(&party, &host, &known))).await;
     assert_eq!(codes(&answer(&page)), (SUCCESS, None));
     assert!(party.begin(&browser, &party.request(&host), None).await.body.contains("name=\"name\""));
     assert_eq!(party.entity_id, ENTITY_ID);
+}
+
+/// A logout that a service provider's own server asks for, without the person's browser.
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_but_the_browser_that_held_the_session_tells_others_or_sees_who_they_are() {
+    let host = TestHost::start().await;
+    let asking = Party::register(&host, json!({"name": "Asking"})).await;
+    let other = Party::register(&host, json!({"name": "Secret other", "entity_id": "https://other.example"})).await;
+    let ada = asking.ada(&host).await;
+    host.account(&ada.user, &other.application()).await;
+    let stranger = Browser::new(&host.base);
+
+    // By itself: it is told that not all was done, and nothing else.
+    let browser = Browser::new(&host.base);
+    let known = signed_in(&asking, &ada, &browser, &host).await;
+    signed_in(&other, &ada, &browser, &host).await;
+    let page = send(&asking, &stranger, &request(&asking, &host, &known), None).await;
+    assert_eq!(codes(&answer(&page.followed().await)), (SUCCESS, Some(PARTIAL)));
+    assert!(party_must_sign_in(&asking, &browser, &host).await, "the session has ended all the same");
+
+    // In between: it is shown nothing, and the person's browser goes on.
+    let browser = Browser::new(&host.base);
+    let known = signed_in(&asking, &ada, &browser, &host).await;
+    let theirs = signed_in(&other, &ada, &browser, &host).await;
+    let page = send(&asking, &browser, &request(&asking, &host, &known), None).await.followed().await;
+    let peeked = stranger.get(&page.url).await;
+    assert_eq!(peeked.location().path(), "/session/ended");
+    assert_eq!(stranger.get(&frame_address(&page)).await.status, StatusCode::NO_CONTENT);
+    let logout = asked(&page).await;
+    assert_eq!(logout.name_id.value, theirs.name);
+    answered(&other, &host, &browser, &logout, Status::success()).await;
+    assert_eq!(stranger.get(&page.url).await.location().path(), "/session/ended");
+    assert_eq!(codes(&answer(&page.again().await)), (SUCCESS, None));
+}
+
+async fn party_must_sign_in(party: &Party, browser: &Browser, host: &TestHost) -> bool {
+    party.begin(browser, &party.request(host), None).await.body.contains("name=\"name\"")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_sessions_of_a_name_end_and_each_browser_tells_of_its_own() {
+    let host = TestHost::start().await;
+    let asking = Party::register(&host, json!({})).await;
+    let other = Party::register(&host, json!({"entity_id": "https://other.example", "name": "Other"})).await;
+    let ada = asking.ada(&host).await;
+    host.account(&ada.user, &other.application()).await;
+    let browsers = [Browser::new(&host.base), Browser::new(&host.base), Browser::new(&host.base)];
+    let mut known = Vec::new();
+    for browser in &browsers {
+        known.push(signed_in(&asking, &ada, browser, &host).await);
+        signed_in(&other, &ada, browser, &host).await;
+    }
+    let mut all = request(&asking, &host, &known[0]);
+    all.session_indexes.clear();
+    let page = send(&asking, &browsers[1], &all, None).await.followed().await;
+    let logout = asked(&page).await;
+    answered(&other, &host, &browsers[1], &logout, Status::success()).await;
+    // The other two browsers can't be had, so it is in part.
+    assert_eq!(codes(&answer(&page.again().await)), (SUCCESS, Some(PARTIAL)));
+    for browser in &browsers {
+        assert!(party_must_sign_in(&asking, browser, &host).await);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_has_another_index_for_each_and_every_name_that_was_told_ends_it() {
+    let host = TestHost::start().await;
+    let party = Party::register(&host, json!({})).await;
+    let other = Party::register(&host, json!({"entity_id": "https://other.example"})).await;
+    let ada = party.ada(&host).await;
+    host.account(&ada.user, &other.application()).await;
+    let browser = Browser::new(&host.base);
+    let known = signed_in(&party, &ada, &browser, &host).await;
+    let theirs = signed_in(&other, &ada, &browser, &host).await;
+    assert_ne!(known.index, theirs.index);
+    assert_eq!(known.name, theirs.name);
+    // One is of no use to the other.
+    let foreign = Known { index: theirs.index.clone(), ..signed_in(&party, &ada, &browser, &host).await };
+    assert_eq!(codes(&answer(&send(&party, &browser, &request(&party, &host, &foreign), None).await)), (SUCCESS, None));
+    assert!(!party_must_sign_in(&party, &browser, &host).await);
+    // Anybody can have the browser ask for another form of name; the first one is as good as before.
+    let transient = party.request(&host).name_id("urn:oasis:names:tc:SAML:2.0:nameid-format:transient");
+    assert!(Response::of(&party.begin(&browser, &transient, None).await).is_success());
+    let page = send(&party, &browser, &request(&party, &host, &known), None).await;
+    assert!(page.status.is_redirection());
+    assert!(party_must_sign_in(&party, &browser, &host).await);
 }

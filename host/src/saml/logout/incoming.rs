@@ -1,16 +1,15 @@
 //! Messages of single logout that a browser brings.
 
-use super::outgoing::{Outgoing, respond};
 use super::turns::{Begun, begin};
 use crate::domain::{Broken, Host, session};
 use crate::id::{Did, LogoutId};
-use crate::model::saml::{Afterwards, LogoutAnswer, LogoutOutcome, NameIdFormat, Participation, ServiceProvider};
+use crate::model::saml::{
+    Afterwards, LogoutAnswer, LogoutOutcome, NameIdFormat, Participation, ServiceProvider, SessionEnd,
+};
 use crate::saml::binding::{BindingError, Incoming, Signature, Trusted, Untrusted};
-use crate::saml::message::status::{REQUESTER, SUCCESS};
-use crate::saml::message::{LogoutRequest, LogoutResponse, MessageError, NameId, Status};
-use crate::saml::partner::{UnfitHeader, check_header, once, single_logout_url, trusted_keys};
-
-const REQUEST_DENIED: &str = "urn:oasis:names:tc:SAML:2.0:status:RequestDenied";
+use crate::saml::message::status::SUCCESS;
+use crate::saml::message::{LogoutRequest, LogoutResponse, MessageError, NameId};
+use crate::saml::partner::{UnfitHeader, check_header, once, session_index, single_logout_url, trusted_keys};
 
 /// Why a message can't be answered to a service provider. A page says so; no session ends.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +35,11 @@ pub enum Unanswerable {
     /// It came before.
     #[error("the request has an ID that came before: it was sent twice, or somebody repeats it")]
     Replay,
+    /// It is not signed, and names no session.
+    #[error(
+        "an unsigned LogoutRequest has to name the session by its SessionIndex; register a certificate and sign it"
+    )]
+    Unnamed,
     /// It answers nothing that was asked.
     #[error("the InResponseTo of the response is of no request that is open with this application")]
     Unasked,
@@ -62,17 +66,6 @@ impl<T: Into<Unanswerable>> From<T> for Rejected {
     }
 }
 
-/// What a LogoutRequest came to.
-#[derive(Debug)]
-pub enum Ended {
-    /// The session, if there was one, has ended, and this follows.
-    Ended(Begun),
-    /// Nothing ended, and the service provider is told why.
-    Refused(Outgoing),
-    /// Nothing ended, and the service provider takes no answer.
-    Unheard,
-}
-
 async fn find(host: &Host, application: &str) -> Result<std::sync::Arc<ServiceProvider>, Rejected> {
     let id: Did = application.parse().map_err(|_| Unanswerable::Application)?;
     let found = host.store.service_provider(&id).await.map_err(Broken::from)?;
@@ -80,22 +73,26 @@ async fn find(host: &Host, application: &str) -> Result<std::sync::Arc<ServicePr
 }
 
 /// The message's content. Whoever registered what they sign with must sign (SAML profiles sections 4.4.4.1 and 4.4.4.2).
-fn trusted<'m>(provider: &ServiceProvider, incoming: &'m Incoming) -> Result<Trusted<'m>, Untrusted> {
+fn trusted<'m>(provider: &ServiceProvider, incoming: &'m Incoming) -> Result<Trusted<'m>, Rejected> {
     let signs = provider.settings.require_signed_requests || !provider.settings.certificates.is_empty();
     let wanted = if signs { Signature::Required } else { Signature::Optional };
-    incoming.trusted(&trusted_keys(provider), wanted)
+    Ok(incoming.trusted(&trusted_keys(provider)?, wanted)?)
 }
 
 /// Serves a LogoutRequest: the sessions that it names end, here first, then at their other service providers.
-pub async fn requested(host: &Host, application: &str, incoming: &Incoming) -> Result<Ended, Rejected> {
+pub async fn requested(host: &Host, application: &str, incoming: &Incoming) -> Result<Begun, Rejected> {
     let provider = find(host, application).await?;
     let trusted = trusted(&provider, incoming)?;
     let request = LogoutRequest::read(trusted.root())?;
-    check_header(host, &provider, &request.header, &single_logout_url(host, &provider.id))?;
+    check_header(host, &provider, &request.header, &single_logout_url(host, &provider.id), trusted.is_signed())?;
     let now = host.now();
     let skew = std::time::Duration::from_secs(provider.settings.clock_skew.into());
     if request.not_on_or_after.is_some_and(|until| until + skew <= now) {
         return Err(Unanswerable::Late.into());
+    }
+    // Anybody can write an unsigned request, but the name of a session is known to its service provider alone.
+    if !trusted.is_signed() && request.session_indexes.is_empty() {
+        return Err(Unanswerable::Unnamed.into());
     }
     let once = once(host, &provider, &request.header.id);
     if !host.store.claim_message(once).await.map_err(Broken::from)? {
@@ -108,29 +105,22 @@ pub async fn requested(host: &Host, application: &str, incoming: &Incoming) -> R
         in_response_to: request.header.id.clone(),
         relay_state: incoming.relay_state().map(str::to_owned),
     });
-    // Anybody can write an unsigned request, but the name of a session is known to its service providers alone.
-    if !trusted.is_signed() && request.session_indexes.is_empty() {
-        return Ok(match answer {
-            Some(answer) => {
-                let message = "an unsigned LogoutRequest has to name the session by its SessionIndex".to_owned();
-                let status = Status { message: Some(message), ..Status::new(REQUESTER, Some(REQUEST_DENIED)) };
-                Ended::Refused(respond(host, &provider, answer, status).await?)
-            }
-            None => Ended::Unheard,
-        });
-    }
     let name = &request.name_id;
-    let sessions = host.store.sessions_of_name(&provider.id, &name.value, &request.session_indexes).await;
-    let mut others = Vec::new();
-    for session in sessions.map_err(Broken::from)? {
-        if is_meant(name, &session) {
-            others.extend(session::end_named(host, session.sid).await?);
+    let known = host.store.sessions_of_name(&provider.id, &name.value).await.map_err(Broken::from)?;
+    let mut ended = SessionEnd::default();
+    for session in known.into_iter().filter(|session| is_meant(name, session)) {
+        let index = session_index(host, &provider.id, &session.sid)?;
+        // Where none is named it is all of them (SAML core section 3.7.1).
+        if request.session_indexes.is_empty() || request.session_indexes.contains(&index) {
+            let SessionEnd { participants, holders } = session::end_named(host, session.sid).await?;
+            ended.participants.extend(participants);
+            ended.holders.extend(holders);
         }
     }
     // The one that asks has ended its own.
-    others.retain(|other| other.application != provider.id);
+    ended.participants.retain(|other| other.application != provider.id);
     let afterwards = answer.map_or(Afterwards::Page, Afterwards::Respond);
-    Ok(Ended::Ended(begin(host, others, afterwards).await?))
+    Ok(begin(host, ended, afterwards).await?)
 }
 
 /// Whether a request's name is the one that was told, which it is in one format.
@@ -146,7 +136,7 @@ pub async fn answered(host: &Host, application: &str, incoming: &Incoming) -> Re
     let provider = find(host, application).await?;
     let trusted = trusted(&provider, incoming)?;
     let response = LogoutResponse::read(trusted.root())?;
-    check_header(host, &provider, &response.header, &single_logout_url(host, &provider.id))?;
+    check_header(host, &provider, &response.header, &single_logout_url(host, &provider.id), trusted.is_signed())?;
     let request = response.in_response_to.ok_or(Unanswerable::Unasked)?;
     // In part is not at all: somebody is still signed in somewhere.
     let told = response.status.code == SUCCESS && response.status.second.is_none();

@@ -8,6 +8,6 @@ mod incoming;
 mod outgoing;
 mod turns;
 
-pub use incoming::{Ended, Rejected, Unanswerable, answered, requested};
+pub use incoming::{Rejected, Unanswerable, answered, requested};
 pub use outgoing::{Outgoing, respond};
 pub use turns::{Begun, Finished, View, ask, begin, view};

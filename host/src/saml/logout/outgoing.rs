@@ -7,7 +7,7 @@ use crate::model::redirect::CheckedRedirect;
 use crate::model::saml::{Binding, LogoutAnswer, LogoutTurn, ServiceProvider, SingleLogout};
 use crate::saml::binding::{Kind, post_value, redirect_location};
 use crate::saml::message::{Header, LogoutRequest, LogoutResponse, NameId, Status};
-use crate::saml::partner::{entity_id, message_id, signer};
+use crate::saml::partner::{entity_id, message_id, session_index, signer};
 
 /// How long a LogoutRequest is good.
 const LIFETIME: Duration = Duration::from_secs(5 * 60);
@@ -45,7 +45,7 @@ pub(super) async fn request(
             name_qualifier: None,
             sp_name_qualifier: None,
         },
-        session_indexes: vec![turn.session_index.clone()],
+        session_indexes: vec![session_index(host, &provider.id, &turn.sid)?],
         reason: None,
     };
     let signer = signer(host, provider).await?;

@@ -6,9 +6,12 @@ use std::time::Duration;
 use super::outgoing::{self, Outgoing, respond};
 use crate::domain::{Broken, Host};
 use crate::id::LogoutId;
-use crate::model::saml::{Afterwards, Logout, LogoutAnswer, LogoutOutcome, LogoutTurn, Participation, ServiceProvider};
+use crate::model::saml::{
+    Afterwards, Logout, LogoutAnswer, LogoutOutcome, LogoutTurn, Participation, ServiceProvider, SessionEnd,
+};
 use crate::saml::message::Status;
 use crate::saml::partner::message_id;
+use crate::secret::Digest;
 
 /// How long a logout can be gone on with.
 const LIFETIME: Duration = Duration::from_secs(10 * 60);
@@ -36,16 +39,16 @@ pub enum Finished {
     Message(Outgoing),
 }
 
-/// Begins to tell these service providers that the session has ended.
-pub async fn begin(host: &Host, participants: Vec<Participation>, afterwards: Afterwards) -> Result<Begun, Broken> {
-    let mut turns = Vec::with_capacity(participants.len());
-    for Participation { sid, application, name_id, .. } in participants {
+/// Begins to tell the service providers that took part in a session which has ended.
+pub async fn begin(host: &Host, ended: SessionEnd, afterwards: Afterwards) -> Result<Begun, Broken> {
+    let mut turns = Vec::with_capacity(ended.participants.len());
+    for Participation { sid, application, name_id, .. } in ended.participants {
         let provider = host.store.service_provider(&application).await?;
         let takes_part = provider.is_some_and(|provider| provider.settings.single_logout.is_some());
         turns.push(LogoutTurn {
             request: message_id(host),
             application,
-            session_index: sid,
+            sid,
             name_id,
             asked_at: None,
             outcome: (!takes_part).then_some(LogoutOutcome::Failed),
@@ -55,8 +58,8 @@ pub async fn begin(host: &Host, participants: Vec<Participation>, afterwards: Af
         return Ok(Begun::Finished(finished(host, afterwards, &turns).await?));
     }
     let now = host.now();
-    let logout = Logout { id: LogoutId::new(now, &*host.entropy), afterwards, expires_at: now + LIFETIME };
-    let id = logout.id;
+    let id = LogoutId::new(now, &*host.entropy);
+    let logout = Logout { id, holders: ended.holders, afterwards, expires_at: now + LIFETIME };
     host.store.insert_saml_logout(logout, turns, now).await?;
     Ok(Begun::Telling(id))
 }
@@ -81,44 +84,58 @@ pub enum View {
     Unknown,
 }
 
-/// Looks at a logout, and passes over whoever did not answer in time. The time of the one whose turn it is begins when
-/// that is seen first.
-pub async fn view(host: &Host, id: LogoutId) -> Result<View, Broken> {
+/// Looks at a logout with these cookies, and passes over whoever did not answer in time. The time of the one whose turn it
+/// is begins when that is seen first.
+///
+/// Only the browser that held a session tells others of its end, and sees who they are. If another comes first, which
+/// is so where a service provider asks by itself, nobody is told; if it comes later, it is shown nothing.
+pub async fn view(host: &Host, id: LogoutId, cookies: &[Digest]) -> Result<View, Broken> {
     let now = host.now();
-    let Some(mut turns) = host.store.saml_logout(id, now).await? else { return Ok(View::Unknown) };
+    let Some((logout, mut turns)) = host.store.saml_logout(id, now).await? else { return Ok(View::Unknown) };
+    let held = held(&logout, cookies);
+    let has_begun = turns.iter().any(|turn| turn.asked_at.is_some());
+    if held.is_empty() && has_begun {
+        return Ok(View::Unknown);
+    }
     let of = turns.len();
     for (place, turn) in turns.iter_mut().enumerate() {
         if turn.outcome.is_some() {
             continue;
         }
-        let provider = host.store.service_provider(&turn.application).await?;
         let is_late = turn.asked_at.is_some_and(|asked| asked + host.settings.saml.logout() <= now);
-        match provider {
-            Some(provider) if !is_late => {
+        let provider = host.store.service_provider(&turn.application).await?;
+        match provider.filter(|_| held.contains(&turn.sid.as_str()) && !is_late) {
+            Some(provider) => {
                 host.store.ask_saml_logout(turn.request.clone(), now).await?;
                 let name = provider.name.clone();
                 return Ok(View::Telling { name, request: turn.request.clone(), turn: place + 1, of });
             }
-            _ => {
+            None => {
                 let (request, application) = (turn.request.clone(), turn.application.clone());
-                tracing::warn!(%application, "a service provider did not answer a logout in time");
-                host.store.settle_saml_logout(request, application, LogoutOutcome::Failed).await?;
-                turn.outcome = Some(LogoutOutcome::Failed);
+                tracing::warn!(%application, "a service provider could not be told of a logout in time");
+                let settled = host.store.settle_saml_logout(request, application, LogoutOutcome::Failed).await?;
+                // Else its answer came at this moment.
+                turn.outcome = Some(settled.map_or(LogoutOutcome::Told, |_| LogoutOutcome::Failed));
             }
         }
     }
-    match host.store.finish_saml_logout(id, now).await? {
-        Some(afterwards) => Ok(View::Finished(finished(host, afterwards, &turns).await?)),
-        None => Ok(View::Unknown),
-    }
+    // It is made before the end is claimed, so that nothing can go wrong between the two.
+    let finished = finished(host, logout.afterwards, &turns).await?;
+    Ok(if host.store.finish_saml_logout(id, now).await? { View::Finished(finished) } else { View::Unknown })
 }
 
-/// The request to the service provider whose turn it is. `None` if it is not its turn.
-pub async fn ask(host: &Host, id: LogoutId, request: &str) -> Result<Option<Outgoing>, Broken> {
-    let now = host.now();
-    let Some(turns) = host.store.saml_logout(id, now).await? else { return Ok(None) };
+/// The sessions that a browser with these cookies held.
+fn held<'l>(logout: &'l Logout, cookies: &[Digest]) -> Vec<&'l str> {
+    let cookies: Vec<String> = cookies.iter().map(|cookie| cookie.to_text()).collect();
+    let held = logout.holders.iter().filter(|holder| cookies.contains(&holder.cookie));
+    held.map(|holder| holder.sid.as_str()).collect()
+}
+
+/// The request to the service provider whose turn it is. `None` if it is not its turn, or not this browser's to tell it.
+pub async fn ask(host: &Host, id: LogoutId, request: &str, cookies: &[Digest]) -> Result<Option<Outgoing>, Broken> {
+    let Some((logout, turns)) = host.store.saml_logout(id, host.now()).await? else { return Ok(None) };
     let Some(turn) = turns.iter().find(|turn| turn.outcome.is_none()) else { return Ok(None) };
-    if turn.request != request {
+    if turn.request != request || !held(&logout, cookies).contains(&turn.sid.as_str()) {
         return Ok(None);
     }
     let provider = host.store.service_provider(&turn.application).await?;
@@ -153,7 +170,12 @@ async fn finished(host: &Host, afterwards: Afterwards, turns: &[LogoutTurn]) -> 
 }
 
 async fn answer_with(host: &Host, answer: LogoutAnswer, status: Status) -> Result<Finished, Broken> {
-    match host.store.service_provider(&answer.application).await? {
+    // An address that was taken away meanwhile gets nothing.
+    let is_registered = |provider: &Arc<ServiceProvider>| {
+        let service = provider.settings.single_logout.as_ref();
+        service.is_some_and(|service| service.responses().checked() == answer.destination)
+    };
+    match host.store.service_provider(&answer.application).await?.filter(is_registered) {
         Some(provider) => Ok(Finished::Message(respond(host, &provider, answer, status).await?)),
         None => Ok(Finished::Page { untold: Vec::new() }),
     }

@@ -101,7 +101,7 @@ pub async fn check(host: &Host, application: &str, incoming: &Incoming) -> Resul
         return Err(Unanswerable::Response.into());
     }
     let wanted = if provider.settings.require_signed_requests { Signature::Required } else { Signature::Optional };
-    let trusted = incoming.trusted(&trusted_keys(&provider), wanted)?;
+    let trusted = incoming.trusted(&trusted_keys(&provider)?, wanted)?;
     let (header, message) = match AuthnRequest::read(trusted.root()) {
         Ok(message) => (message.header.clone(), Ok(message)),
         // Whoever sent it is told, once it is known who that is.
@@ -109,7 +109,7 @@ pub async fn check(host: &Host, application: &str, incoming: &Incoming) -> Resul
         Err(MessageError::Unsupported { header, .. }) => (*header, Err(Failure::Unsupported)),
         Err(malformed) => return Err(malformed.into()),
     };
-    check_header(host, &provider, &header, &single_sign_on_url(host, &provider.id))?;
+    check_header(host, &provider, &header, &single_sign_on_url(host, &provider.id), trusted.is_signed())?;
     let mut request = SignOnRequest {
         application: provider.id.clone(),
         acs: consumer(&provider, message.as_ref().ok())?,
@@ -226,6 +226,19 @@ const WEAKER: [&str; 5] = [
     "urn:oasis:names:tc:SAML:2.0:ac:classes:PreviousSession",
 ];
 
+/// Ways to sign in that are stronger than ours.
+const STRONGER: [&str; 9] = [
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:MobileTwoFactorContract",
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:MobileTwoFactorUnregistered",
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:Smartcard",
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:SmartcardPKI",
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:SoftwarePKI",
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:TLSClient",
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:TimeSyncToken",
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:X509",
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:Kerberos",
+];
+
 /// Whether an assertion meets what is asked for (SAML core section 3.3.2.2.1). All assertions say
 /// `PasswordProtectedTransport`; of ways that are not known here nothing is promised.
 fn is_met(context: &RequestedAuthnContext) -> bool {
@@ -240,7 +253,9 @@ fn is_met(context: &RequestedAuthnContext) -> bool {
     match context.comparison {
         Comparison::Exact => classes.any(|class| is_ours(class) || is_open(class)),
         Comparison::Minimum => classes.any(|class| is_ours(class) || is_weaker(class)),
-        Comparison::Maximum => classes.any(|class| !is_weaker(class) || is_open(class)),
+        Comparison::Maximum => {
+            classes.any(|class| is_ours(class) || is_open(class) || STRONGER.contains(&class.as_str()))
+        }
         Comparison::Better => classes.all(is_weaker),
     }
 }

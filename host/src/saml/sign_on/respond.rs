@@ -1,5 +1,7 @@
 //! Answering a request for sign-on, once the person is known.
 
+use std::sync::Arc;
+
 use super::failure::Failure;
 use super::name_id;
 use super::response::{self, Assertion, Envelope};
@@ -11,7 +13,7 @@ use crate::id::LoginId;
 use crate::model::redirect::CheckedRedirect;
 use crate::model::saml::{Participation, ServiceProvider, SignOnRequest};
 use crate::plugins::MapFailureKind;
-use crate::saml::partner::{entity_id, message_id, signer};
+use crate::saml::partner::{entity_id, message_id, session_index, signer};
 use crate::store::Given;
 
 /// A response on its way to the service provider: a form that the browser posts.
@@ -60,6 +62,10 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Brok
     let Some(provider) = host.store.service_provider(&request.application).await? else {
         return Ok(Answer::Refused("The application was removed while you signed in.".to_owned()));
     };
+    if provider.settings.acs_by_url(request.acs.as_str()).is_none() {
+        let reason = "The application no longer takes sign-ins where it asked for this one.";
+        return Ok(Answer::Refused(reason.to_owned()));
+    }
     let SignedIn { session, user } = &person.signed_in;
     let account = match access(host, user, &provider.id).await? {
         Access::Granted(account) => account,
@@ -84,6 +90,7 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Brok
         }
     };
     let (id, assertion_id) = (message_id(host), message_id(host));
+    let session_index = session_index(host, &provider.id, &session.sid)?;
     let issuer = entity_id(host, &provider);
     let envelope = envelope(host, &id, issuer, request);
     let assertion = Assertion {
@@ -91,7 +98,7 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Brok
         audience: &provider.settings.entity_id,
         name_id: &name_id,
         authenticated_at: session.authentication.at,
-        session_index: &session.sid,
+        session_index: &session_index,
         attributes: &attributes,
     };
     // It is signed before the login counts as answered, so that nothing can go wrong between the two.
@@ -115,14 +122,20 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Brok
     Ok(Answer::Granted(answer(&provider, request, response)))
 }
 
-/// Ends a login with a failure for the service provider. `None` if it was answered before.
+/// Ends a login with a failure for the service provider. `None` if it was answered before, or there is nobody to be told
+/// any more.
 pub async fn deny(
     host: &Host,
     login: LoginId,
     request: &SignOnRequest,
     why: Failure,
 ) -> Result<Option<SignOnAnswer>, Broken> {
-    let Some(provider) = host.store.service_provider(&request.application).await? else { return Ok(None) };
+    let provider = host.store.service_provider(&request.application).await?;
+    let takes = |provider: &Arc<ServiceProvider>| provider.settings.acs_by_url(request.acs.as_str()).is_some();
+    let Some(provider) = provider.filter(takes) else {
+        login::give_up(host, login).await?;
+        return Ok(None);
+    };
     let failed = failed(host, request, &provider, why).await?;
     Ok(login::give_up(host, login).await?.then_some(failed))
 }

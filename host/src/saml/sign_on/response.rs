@@ -48,7 +48,7 @@ pub struct Assertion<'a> {
     pub name_id: &'a NameId,
     /// When the person signed in.
     pub authenticated_at: Timestamp,
-    /// The session's `sid`.
+    /// What the service provider calls the session.
     pub session_index: &'a str,
     /// What the plugins made.
     pub attributes: &'a [SamlAttribute],
