@@ -125,7 +125,8 @@ impl Saml {
     }
 }
 
-/// What this host may call on behalf of applications: their key sets (`jwks_uri`) and their back-channel logout.
+/// What this host may call on behalf of applications: their key sets (`jwks_uri`), their SAML metadata (`metadata_url`) and
+/// their back-channel logout.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Outgoing {

@@ -17,9 +17,11 @@ use crate::domain::session::SignedIn;
 use crate::domain::{Broken, Host};
 use crate::id::SignOnId;
 use crate::model::login::LoginRequest;
+use crate::model::name::Quoted;
 use crate::model::redirect::CheckedRedirect;
 use crate::model::saml::{ServiceProvider, SignOnRequest};
 use crate::saml::binding::{BindingError, Incoming, Kind, post_value};
+use crate::saml::partner::UnfitHeader;
 use crate::saml::sign_on::{self, Answer, Failure, Question, Rejected, SignOnAnswer, Unanswerable};
 
 /// How many applications a person can go to from the start page.
@@ -41,7 +43,7 @@ pub(super) async fn sign_on(
             Err(error) => Err(error.into()),
         }
     };
-    reply.await.unwrap_or_else(|rejected| refused(&host, rejected))
+    reply.await.unwrap_or_else(|rejected| refused(&host, &application, rejected))
 }
 
 /// `POST /sso/SingleSignOnService/{applicationId}`: a request by form, or the press of the button on the page that begins
@@ -63,7 +65,7 @@ pub(super) async fn sign_on_by_post(
             Err(error) => Err(error.into()),
         }
     };
-    reply.await.unwrap_or_else(|rejected| refused(&host, rejected))
+    reply.await.unwrap_or_else(|rejected| refused(&host, &application, rejected))
 }
 
 /// A request is checked and kept. The browser comes again to where it brings its cookies: it sends us no `SameSite=Lax`
@@ -206,48 +208,61 @@ fn gone(host: &Host) -> Response {
     .render(host, &"the kept SAML request is unknown, used or over")
 }
 
-fn refused(host: &Host, rejected: Rejected) -> Response {
+/// What a person is told of a request that can't be answered: what happened, and what to do.
+const fn in_words(why: &Unanswerable) -> (&'static str, &'static str) {
+    const AGAIN: &str = "Go back to the application and try again. If it happens again, tell whoever runs it, with the \
+                         reference number.";
+    const TELL: &str = "Tell whoever runs the application, with the reference number: it has to be set up otherwise.";
+    match why {
+        Unanswerable::Application => ("The application that sent you here is not known to this service.", TELL),
+        Unanswerable::Binding(BindingError::RelayStateTooLong) => {
+            ("The application sent along more than 2,048 bytes of RelayState.", TELL)
+        }
+        Unanswerable::Binding(_) | Unanswerable::Response | Unanswerable::Message(_) => {
+            ("The application sent a request that can't be read.", AGAIN)
+        }
+        Unanswerable::Untrusted(_) => ("The application's request is not signed as it has to be.", TELL),
+        Unanswerable::Header(UnfitHeader::Old(_) | UnfitHeader::Early(_)) => {
+            ("The request is too old or too new: the clocks of the application and of this service may differ.", AGAIN)
+        }
+        Unanswerable::Header(_) => ("The request is not one of this application for this address.", TELL),
+        Unanswerable::Replay => (
+            "Each request of an application counts once, and this one came before. Perhaps a page was loaded again.",
+            AGAIN,
+        ),
+        Unanswerable::Acs(_) => {
+            ("The application asked to send you to an address that is not registered for it.", TELL)
+        }
+        Unanswerable::NotInitiated => (
+            "Sign-in to this application begins at the application itself.",
+            "Open the application, and sign in there.",
+        ),
+        Unanswerable::RelayState(_) => (
+            "The link leads to a place in the application that is not registered for it.",
+            "Ask whoever gave you the link, or open the application from the start page.",
+        ),
+    }
+}
+
+fn refused(host: &Host, application: &str, rejected: Rejected) -> Response {
     let why = match rejected {
         Rejected::Answer(answer) => return deliver(host, &answer),
         Rejected::Broken(error) => return broken(host, &error),
         Rejected::Page(why) => why,
     };
-    let (status, what_happened) = match &why {
-        Unanswerable::Application => {
-            (StatusCode::NOT_FOUND, "The application that sent you here is not known to this service.")
-        }
-        Unanswerable::Binding(BindingError::RelayStateTooLong) => {
-            (StatusCode::BAD_REQUEST, "The application sent along more than 2,048 bytes of RelayState.")
-        }
-        Unanswerable::Binding(_) | Unanswerable::Response | Unanswerable::Message(_) => {
-            (StatusCode::BAD_REQUEST, "The application sent a request that can't be read.")
-        }
-        Unanswerable::Untrusted(_) => {
-            (StatusCode::BAD_REQUEST, "The application's request is not signed as it has to be.")
-        }
-        Unanswerable::Header(_) => {
-            (StatusCode::BAD_REQUEST, "The request is not one that this application sent here just now.")
-        }
-        Unanswerable::Replay => (
-            StatusCode::BAD_REQUEST,
-            "Each request of an application counts once, and this one came before. Perhaps a page was loaded again.",
-        ),
-        Unanswerable::Acs => {
-            (StatusCode::BAD_REQUEST, "The application asked to send you to an address that is not registered for it.")
-        }
-        Unanswerable::NotInitiated => {
-            (StatusCode::BAD_REQUEST, "Sign-in to this application begins at the application itself.")
-        }
-        Unanswerable::RelayState(_) => {
-            (StatusCode::BAD_REQUEST, "The link leads to a place in the application that is not registered for it.")
-        }
+    let (what_happened, what_to_do) = in_words(&why);
+    let status = match why {
+        Unanswerable::Application => StatusCode::NOT_FOUND,
+        _ => StatusCode::BAD_REQUEST,
     };
-    ErrorReply {
-        status,
-        title: "This sign-in request is not valid",
-        what_happened,
-        what_to_do: "Go back to the application and try again. If it happens again, tell whoever runs it, with the \
-                     reference number.",
-    }
-    .render_with(host, &why, Some(Link { address: "/".to_owned(), text: "Start page".to_owned() }))
+    let title = match why {
+        Unanswerable::NotInitiated => "Sign in at the application",
+        _ => "This sign-in request is not valid",
+    };
+    let cause = format!("{why}; the application in the address is {}", Quoted::new(application));
+    ErrorReply { status, title, what_happened, what_to_do }.render_with(
+        host,
+        &cause,
+        Some(Link { address: "/".to_owned(), text: "Start page".to_owned() }),
+    )
 }

@@ -14,6 +14,7 @@ use super::reply::{ErrorReply, Shown, broken, layout, nonce, page, page_with_fra
 use super::saml::posted;
 use crate::domain::{Broken, Host};
 use crate::id::LogoutId;
+use crate::model::name::Quoted;
 use crate::model::saml::{Afterwards, SessionEnd};
 use crate::saml::binding::{BindingError, Incoming, Kind};
 use crate::saml::logout::{self, Begun, Finished, Outgoing, Rejected, Unanswerable, View};
@@ -28,7 +29,7 @@ pub(super) async fn service(
         let incoming = Incoming::read_redirect(query.unwrap_or_default().as_bytes())?;
         serve(&host, &application, &incoming).await
     };
-    reply.await.unwrap_or_else(|rejected| refused(&host, &rejected))
+    reply.await.unwrap_or_else(|rejected| refused(&host, &application, &rejected))
 }
 
 /// `POST /sso/SingleLogoutService/{applicationId}`: a message by form.
@@ -44,7 +45,7 @@ pub(super) async fn service_by_post(
         }
         serve(&host, &application, &Incoming::read_post(&body)?).await
     };
-    reply.await.unwrap_or_else(|rejected| refused(&host, &rejected))
+    reply.await.unwrap_or_else(|rejected| refused(&host, &application, &rejected))
 }
 
 async fn serve(host: &Host, application: &str, incoming: &Incoming) -> Result<Response, Rejected> {
@@ -137,7 +138,7 @@ pub(super) async fn ask(
     reply.await.unwrap_or_else(|error: Broken| broken(&host, &error))
 }
 
-fn refused(host: &Host, rejected: &Rejected) -> Response {
+fn refused(host: &Host, application: &str, rejected: &Rejected) -> Response {
     let why = match rejected {
         Rejected::Broken(error) => return broken(host, error),
         Rejected::Page(why) => why,
@@ -168,11 +169,12 @@ fn refused(host: &Host, rejected: &Rejected) -> Response {
             (StatusCode::BAD_REQUEST, "The application sent something that nobody waits for. Nothing was done.")
         }
     };
+    let cause = format!("{why}; the application in the address is {}", Quoted::new(application));
     ErrorReply {
         status,
         title: "This sign-out request is not valid",
         what_happened,
         what_to_do: "You can still sign out here. Tell whoever runs the application, with the reference number.",
     }
-    .render_with(host, why, Some(Link { address: "/session/end".to_owned(), text: "Sign out".to_owned() }))
+    .render_with(host, &cause, Some(Link { address: "/session/end".to_owned(), text: "Sign out".to_owned() }))
 }

@@ -1,5 +1,6 @@
 //! What this host and a service provider are to each other: names, addresses, keys, and whose message is of now.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use openssl::x509::X509;
@@ -8,11 +9,20 @@ use super::message::Header;
 use super::xml::{Signer, TrustedKey};
 use crate::domain::{Broken, Host, saml_keys};
 use crate::id::Did;
+use crate::model::name::Quoted;
 use crate::model::saml::{Once, ServiceProvider};
 use crate::secret::Digest;
 
 /// How old a message may be, besides what clocks differ by.
 const OLDEST: Duration = Duration::from_secs(5 * 60);
+
+/// The service provider of a path.
+pub async fn find(host: &Host, application: &str) -> Result<Option<Arc<ServiceProvider>>, Broken> {
+    match application.parse::<Did>() {
+        Ok(id) => Ok(host.store.service_provider(&id).await?),
+        Err(_) => Ok(None),
+    }
+}
 
 /// What this host calls itself towards a service provider: the issuer's URL, unless the application has another.
 pub fn entity_id<'a>(host: &'a Host, provider: &'a ServiceProvider) -> &'a str {
@@ -66,23 +76,33 @@ pub fn session_index(host: &Host, provider: &Did, sid: &str) -> Result<String, B
 }
 
 /// Why a message is not this service provider's, of now, and for here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnfitHeader {
     /// Another wrote it, or it does not say who.
-    #[error("the Issuer of the message is not the entity ID that is registered for this application")]
-    Issuer,
+    #[error("the Issuer of the message is {received}, and not the entity ID that is registered: {registered}")]
+    Issuer {
+        /// What it says.
+        received: Quoted,
+        /// What it should say.
+        registered: Quoted,
+    },
     /// It was meant for another address.
-    #[error("the Destination of the message is not the address that it came to; has base_url changed?")]
-    Destination,
+    #[error("the Destination of the message is {received}, and it came to {here}; has base_url changed?")]
+    Destination {
+        /// What it says.
+        received: Quoted,
+        /// What it should say.
+        here: Quoted,
+    },
     /// It is signed, and could have been meant for another address.
     #[error("the message is signed and has no Destination, which SAML bindings section 3.4.5.2 asks for")]
     NoDestination,
     /// It was made too long ago.
-    #[error("the IssueInstant of the message is too long ago; is a clock wrong?")]
-    Old,
+    #[error("the IssueInstant of the message is {0} seconds ago; is a clock wrong?")]
+    Old(i64),
     /// It was made later than now.
-    #[error("the IssueInstant of the message is in the future; is a clock wrong?")]
-    Early,
+    #[error("the IssueInstant of the message is in {0} seconds; is a clock wrong?")]
+    Early(i64),
 }
 
 /// Checks whose message it is, for whom, and of when. One that is signed has to say for whom.
@@ -94,19 +114,23 @@ pub fn check_header(
     is_signed: bool,
 ) -> Result<(), UnfitHeader> {
     if header.issuer.as_ref() != Some(&provider.settings.entity_id) {
-        return Err(UnfitHeader::Issuer);
+        let received = Quoted::new(header.issuer.as_deref().unwrap_or_default());
+        return Err(UnfitHeader::Issuer { received, registered: Quoted::new(&provider.settings.entity_id) });
     }
     match &header.destination {
-        Some(destination) if destination != here => return Err(UnfitHeader::Destination),
+        Some(destination) if destination != here => {
+            let received = Quoted::new(destination);
+            return Err(UnfitHeader::Destination { received, here: Quoted::new(here) });
+        }
         None if is_signed => return Err(UnfitHeader::NoDestination),
         _ => {}
     }
     let (now, skew) = (host.now(), Duration::from_secs(provider.settings.clock_skew.into()));
     if header.issue_instant + OLDEST + skew < now {
-        return Err(UnfitHeader::Old);
+        return Err(UnfitHeader::Old(now.seconds() - header.issue_instant.seconds()));
     }
     if now + skew < header.issue_instant {
-        return Err(UnfitHeader::Early);
+        return Err(UnfitHeader::Early(header.issue_instant.seconds() - now.seconds()));
     }
     Ok(())
 }

@@ -42,8 +42,8 @@ async fn every_setting_is_kept_and_shown() {
         let listed = host.admin_ok(Method::GET, "/applications", Value::Null).await;
         assert_eq!(listed["items"], json!([changed]));
         // What clients alone have is not there for it.
-        let (status, _) = host.admin(Method::POST, &format!("{path}/secret"), Value::Null).await;
-        assert_eq!(status, StatusCode::NOT_FOUND);
+        let (status, problem) = host.admin(Method::POST, &format!("{path}/secret"), Value::Null).await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{problem}");
         host.admin_ok(Method::DELETE, &path, Value::Null).await;
         assert_eq!(host.admin(Method::GET, &path, Value::Null).await.0, StatusCode::NOT_FOUND);
     }
@@ -85,9 +85,12 @@ async fn what_does_not_fit_is_refused_with_what_would() {
         let detail = problem["detail"].as_str().expect("a detail");
         assert!(detail.starts_with(field) && detail.contains("expected") || detail.contains("private key"), "{detail}");
     }
-    for change in
-        [json!({"name_id_format": "kerberos"}), json!({"redirect_uris": []}), json!({"acs": [{"address": ACS}]})]
-    {
+    for change in [
+        json!({"name_id_format": "kerberos"}),
+        json!({"redirect_uris": []}),
+        json!({"acs": [{"address": ACS}]}),
+        json!({"custom_attributes": [{"name": "a", "values": [], "type": "x"}]}),
+    ] {
         assert_eq!(host.admin(Method::PATCH, &path, change.clone()).await.0, StatusCode::BAD_REQUEST, "{change}");
     }
     for body in [
@@ -101,6 +104,10 @@ async fn what_does_not_fit_is_refused_with_what_would() {
             "{body}"
         );
     }
+    let forgotten = json!({"name": "x", "entity_id": "x", "acs": [{"url": ACS}]});
+    let (status, problem) = host.admin(Method::POST, "/applications", forgotten).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(problem["detail"].as_str().expect("a detail").contains("\"protocol\": \"saml\""), "{problem}");
     assert_eq!(host.admin(Method::POST, "/applications", json!({"protocol": "cas"})).await.0, StatusCode::BAD_REQUEST);
 }
 

@@ -129,6 +129,9 @@ pub async fn change_application(
 /// Gives a web application a new client secret. It is shown this once; the old one is worth nothing from now on.
 pub async fn create_secret(host: &Host, id: &Did) -> Result<Secret> {
     loop {
+        if let Registered::ServiceProvider(_) = registered(host, id).await? {
+            return Err(invalid("protocol", "a SAML application has certificates, and no secret"));
+        }
         let mut application = application(host, id).await?;
         if !application.settings.application_type.is_confidential() {
             return Err(invalid("application_type", "only a web application has a client secret"));

@@ -59,7 +59,7 @@ pub struct ServiceProviderChange {
     /// What it signs with, in PEM form.
     pub certificates: Option<Vec<String>>,
     /// What is added to each assertion.
-    pub custom_attributes: Option<Vec<CustomAttribute>>,
+    pub custom_attributes: Option<Vec<CustomAttributeChange>>,
     /// Whether sign-on may begin at this host.
     pub idp_initiated: Option<bool>,
     /// The RelayState of such a sign-on; null takes it away.
@@ -77,9 +77,19 @@ pub struct ServiceProviderChange {
     pub metadata_url: Option<Option<String>>,
 }
 
+/// A custom attribute.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "an object such as {\"name\": \"mail\", \"values\": [\"{email}\"]}")]
+pub struct CustomAttributeChange {
+    /// `Name`.
+    pub name: String,
+    /// Its values.
+    pub values: Vec<String>,
+}
+
 /// An assertion consumer.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object such as {\"url\": \"https://app.example.org/acs\"}")]
 pub struct AcsChange {
     /// Its address.
     pub url: String,
@@ -93,7 +103,10 @@ pub struct AcsChange {
 
 /// A single logout service.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(
+    deny_unknown_fields,
+    expecting = "an object such as {\"url\": \"https://app.example.org/slo\", \"binding\": \"redirect\"}"
+)]
 pub struct SingleLogoutChange {
     /// Where requests go.
     pub url: String,
@@ -314,7 +327,9 @@ fn single_logout(change: &SingleLogoutChange, development: bool) -> Result<Singl
     })
 }
 
-fn custom_attributes(attributes: Vec<CustomAttribute>) -> Result<Vec<CustomAttribute>> {
+fn custom_attributes(changes: Vec<CustomAttributeChange>) -> Result<Vec<CustomAttribute>> {
+    let made = changes.into_iter().map(|CustomAttributeChange { name, values }| CustomAttribute { name, values });
+    let attributes: Vec<CustomAttribute> = made.collect();
     const FIELD: &str = "custom_attributes";
     if attributes.len() > MOST_ATTRIBUTES || attributes.iter().any(|one| one.values.len() > MOST_ATTRIBUTES) {
         return Err(invalid(FIELD, format!("expected {MOST_ATTRIBUTES} at most, of as many values each")));

@@ -211,6 +211,13 @@ pub(super) async fn create(State(host): State<Arc<Host>>, body: Bytes) -> Result
         let view = View::ServiceProvider(Box::new(service_providers::view(provider)));
         return Ok((StatusCode::CREATED, Json(view)));
     }
+    // Who forgets the protocol would be told the members of the other one.
+    let members: Map<String, Value> = parse(&body)?;
+    if let Some(member) =
+        ["entity_id", "acs", "metadata", "metadata_url"].iter().find(|name| members.contains_key(**name))
+    {
+        return Err(unfit(&format!("{member}: a SAML application needs \"protocol\": \"saml\" beside it")));
+    }
     let change: Change = parse(&body)?;
     let kind = change.application_type.ok_or_else(|| unfit("expected application_type: web, spa or native"))?;
     let application = admin::create_application(&host, kind, change.into()).await?;

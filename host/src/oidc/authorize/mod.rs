@@ -20,7 +20,7 @@ use crate::domain::{Broken, Host};
 use crate::id::Did;
 use crate::model::application::{Application, SubjectType};
 use crate::model::login::AuthorizationRequest;
-use crate::model::name::LoginName;
+use crate::model::name::{LoginName, Quoted};
 use crate::model::redirect::CheckedRedirect;
 
 /// Why a request can't be answered to the application: it is not known where the application is. A page says so.
@@ -48,23 +48,6 @@ pub enum Unanswerable {
     /// The request can't be read at all.
     #[error("the request can't be read")]
     Request,
-}
-
-/// What a stranger sent, as it may stand in the log: in quotes, with its control characters escaped, and not at length.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Quoted(String);
-
-impl Quoted {
-    /// As much of the text as the log takes.
-    pub fn new(text: &str) -> Self {
-        Self(text.chars().take(200).collect())
-    }
-}
-
-impl std::fmt::Display for Quoted {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:?}", self.0)
-    }
 }
 
 /// Why a request was not accepted.

@@ -2,14 +2,14 @@
 
 use super::turns::{Begun, begin};
 use crate::domain::{Broken, Host, session};
-use crate::id::{Did, LogoutId};
+use crate::id::LogoutId;
 use crate::model::saml::{
     Afterwards, LogoutAnswer, LogoutOutcome, NameIdFormat, Participation, ServiceProvider, SessionEnd,
 };
 use crate::saml::binding::{BindingError, Incoming, Signature, Trusted, Untrusted};
 use crate::saml::message::status::SUCCESS;
 use crate::saml::message::{LogoutRequest, LogoutResponse, MessageError, NameId};
-use crate::saml::partner::{UnfitHeader, check_header, once, session_index, single_logout_url, trusted_keys};
+use crate::saml::partner::{UnfitHeader, check_header, find, once, session_index, single_logout_url, trusted_keys};
 
 /// Why a message can't be answered to a service provider. A page says so; no session ends.
 #[derive(Debug, thiserror::Error)]
@@ -66,12 +66,6 @@ impl<T: Into<Unanswerable>> From<T> for Rejected {
     }
 }
 
-async fn find(host: &Host, application: &str) -> Result<std::sync::Arc<ServiceProvider>, Rejected> {
-    let id: Did = application.parse().map_err(|_| Unanswerable::Application)?;
-    let found = host.store.service_provider(&id).await.map_err(Broken::from)?;
-    found.ok_or(Rejected::Page(Unanswerable::Application))
-}
-
 /// The message's content. Whoever registered what they sign with must sign (SAML profiles sections 4.4.4.1 and 4.4.4.2).
 fn trusted<'m>(provider: &ServiceProvider, incoming: &'m Incoming) -> Result<Trusted<'m>, Rejected> {
     let signs = provider.settings.require_signed_requests || !provider.settings.certificates.is_empty();
@@ -81,7 +75,7 @@ fn trusted<'m>(provider: &ServiceProvider, incoming: &'m Incoming) -> Result<Tru
 
 /// Serves a LogoutRequest: the sessions that it names end, here first, then at their other service providers.
 pub async fn requested(host: &Host, application: &str, incoming: &Incoming) -> Result<Begun, Rejected> {
-    let provider = find(host, application).await?;
+    let provider = find(host, application).await?.ok_or(Unanswerable::Application)?;
     let trusted = trusted(&provider, incoming)?;
     let request = LogoutRequest::read(trusted.root())?;
     check_header(host, &provider, &request.header, &single_logout_url(host, &provider.id), trusted.is_signed())?;
@@ -133,7 +127,7 @@ fn is_meant(name: &NameId, session: &Participation) -> bool {
 
 /// Takes a LogoutResponse: what came of a turn. The logout, which goes on.
 pub async fn answered(host: &Host, application: &str, incoming: &Incoming) -> Result<LogoutId, Rejected> {
-    let provider = find(host, application).await?;
+    let provider = find(host, application).await?.ok_or(Unanswerable::Application)?;
     let trusted = trusted(&provider, incoming)?;
     let response = LogoutResponse::read(trusted.root())?;
     check_header(host, &provider, &response.header, &single_logout_url(host, &provider.id), trusted.is_signed())?;

@@ -8,14 +8,15 @@ use super::failure::Failure;
 use super::respond::{SignOnAnswer, failed};
 use super::response::AUTHN_CONTEXT;
 use crate::domain::{Broken, Host};
-use crate::id::{Did, SignOnId};
+use crate::id::SignOnId;
+use crate::model::name::Quoted;
 use crate::model::redirect::CheckedRedirect;
 use crate::model::saml::{
     Binding, KeptRequest, NameIdFormat, RequestedSubject, ServiceProvider, SignOnRequest, UnknownRelayState,
 };
 use crate::saml::binding::{BindingError, Incoming, Kind, Signature, Untrusted};
 use crate::saml::message::{AuthnRequest, Comparison, MessageError, NameIdPolicy, RequestedAuthnContext, Unsupported};
-use crate::saml::partner::{UnfitHeader, check_header, once, single_sign_on_url, trusted_keys};
+use crate::saml::partner::{UnfitHeader, check_header, find, once, single_sign_on_url, trusted_keys};
 
 /// How long a browser may take from the request to where it brings its cookies: a redirect.
 const KEPT_FOR: Duration = Duration::from_secs(5 * 60);
@@ -45,10 +46,8 @@ pub enum Unanswerable {
     #[error("the request has an ID that came before: it was sent twice, or somebody repeats it")]
     Replay,
     /// It asks for an answer to where none may go.
-    #[error(
-        "the AssertionConsumerServiceURL or Index is not registered for this application; it must match a registered one exactly"
-    )]
-    Acs,
+    #[error("the ACS that the request names is {0}, which is not registered; it must match a registered one exactly")]
+    Acs(Quoted),
     /// Sign-on can't begin here.
     #[error("there is no SAMLRequest, and sign-on can't begin at this service for this application (idp_initiated)")]
     NotInitiated,
@@ -87,16 +86,9 @@ pub struct Accepted {
     pub id: SignOnId,
 }
 
-/// The service provider of a path.
-pub async fn find(host: &Host, application: &str) -> Result<Arc<ServiceProvider>, Rejected> {
-    let id: Did = application.parse().map_err(|_| Unanswerable::Application)?;
-    let found = host.store.service_provider(&id).await.map_err(Broken::from)?;
-    found.ok_or(Rejected::Page(Unanswerable::Application))
-}
-
 /// Checks a request that a browser brought.
 pub async fn check(host: &Host, application: &str, incoming: &Incoming) -> Result<Accepted, Rejected> {
-    let provider = find(host, application).await?;
+    let provider = find(host, application).await?.ok_or(Unanswerable::Application)?;
     if incoming.kind() == Kind::Response {
         return Err(Unanswerable::Response.into());
     }
@@ -142,14 +134,14 @@ pub async fn unsolicited(
     application: &str,
     relay_state: Option<&str>,
 ) -> Result<(SignOnRequest, Arc<ServiceProvider>), Rejected> {
-    let provider = find(host, application).await?;
+    let provider = find(host, application).await?.ok_or(Unanswerable::Application)?;
     let settings = &provider.settings;
     if !settings.idp_initiated.enabled {
         return Err(Unanswerable::NotInitiated.into());
     }
     let request = SignOnRequest {
         application: provider.id.clone(),
-        acs: settings.default_acs().ok_or(Unanswerable::Acs)?,
+        acs: settings.default_acs().ok_or_else(|| Unanswerable::Acs(Quoted::new("")))?,
         in_response_to: None,
         relay_state: settings.idp_initiated.chosen(relay_state)?,
         fresh_login: false,
@@ -164,12 +156,12 @@ pub async fn unsolicited(
 /// Where the response goes: only to where the application takes responses.
 fn consumer(provider: &ServiceProvider, message: Option<&AuthnRequest>) -> Result<CheckedRedirect, Unanswerable> {
     let settings = &provider.settings;
-    let found = match message {
-        Some(AuthnRequest { acs_url: Some(url), .. }) => settings.acs_by_url(url),
-        Some(AuthnRequest { acs_index: Some(index), .. }) => settings.acs_by_index(*index),
-        _ => settings.default_acs(),
+    let (found, asked) = match message {
+        Some(AuthnRequest { acs_url: Some(url), .. }) => (settings.acs_by_url(url), url.clone()),
+        Some(AuthnRequest { acs_index: Some(index), .. }) => (settings.acs_by_index(*index), index.to_string()),
+        _ => (settings.default_acs(), String::new()),
     };
-    found.ok_or(Unanswerable::Acs)
+    found.ok_or_else(|| Unanswerable::Acs(Quoted::new(&asked)))
 }
 
 /// What the message asks for, if it can be given.
