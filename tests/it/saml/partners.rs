@@ -236,7 +236,7 @@ async fn metadata_that_does_not_do_says_why() {
         ),
         (&mellon.replace("index=\"0\"", "index=\"zero\""), "index is not a number"),
         (&mellon.replace("use=\"signing\"", "use=\"any\""), "signing or encryption"),
-        (&weak.in_text(MELLON), "certificates: the certificate's key must be RSA of 2,048 bits or more"),
+        (&weak.in_text(MELLON), "certificates: the certificate's key must be RSA of 2,048 to 8,192 bits"),
         (&MELLON.replace("FIRST", "AAAA"), "certificates: expected an X.509 certificate"),
         (&two(""), "several service providers (https://mellon.example/mellon/metadata, https://www.hub.example"),
     ];
