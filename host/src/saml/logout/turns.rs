@@ -114,8 +114,11 @@ pub async fn view(host: &Host, id: LogoutId, cookies: &[Digest]) -> Result<View,
                 let (request, application) = (turn.request.clone(), turn.application.clone());
                 tracing::warn!(%application, "a service provider could not be told of a logout in time");
                 let settled = host.store.settle_saml_logout(request, application, LogoutOutcome::Failed).await?;
-                // Else its answer came at this moment.
-                turn.outcome = Some(settled.map_or(LogoutOutcome::Told, |_| LogoutOutcome::Failed));
+                if settled.is_none() {
+                    // Its answer came at this moment, and says itself whether it was told.
+                    return Box::pin(view(host, id, cookies)).await;
+                }
+                turn.outcome = Some(LogoutOutcome::Failed);
             }
         }
     }
