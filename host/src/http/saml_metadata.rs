@@ -9,14 +9,13 @@ use axum::response::{IntoResponse, Response};
 
 use super::reply::{ErrorReply, broken};
 use crate::domain::{Broken, Host};
-use crate::id::Did;
 use crate::saml::metadata;
+use crate::saml::partner::find;
 
 /// `GET /sso/metadata/{applicationId}`
 pub(super) async fn metadata(State(host): State<Arc<Host>>, Path(application): Path<String>) -> Response {
     let document = async {
-        let Ok(id) = application.parse::<Did>() else { return Ok(None) };
-        let Some(provider) = host.store.service_provider(&id).await? else { return Ok(None) };
+        let Some(provider) = find(&host, &application).await? else { return Ok(None) };
         metadata::document(&host, &provider).await.map(Some)
     };
     match document.await {
