@@ -10,7 +10,8 @@ use wasmtime::component::Component;
 use super::approval::ApprovalChannel;
 use super::call::{Runner, one_line};
 use super::claims::{ClaimMapper, Parts, Scope};
-use super::compiled::Compiled;
+use super::compiled::{self, Compiled};
+use super::compiler::Compiler;
 use super::component_check::{self, Surface, World};
 use super::contract::{Contracts, Described, Linked};
 use super::egress::Egress;
@@ -27,6 +28,7 @@ use crate::secret::Digest;
 pub struct Loader {
     clock: SharedClock,
     credentials: Arc<dyn Credentials>,
+    compiler: Compiler,
     compiled: Option<Arc<Compiled>>,
     contracts: Contracts,
     /// By the operator's name, so that what is counted goes on after a reload.
@@ -35,9 +37,14 @@ pub struct Loader {
 
 impl Loader {
     /// What was compiled is kept in `compiled` for the next time.
-    pub fn new(clock: SharedClock, credentials: Arc<dyn Credentials>, compiled: Option<Compiled>) -> Self {
+    pub fn new(
+        clock: SharedClock,
+        credentials: Arc<dyn Credentials>,
+        compiler: Compiler,
+        compiled: Option<Compiled>,
+    ) -> Self {
         let contracts = Contracts::released();
-        Self { clock, credentials, compiled: compiled.map(Arc::new), contracts, meters: Mutex::default() }
+        Self { clock, credentials, compiler, compiled: compiled.map(Arc::new), contracts, meters: Mutex::default() }
     }
 
     /// Serves one more version of a contract.
@@ -92,7 +99,7 @@ impl Loader {
                 Some(Egress::new(http, limits.http_timeout, Arc::clone(&self.credentials), clock).map_err(error)?)
             }
         };
-        let component = compile(engine, bytes, self.compiled.as_ref()).await.map_err(error)?;
+        let component = compile(engine, bytes, &self.compiler, self.compiled.as_ref()).await.map_err(error)?;
         let linked = link(&self.contracts, &surface, &component).map_err(error)?;
         let meter = self.meter(&name).map_err(error)?;
         let runner = Runner::new(engine.clone(), &name, limits, Arc::clone(&self.clock), egress, meter);
@@ -175,7 +182,7 @@ impl Role {
 ///
 /// # Errors
 /// One plain sentence, if the file is not a plugin that this host can use.
-pub async fn inspect(file: &Path) -> Result<Inspection, LoadError> {
+pub async fn inspect(file: &Path, compiler: &Compiler) -> Result<Inspection, LoadError> {
     let name = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or("plugin");
     let error = |what: String| LoadError::of(name, what);
     let limits = Limits { concurrency: 1, ..Limits::default() };
@@ -184,7 +191,7 @@ pub async fn inspect(file: &Path) -> Result<Inspection, LoadError> {
     let contracts = Contracts::released();
     let surface = component_check::surface(&bytes, &contracts).map_err(error)?;
     let engine = engine::engine(Pool::Cold, std::iter::once(&limits)).map_err(LoadError)?;
-    let component = compile(&engine, bytes, None).await.map_err(error)?;
+    let component = compile(&engine, bytes, compiler, None).await.map_err(error)?;
     let linked = link(&contracts, &surface, &component).map_err(error)?;
     let meter = Arc::new(Meter::new().map_err(error)?);
     let runner = Runner::new(engine, name, limits, Arc::new(SystemClock), None, meter);
@@ -194,11 +201,16 @@ pub async fn inspect(file: &Path) -> Result<Inspection, LoadError> {
 }
 
 /// Compiles, if need be, off the async threads: it takes a good part of a second.
-async fn compile(engine: &Engine, bytes: Vec<u8>, compiled: Option<&Arc<Compiled>>) -> Result<Component, String> {
-    let (engine, compiled) = (engine.clone(), compiled.cloned());
-    let component = tokio::task::spawn_blocking(move || match compiled {
-        Some(compiled) => compiled.component(&engine, &bytes),
-        None => engine::compile(&engine, &bytes),
+async fn compile(
+    engine: &Engine,
+    bytes: Vec<u8>,
+    compiler: &Compiler,
+    kept: Option<&Arc<Compiled>>,
+) -> Result<Component, String> {
+    let (engine, compiler, kept) = (engine.clone(), compiler.clone(), kept.cloned());
+    let component = tokio::task::spawn_blocking(move || match kept {
+        Some(kept) => kept.component(&engine, &compiler, &bytes),
+        None => compiled::compile(&engine, &compiler, &bytes),
     });
     component.await.map_err(|error| format!("the component can't be compiled: {error}"))?
 }
@@ -267,9 +279,9 @@ fn check_owners(mappers: &[ClaimMapper]) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Loads plugins that have no credentials and are compiled anew.
+/// Loads plugins that have no credentials, and compiles them anew in this process.
 impl Default for Loader {
     fn default() -> Self {
-        Self::new(Arc::new(SystemClock), Arc::new(NoCredentials), None)
+        Self::new(Arc::new(SystemClock), Arc::new(NoCredentials), Compiler::InProcess, None)
     }
 }

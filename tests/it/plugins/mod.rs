@@ -5,3 +5,4 @@ mod channels;
 mod check;
 mod components;
 mod mappers;
+mod reload;
