@@ -60,6 +60,8 @@ pub mod bindings;
 pub mod claims;
 mod description;
 pub mod log;
+#[cfg(feature = "values")]
+pub mod values;
 
 pub use description::Description;
 pub use serde_json::{Map, Value, json};
