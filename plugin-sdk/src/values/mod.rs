@@ -12,25 +12,27 @@
 mod template;
 mod types;
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 pub use template::{MOST, Malformed, Template, TooMany};
 pub use types::{name as type_name, write};
 
 /// A JSON value as text: a text as it is, anything else as JSON has it. `null` says nothing.
-pub fn text(value: &Value) -> Option<String> {
+pub fn text(value: &Value) -> Option<Cow<'_, str>> {
     match value {
         Value::Null => None,
-        Value::String(text) => Some(text.clone()),
-        other => Some(other.to_string()),
+        Value::String(text) => Some(Cow::Borrowed(text)),
+        other => Some(Cow::Owned(other.to_string())),
     }
 }
 
 /// A JSON value as texts: one for each member of a list that says something, one for any other value.
 pub fn texts(value: &Value) -> Vec<String> {
     match value {
-        Value::Array(members) => members.iter().filter_map(text).collect(),
-        other => text(other).into_iter().collect(),
+        Value::Array(members) => members.iter().filter_map(text).map(Cow::into_owned).collect(),
+        other => text(other).map(Cow::into_owned).into_iter().collect(),
     }
 }
 

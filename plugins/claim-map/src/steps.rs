@@ -13,20 +13,21 @@ pub(crate) fn run(rule: &Rule, mut value: Value) -> Option<Value> {
     if let Some(separator) = &rule.split {
         value = split(value, separator);
     }
-    let kept = |value: &Value| {
-        rule.only.as_ref().is_none_or(|only| listed(only, value))
-            && !rule.except.as_ref().is_some_and(|except| listed(except, value))
-    };
-    value = each(value, |value| if kept(&value) { vec![value] } else { Vec::new() })?;
+    if rule.only.is_some() || rule.except.is_some() {
+        let kept = |value: &Value| {
+            rule.only.as_ref().is_none_or(|only| listed(only, value))
+                && !rule.except.as_ref().is_some_and(|except| listed(except, value))
+        };
+        value = each(value, |value| Some(value).filter(&kept))?;
+    }
     if let Some(prefix) = &rule.strip_prefix {
-        value = each(value, |value| vec![stripped(value, prefix)])?;
+        value = each(value, |value| Some(stripped(value, prefix)))?;
     }
     if let Some(table) = &rule.lookup {
         value = look_up(table, rule.keep_unknown, value)?;
     }
     if let Some(prefix) = &rule.add_prefix {
-        let prefixed = |text: String| Value::String(format!("{prefix}{text}"));
-        value = each(value, |value| values::text(&value).map(prefixed).into_iter().collect())?;
+        value = each(value, |value| prefixed(value, prefix))?;
     }
     if let Value::Array(members) = &mut value {
         once(members);
@@ -41,10 +42,10 @@ pub(crate) fn run(rule: &Rule, mut value: Value) -> Option<Value> {
 }
 
 /// Does something to each member of a list, or to a value that is none. `None` if nothing is left of the latter.
-fn each(value: Value, step: impl Fn(Value) -> Vec<Value>) -> Option<Value> {
+fn each(value: Value, step: impl Fn(Value) -> Option<Value>) -> Option<Value> {
     match value {
-        Value::Array(members) => Some(Value::Array(members.into_iter().flat_map(step).collect())),
-        other => step(other).pop(),
+        Value::Array(members) => Some(Value::Array(members.into_iter().filter_map(step).collect())),
+        other => step(other),
     }
 }
 
@@ -66,17 +67,27 @@ fn listed(patterns: &Several<String>, value: &Value) -> bool {
     values::text(value).is_some_and(|text| patterns.0.iter().any(|pattern| pattern::matches(pattern, &text)))
 }
 
-fn stripped(value: Value, prefix: &str) -> Value {
-    match value.as_str().and_then(|text| text.strip_prefix(prefix)) {
-        Some(rest) => Value::from(rest),
-        None => value,
+fn stripped(mut value: Value, prefix: &str) -> Value {
+    if let Value::String(text) = &mut value
+        && text.starts_with(prefix)
+    {
+        text.drain(..prefix.len());
     }
+    value
+}
+
+fn prefixed(mut value: Value, prefix: &str) -> Option<Value> {
+    match &mut value {
+        Value::String(text) => text.insert_str(0, prefix),
+        other => value = Value::String(format!("{prefix}{}", values::text(other)?)),
+    }
+    Some(value)
 }
 
 /// What the table has for each member; `*` has what it has for the others. A list in the table becomes several members.
 fn look_up(table: &Map<String, Value>, keep_unknown: bool, value: Value) -> Option<Value> {
     let find = |value: Value| {
-        let found = values::text(&value).and_then(|text| table.get(&text)).or_else(|| table.get("*"));
+        let found = values::text(&value).and_then(|text| table.get(text.as_ref())).or_else(|| table.get("*"));
         found.cloned().or_else(|| keep_unknown.then_some(value))
     };
     match value {
@@ -93,8 +104,10 @@ fn look_up(table: &Map<String, Value>, keep_unknown: bool, value: Value) -> Opti
 
 /// Leaves each member of a list there once, where it is first.
 fn once(members: &mut Vec<Value>) {
-    if members.len() > 1 {
-        let mut seen = HashSet::with_capacity(members.len());
-        members.retain(|member| seen.insert(member.clone()));
+    let mut seen = HashSet::with_capacity(members.len());
+    let first: Vec<bool> = members.iter().map(|member| seen.insert(member)).collect();
+    if first.contains(&false) {
+        let mut first = first.into_iter();
+        members.retain(|_| first.next().unwrap_or(true));
     }
 }

@@ -3,5 +3,6 @@
 mod attributes;
 mod channels;
 mod check;
+mod claim_map;
 mod components;
 mod mappers;
