@@ -168,12 +168,36 @@ async fn an_error_in_the_settings_is_told_at_the_start_with_the_rule() {
             "[[rules]]\nclaim = \"a\"\nvalue = 1\n[[rules]]\nclaim = \"b\"\nform = \"roles\"",
             "rule 2: unknown field `form`",
         ),
+        ("[[rules]]\nwhen = { scop = 1 }", "expected: rule 1: unknown field `scop`, expected one of `role`"),
         ("[[rules]]\nclaim = \"b\"", "rule 1 (claim `b`): it has no value; give it `from` or `value`"),
         ("", "there are no rules"),
     ] {
         let said = load_error(vec![claim_map("claim-map", &application(1), &["a", "b"], rules)]).await;
         assert!(said.starts_with("plugin `claim-map`: ") && said.contains(expected), "{said}");
+        assert!(!said.contains(" column "), "{said}");
     }
+}
+
+/// What operators begin with: the example in the settings for production, without its `#`.
+#[tokio::test]
+async fn the_example_for_production_works() {
+    let example = include_str!("../../../config/production.example.toml");
+    let block = example.split("\n\n").find(|block| block.contains("# name = \"claim-map\"")).expect("the example");
+    let lines = block.lines().skip_while(|line| *line != "# [[plugins.claims]]");
+    let toml: String = lines.flat_map(|line| [line.strip_prefix("# ").expect("a comment"), "\n"]).collect();
+    let settings: Value = toml::from_str(&toml).expect("TOML");
+    let plugin = &settings["plugins"]["claims"][0];
+    let writes: Vec<&str> = plugin["writes"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
+    let mut spec = claim_map("claim-map", &application(1), &writes, "");
+    spec.config = plugin["config"].clone();
+    let plugins = load(vec![spec]).await;
+    let made = map(&plugins, Sink::IdToken).await.expect("claims");
+    assert_eq!(made.claims["groups"], json!(["editor", "reader"]));
+    let made = map(&plugins, Sink::SamlAssertion).await.expect("attributes");
+    assert_eq!(made.attributes[0].values, ["editor", "reader", "everybody"]);
+    let stranger = ClaimInput { roles: vec!["other".to_owned()], ..input(&application(1)) };
+    let denied = plugins.map_claims(stranger).await.expect_err("denied");
+    assert_eq!(denied.kind, MapFailureKind::Deny("Ask the help desk for access.".to_owned()));
 }
 
 /// The plugin refuses the same names as the host, so that it is said at the start and not at the first sign-in.
