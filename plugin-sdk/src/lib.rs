@@ -6,6 +6,8 @@
 //!   `claim_mapper!(YourType);`.
 //! - `approval-channel`: carries the question "is it you?" to a person's authenticator. Implement `ApprovalChannel`, then
 //!   `approval_channel!(YourType);`.
+//! - `delegated-approval-channel`: puts that question to a vendor's authenticator and takes its word. Implement
+//!   `DelegatedApprovalChannel`, then `delegated_approval_channel!(YourType);`.
 //!
 //! The feature `values` gives claim mappers what settings with texts like `{email}` and SAML attributes need.
 //!
@@ -48,10 +50,17 @@
 //! # }
 //! ```
 
-#[cfg(all(target_family = "wasm", feature = "claim-mapper", feature = "approval-channel"))]
+#[cfg(all(
+    target_family = "wasm",
+    any(
+        all(feature = "claim-mapper", feature = "approval-channel"),
+        all(feature = "claim-mapper", feature = "delegated-approval-channel"),
+        all(feature = "approval-channel", feature = "delegated-approval-channel"),
+    )
+))]
 compile_error!(
-    "a component plays one role: turn on `claim-mapper` or `approval-channel` of assent-plugin-sdk, not both, and build \
-     plugins of different roles with separate cargo commands (`assent-plugin build` does)"
+    "a component plays one role: turn on one of the features of assent-plugin-sdk, and build plugins of different roles with \
+     separate cargo commands (`assent-plugin build` does)"
 );
 
 #[cfg(feature = "approval-channel")]
@@ -60,7 +69,11 @@ pub mod approval;
 pub mod bindings;
 #[cfg(feature = "claim-mapper")]
 pub mod claims;
+#[cfg(feature = "delegated-approval-channel")]
+pub mod delegated;
 mod description;
+#[cfg(any(feature = "approval-channel", feature = "delegated-approval-channel"))]
+pub mod http;
 pub mod log;
 #[cfg(feature = "values")]
 pub mod values;
@@ -69,7 +82,7 @@ pub use description::Description;
 pub use serde_json::{Map, Value, json};
 
 /// Reads a plugin's settings. An error is the sentence that the operator gets to see.
-#[cfg(any(feature = "claim-mapper", feature = "approval-channel"))]
+#[cfg(any(feature = "claim-mapper", feature = "approval-channel", feature = "delegated-approval-channel"))]
 fn read_config<C: serde::de::DeserializeOwned>(config: &str) -> Result<C, String> {
     serde_json::from_str(config).map_err(|error| {
         // The operator wrote TOML, so where it is in the JSON made of that would lead nowhere.
@@ -78,7 +91,7 @@ fn read_config<C: serde::de::DeserializeOwned>(config: &str) -> Result<C, String
     })
 }
 
-#[cfg(all(test, any(feature = "claim-mapper", feature = "approval-channel")))]
+#[cfg(all(test, feature = "claim-mapper"))]
 mod tests {
     #[test]
     fn an_error_in_settings_says_what_is_wrong_and_no_place_in_their_json() {

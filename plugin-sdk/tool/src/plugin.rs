@@ -31,6 +31,8 @@ pub enum Role {
     ClaimMapper,
     /// Carries approval requests.
     ApprovalChannel,
+    /// Puts approval requests to a vendor.
+    DelegatedApprovalChannel,
 }
 
 /// `plugin.toml`, as far as it matters here.

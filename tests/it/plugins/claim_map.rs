@@ -2,7 +2,7 @@
 
 use assent::id::Did;
 use assent::plugins::{
-    ClaimInput, Fault, Limits, MapFailureKind, Mapped, OnFailure, PluginSpec, Plugins, Protocol, Role, Sink, ValueType,
+    ClaimInput, Fault, MapFailureKind, Mapped, OnFailure, PluginSpec, Plugins, Protocol, Role, Sink, ValueType,
     is_protected,
 };
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ fn claim_map(name: &str, served: &Did, writes: &[&str], rules: &str) -> PluginSp
             writes: writes.iter().map(|name| (*name).to_owned()).collect(),
             on_failure: OnFailure::Fail,
         },
-        limits: Limits::default(),
+        ..saml_attributes(served, json!({}))
     }
 }
 
