@@ -5,5 +5,6 @@ mod channels;
 mod check;
 mod claim_map;
 mod components;
+mod explain;
 mod mappers;
 mod reload;
