@@ -76,16 +76,13 @@ pub struct Surroundings {
 
 impl Surroundings {
     /// Those of this program, with the settings of this file.
-    ///
-    /// # Errors
-    /// Where the system does not say which program this is.
-    pub fn of_this_program(settings_file: &Path) -> std::io::Result<Self> {
-        Ok(Self {
+    pub fn of_this_program(settings_file: &Path) -> Self {
+        Self {
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy),
-            compiler: Compiler::of_this_program()?,
+            compiler: Compiler::of_this_program(),
             settings_file: Some(settings_file.to_owned()),
-        })
+        }
     }
 }
 

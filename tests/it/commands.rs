@@ -223,3 +223,46 @@ async fn plugin_check_says_what_a_component_is() {
     let bad = assent(folder.path(), &["plugin", "check", "x.wasm"]).await;
     assert!(!bad.status.success() && err(&bad).contains("not WebAssembly"), "{}", err(&bad));
 }
+
+#[tokio::test]
+async fn plugins_are_exchanged_by_command_and_by_signal() {
+    let folder = tempfile::tempdir().expect("a folder");
+    settings(folder.path());
+    let (process, _) = serve(folder.path()).await;
+    let listed = assent(folder.path(), &["plugin", "list", "--config", "assent.toml"]).await;
+    assert!(listed.status.success() && out(&listed).contains("account-roles"), "{}", err(&listed));
+
+    let file = folder.path().join("assent.toml");
+    let good = std::fs::read_to_string(&file).expect("the settings");
+    std::fs::write(&file, good.replace("name = \"account-roles\"", "name = \"renamed\"")).expect("written");
+    let reloaded = assent(folder.path(), &["plugin", "reload", "--config", "assent.toml"]).await;
+    assert!(reloaded.status.success() && out(&reloaded).contains("renamed"), "{}", err(&reloaded));
+
+    std::fs::write(&file, format!("{good}config = {{ inclde = [] }}\n")).expect("written");
+    let refused = assent(folder.path(), &["plugin", "reload", "--config", "assent.toml"]).await;
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(
+        err(&refused).contains("the plugins that were there go on") && err(&refused).contains("inclde"),
+        "{}",
+        err(&refused)
+    );
+    let listed = assent(folder.path(), &["plugin", "list", "--config", "assent.toml"]).await;
+    assert!(out(&listed).contains("renamed"), "{}", out(&listed));
+
+    std::fs::write(&file, &good).expect("written");
+    let id = process.id().expect("running").to_string();
+    Command::new("kill").args(["-HUP", &id]).status().await.expect("told");
+    let mut listed = String::new();
+    for _ in 0..100 {
+        listed = out(&assent(folder.path(), &["plugin", "list", "--config", "assent.toml"]).await);
+        if listed.contains("account-roles") {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert!(listed.contains("account-roles") && !listed.contains("renamed"), "{listed}");
+    stop(process).await;
+
+    let nobody = assent(folder.path(), &["plugin", "reload", "--config", "assent.toml"]).await;
+    assert!(err(&nobody).contains("no server answers at 127.0.0.1"), "{}", err(&nobody));
+}

@@ -141,7 +141,7 @@ pub fn config_schema() -> String {
 async fn check(file: &Path) -> anyhow::Result<()> {
     let settings = settings(file)?;
     let specs = plugin_specs(&settings.plugins).with_context(|| file.display().to_string())?;
-    let Surroundings { clock, compiler, .. } = Surroundings::of_this_program(file)?;
+    let Surroundings { clock, compiler, .. } = Surroundings::of_this_program(file);
     app::identities(&settings, &clock).with_context(|| file.display().to_string())?;
     if let Some(folder) = &settings.plugins.compiled_folder {
         let key = || format!("{}: plugins.compiled_folder: {}", file.display(), folder.display());
@@ -166,7 +166,7 @@ async fn host_without_plugins(file: &Path) -> anyhow::Result<Arc<Host>> {
             settings.store.url
         );
     }
-    Ok(app::compose(settings, Surroundings::of_this_program(file)?).await?)
+    Ok(app::compose(settings, Surroundings::of_this_program(file)).await?)
 }
 
 async fn enrolment(file: &Path, user: &str) -> anyhow::Result<()> {

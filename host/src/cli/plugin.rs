@@ -41,7 +41,7 @@ pub(super) async fn run(command: PluginCommand) -> anyhow::Result<()> {
 }
 
 async fn check(file: &Path) -> anyhow::Result<()> {
-    let found = plugins::inspect(file, &Compiler::of_this_program()?).await;
+    let found = plugins::inspect(file, &Compiler::of_this_program()).await;
     let found = found.with_context(|| file.display().to_string())?;
     println!("{} {} ({} bytes)", found.description.name, found.description.version, found.size);
     println!("  {}", found.description.summary);

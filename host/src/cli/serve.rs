@@ -22,7 +22,7 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
         tracing::warn!(%error, "the limit of open files could not be raised");
     }
     let ports = app::listen(&settings).await?;
-    let host = app::compose(settings, Surroundings::of_this_program(file)?).await?;
+    let host = app::compose(settings, Surroundings::of_this_program(file)).await?;
     let made = app::prepare_first_start(&host).await?;
     let running = app::serve(host, ports)?;
     tracing::info!(address = %running.address, issuer = running.host.issuer, "serving");
