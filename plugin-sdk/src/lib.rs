@@ -59,6 +59,8 @@ pub mod bindings;
 #[cfg(feature = "claim-mapper")]
 pub mod claims;
 mod description;
+#[cfg(all(not(target_family = "wasm"), any(feature = "claim-mapper", feature = "approval-channel")))]
+pub mod fixtures;
 pub mod log;
 
 pub use description::Description;
