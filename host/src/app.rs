@@ -9,8 +9,9 @@ use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::clock::{SharedClock, SystemClock};
-use crate::config::{self, Settings};
+use crate::config::Settings;
 use crate::domain::first_start::{Made, first_start};
+use crate::domain::plugins::{SecretFileError, plugin_specs};
 use crate::domain::{self, Host};
 use crate::entropy::{SharedEntropy, SystemEntropy};
 use crate::http::tls::{Clients, Identity, TlsError};
@@ -20,9 +21,7 @@ use crate::keys::{self, KeyError, KeyRing, MasterKey, MasterKeyError, PushKey};
 use crate::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
 use crate::oidc::backchannel;
 use crate::outgoing::Outgoing;
-use crate::plugins::{
-    self, Compiled, Credential, Credentials, HttpGrant, Limits, LoadError, PluginSpec, Plugins, Role,
-};
+use crate::plugins::{Compiled, Credentials, LoadError, Loader, Plugins};
 use crate::store::{Retention, Store, StoreError};
 
 /// How often rows that are over are deleted.
@@ -49,6 +48,8 @@ pub enum StartError {
     Key(#[from] KeyError),
     #[error(transparent)]
     Plugin(#[from] LoadError),
+    #[error(transparent)]
+    PluginSettings(#[from] SecretFileError),
     #[error("first start: {0}")]
     FirstStart(#[from] crate::domain::admin::Refused),
     #[error("{}: cannot write the demo application's settings: {reason}", file.display())]
@@ -92,8 +93,8 @@ pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<A
         Some(folder) => Some(Compiled::new(folder.clone(), master_key.authenticate("compiled plugins", b"")?.into())),
         None => None,
     };
-    let specs = plugin_specs(&settings.plugins);
-    let plugins = Plugins::load(specs, Arc::clone(&clock), credentials, compiled).await?;
+    let specs = plugin_specs(&settings.plugins)?;
+    let plugins = Plugins::load(specs, Loader::new(Arc::clone(&clock), credentials, compiled)).await?;
     let outgoing = Outgoing::new(settings.outgoing.allow_private_addresses);
     Ok(Arc::new(Host {
         issuer: settings.issuer(),
@@ -167,45 +168,6 @@ impl Credentials for PushCredentials {
             }
         }
     }
-}
-
-/// The settings of the plugins, in the runtime's terms.
-pub fn plugin_specs(settings: &config::Plugins) -> Vec<PluginSpec> {
-    let limits = |limits: &config::PluginLimits| Limits {
-        fuel: limits.fuel,
-        deadline: Duration::from_millis(limits.deadline_ms.into()),
-        memory_bytes: (limits.memory_mib as usize) << 20,
-        ..Limits::default()
-    };
-    let mappers = settings.claims.iter().map(|plugin| PluginSpec {
-        name: plugin.name.clone(),
-        file: plugin.file.clone(),
-        config: serde_json::Value::Object(plugin.config.clone()),
-        role: Role::ClaimMapper {
-            // The settings were checked: each is a DID.
-            applications: plugin.applications.as_ref().map(|ids| ids.iter().filter_map(|id| id.parse().ok()).collect()),
-            writes: plugin.writes.clone(),
-            on_failure: match plugin.on_failure {
-                config::OnFailure::Fail => plugins::OnFailure::Fail,
-                config::OnFailure::Omit => plugins::OnFailure::Omit,
-            },
-        },
-        limits: limits(&plugin.limits),
-    });
-    let channels = settings.approval_channel.iter().map(|plugin| PluginSpec {
-        name: plugin.name.clone(),
-        file: plugin.file.clone(),
-        config: serde_json::Value::Object(plugin.config.clone()),
-        role: Role::ApprovalChannel {
-            http: HttpGrant {
-                hosts: plugin.http_hosts.clone(),
-                allow_private: plugin.allow_private_addresses,
-                credential: Some(Credential::Vapid),
-            },
-        },
-        limits: limits(&plugin.limits),
-    });
-    mappers.chain(channels).collect()
 }
 
 /// Makes what the first start makes, if this is the first.

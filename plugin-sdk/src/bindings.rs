@@ -11,6 +11,17 @@ pub mod claims {
     });
 }
 
+#[cfg(feature = "delegated-approval-channel")]
+#[allow(unsafe_code, missing_docs, clippy::all, reason = "generated code; `wit/` documents it")]
+pub mod delegated {
+    wit_bindgen::generate!({
+        path: ["../wit/host@1.0.0", "../wit/approval@1.0.0"],
+        world: "assent:approval/delegated-approval-channel",
+        pub_export_macro: true,
+        generate_all,
+    });
+}
+
 #[cfg(feature = "approval-channel")]
 #[allow(unsafe_code, missing_docs, clippy::all, reason = "generated code; `wit/` documents it")]
 pub mod approval {

@@ -21,6 +21,13 @@ pub struct Description {
     /// it does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sinks: Option<Vec<String>>,
+    /// The hosts that a channel sends requests to: `push.example.org`, `*.push.example.org`, each with `:port` where it is
+    /// not 443. `*` stands for whatever the operator grants.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
+    /// Whether a channel's requests are to follow redirects.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub follow_redirects: bool,
 }
 
 impl Description {
@@ -33,6 +40,8 @@ impl Description {
             writes: Vec::new(),
             config_schema: None,
             sinks: None,
+            hosts: Vec::new(),
+            follow_redirects: false,
         }
     }
 
@@ -51,6 +60,18 @@ impl Description {
     /// The only places that the mapper makes claims for. For others it is not called.
     pub fn sinks<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
         self.sinks = Some(names.into_iter().map(str::to_owned).collect());
+        self
+    }
+
+    /// The hosts that a channel sends requests to.
+    pub fn hosts<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
+        self.hosts = names.into_iter().map(str::to_owned).collect();
+        self
+    }
+
+    /// Has redirects followed, where the operator allows it too.
+    pub fn follow_redirects(mut self) -> Self {
+        self.follow_redirects = true;
         self
     }
 

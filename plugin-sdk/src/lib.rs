@@ -6,6 +6,8 @@
 //!   `claim_mapper!(YourType);`.
 //! - `approval-channel`: carries the question "is it you?" to a person's authenticator. Implement `ApprovalChannel`, then
 //!   `approval_channel!(YourType);`.
+//! - `delegated-approval-channel`: puts that question to a vendor's authenticator and takes its word. Implement
+//!   `DelegatedApprovalChannel`, then `delegated_approval_channel!(YourType);`.
 //!
 //! The crate is a library of the types `cdylib` (what becomes the component) and `rlib` (so that `cargo test` runs its logic
 //! natively). `assent-plugin build DIR` makes the component; `assent plugin check FILE` says what the host sees in it.
@@ -46,10 +48,17 @@
 //! # }
 //! ```
 
-#[cfg(all(target_family = "wasm", feature = "claim-mapper", feature = "approval-channel"))]
+#[cfg(all(
+    target_family = "wasm",
+    any(
+        all(feature = "claim-mapper", feature = "approval-channel"),
+        all(feature = "claim-mapper", feature = "delegated-approval-channel"),
+        all(feature = "approval-channel", feature = "delegated-approval-channel"),
+    )
+))]
 compile_error!(
-    "a component plays one role: turn on `claim-mapper` or `approval-channel` of assent-plugin-sdk, not both, and build \
-     plugins of different roles with separate cargo commands (`assent-plugin build` does)"
+    "a component plays one role: turn on one of the features of assent-plugin-sdk, and build plugins of different roles with \
+     separate cargo commands (`assent-plugin build` does)"
 );
 
 #[cfg(feature = "approval-channel")]
@@ -58,16 +67,23 @@ pub mod approval;
 pub mod bindings;
 #[cfg(feature = "claim-mapper")]
 pub mod claims;
+#[cfg(feature = "delegated-approval-channel")]
+pub mod delegated;
 mod description;
-#[cfg(all(not(target_family = "wasm"), any(feature = "claim-mapper", feature = "approval-channel")))]
+#[cfg(all(
+    not(target_family = "wasm"),
+    any(feature = "claim-mapper", feature = "approval-channel", feature = "delegated-approval-channel")
+))]
 pub mod fixtures;
+#[cfg(any(feature = "approval-channel", feature = "delegated-approval-channel"))]
+pub mod http;
 pub mod log;
 
 pub use description::Description;
 pub use serde_json::{Map, Value, json};
 
 /// Reads a plugin's settings. An error is the sentence that the operator gets to see.
-#[cfg(any(feature = "claim-mapper", feature = "approval-channel"))]
+#[cfg(any(feature = "claim-mapper", feature = "approval-channel", feature = "delegated-approval-channel"))]
 fn read_config<C: serde::de::DeserializeOwned>(config: &str) -> Result<C, String> {
     serde_json::from_str(config).map_err(|error| format!("its settings are not as expected: {error}"))
 }

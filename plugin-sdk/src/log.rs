@@ -4,8 +4,10 @@
 
 #[cfg(all(target_family = "wasm", feature = "approval-channel"))]
 use crate::bindings::approval::assent::host::log as host;
-#[cfg(all(target_family = "wasm", feature = "claim-mapper", not(feature = "approval-channel")))]
+#[cfg(all(target_family = "wasm", feature = "claim-mapper"))]
 use crate::bindings::claims::assent::host::log as host;
+#[cfg(all(target_family = "wasm", feature = "delegated-approval-channel"))]
+use crate::bindings::delegated::assent::host::log as host;
 
 /// How much a line matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +23,10 @@ pub enum Level {
 }
 
 /// Writes a line. Keep personal data and secrets out of it.
-#[cfg(all(target_family = "wasm", any(feature = "claim-mapper", feature = "approval-channel")))]
+#[cfg(all(
+    target_family = "wasm",
+    any(feature = "claim-mapper", feature = "approval-channel", feature = "delegated-approval-channel")
+))]
 pub fn write(level: Level, message: &str) {
     let level = match level {
         Level::Debug => host::Level::Debug,
@@ -33,7 +38,10 @@ pub fn write(level: Level, message: &str) {
 }
 
 /// Writes a line. Keep personal data and secrets out of it.
-#[cfg(not(all(target_family = "wasm", any(feature = "claim-mapper", feature = "approval-channel"))))]
+#[cfg(not(all(
+    target_family = "wasm",
+    any(feature = "claim-mapper", feature = "approval-channel", feature = "delegated-approval-channel")
+)))]
 #[allow(clippy::print_stderr, reason = "outside of a component there is no host to write to")]
 pub fn write(level: Level, message: &str) {
     eprintln!("{level:?}: {message}");

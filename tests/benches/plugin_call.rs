@@ -4,12 +4,11 @@
 //! Beside it, in the same run, the bare cost of an RSA-2048 signature, so that machines can be compared.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use assent::clock::{Clock, SystemClock};
 use assent::id::Did;
-use assent::plugins::{ClaimInput, Limits, NoCredentials, OnFailure, PluginSpec, Plugins, Protocol, Role, Sink};
+use assent::plugins::{ClaimInput, Limits, Loader, OnFailure, PluginSpec, Plugins, Protocol, Role, Sink};
 use serde_json::json;
 
 const CALLS: usize = 5_000;
@@ -22,8 +21,7 @@ fn main() {
 async fn measure() {
     let application = Did::from_ed25519(&[1; 32]);
     let loading = Instant::now();
-    let plugins =
-        Plugins::load(vec![account_roles(&application)], Arc::new(SystemClock), Arc::new(NoCredentials), None);
+    let plugins = Plugins::load(vec![account_roles(&application)], Loader::default());
     let plugins = plugins.await.expect("a plugin; build it first");
     println!("load             {:>10.1?}", loading.elapsed());
 
@@ -66,6 +64,7 @@ fn account_roles(application: &Did) -> PluginSpec {
             on_failure: OnFailure::Fail,
         },
         limits: Limits::default(),
+        sha256: None,
     }
 }
 

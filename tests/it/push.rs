@@ -45,8 +45,8 @@ impl PushService {
     /// The plugin, allowed to call this service.
     fn plugin(&self) -> String {
         format!(
-            "[plugins.approval_channel]\nname = \"web-push\"\nfile = \"{}\"\nhttp_hosts = [\"{}\"]\n\
-             allow_private_addresses = true\n",
+            "[[plugins.approval_channels]]\nname = \"web-push\"\nfile = \"{}\"\nhttp_hosts = [\"{}\"]\n\
+             allow_private_addresses = true\ncredentials = [{{ kind = \"vapid\" }}]\n",
             component("web-push").display(),
             self.origin.trim_start_matches("http://")
         )

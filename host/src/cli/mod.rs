@@ -15,6 +15,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::app::{self, Surroundings};
 use crate::config::{self, Settings};
+use crate::domain::plugins::plugin_specs;
 use crate::domain::{Host, admin};
 use crate::plugins;
 use crate::store::Store;
@@ -132,14 +133,15 @@ pub fn config_schema() -> String {
 
 async fn check(file: &Path) -> anyhow::Result<()> {
     let settings = settings(file)?;
-    let specs = app::plugin_specs(&settings.plugins);
+    let specs = plugin_specs(&settings.plugins).with_context(|| file.display().to_string())?;
     let clock = Surroundings::default().clock;
     app::identities(&settings, &clock).with_context(|| file.display().to_string())?;
     if let Some(folder) = &settings.plugins.compiled_folder {
         let key = || format!("{}: plugins.compiled_folder: {}", file.display(), folder.display());
         plugins::check_compiled_folder(folder).map_err(anyhow::Error::msg).with_context(key)?;
     }
-    let loaded = plugins::Plugins::load(specs, clock, Arc::new(plugins::NoCredentials), None).await;
+    let loaded =
+        plugins::Plugins::load(specs, plugins::Loader::new(clock, Arc::new(plugins::NoCredentials), None)).await;
     loaded.with_context(|| format!("{}: plugins", file.display()))?;
     println!("{}: good", file.display());
     Ok(())

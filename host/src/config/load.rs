@@ -245,27 +245,7 @@ fn check(settings: &Settings) -> Vec<(String, String)> {
             expect(false, "first_start.demo.redirect_uri", &error.to_string());
         }
     }
-    let mut names: Vec<&str> = settings.plugins.claims.iter().map(|plugin| plugin.name.as_str()).collect();
-    names.extend(settings.plugins.approval_channel.as_ref().map(|plugin| plugin.name.as_str()));
-    for name in &names {
-        let fits = (1..=64).contains(&name.len())
-            && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
-        expect(fits, "plugins", "expected plugin names of 1 to 64 lower-case letters, digits and hyphens");
-        expect(
-            names.iter().filter(|other| *other == name).count() == 1,
-            "plugins",
-            "expected a different name for each plugin",
-        );
-    }
-    for plugin in &settings.plugins.claims {
-        for application in plugin.applications.iter().flatten() {
-            expect(
-                application.parse::<crate::id::Did>().is_ok(),
-                "plugins.claims.applications",
-                "expected Client IDs, such as did:key:z6Mk...",
-            );
-        }
-    }
+    super::plugins::check(&settings.plugins, &mut expect);
     problems
 }
 

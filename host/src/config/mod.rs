@@ -6,6 +6,7 @@
 mod http;
 mod limits;
 mod load;
+mod plugins;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,6 +18,7 @@ use url::Url;
 pub use http::{Http, Mtls, Tls};
 pub use limits::{Rate, RateLimits};
 pub use load::{ConfigError, load};
+pub use plugins::{ApprovalChannel, ClaimMapper, Credential, OnFailure, PluginLimits, Plugins, Trust};
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
@@ -258,88 +260,6 @@ pub struct Demo {
     pub client_file: PathBuf,
 }
 
-/// The plugins. A chain runs in the order of the file.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Plugins {
-    /// Claim mappers, each called with what those before it made.
-    pub claims: Vec<ClaimMapper>,
-    /// The channel that tells phones of requests. Without one, phones find requests by asking.
-    pub approval_channel: Option<ApprovalChannel>,
-    /// A folder in which compiled plugins are kept, so that the next start is quick. It is made where it is missing, and
-    /// may be emptied at any time. Without it each start compiles all plugins.
-    pub compiled_folder: Option<PathBuf>,
-}
-
-/// A claim mapper.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ClaimMapper {
-    /// What the log and error messages call it.
-    pub name: String,
-    /// The component.
-    pub file: PathBuf,
-    /// The claims that it may write.
-    pub writes: Vec<String>,
-    /// The Client IDs of the applications that it serves; all where this is missing.
-    #[serde(default)]
-    pub applications: Option<Vec<String>>,
-    /// What happens when it fails.
-    #[serde(default)]
-    pub on_failure: OnFailure,
-    /// Its own settings, which it checks itself.
-    #[serde(default)]
-    pub config: serde_json::Map<String, serde_json::Value>,
-    /// What one call may use.
-    #[serde(default)]
-    pub limits: PluginLimits,
-}
-
-/// What happens when a claim mapper fails.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum OnFailure {
-    /// The login fails.
-    #[default]
-    Fail,
-    /// The claims are left out. Only for claims that grant nothing.
-    Omit,
-}
-
-/// An approval channel.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ApprovalChannel {
-    /// What the log and error messages call it.
-    pub name: String,
-    /// The component.
-    pub file: PathBuf,
-    /// The hosts that it may call: `push.example.org`, `*.push.example.org`, each with `:port` where it is not 443.
-    #[serde(default)]
-    pub http_hosts: Vec<String>,
-    /// Allows plain http and private addresses, for development and tests.
-    #[serde(default)]
-    pub allow_private_addresses: bool,
-    /// Its own settings, which it checks itself.
-    #[serde(default)]
-    pub config: serde_json::Map<String, serde_json::Value>,
-    /// What one call may use.
-    #[serde(default)]
-    pub limits: PluginLimits,
-}
-
-/// What one call of a plugin may use.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct PluginLimits {
-    /// The budget of instructions.
-    pub fuel: u64,
-    /// The time in milliseconds, without the time that the host makes it wait.
-    pub deadline_ms: u32,
-    /// The memory in MiB.
-    pub memory_mib: u32,
-}
-
 impl Default for Store {
     fn default() -> Self {
         Self { url: "sqlite://data/assent.db".to_owned() }
@@ -385,12 +305,6 @@ impl Default for Session {
 impl Default for Log {
     fn default() -> Self {
         Self { level: "info".to_owned(), format: LogFormat::Text }
-    }
-}
-
-impl Default for PluginLimits {
-    fn default() -> Self {
-        Self { fuel: 50_000_000, deadline_ms: 200, memory_mib: 16 }
     }
 }
 

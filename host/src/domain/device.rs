@@ -12,7 +12,7 @@ use crate::model::name::display_text;
 use crate::model::statement::{CallStatement, EnrolmentStatement};
 use crate::model::token::prefix;
 use crate::model::user::{LifeState, User};
-use crate::plugins::{ChannelFailureKind, Notice};
+use crate::plugins::{ChannelFailureKind, Notice, Opening, Trust};
 use crate::secret::Token;
 use crate::store::StoreError;
 
@@ -193,7 +193,8 @@ pub async fn revoke(host: &Host, device: DeviceId) -> Result<bool, Broken> {
 /// Tells each of a person's devices that asked for it that a request waits. A failure is logged and nothing else: the
 /// device finds the request by asking too.
 pub async fn notify(host: Arc<Host>, user: UserId, approval: Approval) {
-    let Some(channel) = &host.settings.plugins.approval_channel else { return };
+    let channels = host.plugins.channels_for(approval.shown.application.as_ref());
+    let Some(channel) = channels.into_iter().find(|channel| channel.trust == Trust::Verified) else { return };
     let devices = match host.store.devices_of(user).await {
         Ok(devices) => devices,
         Err(error) => {
@@ -217,8 +218,9 @@ pub async fn notify(host: Arc<Host>, user: UserId, approval: Approval) {
             address: push.endpoint.clone(),
             sealed,
             collapse_key: device.id.to_string(),
+            callback_url: String::new(),
         };
-        match host.plugins.begin(&channel.name, notice).await {
+        match host.plugins.begin(&channel.name, Opening::Notice(notice)).await {
             Ok(_) => tracing::info!(approval = %approval.id, device = %device.id, "authenticator notified"),
             Err(failure) if matches!(failure.kind, ChannelFailureKind::Gone) => {
                 tracing::info!(device = %device.id, "the push subscription is gone");

@@ -13,6 +13,7 @@ pub mod first_start;
 pub mod keys;
 pub mod limits;
 pub mod login;
+pub mod plugins;
 pub mod recent;
 pub mod saml_keys;
 pub mod session;

@@ -175,7 +175,7 @@ pub(super) async fn enrol(State(host): State<Arc<Host>>, body: Bytes) -> Reply {
 
 /// The key for push subscriptions, where a channel would use them.
 fn push_key(host: &Host) -> Option<&str> {
-    host.settings.plugins.approval_channel.as_ref().map(|_| host.push_key.public_key())
+    host.plugins.carries_notices().then(|| host.push_key.public_key())
 }
 
 /// A call that an enrolled device signed.

@@ -1,6 +1,6 @@
 //! Generated from `wit/`.
 
-/// `assent:approval`, with the interfaces of `assent:host`.
+/// `assent:approval`, world `approval-channel`, with the interfaces of `assent:host`.
 #[allow(unsafe_code, missing_docs, clippy::all, reason = "generated code; `wit/` documents it")]
 pub(super) mod approval {
     wasmtime::component::bindgen!({
@@ -8,6 +8,17 @@ pub(super) mod approval {
         world: "assent:approval/approval-channel",
         imports: { "assent:host/http.send": async },
         exports: { default: async },
+    });
+}
+
+/// `assent:approval`, world `delegated-approval-channel`.
+#[allow(unsafe_code, missing_docs, clippy::all, reason = "generated code; `wit/` documents it")]
+pub(super) mod delegated {
+    wasmtime::component::bindgen!({
+        path: ["../wit/host@1.0.0", "../wit/approval@1.0.0"],
+        world: "assent:approval/delegated-approval-channel",
+        exports: { default: async },
+        with: { "assent:host": super::approval::assent::host },
     });
 }
 

@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn only_what_this_host_made_of_this_component_is_loaded() {
         let folder = tempfile::tempdir().unwrap();
-        let engine = engine::engine(std::iter::once(&Limits::default())).unwrap();
+        let engine = engine::engine(crate::plugins::engine::Pool::Warm, std::iter::once(&Limits::default())).unwrap();
         let ours = compiled(folder.path(), 1);
         let from = origin(&engine, EMPTY);
         let file = ours.file(&from);
@@ -236,7 +236,7 @@ mod tests {
         let ours = compiled(folder.path(), 1);
         let other = Engine::default();
         ours.component(&other, EMPTY).unwrap();
-        let engine = engine::engine(std::iter::once(&Limits::default())).unwrap();
+        let engine = engine::engine(crate::plugins::engine::Pool::Warm, std::iter::once(&Limits::default())).unwrap();
         let from = origin(&engine, EMPTY);
         let file = ours.file(&from);
         assert!(!file.exists(), "it has another name");
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn neither_links_nor_folders_of_others_are_written_to() {
         let folder = tempfile::tempdir().unwrap();
-        let engine = engine::engine(std::iter::once(&Limits::default())).unwrap();
+        let engine = engine::engine(crate::plugins::engine::Pool::Warm, std::iter::once(&Limits::default())).unwrap();
         let victim = folder.path().join("victim");
         std::fs::write(&victim, "untouched").unwrap();
         let cache = folder.path().join("cache");
@@ -272,7 +272,7 @@ mod tests {
     fn a_folder_that_cannot_be_written_stops_nothing() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("file"), "").unwrap();
-        let engine = engine::engine(std::iter::once(&Limits::default())).unwrap();
+        let engine = engine::engine(crate::plugins::engine::Pool::Warm, std::iter::once(&Limits::default())).unwrap();
         compiled(&folder.path().join("file"), 1).component(&engine, EMPTY).unwrap();
     }
 }

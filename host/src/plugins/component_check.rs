@@ -4,6 +4,7 @@ use std::path::Path;
 
 use wasmparser::{Parser, Payload};
 
+use super::contract::Contracts;
 use super::fault::LoadError;
 
 /// A contract that this host serves.
@@ -13,19 +14,19 @@ pub enum World {
     ClaimMapper,
     /// `assent:approval`, world `approval-channel`.
     ApprovalChannel,
+    /// `assent:approval`, world `delegated-approval-channel`.
+    DelegatedChannel,
 }
 
-/// The version of the contracts that this host serves.
-pub(super) const VERSION: &str = "1.0.0";
-
 impl World {
-    const ALL: [Self; 2] = [Self::ClaimMapper, Self::ApprovalChannel];
+    const ALL: [Self; 3] = [Self::ClaimMapper, Self::ApprovalChannel, Self::DelegatedChannel];
 
     /// The role in words, with its article.
     pub const fn role(self) -> &'static str {
         match self {
             Self::ClaimMapper => "a claim mapper",
             Self::ApprovalChannel => "an approval channel",
+            Self::DelegatedChannel => "a delegated approval channel",
         }
     }
 
@@ -33,7 +34,7 @@ impl World {
     pub const fn package(self) -> &'static str {
         match self {
             Self::ClaimMapper => "assent:claims",
-            Self::ApprovalChannel => "assent:approval",
+            Self::ApprovalChannel | Self::DelegatedChannel => "assent:approval",
         }
     }
 
@@ -42,14 +43,7 @@ impl World {
         match self {
             Self::ClaimMapper => "assent:claims/mapper",
             Self::ApprovalChannel => "assent:approval/channel",
-        }
-    }
-
-    /// The interfaces that a component of this world may import, without their version.
-    const fn imports(self) -> &'static [&'static str] {
-        match self {
-            Self::ClaimMapper => &["assent:host/log"],
-            Self::ApprovalChannel => &["assent:host/log", "assent:host/http", "assent:host/clock"],
+            Self::DelegatedChannel => "assent:approval/delegated-channel",
         }
     }
 }
@@ -59,6 +53,8 @@ impl World {
 pub(super) struct Surface {
     /// The world it is made for.
     pub(super) world: World,
+    /// The version of its contract.
+    pub(super) version: String,
     /// What it imports, in its order.
     pub(super) imports: Vec<String>,
 }
@@ -72,7 +68,7 @@ pub(super) fn read(name: &str, file: &Path) -> Result<Vec<u8>, LoadError> {
 /// Finds out which world a component is made for, and that it asks for nothing beyond it.
 ///
 /// The error is the end of a sentence about the plugin.
-pub(super) fn surface(bytes: &[u8]) -> Result<Surface, String> {
+pub(super) fn surface(bytes: &[u8], contracts: &Contracts) -> Result<Surface, String> {
     if Parser::is_core_wasm(bytes) {
         return Err(
             "the file is a core WebAssembly module, not a component; build it with `assent-plugin build`".to_owned()
@@ -82,40 +78,44 @@ pub(super) fn surface(bytes: &[u8]) -> Result<Surface, String> {
         return Err("the file is not WebAssembly".to_owned());
     }
     let (imports, exports) = names(bytes).map_err(|error| format!("the file is cut short or damaged: {error}"))?;
-    let world = world_of(&exports)?;
+    let (world, version) = world_of(&exports)?;
+    let Some(served) = contracts.find(world, version) else {
+        return Err(format!(
+            "it is {} for version {version} of `{}`; this Assent serves version {}",
+            world.role(),
+            world.package(),
+            contracts.served(world)
+        ));
+    };
     for import in &imports {
-        let (interface, version) = split_version(import);
-        if !world.imports().contains(&interface) {
-            return Err(format!(
+        if served.imports.contains(&import.as_str()) {
+            continue;
+        }
+        let (interface, _) = split_version(import);
+        let same = served.imports.iter().find(|known| split_version(known).0 == interface);
+        return Err(match same {
+            Some(known) => format!("it asks for `{import}`; this Assent serves `{known}`"),
+            None => format!(
                 "it asks for `{import}`, which {} does not get; build it with `assent-plugin build`",
                 world.role()
-            ));
-        }
-        if version != VERSION {
-            return Err(format!("it asks for `{import}`; this Assent serves version {VERSION}"));
-        }
+            ),
+        });
     }
-    Ok(Surface { world, imports })
+    Ok(Surface { world, version: version.to_owned(), imports })
 }
 
-/// The world that these exports belong to.
-fn world_of(exports: &[String]) -> Result<World, String> {
+/// The world that these exports belong to, and the version of its contract.
+fn world_of(exports: &[String]) -> Result<(World, &str), String> {
     for export in exports {
         let (interface, version) = split_version(export);
         if let Some(world) = World::ALL.into_iter().find(|world| world.export() == interface) {
-            if version == VERSION {
-                return Ok(world);
-            }
-            let package = world.package();
-            return Err(format!(
-                "it is {} for version {version} of `{package}`; this Assent serves version {VERSION}",
-                world.role()
-            ));
+            return Ok((world, version));
         }
     }
     let found = if exports.is_empty() { "nothing".to_owned() } else { exports.join("`, `") };
     Err(format!(
-        "it is no plugin of Assent: it exports `{found}`, not `assent:claims/mapper` or `assent:approval/channel`"
+        "it is no plugin of Assent: it exports `{found}`, not `assent:claims/mapper`, `assent:approval/channel` or \
+         `assent:approval/delegated-channel`"
     ))
 }
 
@@ -156,27 +156,29 @@ mod tests {
 
     #[test]
     fn a_core_module_is_named_as_such() {
-        let error = surface(b"\0asm\x01\0\0\0").expect_err("a module");
+        let error = surface(b"\0asm\x01\0\0\0", &Contracts::released()).expect_err("a module");
         assert!(error.contains("core WebAssembly module"), "{error}");
     }
 
     #[test]
     fn what_is_not_wasm_is_named_as_such() {
         for bytes in [b"".as_slice(), b"#!/bin/sh", b"\0as"] {
-            assert_eq!(surface(bytes).expect_err("not wasm"), "the file is not WebAssembly");
+            assert_eq!(surface(bytes, &Contracts::released()).expect_err("not wasm"), "the file is not WebAssembly");
         }
     }
 
     #[test]
     fn an_empty_component_is_no_plugin() {
-        let error = surface(&COMPONENT).expect_err("no exports");
+        let error = surface(&COMPONENT, &Contracts::released()).expect_err("no exports");
         assert!(error.contains("no plugin of Assent"), "{error}");
     }
 
     #[test]
-    fn another_version_is_named() {
-        let error = world_of(&["assent:claims/mapper@2.0.0".to_owned()]).expect_err("another version");
-        assert!(error.contains("version 2.0.0") && error.contains("serves version 1.0.0"), "{error}");
-        assert_eq!(world_of(&["assent:approval/channel@1.0.0".to_owned()]), Ok(World::ApprovalChannel));
+    fn the_world_and_version_are_found_out() {
+        let of = |export: &str| world_of(&[export.to_owned()]).map(|(world, version)| (world, version.to_owned()));
+        assert_eq!(of("assent:claims/mapper@2.0.0"), Ok((World::ClaimMapper, "2.0.0".to_owned())));
+        assert_eq!(of("assent:approval/channel@1.0.0"), Ok((World::ApprovalChannel, "1.0.0".to_owned())));
+        assert_eq!(of("assent:approval/delegated-channel@1.0.0"), Ok((World::DelegatedChannel, "1.0.0".to_owned())));
+        assert!(of("wasi:cli/run@0.2.0").is_err());
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::id::Did;
+use crate::secret::{Digest, Secret};
 
 /// One plugin as the operator set it up.
 #[derive(Clone, Debug)]
@@ -12,6 +13,8 @@ pub struct PluginSpec {
     pub name: String,
     /// The component.
     pub file: PathBuf,
+    /// The SHA-256 digest that the file has to have, if the operator says so.
+    pub sha256: Option<Digest>,
     /// Its settings, a JSON object that the plugin itself checks.
     pub config: serde_json::Value,
     /// The role it plays.
@@ -34,9 +37,23 @@ pub enum Role {
     },
     /// Carries approval requests (`assent:approval`, world `approval-channel`).
     ApprovalChannel {
+        /// The applications it serves; `None` stands for all.
+        applications: Option<Vec<Did>>,
+        /// Whether the operator takes its word.
+        trust: Trust,
         /// Where it may send requests to.
         http: HttpGrant,
     },
+}
+
+/// What the word of an approval channel counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Trust {
+    /// Nothing: it brings evidence, which the host verifies.
+    #[default]
+    Verified,
+    /// It may say that a person approved, since a vendor holds the keys.
+    Delegated,
 }
 
 /// What a fault of a claim mapper does.
@@ -57,15 +74,40 @@ pub struct HttpGrant {
     pub hosts: Vec<String>,
     /// Whether plain `http` and addresses that are loopback or private are allowed: for development and tests.
     pub allow_private: bool,
-    /// What the host adds to each request.
-    pub credential: Option<Credential>,
+    /// Whether redirects are followed, each step judged as a request of its own. The component has to ask for it too.
+    pub follow_redirects: bool,
+    /// What the host adds to requests when they leave, so that the plugin never holds it.
+    pub credentials: Vec<CredentialGrant>,
 }
 
-/// A credential that the host adds when a request leaves, so that the plugin never holds it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A credential, and for which of the granted hosts it is.
+#[derive(Clone, Debug)]
+pub struct CredentialGrant {
+    /// As in [`HttpGrant::hosts`]; empty for every granted host.
+    pub hosts: Vec<String>,
+    /// The credential.
+    pub credential: Credential,
+}
+
+/// A credential that the host adds when a request leaves.
+#[derive(Clone, Debug)]
 pub enum Credential {
     /// Voluntary application server identification (RFC 8292): `Authorization: vapid t=..., k=...`.
     Vapid,
+    /// A header.
+    Header {
+        /// Its name.
+        name: String,
+        /// Its value.
+        value: Secret,
+    },
+    /// A signature of method, URL and body with a shared key: HMAC-SHA256 (RFC 9421, section 3.3.3).
+    Signature {
+        /// What the receiver knows the key by.
+        key_id: String,
+        /// The shared key; its bytes are those of the text.
+        key: Secret,
+    },
 }
 
 /// Where the host gets the credentials from that it adds to plugins' requests.
@@ -118,5 +160,12 @@ impl Default for Limits {
             waiting: 256,
             wait: Duration::from_secs(2),
         }
+    }
+}
+
+impl Limits {
+    /// Those of a channel: many requests wait for services elsewhere at once.
+    pub fn of_channel() -> Self {
+        Self { concurrency: 512, ..Self::default() }
     }
 }

@@ -15,11 +15,11 @@ pub fn check(path: &Path, choice: Choice) -> Result<()> {
     let inspection = crate::wait(inspect(&subject.component))??;
     println!("{}", subject.component.display());
     for (name, value) in lines(&inspection) {
-        println!("  {name:<10}{value}");
+        println!("  {name:<12}{value}");
     }
     if let Some(plugin) = &subject.plugin {
         must_agree(plugin, &inspection)?;
-        println!("  {:<10}says the same", "plugin.toml");
+        println!("  {:<12}says the same", "plugin.toml");
     }
     Ok(())
 }

@@ -64,6 +64,15 @@ const APPROVAL_CHANNEL: [Template; 6] = [
     template!("fixtures/no-answer.json", "approval-channel/fixtures/no-answer.json"),
 ];
 
+const DELEGATED_APPROVAL_CHANNEL: [Template; 6] = [
+    template!("plugin.toml", "delegated-approval-channel/plugin.toml"),
+    template!("src/lib.rs", "delegated-approval-channel/src/lib.rs"),
+    template!("fixtures/another.json", "delegated-approval-channel/fixtures/another.json"),
+    template!("fixtures/approved.json", "delegated-approval-channel/fixtures/approved.json"),
+    template!("fixtures/begins.json", "delegated-approval-channel/fixtures/begins.json"),
+    template!("fixtures/cancelled.json", "delegated-approval-channel/fixtures/cancelled.json"),
+];
+
 const TYPESCRIPT: [Template; 13] = [
     template!(".gitignore", "typescript/gitignore"),
     template!(".npmrc", "typescript/npmrc"),
@@ -104,6 +113,7 @@ pub fn new(wish: &Wish) -> Result<()> {
     let summary = match wish.role {
         Role::ClaimMapper => "Tells applications the department of a person",
         Role::ApprovalChannel => "Wakes a person's authenticator",
+        Role::DelegatedApprovalChannel => "Asks a vendor's authenticator whether the person approves",
     };
     let fields = [
         ("{{name}}", name),
@@ -129,6 +139,7 @@ fn rust(wish: &Wish, role: Role) -> Result<Vec<Template>> {
     let plugin = match role {
         Role::ClaimMapper => [&CLAIM_MAPPER[..], &CLAIM_MAPPER_FIXTURES].concat(),
         Role::ApprovalChannel => APPROVAL_CHANNEL.to_vec(),
+        Role::DelegatedApprovalChannel => DELEGATED_APPROVAL_CHANNEL.to_vec(),
     };
     Ok([&RUST[..], &[manifest], &plugin].concat())
 }
@@ -209,6 +220,7 @@ mod tests {
         for (number, (role, language)) in [
             (Role::ClaimMapper, Language::Rust),
             (Role::ApprovalChannel, Language::Rust),
+            (Role::DelegatedApprovalChannel, Language::Rust),
             (Role::ClaimMapper, Language::TypeScript),
         ]
         .into_iter()

@@ -92,7 +92,8 @@ fn settings(inspection: &Inspection, file: &PathBuf, config: Option<&serde_json:
     writeln!(text, "name = {}", toml_text(&description.name))?;
     writeln!(text, "file = {}", toml_text(&file.to_string_lossy()))?;
     writeln!(text, "sha256 = {}", toml_text(&inspection.sha256))?;
-    let (key, asked) = if role.is_mapper() { ("writes", &description.writes) } else { ("http_hosts", &description.hosts) };
+    let (key, asked) =
+        if role.is_mapper() { ("writes", &description.writes) } else { ("http_hosts", &description.hosts) };
     let names: Vec<String> = asked.iter().map(|name| toml_text(name)).collect();
     let open = asked.iter().any(|name| name == "*");
     let note = if open { " # name each yourself: the plugin leaves the choice to you" } else { "" };
@@ -101,10 +102,11 @@ fn settings(inspection: &Inspection, file: &PathBuf, config: Option<&serde_json:
         writeln!(text, "trust = \"delegated\" # its word counts as the person's")?;
     }
     // JSON may have what TOML has not, such as null; then the operator writes the settings without an example.
-    if let Some(config) = config.and_then(|config| toml::Table::try_from(config).ok()).filter(|table| !table.is_empty()) {
-        let nested = format!("{table}.config").rsplit('.').fold(config, |inner, name| {
-            toml::Table::from_iter([(name.to_owned(), toml::Value::Table(inner))])
-        });
+    if let Some(config) = config.and_then(|config| toml::Table::try_from(config).ok()).filter(|table| !table.is_empty())
+    {
+        let nested = format!("{table}.config")
+            .rsplit('.')
+            .fold(config, |inner, name| toml::Table::from_iter([(name.to_owned(), toml::Value::Table(inner))]));
         let config = toml::to_string(&nested)?;
         write!(text, "\n# An example, from the plugin's first fixture.\n{config}")?;
     }

@@ -49,6 +49,15 @@ pub enum Role {
     ClaimMapper,
     /// Carries approval requests.
     ApprovalChannel,
+    /// Puts approval requests to a vendor.
+    DelegatedApprovalChannel,
+}
+
+impl Role {
+    /// Whether it makes claims; else it carries approvals.
+    pub fn is_mapper(self) -> bool {
+        self == Self::ClaimMapper
+    }
 }
 
 impl fmt::Display for Role {
@@ -56,6 +65,7 @@ impl fmt::Display for Role {
         f.write_str(match self {
             Self::ClaimMapper => "claim-mapper",
             Self::ApprovalChannel => "approval-channel",
+            Self::DelegatedApprovalChannel => "delegated-approval-channel",
         })
     }
 }

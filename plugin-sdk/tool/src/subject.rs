@@ -36,7 +36,9 @@ impl Subject {
         match (given, &self.plugin) {
             (Some(given), _) => Ok(given.to_owned()),
             (None, Some(plugin)) => Ok(plugin.folder.join("fixtures")),
-            (None, None) => bail!("a file has no fixtures of its own; name some with `--fixture`, or give the folder of a plugin"),
+            (None, None) => {
+                bail!("a file has no fixtures of its own; name some with `--fixture`, or give the folder of a plugin")
+            }
         }
     }
 }
@@ -53,7 +55,8 @@ pub fn role(inspection: &Inspection) -> Role {
 /// In what `plugin.toml` says something else than the component, a sentence each.
 pub fn disagreements(manifest: &Manifest, inspection: &Inspection) -> Vec<String> {
     let description = &inspection.description;
-    let sinks = |sinks: &Option<Vec<String>>| sinks.as_ref().map_or_else(|| "everywhere".to_owned(), |sinks| sinks.join(", "));
+    let sinks =
+        |sinks: &Option<Vec<String>>| sinks.as_ref().map_or_else(|| "everywhere".to_owned(), |sinks| sinks.join(", "));
     let described_sinks = description.sinks.as_ref().map(|sinks| sinks.iter().map(|sink| sink_name(*sink)).collect());
     let pairs = [
         ("name", manifest.name.clone(), description.name.clone()),

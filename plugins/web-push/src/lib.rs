@@ -31,7 +31,7 @@ impl ApprovalChannel for WebPush {
     type Config = Config;
 
     fn describe() -> Description {
-        Description::new("web-push", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
+        Description::new("web-push", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION")).hosts(["*"])
     }
 
     fn begin(host: &dyn Host, _config: &Config, notice: &Notice) -> Result<Begun, Failure> {
@@ -116,6 +116,7 @@ mod tests {
             address: "https://push.example/abc".to_owned(),
             sealed: vec![1, 2, 3],
             collapse_key: "user:018f 0123456789abcdefghijklmnopqrstuv".to_owned(),
+            callback_url: "https://id.example/approvals/callbacks/x".to_owned(),
         }
     }
 

@@ -102,7 +102,7 @@ fn settings(base: &str, address: SocketAddr, database: &str) -> String {
          login_name = {{ per_minute = 0, burst = 1 }}\n\
          [plugins]\ncompiled_folder = \"compiled\"\n\
          [[plugins.claims]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
-         [plugins.approval_channel]\nname = \"web-push\"\nfile = \"{}\"\nhttp_hosts = [\"fcm.googleapis.com\"]\n",
+         [[plugins.approval_channels]]\nname = \"web-push\"\nfile = \"{}\"\nhttp_hosts = [\"fcm.googleapis.com\"]\ncredentials = [{{ kind = \"vapid\" }}]\n",
         component("account-roles").display(),
         component("web-push").display(),
     )

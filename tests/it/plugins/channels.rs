@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use assent::clock::Timestamp;
 use assent::plugins::{
-    Callback, ChannelFailureKind, ChannelState, Credential, Credentials, Fault, HttpGrant, Limits, Notice, PluginSpec,
+    Callback, ChannelFailureKind, ChannelState, Credential, CredentialGrant, Credentials, Fault, HttpGrant, Limits,
+    News, Notice, Opening, PluginSpec,
 };
 use axum::Router;
 use axum::body::Bytes;
@@ -37,7 +38,7 @@ impl Service {
 
     /// The grant that reaches it, for development.
     fn grant(&self) -> HttpGrant {
-        HttpGrant { hosts: vec![format!("localhost:{}", self.port)], allow_private: true, credential: None }
+        HttpGrant { hosts: vec![format!("localhost:{}", self.port)], allow_private: true, ..HttpGrant::default() }
     }
 
     fn url(&self, path: &str) -> String {
@@ -65,14 +66,19 @@ async fn answer(path: &str) -> (StatusCode, [(&'static str, &'static str); 1], V
     }
 }
 
-fn notice(address: String) -> Notice {
-    Notice {
+fn notice(address: String) -> Opening {
+    Opening::Notice(Notice {
         request_id: "018f0000000070008000000000000001".to_owned(),
         expires_at: Timestamp::from_seconds(NOW + 120),
         address,
         sealed: vec![0, 159, 146, 150],
         collapse_key: "018f0000000070008000000000000002".to_owned(),
-    }
+        callback_url: "https://id.example/approvals/callbacks/x".to_owned(),
+    })
+}
+
+fn vapid() -> CredentialGrant {
+    CredentialGrant { hosts: Vec::new(), credential: Credential::Vapid }
 }
 
 struct Vapid;
@@ -97,9 +103,8 @@ async fn rejected(config: Value, grant: HttpGrant, address: String) -> String {
 #[tokio::test]
 async fn web_push_posts_the_sealed_notice_with_the_hosts_credential() {
     let service = Service::start().await;
-    let grant = HttpGrant { credential: Some(Credential::Vapid), ..service.grant() };
+    let grant = HttpGrant { credentials: vec![vapid()], ..service.grant() };
     let plugins = load_with(vec![channel("web-push", json!({}), grant)], Arc::new(Vapid)).await;
-    assert_eq!(plugins.channels().collect::<Vec<_>>(), ["web-push"]);
     let begun = plugins.begin("web-push", notice(service.url("/push"))).await.expect("begun");
     assert_eq!(begun.poll_after, None);
 
@@ -115,10 +120,10 @@ async fn web_push_posts_the_sealed_notice_with_the_hosts_credential() {
     ] {
         assert_eq!(headers.get(name).and_then(|found| found.to_str().ok()), Some(value), "{name}");
     }
-    assert!(matches!(plugins.poll("web-push", &begun.handle).await, Ok(ChannelState::Pending(_))));
+    assert!(matches!(plugins.poll("web-push", begun.handle.clone()).await, Ok(ChannelState::Pending(_))));
     let callback = Callback { headers: Vec::new(), body: b"{}".to_vec() };
-    assert_eq!(plugins.on_callback("web-push", callback).await, Ok(Vec::new()));
-    assert_eq!(plugins.cancel("web-push", &begun.handle).await, Ok(()));
+    assert_eq!(plugins.on_callback("web-push", callback).await, Ok(News::Evidence(Vec::new())));
+    assert_eq!(plugins.cancel("web-push", begun.handle).await, Ok(()));
 }
 
 #[tokio::test]
@@ -136,7 +141,7 @@ async fn web_push_tells_what_the_push_service_said() {
 #[tokio::test]
 async fn the_hosts_credential_takes_the_place_of_the_plugins() {
     let service = Service::start().await;
-    let grant = HttpGrant { credential: Some(Credential::Vapid), ..service.grant() };
+    let grant = HttpGrant { credentials: vec![vapid()], ..service.grant() };
     let plugins = load_with(vec![channel("hostile-channel", json!({}), grant)], Arc::new(Vapid)).await;
     plugins.begin("hostile-channel", notice(service.url("/"))).await.expect("begun");
     let requests = service.requests();
@@ -148,7 +153,7 @@ async fn the_hosts_credential_takes_the_place_of_the_plugins() {
 #[tokio::test]
 async fn without_its_credential_nothing_is_sent() {
     let service = Service::start().await;
-    let grant = HttpGrant { credential: Some(Credential::Vapid), ..service.grant() };
+    let grant = HttpGrant { credentials: vec![vapid()], ..service.grant() };
     let why = rejected(json!({}), grant, service.url("/")).await;
     assert!(why.contains("no VAPID key"), "{why}");
     assert!(service.requests().is_empty());
@@ -248,14 +253,15 @@ async fn a_channel_that_loops_or_hoards_is_at_fault() {
 #[tokio::test]
 async fn evidence_comes_through_as_it_is() {
     let plugins = load(vec![channel("hostile-channel", json!({}), HttpGrant::default())]).await;
-    match plugins.poll("hostile-channel", b"proof").await {
+    match plugins.poll("hostile-channel", b"proof".to_vec()).await {
         Ok(ChannelState::Evidence(evidence)) => assert_eq!(evidence.proof, b"proof"),
         other => panic!("expected evidence, got {other:?}"),
     }
     let callback = Callback { headers: Vec::new(), body: b"posted".to_vec() };
-    let evidence = plugins.on_callback("hostile-channel", callback).await.expect("evidence");
+    let news = plugins.on_callback("hostile-channel", callback).await.expect("evidence");
+    let News::Evidence(evidence) = news else { panic!("expected evidence, got {news:?}") };
     assert_eq!(evidence[0].proof, b"posted");
-    let failure = plugins.cancel("hostile-channel", b"").await.expect_err("rejected");
+    let failure = plugins.cancel("hostile-channel", Vec::new()).await.expect_err("rejected");
     assert_eq!(failure.kind, ChannelFailureKind::Rejected("one line".to_owned()));
 }
 

@@ -130,7 +130,7 @@ async fn two_plugins_can_not_own_one_claim_or_name() {
     let said = load_error(vec![account_roles(&one), account_roles(&two)]).await;
     assert!(said.contains("two plugins have this name"), "{said}");
     let apart = vec![hostile_mapper("a", &one, json!({})), hostile_mapper("b", &two, json!({}))];
-    assert_eq!(super::components::load(apart).await.claim_mappers().count(), 2, "different applications do not meet");
+    assert_eq!(super::components::load(apart).await.status().len(), 2, "different applications do not meet");
 }
 
 #[tokio::test]

@@ -7,7 +7,8 @@ use std::time::Duration;
 use assent::clock::{ManualClock, Timestamp};
 use assent::id::Did;
 use assent::plugins::{
-    ClaimInput, Credentials, HttpGrant, Limits, NoCredentials, OnFailure, PluginSpec, Plugins, Protocol, Role, Sink,
+    ClaimInput, Credentials, HttpGrant, Limits, Loader, NoCredentials, OnFailure, PluginSpec, Plugins, Protocol, Role,
+    Sink, Trust,
 };
 use serde_json::{Value, json};
 
@@ -33,6 +34,7 @@ pub(super) fn account_roles(served: &Did) -> PluginSpec {
             on_failure: OnFailure::Fail,
         },
         limits: Limits::default(),
+        sha256: None,
     }
 }
 
@@ -48,6 +50,7 @@ pub(super) fn saml_attributes(served: &Did, config: Value) -> PluginSpec {
             on_failure: OnFailure::Fail,
         },
         limits: Limits::default(),
+        sha256: None,
     }
 }
 
@@ -69,14 +72,15 @@ pub(super) fn hostile_mapper(name: &str, served: &Did, config: Value) -> PluginS
             on_failure: OnFailure::Fail,
         },
         limits: Limits::default(),
+        sha256: None,
     }
 }
 
 /// A channel with these settings.
 pub(super) fn channel(name: &str, config: Value, http: HttpGrant) -> PluginSpec {
     let limits = Limits { http_timeout: Duration::from_secs(5), ..Limits::default() };
-    let role = Role::ApprovalChannel { http };
-    PluginSpec { name: name.to_owned(), file: component(name), config, role, limits }
+    let role = Role::ApprovalChannel { applications: None, trust: Trust::Verified, http };
+    PluginSpec { name: name.to_owned(), file: component(name), sha256: None, config, role, limits }
 }
 
 /// Loads plugins that have no credentials.
@@ -87,13 +91,13 @@ pub(super) async fn load(specs: Vec<PluginSpec>) -> Plugins {
 /// Loads plugins.
 pub(super) async fn load_with(specs: Vec<PluginSpec>, credentials: Arc<dyn Credentials>) -> Plugins {
     let clock = Arc::new(ManualClock::new(Timestamp::from_seconds(NOW)));
-    Plugins::load(specs, clock, credentials, None).await.expect("the plugins load")
+    Plugins::load(specs, Loader::new(clock, credentials, None)).await.expect("the plugins load")
 }
 
 /// Why plugins do not load.
 pub(super) async fn load_error(specs: Vec<PluginSpec>) -> String {
     let clock = Arc::new(ManualClock::new(Timestamp::from_seconds(NOW)));
-    match Plugins::load(specs, clock, Arc::new(NoCredentials), None).await {
+    match Plugins::load(specs, Loader::new(clock, Arc::new(NoCredentials), None)).await {
         Ok(_) => panic!("the plugins load"),
         Err(error) => error.to_string(),
     }

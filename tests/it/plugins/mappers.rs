@@ -170,7 +170,8 @@ async fn a_later_plugin_sees_what_the_earlier_ones_made() {
     second.role =
         Role::ClaimMapper { applications: None, writes: vec!["seen".to_owned()], on_failure: OnFailure::Fail };
     let plugins = load(vec![first, second]).await;
-    assert_eq!(plugins.claim_mappers().collect::<Vec<_>>(), ["first", "second"]);
+    let names: Vec<_> = plugins.status().into_iter().map(|status| status.identity.plugin).collect();
+    assert_eq!(names, ["first", "second"]);
     let mapped = plugins.map_claims(input(&ours)).await.expect("claims");
     let seen = &mapped.claims["seen"];
     assert_eq!((&seen["note"], &seen["team"], &seen["name"]), (&json!(42), &json!("red"), &json!("Ada")));

@@ -17,7 +17,7 @@ approval::export!(Hostile with_types_in approval);
 
 impl Guest for Hostile {
     fn describe() -> String {
-        json!({ "name": "hostile-channel", "version": "1.0.0" }).to_string()
+        json!({ "name": "hostile-channel", "version": "1.0.0", "hosts": ["*"], "follow_redirects": true }).to_string()
     }
 
     fn validate(_config: String) -> Result<(), Vec<String>> {

@@ -1,18 +1,25 @@
 //! Outgoing HTTP for plugins: only to granted hosts, never to an address inside.
 //!
 //! The client of `outgoing` judges each address before a connection is made to it, so a granted name that points inside
-//! is refused too.
+//! is refused too. Credentials are added here, after the plugin has had its say, and an answer that repeats one does not
+//! reach the plugin.
+
+mod credentials;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use url::{Host, Url};
 
+use self::credentials::Keychain;
 use super::bindings::approval::assent::host::http::{Error, Method, Request, Response};
-use super::spec::{Credential, Credentials, HttpGrant};
+use super::spec::{Credentials, HttpGrant};
+use crate::clock::SharedClock;
 use crate::outgoing::{self, Failure};
 
+/// How many redirects are followed, where they are.
+const REDIRECTS: u32 = 5;
 /// Bytes of a request's body.
 const REQUEST_BODY: usize = 64 << 10;
 /// Bytes of an answer's body.
@@ -40,38 +47,88 @@ const HOST_HEADERS: [&str; 11] = [
 pub(super) struct Egress {
     grants: Vec<HostPattern>,
     allow_private: bool,
-    credential: Option<Credential>,
-    credentials: Arc<dyn Credentials>,
+    follow_redirects: bool,
+    keychain: Keychain,
+    timeout: Duration,
     client: outgoing::Client,
 }
 
 impl Egress {
     /// The way out that `grant` allows. The error is the end of a sentence about the plugin.
-    pub(super) fn new(grant: &HttpGrant, timeout: Duration, credentials: Arc<dyn Credentials>) -> Result<Self, String> {
+    pub(super) fn new(
+        grant: &HttpGrant,
+        timeout: Duration,
+        credentials: Arc<dyn Credentials>,
+        clock: SharedClock,
+    ) -> Result<Self, String> {
         let grants = grant.hosts.iter().map(|text| HostPattern::parse(text)).collect::<Result<_, _>>()?;
-        let client = outgoing::Client::new(grant.allow_private, timeout);
-        Ok(Self { grants, allow_private: grant.allow_private, credential: grant.credential, credentials, client })
+        Ok(Self {
+            grants,
+            allow_private: grant.allow_private,
+            follow_redirects: grant.follow_redirects,
+            keychain: Keychain::new(&grant.credentials, credentials, clock)?,
+            timeout,
+            client: outgoing::Client::new(grant.allow_private, timeout),
+        })
     }
 
-    /// Sends one request.
+    /// Sends one request, and those that it is redirected to where that is granted.
     pub(super) async fn send(&self, request: Request) -> Result<Response, Error> {
-        let url = self.permitted(&request.url)?;
+        let sent = tokio::time::timeout(self.timeout, self.follow(request)).await;
+        sent.unwrap_or(Err(Error::TimedOut))
+    }
+
+    async fn follow(&self, request: Request) -> Result<Response, Error> {
         if request.body.len() > REQUEST_BODY {
             return Err(Error::Invalid(format!("the body is larger than {REQUEST_BODY} bytes")));
         }
         let mut headers = headers(&request.headers)?;
-        if let Some(Credential::Vapid) = self.credential {
-            headers.insert(AUTHORIZATION, self.vapid(&url)?);
+        let mut url = self.permitted(&request.url)?;
+        let mut method = method(request.method);
+        let mut body = request.body;
+        for _ in 0..=REDIRECTS {
+            let response = self.once(&method, &url, headers.clone(), body.clone()).await?;
+            let target = response.headers().get(LOCATION).filter(|_| self.follow_redirects);
+            let kept = match response.status().as_u16() {
+                // RFC 9110, section 15.4: these two keep the method and the body.
+                307 | 308 => true,
+                301..=303 => false,
+                _ => return self.answer(response).await,
+            };
+            let Some(target) = target else { return self.answer(response).await };
+            let target = target.to_str().ok().and_then(|target| url.join(target).ok());
+            let target = target.ok_or_else(|| Error::Refused("it is redirected to what is no URL".to_owned()))?;
+            url = self.permitted(target.as_str())?;
+            if !kept && method != reqwest::Method::GET {
+                method = reqwest::Method::GET;
+                body.clear();
+                headers.remove(CONTENT_TYPE);
+            }
         }
-        let method = match request.method {
-            Method::Get => reqwest::Method::GET,
-            Method::Post => reqwest::Method::POST,
-            Method::Put => reqwest::Method::PUT,
-            Method::Delete => reqwest::Method::DELETE,
-        };
+        Err(Error::Refused(format!("it is redirected more than {REDIRECTS} times")))
+    }
+
+    async fn once(
+        &self,
+        method: &reqwest::Method,
+        url: &Url,
+        mut headers: HeaderMap,
+        body: Vec<u8>,
+    ) -> Result<reqwest::Response, Error> {
+        self.keychain.add(&mut headers, method, url, &body).map_err(Error::Refused)?;
         let client = self.client.ready().await.map_err(|failure| Error::Unreachable(failure.to_string()))?;
-        let sent = client.request(method, url).headers(headers).body(request.body).send().await;
-        answer(sent.map_err(failure)?).await
+        let sent = client.request(method.clone(), url.clone()).headers(headers).body(body).send().await;
+        sent.map_err(failure)
+    }
+
+    /// Reads an answer, up to the limits. One that repeats a secret is none.
+    async fn answer(&self, response: reqwest::Response) -> Result<Response, Error> {
+        let answer = answer(response).await?;
+        let repeats = |text: &[u8]| self.keychain.is_repeated_in(text);
+        if answer.headers.iter().any(|(_, value)| repeats(value.as_bytes())) || repeats(&answer.body) {
+            return Err(Error::Refused("the answer repeats a credential of this host".to_owned()));
+        }
+        Ok(answer)
     }
 
     /// The URL, if the plugin may call it.
@@ -97,15 +154,14 @@ impl Egress {
         }
         Ok(url)
     }
+}
 
-    /// The value of `Authorization` for this push endpoint (RFC 8292, section 2: the audience is its origin).
-    fn vapid(&self, url: &Url) -> Result<HeaderValue, Error> {
-        let value = self.credentials.vapid(&url.origin().ascii_serialization());
-        let value = value.ok_or_else(|| Error::Refused("the host has no VAPID key for this request".to_owned()))?;
-        let mut value = HeaderValue::try_from(value)
-            .map_err(|_| Error::Refused("the host's VAPID credential is not a header value".to_owned()))?;
-        value.set_sensitive(true);
-        Ok(value)
+fn method(method: Method) -> reqwest::Method {
+    match method {
+        Method::Get => reqwest::Method::GET,
+        Method::Post => reqwest::Method::POST,
+        Method::Put => reqwest::Method::PUT,
+        Method::Delete => reqwest::Method::DELETE,
     }
 }
 
@@ -162,7 +218,7 @@ fn failure(error: reqwest::Error) -> Error {
 
 /// A host, or all hosts below a name, that the operator granted.
 #[derive(Debug, PartialEq, Eq)]
-struct HostPattern {
+pub(super) struct HostPattern {
     /// Whether names below `host` are meant, instead of `host` itself.
     below: bool,
     host: String,
@@ -213,11 +269,12 @@ impl HostPattern {
 mod tests {
     use super::super::spec::NoCredentials;
     use super::*;
+    use crate::clock::SystemClock;
 
     fn egress(hosts: &[&str], allow_private: bool) -> Egress {
         let hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
-        let grant = HttpGrant { hosts, allow_private, credential: None };
-        Egress::new(&grant, Duration::from_secs(5), Arc::new(NoCredentials)).expect("egress")
+        let grant = HttpGrant { hosts, allow_private, ..HttpGrant::default() };
+        Egress::new(&grant, Duration::from_secs(5), Arc::new(NoCredentials), Arc::new(SystemClock)).expect("egress")
     }
 
     #[test]

@@ -1,15 +1,17 @@
 //! Claim mappers: the chain of plugins that decides what an application is told about a person.
 
+pub(super) mod v1;
+
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use base64::Engine;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use wasmtime::component::{Component, HasSelf, Linker};
 
-use super::bindings::claims::ClaimMapperPre;
-use super::bindings::claims::exports::assent::claims::mapper as wit;
-use super::engine::{Call, Runner, one_line};
+use super::Identity;
+use super::call::{Runner, Usage, one_line};
+use super::contract::Mapper;
 use super::fault::Fault;
 use super::protected::{Grants, is_protected};
 use super::spec::OnFailure;
@@ -146,19 +148,6 @@ impl ValueType {
     }
 }
 
-impl From<wit::ValueType> for ValueType {
-    fn from(value_type: wit::ValueType) -> Self {
-        match value_type {
-            wit::ValueType::String => Self::String,
-            wit::ValueType::Boolean => Self::Boolean,
-            wit::ValueType::Integer => Self::Integer,
-            wit::ValueType::DateTime => Self::DateTime,
-            wit::ValueType::AnyUri => Self::AnyUri,
-            wit::ValueType::Base64Binary => Self::Base64Binary,
-        }
-    }
-}
-
 /// What the chain made.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mapped {
@@ -168,16 +157,78 @@ pub struct Mapped {
     pub owners: BTreeMap<String, String>,
     /// Attributes for the assertion, in the order in which they were made.
     pub attributes: Vec<SamlAttribute>,
+    /// What each plugin did, in their order.
+    pub steps: Vec<Step>,
+}
+
+/// What one plugin of the chain did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// The plugin.
+    pub plugin: Arc<Identity>,
+    /// What its call used.
+    pub usage: Usage,
+    /// How it ended.
+    pub end: StepEnd,
+}
+
+/// How a plugin's part in the chain ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StepEnd {
+    /// It changed this, in this order.
+    Changed(Vec<Traced>),
+    /// It failed, and its claims were left out.
+    LeftOut(Fault),
+    /// It denied, or failed, and the chain ended.
+    Stopped(MapFailureKind),
+}
+
+/// One change of a plugin.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Traced {
+    /// It set or removed a claim.
+    Claim {
+        /// The claim's name.
+        name: String,
+        /// Its value before, if there was one.
+        before: Option<Value>,
+        /// Its value since, if there is one.
+        after: Option<Value>,
+    },
+    /// It added an attribute, or values to it.
+    Attribute(SamlAttribute),
 }
 
 /// Why there are no claims. Nothing was made: the login fails closed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("plugin `{plugin}` {kind}")]
 pub struct MapFailure {
     /// The plugin that failed or denied.
     pub plugin: String,
     /// What it did.
     pub kind: MapFailureKind,
+    /// What each plugin did until then, the one that stopped the chain as the last.
+    pub steps: Vec<Step>,
+}
+
+/// An edit as a plugin suggests it, before it is judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Edit {
+    /// Sets a claim to a value, which is JSON text.
+    Set(String, String),
+    /// Removes a claim.
+    Remove(String),
+    /// Adds an attribute.
+    Attribute(SamlAttribute),
+}
+
+/// What a plugin answers in place of edits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// The person does not get in.
+    Deny(String),
+    /// It could not do its work.
+    Fault(String),
 }
 
 /// What a plugin did instead of making claims.
@@ -208,53 +259,30 @@ impl Scope {
 
 /// One claim mapper of the chain.
 pub(super) struct ClaimMapper {
+    identity: Arc<Identity>,
     runner: Runner,
-    component: ClaimMapperPre<Call>,
+    component: Box<dyn Mapper>,
     scope: Scope,
     grants: Grants,
     on_failure: OnFailure,
     config: String,
 }
 
-/// Links a component with what a claim mapper may reach: the log.
-pub(super) fn link(component: &Component) -> wasmtime::Result<ClaimMapperPre<Call>> {
-    let mut linker = Linker::<Call>::new(component.engine());
-    super::bindings::approval::assent::host::log::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?;
-    ClaimMapperPre::new(linker.instantiate_pre(component)?)
-}
-
-/// Asks a component what it is.
-pub(super) async fn describe(runner: &Runner, component: &ClaimMapperPre<Call>) -> Result<String, Fault> {
-    let call = async |mut store: wasmtime::Store<Call>| {
-        let instance = component.instantiate_async(&mut store).await?;
-        instance.assent_claims_mapper().call_describe(&mut store).await
-    };
-    runner.run(call).await
+/// What a claim mapper is made of.
+pub(super) struct Parts {
+    pub(super) identity: Arc<Identity>,
+    pub(super) runner: Runner,
+    pub(super) component: Box<dyn Mapper>,
+    pub(super) scope: Scope,
+    pub(super) grants: Grants,
+    pub(super) on_failure: OnFailure,
+    pub(super) config: String,
 }
 
 impl ClaimMapper {
-    pub(super) fn new(
-        runner: Runner,
-        component: ClaimMapperPre<Call>,
-        scope: Scope,
-        grants: Grants,
-        on_failure: OnFailure,
-        config: String,
-    ) -> Self {
-        Self { runner, component, scope, grants, on_failure, config }
-    }
-
-    pub(super) fn name(&self) -> &str {
-        self.runner.name()
-    }
-
-    /// Asks the plugin about its settings; each error is a sentence.
-    pub(super) async fn validate(&self) -> Result<Result<(), Vec<String>>, Fault> {
-        let call = async |mut store: wasmtime::Store<Call>| {
-            let instance = self.component.instantiate_async(&mut store).await?;
-            instance.assent_claims_mapper().call_validate(&mut store, &self.config).await
-        };
-        self.runner.run(call).await
+    pub(super) fn new(parts: Parts) -> Self {
+        let Parts { identity, runner, component, scope, grants, on_failure, config } = parts;
+        Self { identity, runner, component, scope, grants, on_failure, config }
     }
 
     /// A claim that this plugin and the other may both write for one application: then neither would be its owner.
@@ -266,36 +294,46 @@ impl ClaimMapper {
         if overlap { self.grants.shared_claim(&other.grants) } else { None }
     }
 
-    async fn edits(&self, input: &wit::Input) -> Result<Vec<wit::Edit>, MapFailureKind> {
-        let call = async |mut store: wasmtime::Store<Call>| {
-            let instance = self.component.instantiate_async(&mut store).await?;
-            instance.assent_claims_mapper().call_map_claims(&mut store, input).await
+    pub(super) fn name(&self) -> &str {
+        self.runner.name()
+    }
+
+    pub(super) fn identity(&self) -> &Arc<Identity> {
+        &self.identity
+    }
+
+    pub(super) fn runner(&self) -> &Runner {
+        &self.runner
+    }
+
+    /// What this plugin would change, and what asking it used.
+    async fn changes(&self, input: &ClaimInput, current: &str) -> (Result<Vec<Change>, MapFailureKind>, Usage) {
+        let ran = self.component.map(&self.runner, input, current, &self.config).await;
+        let changes = match ran.result {
+            Ok(Ok(edits)) => edits.into_iter().map(|edit| self.change(input.sink, edit)).collect(),
+            Ok(Err(Refusal::Deny(reason))) => {
+                self.runner.meter().denied();
+                return (Err(MapFailureKind::Deny(one_line(&reason))), ran.usage);
+            }
+            Ok(Err(Refusal::Fault(reason))) => Err(Fault::Reported(one_line(&reason))),
+            Err(fault) => return (Err(MapFailureKind::Fault(fault)), ran.usage),
         };
-        match self.runner.run(call).await {
-            Ok(Ok(edits)) => Ok(edits),
-            Ok(Err(wit::Failure::Deny(reason))) => Err(MapFailureKind::Deny(one_line(&reason))),
-            Ok(Err(wit::Failure::Fault(reason))) => Err(MapFailureKind::Fault(Fault::Reported(one_line(&reason)))),
-            Err(fault) => Err(MapFailureKind::Fault(fault)),
-        }
+        let changes = changes.inspect_err(|_| self.runner.meter().broke_contract());
+        (changes.map_err(MapFailureKind::Fault), ran.usage)
     }
 
-    /// The edits as changes that this plugin may make. One that it may not make spoils all.
-    fn changes(&self, sink: Sink, edits: Vec<wit::Edit>) -> Result<Vec<Change>, Fault> {
-        edits.into_iter().map(|edit| self.change(sink, edit)).collect()
-    }
-
-    fn change(&self, sink: Sink, edit: wit::Edit) -> Result<Change, Fault> {
+    /// The edit as a change that this plugin may make. One that it may not make spoils all.
+    fn change(&self, sink: Sink, edit: Edit) -> Result<Change, Fault> {
         match edit {
-            wit::Edit::Set((name, json)) => {
+            Edit::Set(name, json) => {
                 let name = self.writable(name)?;
                 match serde_json::from_str(&json) {
                     Ok(value) => Ok(Change::Set(name, value)),
                     Err(_) => Err(Fault::NotJson(name)),
                 }
             }
-            wit::Edit::Remove(name) => Ok(Change::Remove(self.writable(name)?)),
-            wit::Edit::Attribute(wit::SamlAttribute { name, name_format, friendly_name, value_type, values }) => {
-                let value_type = ValueType::from(value_type);
+            Edit::Remove(name) => Ok(Change::Remove(self.writable(name)?)),
+            Edit::Attribute(SamlAttribute { name, name_format, friendly_name, value_type, values }) => {
                 if sink != Sink::SamlAssertion {
                     return Err(Fault::Attribute {
                         name: one_line(&name),
@@ -344,24 +382,28 @@ enum Change {
 }
 
 /// Runs the chain, each plugin seeing what the earlier ones made.
-pub(super) async fn run_chain(chain: &[ClaimMapper], input: ClaimInput) -> Result<Mapped, MapFailure> {
-    let (application, sink) = (input.application_id.clone(), input.sink);
-    let (mut wit_input, claims) = to_wit(input);
-    let mut mapped = Mapped { claims, ..Mapped::default() };
-    for mapper in chain.iter().filter(|mapper| mapper.scope.includes(&application, sink)) {
+pub(super) async fn run_chain(chain: &[ClaimMapper], mut input: ClaimInput) -> Result<Mapped, MapFailure> {
+    let mut mapped = Mapped { claims: std::mem::take(&mut input.claims), ..Mapped::default() };
+    let application = &input.application_id;
+    for mapper in chain.iter().filter(|mapper| mapper.scope.includes(application, input.sink)) {
         let plugin = mapper.name();
-        wit_input.config.clone_from(&mapper.config);
-        wit_input.current = json_text(&mapped.claims);
-        let edits = mapper.edits(&wit_input).await;
-        let changes = edits.and_then(|edits| mapper.changes(sink, edits).map_err(MapFailureKind::Fault));
+        let (changes, usage) = mapper.changes(&input, &json_text(&mapped.claims)).await;
+        let step = |mapped: &mut Mapped, end| {
+            mapped.steps.push(Step { plugin: Arc::clone(&mapper.identity), usage, end });
+        };
         match changes {
-            Ok(changes) => mapped.apply(plugin, changes),
+            Ok(changes) => {
+                let changed = mapped.apply(plugin, changes);
+                step(&mut mapped, StepEnd::Changed(changed));
+            }
             Err(MapFailureKind::Fault(fault)) if mapper.on_failure == OnFailure::Omit => {
                 tracing::warn!(plugin, %application, "the plugin {fault}; its claims are left out");
+                step(&mut mapped, StepEnd::LeftOut(fault));
             }
             Err(kind) => {
                 tracing::warn!(plugin, %application, "the plugin {kind}; the login fails");
-                return Err(MapFailure { plugin: plugin.to_owned(), kind });
+                step(&mut mapped, StepEnd::Stopped(kind.clone()));
+                return Err(MapFailure { plugin: plugin.to_owned(), kind, steps: mapped.steps });
             }
         }
     }
@@ -382,54 +424,25 @@ impl Mapped {
         }
     }
 
-    fn apply(&mut self, plugin: &str, changes: Vec<Change>) {
-        for change in changes {
-            match change {
-                Change::Set(name, value) => {
-                    self.owners.insert(name.clone(), plugin.to_owned());
-                    self.claims.insert(name, value);
-                }
-                Change::Remove(name) => {
-                    self.claims.remove(&name);
-                    self.owners.insert(name, plugin.to_owned());
-                }
-                Change::Attribute(attribute) => self.add(attribute),
+    fn apply(&mut self, plugin: &str, changes: Vec<Change>) -> Vec<Traced> {
+        let trace = |change| match change {
+            Change::Set(name, value) => {
+                self.owners.insert(name.clone(), plugin.to_owned());
+                let before = self.claims.insert(name.clone(), value.clone());
+                Traced::Claim { name, before, after: Some(value) }
             }
-        }
+            Change::Remove(name) => {
+                let before = self.claims.remove(&name);
+                self.owners.insert(name.clone(), plugin.to_owned());
+                Traced::Claim { name, before, after: None }
+            }
+            Change::Attribute(attribute) => {
+                self.add(attribute.clone());
+                Traced::Attribute(attribute)
+            }
+        };
+        changes.into_iter().map(trace).collect()
     }
-}
-
-/// The input as the contract has it, without `current` and `config`, and the host's claims.
-fn to_wit(input: ClaimInput) -> (wit::Input, Map<String, Value>) {
-    let requested = input.requested.into_iter().map(|claim| wit::RequestedClaim {
-        name: claim.name,
-        essential: claim.essential,
-        values: claim.values.iter().map(ToString::to_string).collect(),
-    });
-    let wit_input = wit::Input {
-        protocol: match input.protocol {
-            Protocol::Oidc => wit::Protocol::Oidc,
-            Protocol::Saml => wit::Protocol::Saml,
-        },
-        sink: match input.sink {
-            Sink::IdToken => wit::Sink::IdToken,
-            Sink::Userinfo => wit::Sink::Userinfo,
-            Sink::Introspection => wit::Sink::Introspection,
-            Sink::SamlAssertion => wit::Sink::SamlAssertion,
-        },
-        now: u64::try_from(input.now.seconds()).unwrap_or(0),
-        application: input.application.to_string(),
-        account: input.account.to_string(),
-        user: input.user.to_string(),
-        roles: input.roles,
-        scopes: input.scopes,
-        requested: requested.collect(),
-        acr: input.acr,
-        amr: input.amr,
-        current: String::new(),
-        config: String::new(),
-    };
-    (wit_input, input.claims)
 }
 
 /// A map of JSON values always has a text.

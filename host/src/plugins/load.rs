@@ -1,0 +1,257 @@
+//! Loading: from the operator's settings to plugins that can be called.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use wasmtime::Engine;
+use wasmtime::component::Component;
+
+use super::approval::ApprovalChannel;
+use super::call::{Outside, Runner, one_line};
+use super::claims::{ClaimMapper, Parts, Scope};
+use super::compiled::Compiled;
+use super::component_check::{self, Surface, World};
+use super::contract::{Contracts, Described, Linked};
+use super::egress::Egress;
+use super::engine::{self, Pool};
+use super::fault::LoadError;
+use super::meter::Meter;
+use super::protected::Grants;
+use super::spec::{Credentials, HttpGrant, NoCredentials, PluginSpec, Role, Trust};
+use super::{Description, Identity, Loaded};
+use crate::clock::{SharedClock, SystemClock};
+use crate::secret::Digest;
+
+/// What loading takes from the host.
+pub struct Loader {
+    clock: SharedClock,
+    credentials: Arc<dyn Credentials>,
+    compiled: Option<Arc<Compiled>>,
+    contracts: Contracts,
+    /// By the operator's name, so that what is counted goes on after a reload.
+    meters: Mutex<HashMap<String, Arc<Meter>>>,
+}
+
+impl Loader {
+    /// What was compiled is kept in `compiled` for the next time.
+    pub fn new(clock: SharedClock, credentials: Arc<dyn Credentials>, compiled: Option<Compiled>) -> Self {
+        let contracts = Contracts::released();
+        Self { clock, credentials, compiled: compiled.map(Arc::new), contracts, meters: Mutex::default() }
+    }
+
+    /// Serves one more version of a contract.
+    #[cfg(test)]
+    pub(super) fn with_version(mut self, version: super::contract::Version) -> Self {
+        self.contracts = self.contracts.with(version);
+        self
+    }
+
+    /// Compiles, checks and tries out every plugin.
+    pub(super) async fn load(&self, specs: Vec<PluginSpec>) -> Result<Loaded, LoadError> {
+        let engine = |pool| {
+            let limits = specs.iter().filter(|spec| spec.role.pool() == pool).map(|spec| &spec.limits);
+            engine::engine(pool, limits).map_err(LoadError)
+        };
+        let (warm, cold) = (engine(Pool::Warm)?, engine(Pool::Cold)?);
+        let mut loaded = Loaded::default();
+        for spec in specs {
+            check_name(&loaded, &spec.name)?;
+            let engine = match spec.role.pool() {
+                Pool::Warm => &warm,
+                Pool::Cold => &cold,
+            };
+            self.add(&mut loaded, engine, spec).await?;
+        }
+        check_owners(&loaded.mappers)?;
+        Ok(loaded)
+    }
+
+    async fn add(&self, loaded: &mut Loaded, engine: &Engine, spec: PluginSpec) -> Result<(), LoadError> {
+        let PluginSpec { name, file, sha256, config, role, limits } = spec;
+        let error = |what: String| LoadError::of(&name, what);
+        if limits.concurrency == 0 {
+            return Err(error("`concurrency` is 0, so it could never run; give at least 1".to_owned()));
+        }
+        if !config.is_object() {
+            return Err(error("its settings are not a table".to_owned()));
+        }
+        let bytes = component_check::read(&name, &file)?;
+        let digest = Digest::of(&bytes);
+        if sha256.is_some_and(|expected| expected != digest) {
+            let what =
+                format!("`{}` has the digest {}, not the one that `sha256` names", file.display(), digest.to_text());
+            return Err(error(what));
+        }
+        let surface = component_check::surface(&bytes, &self.contracts).map_err(error)?;
+        role.expects(surface.world).map_err(error)?;
+        let outside = match &role {
+            Role::ClaimMapper { .. } => Outside::Closed,
+            Role::ApprovalChannel { http, .. } => {
+                let clock = Arc::clone(&self.clock);
+                let egress = Egress::new(http, limits.http_timeout, Arc::clone(&self.credentials), clock);
+                Outside::Granted(Arc::new(egress.map_err(error)?))
+            }
+        };
+        let component = compile(engine, bytes, self.compiled.as_ref()).await.map_err(error)?;
+        let linked = link(&self.contracts, &surface, &component).map_err(error)?;
+        let meter = self.meter(&name).map_err(error)?;
+        let runner = Runner::new(engine.clone(), &name, limits, Arc::clone(&self.clock), outside, meter);
+        let described = describe(linked.described(), &runner).await.map_err(error)?;
+        let config = config.to_string();
+        validate(linked.described(), &runner, &config).await.map_err(error)?;
+        let identity = Arc::new(Identity {
+            plugin: name.clone(),
+            component: one_line(&described.name),
+            version: one_line(&described.version),
+            sha256: digest.to_text(),
+        });
+        match (role, linked) {
+            (Role::ClaimMapper { applications, writes, on_failure }, Linked::Mapper(component)) => {
+                let grants = Grants::new(described.writes, writes).map_err(error)?;
+                let scope = Scope { applications, sinks: described.sinks };
+                loaded.mappers.push(ClaimMapper::new(Parts {
+                    identity,
+                    runner,
+                    component,
+                    scope,
+                    grants,
+                    on_failure,
+                    config,
+                }));
+            }
+            (
+                Role::ApprovalChannel { applications, trust, http },
+                Linked::Channel(component) | Linked::Delegated(component),
+            ) => {
+                asked_for(&described, &http).map_err(error)?;
+                loaded.channels.push(ApprovalChannel { identity, runner, component, trust, applications, config });
+            }
+            // Its world was compared with its role above.
+            (_, _) => return Err(error("the component is of another role".to_owned())),
+        }
+        Ok(())
+    }
+
+    fn meter(&self, name: &str) -> Result<Arc<Meter>, String> {
+        let mut meters = self.meters.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = meters.get(name) {
+            return Ok(Arc::clone(known));
+        }
+        let meter = Arc::new(Meter::new()?);
+        meters.insert(name.to_owned(), Arc::clone(&meter));
+        Ok(meter)
+    }
+}
+
+impl Role {
+    fn pool(&self) -> Pool {
+        match self {
+            Self::ClaimMapper { .. } => Pool::Warm,
+            Self::ApprovalChannel { .. } => Pool::Cold,
+        }
+    }
+
+    /// Whether a component is made for this role.
+    fn expects(&self, found: World) -> Result<(), String> {
+        let wanted = match self {
+            Self::ClaimMapper { .. } => World::ClaimMapper,
+            Self::ApprovalChannel { trust: Trust::Verified, .. } => World::ApprovalChannel,
+            Self::ApprovalChannel { trust: Trust::Delegated, .. } => World::DelegatedChannel,
+        };
+        if wanted == found {
+            return Ok(());
+        }
+        let said = match (wanted, found) {
+            (World::ApprovalChannel, World::DelegatedChannel) => {
+                ": it takes a vendor's word for an approval, which works only with `trust = \"delegated\"`"
+            }
+            _ => "",
+        };
+        Err(format!("the settings make it {}, but the component is {}{said}", wanted.role(), found.role()))
+    }
+}
+
+/// Compiles, if need be, off the async threads: it takes a good part of a second.
+pub(super) async fn compile(
+    engine: &Engine,
+    bytes: Vec<u8>,
+    compiled: Option<&Arc<Compiled>>,
+) -> Result<Component, String> {
+    let (engine, compiled) = (engine.clone(), compiled.cloned());
+    let component = tokio::task::spawn_blocking(move || match compiled {
+        Some(compiled) => compiled.component(&engine, &bytes),
+        None => engine::compile(&engine, &bytes),
+    });
+    component.await.map_err(|error| format!("the component can't be compiled: {error}"))?
+}
+
+pub(super) fn link(contracts: &Contracts, surface: &Surface, component: &Component) -> Result<Linked, String> {
+    let version = contracts.find(surface.world, &surface.version).ok_or("its contract is not served")?;
+    (version.link)(component).map_err(|cause| format!("it does not keep to its contract: {cause:#}"))
+}
+
+/// What a component says about itself.
+pub(super) async fn describe(component: &dyn Described, runner: &Runner) -> Result<Description, String> {
+    let json = component.describe(runner).await.result;
+    let json = json.map_err(|fault| format!("it can't describe itself: it {fault}"))?;
+    serde_json::from_str(&json).map_err(|error| format!("its description of itself can't be read: {error}"))
+}
+
+/// Has a plugin check its settings.
+async fn validate(component: &dyn Described, runner: &Runner, config: &str) -> Result<(), String> {
+    match component.validate(runner, config).await.result {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(errors)) => Err(errors.iter().map(|error| one_line(error)).collect::<Vec<_>>().join("; ")),
+        Err(fault) => Err(format!("its check of the settings failed: it {fault}")),
+    }
+}
+
+/// The operator grants nothing that the component does not ask for.
+fn asked_for(described: &Description, granted: &HttpGrant) -> Result<(), String> {
+    let asks = |host: &String| described.hosts.iter().any(|asked| asked == "*" || asked == host);
+    if let Some(host) = granted.hosts.iter().find(|host| !asks(host)) {
+        let known = if described.hosts.is_empty() { "none".to_owned() } else { described.hosts.join(", ") };
+        return Err(format!(
+            "`http_hosts` grants `{host}`, which the component does not ask for (it asks for: {known})"
+        ));
+    }
+    if granted.follow_redirects && !described.follow_redirects {
+        return Err("`follow_redirects` is granted, which the component does not ask for".to_owned());
+    }
+    Ok(())
+}
+
+fn check_name(loaded: &Loaded, name: &str) -> Result<(), LoadError> {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
+        return Err(LoadError::of(name, "the name may have lower-case letters, digits and `-`, at most 64"));
+    }
+    let mut mappers = loaded.mappers.iter().map(ClaimMapper::name);
+    let mut channels = loaded.channels.iter().map(ApprovalChannel::name);
+    if mappers.any(|taken| taken == name) || channels.any(|taken| taken == name) {
+        return Err(LoadError::of(name, "two plugins have this name"));
+    }
+    Ok(())
+}
+
+/// Each claim has one owner in an application, so no order of plugins decides what it says.
+fn check_owners(mappers: &[ClaimMapper]) -> Result<(), LoadError> {
+    let mut rest = mappers;
+    while let Some((mapper, others)) = rest.split_first() {
+        for other in others {
+            if let Some(claim) = mapper.contended_claim(other) {
+                let what = format!("`writes` grants the claim `{claim}`, which plugin `{}` writes too", mapper.name());
+                return Err(LoadError::of(other.name(), what));
+            }
+        }
+        rest = others;
+    }
+    Ok(())
+}
+
+/// Loads plugins that have no credentials and are compiled anew.
+impl Default for Loader {
+    fn default() -> Self {
+        Self::new(Arc::new(SystemClock), Arc::new(NoCredentials), None)
+    }
+}

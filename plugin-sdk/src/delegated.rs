@@ -1,0 +1,113 @@
+//! Delegated approval channels: how the question reaches a vendor's authenticator, whose word counts.
+
+use serde::de::DeserializeOwned;
+
+use crate::Description;
+use crate::bindings::delegated::exports::assent::approval::delegated_channel as wit;
+
+pub use crate::http::{Host, HttpError, Method, Request, Response};
+pub use wit::{Begun, Callback, Failure, Question, State};
+
+/// A plugin that puts an approval request to a vendor's authenticator and asks there how it stands.
+///
+/// What [`poll`](Self::poll) says decides, so it has to be sure that the vendor speaks of this very request. What it needs of the outside comes in as a [`Host`], so that a test can put its own in the place.
+pub trait DelegatedApprovalChannel {
+    /// The plugin's table of the operator's settings. Give it `#[serde(deny_unknown_fields)]`, so that a typing error in
+    /// the settings is found when the host starts.
+    type Config: DeserializeOwned;
+
+    /// Name and version.
+    fn describe() -> Description;
+
+    /// Checks settings beyond their types. Each error is one plain sentence.
+    fn validate(_config: &Self::Config) -> Result<(), Vec<String>> {
+        Ok(())
+    }
+
+    /// Puts the question to the vendor. Called again with the same request id it does not disturb the person twice.
+    fn begin(host: &dyn Host, config: &Self::Config, question: &Question) -> Result<Begun, Failure>;
+
+    /// Asks the vendor how the request stands. This answer alone can approve.
+    fn poll(host: &dyn Host, config: &Self::Config, handle: &[u8]) -> Result<State, Failure>;
+
+    /// Reads what came to the callback address: the request ids of which there may be news. Anybody may have sent it, so it
+    /// decides nothing; the host polls them.
+    fn on_callback(_host: &dyn Host, _config: &Self::Config, _callback: &Callback) -> Result<Vec<String>, Failure> {
+        Ok(Vec::new())
+    }
+
+    /// Takes the question back, where the vendor can.
+    fn cancel(_host: &dyn Host, _config: &Self::Config, _handle: &[u8]) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+/// Makes `$channel`, which implements [`DelegatedApprovalChannel`], the component's delegated approval channel. Once in a crate, at its top
+/// level.
+#[macro_export]
+macro_rules! delegated_approval_channel {
+    ($channel:ty) => {
+        #[cfg(target_family = "wasm")]
+        #[allow(unsafe_code, reason = "the exports of a component are symbols with fixed names")]
+        const _: () = {
+            use $crate::bindings::delegated::exports::assent::approval::delegated_channel as wit;
+
+            struct Component;
+
+            impl wit::Guest for Component {
+                fn describe() -> String {
+                    $crate::delegated::describe::<$channel>()
+                }
+                fn validate(config: String) -> Result<(), Vec<String>> {
+                    $crate::delegated::validate::<$channel>(&config)
+                }
+                fn begin(config: String, question: wit::Question) -> Result<wit::Begun, wit::Failure> {
+                    $crate::delegated::call::<$channel, _>(&config, |host, config| {
+                        <$channel>::begin(host, config, &question)
+                    })
+                }
+                fn poll(config: String, handle: Vec<u8>) -> Result<wit::State, wit::Failure> {
+                    $crate::delegated::call::<$channel, _>(&config, |host, config| {
+                        <$channel>::poll(host, config, &handle)
+                    })
+                }
+                fn on_callback(config: String, callback: wit::Callback) -> Result<Vec<String>, wit::Failure> {
+                    $crate::delegated::call::<$channel, _>(&config, |host, config| {
+                        <$channel>::on_callback(host, config, &callback)
+                    })
+                }
+                fn cancel(config: String, handle: Vec<u8>) -> Result<(), wit::Failure> {
+                    $crate::delegated::call::<$channel, _>(&config, |host, config| {
+                        <$channel>::cancel(host, config, &handle)
+                    })
+                }
+            }
+
+            use $crate::delegated::DelegatedApprovalChannel as _;
+    $crate::bindings::delegated::export!(Component with_types_in $crate::bindings::delegated);
+        };
+    };
+}
+
+#[doc(hidden)]
+pub fn describe<C: DelegatedApprovalChannel>() -> String {
+    crate::log::report_panics();
+    C::describe().to_json()
+}
+
+#[doc(hidden)]
+pub fn validate<C: DelegatedApprovalChannel>(config: &str) -> Result<(), Vec<String>> {
+    crate::log::report_panics();
+    let config = crate::read_config(config).map_err(|error| vec![error])?;
+    C::validate(&config)
+}
+
+#[doc(hidden)]
+pub fn call<C: DelegatedApprovalChannel, T>(
+    config: &str,
+    function: impl FnOnce(&dyn Host, &C::Config) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    crate::log::report_panics();
+    let config = crate::read_config(config).map_err(Failure::Rejected)?;
+    function(&crate::http::ComponentHost, &config)
+}
