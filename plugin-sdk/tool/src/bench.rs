@@ -60,16 +60,16 @@ fn thread_time() -> Duration {
 fn show(case: &Case, samples: &[Sample]) {
     let microseconds = |time: Duration| format!("{:.1} us", time.as_secs_f64() * 1e6);
     let row = |name: &str, half: String, most: String| println!("{name:<8}{half:>16}{most:>16}");
-    println!("{} calls with {}, each in a fresh instance\n", thousands(samples.len()), case.file().display());
+    println!("{} calls with {}, each in a fresh instance\n", thousands(&samples.len()), case.file().display());
     row("", "p50".to_owned(), "p99".to_owned());
     let [half, most] = quantiles(samples, |sample| sample.usage.time);
     row("time", microseconds(half), microseconds(most));
     let [half, most] = quantiles(samples, |sample| sample.cpu);
     row("CPU", microseconds(half), microseconds(most));
     let [half, most] = quantiles(samples, |sample| sample.usage.fuel);
-    row("fuel", thousands(half), thousands(most));
+    row("fuel", thousands(&half), thousands(&most));
     let [half, most] = quantiles(samples, |sample| sample.usage.memory);
-    let kibibytes = |bytes: usize| format!("{} KiB", thousands(bytes / 1024));
+    let kibibytes = |bytes: usize| format!("{} KiB", thousands(&(bytes / 1024)));
     row("memory", kibibytes(half), kibibytes(most));
     if cfg!(debug_assertions) {
         println!("\nThis tool was built without optimisation: the host's own part of a call is faster in a release.");

@@ -32,7 +32,7 @@ fn lines(inspection: &Inspection) -> Vec<(&'static str, String)> {
         ("role", role(inspection).to_string()),
         ("contract", format!("{}@{}", inspection.world.package(), inspection.contract_version)),
         ("imports", list(&inspection.imports)),
-        ("size", format!("{} bytes", thousands(inspection.size))),
+        ("size", format!("{} bytes", thousands(&inspection.size))),
         ("sha256", inspection.sha256.clone()),
     ];
     if role(inspection).is_mapper() {
@@ -52,7 +52,7 @@ fn lines(inspection: &Inspection) -> Vec<(&'static str, String)> {
 }
 
 /// A number that can be read: `1,557,861`.
-pub fn thousands(number: impl ToString) -> String {
+pub fn thousands<T: ToString>(number: &T) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
@@ -70,6 +70,9 @@ mod tests {
 
     #[test]
     fn numbers_can_be_read() {
-        assert_eq!(["7", "999", "1000", "1557861"].map(thousands), ["7", "999", "1,000", "1,557,861"]);
+        assert_eq!(
+            ["7", "999", "1000", "1557861"].map(|number| thousands(&number)),
+            ["7", "999", "1,000", "1,557,861"]
+        );
     }
 }

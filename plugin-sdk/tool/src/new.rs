@@ -115,13 +115,8 @@ pub fn new(wish: &Wish) -> Result<()> {
         Role::ApprovalChannel => "Wakes a person's authenticator",
         Role::DelegatedApprovalChannel => "Asks a vendor's authenticator whether the person approves",
     };
-    let fields = [
-        ("{{name}}", name),
-        ("{{type}}", &type_name(name)),
-        ("{{role}}", &wish.role.to_string()),
-        ("{{summary}}", summary),
-        ("{{sdk}}", &sdk),
-    ];
+    let fields =
+        [("{{name}}", name), ("{{role}}", &wish.role.to_string()), ("{{summary}}", summary), ("{{sdk}}", &sdk)];
     for (path, text) in templates {
         let text = fields.iter().fold(text.to_owned(), |text, (field, value)| text.replace(field, value));
         write(&folder.join(path), &text)?;
@@ -168,17 +163,6 @@ fn lock(wish: &Wish, folder: &Path) -> Result<()> {
     write(&folder.join("Cargo.lock"), &text)
 }
 
-/// `my-plugin` as `MyPlugin`.
-fn type_name(name: &str) -> String {
-    let words = name.split('-').filter(|word| !word.is_empty()).map(|word| {
-        let (first, rest) = word.split_at(1);
-        first.to_ascii_uppercase() + rest
-    });
-    let name: String = words.collect();
-    // A type's name may not begin with a digit.
-    if name.starts_with(|first: char| first.is_ascii_digit()) { format!("Plugin{name}") } else { name }
-}
-
 /// A text as TOML has it, with its quotes.
 pub fn toml_text(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
@@ -206,12 +190,6 @@ mod tests {
 
     fn wish(folder: PathBuf, role: Role, language: Language) -> Wish {
         Wish { folder, role, language, sdk: None }
-    }
-
-    #[test]
-    fn a_name_becomes_a_type() {
-        assert_eq!(type_name("my-plugin-2"), "MyPlugin2");
-        assert_eq!(type_name("2fa"), "Plugin2fa");
     }
 
     #[test]

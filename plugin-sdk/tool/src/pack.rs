@@ -1,7 +1,7 @@
 //! Packing: what an operator is given, and what they paste into their settings.
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use assent::plugins::{Inspection, inspect};
@@ -83,7 +83,7 @@ fn manifest_text(inspection: &Inspection) -> Result<String> {
 }
 
 /// The table of the operator's settings, with everything granted that the plugin asks for.
-fn settings(inspection: &Inspection, file: &PathBuf, config: Option<&serde_json::Value>) -> Result<String> {
+fn settings(inspection: &Inspection, file: &Path, config: Option<&serde_json::Value>) -> Result<String> {
     let description = &inspection.description;
     let role = role(inspection);
     let table = if role.is_mapper() { "plugins.claims" } else { "plugins.approval_channels" };

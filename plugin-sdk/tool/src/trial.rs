@@ -82,19 +82,17 @@ impl Case {
 pub enum Ready {
     /// For a claim mapper.
     Mapper(Box<(MapperTrial, ClaimInput)>),
-    /// For an approval channel, with the script that each call begins anew.
-    Channel {
-        /// The channel.
-        channel: Box<ChannelTrial>,
-        /// What it is asked.
-        call: ChannelCall,
-        /// What kind of channel it is.
-        world: World,
-        /// What its requests are answered.
-        script: Arc<Mutex<Script>>,
-        /// The script as it begins.
-        beginning: Script,
-    },
+    /// For an approval channel.
+    Channel(Box<ReadyChannel>),
+}
+
+/// A channel with what it is asked, and a script that each call begins anew.
+pub struct ReadyChannel {
+    channel: ChannelTrial,
+    call: ChannelCall,
+    world: World,
+    script: Arc<Mutex<Script>>,
+    beginning: Script,
 }
 
 impl Ready {
@@ -107,9 +105,10 @@ impl Ready {
             Case::Channel(Named { fixture, .. }) => {
                 let beginning = Script::new(&fixture.http);
                 let script = Arc::new(Mutex::new(beginning.clone()));
-                let channel = Box::new(scripted(bench, fixture, Arc::clone(&script))?);
+                let channel = scripted(bench, fixture, Arc::clone(&script))?;
                 let call = fixture.call.clone().context("the fixture calls nothing")?;
-                Ok(Self::Channel { channel, call, world: bench.inspection().world, script, beginning })
+                let world = bench.inspection().world;
+                Ok(Self::Channel(Box::new(ReadyChannel { channel, call, world, script, beginning })))
             }
         }
     }
@@ -118,9 +117,9 @@ impl Ready {
     pub async fn call(&self) -> Result<Usage> {
         match self {
             Self::Mapper(ready) => Ok(ready.0.map(ready.1.clone()).await.usage),
-            Self::Channel { channel, call, world, script, beginning } => {
-                *script.lock().unwrap_or_else(PoisonError::into_inner) = beginning.clone();
-                Ok(ask(channel, call, *world).await?.usage)
+            Self::Channel(ready) => {
+                *ready.script.lock().unwrap_or_else(PoisonError::into_inner) = ready.beginning.clone();
+                Ok(ask(&ready.channel, &ready.call, ready.world).await?.usage)
             }
         }
     }

@@ -10,14 +10,14 @@ use serde::Deserialize;
 const RETRY_AFTER: u32 = 5;
 
 /// Carries the notices.
-pub struct {{type}};
+pub struct Plugin;
 
 /// The plugin has no settings.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
 
-impl ApprovalChannel for {{type}} {
+impl ApprovalChannel for Plugin {
     type Config = Config;
 
     fn describe() -> Description {
@@ -52,7 +52,7 @@ impl ApprovalChannel for {{type}} {
     }
 }
 
-assent_plugin_sdk::approval_channel!({{type}});
+assent_plugin_sdk::approval_channel!(Plugin);
 
 #[cfg(test)]
 mod tests {
@@ -60,6 +60,6 @@ mod tests {
 
     #[test]
     fn the_fixtures_hold() {
-        assent_plugin_sdk::fixtures::assert_channel::<{{type}}>("fixtures");
+        assent_plugin_sdk::fixtures::assert_channel::<Plugin>("fixtures");
     }
 }

@@ -11,7 +11,7 @@ use assent_plugin_sdk::{Description, json};
 use serde::Deserialize;
 
 /// Makes the claim.
-pub struct {{type}};
+pub struct Plugin;
 
 /// The plugin's settings.
 #[derive(Deserialize)]
@@ -21,7 +21,7 @@ pub struct Config {
     otherwise: Option<String>,
 }
 
-impl ClaimMapper for {{type}} {
+impl ClaimMapper for Plugin {
     type Config = Config;
 
     fn describe() -> Description {
@@ -53,7 +53,7 @@ impl ClaimMapper for {{type}} {
     }
 }
 
-assent_plugin_sdk::claim_mapper!({{type}});
+assent_plugin_sdk::claim_mapper!(Plugin);
 
 #[cfg(test)]
 mod tests {
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn the_fixtures_hold() {
-        assent_plugin_sdk::fixtures::assert_mapper::<{{type}}>("fixtures");
+        assent_plugin_sdk::fixtures::assert_mapper::<Plugin>("fixtures");
     }
 
     #[test]
@@ -69,7 +69,7 @@ mod tests {
         let departments = [("editor", "Press"), ("reader", "Library")];
         let departments = departments.map(|(role, department)| (role.to_owned(), department.to_owned())).into();
         let config = Config { departments, otherwise: None };
-        let edits = {{type}}::map(&config, &Input::example());
+        let edits = Plugin::map(&config, &Input::example());
         assert_eq!(edits, Ok(vec![Edit::set("department", json!("Library"))]));
     }
 }

@@ -17,7 +17,7 @@ const POLL_AFTER: u32 = 2_000;
 const RETRY_AFTER: u32 = 5;
 
 /// Asks the vendor.
-pub struct {{type}};
+pub struct Plugin;
 
 /// The plugin has no settings.
 #[derive(Deserialize)]
@@ -32,7 +32,7 @@ struct Status {
     status: String,
 }
 
-impl DelegatedApprovalChannel for {{type}} {
+impl DelegatedApprovalChannel for Plugin {
     type Config = Config;
 
     fn describe() -> Description {
@@ -101,7 +101,7 @@ fn send(host: &dyn Host, method: Method, request_id: &str, body: Option<&Value>)
     }
 }
 
-assent_plugin_sdk::delegated_approval_channel!({{type}});
+assent_plugin_sdk::delegated_approval_channel!(Plugin);
 
 #[cfg(test)]
 mod tests {
@@ -109,6 +109,6 @@ mod tests {
 
     #[test]
     fn the_fixtures_hold() {
-        assent_plugin_sdk::fixtures::assert_delegated_channel::<{{type}}>("fixtures");
+        assent_plugin_sdk::fixtures::assert_delegated_channel::<Plugin>("fixtures");
     }
 }
