@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ use crate::keys::{self, KeyError, KeyRing, MasterKey, MasterKeyError, PushKey};
 use crate::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
 use crate::oidc::backchannel;
 use crate::outgoing::Outgoing;
-use crate::plugins::{Compiled, Credentials, LoadError, Loader, Plugins};
+use crate::plugins::{Compiled, Compiler, Credentials, LoadError, Loader, Plugins};
 use crate::store::{Retention, Store, StoreError};
 
 /// How often rows that are over are deleted.
@@ -67,17 +68,30 @@ pub struct Surroundings {
     pub clock: SharedClock,
     /// Randomness.
     pub entropy: SharedEntropy,
+    /// What compiles plugins.
+    pub compiler: Compiler,
+    /// The file that the settings come from, where there is one, to be read again.
+    pub settings_file: Option<PathBuf>,
 }
 
-impl Default for Surroundings {
-    fn default() -> Self {
-        Self { clock: Arc::new(SystemClock), entropy: Arc::new(SystemEntropy) }
+impl Surroundings {
+    /// Those of this program, with the settings of this file.
+    ///
+    /// # Errors
+    /// Where the system does not say which program this is.
+    pub fn of_this_program(settings_file: &Path) -> std::io::Result<Self> {
+        Ok(Self {
+            clock: Arc::new(SystemClock),
+            entropy: Arc::new(SystemEntropy),
+            compiler: Compiler::of_this_program()?,
+            settings_file: Some(settings_file.to_owned()),
+        })
     }
 }
 
 /// Opens the database and the keys, and loads the plugins: everything but the listener.
 pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<Arc<Host>, StartError> {
-    let Surroundings { clock, entropy } = surroundings;
+    let Surroundings { clock, entropy, compiler, settings_file } = surroundings;
     let store = Store::open(&settings.store.url).await?;
     let master_key = match &settings.keys.master_key {
         Some(text) => MasterKey::from_text(text, "keys.master_key")?,
@@ -94,7 +108,11 @@ pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<A
         None => None,
     };
     let specs = plugin_specs(&settings.plugins)?;
-    let plugins = Plugins::load(specs, Loader::new(Arc::clone(&clock), credentials, compiled)).await?;
+    let plugins = Plugins::load(specs, Loader::new(Arc::clone(&clock), credentials, compiler, compiled)).await?;
+    // A host that does not start serves nobody: what an application's plugin does wrong is that application's harm alone.
+    if let Err(error) = plugins.try_out().await {
+        tracing::warn!(%error, "a plugin fails with what it was tried out with");
+    }
     let outgoing = Outgoing::new(settings.outgoing.allow_private_addresses);
     Ok(Arc::new(Host {
         issuer: settings.issuer(),
@@ -107,7 +125,9 @@ pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<A
         master_key,
         key_ring,
         push_key,
-        plugins: Arc::new(plugins),
+        plugins,
+        reloads: domain::plugins::Reloads::default(),
+        settings_file,
         signals: crate::domain::signals::Signals::default(),
         clock,
         entropy,

@@ -7,6 +7,31 @@ use serde_json::{Map, Value};
 use crate::Description;
 use crate::bindings::claims::exports::assent::claims::mapper as wit;
 
+/// Claims that the host alone writes, whatever a plugin or its settings say: they carry the promises of the protocol.
+pub const PROTECTED: [&str; 21] = [
+    "iss",
+    "sub",
+    "aud",
+    "exp",
+    "iat",
+    "nbf",
+    "jti",
+    "nonce",
+    "sid",
+    "auth_time",
+    "acr",
+    "amr",
+    "azp",
+    "client_id",
+    "scope",
+    "cnf",
+    "at_hash",
+    "c_hash",
+    "events",
+    "email_verified",
+    "phone_number_verified",
+];
+
 /// A plugin that decides what an application is told about a person.
 pub trait ClaimMapper {
     /// The plugin's table of the operator's settings. Give it `#[serde(deny_unknown_fields)]`, so that a typing error in
@@ -36,7 +61,7 @@ pub enum Protocol {
     Saml,
 }
 
-/// Where the claims are going.
+/// Where the claims are going. In settings the names are `id-token`, `userinfo`, `introspection` and `saml-assertion`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sink {

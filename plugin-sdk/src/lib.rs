@@ -9,6 +9,8 @@
 //! - `delegated-approval-channel`: puts that question to a vendor's authenticator and takes its word. Implement
 //!   `DelegatedApprovalChannel`, then `delegated_approval_channel!(YourType);`.
 //!
+//! The feature `values` gives claim mappers what settings with texts like `{email}` and SAML attributes need.
+//!
 //! The crate is a library of the types `cdylib` (what becomes the component) and `rlib` (so that `cargo test` runs its logic
 //! natively). `assent-plugin build DIR` makes the component; `assent plugin check FILE` says what the host sees in it.
 //!
@@ -78,6 +80,8 @@ pub mod fixtures;
 #[cfg(any(feature = "approval-channel", feature = "delegated-approval-channel"))]
 pub mod http;
 pub mod log;
+#[cfg(feature = "values")]
+pub mod values;
 
 pub use description::Description;
 pub use serde_json::{Map, Value, json};
@@ -85,5 +89,18 @@ pub use serde_json::{Map, Value, json};
 /// Reads a plugin's settings. An error is the sentence that the operator gets to see.
 #[cfg(any(feature = "claim-mapper", feature = "approval-channel", feature = "delegated-approval-channel"))]
 fn read_config<C: serde::de::DeserializeOwned>(config: &str) -> Result<C, String> {
-    serde_json::from_str(config).map_err(|error| format!("its settings are not as expected: {error}"))
+    serde_json::from_str(config).map_err(|error| {
+        // The operator wrote TOML, so where it is in the JSON made of that would lead nowhere.
+        let (said, place) = (error.to_string(), format!(" at line {} column {}", error.line(), error.column()));
+        format!("its settings are not as expected: {}", said.strip_suffix(&place).unwrap_or(&said))
+    })
+}
+
+#[cfg(all(test, feature = "claim-mapper"))]
+mod tests {
+    #[test]
+    fn an_error_in_settings_says_what_is_wrong_and_no_place_in_their_json() {
+        let error = super::read_config::<bool>("[]").expect_err("no boolean");
+        assert_eq!(error, "its settings are not as expected: invalid type: sequence, expected a boolean");
+    }
 }

@@ -18,6 +18,7 @@ use assent::config;
 use assent::domain::{Host, admin};
 use assent::entropy::SystemEntropy;
 use assent::keys::MasterKey;
+use assent::plugins::Compiler;
 use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -342,6 +343,12 @@ pub fn binary(name: &str) -> PathBuf {
     file
 }
 
+/// What a host of the tests takes from its surroundings.
+pub fn surroundings(clock: &Arc<ManualClock>, settings_file: Option<PathBuf>) -> Surroundings {
+    let compiler = Compiler::Program(binary("assent"));
+    Surroundings { clock: Arc::clone(clock) as _, entropy: Arc::new(SystemEntropy), compiler, settings_file }
+}
+
 async fn launch(
     wish: &Wish<'_>,
     database: &DatabaseUrl,
@@ -368,7 +375,7 @@ async fn launch(
     let file = folder.join(format!("assent-{}.toml", listener.local_addr().expect("an address").port()));
     std::fs::write(&file, text).expect("written");
     let settings = config::load(&file).expect("good settings");
-    let surroundings = Surroundings { clock: Arc::clone(clock) as _, entropy: Arc::new(SystemEntropy) };
+    let surroundings = surroundings(clock, Some(file));
     let host = app::compose(settings, surroundings).await.expect("a host");
     let running = app::serve(Arc::clone(&host), Ports { main: listener, mtls: Some(mtls) }).expect("serving");
     (host, running, base)

@@ -3,6 +3,7 @@
 
 mod authenticator;
 mod keys;
+mod plugin;
 mod serve;
 
 use std::io::IsTerminal;
@@ -46,7 +47,7 @@ enum Command {
     Authenticator(authenticator::AuthenticatorCommand),
     /// Plugins.
     #[command(subcommand)]
-    Plugin(PluginCommand),
+    Plugin(plugin::PluginCommand),
 }
 
 #[derive(Debug, Args)]
@@ -77,13 +78,15 @@ enum AdminCommand {
     },
 }
 
-#[derive(Debug, Subcommand)]
-enum PluginCommand {
-    /// Say what a component is, what it asks for and what it would write.
-    Check {
-        /// The component.
-        file: PathBuf,
-    },
+/// Compiles the plugin that comes on standard input; see [`plugins::compile_standard_input`].
+pub fn compile_plugin() -> ExitCode {
+    match plugins::compile_standard_input() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// Runs the command that the arguments name. 0: done; 1: it failed; 2: the arguments are wrong.
@@ -117,7 +120,7 @@ async fn dispatch(command: Command) -> anyhow::Result<()> {
         Command::Admin(AdminCommand::Enrolment { user, config }) => enrolment(&config.config, &user).await,
         Command::Keys(command) => keys::run(command).await,
         Command::Authenticator(command) => authenticator::run(command).await,
-        Command::Plugin(PluginCommand::Check { file }) => check_plugin(&file).await,
+        Command::Plugin(command) => plugin::run(command).await,
     }
 }
 
@@ -134,15 +137,17 @@ pub fn config_schema() -> String {
 async fn check(file: &Path) -> anyhow::Result<()> {
     let settings = settings(file)?;
     let specs = plugin_specs(&settings.plugins).with_context(|| file.display().to_string())?;
-    let clock = Surroundings::default().clock;
+    let Surroundings { clock, compiler, .. } = Surroundings::of_this_program(file)?;
     app::identities(&settings, &clock).with_context(|| file.display().to_string())?;
     if let Some(folder) = &settings.plugins.compiled_folder {
         let key = || format!("{}: plugins.compiled_folder: {}", file.display(), folder.display());
         plugins::check_compiled_folder(folder).map_err(anyhow::Error::msg).with_context(key)?;
     }
     let loaded =
-        plugins::Plugins::load(specs, plugins::Loader::new(clock, Arc::new(plugins::NoCredentials), None)).await;
-    loaded.with_context(|| format!("{}: plugins", file.display()))?;
+        plugins::Plugins::load(specs, plugins::Loader::new(clock, Arc::new(plugins::NoCredentials), compiler, None))
+            .await;
+    let loaded = loaded.with_context(|| format!("{}: plugins", file.display()))?;
+    loaded.try_out().await.with_context(|| format!("{}: plugins", file.display()))?;
     println!("{}: good", file.display());
     Ok(())
 }
@@ -157,7 +162,7 @@ async fn host_without_plugins(file: &Path) -> anyhow::Result<Arc<Host>> {
             settings.store.url
         );
     }
-    Ok(app::compose(settings, Surroundings::default()).await?)
+    Ok(app::compose(settings, Surroundings::of_this_program(file)?).await?)
 }
 
 async fn enrolment(file: &Path, user: &str) -> anyhow::Result<()> {
@@ -183,18 +188,4 @@ async fn token(file: &Path) -> anyhow::Result<()> {
     eprintln!("A token for {}/admin/api/v1, good for {minutes} minutes:", host.settings.origin());
     println!("{}", token.expose());
     Ok(())
-}
-
-async fn check_plugin(file: &Path) -> anyhow::Result<()> {
-    let found = plugins::inspect(file).await.with_context(|| file.display().to_string())?;
-    println!("{} {} ({} bytes)", found.description.name, found.description.version, found.size);
-    println!("  {}", found.description.summary);
-    println!("  role     {} ({} {})", found.world.role(), found.world.package(), found.contract_version);
-    println!("  imports  {}", or_none(&found.imports));
-    println!("  writes   {}", or_none(&found.description.writes));
-    Ok(())
-}
-
-fn or_none(list: &[String]) -> String {
-    if list.is_empty() { "nothing".to_owned() } else { list.join(", ") }
 }

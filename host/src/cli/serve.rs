@@ -2,13 +2,15 @@
 
 use std::io::IsTerminal;
 use std::path::Path;
+use std::sync::Arc;
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 use super::settings;
 use crate::app::{self, Surroundings};
 use crate::config::{Log, LogFormat, Settings};
+use crate::domain::Host;
 use crate::domain::first_start::Made;
 use crate::store::QUIET;
 
@@ -20,7 +22,7 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
         tracing::warn!(%error, "the limit of open files could not be raised");
     }
     let ports = app::listen(&settings).await?;
-    let host = app::compose(settings, Surroundings::default()).await?;
+    let host = app::compose(settings, Surroundings::of_this_program(file)?).await?;
     let made = app::prepare_first_start(&host).await?;
     let running = app::serve(host, ports)?;
     tracing::info!(address = %running.address, issuer = running.host.issuer, "serving");
@@ -31,8 +33,10 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
              from, and all of them share the rate limits of one address"
         );
     }
-    // Before anybody is told that it serves, and may want it to stop.
+    // Before anybody is told that it serves, and may want something of it.
     let mut terminate = signal(SignalKind::terminate())?;
+    let hang_up = signal(SignalKind::hangup())?;
+    let reloading = tokio::spawn(reload_plugins(Arc::clone(&running.host), hang_up));
     greet(&running.host.settings, made.as_ref());
     running
         .until(async move {
@@ -42,8 +46,17 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
             }
         })
         .await;
+    reloading.abort();
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Exchanges the plugins whenever the operator asks for it. How it went is in the log.
+async fn reload_plugins(host: Arc<Host>, mut asked: Signal) {
+    while asked.recv().await.is_some() {
+        // The log has said why it failed, and those that were there go on.
+        let _ = crate::domain::plugins::reload(&host).await;
+    }
 }
 
 fn start_log(log: &Log) -> anyhow::Result<()> {

@@ -51,7 +51,11 @@ pub struct Host {
     /// Key sets of applications that were fetched lately.
     pub fetched_keys: client_keys::FetchedKeys,
     /// The plugins.
-    pub plugins: Arc<Plugins>,
+    pub plugins: Plugins,
+    /// How the plugins were exchanged.
+    pub reloads: plugins::Reloads,
+    /// The file that the settings come from, where there is one.
+    pub settings_file: Option<std::path::PathBuf>,
     /// Tells waiting requests of changes.
     pub signals: signals::Signals,
     /// Who came how often.

@@ -1,10 +1,13 @@
-//! Plugins as the operator sets them up.
+//! Plugins as the operator sets them up, and their exchange while the host serves.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use super::Host;
+use crate::clock::Timestamp;
 use crate::config;
-use crate::plugins::{Credential, CredentialGrant, HttpGrant, Limits, OnFailure, PluginSpec, Role, Trust};
+use crate::plugins::{Credential, CredentialGrant, HttpGrant, Limits, LoadError, OnFailure, PluginSpec, Role, Trust};
 use crate::secret::{Digest, Secret};
 
 /// The longest secret that is read from a file, in bytes.
@@ -30,10 +33,10 @@ fn mapper(plugin: &config::ClaimMapper) -> PluginSpec {
     PluginSpec {
         name: plugin.name.clone(),
         file: plugin.file.clone(),
-        sha256: digest(plugin.sha256.as_ref()),
+        sha256: digest(plugin.sha256.as_deref()),
         config: serde_json::Value::Object(plugin.config.clone()),
         role: Role::ClaimMapper {
-            applications: applications(plugin.applications.as_ref()),
+            applications: applications(plugin.applications.as_deref()),
             writes: plugin.writes.clone(),
             on_failure: match plugin.on_failure {
                 config::OnFailure::Fail => OnFailure::Fail,
@@ -49,10 +52,10 @@ fn channel(plugin: &config::ApprovalChannel) -> Result<PluginSpec, SecretFileErr
     Ok(PluginSpec {
         name: plugin.name.clone(),
         file: plugin.file.clone(),
-        sha256: digest(plugin.sha256.as_ref()),
+        sha256: digest(plugin.sha256.as_deref()),
         config: serde_json::Value::Object(plugin.config.clone()),
         role: Role::ApprovalChannel {
-            applications: applications(plugin.applications.as_ref()),
+            applications: applications(plugin.applications.as_deref()),
             trust: match plugin.trust {
                 config::Trust::Verified => Trust::Verified,
                 config::Trust::Delegated => Trust::Delegated,
@@ -97,13 +100,13 @@ fn read_secret(plugin: &str, file: &Path) -> Result<Secret, SecretFileError> {
 }
 
 /// The settings were checked: each is a DID.
-fn applications(ids: Option<&Vec<String>>) -> Option<Vec<crate::id::Did>> {
+fn applications(ids: Option<&[String]>) -> Option<Vec<crate::id::Did>> {
     ids.map(|ids| ids.iter().filter_map(|id| id.parse().ok()).collect())
 }
 
 /// The settings were checked: it is a digest.
-fn digest(text: Option<&String>) -> Option<Digest> {
-    text.and_then(|text| Digest::from_text(text))
+fn digest(text: Option<&str>) -> Option<Digest> {
+    text.and_then(Digest::from_text)
 }
 
 fn limits(settings: &config::PluginLimits, default: Limits) -> Limits {
@@ -116,4 +119,89 @@ fn limits(settings: &config::PluginLimits, default: Limits) -> Limits {
         waiting: settings.waiting,
         ..default
     }
+}
+
+/// Exchanges the plugins one at a time, and remembers how it went the last time.
+#[derive(Debug, Default)]
+pub struct Reloads {
+    one_at_a_time: tokio::sync::Mutex<()>,
+    last: Mutex<Option<Reload>>,
+}
+
+/// How an exchange of the plugins went.
+#[derive(Clone, Debug)]
+pub struct Reload {
+    /// When it was.
+    pub at: Timestamp,
+    /// Why the plugins that were there go on; `None` if they were exchanged.
+    pub error: Option<String>,
+    /// Tables of the settings that are not what the host was started with. They count after a restart.
+    pub needs_restart: Vec<String>,
+}
+
+/// Why plugins were not exchanged. Those that were there go on.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "each variant is what it wraps")]
+pub enum ReloadError {
+    #[error("the host was started without a settings file, so there is nothing to read anew")]
+    NoFile,
+    #[error(transparent)]
+    Settings(#[from] config::ConfigError),
+    #[error(transparent)]
+    Secret(#[from] SecretFileError),
+    #[error(transparent)]
+    Load(#[from] LoadError),
+}
+
+/// Reads the plugins' settings anew, loads the plugins, has each check its settings and tries it out; then all of them take
+/// the place of those that were there, at once. Where anything is wrong, those that were there go on.
+///
+/// # Errors
+/// What is wrong, for the operator, who finds it in the log and with [`last_reload`] too.
+pub async fn reload(host: &Host) -> Result<Reload, ReloadError> {
+    let _alone = host.reloads.one_at_a_time.lock().await;
+    let exchanged = exchange(host).await;
+    let reload = Reload {
+        at: host.now(),
+        error: exchanged.as_ref().err().map(ToString::to_string),
+        needs_restart: exchanged.as_ref().map(Clone::clone).unwrap_or_default(),
+    };
+    *host.reloads.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(reload.clone());
+    match exchanged {
+        Ok(needs_restart) => {
+            let names: Vec<_> = host.plugins.status().into_iter().map(|status| status.identity.plugin).collect();
+            tracing::info!(plugins = names.join(", "), "the plugins were exchanged");
+            if !needs_restart.is_empty() {
+                tracing::warn!(
+                    tables = needs_restart.join(", "),
+                    "other settings changed too; they count after a restart"
+                );
+            }
+            Ok(reload)
+        }
+        Err(error) => {
+            tracing::error!(%error, "the plugins were not exchanged; those that were there go on");
+            Err(error)
+        }
+    }
+}
+
+/// How the last exchange went, if there was one since the host started.
+pub fn last_reload(host: &Host) -> Option<Reload> {
+    host.reloads.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+async fn exchange(host: &Host) -> Result<Vec<String>, ReloadError> {
+    let file = host.settings_file.as_deref().ok_or(ReloadError::NoFile)?;
+    let settings = config::load(file)?;
+    host.plugins.reload(plugin_specs(&settings.plugins)?).await?;
+    Ok(changed_tables(&host.settings, &settings))
+}
+
+/// The tables that are not the same, but for the plugins'.
+fn changed_tables(old: &config::Settings, new: &config::Settings) -> Vec<String> {
+    let tables = |settings: &config::Settings| serde_json::to_value(settings).unwrap_or_default();
+    let (old, new) = (tables(old), tables(new));
+    let names = new.as_object().into_iter().flat_map(|tables| tables.keys());
+    names.filter(|name| *name != "plugins" && old.get(name) != new.get(name)).cloned().collect()
 }

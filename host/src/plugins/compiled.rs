@@ -19,14 +19,14 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 use zeroize::Zeroizing;
 
-use super::engine;
+use super::compiler::{Compiler, LARGEST_COMPILED};
 
 /// Bytes of the code at the beginning of a file: HMAC-SHA256.
 const CODE: usize = 32;
 /// What the code is for, and the form of the file.
 const PURPOSE: &[u8] = b"assent compiled plugin 1";
-/// The longest file that is read: many times what the largest component becomes.
-const LONGEST: u64 = 256 << 20;
+/// The longest file that is read.
+const LONGEST: u64 = LARGEST_COMPILED + CODE as u64;
 
 /// A folder of compiled plugins. It may be emptied at any time.
 pub struct Compiled {
@@ -48,18 +48,18 @@ impl Compiled {
 
     /// The component of these bytes: as it was kept, or else compiled now and kept. The error is the end of a sentence
     /// about the plugin.
-    pub(super) fn component(&self, engine: &Engine, bytes: &[u8]) -> Result<Component, String> {
+    pub(super) fn component(&self, engine: &Engine, compiler: &Compiler, bytes: &[u8]) -> Result<Component, String> {
         let origin = origin(engine, bytes);
         let file = self.file(&origin);
         if let Some(kept) = self.kept(engine, &origin, &file) {
             return Ok(kept);
         }
-        let component = engine::compile(engine, bytes)?;
+        let artifact = compiler.compile(engine, bytes)?;
         // A host that can't keep it serves all the same; the next start is slower.
-        if let Err(reason) = self.keep(&component, &origin, &file) {
+        if let Err(reason) = self.keep(&artifact, &origin, &file) {
             tracing::warn!(file = %file.display(), reason, "a compiled plugin can't be kept");
         }
-        Ok(component)
+        load(engine, &artifact)
     }
 
     fn file(&self, origin: &[u8; 32]) -> PathBuf {
@@ -80,19 +80,18 @@ impl Compiled {
             tracing::warn!(file = %file.display(), "a compiled plugin was not made by this host; it is compiled anew");
             return None;
         }
-        deserialize(engine, artifact).ok()
+        load(engine, artifact).ok()
     }
 
-    fn keep(&self, component: &Component, origin: &[u8; 32], file: &Path) -> Result<(), String> {
-        let artifact = component.serialize().map_err(|error| format!("{error:#}"))?;
-        let code = self.code(origin, &artifact).ok_or("it can't be authenticated")?;
+    fn keep(&self, artifact: &[u8], origin: &[u8; 32], file: &Path) -> Result<(), String> {
+        let code = self.code(origin, artifact).ok_or("it can't be authenticated")?;
         let write = || -> io::Result<()> {
             DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
             check_folder(&self.folder)?;
             // Whole or not at all: another host may read it at this moment, or write the same.
             let unfinished = file.with_extension(format!("{}.new", std::process::id()));
             let mut new = create(&unfinished)?;
-            let written = new.write_all(&code).and_then(|()| new.write_all(&artifact));
+            let written = new.write_all(&code).and_then(|()| new.write_all(artifact));
             let kept = written.and_then(|()| std::fs::rename(&unfinished, file));
             if kept.is_err() {
                 // Nobody reads it; whether it goes does not matter for what is said.
@@ -182,10 +181,17 @@ fn create(path: &Path) -> io::Result<File> {
     })
 }
 
-#[allow(unsafe_code, reason = "machine code is loaded here, once its code has shown that this host made it")]
-fn deserialize(engine: &Engine, authenticated: &[u8]) -> wasmtime::Result<Component> {
-    // SAFETY: the bytes are what `Component::serialize` gave this host, with an engine like this one.
-    unsafe { Component::deserialize(engine, authenticated) }
+/// Compiles a component and keeps nothing.
+pub(super) fn compile(engine: &Engine, compiler: &Compiler, bytes: &[u8]) -> Result<Component, String> {
+    load(engine, &compiler.compile(engine, bytes)?)
+}
+
+/// Loads machine code: what this host's compiler has just made, or what carries the code of a file of its own.
+#[allow(unsafe_code, reason = "machine code is loaded here, and only what this host made")]
+fn load(engine: &Engine, authenticated: &[u8]) -> Result<Component, String> {
+    // SAFETY: the bytes are what `Engine::precompile_component` gave this host, with an engine like this one.
+    let component = unsafe { Component::deserialize(engine, authenticated) };
+    component.map_err(|error| format!("the compiled component can't be loaded: {error:#}"))
 }
 
 #[cfg(test)]
@@ -193,7 +199,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed test")]
 
     use super::*;
-    use crate::plugins::Limits;
+    use crate::plugins::{Limits, engine};
 
     /// An empty component: its preamble alone.
     const EMPTY: &[u8] = b"\0asm\x0d\0\x01\0";
@@ -210,7 +216,7 @@ mod tests {
         let from = origin(&engine, EMPTY);
         let file = ours.file(&from);
         assert!(ours.kept(&engine, &from, &file).is_none(), "there is none yet");
-        ours.component(&engine, EMPTY).unwrap();
+        ours.component(&engine, &Compiler::InProcess, EMPTY).unwrap();
         assert!(ours.kept(&engine, &from, &file).is_some());
         assert!(compiled(folder.path(), 2).kept(&engine, &from, &file).is_none(), "another host's");
         assert!(ours.kept(&engine, &origin(&engine, b"another"), &file).is_none(), "another component's");
@@ -226,7 +232,7 @@ mod tests {
             std::fs::write(&file, &good[..length]).unwrap();
             assert!(ours.kept(&engine, &from, &file).is_none(), "only {length} bytes are left");
         }
-        ours.component(&engine, EMPTY).unwrap();
+        ours.component(&engine, &Compiler::InProcess, EMPTY).unwrap();
         assert_eq!(std::fs::read(&file).unwrap()[CODE..], good[CODE..], "it was compiled anew");
     }
 
@@ -235,14 +241,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let ours = compiled(folder.path(), 1);
         let other = Engine::default();
-        ours.component(&other, EMPTY).unwrap();
+        ours.component(&other, &Compiler::InProcess, EMPTY).unwrap();
         let engine = engine::engine(crate::plugins::engine::Pool::Warm, std::iter::once(&Limits::default())).unwrap();
         let from = origin(&engine, EMPTY);
         let file = ours.file(&from);
         assert!(!file.exists(), "it has another name");
         std::fs::rename(ours.file(&origin(&other, EMPTY)), &file).unwrap();
         assert!(ours.kept(&engine, &from, &file).is_none());
-        ours.component(&engine, EMPTY).unwrap();
+        ours.component(&engine, &Compiler::InProcess, EMPTY).unwrap();
         assert!(ours.kept(&engine, &from, &file).is_some());
     }
 
@@ -258,13 +264,13 @@ mod tests {
         let file = ours.file(&origin(&engine, EMPTY));
         std::os::unix::fs::symlink(&victim, file.with_extension(format!("{}.new", std::process::id()))).unwrap();
         std::os::unix::fs::symlink(&victim, &file).unwrap();
-        ours.component(&engine, EMPTY).unwrap();
+        ours.component(&engine, &Compiler::InProcess, EMPTY).unwrap();
         assert_eq!(std::fs::read_to_string(&victim).unwrap(), "untouched");
         assert!(std::fs::symlink_metadata(&file).unwrap().is_file(), "the link was replaced");
 
         std::fs::remove_file(&file).unwrap();
         std::fs::set_permissions(&cache, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
-        ours.component(&engine, EMPTY).unwrap();
+        ours.component(&engine, &Compiler::InProcess, EMPTY).unwrap();
         assert!(!file.exists(), "others may write to the folder");
     }
 
@@ -273,6 +279,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("file"), "").unwrap();
         let engine = engine::engine(crate::plugins::engine::Pool::Warm, std::iter::once(&Limits::default())).unwrap();
-        compiled(&folder.path().join("file"), 1).component(&engine, EMPTY).unwrap();
+        compiled(&folder.path().join("file"), 1).component(&engine, &Compiler::InProcess, EMPTY).unwrap();
     }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use wasmparser::{Parser, Payload};
 
+use super::compiler::LARGEST;
 use super::contract::Contracts;
 use super::fault::LoadError;
 
@@ -61,8 +62,13 @@ pub(super) struct Surface {
 
 /// Reads a component's bytes. The plugin's `name` is for the errors.
 pub(super) fn read(name: &str, file: &Path) -> Result<Vec<u8>, LoadError> {
-    std::fs::read(file)
-        .map_err(|error| LoadError::of(name, format_args!("`{}` can't be read: {error}", file.display())))
+    let error =
+        |why: &dyn std::fmt::Display| LoadError::of(name, format_args!("`{}` can't be read: {why}", file.display()));
+    let size = std::fs::metadata(file).map_err(|reason| error(&reason))?.len();
+    if size > LARGEST {
+        return Err(error(&format_args!("it is larger than {} MiB", LARGEST >> 20)));
+    }
+    std::fs::read(file).map_err(|reason| error(&reason))
 }
 
 /// Finds out which world a component is made for, and that it asks for nothing beyond it.

@@ -6,7 +6,6 @@
 
 use std::time::Duration;
 
-use wasmtime::component::Component;
 use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig};
 
 use super::spec::Limits;
@@ -91,9 +90,4 @@ fn tick(engine: &Engine) -> Result<(), String> {
         }
     });
     ticker.map(drop).map_err(|error| format!("the plugin engine's clock can't start: {error}"))
-}
-
-/// Compiles a component. The error is the end of a sentence about the plugin.
-pub(super) fn compile(engine: &Engine, bytes: &[u8]) -> Result<Component, String> {
-    Component::new(engine, bytes).map_err(|error| format!("the component can't be compiled: {error:#}"))
 }

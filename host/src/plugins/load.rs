@@ -9,7 +9,8 @@ use wasmtime::component::Component;
 use super::approval::ApprovalChannel;
 use super::call::{Outside, Runner, one_line};
 use super::claims::{ClaimMapper, Parts, Scope};
-use super::compiled::Compiled;
+use super::compiled::{self, Compiled};
+use super::compiler::Compiler;
 use super::component_check::{self, Surface, World};
 use super::contract::{Contracts, Described, Linked};
 use super::egress::Egress;
@@ -26,6 +27,7 @@ use crate::secret::Digest;
 pub struct Loader {
     clock: SharedClock,
     credentials: Arc<dyn Credentials>,
+    compiler: Compiler,
     compiled: Option<Arc<Compiled>>,
     contracts: Contracts,
     /// By the operator's name, so that what is counted goes on after a reload.
@@ -34,9 +36,14 @@ pub struct Loader {
 
 impl Loader {
     /// What was compiled is kept in `compiled` for the next time.
-    pub fn new(clock: SharedClock, credentials: Arc<dyn Credentials>, compiled: Option<Compiled>) -> Self {
+    pub fn new(
+        clock: SharedClock,
+        credentials: Arc<dyn Credentials>,
+        compiler: Compiler,
+        compiled: Option<Compiled>,
+    ) -> Self {
         let contracts = Contracts::released();
-        Self { clock, credentials, compiled: compiled.map(Arc::new), contracts, meters: Mutex::default() }
+        Self { clock, credentials, compiler, compiled: compiled.map(Arc::new), contracts, meters: Mutex::default() }
     }
 
     /// Serves one more version of a contract.
@@ -92,7 +99,7 @@ impl Loader {
                 Outside::Granted(Arc::new(egress.map_err(error)?))
             }
         };
-        let component = compile(engine, bytes, self.compiled.as_ref()).await.map_err(error)?;
+        let component = compile(engine, bytes, &self.compiler, self.compiled.as_ref()).await.map_err(error)?;
         let linked = link(&self.contracts, &surface, &component).map_err(error)?;
         let meter = self.meter(&name).map_err(error)?;
         let runner = Runner::new(engine.clone(), &name, limits, Arc::clone(&self.clock), outside, meter);
@@ -175,12 +182,13 @@ impl Role {
 pub(super) async fn compile(
     engine: &Engine,
     bytes: Vec<u8>,
-    compiled: Option<&Arc<Compiled>>,
+    compiler: &Compiler,
+    kept: Option<&Arc<Compiled>>,
 ) -> Result<Component, String> {
-    let (engine, compiled) = (engine.clone(), compiled.cloned());
-    let component = tokio::task::spawn_blocking(move || match compiled {
-        Some(compiled) => compiled.component(&engine, &bytes),
-        None => engine::compile(&engine, &bytes),
+    let (engine, compiler, kept) = (engine.clone(), compiler.clone(), kept.cloned());
+    let component = tokio::task::spawn_blocking(move || match kept {
+        Some(kept) => kept.component(&engine, &compiler, &bytes),
+        None => compiled::compile(&engine, &compiler, &bytes),
     });
     component.await.map_err(|error| format!("the component can't be compiled: {error}"))?
 }
@@ -249,9 +257,9 @@ fn check_owners(mappers: &[ClaimMapper]) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Loads plugins that have no credentials and are compiled anew.
+/// Loads plugins that have no credentials, and compiles them anew in this process.
 impl Default for Loader {
     fn default() -> Self {
-        Self::new(Arc::new(SystemClock), Arc::new(NoCredentials), None)
+        Self::new(Arc::new(SystemClock), Arc::new(NoCredentials), Compiler::InProcess, None)
     }
 }

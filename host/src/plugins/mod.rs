@@ -16,6 +16,7 @@ mod bindings;
 mod call;
 mod claims;
 mod compiled;
+mod compiler;
 mod component_check;
 mod contract;
 mod egress;
@@ -25,6 +26,7 @@ mod load;
 mod meter;
 mod protected;
 mod spec;
+mod trial;
 mod workbench;
 
 pub use approval::{
@@ -37,6 +39,7 @@ pub use claims::{
     Traced, ValueType,
 };
 pub use compiled::{Compiled, check_compiled_folder};
+pub use compiler::{COMPILE, Compiler, compile_standard_input};
 pub use component_check::World;
 pub use fault::{Fault, LoadError};
 pub use load::Loader;
@@ -152,8 +155,18 @@ impl Plugins {
     /// As [`load`](Self::load); then those that were there go on.
     pub async fn reload(&self, specs: Vec<PluginSpec>) -> Result<(), LoadError> {
         let loaded = self.loader.load(specs).await?;
+        trial::of_mappers(&loaded.mappers).await?;
         self.loaded.store(Arc::new(loaded));
         Ok(())
+    }
+
+    /// Asks each claim mapper for the claims of a person who does not exist, for each place it makes claims for.
+    ///
+    /// # Errors
+    /// The first that breaks its contract or a limit. One that denies, or says that it can't do its work for this person,
+    /// is well.
+    pub async fn try_out(&self) -> Result<(), LoadError> {
+        trial::of_mappers(&self.loaded.load_full().mappers).await
     }
 
     /// What is known of each plugin: claim mappers in their order, then channels.
@@ -239,3 +252,6 @@ impl Loaded {
         found.ok_or_else(|| ChannelFailure { channel: name.to_owned(), kind: ChannelFailureKind::Unknown })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,6 +11,7 @@ use super::approval::{ApprovalChannel, Begun, Callback, ChannelFailureKind, Chan
 use super::bindings::approval::assent::host::http;
 use super::call::{Outside, Ran, Runner, Usage, one_line};
 use super::claims::{self, ClaimInput, ClaimMapper, MapFailureKind, Parts, Scope, Step, StepEnd, Traced};
+use super::compiler::Compiler;
 use super::component_check::{self, Surface, World};
 use super::contract::{Contracts, Linked};
 use super::engine::{self, Pool};
@@ -148,9 +149,9 @@ impl Scripted {
 ///
 /// # Errors
 /// One plain sentence, if the file is not a plugin that this host can use.
-pub async fn inspect(file: &Path) -> Result<Inspection, LoadError> {
+pub async fn inspect(file: &Path, compiler: &Compiler) -> Result<Inspection, LoadError> {
     let limits = Limits { concurrency: 1, ..Limits::default() };
-    Ok(Workbench::open(file, limits).await?.inspection)
+    Ok(Workbench::open(file, limits, compiler).await?.inspection)
 }
 
 impl Workbench {
@@ -158,7 +159,7 @@ impl Workbench {
     ///
     /// # Errors
     /// One plain sentence, if the file is not a plugin that this host can use.
-    pub async fn open(file: &Path, limits: Limits) -> Result<Self, LoadError> {
+    pub async fn open(file: &Path, limits: Limits, compiler: &Compiler) -> Result<Self, LoadError> {
         let name = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or("plugin");
         let error = |what: String| LoadError::of(name, what);
         let bytes = component_check::read(name, file)?;
@@ -167,7 +168,7 @@ impl Workbench {
         let surface = component_check::surface(&bytes, &contracts).map_err(error)?;
         let pool = if surface.world == World::ClaimMapper { Pool::Warm } else { Pool::Cold };
         let engine = engine::engine(pool, std::iter::once(&limits)).map_err(LoadError)?;
-        let component = compile(&engine, bytes, None).await.map_err(error)?;
+        let component = compile(&engine, bytes, compiler, None).await.map_err(error)?;
         let compiled = Compiled { name: name.to_owned(), surface, contracts, engine, component, limits };
         let (linked, runner) = compiled.plugin(Arc::new(SystemClock), Outside::Closed).map_err(error)?;
         let description = describe(linked.described(), &runner).await.map_err(error)?;

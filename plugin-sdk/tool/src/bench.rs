@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use assent::plugins::{Usage, Workbench};
+use assent::plugins::Usage;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::check::thousands;
@@ -27,7 +27,7 @@ pub fn bench(path: &Path, given: Option<&Path>, calls: usize, choice: Choice) ->
     let subject = Subject::of(path, choice)?;
     let fixtures = subject.fixtures(given)?;
     crate::wait(async {
-        let bench = Workbench::open(&subject.component, trial::limits()).await?;
+        let bench = trial::open(&subject.component).await?;
         let cases = trial::read(&fixtures, bench.inspection().world)?;
         let case = cases.iter().find(|case| case.calls());
         let case = case.with_context(|| format!("no fixture of {} calls the plugin", fixtures.display()))?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use assent::plugins::{Inspection, inspect};
+use assent::plugins::{Compiler, Inspection, inspect};
 
 use crate::subject::{Subject, must_agree, role, sink_name};
 use crate::toolchain::Choice;
@@ -12,7 +12,7 @@ use crate::toolchain::Choice;
 #[allow(clippy::print_stdout, reason = "this list is what the command is run for")]
 pub fn check(path: &Path, choice: Choice) -> Result<()> {
     let subject = Subject::of(path, choice)?;
-    let inspection = crate::wait(inspect(&subject.component))??;
+    let inspection = crate::wait(inspect(&subject.component, &Compiler::InProcess))??;
     println!("{}", subject.component.display());
     for (name, value) in lines(&inspection) {
         println!("  {name:<12}{value}");

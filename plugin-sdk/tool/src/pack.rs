@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use assent::plugins::{Inspection, inspect};
+use assent::plugins::{Compiler, Inspection, inspect};
 use assent_plugin_sdk::fixtures::{self, ChannelOutcome, MapperOutcome};
 use serde::Serialize;
 
@@ -39,7 +39,7 @@ pub fn pack(folder: &Path, out: Option<&Path>, choice: Choice) -> Result<()> {
     let Some(plugin) = &subject.plugin else {
         bail!("{} is a file; give the folder of the plugin", folder.display());
     };
-    let inspection = crate::wait(inspect(&subject.component))??;
+    let inspection = crate::wait(inspect(&subject.component, &Compiler::InProcess))??;
     must_agree(plugin, &inspection)?;
     let description = &inspection.description;
     if description.version.is_empty() || !description.version.bytes().all(in_a_version) {

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use assent::plugins::Workbench;
 
 use crate::subject::{Subject, must_agree};
 use crate::toolchain::Choice;
@@ -15,7 +14,7 @@ pub fn test(path: &Path, given: Option<&Path>, choice: Choice) -> Result<()> {
     let subject = Subject::of(path, choice)?;
     let fixtures = subject.fixtures(given)?;
     crate::wait(async {
-        let bench = Workbench::open(&subject.component, trial::limits()).await?;
+        let bench = trial::open(&subject.component).await?;
         if let Some(plugin) = &subject.plugin {
             must_agree(plugin, bench.inspection())?;
         }

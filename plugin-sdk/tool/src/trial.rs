@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use assent::clock::Timestamp;
 use assent::id::Did;
 use assent::plugins::{
-    Begun, Callback, ChannelFailureKind, ChannelState, ChannelTrial, ClaimInput, Evidence, Fault, Limits,
+    Begun, Callback, ChannelFailureKind, ChannelState, ChannelTrial, ClaimInput, Compiler, Evidence, Fault, Limits,
     MapFailureKind, MapperTrial, News, NoAnswer, Notice, Opening, Outgoing, OutgoingMethod, Question, Received,
     RequestedClaim, SamlAttribute, Sink, Traced, Tried, Usage, ValueType, Workbench, World,
 };
@@ -125,9 +125,11 @@ impl Ready {
     }
 }
 
-/// The limits that a plugin has where the operator's settings name none.
-pub fn limits() -> Limits {
-    Limits { concurrency: 1, ..Limits::default() }
+/// A component with the limits that it has where the operator's settings name none. It is compiled in this process: whoever
+/// runs this tool built it.
+pub async fn open(component: &Path) -> Result<Workbench> {
+    let limits = Limits { concurrency: 1, ..Limits::default() };
+    Ok(Workbench::open(component, limits, &Compiler::InProcess).await?)
 }
 
 async fn mapper(bench: &Workbench, fixture: &MapperFixture) -> Result<Vec<String>> {

@@ -34,13 +34,10 @@
 //! values. A value that is not of its type is a fault, since an application that gets the wrong type may grant the wrong
 //! thing. Attributes for some applications alone are those of another entry in `[[plugins.claims]]`, with `applications`.
 
-mod template;
-mod types;
-
 use assent_plugin_sdk::claims::{ClaimMapper, Edit, Failure, Input, SamlAttribute, Sink, ValueType};
+use assent_plugin_sdk::values::{self, Template, UnknownNameFormat};
 use assent_plugin_sdk::{Description, Value, json};
 use serde::Deserialize;
-use template::Template;
 
 /// Makes the attributes of SAML assertions.
 pub struct SamlAttributes;
@@ -128,10 +125,8 @@ impl Attribute {
         if self.name.is_empty() {
             errors.push("an attribute has an empty `name`".to_owned());
         }
-        let is_uri = |format: &str| format.contains(':') && !format.contains(char::is_whitespace);
-        if self.name_format().is_some_and(|format| !is_uri(format)) {
-            let expected = "expected basic, uri, unspecified or a URI";
-            errors.push(format!("the attribute `{}`: {expected} as `name_format`", self.name));
+        if let Err(error) = self.name_format() {
+            errors.push(format!("the attribute `{}`: {error}", self.name));
         }
         for value in &self.values {
             let checked = self.template(value).and_then(|template| {
@@ -145,13 +140,14 @@ impl Attribute {
 
     /// The attribute for one person. An error is a sentence.
     fn make(&self, input: &Input) -> Result<SamlAttribute, String> {
+        let name_format = self.name_format().map_err(|error| format!("the attribute `{}`: {error}", self.name))?;
         let mut values = Vec::new();
         for value in &self.values {
             values.extend(self.fill(value, &self.template(value)?, input)?);
         }
         Ok(SamlAttribute {
             name: self.name.clone(),
-            name_format: self.name_format().map(str::to_owned),
+            name_format: name_format.map(str::to_owned),
             friendly_name: self.friendly_name.clone(),
             value_type: self.value_type,
             values,
@@ -167,19 +163,14 @@ impl Attribute {
         let texts = template
             .fill(|name| known(input, name))
             .map_err(|error| format!("the attribute `{}`: the value `{value}` {error}", self.name))?;
-        let typed = texts.into_iter().map(|text| types::write(self.value_type, text)).collect::<Option<_>>();
-        let expected = types::name(self.value_type);
+        let typed = texts.into_iter().map(|text| values::write(self.value_type, text)).collect::<Option<_>>();
+        let expected = values::type_name(self.value_type);
         typed.ok_or_else(|| format!("the attribute `{}`: the value `{value}` is no {expected}", self.name))
     }
 
-    /// SAML 2.0 Core, section 8.2. The host's default is the basic one.
-    fn name_format(&self) -> Option<&str> {
-        match self.name_format.as_deref()? {
-            "basic" => None,
-            "uri" => Some("urn:oasis:names:tc:SAML:2.0:attrname-format:uri"),
-            "unspecified" => Some("urn:oasis:names:tc:SAML:2.0:attrname-format:unspecified"),
-            other => Some(other),
-        }
+    /// The host's default is the basic one.
+    fn name_format(&self) -> Result<Option<&str>, UnknownNameFormat> {
+        self.name_format.as_deref().map_or(Ok(None), values::name_format)
     }
 }
 
@@ -200,21 +191,7 @@ fn custom_attributes(application: &Value) -> Result<Vec<Attribute>, Failure> {
 
 /// What a name in a value stands for: one text for each member of a list, none where nothing is known.
 fn known(input: &Input, name: &str) -> Vec<String> {
-    match input.current.get(name) {
-        _ if name == "roles" => input.roles.clone(),
-        Some(Value::Array(members)) => members.iter().filter_map(text).collect(),
-        Some(value) => text(value).into_iter().collect(),
-        None => Vec::new(),
-    }
-}
-
-/// A text as it is, anything else as JSON has it.
-fn text(value: &Value) -> Option<String> {
-    match value {
-        Value::Null => None,
-        Value::String(text) => Some(text.clone()),
-        other => Some(other.to_string()),
-    }
+    if name == "roles" { input.roles.clone() } else { input.current.get(name).map(values::texts).unwrap_or_default() }
 }
 
 #[cfg(test)]

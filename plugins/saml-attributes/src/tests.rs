@@ -144,7 +144,7 @@ fn a_claim_of_another_type_is_a_fault_that_keeps_the_claim_to_itself() {
 #[test]
 fn more_values_than_an_assertion_should_have_are_a_fault() {
     let mut input = input(&json!([{ "name": "a", "values": ["{roles}"] }]));
-    input.roles = vec!["r".to_owned(); template::MOST + 1];
+    input.roles = vec!["r".to_owned(); values::MOST + 1];
     assert_eq!(fault(&Config::default(), &input), "the attribute `a`: the value `{roles}` makes more than 1000 values");
 }
 
@@ -179,7 +179,7 @@ fn settings_may_use_all_that_is_documented() {
     let types = schema["properties"]["attributes"]["items"]["properties"]["type"]["enum"].as_array().cloned();
     for value_type in types.expect("types") {
         let good = config(&json!([{ "name": "a", "type": value_type, "values": [] }]));
-        assert_eq!(json!(types::name(good.attributes[0].value_type)), value_type);
+        assert_eq!(json!(values::type_name(good.attributes[0].value_type)), value_type);
     }
     for typing_error in [
         json!({ "attribute": [] }),

@@ -9,7 +9,7 @@ mod rotation;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assent::app::{self, Surroundings};
+use assent::app;
 use assent::clock::{Clock, ManualClock, SystemClock};
 use assent::config;
 use assent::domain::keys::{Rotated, Takeover};
@@ -51,7 +51,7 @@ impl Installation {
         );
         let file = self.folder.path().join("assent.toml");
         std::fs::write(&file, text).expect("written");
-        let surroundings = Surroundings { clock: Arc::clone(&self.clock) as _, entropy: Arc::new(SystemEntropy) };
+        let surroundings = crate::harness::surroundings(&self.clock, None);
         app::compose(config::load(&file).expect("good settings"), surroundings).await.expect("a host")
     }
 

@@ -3,6 +3,7 @@
 mod attacks;
 mod authorize;
 mod backchannel;
+mod claim_map;
 mod claims;
 mod client_auth;
 mod conformance;

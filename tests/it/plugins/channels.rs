@@ -8,6 +8,7 @@ use assent::plugins::{
     Callback, ChannelFailureKind, ChannelState, Credential, CredentialGrant, Credentials, Fault, HttpGrant, Limits,
     News, Notice, Opening, PluginSpec,
 };
+use assent::secret::Secret;
 use axum::Router;
 use axum::body::Bytes;
 use axum::http::{HeaderMap, StatusCode, Uri};
@@ -29,8 +30,12 @@ impl Service {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let record = Arc::clone(&seen);
         let app = Router::new().fallback(move |uri: Uri, headers: HeaderMap, body: Bytes| async move {
+            let repeated = headers.get("authorization").map(|value| value.as_bytes().to_vec());
             record.lock().expect("the record").push((headers, body));
-            answer(uri.path()).await
+            match repeated.filter(|_| uri.path() == "/echo") {
+                Some(secret) => (StatusCode::OK, [("x-service", "test")], secret),
+                None => answer(uri.path()).await,
+            }
         });
         tokio::spawn(async move { axum::serve(listener, app).await });
         Self { port, seen }
@@ -61,6 +66,10 @@ async fn answer(path: &str) -> (StatusCode, [(&'static str, &'static str); 1], V
         "/gone" => (StatusCode::GONE, plain, Vec::new()),
         "/busy" => (StatusCode::TOO_MANY_REQUESTS, [("retry-after", "17")], Vec::new()),
         "/redirect" => (StatusCode::TEMPORARY_REDIRECT, [("location", "/elsewhere")], Vec::new()),
+        "/see-other" => (StatusCode::SEE_OTHER, [("location", "/elsewhere")], Vec::new()),
+        "/inside" => (StatusCode::FOUND, [("location", "http://127.0.0.1/")], Vec::new()),
+        "/stranger" => (StatusCode::FOUND, [("location", "http://stranger.example/")], Vec::new()),
+        "/round" => (StatusCode::FOUND, [("location", "/round")], Vec::new()),
         "/large" => (StatusCode::OK, plain, vec![b'x'; 1 << 20]),
         _ => (StatusCode::CREATED, plain, b"thanks".to_vec()),
     }
@@ -269,4 +278,58 @@ async fn evidence_comes_through_as_it_is() {
 async fn a_channel_that_is_not_configured_is_named() {
     let failure = load(Vec::new()).await.begin("carrier-pigeon", notice(String::new())).await.expect_err("unknown");
     assert_eq!(failure.to_string(), "channel `carrier-pigeon` is not configured");
+}
+
+#[tokio::test]
+async fn redirects_are_followed_where_both_say_so_and_only_to_granted_hosts() {
+    let service = Service::start().await;
+    let grant = || HttpGrant { follow_redirects: true, ..service.grant() };
+    let plugins = load(vec![channel("hostile-channel", json!({}), grant())]).await;
+    let begun = plugins.begin("hostile-channel", notice(service.url("/redirect"))).await.expect("followed");
+    assert_eq!(begun.handle, b"thanks");
+    assert_eq!(service.requests()[1].1.as_ref(), b"hello", "307 keeps method and body");
+    plugins.begin("hostile-channel", notice(service.url("/see-other"))).await.expect("followed");
+    assert!(service.requests()[3].1.is_empty(), "303 is followed by a GET");
+    let sent = service.requests().len();
+    for (path, words) in [("/inside", "IP address"), ("/stranger", "not granted"), ("/round", "more than 5 times")] {
+        let why = rejected(json!({}), grant(), service.url(path)).await;
+        assert!(why.contains("refused") && why.contains(words), "{path}: {why}");
+    }
+    assert_eq!(service.requests().len(), sent + 1 + 1 + 6);
+
+    let spec = PluginSpec { name: "web-push".to_owned(), ..channel("web-push", json!({}), grant()) };
+    let said = super::components::load_error(vec![spec]).await;
+    assert!(said.contains("`follow_redirects` is granted, which the component does not ask for"), "{said}");
+}
+
+#[tokio::test]
+async fn a_secret_is_added_at_the_door_and_never_comes_back() {
+    let service = Service::start().await;
+    let secret = || CredentialGrant {
+        hosts: Vec::new(),
+        credential: Credential::Header {
+            name: "authorization".to_owned(),
+            value: Secret::new("Bearer s3cret-of-the-operator"),
+        },
+    };
+    let grant = || HttpGrant { credentials: vec![secret()], ..service.grant() };
+    let plugins = load(vec![channel("hostile-channel", json!({}), grant())]).await;
+    plugins.begin("hostile-channel", notice(service.url("/"))).await.expect("begun");
+    assert_eq!(service.requests()[0].0["authorization"], "Bearer s3cret-of-the-operator");
+    let log = Log::capture();
+    let why = rejected(json!({}), grant(), service.url("/echo")).await;
+    assert!(why.contains("repeats a credential") && !why.contains("s3cret"), "{why}");
+    assert!(log.lines().iter().all(|line| !line.contains("s3cret")), "{:?}", log.lines());
+}
+
+#[tokio::test]
+async fn a_secret_goes_to_its_own_hosts_alone() {
+    let service = Service::start().await;
+    let credential =
+        Credential::Header { name: "authorization".to_owned(), value: Secret::new("Bearer s3cret-of-the-operator") };
+    let elsewhere = CredentialGrant { hosts: vec!["vendor.example".to_owned()], credential };
+    let grant = HttpGrant { credentials: vec![elsewhere], ..service.grant() };
+    let plugins = load(vec![channel("hostile-channel", json!({}), grant)]).await;
+    plugins.begin("hostile-channel", notice(service.url("/"))).await.expect("begun");
+    assert_eq!(service.requests()[0].0["authorization"], "Bearer of-its-own");
 }

@@ -1,6 +1,6 @@
 //! What the host says about files that are no plugins, and settings that do not fit.
 
-use assent::plugins::{HttpGrant, Limits, OnFailure, PluginSpec, Role, World, inspect};
+use assent::plugins::{Compiler, HttpGrant, Limits, OnFailure, PluginSpec, Role, World, inspect};
 use serde_json::json;
 
 use super::components::{account_roles, application, channel, hostile_mapper, load_error};
@@ -12,7 +12,7 @@ async fn wrong_file(bytes: &[u8]) -> String {
     let file = folder.path().join("account-roles.wasm");
     std::fs::write(&file, bytes).expect("written");
     let said = load_error(vec![PluginSpec { file: file.clone(), ..account_roles(&application(1)) }]).await;
-    let inspected = inspect(&file).await.expect_err("not a plugin").to_string();
+    let inspected = inspect(&file, &Compiler::InProcess).await.expect_err("not a plugin").to_string();
     assert_eq!(inspected, said);
     assert!(said.starts_with("plugin `account-roles`: ") && !said.contains('\n'), "{said}");
     said
@@ -142,13 +142,70 @@ async fn a_plugin_that_can_not_describe_itself_is_named() {
 
 #[tokio::test]
 async fn inspection_shows_what_a_component_is() {
-    let inspection = inspect(&component("account-roles")).await.expect("a plugin");
+    let inspection = inspect(&component("account-roles"), &Compiler::InProcess).await.expect("a plugin");
     assert_eq!(inspection.world, World::ClaimMapper);
     assert_eq!(inspection.description.name, "account-roles");
     assert_eq!(inspection.description.writes, ["account"]);
     assert_eq!(inspection.imports, ["assent:host/log@1.0.0"]);
     assert!(inspection.size > 10_000 && inspection.description.config_schema.is_some());
-    let inspection = inspect(&component("web-push")).await.expect("a plugin");
+    let inspection = inspect(&component("web-push"), &Compiler::InProcess).await.expect("a plugin");
     assert_eq!(inspection.world, World::ApprovalChannel);
     assert!(inspection.imports.iter().any(|import| import == "assent:host/http@1.0.0"));
+}
+
+#[tokio::test]
+async fn components_are_compiled_in_a_process_of_their_own() {
+    let program = Compiler::Program(crate::harness::binary("assent"));
+    let inspection = inspect(&component("account-roles"), &program).await.expect("compiled");
+    assert_eq!(inspection.description.name, "account-roles");
+
+    // What parses as a component from outside and breaks in the compiler.
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("broken.wasm");
+    let mut bytes = std::fs::read(component("account-roles")).expect("the component");
+    let code = bytes.len() / 2;
+    bytes[code..code + 64].fill(0xff);
+    std::fs::write(&file, bytes).expect("written");
+    let error = inspect(&file, &program).await.expect_err("it can't be compiled").to_string();
+    assert!(error.starts_with("plugin `broken`: ") && !error.contains('\n'), "{error}");
+
+    let error = inspect(&component("account-roles"), &Compiler::Program("/no/such/program".into())).await;
+    let error = error.expect_err("nothing compiles").to_string();
+    assert!(error.contains("/no/such/program can't be started"), "{error}");
+    let error = inspect(&component("account-roles"), &Compiler::Program("/bin/false".into())).await;
+    let error = error.expect_err("nothing compiles").to_string();
+    assert!(error.contains("can't be compiled") && error.contains("exit status: 1"), "{error}");
+}
+
+#[test]
+fn the_compiler_can_open_nothing_and_ends() {
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+
+    // Its limits, as the system tells them while it waits for a component.
+    let mut compiler = Command::new(crate::harness::binary("assent"))
+        .arg(assent::plugins::COMPILE)
+        .env_clear()
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("started");
+    let mut stdin = compiler.stdin.take().expect("its input");
+    // More than a pipe holds, so that this returns only once it reads, after it has limited itself.
+    stdin.write_all(&vec![0; 1 << 20]).expect("it reads");
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", compiler.id())).expect("its limits");
+    let open = std::fs::read_dir(format!("/proc/{}/fd", compiler.id())).expect("its files");
+    let open: Vec<_> = open.map(|file| std::fs::read_link(file.expect("a file").path()).expect("what it is")).collect();
+    drop(stdin);
+    let output = compiler.wait_with_output().expect("ended");
+    for (name, most) in
+        [("Max open files", "3"), ("Max file size", "0"), ("Max cpu time", "120"), ("Max address space", "3221225472")]
+    {
+        let line = limits.lines().find(|line| line.starts_with(name)).expect("the limit");
+        assert_eq!(line[name.len()..].split_whitespace().nth(1), Some(most), "{line}");
+    }
+    // What these tests were started with may be among them, such as the pipes of a jobserver.
+    assert!(open.iter().all(|file| file.to_string_lossy().starts_with("pipe:")), "only pipes are open: {open:?}");
+    assert!(!output.status.success() && output.stdout.is_empty());
 }

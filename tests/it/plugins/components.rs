@@ -7,8 +7,8 @@ use std::time::Duration;
 use assent::clock::{ManualClock, Timestamp};
 use assent::id::Did;
 use assent::plugins::{
-    ClaimInput, Credentials, HttpGrant, Limits, Loader, NoCredentials, OnFailure, PluginSpec, Plugins, Protocol, Role,
-    Sink, Trust,
+    ClaimInput, Compiler, Credentials, HttpGrant, Limits, Loader, NoCredentials, OnFailure, PluginSpec, Plugins,
+    Protocol, Role, Sink, Trust,
 };
 use serde_json::{Value, json};
 
@@ -91,13 +91,13 @@ pub(super) async fn load(specs: Vec<PluginSpec>) -> Plugins {
 /// Loads plugins.
 pub(super) async fn load_with(specs: Vec<PluginSpec>, credentials: Arc<dyn Credentials>) -> Plugins {
     let clock = Arc::new(ManualClock::new(Timestamp::from_seconds(NOW)));
-    Plugins::load(specs, Loader::new(clock, credentials, None)).await.expect("the plugins load")
+    Plugins::load(specs, Loader::new(clock, credentials, Compiler::InProcess, None)).await.expect("the plugins load")
 }
 
 /// Why plugins do not load.
 pub(super) async fn load_error(specs: Vec<PluginSpec>) -> String {
     let clock = Arc::new(ManualClock::new(Timestamp::from_seconds(NOW)));
-    match Plugins::load(specs, Loader::new(clock, Arc::new(NoCredentials), None)).await {
+    match Plugins::load(specs, Loader::new(clock, Arc::new(NoCredentials), Compiler::InProcess, None)).await {
         Ok(_) => panic!("the plugins load"),
         Err(error) => error.to_string(),
     }

@@ -3,5 +3,7 @@
 mod attributes;
 mod channels;
 mod check;
+mod claim_map;
 mod components;
 mod mappers;
+mod reload;

@@ -3,6 +3,7 @@
 mod applications;
 mod attacks;
 mod canonical;
+mod claim_map;
 mod documents;
 mod failures;
 mod keys;

@@ -3,6 +3,7 @@
 
 mod accounts;
 mod applications;
+mod plugins;
 mod saml_metadata;
 mod service_providers;
 mod users;
@@ -41,6 +42,8 @@ pub(super) fn routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         .route("/users/{id}/enrolments", post(users::enrol))
         .route("/users/{id}/devices", get(users::devices))
         .route("/devices/{id}", delete(users::revoke_device))
+        .route("/plugins", get(plugins::list))
+        .route("/plugins/reload", post(plugins::reload))
         .fallback(|| async { Problem::new(StatusCode::NOT_FOUND, "there is no such path in the admin API") })
         .method_not_allowed_fallback(|| async {
             Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this path does not know that method")

@@ -298,6 +298,13 @@ impl ClaimMapper {
         self.runner.name()
     }
 
+    /// An application to try it out with for this place, if it makes claims for it.
+    pub(super) fn application_for_trial(&self, sink: Sink) -> Option<Did> {
+        let none = Did::from_ed25519(&[0; 32]);
+        let application = self.scope.applications.as_ref().map_or(Some(none), |served| served.first().cloned())?;
+        self.scope.includes(&application, sink).then_some(application)
+    }
+
     pub(super) fn identity(&self) -> &Arc<Identity> {
         &self.identity
     }

@@ -1,4 +1,4 @@
-//! Values of attributes, in which names in braces stand for what is known of the person.
+//! Texts of settings, in which names in braces stand for what is known of the person.
 
 use std::collections::BTreeMap;
 
@@ -95,7 +95,17 @@ impl Template {
         Ok(choices.iter().map(|choice| self.text(choice)).collect())
     }
 
-    fn names(&self) -> impl Iterator<Item = &str> {
+    /// The name, where the text is one name in braces and nothing else.
+    pub fn sole_name(&self) -> Option<&str> {
+        let mut written = self.parts.iter().filter(|part| !matches!(part, Part::Text(text) if text.is_empty()));
+        match (written.next(), written.next()) {
+            (Some(Part::Named(name)), None) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The names in braces, in their order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
             Part::Named(name) => Some(name.as_str()),
             Part::Text(_) => None,
@@ -171,6 +181,16 @@ mod tests {
         assert_eq!(filled("{{email}}"), ["{email}"]);
         assert_eq!(filled("{{{email}}}"), ["{ada@example.org}"]);
         assert_eq!(filled(r#"{{"roles":"{roles}"}}"#), [r#"{"roles":"admin"}"#, r#"{"roles":"auditor"}"#]);
+    }
+
+    #[test]
+    fn a_name_alone_is_told_from_one_in_a_text() {
+        let parsed = |text: &str| Template::parse(text).expect("a value");
+        assert_eq!(parsed("{email}").sole_name(), Some("email"));
+        for text in ["", "email", "{email} ", "<{email}", "{email}{email}"] {
+            assert_eq!(parsed(text).sole_name(), None, "{text}");
+        }
+        assert_eq!(parsed("{{x}} {a}-{b}").names().collect::<Vec<_>>(), ["a", "b"]);
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! What a value looks like in an assertion, by its type (XML Schema Part 2).
 
-use assent_plugin_sdk::claims::ValueType;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
+
+use crate::claims::ValueType;
 
 /// The value as the type writes it; `None` if it is not of the type. A `date_time` may be given in seconds since the
 /// Unix epoch too, as OpenID Connect has its moments, and is written in UTC.

@@ -1,0 +1,58 @@
+//! The plugins of this host: what is loaded, how it fares, and its exchange.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::Serialize;
+
+use super::moment;
+use crate::domain::Host;
+use crate::domain::plugins::{self, Reload, ReloadError};
+use crate::http::problem::Problem;
+use crate::plugins::PluginStatus;
+
+/// The plugins of the host that answers. Several hosts on one database have plugins of their own each.
+#[derive(Serialize)]
+pub(super) struct PluginsView {
+    /// Claim mappers in their order, then channels in theirs.
+    plugins: Vec<PluginStatus>,
+    last_reload: Option<ReloadView>,
+}
+
+/// How the last exchange went.
+#[derive(Serialize)]
+struct ReloadView {
+    at: String,
+    /// Why the plugins that were there go on; `null` if they were exchanged.
+    error: Option<String>,
+    /// Tables of the settings that changed and count after a restart alone.
+    needs_restart: Vec<String>,
+}
+
+fn view(host: &Host) -> PluginsView {
+    let reload = |Reload { at, error, needs_restart }| ReloadView { at: moment(at), error, needs_restart };
+    PluginsView { plugins: host.plugins.status(), last_reload: plugins::last_reload(host).map(reload) }
+}
+
+/// `GET /plugins`
+pub(super) async fn list(State(host): State<Arc<Host>>) -> Json<PluginsView> {
+    Json(view(&host))
+}
+
+/// `POST /plugins/reload`
+pub(super) async fn reload(State(host): State<Arc<Host>>) -> Result<Json<PluginsView>, Problem> {
+    match plugins::reload(&host).await {
+        Ok(_) => Ok(Json(view(&host))),
+        Err(error) => {
+            let status = match error {
+                ReloadError::NoFile => StatusCode::CONFLICT,
+                ReloadError::Settings(_) | ReloadError::Secret(_) | ReloadError::Load(_) => {
+                    StatusCode::UNPROCESSABLE_ENTITY
+                }
+            };
+            Err(Problem::new(status, format!("the plugins that were there go on: {error}")))
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Patterns: texts, in which one `*` stands for any text.
+
+/// Why a text is no pattern. It reads as the end of a sentence that begins with the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Malformed {
+    /// It would match nothing but the empty text.
+    Empty,
+    /// Only one place can stand for any text.
+    Stars,
+}
+
+impl Malformed {
+    /// The end of the sentence.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Empty => "is empty",
+            Self::Stars => "has more than one `*`",
+        }
+    }
+}
+
+/// What is wrong with a pattern.
+pub fn check(pattern: &str) -> Result<(), Malformed> {
+    match pattern.matches('*').count() {
+        _ if pattern.is_empty() => Err(Malformed::Empty),
+        0 | 1 => Ok(()),
+        _ => Err(Malformed::Stars),
+    }
+}
+
+/// Whether a text is what the pattern says: letter by letter, but for what its `*` stands for.
+pub fn matches(pattern: &str, text: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == text,
+        Some((before, after)) => text.strip_prefix(before).is_some_and(|rest| rest.ends_with(after)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_any_text() {
+        for (pattern, matching, other) in [
+            ("admin", vec!["admin"], vec!["admins", "Admin", ""]),
+            ("wiki-*", vec!["wiki-", "wiki-editor"], vec!["wiki", "a-wiki-editor"]),
+            ("*@example.org", vec!["ada@example.org"], vec!["ada@example.org.evil.example", "ada@example.com"]),
+            ("a*z", vec!["az", "a-to-z"], vec!["a", "z"]),
+            // What stands before the star and after it may not overlap.
+            ("ab*ba", vec!["abba"], vec!["aba"]),
+            ("*", vec!["", "anything"], vec![]),
+        ] {
+            assert_eq!(check(pattern), Ok(()));
+            assert!(matching.iter().all(|text| matches(pattern, text)), "{pattern}");
+            assert!(!other.iter().any(|text| matches(pattern, text)), "{pattern}");
+        }
+        assert_eq!(check(""), Err(Malformed::Empty));
+        assert_eq!(check("*a*"), Err(Malformed::Stars));
+    }
+}

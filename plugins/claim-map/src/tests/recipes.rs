@@ -1,0 +1,160 @@
+//! What people use such mappings for most, elsewhere as well: each as an operator would write it.
+
+use super::*;
+
+/// A client's roles without their prefix, as Keycloak's role mappers tell them.
+#[test]
+fn the_roles_of_one_application_as_groups() {
+    let rules = r#"
+        [[rules]]
+        claim = "groups"
+        from = "roles"
+        only = "wiki-*"
+        strip_prefix = "wiki-"
+    "#;
+    assert_eq!(told(rules, &input()), json!({ "groups": ["editor", "reader"] }));
+}
+
+/// An object of roles inside an object, the shape of Keycloak's access tokens, which its client libraries expect.
+#[test]
+fn roles_nested_the_way_keycloak_tells_them() {
+    let rules = r#"
+        [[rules]]
+        claim = "realm_access"
+        value = { roles = "{roles}" }
+
+        [[rules]]
+        claim = "resource_access"
+        value = { wiki = { roles = ["{roles}", "default"] } }
+    "#;
+    let told = told(rules, &input());
+    assert_eq!(told["realm_access"]["roles"], json!(["wiki-editor", "wiki-reader", "staff"]));
+    assert_eq!(told["resource_access"]["wiki"]["roles"][3], "default");
+}
+
+/// One role for an application that takes one alone, such as Grafana: the last rule that applies counts.
+#[test]
+fn the_highest_of_several_roles() {
+    let rules = r#"
+        [[rules]]
+        claim = "role"
+        value = "Viewer"
+
+        [[rules]]
+        claim = "role"
+        value = "Editor"
+        when = { role = "wiki-editor" }
+
+        [[rules]]
+        claim = "role"
+        value = "Admin"
+        when = { role = ["wiki-admin", "root"] }
+    "#;
+    let with = |role: &str| told(rules, &Input { roles: vec![role.to_owned()], ..input() })["role"].clone();
+    assert_eq!([with("guest"), with("wiki-editor"), with("root")], ["Viewer", "Editor", "Admin"]);
+}
+
+/// The names of a directory, which many service providers expect: SimpleSAMLphp's `core:AttributeMap` with `name2oid`.
+#[test]
+fn attributes_under_the_names_of_a_directory() {
+    let rules = r#"
+        [[rules]]
+        attribute = "urn:oid:0.9.2342.19200300.100.1.3"
+        friendly_name = "mail"
+        name_format = "uri"
+        from = "user.email"
+
+        [[rules]]
+        attribute = "urn:oid:1.3.6.1.4.1.5923.1.1.1.6"
+        friendly_name = "eduPersonPrincipalName"
+        name_format = "uri"
+        value = "{account.name}@example.org"
+    "#;
+    let told = told(rules, &assertion());
+    assert_eq!(told["urn:oid:0.9.2342.19200300.100.1.3"], json!(["ada@example.org"]));
+    assert_eq!(told["urn:oid:1.3.6.1.4.1.5923.1.1.1.6"], json!(["ada@example.org"]));
+}
+
+/// Values by a table, the others dropped: SimpleSAMLphp's `core:AttributeValueMap` and `core:AttributeLimit` in one.
+#[test]
+fn groups_as_entitlements() {
+    let rules = r#"
+        [[rules]]
+        attribute = "eduPersonEntitlement"
+        from = "roles"
+        default = "urn:mace:example.org:guest"
+
+        [rules.lookup]
+        wiki-editor = "urn:mace:example.org:wiki:write"
+        wiki-reader = ["urn:mace:example.org:wiki:read", "urn:mace:dir:entitlement:common-lib-terms"]
+    "#;
+    let entitlements = json!([
+        "urn:mace:example.org:wiki:write",
+        "urn:mace:example.org:wiki:read",
+        "urn:mace:dir:entitlement:common-lib-terms",
+    ]);
+    assert_eq!(told(rules, &assertion())["eduPersonEntitlement"], entitlements);
+    let nobody = Input { roles: Vec::new(), ..assertion() };
+    assert_eq!(told(rules, &nobody)["eduPersonEntitlement"], json!(["urn:mace:example.org:guest"]));
+}
+
+/// The user name under the names that applications read: authentik's property mappings do it by expressions.
+#[test]
+fn the_user_name_under_another_name() {
+    let rules = r#"
+        [[rules]]
+        claim = "preferred_username"
+        from = "account.name"
+        scopes = "profile"
+
+        [[rules]]
+        claim = "nickname"
+        from = ["nickname", "user.profile.given_name", "account.name"]
+        scopes = "profile"
+
+        [[rules]]
+        claim = "is_superuser"
+        value = true
+        when = { role = "admin" }
+    "#;
+    assert_eq!(told(rules, &input()), json!({ "preferred_username": "ada", "nickname": "ada" }));
+    let admin = Input { roles: vec!["admin".to_owned()], scopes: Vec::new(), ..input() };
+    assert_eq!(told(rules, &admin), json!({ "is_superuser": true }));
+}
+
+/// Only these people: authentik's bindings of policies, SimpleSAMLphp's `authorize:Authorize`.
+#[test]
+fn nobody_without_a_role_or_from_elsewhere() {
+    let rules = r#"
+        [[rules]]
+        deny = "Ask the help desk for the role `staff`."
+        unless = { role = "staff" }
+
+        [[rules]]
+        deny = "Use your address of example.org."
+        unless = { is = { "user.email" = "*@example.org", "user.profile.email_verified" = true } }
+    "#;
+    let mut ada = input();
+    assert_eq!(denial(rules, &ada).as_deref(), Some("Use your address of example.org."), "it is not verified");
+    ada.user["profile"]["email_verified"] = json!(true);
+    assert_eq!(denial(rules, &ada), None);
+    ada.user["email"] = json!("ada@example.org.evil.example");
+    assert_eq!(denial(rules, &ada).as_deref(), Some("Use your address of example.org."));
+    ada.roles.clear();
+    assert_eq!(denial(rules, &ada).as_deref(), Some("Ask the help desk for the role `staff`."));
+}
+
+/// Roles as one text, for what can't read lists.
+#[test]
+fn roles_in_one_text() {
+    let rules = r#"
+        [[rules]]
+        claim = "roles_text"
+        from = "roles"
+        except = "wiki-*"
+        join = ","
+        default = "none"
+    "#;
+    assert_eq!(told(rules, &input()), json!({ "roles_text": "staff" }));
+    assert_eq!(told(rules, &Input { roles: Vec::new(), ..input() }), json!({ "roles_text": "none" }));
+}

@@ -1,0 +1,229 @@
+//! Settings that do not make sense, and what is said of them.
+
+use assent_plugin_sdk::claims::PROTECTED;
+
+use super::*;
+
+/// What is said of settings with these rules.
+fn errors(rules: &str) -> Vec<String> {
+    let settings: Map<String, Value> = toml::from_str(rules).expect("TOML");
+    match Config::deserialize(Value::Object(settings)) {
+        Ok(config) => ClaimMap::validate(&config).expect_err("errors"),
+        Err(error) => vec![error.to_string()],
+    }
+}
+
+/// The one thing that is said of a rule with these keys, after its name.
+fn error(rule: &str) -> String {
+    let mut errors = errors(&format!("[[rules]]\n{rule}"));
+    assert_eq!(errors.len(), 1, "{rule}: {errors:?}");
+    let error = errors.pop().expect("one");
+    let (name, rest) = error.split_once(": ").expect("the rule's name");
+    assert!(name.starts_with("rule 1"), "{error}");
+    rest.to_owned()
+}
+
+#[test]
+fn a_rule_is_named_by_its_number_and_by_what_it_makes() {
+    let rules = "[[rules]]\nclaim = \"a\"\nvalue = 1\n[[rules]]\nclaim = \"b\"\n[[rules]]\nattribute = \"c\"\n\
+                 [[rules]]\nremove = \"d\"\nvalue = 1\n[[rules]]\ndeny = \"Nobody.\"\n[[rules]]";
+    assert_eq!(
+        errors(rules),
+        [
+            "rule 2 (claim `b`): it has no value; give it `from` or `value`",
+            "rule 3 (attribute `c`): it has no value; give it `from` or `value`",
+            "rule 4 (remove `d`): `value` means nothing where a claim is removed",
+            "rule 5 (deny): it would deny everybody; say whom with `when` or `unless`",
+            "rule 6: it makes nothing; give it `claim`, `attribute`, `remove` or `deny`",
+        ]
+    );
+}
+
+#[test]
+fn typing_errors_are_told_with_the_rule() {
+    for (rules, expected) in [
+        ("[[rule]]", "unknown field `rule`, expected `rules`"),
+        ("[[rules]]\nclaim = \"a\"\nvalue = 1\n[[rules]]\nclam = \"b\"", "rule 2: unknown field `clam`"),
+        ("[[rules]]\nwhen = { rol = \"x\" }", "rule 1: unknown field `rol`"),
+        ("[[rules]]\nwhen = { sink = \"id_token\" }", "rule 1: unknown variant `id_token`, expected one of `id-token`"),
+        ("[[rules]]\nonly = 7", "rule 1: invalid type: integer `7`, expected a text or a list of texts"),
+        ("[[rules]]\ntype = \"float\"", "rule 1: unknown variant `float`"),
+        ("rules = 7", "expected a list of rules"),
+        ("rules = [7]", "expected a table as rule 1"),
+        ("", "there are no rules"),
+    ] {
+        let [error] = &errors(rules)[..] else { panic!("one error of {rules}") };
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn a_rule_that_contradicts_itself_is_an_error() {
+    for (rule, expected) in [
+        ("claim = \"a\"\ndeny = \"No.\"\nvalue = 1", "it has both `claim` and `deny`; make two rules of it"),
+        ("claim = \"a\"\nvalue = 1\nfrom = \"b\"", "it has both `from` and `value`; one is enough"),
+        ("claim = \"\"\nvalue = 1", "`claim` is empty; name the claim"),
+        ("attribute = \"\"\nvalue = 1", "`attribute` is empty; name the attribute"),
+        ("remove = \"\"", "`remove` is empty; name the claim"),
+        ("deny = \" \"\nwhen = { role = \"a\" }", "`deny` is empty; write the sentence that the person reads"),
+        ("claim = \"a\"\nvalue = 1\ntype = \"integer\"", "`type` is for an `attribute`, not for a claim"),
+        ("remove = \"a\"\njoin = \",\"", "`join` means nothing where a claim is removed"),
+        (
+            "remove = \"a\"\nscopes = \"email\"",
+            "`scopes` is for a `claim` that is made; use `when.scope` or `unless.scope` here",
+        ),
+        ("attribute = \"a\"\nvalue = 1\nscopes = \"email\"", "`scopes` is for a `claim`; an assertion has no scopes"),
+        (
+            "attribute = \"a\"\nvalue = 1\nname_format = \"URI\"",
+            "expected basic, uri, unspecified or a URI as `name_format`",
+        ),
+        ("attribute = \"a\"\nvalue = [\"true\", \"yes\"]\ntype = \"boolean\"", "a value is no boolean"),
+        (
+            "claim = \"attribute:a\"\nvalue = 1",
+            "`attribute:` is for `writes`; here `attribute = \"...\"` makes an attribute",
+        ),
+        ("claim = \"a\"\nfrom = \"b\"\nkeep_unknown = true", "`keep_unknown` is for `lookup`, which it does not have"),
+        ("claim = \"a\"\nfrom = \"b\"\nlookup = {}", "`lookup` is an empty table; leave it out"),
+        (
+            "claim = \"a\"\nfrom = \"b\"\nlookup = { \"*\" = 1 }\nkeep_unknown = true",
+            "`lookup` has `*` for what it does not name, and `keep_unknown` keeps that; choose one",
+        ),
+        ("claim = \"a\"\nfrom = \"b\"\nonly = \"x\"\nexcept = [\"x\"]", "`only` keeps `x` and `except` drops it"),
+        ("claim = \"a\"\nfrom = \"b\"\nonly = \"*x*\"", "`*x*` in `only` has more than one `*`"),
+        ("claim = \"a\"\nfrom = \"b\"\nexcept = \"\"", "`` in `except` is empty"),
+        ("claim = \"a\"\nfrom = []", "`from` is an empty list; name something or leave it out"),
+        ("claim = \"a\"\nfrom = \"b\"\nsplit = \"\"", "`split` is empty; leave it out"),
+        ("claim = \"a\"\nfrom = \"user..name\"", "`user..name` in `from` has an empty part"),
+        (
+            "claim = \"a\"\nfrom = \"{email}\"",
+            "`{email}` in `from` is no name; a text with names in braces is for `value`",
+        ),
+        (
+            "claim = \"a\"\nvalue = { b = [\"{email\"] }",
+            "the value `{email` has a `{` without its `}`; a brace itself is written twice",
+        ),
+        ("claim = \"a\"\nfrom = \"b\"\ndefault = \"{user.}\"", "`{user.}` in the value `{user.}` has an empty part"),
+    ] {
+        assert_eq!(error(rule), expected, "{rule}");
+    }
+    for claim in PROTECTED {
+        let expected = format!("the claim `{claim}` is protected, so no plugin may write it");
+        assert_eq!(error(&format!("claim = \"{claim}\"\nvalue = 1")), expected);
+        assert_eq!(error(&format!("remove = \"{claim}\"")), expected);
+    }
+}
+
+#[test]
+fn a_rule_that_never_applies_is_an_error() {
+    let claim = "claim = \"a\"\nvalue = 1\n";
+    let attribute = "attribute = \"a\"\nvalue = 1\n";
+    let no_scope = "there are openid, profile, email, phone, offline_access";
+    for (rule, expected) in [
+        (format!("{claim}scopes = \"groups\""), format!("`groups` in `scopes` is no scope; {no_scope}")),
+        (format!("{claim}when = {{ scope = \"x\" }}"), format!("`x` in `when.scope` is no scope; {no_scope}")),
+        (
+            format!("{claim}when = {{}}"),
+            "`when` names no condition; use `role`, `scope`, `sink`, `requested` or `is`".to_owned(),
+        ),
+        (
+            format!("{claim}unless = {{ role = [] }}"),
+            "`unless.role` is empty, so it never holds; name something or leave it out".to_owned(),
+        ),
+        (
+            format!("{claim}when = {{ role = \"x\" }}\nunless = {{ role = \"x\" }}"),
+            "`when` and `unless` say the same, so it never applies".to_owned(),
+        ),
+        (
+            format!("{claim}when = {{ sink = \"saml-assertion\", scope = \"email\" }}"),
+            "`when` never holds: an assertion has no scopes and no requested claims".to_owned(),
+        ),
+        (
+            format!("{attribute}when = {{ sink = [\"id-token\"] }}"),
+            "it never applies: attributes are for `saml-assertion` alone, and `when.sink` names others".to_owned(),
+        ),
+        (
+            format!("{attribute}when = {{ scope = \"email\" }}"),
+            "it never applies: attributes are for `saml-assertion` alone, and an assertion has no scopes and no requested claims"
+                .to_owned(),
+        ),
+        (
+            format!("{claim}when = {{ is = {{ a = {{ b = 1 }} }} }}"),
+            "`when.is` expects a text, a number, true or false for `a`, or a list of these".to_owned(),
+        ),
+        (
+            format!("{claim}when = {{ is = {{ a = [] }} }}"),
+            "`when.is` expects a text, a number, true or false for `a`, or a list of these".to_owned(),
+        ),
+        (
+            format!("{claim}when = {{ is = {{ \"a b\" = 1 }} }}"),
+            "`a b` in `when.is` is no name; a text with names in braces is for `value`".to_owned(),
+        ),
+    ] {
+        assert_eq!(error(&rule), expected, "{rule}");
+    }
+}
+
+#[test]
+fn a_rule_whose_claim_is_replaced_unseen_is_an_error() {
+    let set = |more: &str| format!("[[rules]]\nclaim = \"a\"\nvalue = 1\n{more}\n");
+    assert_eq!(
+        errors(&(set("when = { role = \"admin\" }") + &set(""))),
+        ["rule 1 (claim `a`) has no effect, since rule 2 (claim `a`) replaces what it makes"]
+    );
+    assert_eq!(
+        errors(&(set("") + "[[rules]]\nclaim = \"b\"\nfrom = \"user.a\"\n[[rules]]\nremove = \"a\"")),
+        ["rule 1 (claim `a`) has no effect, since rule 3 (remove `a`) replaces what it makes"]
+    );
+    for seen in [
+        "[[rules]]\nclaim = \"b\"\nfrom = \"a.b\"\n",
+        "[[rules]]\nclaim = \"b\"\nvalue = { x = [\"<{a}>\"] }\n",
+        "[[rules]]\ndeny = \"No.\"\nwhen = { is = { a = 1 } }\n",
+    ] {
+        config(&(set("") + seen + &set("")));
+    }
+    config(&(set("") + &set("scopes = \"email\"") + &set("unless = { role = \"x\" }")));
+    config(&(set("") + "[[rules]]\nclaim = \"a\"\nvalue = [\"{a}\", 2]\n"));
+}
+
+#[test]
+fn the_schema_names_every_key() {
+    let schema = ClaimMap::describe().config_schema.expect("a schema");
+    let rule = &schema["properties"]["rules"]["items"]["properties"];
+    let named = |value: &Value| value.as_object().expect("an object").keys().cloned().collect::<Vec<_>>();
+    // What serde would have taken, as it says when it is given something else.
+    let known = |settings: &str| -> Vec<String> {
+        let [error] = &errors(settings)[..] else { panic!("one error") };
+        let (_, keys) = error.split_once("expected one of ").expect("a list");
+        let mut keys: Vec<String> = keys.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+        keys.sort_unstable();
+        keys
+    };
+    assert_eq!(known("[[rules]]\nx = 1"), named(rule));
+    for key in ["when", "unless"] {
+        assert_eq!(known(&format!("[[rules]]\n{key} = {{ x = 1 }}")), named(&rule[key]["properties"]));
+    }
+}
+
+#[test]
+fn the_example_in_the_documentation_is_right() {
+    let lines = include_str!("../lib.rs").lines().filter_map(|line| line.strip_prefix("//!"));
+    let toml = lines.skip_while(|line| line.trim() != "```toml").skip(1).take_while(|line| line.trim() != "```");
+    let example: String = toml.flat_map(|line| [line, "\n"]).collect();
+    let settings: Map<String, Value> = toml::from_str(&example).expect("TOML");
+    let config = Config::deserialize(&settings["plugins"]["claims"][0]["config"]).expect("settings");
+    assert_eq!(ClaimMap::validate(&config), Ok(()));
+    let edits = ClaimMap::map(&config, &assertion()).expect("edits");
+    assert_eq!(edits[0], Edit::set("groups", json!(["editor", "reader"])));
+    assert!(matches!(&edits[1], Edit::Attribute(groups) if groups.values == ["editor", "reader"]));
+    assert!(matches!(ClaimMap::map(&config, &Input::default()), Err(Failure::Deny(_))));
+}
+
+#[test]
+fn the_manifest_says_what_the_component_says() {
+    let manifest: toml::Table = toml::from_str(include_str!("../../plugin.toml")).expect("plugin.toml");
+    let description = ClaimMap::describe();
+    assert_eq!(manifest["name"].as_str(), Some(description.name.as_str()));
+    assert_eq!(manifest["version"].as_str(), Some(description.version.as_str()));
+    assert_eq!(manifest["summary"].as_str(), Some(description.summary.as_str()));
+    assert_eq!(manifest["writes"].as_array().map(Vec::len), Some(description.writes.len()));
+}

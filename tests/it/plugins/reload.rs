@@ -1,0 +1,149 @@
+//! Exchanging plugins while the host serves.
+
+use std::path::PathBuf;
+
+use assent_tests::harness::{Ada, Application, Browser, TestHost, Wish, component};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+/// The settings of `account-roles`, with more lines of them.
+fn account_roles(more: &str) -> String {
+    let file = component("account-roles");
+    format!(
+        "[[plugins.claims]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n{more}\n",
+        file.display()
+    )
+}
+
+/// Writes the settings of the plugins anew.
+fn set_plugins(host: &TestHost, plugins: &str) {
+    let file: PathBuf = host.host.settings_file.clone().expect("a settings file");
+    let text = std::fs::read_to_string(&file).expect("the settings");
+    let rest = text.split("[[plugins.").next().expect("what comes before");
+    std::fs::write(&file, format!("{rest}{plugins}")).expect("written");
+}
+
+async fn reload(host: &TestHost) -> (StatusCode, Value) {
+    host.admin(Method::POST, "/plugins/reload", Value::Null).await
+}
+
+/// What the `account` claim of a fresh ID token says.
+async fn account(host: &TestHost, ada: &Ada) -> Option<Value> {
+    let application: &Application = &ada.application;
+    let code = ada.sign_in(&Browser::new(&host.base)).await;
+    let (status, tokens) = application.exchange(&host.base, &code, &[]).await;
+    assert_eq!(status, StatusCode::OK, "{tokens}");
+    let payload = tokens["id_token"].as_str().expect("an ID token").split('.').nth(1).expect("a payload");
+    let claims: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload).expect("base64url")).expect("JSON");
+    claims.get("account").map(|text| text.as_str().expect("a string").parse().expect("JSON"))
+}
+
+async fn start() -> TestHost {
+    TestHost::start_with(Wish { plugins: &account_roles(""), ..Wish::default() }).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn new_settings_count_at_once() {
+    let host = start().await;
+    let ada = host.ada().await;
+    let before = account(&host, &ada).await.expect("an account claim");
+    assert!(before.get("name").is_some(), "{before}");
+
+    set_plugins(&host, &account_roles("config = { include = [] }"));
+    let (status, answer) = reload(&host).await;
+    assert_eq!((status, &answer["last_reload"]["error"]), (StatusCode::OK, &Value::Null), "{answer}");
+    let after = account(&host, &ada).await.expect("an account claim");
+    assert!(after.get("name").is_none() && after.get("roles").is_some(), "{after}");
+
+    set_plugins(&host, "");
+    assert_eq!(reload(&host).await.0, StatusCode::OK);
+    assert_eq!(account(&host, &ada).await, None, "there is no plugin any more");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_anything_is_wrong_the_last_good_plugins_go_on() {
+    let host = start().await;
+    let ada = host.ada().await;
+    let hostile = |behaviour: &str| {
+        let file = component("hostile-mapper");
+        format!(
+            "[[plugins.claims]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\nconfig = {behaviour}\n",
+            file.display()
+        )
+    };
+    for (plugins, words) in [
+        (
+            account_roles("config = { includes = [] }"),
+            "plugin `account-roles`: its settings are not as expected: unknown field",
+        ),
+        (account_roles("").replace("account-roles.wasm", "no-such.wasm"), "no-such.wasm` can't be read"),
+        (account_roles("limmits = 1"), "limmits: unknown key"),
+        (account_roles("").replace("[\"account\"]", "[\"sub\"]"), "`sub` is protected"),
+        (account_roles(&format!("sha256 = \"{}\"", "0".repeat(64))), "not the one that `sha256` names"),
+        (hostile("{ behaviour = \"loop\" }"), "plugin `hostile`: when it was tried out, it used up its fuel"),
+        (
+            hostile("{ behaviour = \"set\", claim = \"sub\", value = \"1\" }"),
+            "when it was tried out, it tried to write the protected claim `sub`",
+        ),
+    ] {
+        set_plugins(&host, &plugins);
+        let (status, problem) = reload(&host).await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{problem}");
+        let detail = problem["detail"].as_str().expect("a detail");
+        assert!(detail.starts_with("the plugins that were there go on: ") && detail.contains(words), "{detail}");
+        let (_, listed) = host.admin(Method::GET, "/plugins", Value::Null).await;
+        assert_eq!(listed["plugins"][0]["plugin"], "account-roles", "{listed}");
+        assert!(listed["last_reload"]["error"].as_str().is_some_and(|error| error.contains(words)), "{listed}");
+    }
+    assert!(account(&host, &ada).await.expect("an account claim").get("name").is_some());
+    let (_, listed) = host.admin(Method::GET, "/plugins", Value::Null).await;
+    let plugin = &listed["plugins"][0];
+    assert!(plugin["measured"]["calls"].as_u64() >= Some(1) && plugin["sha256"].as_str().is_some(), "{plugin}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_that_denies_or_reports_is_taken() {
+    let host = start().await;
+    for behaviour in ["deny", "fault"] {
+        set_plugins(
+            &host,
+            &format!(
+                "[[plugins.claims]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\nconfig = {{ behaviour = \"{behaviour}\" }}\n",
+                component("hostile-mapper").display()
+            ),
+        );
+        let (status, answer) = reload(&host).await;
+        assert_eq!(status, StatusCode::OK, "{answer}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn other_tables_are_named_that_count_after_a_restart() {
+    let host = start().await;
+    let file = host.host.settings_file.clone().expect("a settings file");
+    let text = std::fs::read_to_string(&file).expect("the settings");
+    std::fs::write(&file, format!("operator = \"Another\"\n{text}\n[lifetimes]\nsession = 600\n")).expect("written");
+    let (status, answer) = reload(&host).await;
+    assert_eq!((status, &answer["last_reload"]["needs_restart"]), (StatusCode::OK, &json!(["operator", "lifetimes"])));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn logins_go_on_while_plugins_are_exchanged() {
+    let host = start().await;
+    let ada = host.ada().await;
+    let exchanging = async {
+        for round in 0..6 {
+            let include = if round % 2 == 0 { "config = { include = [] }" } else { "" };
+            set_plugins(&host, &account_roles(include));
+            assert_eq!(reload(&host).await.0, StatusCode::OK);
+        }
+    };
+    let signing_in = async {
+        for _ in 0..6 {
+            assert!(account(&host, &ada).await.is_some(), "each login has one set of plugins or the other");
+        }
+    };
+    tokio::join!(exchanging, signing_in);
+}
