@@ -6,4 +6,6 @@ mod check;
 mod claim_map;
 mod components;
 mod mappers;
+mod newcomer;
 mod reload;
+mod tool;
