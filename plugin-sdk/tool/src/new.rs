@@ -73,7 +73,7 @@ const DELEGATED_APPROVAL_CHANNEL: [Template; 6] = [
     template!("fixtures/cancelled.json", "delegated-approval-channel/fixtures/cancelled.json"),
 ];
 
-const TYPESCRIPT: [Template; 13] = [
+const TYPESCRIPT: [Template; 14] = [
     template!(".gitignore", "typescript/gitignore"),
     template!(".npmrc", "typescript/npmrc"),
     template!("README.md", "typescript/README.md"),
@@ -86,6 +86,7 @@ const TYPESCRIPT: [Template; 13] = [
     template!("src/plugin.ts", "typescript/src/plugin.ts"),
     template!("test/ada.ts", "typescript/test/ada.ts"),
     template!("test/log.ts", "typescript/test/log.ts"),
+    template!("test/tsconfig.json", "typescript/test/tsconfig.json"),
     template!("test/plugin.test.ts", "typescript/test/plugin.test.ts"),
 ];
 
