@@ -316,6 +316,30 @@ mod tests {
     use super::*;
 
     #[test]
+    fn all_memories_of_a_call_share_one_limit() {
+        let mut call = Call {
+            plugin: "greedy".into(),
+            memory: 100,
+            used_memory: 0,
+            deadline: Duration::ZERO,
+            ticks: 0,
+            waited: Duration::ZERO,
+            clock: Arc::new(crate::clock::SystemClock),
+            outside: Outside::Closed,
+            requests: 0,
+            lines: 0,
+        };
+        // One memory begins with 40 and grows to 60; another begins with 40, and then neither can grow.
+        for (current, desired) in [(0, 40), (40, 60), (0, 40)] {
+            assert!(call.memory_growing(current, desired, None).is_ok(), "{current} to {desired}");
+        }
+        assert_eq!(call.used_memory, 100);
+        for (current, desired) in [(60, 61), (40, 41), (0, 1)] {
+            assert!(call.memory_growing(current, desired, None).is_err(), "{current} to {desired}");
+        }
+    }
+
+    #[test]
     fn a_line_of_the_log_stays_one_line() {
         assert_eq!(one_line("a\nERROR forged\u{2028}b\x1b[31m"), "a ERROR forged b [31m");
         let long = one_line(&"é".repeat(10_000));
