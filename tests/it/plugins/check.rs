@@ -206,7 +206,8 @@ fn the_compiler_can_open_nothing_and_ends() {
         assert_eq!(line[name.len()..].split_whitespace().nth(1), Some(most), "{line}");
     }
     // What these tests were started with may be among them, such as the pipes of a jobserver.
-    let harmless = |file: &std::path::PathBuf| file.ends_with("dev/null") || file.to_string_lossy().starts_with("pipe:");
+    let harmless =
+        |file: &std::path::PathBuf| file.ends_with("dev/null") || file.to_string_lossy().starts_with("pipe:");
     assert!(open.iter().all(harmless), "only pipes are open: {open:?}");
     assert!(!output.status.success() && output.stdout.is_empty());
 }
