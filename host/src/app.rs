@@ -113,6 +113,10 @@ pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<A
     if let Err(error) = plugins.try_out().await {
         tracing::warn!(%error, "a plugin fails with what it was tried out with");
     }
+    let metrics_secret = match &settings.http.metrics_secret_file {
+        Some(file) => Some(domain::plugins::read_secret("http.metrics_secret_file", file)?.digest()),
+        None => None,
+    };
     let outgoing = Outgoing::new(settings.outgoing.allow_private_addresses);
     Ok(Arc::new(Host {
         issuer: settings.issuer(),
@@ -126,6 +130,8 @@ pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<A
         key_ring,
         push_key,
         plugins,
+        metrics_secret,
+        traces: domain::traces::Traces::default(),
         reloads: domain::plugins::Reloads::default(),
         settings_file,
         signals: crate::domain::signals::Signals::default(),
@@ -221,6 +227,7 @@ pub struct Running {
     sweeper: JoinHandle<()>,
     key_keeper: JoinHandle<()>,
     messenger: JoinHandle<()>,
+    tracer: JoinHandle<()>,
 }
 
 /// The ports that a host serves on.
@@ -292,7 +299,8 @@ pub fn serve(host: Arc<Host>, ports: Ports) -> Result<Running, StartError> {
     let sweeper = tokio::spawn(sweep(Arc::clone(&host)));
     let key_keeper = tokio::spawn(keep_keys(Arc::clone(&host)));
     let messenger = tokio::spawn(backchannel::deliver(Arc::clone(&host)));
-    Ok(Running { host, address, stop, servers, sweeper, key_keeper, messenger })
+    let tracer = tokio::spawn(domain::traces::keep(Arc::clone(&host)));
+    Ok(Running { host, address, stop, servers, sweeper, key_keeper, messenger, tracer })
 }
 
 /// How many connections the descriptors of this process are enough for.
@@ -323,6 +331,7 @@ async fn sweep(host: Arc<Host>) {
         sessions: after(host.settings.longest_session(), DAY),
         enrolments: after(lifetimes.enrolment, DAY),
         admin_tokens: after(lifetimes.admin_token, DAY),
+        traces: domain::traces::kept(&host),
     };
     loop {
         match host.store.sweep(retention, host.now()).await {
@@ -363,6 +372,7 @@ impl Running {
         self.sweeper.abort();
         self.key_keeper.abort();
         self.messenger.abort();
+        self.tracer.abort();
         while self.servers.join_next().await.is_some() {}
         self.host.store.close().await;
     }

@@ -119,6 +119,8 @@ ids! {
     SignOnId;
     /// A logout that SAML service providers are told of.
     LogoutId;
+    /// What the plugins did for one token or assertion.
+    TraceId;
 }
 
 /// A decentralized identifier (`did:key`): what applications and users are called outside.

@@ -8,7 +8,9 @@ use crate::Description;
 use crate::bindings::claims::exports::assent::claims::mapper as wit;
 
 /// Claims that the host alone writes, whatever a plugin or its settings say: they carry the promises of the protocol.
-pub const PROTECTED: [&str; 21] = [
+pub const PROTECTED: [&str; 23] = [
+    "active",
+    "token_type",
     "iss",
     "sub",
     "aud",

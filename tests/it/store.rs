@@ -370,6 +370,7 @@ async fn old_rows_are_swept_in_slices_and_others_stay() {
         sessions: hour,
         enrolments: hour,
         admin_tokens: hour,
+        traces: hour,
     };
     for database in Database::BOTH {
         let Fixture { store, .. } = &fixture(database).await;

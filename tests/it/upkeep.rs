@@ -23,6 +23,7 @@ const RETENTION: Retention = Retention {
     sessions: HOUR,
     enrolments: HOUR,
     admin_tokens: HOUR,
+    traces: HOUR,
 };
 
 /// A store with Ada and some applications in it, and the test's own connection to its database.

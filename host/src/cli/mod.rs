@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command answers on the terminal")]
 
 mod authenticator;
+mod explain;
 mod keys;
 mod plugin;
 mod serve;
@@ -45,6 +46,8 @@ enum Command {
     /// An authenticator without a phone, for tests and automation.
     #[command(subcommand)]
     Authenticator(authenticator::AuthenticatorCommand),
+    /// Say what the plugins did for an ID token or an assertion: why an application was told what it was told.
+    Explain(explain::Explain),
     /// Plugins.
     #[command(subcommand)]
     Plugin(plugin::PluginCommand),
@@ -120,6 +123,7 @@ async fn dispatch(command: Command) -> anyhow::Result<()> {
         Command::Admin(AdminCommand::Enrolment { user, config }) => enrolment(&config.config, &user).await,
         Command::Keys(command) => keys::run(command).await,
         Command::Authenticator(command) => authenticator::run(command).await,
+        Command::Explain(arguments) => explain::run(arguments).await,
         Command::Plugin(command) => plugin::run(command).await,
     }
 }

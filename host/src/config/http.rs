@@ -32,6 +32,9 @@ pub struct Http {
     /// Believes the `Client-Cert` header (RFC 9440) of the `trusted_proxies`, in place of a certificate of the
     /// connection. The proxy must remove this header from what clients send.
     pub client_cert_header: bool,
+    /// A file with the secret that whoever reads `/metrics` shows as a bearer token; white space around it does not count.
+    /// Without it there are no metrics.
+    pub metrics_secret_file: Option<PathBuf>,
 }
 
 /// A certificate and its key. Both files are read again within a minute of a change.
@@ -76,6 +79,7 @@ impl Default for Http {
             mtls: None,
             mtls_url: None,
             client_cert_header: false,
+            metrics_secret_file: None,
         }
     }
 }

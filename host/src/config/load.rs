@@ -267,7 +267,7 @@ mod tests {
         let error = error_of("base_url = \"https://id.example\"\n[http]\nlissten = \"127.0.0.1:80\"\n");
         assert_eq!(
             error,
-            "FILE: http.lissten: unknown key; expected one of listen, trusted_proxies, head_timeout, write_timeout, tls, mtls, mtls_url, client_cert_header"
+            "FILE: http.lissten: unknown key; expected one of listen, trusted_proxies, head_timeout, write_timeout, tls, mtls, mtls_url, client_cert_header, metrics_secret_file"
         );
         let error = error_of("base_url = \"https://id.example\"\n[lifetimes]\nsession = \"long\"\n");
         assert_eq!(error, "FILE: lifetimes.session: found string \"long\", expected a whole number of seconds");

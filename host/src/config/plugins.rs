@@ -9,7 +9,7 @@ use crate::id::Did;
 use crate::secret::Digest;
 
 /// The plugins. They can be changed without a restart: SIGHUP or `assent plugin reload` reads this table anew.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Plugins {
     /// Claim mappers, each called with what those before it made.
@@ -20,6 +20,15 @@ pub struct Plugins {
     /// A folder in which compiled plugins are kept, so that the next start is quick. It is made where it is missing, and
     /// may be emptied at any time. Without it each start compiles all plugins.
     pub compiled_folder: Option<PathBuf>,
+    /// How many hours is kept what the plugins did for each ID token and assertion, to explain it later; 0 keeps nothing.
+    /// It holds what the application was told about the person.
+    pub trace_hours: u32,
+}
+
+impl Default for Plugins {
+    fn default() -> Self {
+        Self { claims: Vec::new(), approval_channels: Vec::new(), compiled_folder: None, trace_hours: 24 }
+    }
 }
 
 /// A claim mapper.
@@ -199,6 +208,7 @@ impl PluginLimits {
 
 /// What the types can't say.
 pub(super) fn check(plugins: &Plugins, expect: &mut impl FnMut(bool, &str, &str)) {
+    expect(plugins.trace_hours <= 24 * 366, "plugins.trace_hours", "expected 0 to 8784 hours");
     let mappers = plugins.claims.iter().map(|plugin| &plugin.name);
     let names: Vec<_> = mappers.chain(plugins.approval_channels.iter().map(|plugin| &plugin.name)).collect();
     for name in &names {

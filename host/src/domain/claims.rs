@@ -16,7 +16,7 @@ use crate::model::saml::ServiceProvider;
 use crate::model::scope::{Scope, Scopes};
 use crate::model::session::Authentication;
 use crate::model::user::User;
-use crate::plugins::{ClaimInput, MapFailure, Protocol, RequestedClaim, SamlAttribute, Sink};
+use crate::plugins::{ClaimInput, MapFailure, Mapped, Protocol, RequestedClaim, SamlAttribute, Sink, Step};
 
 /// On whom claims are made, and for whom.
 #[derive(Clone, Copy, Debug)]
@@ -72,14 +72,24 @@ pub fn of_authentication(authentication: &Authentication) -> [(&'static str, Val
     ]
 }
 
+/// What an application is told, and how it came about.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// The claims.
+    pub claims: Map<String, Value>,
+    /// What each plugin did.
+    pub steps: Vec<Step>,
+}
+
 /// The claims of the granted scopes and those that were asked for one by one, `sub` first among them, as the host and
 /// the plugins make them. A slim ID token has none for its scopes.
-pub async fn map(host: &Host, subject: Subject<'_>, sink: Sink) -> Result<Map<String, Value>, MapFailure> {
+pub async fn map(host: &Host, subject: Subject<'_>, sink: Sink) -> Result<Made, MapFailure> {
     let Subject { application, user, account, authentication, requested, .. } = subject;
     let slim = sink == Sink::IdToken && application.settings.slim_id_token;
     let identity: Scopes = [Scope::OpenId].into_iter().collect();
     let scopes = if slim { &identity } else { subject.scopes };
-    let standard = standard(&subject, scopes);
+    // A resource server is told what the plugins have for it; who the person is it can ask at UserInfo.
+    let standard = if sink == Sink::Introspection { Map::new() } else { standard(&subject, scopes) };
     let requested = requested.iter().map(|(name, wanted)| RequestedClaim {
         name: name.clone(),
         essential: wanted.essential,
@@ -104,7 +114,8 @@ pub async fn map(host: &Host, subject: Subject<'_>, sink: Sink) -> Result<Map<St
         amr: authentication.map(amr_texts).unwrap_or_default(),
         claims: standard,
     };
-    Ok(host.plugins.map_claims(input).await?.claims)
+    let Mapped { claims, steps, .. } = host.plugins.map_claims(input).await?;
+    Ok(Made { claims, steps })
 }
 
 /// The attributes of an assertion, which the plugins make alone. They see what is known of the person as claims, under
@@ -115,7 +126,7 @@ pub async fn attributes(
     user: &User,
     account: &Account,
     authentication: &Authentication,
-) -> Result<Vec<SamlAttribute>, MapFailure> {
+) -> Result<(Vec<SamlAttribute>, Vec<Step>), MapFailure> {
     let known = known(user, account, true).into_iter().filter(|(_, value)| !value.is_null());
     let input = ClaimInput {
         protocol: Protocol::Saml,
@@ -137,7 +148,8 @@ pub async fn attributes(
         amr: amr_texts(authentication),
         claims: known.map(|(name, value)| (name.to_owned(), value)).collect(),
     };
-    Ok(host.plugins.map_claims(input).await?.attributes)
+    let Mapped { attributes, steps, .. } = host.plugins.map_claims(input).await?;
+    Ok((attributes, steps))
 }
 
 fn account_json(account: &Account) -> Value {

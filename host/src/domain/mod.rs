@@ -18,6 +18,7 @@ pub mod recent;
 pub mod saml_keys;
 pub mod session;
 pub mod signals;
+pub mod traces;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,6 +53,10 @@ pub struct Host {
     pub fetched_keys: client_keys::FetchedKeys,
     /// The plugins.
     pub plugins: Plugins,
+    /// The digest of what whoever reads the metrics shows.
+    pub metrics_secret: Option<crate::secret::Digest>,
+    /// What the plugins did, on its way to the store.
+    pub traces: traces::Traces,
     /// How the plugins were exchanged.
     pub reloads: plugins::Reloads,
     /// The file that the settings come from, where there is one.

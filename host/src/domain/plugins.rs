@@ -13,11 +13,11 @@ use crate::secret::{Digest, Secret};
 /// The longest secret that is read from a file, in bytes.
 const LONGEST_SECRET: u64 = 8 << 10;
 
-/// A file with a credential can't be used.
+/// A file with a secret can't be used.
 #[derive(Debug, thiserror::Error)]
-#[error("plugin `{plugin}`: `secret_file` {}: {reason}", file.display())]
+#[error("{setting} {}: {reason}", file.display())]
 pub struct SecretFileError {
-    plugin: String,
+    setting: String,
     file: PathBuf,
     reason: String,
 }
@@ -72,22 +72,24 @@ fn channel(plugin: &config::ApprovalChannel) -> Result<PluginSpec, SecretFileErr
 }
 
 fn grant(plugin: &str, credential: &config::Credential) -> Result<CredentialGrant, SecretFileError> {
+    let setting = format!("plugin `{plugin}`: `secret_file`");
     let (hosts, credential) = match credential {
         config::Credential::Vapid { hosts } => (hosts, Credential::Vapid),
         config::Credential::Header { hosts, header, prefix, secret_file } => {
-            let secret = read_secret(plugin, secret_file)?;
+            let secret = read_secret(&setting, secret_file)?;
             let value = Secret::new(format!("{prefix}{}", secret.expose()));
             (hosts, Credential::Header { name: header.clone(), value })
         }
         config::Credential::Signature { hosts, key_id, secret_file } => {
-            (hosts, Credential::Signature { key_id: key_id.clone(), key: read_secret(plugin, secret_file)? })
+            (hosts, Credential::Signature { key_id: key_id.clone(), key: read_secret(&setting, secret_file)? })
         }
     };
     Ok(CredentialGrant { hosts: hosts.clone(), credential })
 }
 
-fn read_secret(plugin: &str, file: &Path) -> Result<Secret, SecretFileError> {
-    let error = |reason: String| SecretFileError { plugin: plugin.to_owned(), file: file.to_owned(), reason };
+/// Reads a secret that `setting` names a file of.
+pub fn read_secret(setting: &str, file: &Path) -> Result<Secret, SecretFileError> {
+    let error = |reason: String| SecretFileError { setting: setting.to_owned(), file: file.to_owned(), reason };
     let length = std::fs::metadata(file).map_err(|reason| error(reason.to_string()))?.len();
     if length > LONGEST_SECRET {
         return Err(error(format!("it is longer than {LONGEST_SECRET} bytes")));

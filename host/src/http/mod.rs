@@ -16,6 +16,7 @@ mod health;
 mod home;
 mod limits;
 mod login;
+mod metrics;
 mod oidc;
 pub mod pages;
 mod problem;

@@ -17,8 +17,8 @@ use tower_http::timeout::TimeoutLayer;
 
 use super::reply::ErrorReply;
 use super::{
-    admin_api, assets, authenticator, client_calls, consent, console, cors, health, home, limits, login, oidc, saml,
-    saml_logout, saml_metadata, session_end,
+    admin_api, assets, authenticator, client_calls, consent, console, cors, health, home, limits, login, metrics, oidc,
+    saml, saml_logout, saml_metadata, session_end,
 };
 use crate::domain::Host;
 
@@ -43,6 +43,7 @@ pub fn router(host: Arc<Host>) -> Router {
         .route("/consents/withdraw", post(consent::withdraw))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
+        .route("/metrics", get(metrics::show))
         .route("/assets/{*path}", get(asset))
         .merge(sign_in_routes(&host))
         .merge(sign_out_routes())

@@ -4,16 +4,31 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
 
-use crate::domain::claims::of_authentication;
+use crate::domain::claims::{Made, Subject, of_authentication};
+use crate::domain::traces::{self, Purpose};
 use crate::domain::{Broken, Host};
+use crate::id::TokenId;
 use crate::keys::TokenType;
 use crate::model::application::Application;
 use crate::model::session::Authentication;
+use crate::plugins::Sink;
 
-/// Adds what an ID token says of the sign-in.
-pub fn with_sign_in(mut claims: Map<String, Value>, how: &Authentication, sid: &str) -> Map<String, Value> {
+/// Adds what an ID token says of the sign-in, and the name that it is known by (`jti`, RFC 7519 section 4.1.7), under which
+/// is kept what the plugins did for it.
+pub fn with_sign_in(
+    host: &Host,
+    made: Made,
+    subject: &Subject<'_>,
+    how: &Authentication,
+    sid: &str,
+) -> Map<String, Value> {
+    let Made { mut claims, steps } = made;
+    let id = TokenId::new(host.now(), &*host.entropy).to_string();
+    let (user, application) = (subject.user.id, &subject.application.id);
+    traces::record(host, Purpose { token: &id, user, application, sink: Sink::IdToken }, &steps);
     claims.extend(of_authentication(how).map(|(name, value)| (name.to_owned(), value)));
     claims.insert("sid".to_owned(), json!(sid));
+    claims.insert("jti".to_owned(), json!(id));
     claims
 }
 

@@ -1,7 +1,9 @@
 //! Token introspection (RFC 7662).
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::bearer::{BearerError, resolve};
 use super::client_auth::Client;
@@ -9,11 +11,13 @@ use super::error::TokenError;
 use super::parameters::Parameters;
 use crate::clock::Timestamp;
 use crate::domain::account::person;
-use crate::domain::claims::subject_of;
+use crate::domain::claims::{self, Subject, subject_of};
 use crate::domain::{Broken, Host};
 use crate::id::{Did, TokenId};
+use crate::model::application::Application;
 use crate::model::scope::Scopes;
 use crate::model::token::{CertificateDigest, prefix};
+use crate::plugins::{MapFailureKind, Sink};
 use crate::secret::Token;
 use crate::store::{Family, Person};
 
@@ -41,6 +45,9 @@ pub struct Active {
     /// The certificate that its bearer must show (RFC 8705 section 3.2).
     #[serde(skip_serializing_if = "Option::is_none")]
     cnf: Option<Value>,
+    /// What plugins have to say to resource servers. None of them has the name of one of the above: those are protected.
+    #[serde(flatten)]
+    more: Map<String, Value>,
 }
 
 /// A token of which nothing is told.
@@ -80,12 +87,16 @@ pub async fn introspect(host: &Host, client: &Client, parameters: &Parameters) -
         false => host.store.application(&known.application).await.map_err(Broken::from)?,
     };
     let Some(application) = application else { return Ok(INACTIVE) };
-    let sub = match &known.family {
-        None => application.id.to_string(),
+    let (sub, more) = match &known.family {
+        None => (application.id.to_string(), Map::new()),
         Some(family) => {
             let found = person(host, family.subject, &application.id).await?;
-            let Some(Person { user, .. }) = found else { return Ok(INACTIVE) };
-            subject_of(host, &application, &user)?
+            let Some(person) = found else { return Ok(INACTIVE) };
+            let sub = subject_of(host, &application, &person.user)?;
+            let Some(more) = more(host, &application, &person, family, &known.scopes, &sub).await? else {
+                return Ok(INACTIVE);
+            };
+            (sub, more)
         }
     };
     Ok(Introspection::Active(Box::new(Active {
@@ -96,7 +107,41 @@ pub async fn introspect(host: &Host, client: &Client, parameters: &Parameters) -
         exp: known.expires_at.seconds(),
         iat: known.issued_at.seconds(),
         cnf: known.certificate.map(|digest| json!({"x5t#S256": digest.to_base64url()})),
+        more,
     })))
+}
+
+/// What the plugins have to say of a token to resource servers. `None` if one of them turns the person away.
+async fn more(
+    host: &Host,
+    application: &Application,
+    person: &Person,
+    family: &Family,
+    scopes: &Scopes,
+    sub: &str,
+) -> Result<Option<Map<String, Value>>, TokenError> {
+    if !host.plugins.maps_claims_for(&application.id, Sink::Introspection) {
+        return Ok(Some(Map::new()));
+    }
+    let subject = Subject {
+        application,
+        user: &person.user,
+        account: &person.account,
+        scopes,
+        authentication: Some(&family.context.authentication),
+        sub,
+        requested: &BTreeMap::new(),
+    };
+    match claims::map(host, subject, Sink::Introspection).await {
+        Ok(made) => Ok(Some(made.claims)),
+        Err(failure) => {
+            tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "introspection fails: a plugin did");
+            match failure.kind {
+                MapFailureKind::Deny(_) => Ok(None),
+                MapFailureKind::Fault(detail) => Err(TokenError::Broken(Broken::Plugin(detail.to_string()))),
+            }
+        }
+    }
 }
 
 async fn access_token(host: &Host, text: &str) -> Result<Option<Known>, TokenError> {

@@ -41,7 +41,8 @@ pub async fn claims(host: &Host, shown: Shown<'_>) -> Result<Map<String, Value>,
             MapFailureKind::Deny(_) => BearerError::InvalidToken,
             MapFailureKind::Fault(detail) => BearerError::Broken(Broken::Plugin(detail.to_string())),
         }
-    })?;
+    })?
+    .claims;
     // Here, the sign-in is told only to whom asks for it.
     let of_sign_in = claims::of_authentication(&family.context.authentication).into_iter();
     let asked = of_sign_in.filter(|(name, _)| requested.contains_key(*name));

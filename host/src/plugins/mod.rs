@@ -196,6 +196,11 @@ impl Plugins {
         claims::run_chain(&self.loaded.load_full().mappers, input).await
     }
 
+    /// Whether a claim mapper is asked for claims of this application that go there.
+    pub fn maps_claims_for(&self, application: &Did, sink: Sink) -> bool {
+        self.loaded.load().mappers.iter().any(|mapper| mapper.is_asked_for(application, sink))
+    }
+
     /// The channels that carry approvals for this application, in the operator's order; without one, for the host's own
     /// pages.
     pub fn channels_for(&self, application: Option<&Did>) -> Vec<ChannelInfo> {

@@ -1,7 +1,9 @@
 //! Which claims a plugin may write.
 
 /// Claims that the host alone writes, whatever a plugin or its settings say: they carry the promises of the protocol.
-const PROTECTED: [&str; 21] = [
+const PROTECTED: [&str; 23] = [
+    "active",
+    "token_type",
     "iss",
     "sub",
     "aud",

@@ -14,7 +14,7 @@ const MOMENT: i64 = 1_767_225_600;
 /// contract or a limit with this will do so with others.
 pub(super) async fn of_mappers(mappers: &[ClaimMapper]) -> Result<(), LoadError> {
     for mapper in mappers {
-        for sink in [Sink::IdToken, Sink::Userinfo, Sink::Introspection, Sink::SamlAssertion] {
+        for sink in Sink::ALL {
             let Some(application) = mapper.application_for_trial(sink) else { continue };
             let made = super::claims::run_chain(std::slice::from_ref(mapper), input(application, sink)).await;
             match made.map_err(|failure| failure.kind) {

@@ -28,6 +28,7 @@ mod sign_on;
 mod statement;
 mod sweep;
 mod tokens;
+mod traces;
 mod users;
 mod writer;
 
@@ -39,6 +40,7 @@ pub use issue::{Redemption, Rotation};
 pub use logins::{Given, LoginAnswer};
 pub use sweep::Retention;
 pub use tokens::{Family, FoundRefresh, OpenAccess};
+pub use traces::ClaimTrace;
 pub use users::UserSummary;
 
 use futures_util::future::BoxFuture;

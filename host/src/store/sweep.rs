@@ -24,6 +24,8 @@ pub struct Retention {
     pub enrolments: Duration,
     /// Administrators' tokens.
     pub admin_tokens: Duration,
+    /// What the plugins did.
+    pub traces: Duration,
 }
 
 impl Store {
@@ -69,6 +71,10 @@ impl Store {
             (
                 "DELETE FROM admin_tokens WHERE id IN (SELECT id FROM admin_tokens WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)",
                 retention.admin_tokens,
+            ),
+            (
+                "DELETE FROM claim_traces WHERE id IN (SELECT id FROM claim_traces WHERE id < $1 AND made_at <= $3 ORDER BY id LIMIT $2)",
+                retention.traces,
             ),
         ] {
             let before = first_text_of(now - kept);

@@ -61,6 +61,7 @@ impl ClaimMapper for AccountRoles {
     fn describe() -> Description {
         Description::new("account-roles", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
             .writes(["account"])
+            .sinks(["id-token", "userinfo"])
             .config_schema(json!({
                 "type": "object",
                 "additionalProperties": false,

@@ -277,7 +277,7 @@ async fn a_slim_id_token_leaves_the_claims_of_the_scopes_to_userinfo() {
     let (told, token) = claims(&host, &ada, &page.parameter("code")).await;
     let mut names: Vec<&str> = told.keys().map(String::as_str).collect();
     names.sort_unstable();
-    let slim = ["acr", "amr", "at_hash", "aud", "auth_time", "exp", "iat", "iss", "nonce", "sid", "sub", "upn"];
+    let slim = ["acr", "amr", "at_hash", "aud", "auth_time", "exp", "iat", "iss", "jti", "nonce", "sid", "sub", "upn"];
     assert_eq!(names, slim);
     let (_, info) = userinfo(&host, &token).await;
     for name in ["name", "email", "account", "upn"] {

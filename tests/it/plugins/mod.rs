@@ -5,6 +5,7 @@ mod channels;
 mod check;
 mod claim_map;
 mod components;
+mod explain;
 mod mappers;
 mod newcomer;
 mod reload;

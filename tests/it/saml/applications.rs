@@ -149,6 +149,7 @@ async fn what_is_over_is_forgotten() {
             sessions: day,
             enrolments: day,
             admin_tokens: day,
+            traces: day,
         };
         host.host.store.sweep(retention, host.host.now()).await.expect("swept");
         for table in ["sign_on_requests", "saml_logouts", "saml_logout_requests", "used_assertions"] {

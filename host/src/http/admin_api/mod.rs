@@ -3,6 +3,7 @@
 
 mod accounts;
 mod applications;
+mod claims;
 mod plugins;
 mod saml_metadata;
 mod service_providers;
@@ -42,6 +43,9 @@ pub(super) fn routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         .route("/users/{id}/enrolments", post(users::enrol))
         .route("/users/{id}/devices", get(users::devices))
         .route("/devices/{id}", delete(users::revoke_device))
+        .route("/applications/{id}/claims-preview", get(claims::preview))
+        .route("/claim-traces", get(claims::list))
+        .route("/claim-traces/{token}", get(claims::read))
         .route("/plugins", get(plugins::list))
         .route("/plugins/reload", post(plugins::reload))
         .fallback(|| async { Problem::new(StatusCode::NOT_FOUND, "there is no such path in the admin API") })

@@ -43,7 +43,16 @@ pub(super) async fn list(State(host): State<Arc<Host>>) -> Json<PluginsView> {
 
 /// `POST /plugins/reload`
 pub(super) async fn reload(State(host): State<Arc<Host>>) -> Result<Json<PluginsView>, Problem> {
-    match plugins::reload(&host).await {
+    // It goes on by itself if nobody waits for it any more: half an exchange would leave compiled files behind and no word.
+    let exchanging = tokio::spawn({
+        let host = Arc::clone(&host);
+        async move { plugins::reload(&host).await }
+    });
+    let exchanged = exchanging.await.map_err(|error| {
+        tracing::error!(%error, "the exchange of the plugins broke off");
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the exchange broke off; the log says why")
+    })?;
+    match exchanged {
         Ok(_) => Ok(Json(view(&host))),
         Err(error) => {
             let status = match error {

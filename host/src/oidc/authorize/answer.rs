@@ -145,8 +145,8 @@ async fn id_token_claims(
     };
     let mapped = claims::map(host, subject, Sink::IdToken).await;
     let sid = claims::sid_of(host, application, &signed_in.session.sid)?;
-    Ok(mapped.map(|claims| {
-        let mut claims = id_token::with_sign_in(claims, authentication, &sid);
+    Ok(mapped.map(|made| {
+        let mut claims = id_token::with_sign_in(host, made, &subject, authentication, &sid);
         if let Some(nonce) = &request.nonce {
             claims.insert("nonce".to_owned(), json!(nonce));
         }

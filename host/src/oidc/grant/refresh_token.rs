@@ -60,7 +60,7 @@ pub(super) async fn exchange(
             }
         })?;
         let sid = claims::sid_of(host, application, &family.context.sid)?;
-        Some(id_token::with_sign_in(mapped, authentication, &sid))
+        Some(id_token::with_sign_in(host, mapped, &subject, authentication, &sid))
     } else {
         None
     };

@@ -41,6 +41,21 @@ pub enum Sink {
     SamlAssertion,
 }
 
+impl Sink {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::IdToken, Self::Userinfo, Self::Introspection, Self::SamlAssertion];
+
+    /// Its name in the contract.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::IdToken => "id-token",
+            Self::Userinfo => "userinfo",
+            Self::Introspection => "introspection",
+            Self::SamlAssertion => "saml-assertion",
+        }
+    }
+}
+
 /// One entry of the request's `claims` parameter (OpenID Connect Core 1.0, section 5.5).
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestedClaim {
@@ -296,6 +311,11 @@ impl ClaimMapper {
 
     pub(super) fn name(&self) -> &str {
         self.runner.name()
+    }
+
+    /// Whether it is asked for claims of this application that go there.
+    pub(super) fn is_asked_for(&self, application: &Did, sink: Sink) -> bool {
+        self.scope.includes(application, sink)
     }
 
     /// An application to try it out with for this place, if it makes claims for it.

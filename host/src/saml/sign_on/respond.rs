@@ -8,11 +8,12 @@ use super::response::{self, Assertion, Envelope};
 use crate::domain::account::{Access, access};
 use crate::domain::login::{self, Outcome, Person};
 use crate::domain::session::SignedIn;
+use crate::domain::traces::{self, Purpose};
 use crate::domain::{Broken, Host, claims};
 use crate::id::LoginId;
 use crate::model::redirect::CheckedRedirect;
 use crate::model::saml::{Participation, ServiceProvider, SignOnRequest};
-use crate::plugins::MapFailureKind;
+use crate::plugins::{MapFailureKind, Sink};
 use crate::saml::partner::{entity_id, message_id, session_index, signer};
 use crate::store::Given;
 
@@ -79,8 +80,8 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Brok
         tracing::error!(%login, application = %provider.id, user = %user.id, "the sign-on fails: the person has no e-mail address to be named by");
         return fail(host, login, request, &provider, Failure::Broken).await;
     };
-    let attributes = match claims::attributes(host, &provider, user, &account, &session.authentication).await {
-        Ok(attributes) => attributes,
+    let (attributes, steps) = match claims::attributes(host, &provider, user, &account, &session.authentication).await {
+        Ok(made) => made,
         Err(failure) => {
             tracing::error!(%login, application = %provider.id, plugin = failure.plugin, %failure, "the login fails: a plugin did");
             return match failure.kind {
@@ -119,6 +120,8 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Brok
     if !login::answer(host, login, Outcome { person, old, given, consent: None }).await? {
         return Ok(Answer::AnsweredBefore);
     }
+    let purpose = Purpose { token: &assertion_id, user: user.id, application: &provider.id, sink: Sink::SamlAssertion };
+    traces::record(host, purpose, &steps);
     Ok(Answer::Granted(answer(&provider, request, response)))
 }
 

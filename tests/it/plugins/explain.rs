@@ -1,0 +1,206 @@
+//! Why an application was told what it was told: previews, traces, metrics.
+
+use std::time::Duration;
+
+use assent_tests::harness::{Browser, TestHost, Wish, binary, component, id};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+/// `account-roles`, and after it the hostile mapper with this behaviour, which may write `team`, `note` and `email`.
+fn plugins(behaviour: &str) -> String {
+    format!(
+        "[[plugins.claims]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
+         [[plugins.claims]]\nname = \"second\"\nfile = \"{}\"\nwrites = [\"team\", \"note\"]\nconfig = {behaviour}\n",
+        component("account-roles").display(),
+        component("hostile-mapper").display(),
+    )
+}
+
+async fn start(behaviour: &str) -> TestHost {
+    TestHost::start_with(Wish { plugins: &plugins(behaviour), ..Wish::default() }).await
+}
+
+/// The trace of a token, once it is written.
+async fn trace(host: &TestHost, token: &str) -> Value {
+    for _ in 0..200 {
+        let (status, trace) = host.admin(Method::GET, &format!("/claim-traces/{token}"), Value::Null).await;
+        if status == StatusCode::OK {
+            return trace;
+        }
+        tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+    panic!("no trace of {token}");
+}
+
+fn claims_of(token: &str) -> Value {
+    let payload = URL_SAFE_NO_PAD.decode(token.split('.').nth(1).expect("a payload")).expect("base64url");
+    serde_json::from_slice(&payload).expect("JSON")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_is_explained_by_itself_its_jti_and_the_command() {
+    let host = start("{ behaviour = \"set\", claim = \"note\", value = \"42\" }").await;
+    let ada = host.ada().await;
+    let code = ada.sign_in(&Browser::new(&host.base)).await;
+    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    let token = tokens["id_token"].as_str().expect("an ID token");
+    let claims = claims_of(token);
+
+    let found = trace(&host, token).await;
+    assert_eq!(found, trace(&host, claims["jti"].as_str().expect("a jti")).await);
+    assert_eq!((&found["user"], &found["sink"]), (&ada.user["id"], &json!("id-token")));
+    let steps = found["steps"].as_array().expect("steps");
+    assert_eq!(steps.len(), 2, "{found}");
+    assert_eq!((&steps[0]["plugin"], &steps[0]["outcome"]), (&json!("account-roles"), &json!("changed")));
+    let change = &steps[0]["changes"][0];
+    assert_eq!((&change["claim"], &change["after"]), (&json!("account"), &claims["account"]));
+    assert!(change.get("before").is_none(), "{change}");
+    assert!(steps[0]["fuel"].as_u64() > Some(1_000) && steps[0]["time_us"].is_u64(), "{}", steps[0]);
+    let digest =
+        assent::secret::Digest::of(&std::fs::read(component("account-roles")).expect("the component")).to_text();
+    assert_eq!((&steps[0]["sha256"], &steps[0]["version"]), (&json!(digest), &json!("1.0.0")));
+    let note = steps[1]["changes"].as_array().expect("changes").iter().find(|change| change["claim"] == "note");
+    assert_eq!(note.expect("the note")["after"], 42);
+
+    let listed = host.admin_ok(Method::GET, &format!("/claim-traces?user={}", id(&ada.user)), Value::Null).await;
+    assert_eq!(listed["items"], json!([found]), "one login, one token");
+    let (status, _) = host.admin(Method::GET, "/claim-traces/unknown", Value::Null).await;
+    assert_eq!(status, StatusCode::NOT_FOUND);
+
+    let settings = host.host.settings_file.clone().expect("a settings file");
+    let output = tokio::process::Command::new(binary("assent"))
+        .args(["explain", token, "--config"])
+        .arg(settings)
+        .output()
+        .await
+        .expect("run");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(printed.contains("was told about ada") && printed.contains("note: nothing -> 42"), "{printed}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_kept_where_the_operator_says_so() {
+    let plugins =
+        format!("[plugins]\ntrace_hours = 0\n{}", plugins("{ behaviour = \"set\", claim = \"note\", value = \"42\" }"));
+    let host = TestHost::start_with(Wish { plugins: &plugins, ..Wish::default() }).await;
+    let ada = host.ada().await;
+    ada.sign_in(&Browser::new(&host.base)).await;
+    let mut connection = host.connection().await;
+    let (kept,): (i64,) =
+        sqlx::query_as("SELECT COUNT(*) FROM claim_traces").fetch_one(&mut connection).await.expect("counted");
+    assert_eq!(kept, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_preview_is_what_a_login_would_tell() {
+    let host = start("{ behaviour = \"set\", claim = \"note\", value = \"42\" }").await;
+    let ada = host.ada().await;
+    let path = |query: &str| {
+        format!("/applications/{}/claims-preview?account={}{query}", ada.application.id, id(&ada.account))
+    };
+    let preview = host.admin_ok(Method::GET, &path("&scope=openid%20profile%20email"), Value::Null).await;
+    let code = ada.sign_in_with(&Browser::new(&host.base), &[("scope", Some("openid profile email"))]).await;
+    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    let told = claims_of(tokens["id_token"].as_str().expect("an ID token"));
+    for (name, value) in preview["claims"].as_object().expect("claims") {
+        assert_eq!(told.get(name), Some(value), "{name}");
+    }
+    assert!(preview["claims"]["email"].is_string() && preview["claims"]["account"].is_string(), "{preview}");
+    assert_eq!(preview["steps"][1]["plugin"], "second");
+
+    let less = host.admin_ok(Method::GET, &path("&scope=openid&sink=userinfo"), Value::Null).await;
+    assert!(less["claims"].get("email").is_none() && less["sink"] == "userinfo", "{less}");
+    for (query, status) in [
+        ("&scope=openid%20nonsense", StatusCode::UNPROCESSABLE_ENTITY),
+        ("&sink=saml-assertion", StatusCode::UNPROCESSABLE_ENTITY),
+        ("&sink=nowhere", StatusCode::BAD_REQUEST),
+    ] {
+        assert_eq!(host.admin(Method::GET, &path(query), Value::Null).await.0, status, "{query}");
+    }
+    let other = host.web_application().await;
+    let path = format!("/applications/{}/claims-preview?account={}", other.id, id(&ada.account));
+    assert_eq!(host.admin(Method::GET, &path, Value::Null).await.0, StatusCode::NOT_FOUND, "an account elsewhere");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_preview_says_which_plugin_stops_it_and_why() {
+    for (behaviour, outcome) in [("deny", "denied"), ("panic", "failed")] {
+        let host = start(&format!("{{ behaviour = \"{behaviour}\" }}")).await;
+        let ada = host.ada().await;
+        let path = format!("/applications/{}/claims-preview?account={}", ada.application.id, id(&ada.account));
+        let preview = host.admin_ok(Method::GET, &path, Value::Null).await;
+        assert_eq!(
+            (&preview["stopped"]["plugin"], &preview["stopped"]["outcome"]),
+            (&json!("second"), &json!(outcome))
+        );
+        assert_eq!(
+            (&preview["steps"][0]["outcome"], &preview["steps"][1]["outcome"]),
+            (&json!("changed"), &json!(outcome))
+        );
+        assert!(preview["steps"][1]["reason"].is_string() && preview.get("claims").is_none(), "{preview}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn plugins_have_a_say_in_introspection_but_not_over_its_own_members() {
+    let host = start("{ behaviour = \"set\", claim = \"note\", value = \"42\" }").await;
+    let ada = host.ada().await;
+    let code = ada.sign_in(&Browser::new(&host.base)).await;
+    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    let introspect = async || -> Value {
+        let request = reqwest::Client::new()
+            .post(format!("{}/oidc/token/introspection", host.base))
+            .basic_auth(ada.application.id.replace(':', "%3A"), ada.application.secret.as_ref())
+            .form(&[("token", tokens["access_token"].as_str().expect("a token"))]);
+        request.send().await.expect("an answer").json().await.expect("JSON")
+    };
+    let told = introspect().await;
+    assert_eq!((&told["active"], &told["note"], &told["team"]), (&json!(true), &json!(42), &json!("red")), "{told}");
+    assert!(told.get("email").is_none() && told.get("account").is_none(), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn metrics_are_told_to_who_shows_the_secret() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let secret = folder.path().join("secret");
+    std::fs::write(&secret, "a-secret-of-the-operator\n").expect("written");
+    let settings = format!("[http]\nmetrics_secret_file = \"{}\"\n", secret.display());
+    let wish = Wish { plugins: &plugins("{ behaviour = \"deny\" }"), settings: &settings, ..Wish::default() };
+    let host = TestHost::start_with(wish).await;
+    let ada = host.ada().await;
+    let path = format!("/applications/{}/claims-preview?account={}", ada.application.id, id(&ada.account));
+    host.admin_ok(Method::GET, &path, Value::Null).await;
+
+    let get = async |secret: Option<&str>| {
+        let mut request = reqwest::Client::new().get(format!("{}/metrics", host.base));
+        if let Some(secret) = secret {
+            request = request.bearer_auth(secret);
+        }
+        let response = request.send().await.expect("an answer");
+        (response.status(), response.text().await.expect("text"))
+    };
+    assert_eq!(get(None).await.0, StatusCode::UNAUTHORIZED);
+    assert_eq!(get(Some("another-secret")).await.0, StatusCode::UNAUTHORIZED);
+    let (status, text) = get(Some("a-secret-of-the-operator")).await;
+    assert_eq!(status, StatusCode::OK);
+    let value = |series: &str| -> f64 {
+        let line = text.lines().find(|line| line.starts_with(series)).unwrap_or_else(|| panic!("{series} in {text}"));
+        line.rsplit(' ').next().expect("a value").parse().expect("a number")
+    };
+    assert!(value("assent_plugin_calls_total{plugin=\"account-roles\"}") >= 1.0);
+    assert!(value("assent_plugin_denials_total{plugin=\"second\"}") >= 1.0);
+    assert!(value("assent_plugin_call_seconds{plugin=\"account-roles\",quantile=\"0.99\"}") > 0.0);
+    assert!(value("assent_plugin_call_fuel{plugin=\"second\",quantile=\"0.5\"}") > 0.0);
+    assert_eq!(value("assent_plugin_queue{plugin=\"second\"}"), 0.0);
+    assert!(
+        text.contains("assent_plugin_loaded{plugin=\"second\",role=\"claim-mapper\"") && text.ends_with("# EOF\n"),
+        "{text}"
+    );
+
+    let without = TestHost::start().await;
+    let response = reqwest::get(format!("{}/metrics", without.base)).await.expect("an answer");
+    assert_eq!(response.status(), StatusCode::NOT_FOUND);
+}
