@@ -1,4 +1,59 @@
 //! Approval channels: how the question reaches a person's authenticator.
+//!
+//! ```
+//! use assent_plugin_sdk::approval::{ApprovalChannel, Begun, Failure, Host, Method, Notice, Request, State};
+//! use assent_plugin_sdk::{Description, fixtures};
+//!
+//! struct Knock;
+//!
+//! #[derive(serde::Deserialize)]
+//! #[serde(deny_unknown_fields)]
+//! struct Config {}
+//!
+//! impl ApprovalChannel for Knock {
+//!     type Config = Config;
+//!
+//!     fn describe() -> Description {
+//!         Description::new("knock", "1.0.0", "Knocks at the address of the device")
+//!     }
+//!
+//!     fn begin(host: &dyn Host, _config: &Config, notice: &Notice) -> Result<Begun, Failure> {
+//!         let request = Request {
+//!             method: Method::Post,
+//!             url: notice.address.clone(),
+//!             headers: Vec::new(),
+//!             body: notice.sealed.clone(),
+//!         };
+//!         match host.send(request) {
+//!             Ok(answer) if answer.status == 410 => Err(Failure::Gone),
+//!             Ok(_) => Ok(Begun { handle: notice.request_id.clone().into_bytes(), poll_after_ms: None }),
+//!             Err(error) => Err(Failure::Rejected(error.to_string())),
+//!         }
+//!     }
+//!
+//!     // The device answers the host by itself, so there is never anything new.
+//!     fn poll(_host: &dyn Host, _config: &Config, _handle: &[u8]) -> Result<State, Failure> {
+//!         Ok(State::Pending(60_000))
+//!     }
+//! }
+//!
+//! assent_plugin_sdk::approval_channel!(Knock);
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # std::env::set_current_dir(folder.path())?;
+//! // In a test, what the other side answers comes from the fixture.
+//! std::fs::create_dir("fixtures")?;
+//! std::fs::write("fixtures/gone.json", r#"{
+//!     "begin": {"address": "https://knock.example/ada"},
+//!     "http": [{
+//!         "request": {"method": "post", "url": "https://knock.example/ada"},
+//!         "answer": {"status": 410}
+//!     }],
+//!     "expect": "gone"
+//! }"#)?;
+//! fixtures::assert_channel::<Knock>("fixtures");
+//! # Ok::<(), std::io::Error>(())
+//! ```
 
 use serde::de::DeserializeOwned;
 

@@ -1,7 +1,7 @@
 //! Claim mappers: what an application is told about a person.
 
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::Description;
@@ -53,7 +53,8 @@ pub trait ClaimMapper {
 }
 
 /// The protocol that the application speaks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Protocol {
     /// OpenID Connect.
     #[default]
@@ -78,13 +79,16 @@ pub enum Sink {
 }
 
 /// One entry of the request's `claims` parameter (OpenID Connect Core 1.0, section 5.5).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RequestedClaim {
     /// The claim's name.
     pub name: String,
     /// Whether the application says it can't do without.
+    #[serde(default)]
     pub essential: bool,
     /// In the order of preference; empty when any value will do.
+    #[serde(default)]
     pub values: Vec<Value>,
 }
 
@@ -126,7 +130,7 @@ impl Input {
 
 /// What the values of an attribute are: the `xsi:type` of each (XML Schema Part 2). A value that is not of its type is a
 /// fault. In settings the names are `string`, `boolean`, `integer`, `date_time`, `any_uri` and `base64_binary`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ValueType {
     /// `xs:string`, which most service providers expect.
@@ -136,31 +140,39 @@ pub enum ValueType {
     Boolean,
     /// `xs:integer`
     Integer,
+    #[serde(alias = "date-time")]
     /// `xs:dateTime`, such as `2026-11-21T12:00:00Z`.
     DateTime,
+    #[serde(alias = "any-uri")]
     /// `xs:anyURI`
     AnyUri,
+    #[serde(alias = "base64-binary")]
     /// `xs:base64Binary`
     Base64Binary,
 }
 
 /// An attribute of the assertion's AttributeStatement (SAML 2.0 Core, section 2.7.3.1).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SamlAttribute {
     /// `Name`.
     pub name: String,
     /// `NameFormat`; the host's default if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name_format: Option<String>,
     /// `FriendlyName`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub friendly_name: Option<String>,
     /// What the values are.
+    #[serde(default)]
     pub value_type: ValueType,
     /// One `AttributeValue` each.
     pub values: Vec<String>,
 }
 
 /// A change to what the application is told.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Edit {
     /// Sets a claim.
     Set(String, Value),

@@ -1,4 +1,52 @@
 //! Delegated approval channels: how the question reaches a vendor's authenticator, whose word counts.
+//!
+//! ```
+//! use assent_plugin_sdk::delegated::{Begun, DelegatedApprovalChannel, Failure, Host, Method, Question, Request, State};
+//! use assent_plugin_sdk::{Description, fixtures};
+//!
+//! struct Vendor;
+//!
+//! #[derive(serde::Deserialize)]
+//! #[serde(deny_unknown_fields)]
+//! struct Config {}
+//!
+//! fn ask(host: &dyn Host, method: Method, request: &str) -> Result<Vec<u8>, Failure> {
+//!     let url = format!("https://vendor.example/{request}");
+//!     let request = Request { method, url, headers: Vec::new(), body: Vec::new() };
+//!     host.send(request).map(|answer| answer.body).map_err(|error| Failure::Rejected(error.to_string()))
+//! }
+//!
+//! impl DelegatedApprovalChannel for Vendor {
+//!     type Config = Config;
+//!
+//!     fn describe() -> Description {
+//!         Description::new("vendor", "1.0.0", "Asks the vendor's authenticator").hosts(["vendor.example"])
+//!     }
+//!
+//!     fn begin(host: &dyn Host, _config: &Config, question: &Question) -> Result<Begun, Failure> {
+//!         ask(host, Method::Put, &question.request_id)?;
+//!         Ok(Begun { handle: question.request_id.clone().into_bytes(), poll_after_ms: 2_000 })
+//!     }
+//!
+//!     fn poll(host: &dyn Host, _config: &Config, handle: &[u8]) -> Result<State, Failure> {
+//!         let answer = ask(host, Method::Get, &String::from_utf8_lossy(handle))?;
+//!         Ok(if answer == b"yes" { State::Approved } else { State::Pending(2_000) })
+//!     }
+//! }
+//!
+//! assent_plugin_sdk::delegated_approval_channel!(Vendor);
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # std::env::set_current_dir(folder.path())?;
+//! std::fs::create_dir("fixtures")?;
+//! std::fs::write("fixtures/approved.json", r#"{
+//!     "poll": "018f",
+//!     "http": [{"request": {"method": "get", "url": "https://vendor.example/018f"}, "answer": {"body": "yes"}}],
+//!     "expect": "approved"
+//! }"#)?;
+//! fixtures::assert_delegated_channel::<Vendor>("fixtures");
+//! # Ok::<(), std::io::Error>(())
+//! ```
 
 use serde::de::DeserializeOwned;
 

@@ -1,5 +1,7 @@
 //! What the host lends to channels: the time, and outgoing HTTP.
 
+use serde::Deserialize;
+
 #[cfg(feature = "approval-channel")]
 use crate::bindings::approval::assent::host;
 #[cfg(all(feature = "delegated-approval-channel", not(feature = "approval-channel")))]
@@ -15,7 +17,8 @@ pub trait Host {
 }
 
 /// A request's method.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Method {
     /// RFC 9110, section 9.3.1.
     Get,
@@ -59,7 +62,8 @@ impl Response {
 }
 
 /// Why there is no answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum HttpError {
     /// The host does not allow this request.
     Refused(String),

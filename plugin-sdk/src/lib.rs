@@ -13,6 +13,7 @@
 //!
 //! The crate is a library of the types `cdylib` (what becomes the component) and `rlib` (so that `cargo test` runs its logic
 //! natively). `assent-plugin build DIR` makes the component; `assent plugin check FILE` says what the host sees in it.
+//! Its cases are files: see `fixtures`. The guide is `docs/plugins.md`.
 //!
 //! A plugin has no files, no environment and no randomness, and a fresh instance for each call: whatever it keeps in a
 //! `static` is gone afterwards. A panic ends the call and is the plugin's fault in the operator's log.
@@ -72,6 +73,11 @@ pub mod claims;
 #[cfg(feature = "delegated-approval-channel")]
 pub mod delegated;
 mod description;
+#[cfg(all(
+    not(target_family = "wasm"),
+    any(feature = "claim-mapper", feature = "approval-channel", feature = "delegated-approval-channel")
+))]
+pub mod fixtures;
 #[cfg(any(feature = "approval-channel", feature = "delegated-approval-channel"))]
 pub mod http;
 pub mod log;

@@ -17,6 +17,7 @@ use super::engine::{TABLE_ENTRIES, TICK};
 use super::fault::Fault;
 use super::meter::Meter;
 use super::spec::Limits;
+use super::workbench::Scripted;
 use crate::clock::SharedClock;
 
 /// Lines that one call may write to the log, and bytes of a line.
@@ -77,13 +78,24 @@ macro_rules! fresh {
 }
 pub(super) use fresh;
 
+/// Where the requests of a plugin go.
+#[derive(Clone)]
+pub(super) enum Outside {
+    /// Nowhere.
+    Closed,
+    /// To the hosts that the operator granted.
+    Granted(Arc<Egress>),
+    /// To whoever tries the plugin out.
+    Scripted(Arc<Scripted>),
+}
+
 /// What a plugin's calls have in common: its name, its limits, its place in the pool, what it may reach.
 pub(super) struct Runner {
     engine: Engine,
     name: Arc<str>,
     limits: Limits,
     clock: SharedClock,
-    egress: Option<Arc<Egress>>,
+    outside: Outside,
     meter: Arc<Meter>,
     /// A permit for each call that runs or waits.
     admitted: Semaphore,
@@ -97,7 +109,7 @@ impl Runner {
         name: &str,
         limits: Limits,
         clock: SharedClock,
-        egress: Option<Egress>,
+        outside: Outside,
         meter: Arc<Meter>,
     ) -> Self {
         let places = |count: u32| Semaphore::new(usize::try_from(count).unwrap_or(Semaphore::MAX_PERMITS));
@@ -108,7 +120,7 @@ impl Runner {
             name: name.into(),
             limits,
             clock,
-            egress: egress.map(Arc::new),
+            outside,
             meter,
         }
     }
@@ -166,7 +178,7 @@ impl Runner {
             ticks: u64::try_from(ticks).unwrap_or(u64::MAX),
             waited: Duration::ZERO,
             clock: Arc::clone(&self.clock),
-            egress: self.egress.clone(),
+            outside: self.outside.clone(),
             requests: REQUESTS,
             lines: LOG_LINES,
         };
@@ -217,7 +229,7 @@ pub(super) struct Call {
     /// What it waited for the host.
     waited: Duration,
     clock: SharedClock,
-    egress: Option<Arc<Egress>>,
+    outside: Outside,
     /// Requests that it may still send.
     requests: u32,
     /// Lines that it may still write to the log.
@@ -225,11 +237,13 @@ pub(super) struct Call {
 }
 
 impl ResourceLimiter for Call {
-    fn memory_growing(&mut self, _current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
-        if desired > self.memory {
+    fn memory_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
+        // A component may have several memories; the limit is one for all of them.
+        let used = self.used_memory.saturating_sub(current).saturating_add(desired);
+        if used > self.memory {
             return Err(Fault::Memory(self.memory).into());
         }
-        self.used_memory = desired;
+        self.used_memory = used;
         Ok(true)
     }
 
@@ -284,9 +298,10 @@ impl http::Host for Call {
         };
         self.requests = left;
         let begun = Instant::now();
-        let sent = match &self.egress {
-            Some(egress) => egress.send(request).await,
-            None => Err(http::Error::Refused("the operator granted no host".to_owned())),
+        let sent = match &self.outside {
+            Outside::Closed => Err(http::Error::Refused("the operator granted no host".to_owned())),
+            Outside::Granted(egress) => egress.send(request).await,
+            Outside::Scripted(script) => script.answer(request),
         };
         self.waited += begun.elapsed();
         if let Err(http::Error::Refused(why)) = &sent {
@@ -299,6 +314,30 @@ impl http::Host for Call {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn all_memories_of_a_call_share_one_limit() {
+        let mut call = Call {
+            plugin: "greedy".into(),
+            memory: 100,
+            used_memory: 0,
+            deadline: Duration::ZERO,
+            ticks: 0,
+            waited: Duration::ZERO,
+            clock: Arc::new(crate::clock::SystemClock),
+            outside: Outside::Closed,
+            requests: 0,
+            lines: 0,
+        };
+        // One memory begins with 40 and grows to 60; another begins with 40, and then neither can grow.
+        for (current, desired) in [(0, 40), (40, 60), (0, 40)] {
+            assert!(call.memory_growing(current, desired, None).is_ok(), "{current} to {desired}");
+        }
+        assert_eq!(call.used_memory, 100);
+        for (current, desired) in [(60, 61), (40, 41), (0, 1)] {
+            assert!(call.memory_growing(current, desired, None).is_err(), "{current} to {desired}");
+        }
+    }
 
     #[test]
     fn a_line_of_the_log_stays_one_line() {

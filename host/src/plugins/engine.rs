@@ -12,9 +12,10 @@ use super::spec::Limits;
 
 /// How often running code is interrupted.
 pub(super) const TICK: Duration = Duration::from_millis(10);
-/// Core instances, memories and tables that one component may have; the encoder makes three instances and two tables.
-const CORE_INSTANCES: u32 = 8;
-const MEMORIES: u32 = 1;
+/// Core instances, memories and tables that one component may have. A Rust plugin has three instances, one memory and two
+/// tables; one in TypeScript 13, three (two of them empty) and three.
+const CORE_INSTANCES: u32 = 16;
+const MEMORIES: u32 = 3;
 const TABLES: u32 = 4;
 /// Entries of one table.
 pub(super) const TABLE_ENTRIES: usize = 20_000;

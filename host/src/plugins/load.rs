@@ -1,14 +1,13 @@
 //! Loading: from the operator's settings to plugins that can be called.
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use super::approval::ApprovalChannel;
-use super::call::{Runner, one_line};
+use super::call::{Outside, Runner, one_line};
 use super::claims::{ClaimMapper, Parts, Scope};
 use super::compiled::{self, Compiled};
 use super::compiler::Compiler;
@@ -19,8 +18,8 @@ use super::engine::{self, Pool};
 use super::fault::LoadError;
 use super::meter::Meter;
 use super::protected::Grants;
-use super::spec::{Credentials, HttpGrant, Limits, NoCredentials, PluginSpec, Role, Trust};
-use super::{Description, Identity, Inspection, Loaded};
+use super::spec::{Credentials, HttpGrant, NoCredentials, PluginSpec, Role, Trust};
+use super::{Description, Identity, Loaded};
 use crate::clock::{SharedClock, SystemClock};
 use crate::secret::Digest;
 
@@ -92,17 +91,18 @@ impl Loader {
         }
         let surface = component_check::surface(&bytes, &self.contracts).map_err(error)?;
         role.expects(surface.world).map_err(error)?;
-        let egress = match &role {
-            Role::ClaimMapper { .. } => None,
+        let outside = match &role {
+            Role::ClaimMapper { .. } => Outside::Closed,
             Role::ApprovalChannel { http, .. } => {
                 let clock = Arc::clone(&self.clock);
-                Some(Egress::new(http, limits.http_timeout, Arc::clone(&self.credentials), clock).map_err(error)?)
+                let egress = Egress::new(http, limits.http_timeout, Arc::clone(&self.credentials), clock);
+                Outside::Granted(Arc::new(egress.map_err(error)?))
             }
         };
         let component = compile(engine, bytes, &self.compiler, self.compiled.as_ref()).await.map_err(error)?;
         let linked = link(&self.contracts, &surface, &component).map_err(error)?;
         let meter = self.meter(&name).map_err(error)?;
-        let runner = Runner::new(engine.clone(), &name, limits, Arc::clone(&self.clock), egress, meter);
+        let runner = Runner::new(engine.clone(), &name, limits, Arc::clone(&self.clock), outside, meter);
         let described = describe(linked.described(), &runner).await.map_err(error)?;
         let config = config.to_string();
         validate(linked.described(), &runner, &config).await.map_err(error)?;
@@ -178,30 +178,8 @@ impl Role {
     }
 }
 
-/// Finds out what a file is, and has it describe itself, as `assent plugin check` shows it.
-///
-/// # Errors
-/// One plain sentence, if the file is not a plugin that this host can use.
-pub async fn inspect(file: &Path, compiler: &Compiler) -> Result<Inspection, LoadError> {
-    let name = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or("plugin");
-    let error = |what: String| LoadError::of(name, what);
-    let limits = Limits { concurrency: 1, ..Limits::default() };
-    let bytes = component_check::read(name, file)?;
-    let (size, sha256) = (bytes.len(), Digest::of(&bytes).to_text());
-    let contracts = Contracts::released();
-    let surface = component_check::surface(&bytes, &contracts).map_err(error)?;
-    let engine = engine::engine(Pool::Cold, std::iter::once(&limits)).map_err(LoadError)?;
-    let component = compile(&engine, bytes, compiler, None).await.map_err(error)?;
-    let linked = link(&contracts, &surface, &component).map_err(error)?;
-    let meter = Arc::new(Meter::new().map_err(error)?);
-    let runner = Runner::new(engine, name, limits, Arc::new(SystemClock), None, meter);
-    let description = describe(linked.described(), &runner).await.map_err(error)?;
-    let Surface { world, version, imports } = surface;
-    Ok(Inspection { world, contract_version: version, imports, size, sha256, description })
-}
-
 /// Compiles, if need be, off the async threads: it takes a good part of a second.
-async fn compile(
+pub(super) async fn compile(
     engine: &Engine,
     bytes: Vec<u8>,
     compiler: &Compiler,
@@ -215,13 +193,13 @@ async fn compile(
     component.await.map_err(|error| format!("the component can't be compiled: {error}"))?
 }
 
-fn link(contracts: &Contracts, surface: &Surface, component: &Component) -> Result<Linked, String> {
+pub(super) fn link(contracts: &Contracts, surface: &Surface, component: &Component) -> Result<Linked, String> {
     let version = contracts.find(surface.world, &surface.version).ok_or("its contract is not served")?;
     (version.link)(component).map_err(|cause| format!("it does not keep to its contract: {cause:#}"))
 }
 
 /// What a component says about itself.
-async fn describe(component: &dyn Described, runner: &Runner) -> Result<Description, String> {
+pub(super) async fn describe(component: &dyn Described, runner: &Runner) -> Result<Description, String> {
     let json = component.describe(runner).await.result;
     let json = json.map_err(|fault| format!("it can't describe itself: it {fault}"))?;
     serde_json::from_str(&json).map_err(|error| format!("its description of itself can't be read: {error}"))

@@ -27,6 +27,7 @@ mod meter;
 mod protected;
 mod spec;
 mod trial;
+mod workbench;
 
 pub use approval::{
     Begun, Callback, ChannelFailure, ChannelFailureKind, ChannelInfo, ChannelState, Evidence, News, Notice, Opening,
@@ -41,11 +42,14 @@ pub use compiled::{Compiled, check_compiled_folder};
 pub use compiler::{COMPILE, Compiler, compile_standard_input};
 pub use component_check::World;
 pub use fault::{Fault, LoadError};
-pub use load::{Loader, inspect};
+pub use load::Loader;
 pub use meter::{Measured, Quantiles};
 pub use protected::is_protected;
 pub use spec::{
     Credential, CredentialGrant, Credentials, HttpGrant, Limits, NoCredentials, OnFailure, PluginSpec, Role, Trust,
+};
+pub use workbench::{
+    ChannelTrial, MapperTrial, NoAnswer, Outgoing, OutgoingMethod, Received, Script, Tried, Workbench, inspect,
 };
 
 use approval::ApprovalChannel;

@@ -60,6 +60,13 @@ impl Grants {
         Ok(Self { described, operator })
     }
 
+    /// All that a component asks for, as if an operator granted every name of it. The error is as in [`new`](Self::new).
+    pub(super) fn whole(described: Vec<String>) -> Result<Self, String> {
+        let operator = described.iter().filter(|name| *name != "*").cloned().collect();
+        let Self { described, .. } = Self::new(described, operator)?;
+        Ok(Self { operator: described.clone(), described })
+    }
+
     /// Whether the claim may be set and removed.
     pub(super) fn claim(&self, name: &str) -> bool {
         !name.starts_with(ATTRIBUTE) && names(&self.described, name) && names(&self.operator, name)

@@ -1,19 +1,29 @@
-//! `assent-plugin`: builds plugin crates into components.
+//! `assent-plugin`: what a plugin author works with, from the first line to the folder that the operator gets.
 
+mod bench;
 mod build;
+mod check;
+mod new;
+mod pack;
 mod plugin;
+mod subject;
+mod test;
 mod toolchain;
+mod trial;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use anyhow::{Context, Result};
+use clap::{Args, Parser, Subcommand};
 
+use crate::new::{Language, Wish};
+use crate::plugin::Role;
 use crate::toolchain::Choice;
 
-/// Builds plugins of Assent.
+/// Makes, builds, tries out and packs plugins of Assent.
 #[derive(Parser)]
-#[command(version)]
+#[command(version, after_help = "The guide for plugin authors is docs/plugins.md of Assent.")]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -21,22 +31,118 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Build plugin crates into components, `<target folder>/plugins/<name>.wasm`.
-    ///
-    /// Each folder has a Cargo.toml and a plugin.toml. Optimised always: a plugin's work is metered.
-    Build {
-        /// Folders of plugin crates.
-        #[arg(required = true)]
-        crates: Vec<PathBuf>,
-        /// Where the compiler for WebAssembly comes from.
-        #[arg(long, value_enum, default_value = "auto", env = "ASSENT_PLUGIN_TOOLCHAIN")]
-        toolchain: Choice,
+    /// Make a project that builds and passes its tests as it is.
+    #[command(after_help = "Examples:
+  assent-plugin new department
+  assent-plugin new department --language typescript
+  assent-plugin new ../my-channel --role approval-channel
+  assent-plugin new plugins/department          # inside a checkout of Assent: a member of its workspace")]
+    New {
+        /// The folder to make. Its last part is the plugin's name: lower-case letters, digits and `-`.
+        name: PathBuf,
+        /// What the plugin is there for.
+        #[arg(long, value_enum, default_value = "claim-mapper")]
+        role: Role,
+        /// What it is written in. Approval channels are written in Rust.
+        #[arg(long, value_enum, default_value = "rust")]
+        language: Language,
+        /// The folder `plugin-sdk` of a checkout of Assent; that of the checkout which this tool was built in, if it is not
+        /// given.
+        #[arg(long)]
+        sdk: Option<PathBuf>,
     },
+    /// Build components and list them: path and size, with a tab between.
+    ///
+    /// Each folder has a plugin.toml, and a Cargo.toml (the component is then `<target folder>/plugins/<name>.wasm`) or a
+    /// package.json (`build/<name>.wasm`). Optimised always: a plugin's work is metered.
+    #[command(after_help = "Examples:
+  assent-plugin build .
+  assent-plugin build plugins/account-roles plugins/web-push")]
+    Build {
+        /// Folders of plugins.
+        #[arg(required = true)]
+        plugins: Vec<PathBuf>,
+        #[command(flatten)]
+        with: With,
+    },
+    /// Say what a component is and what it asks for, and whether plugin.toml says the same.
+    #[command(after_help = "Examples:
+  assent-plugin check .
+  assent-plugin check department-0.1.0/department.wasm")]
+    Check {
+        /// The folder of a plugin, which is built first, or a component's file.
+        plugin: PathBuf,
+        #[command(flatten)]
+        with: With,
+    },
+    /// Run the fixtures against the component, in the host's own runtime.
+    #[command(after_help = "Examples:
+  assent-plugin test .
+  assent-plugin test . --fixture fixtures/by-role.json
+  assent-plugin test department-0.1.0/department.wasm --fixture fixtures")]
+    Test {
+        /// The folder of a plugin, which is built first, or a component's file.
+        plugin: PathBuf,
+        /// A fixture, or a folder of them, in place of the plugin's own folder `fixtures`.
+        #[arg(long)]
+        fixture: Option<PathBuf>,
+        #[command(flatten)]
+        with: With,
+    },
+    /// Measure a fresh instance and one call of it: microseconds, fuel, memory.
+    #[command(after_help = "Examples:
+  assent-plugin bench .
+  assent-plugin bench . --fixture fixtures/by-role.json --calls 10000")]
+    Bench {
+        /// The folder of a plugin, which is built first, or a component's file.
+        plugin: PathBuf,
+        /// The fixture to call it with, in place of the first in the plugin's own folder `fixtures`.
+        #[arg(long)]
+        fixture: Option<PathBuf>,
+        /// How many calls are measured.
+        #[arg(long, default_value_t = 2_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+        calls: u32,
+        #[command(flatten)]
+        with: With,
+    },
+    /// Write the folder that an operator gets, `<name>-<version>/`, and print the settings for it.
+    ///
+    /// The settings grant all that the plugin asks for, and name the digest of the component: the host then loads no other.
+    #[command(after_help = "Examples:
+  assent-plugin pack .
+  assent-plugin pack . --out /srv/plugins >> assent.toml")]
+    Pack {
+        /// The folder of a plugin, which is built first.
+        plugin: PathBuf,
+        /// Where the folder is made; in `pack` beside plugin.toml, if it is not given.
+        #[arg(long)]
+        out: Option<PathBuf>,
+        #[command(flatten)]
+        with: With,
+    },
+}
+
+/// What plugins are built with.
+#[derive(Args)]
+struct With {
+    /// Where the compiler for WebAssembly comes from.
+    #[arg(long, value_enum, default_value = "auto", env = "ASSENT_PLUGIN_TOOLCHAIN")]
+    toolchain: Choice,
 }
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
-        Command::Build { crates, toolchain } => build::build(&crates, toolchain),
+        Command::New { name, role, language, sdk } => new::new(&Wish { folder: name, role, language, sdk }),
+        Command::Build { plugins, with } => build::list(&plugins, with.toolchain),
+        Command::Check { plugin, with } => check::check(&plugin, with.toolchain),
+        Command::Test { plugin, fixture, with } => {
+            show_log();
+            test::test(&plugin, fixture.as_deref(), with.toolchain)
+        }
+        Command::Bench { plugin, fixture, calls, with } => {
+            bench::bench(&plugin, fixture.as_deref(), usize::try_from(calls).unwrap_or(1), with.toolchain)
+        }
+        Command::Pack { plugin, out, with } => pack::pack(&plugin, out.as_deref(), with.toolchain),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -45,6 +151,19 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Shows what a plugin writes to the operator's log, and no other lines of the host.
+fn show_log() {
+    let lines = tracing_subscriber::EnvFilter::new("off,assent::plugins::call=debug");
+    let log = tracing_subscriber::fmt().without_time().with_target(false).with_env_filter(lines);
+    log.with_writer(std::io::stderr).init();
+}
+
+/// Runs what the host's runtime does.
+fn wait<T>(future: impl Future<Output = T>) -> Result<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    Ok(runtime.context("the runtime can't start")?.block_on(future))
 }
 
 #[allow(clippy::print_stderr, reason = "a command answers on the terminal")]

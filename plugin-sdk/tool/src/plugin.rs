@@ -1,18 +1,36 @@
-//! What the tool knows about a plugin crate before it builds it.
+//! What the tool knows about a plugin's project before it builds it.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
-use serde::Deserialize;
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
 
-/// A plugin crate.
+/// The project of a plugin.
 #[derive(Debug)]
 pub struct Plugin {
-    /// The name in `plugin.toml`.
-    pub name: String,
-    /// The role in `plugin.toml`.
-    pub role: Role,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Its `plugin.toml`.
+    pub manifest: Manifest,
+    /// What it is written in.
+    pub source: Source,
+}
+
+/// What a plugin is written in.
+#[derive(Debug)]
+pub enum Source {
+    /// Rust.
+    Rust(Crate),
+    /// TypeScript, with its npm packages.
+    TypeScript,
+}
+
+/// A cargo package that becomes a component.
+#[derive(Debug)]
+pub struct Crate {
     /// The cargo package.
     pub package: String,
     /// The file that cargo makes of it, in the folder of the target and profile.
@@ -24,7 +42,7 @@ pub struct Plugin {
 }
 
 /// The roles a plugin can have.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, ValueEnum, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// Decides what an application is told.
@@ -35,11 +53,44 @@ pub enum Role {
     DelegatedApprovalChannel,
 }
 
-/// `plugin.toml`, as far as it matters here.
-#[derive(Deserialize)]
-struct Manifest {
-    name: String,
-    role: Role,
+impl Role {
+    /// Whether it makes claims; else it carries approvals.
+    pub fn is_mapper(self) -> bool {
+        self == Self::ClaimMapper
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ClaimMapper => "claim-mapper",
+            Self::ApprovalChannel => "approval-channel",
+            Self::DelegatedApprovalChannel => "delegated-approval-channel",
+        })
+    }
+}
+
+/// `plugin.toml`: what the plugin is, and what it asks the operator for.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+pub struct Manifest {
+    /// The name, which is that of the component's file, too.
+    pub name: String,
+    /// The version.
+    #[serde(default)]
+    pub version: String,
+    /// The role.
+    pub role: Role,
+    /// What it does, in one sentence.
+    #[serde(default)]
+    pub summary: String,
+    /// The claims it writes, `attribute:NAME` for SAML attributes.
+    #[serde(default)]
+    pub writes: Vec<String>,
+    /// Where the claims go that it is asked for; everywhere, if it does not say.
+    pub sinks: Option<Vec<String>>,
+    /// The hosts that it sends requests to.
+    #[serde(default)]
+    pub hosts: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -63,20 +114,58 @@ struct Target {
 }
 
 impl Plugin {
-    /// Reads the crate in a folder.
+    /// Reads the project in a folder.
     pub fn read(folder: &Path) -> Result<Self> {
-        let manifest = folder.join("plugin.toml");
-        let text = std::fs::read_to_string(&manifest).with_context(|| {
-            format!("{} can't be read; a plugin has this file with `name` and `role`", manifest.display())
+        let manifest = Manifest::read(&folder.join("plugin.toml"))?;
+        let (cargo_toml, package_json) = (folder.join("Cargo.toml"), folder.join("package.json"));
+        let source = if package_json.is_file() && !cargo_toml.is_file() {
+            if manifest.role != Role::ClaimMapper {
+                bail!(
+                    "{}: a plugin in TypeScript is a claim-mapper; write {} in Rust",
+                    folder.display(),
+                    manifest.role
+                );
+            }
+            Source::TypeScript
+        } else {
+            Source::Rust(Crate::read(&cargo_toml)?)
+        };
+        Ok(Self { folder: folder.to_owned(), manifest, source })
+    }
+
+    /// Where its component is, once it was built.
+    pub fn component(&self) -> PathBuf {
+        let folder = match &self.source {
+            Source::Rust(package) => package.target.join("plugins"),
+            Source::TypeScript => self.folder.join("build"),
+        };
+        folder.join(format!("{}.wasm", self.manifest.name))
+    }
+}
+
+impl Manifest {
+    /// Reads a `plugin.toml`.
+    pub fn read(file: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(file).with_context(|| {
+            format!("{} can't be read; a plugin has this file with `name` and `role`", file.display())
         })?;
-        let Manifest { name, role } =
-            toml::from_str(&text).with_context(|| format!("{} is not as expected", manifest.display()))?;
-        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        if name.is_empty() || !name.bytes().all(plain) {
-            bail!("{}: `name` may have lower-case letters, digits and `-`", manifest.display());
+        let manifest: Self = toml::from_str(&text).with_context(|| format!("{} is not as expected", file.display()))?;
+        if !is_name(&manifest.name) {
+            bail!("{}: `name` may have lower-case letters, digits and `-`", file.display());
         }
-        let cargo_toml = folder.join("Cargo.toml");
-        let metadata = metadata(&cargo_toml)?;
+        Ok(manifest)
+    }
+}
+
+/// Whether this can be the name of a plugin: in settings, in the log, of a file.
+pub fn is_name(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    !name.is_empty() && name.len() <= 64 && name.bytes().all(plain)
+}
+
+impl Crate {
+    fn read(cargo_toml: &Path) -> Result<Self> {
+        let metadata = metadata(cargo_toml)?;
         let canonical = cargo_toml.canonicalize().with_context(|| format!("{} can't be read", cargo_toml.display()))?;
         let package = metadata.packages.into_iter().find(|package| package.manifest_path == canonical);
         let package = package.with_context(|| format!("{} is no package", cargo_toml.display()))?;
@@ -85,8 +174,6 @@ impl Plugin {
             format!("{} needs `crate-type = [\"cdylib\", \"rlib\"]` under `[lib]`", cargo_toml.display())
         })?;
         Ok(Self {
-            name,
-            role,
             module: format!("{}.wasm", library.name.replace('-', "_")),
             package: package.name,
             workspace: metadata.workspace_root,
@@ -120,34 +207,39 @@ fn metadata(cargo_toml: &Path) -> Result<Metadata> {
 mod tests {
     use super::*;
 
-    /// Why a folder with these files is no plugin crate.
+    /// Why a folder with these files is no plugin.
     fn error(files: &[(&str, &str)]) -> String {
         let folder = tempfile::tempdir().expect("a folder");
         for (name, text) in files {
             std::fs::write(folder.path().join(name), text).expect("written");
         }
-        format!("{:#}", Plugin::read(folder.path()).expect_err("not a plugin crate"))
+        format!("{:#}", Plugin::read(folder.path()).expect_err("not a plugin"))
     }
 
     const MANIFEST: (&str, &str) = ("plugin.toml", "name = \"a\"\nrole = \"claim-mapper\"");
     const LIBRARY: (&str, &str) = ("lib.rs", "");
 
     #[test]
-    fn a_folder_that_is_no_plugin_crate_is_explained() {
+    fn a_folder_that_is_no_plugin_is_explained() {
         assert!(error(&[]).contains("plugin.toml can't be read; a plugin has this file with `name` and `role`"));
         assert!(error(&[("plugin.toml", "name = \"a\"\nrole = \"king\"")]).contains("`claim-mapper`"));
         assert!(error(&[("plugin.toml", "name = \"../a\"\nrole = \"claim-mapper\"")]).contains("lower-case letters"));
         assert!(error(&[MANIFEST]).contains("cargo can't read"));
         let plain = "[package]\nname = \"a\"\n[lib]\npath = \"lib.rs\"";
         assert!(error(&[MANIFEST, LIBRARY, ("Cargo.toml", plain)]).contains("`crate-type = [\"cdylib\", \"rlib\"]`"));
+        let channel = ("plugin.toml", "name = \"a\"\nrole = \"approval-channel\"");
+        assert!(error(&[channel, ("package.json", "{}")]).contains("write approval-channel in Rust"));
     }
 
     #[test]
     fn a_plugin_crate_is_read() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/account-roles");
-        let plugin = Plugin::read(&folder).expect("a plugin crate");
-        assert_eq!((plugin.name.as_str(), plugin.role), ("account-roles", Role::ClaimMapper));
-        assert_eq!((plugin.package.as_str(), plugin.module.as_str()), ("account-roles", "account_roles.wasm"));
-        assert!(plugin.has_profile());
+        let plugin = Plugin::read(&folder).expect("a plugin");
+        assert_eq!((plugin.manifest.name.as_str(), plugin.manifest.role), ("account-roles", Role::ClaimMapper));
+        assert_eq!(plugin.manifest.writes, ["account"]);
+        assert!(plugin.component().ends_with("plugins/account-roles.wasm"));
+        let Source::Rust(package) = &plugin.source else { panic!("a crate") };
+        assert_eq!((package.package.as_str(), package.module.as_str()), ("account-roles", "account_roles.wasm"));
+        assert!(package.has_profile());
     }
 }

@@ -7,4 +7,6 @@ mod claim_map;
 mod components;
 mod explain;
 mod mappers;
+mod newcomer;
 mod reload;
+mod tool;

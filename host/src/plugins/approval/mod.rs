@@ -83,6 +83,16 @@ pub struct Begun {
     pub poll_after: Option<Duration>,
 }
 
+impl Begun {
+    /// Itself, if the host can keep its handle.
+    pub(super) fn kept(self) -> Result<Self, Fault> {
+        if self.handle.len() > HANDLE {
+            return Err(Fault::Answer(format!("its handle is larger than {HANDLE} bytes")));
+        }
+        Ok(self)
+    }
+}
+
 /// What a device sent back: bytes from outside, until they have been verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
@@ -194,12 +204,10 @@ impl ApprovalChannel {
             return Err(self.failed(ChannelFailureKind::WrongKind));
         }
         let begun = self.judged(self.component.begin(&self.runner, &self.config, opening).await)?;
-        if begun.handle.len() > HANDLE {
+        begun.kept().map_err(|fault| {
             self.runner.meter().broke_contract();
-            let what = format!("its handle is larger than {HANDLE} bytes");
-            return Err(self.failed(ChannelFailureKind::Fault(Fault::Answer(what))));
-        }
-        Ok(begun)
+            self.failed(ChannelFailureKind::Fault(fault))
+        })
     }
 
     /// Asks how a request stands.

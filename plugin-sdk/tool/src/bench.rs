@@ -1,0 +1,101 @@
+//! Measuring: what a fresh instance and one call of a plugin cost.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use assent::plugins::Usage;
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::check::thousands;
+use crate::subject::Subject;
+use crate::toolchain::Choice;
+use crate::trial::{self, Case, Ready};
+
+/// Calls before the first that counts: the pool's places and the processor's caches are warm in a host that serves.
+const WARM_UP: usize = 100;
+
+/// What one call used.
+struct Sample {
+    usage: Usage,
+    /// Of this thread: the plugin runs on it, and what the host does for the call.
+    cpu: Duration,
+}
+
+/// Calls a plugin again and again with one fixture.
+pub fn bench(path: &Path, given: Option<&Path>, calls: usize, choice: Choice) -> Result<()> {
+    let subject = Subject::of(path, choice)?;
+    let fixtures = subject.fixtures(given)?;
+    crate::wait(async {
+        let bench = trial::open(&subject.component).await?;
+        let cases = trial::read(&fixtures, bench.inspection().world)?;
+        let case = cases.iter().find(|case| case.calls());
+        let case = case.with_context(|| format!("no fixture of {} calls the plugin", fixtures.display()))?;
+        let differences = case.run(&bench).await?;
+        if !differences.is_empty() {
+            bail!("a fixture has to hold before it is measured: {}", case.report(&differences));
+        }
+        let ready = Ready::new(case, &bench)?;
+        for _ in 0..WARM_UP {
+            ready.call().await?;
+        }
+        let mut samples = Vec::with_capacity(calls);
+        for _ in 0..calls {
+            let before = thread_time();
+            let usage = ready.call().await?;
+            samples.push(Sample { usage, cpu: thread_time().saturating_sub(before) });
+        }
+        show(case, &samples);
+        Ok(())
+    })?
+}
+
+/// What this thread has had of the processor.
+fn thread_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+#[allow(clippy::print_stdout, reason = "these numbers are what the command is run for")]
+fn show(case: &Case, samples: &[Sample]) {
+    let microseconds = |time: Duration| format!("{:.1} us", time.as_secs_f64() * 1e6);
+    let row = |name: &str, half: String, most: String| println!("{name:<8}{half:>16}{most:>16}");
+    println!("{} calls with {}, each in a fresh instance\n", thousands(&samples.len()), case.file().display());
+    row("", "p50".to_owned(), "p99".to_owned());
+    let [half, most] = quantiles(samples, |sample| sample.usage.time);
+    row("time", microseconds(half), microseconds(most));
+    let [half, most] = quantiles(samples, |sample| sample.cpu);
+    row("CPU", microseconds(half), microseconds(most));
+    let [half, most] = quantiles(samples, |sample| sample.usage.fuel);
+    row("fuel", thousands(&half), thousands(&most));
+    let [half, most] = quantiles(samples, |sample| sample.usage.memory);
+    let kibibytes = |bytes: usize| format!("{} KiB", thousands(&(bytes / 1024)));
+    row("memory", kibibytes(half), kibibytes(most));
+    if cfg!(debug_assertions) {
+        println!("\nThis tool was built without optimisation: the host's own part of a call is faster in a release.");
+    }
+}
+
+/// The value that half of the samples stay within, and that 99 of 100 do.
+fn quantiles<T: Ord + Copy + Default>(samples: &[Sample], of: impl Fn(&Sample) -> T) -> [T; 2] {
+    let mut values: Vec<T> = samples.iter().map(of).collect();
+    values.sort_unstable();
+    [50, 99].map(|share| {
+        let place = (values.len() * share).div_ceil(100).saturating_sub(1);
+        values.get(place).copied().unwrap_or_default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_values_that_were_seen() {
+        let sample = |fuel| Sample { usage: Usage { fuel, ..Usage::default() }, cpu: Duration::ZERO };
+        let samples: Vec<Sample> = (1..=200).rev().map(sample).collect();
+        assert_eq!(quantiles(&samples, |sample| sample.usage.fuel), [100, 198]);
+        assert_eq!(quantiles(&samples[..1], |sample| sample.usage.fuel), [200, 200]);
+        assert_eq!(quantiles(&[], |sample| sample.usage.fuel), [0, 0]);
+    }
+}

@@ -1,0 +1,103 @@
+//! TypeScript: the compiler checks the types, esbuild makes one module of everything, and componentize-qjs puts that into a
+//! component together with a JavaScript engine.
+//!
+//! All three are npm packages of the project's own lock file. The snapshot that componentize-qjs takes of the engine has a
+//! random seed in it, so no two are equal: a component whose sources are as they were is left as it is.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use super::{run, write_if_changed};
+use crate::plugin::Plugin;
+
+/// The module whose exports are the component's.
+const ENTRY: &str = "src/plugin.ts";
+
+/// The contract, as componentize-qjs wants it: a package's file, its dependencies in folders of their own.
+const CONTRACT: [(&str, &str); 2] = [
+    ("claims.wit", include_str!("../../../../wit/claims@1.0.0/claims.wit")),
+    ("deps/host/host.wit", include_str!("../../../../wit/host@1.0.0/host.wit")),
+];
+
+/// Builds a plugin.
+pub fn build(plugin: &Plugin) -> Result<()> {
+    let project = Project { folder: &plugin.folder, build: plugin.folder.join("build") };
+    project.install()?;
+    run(&mut project.package("tsc", "typescript")?, "its types do not fit; see above")?;
+    let bundle = project.bundle()?;
+    // What the component is made of, beside the versions that the lock file names.
+    let made_of = [bundle.as_slice(), &project.lock()?, CONTRACT[0].1.as_bytes(), CONTRACT[1].1.as_bytes()].concat();
+    let (component, note) = (plugin.component(), project.build.join("made-of"));
+    if component.is_file() && std::fs::read(&note).is_ok_and(|noted| noted == made_of) {
+        return Ok(());
+    }
+    write_if_changed(&component, &project.componentize()?)?;
+    write_if_changed(&note, &made_of)
+}
+
+struct Project<'a> {
+    folder: &'a Path,
+    build: PathBuf,
+}
+
+impl Project<'_> {
+    fn lock(&self) -> Result<Vec<u8>> {
+        let file = self.folder.join("package-lock.json");
+        std::fs::read(&file).with_context(|| {
+            format!("{} can't be read; `npm install` writes it, and it belongs under version control", file.display())
+        })
+    }
+
+    /// Installs the packages of the lock file, unless they are there.
+    fn install(&self) -> Result<()> {
+        let (lock, installed) = (self.lock()?, self.folder.join("node_modules/.installed"));
+        if std::fs::read(&installed).is_ok_and(|present| present == lock) {
+            return Ok(());
+        }
+        let mut npm = Command::new("npm");
+        npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(self.folder);
+        run(&mut npm, "npm could not install the packages of package-lock.json; see above")?;
+        write_if_changed(&installed, &lock)
+    }
+
+    /// A command of an installed package.
+    fn package(&self, command: &str, package: &str) -> Result<Command> {
+        // The folder may be a relative path, which a command in another folder would not find.
+        let folder = self.folder.canonicalize().with_context(|| format!("{} can't be read", self.folder.display()))?;
+        let program = folder.join("node_modules/.bin").join(command);
+        if !program.is_file() {
+            bail!("package.json does not have the package `{package}`; add it with `npm install --save-dev {package}`");
+        }
+        let mut command = Command::new(program);
+        command.current_dir(folder);
+        Ok(command)
+    }
+
+    /// Everything as one module, but for the host's interfaces.
+    fn bundle(&self) -> Result<Vec<u8>> {
+        let mut esbuild = self.package("esbuild", "esbuild")?;
+        esbuild.args([ENTRY, "--bundle", "--format=esm", "--target=es2023", "--external:assent:*"]);
+        esbuild.args(["--outfile=build/plugin.js", "--log-level=warning"]);
+        run(&mut esbuild, "it can't be made one module; see above")?;
+        let file = self.build.join("plugin.js");
+        std::fs::read(&file).with_context(|| format!("{} can't be read", file.display()))
+    }
+
+    /// The component: it imports what its world has, and nothing else. What the engine would ask a system for, it finds
+    /// closed.
+    fn componentize(&self) -> Result<Vec<u8>> {
+        for (name, text) in CONTRACT {
+            write_if_changed(&self.build.join("wit").join(name), text.as_bytes())?;
+        }
+        let mut componentize = self.package("componentize-qjs", "componentize-qjs")?;
+        componentize.args(["--wit", "build/wit", "--world", "claim-mapper", "--js", "build/plugin.js"]);
+        componentize.args(["--stub-wasi", "--sync", "--output", "build/component.wasm"]);
+        run(&mut componentize, "it can't be made a component; see above")?;
+        let file = self.build.join("component.wasm");
+        let component = std::fs::read(&file).with_context(|| format!("{} can't be read", file.display()))?;
+        std::fs::remove_file(&file).with_context(|| format!("{} can't be removed", file.display()))?;
+        Ok(component)
+    }
+}

@@ -1,0 +1,78 @@
+//! What a component is: what an operator looks at before they grant it anything.
+
+use std::path::Path;
+
+use anyhow::Result;
+use assent::plugins::{Compiler, Inspection, inspect};
+
+use crate::subject::{Subject, must_agree, role, sink_name};
+use crate::toolchain::Choice;
+
+/// Shows what a component is and asks for, and holds it against its project's `plugin.toml`.
+#[allow(clippy::print_stdout, reason = "this list is what the command is run for")]
+pub fn check(path: &Path, choice: Choice) -> Result<()> {
+    let subject = Subject::of(path, choice)?;
+    let inspection = crate::wait(inspect(&subject.component, &Compiler::InProcess))??;
+    println!("{}", subject.component.display());
+    for (name, value) in lines(&inspection) {
+        println!("  {name:<12}{value}");
+    }
+    if let Some(plugin) = &subject.plugin {
+        must_agree(plugin, &inspection)?;
+        println!("  {:<12}says the same", "plugin.toml");
+    }
+    Ok(())
+}
+
+fn lines(inspection: &Inspection) -> Vec<(&'static str, String)> {
+    let description = &inspection.description;
+    let list = |names: &[String]| if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
+    let mut lines = vec![
+        ("plugin", format!("{} {}: {}", description.name, description.version, description.summary)),
+        ("role", role(inspection).to_string()),
+        ("contract", format!("{}@{}", inspection.world.package(), inspection.contract_version)),
+        ("imports", list(&inspection.imports)),
+        ("size", format!("{} bytes", thousands(&inspection.size))),
+        ("sha256", inspection.sha256.clone()),
+    ];
+    if role(inspection).is_mapper() {
+        let sinks = description.sinks.as_ref();
+        let sinks = sinks.map(|sinks| sinks.iter().map(|sink| sink_name(*sink)).collect::<Vec<_>>().join(", "));
+        lines.push(("writes", list(&description.writes)));
+        lines.push(("asked for", sinks.unwrap_or_else(|| "every sink".to_owned())));
+    } else {
+        lines.push(("hosts", list(&description.hosts)));
+        let follows = if description.follow_redirects { "followed" } else { "not followed" };
+        lines.push(("redirects", follows.to_owned()));
+    }
+    let properties = description.config_schema.as_ref().and_then(|schema| schema.get("properties")?.as_object());
+    let settings = properties.map(|properties| properties.keys().map(String::as_str).collect::<Vec<_>>().join(", "));
+    lines.push(("settings", settings.unwrap_or_else(|| "none described".to_owned())));
+    lines
+}
+
+/// A number that can be read: `1,557,861`.
+pub fn thousands<T: ToString>(number: &T) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_can_be_read() {
+        assert_eq!(
+            ["7", "999", "1000", "1557861"].map(|number| thousands(&number)),
+            ["7", "999", "1,000", "1,557,861"]
+        );
+    }
+}

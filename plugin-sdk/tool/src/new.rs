@@ -1,0 +1,248 @@
+//! A new project: one that builds and passes its tests as it is.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+
+use crate::plugin::{Role, is_name};
+
+/// What a plugin is written in.
+#[derive(Clone, Copy, Debug, ValueEnum, PartialEq, Eq)]
+pub enum Language {
+    /// Rust.
+    Rust,
+    /// TypeScript.
+    #[value(name = "typescript")]
+    TypeScript,
+}
+
+/// What is asked for.
+#[derive(Debug)]
+pub struct Wish {
+    /// The folder to make; its last part is the plugin's name.
+    pub folder: PathBuf,
+    /// The role.
+    pub role: Role,
+    /// The language.
+    pub language: Language,
+    /// Where `plugin-sdk` is; that of the checkout which this tool was built in, if it is not given.
+    pub sdk: Option<PathBuf>,
+}
+
+/// A file of a project: its path, and its text with places to fill in.
+type Template = (&'static str, &'static str);
+
+macro_rules! template {
+    ($path:literal, $source:literal) => {
+        ($path, include_str!(concat!("../templates/", $source)))
+    };
+}
+
+const RUST: [Template; 2] = [template!(".gitignore", "rust/gitignore"), template!("README.md", "rust/README.md")];
+/// The Cargo.toml of a member of a workspace that has the SDK, and of a project that stands alone.
+const MEMBER: Template = template!("Cargo.toml", "rust/Cargo.workspace.toml");
+const ALONE: Template = template!("Cargo.toml", "rust/Cargo.alone.toml");
+
+const CLAIM_MAPPER: [Template; 2] =
+    [template!("plugin.toml", "claim-mapper/plugin.toml"), template!("src/lib.rs", "claim-mapper/src/lib.rs")];
+
+/// The fixtures of the claim mapper, the same in both languages.
+const CLAIM_MAPPER_FIXTURES: [Template; 4] = [
+    template!("fixtures/by-role.json", "claim-mapper/fixtures/by-role.json"),
+    template!("fixtures/nowhere.json", "claim-mapper/fixtures/nowhere.json"),
+    template!("fixtures/otherwise.json", "claim-mapper/fixtures/otherwise.json"),
+    template!("fixtures/refused-settings.json", "claim-mapper/fixtures/refused-settings.json"),
+];
+
+const APPROVAL_CHANNEL: [Template; 6] = [
+    template!("plugin.toml", "approval-channel/plugin.toml"),
+    template!("src/lib.rs", "approval-channel/src/lib.rs"),
+    template!("fixtures/begins.json", "approval-channel/fixtures/begins.json"),
+    template!("fixtures/gone.json", "approval-channel/fixtures/gone.json"),
+    template!("fixtures/late.json", "approval-channel/fixtures/late.json"),
+    template!("fixtures/no-answer.json", "approval-channel/fixtures/no-answer.json"),
+];
+
+const DELEGATED_APPROVAL_CHANNEL: [Template; 6] = [
+    template!("plugin.toml", "delegated-approval-channel/plugin.toml"),
+    template!("src/lib.rs", "delegated-approval-channel/src/lib.rs"),
+    template!("fixtures/another.json", "delegated-approval-channel/fixtures/another.json"),
+    template!("fixtures/approved.json", "delegated-approval-channel/fixtures/approved.json"),
+    template!("fixtures/begins.json", "delegated-approval-channel/fixtures/begins.json"),
+    template!("fixtures/cancelled.json", "delegated-approval-channel/fixtures/cancelled.json"),
+];
+
+const TYPESCRIPT: [Template; 14] = [
+    template!(".gitignore", "typescript/gitignore"),
+    template!(".npmrc", "typescript/npmrc"),
+    template!("README.md", "typescript/README.md"),
+    template!("package.json", "typescript/package.json"),
+    template!("package-lock.json", "typescript/package-lock.json"),
+    template!("plugin.toml", "typescript/plugin.toml"),
+    template!("tsconfig.json", "typescript/tsconfig.json"),
+    template!("src/assent.ts", "typescript/src/assent.ts"),
+    template!("src/host.d.ts", "typescript/src/host.d.ts"),
+    template!("src/plugin.ts", "typescript/src/plugin.ts"),
+    template!("test/ada.ts", "typescript/test/ada.ts"),
+    template!("test/log.ts", "typescript/test/log.ts"),
+    template!("test/tsconfig.json", "typescript/test/tsconfig.json"),
+    template!("test/plugin.test.ts", "typescript/test/plugin.test.ts"),
+];
+
+/// Makes the project.
+pub fn new(wish: &Wish) -> Result<()> {
+    let folder = &wish.folder;
+    let name = folder.file_name().and_then(|name| name.to_str()).filter(|name| is_name(name) && !name.starts_with('-'));
+    let Some(name) = name else {
+        bail!("`{}` is no name for a plugin: give lower-case letters, digits and `-`", folder.display());
+    };
+    if folder.exists() {
+        bail!("{} is there already; give another name, or remove it", folder.display());
+    }
+    let templates = match (wish.language, wish.role) {
+        (Language::TypeScript, Role::ClaimMapper) => [&TYPESCRIPT[..], &CLAIM_MAPPER_FIXTURES].concat(),
+        (Language::TypeScript, role) => {
+            bail!("a plugin in TypeScript is a claim-mapper; for {role} leave `--language typescript` out")
+        }
+        (Language::Rust, role) => rust(wish, role)?,
+    };
+    let sdk = match wish.language {
+        Language::Rust => toml_text(&sdk(wish)?.to_string_lossy()),
+        Language::TypeScript => String::new(),
+    };
+    let summary = match wish.role {
+        Role::ClaimMapper => "Tells applications the department of a person",
+        Role::ApprovalChannel => "Wakes a person's authenticator",
+        Role::DelegatedApprovalChannel => "Asks a vendor's authenticator whether the person approves",
+    };
+    let fields =
+        [("{{name}}", name), ("{{role}}", &wish.role.to_string()), ("{{summary}}", summary), ("{{sdk}}", &sdk)];
+    for (path, text) in templates {
+        let text = fields.iter().fold(text.to_owned(), |text, (field, value)| text.replace(field, value));
+        write(&folder.join(path), &text)?;
+    }
+    if wish.language == Language::Rust && !is_member(folder) {
+        lock(wish, folder)?;
+    }
+    tell(folder);
+    Ok(())
+}
+
+/// The files of a project in Rust.
+fn rust(wish: &Wish, role: Role) -> Result<Vec<Template>> {
+    let manifest = if is_member(&wish.folder) { MEMBER } else { ALONE };
+    let plugin = match role {
+        Role::ClaimMapper => [&CLAIM_MAPPER[..], &CLAIM_MAPPER_FIXTURES].concat(),
+        Role::ApprovalChannel => APPROVAL_CHANNEL.to_vec(),
+        Role::DelegatedApprovalChannel => DELEGATED_APPROVAL_CHANNEL.to_vec(),
+    };
+    Ok([&RUST[..], &[manifest], &plugin].concat())
+}
+
+/// The folder of the SDK.
+fn sdk(wish: &Wish) -> Result<PathBuf> {
+    let built_in = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let folder = wish.sdk.clone().unwrap_or(built_in);
+    let found = folder.canonicalize().ok().filter(|folder| folder.join("Cargo.toml").is_file());
+    found.with_context(|| {
+        format!("there is no SDK in {}; give `--sdk` the folder `plugin-sdk` of a checkout of Assent", folder.display())
+    })
+}
+
+/// Whether the folder will belong to the workspace of a checkout, as one of its `plugins/`.
+fn is_member(folder: &Path) -> bool {
+    let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Ok(parent) = parent.canonicalize() else { return false };
+    parent.ends_with("plugins") && parent.with_file_name("plugin-sdk").join("Cargo.toml").is_file()
+}
+
+/// Gives a project the versions that the SDK's own checkout is tested with. Cargo leaves out what it does not need.
+fn lock(wish: &Wish, folder: &Path) -> Result<()> {
+    let versions = sdk(wish)?.join("../Cargo.lock");
+    let Ok(text) = std::fs::read_to_string(versions) else { return Ok(()) };
+    write(&folder.join("Cargo.lock"), &text)
+}
+
+/// A text as TOML has it, with its quotes.
+pub fn toml_text(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+fn write(file: &Path, text: &str) -> Result<()> {
+    let written = || {
+        if let Some(folder) = file.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        std::fs::write(file, text)
+    };
+    written().with_context(|| format!("{} can't be written", file.display()))
+}
+
+#[allow(clippy::print_stdout, reason = "what to do next is what the command ends with")]
+fn tell(folder: &Path) {
+    let folder = folder.display();
+    println!("{folder} is there. Next:\n\n  assent-plugin test {folder}\n\nthen read {folder}/README.md");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wish(folder: PathBuf, role: Role, language: Language) -> Wish {
+        Wish { folder, role, language, sdk: None }
+    }
+
+    #[test]
+    fn nothing_is_left_to_fill_in() {
+        let temporary = tempfile::tempdir().expect("a folder");
+        for (number, (role, language)) in [
+            (Role::ClaimMapper, Language::Rust),
+            (Role::ApprovalChannel, Language::Rust),
+            (Role::DelegatedApprovalChannel, Language::Rust),
+            (Role::ClaimMapper, Language::TypeScript),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let folder = temporary.path().join(format!("plugin-{number}"));
+            new(&wish(folder.clone(), role, language)).expect("a project");
+            let mut folders = vec![folder];
+            let mut files = 0;
+            while let Some(folder) = folders.pop() {
+                for entry in std::fs::read_dir(folder).expect("a folder") {
+                    let path = entry.expect("an entry").path();
+                    if path.is_dir() {
+                        folders.push(path);
+                    } else {
+                        let text = std::fs::read_to_string(&path).expect("text");
+                        assert!(!text.contains("{{"), "{}", path.display());
+                        files += 1;
+                    }
+                }
+            }
+            assert!(files > 8, "{role} {language:?}: {files} files");
+        }
+    }
+
+    #[test]
+    fn what_can_not_be_made_is_explained() {
+        let temporary = tempfile::tempdir().expect("a folder");
+        let error = |name: &str, role, language, sdk: Option<&str>| {
+            let wish = Wish { sdk: sdk.map(PathBuf::from), ..wish(temporary.path().join(name), role, language) };
+            new(&wish).expect_err("no project").to_string()
+        };
+        let rust = Language::Rust;
+        assert!(error("My Plugin", Role::ClaimMapper, rust, None).contains("give lower-case letters"));
+        let channel = error("a", Role::ApprovalChannel, Language::TypeScript, None);
+        assert_eq!(
+            channel,
+            "a plugin in TypeScript is a claim-mapper; for approval-channel leave `--language typescript` out"
+        );
+        assert!(
+            error("a", Role::ClaimMapper, rust, Some("no/such")).contains("there is no SDK in no/such; give `--sdk`")
+        );
+        std::fs::create_dir(temporary.path().join("there")).expect("a folder");
+        assert!(error("there", Role::ClaimMapper, rust, None).contains("is there already"));
+    }
+}

@@ -1,0 +1,126 @@
+//! Packing: what an operator is given, and what they paste into their settings.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use assent::plugins::{Compiler, Inspection, inspect};
+use assent_plugin_sdk::fixtures::{self, ChannelOutcome, MapperOutcome};
+use serde::Serialize;
+
+use crate::new::toml_text;
+use crate::plugin::Role;
+use crate::subject::{Subject, must_agree, role, sink_name};
+use crate::toolchain::Choice;
+
+/// `plugin.toml` as an operator gets it. Every value is the component's own, or was compared with it.
+#[derive(Serialize)]
+struct Packed<'a> {
+    name: &'a str,
+    version: &'a str,
+    role: Role,
+    contract: String,
+    summary: &'a str,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    writes: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sinks: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    hosts: &'a [String],
+    file: String,
+    size: usize,
+    sha256: &'a str,
+}
+
+/// Writes the folder `NAME-VERSION` and prints the settings.
+#[allow(clippy::print_stdout, reason = "the settings are what the command is run for")]
+pub fn pack(folder: &Path, out: Option<&Path>, choice: Choice) -> Result<()> {
+    let subject = Subject::of(folder, choice)?;
+    let Some(plugin) = &subject.plugin else {
+        bail!("{} is a file; give the folder of the plugin", folder.display());
+    };
+    let inspection = crate::wait(inspect(&subject.component, &Compiler::InProcess))??;
+    must_agree(plugin, &inspection)?;
+    let description = &inspection.description;
+    if description.version.is_empty() || !description.version.bytes().all(in_a_version) {
+        bail!("the version `{}` can't be part of a folder's name; give one such as 1.0.0", description.version);
+    }
+    let parent = out.map_or_else(|| plugin.folder.join("pack"), Path::to_owned);
+    let packed = parent.join(format!("{}-{}", description.name, description.version));
+    std::fs::create_dir_all(&packed).with_context(|| format!("{} can't be made", packed.display()))?;
+    let file = packed.join(format!("{}.wasm", description.name));
+    std::fs::copy(&subject.component, &file).with_context(|| format!("{} can't be written", file.display()))?;
+    let manifest = packed.join("plugin.toml");
+    std::fs::write(&manifest, manifest_text(&inspection)?)
+        .with_context(|| format!("{} can't be written", manifest.display()))?;
+    let file = file.canonicalize().with_context(|| format!("{} can't be found", file.display()))?;
+    let config = example_config(&plugin.folder.join("fixtures"), role(&inspection));
+    println!("# {}\n{}", packed.display(), settings(&inspection, &file, config.as_ref())?);
+    Ok(())
+}
+
+fn in_a_version(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'+')
+}
+
+fn manifest_text(inspection: &Inspection) -> Result<String> {
+    let description = &inspection.description;
+    let sinks = description.sinks.as_ref();
+    let packed = Packed {
+        name: &description.name,
+        version: &description.version,
+        role: role(inspection),
+        contract: format!("{}@{}", inspection.world.package(), inspection.contract_version),
+        summary: &description.summary,
+        writes: &description.writes,
+        sinks: sinks.map(|sinks| sinks.iter().map(|sink| sink_name(*sink)).collect()),
+        hosts: &description.hosts,
+        file: format!("{}.wasm", description.name),
+        size: inspection.size,
+        sha256: &inspection.sha256,
+    };
+    toml::to_string(&packed).context("plugin.toml can't be written")
+}
+
+/// The table of the operator's settings, with everything granted that the plugin asks for.
+fn settings(inspection: &Inspection, file: &Path, config: Option<&serde_json::Value>) -> Result<String> {
+    let description = &inspection.description;
+    let role = role(inspection);
+    let table = if role.is_mapper() { "plugins.claims" } else { "plugins.approval_channels" };
+    let mut text = String::new();
+    writeln!(text, "[[{table}]]")?;
+    writeln!(text, "name = {}", toml_text(&description.name))?;
+    writeln!(text, "file = {}", toml_text(&file.to_string_lossy()))?;
+    writeln!(text, "sha256 = {}", toml_text(&inspection.sha256))?;
+    let (key, asked) =
+        if role.is_mapper() { ("writes", &description.writes) } else { ("http_hosts", &description.hosts) };
+    let names: Vec<String> = asked.iter().map(|name| toml_text(name)).collect();
+    let open = asked.iter().any(|name| name == "*");
+    let note = if open { " # name each yourself: the plugin leaves the choice to you" } else { "" };
+    writeln!(text, "{key} = [{}]{note}", names.join(", "))?;
+    if role == Role::DelegatedApprovalChannel {
+        writeln!(text, "trust = \"delegated\" # its word counts as the person's")?;
+    }
+    // JSON may have what TOML has not, such as null; then the operator writes the settings without an example.
+    if let Some(config) = config.and_then(|config| toml::Table::try_from(config).ok()).filter(|table| !table.is_empty())
+    {
+        let nested = format!("{table}.config")
+            .rsplit('.')
+            .fold(config, |inner, name| toml::Table::from_iter([(name.to_owned(), toml::Value::Table(inner))]));
+        let config = toml::to_string(&nested)?;
+        write!(text, "\n# An example, from the plugin's first fixture.\n{config}")?;
+    }
+    Ok(text)
+}
+
+/// Settings that the plugin takes: those of its first fixture that does not refuse them.
+fn example_config(folder: &Path, role: Role) -> Option<serde_json::Value> {
+    if role.is_mapper() {
+        let fixtures = fixtures::read::<fixtures::MapperFixture>(folder).ok()?;
+        let good = |fixture: &fixtures::MapperFixture| !matches!(fixture.expect, MapperOutcome::Invalid(_));
+        return fixtures.into_iter().map(|named| named.fixture).find(good).map(|fixture| fixture.config);
+    }
+    let fixtures = fixtures::read::<fixtures::ChannelFixture>(folder).ok()?;
+    let good = |fixture: &fixtures::ChannelFixture| !matches!(fixture.expect, ChannelOutcome::Invalid(_));
+    fixtures.into_iter().map(|named| named.fixture).find(good).map(|fixture| fixture.config)
+}

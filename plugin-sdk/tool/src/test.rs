@@ -1,0 +1,38 @@
+//! Testing: every fixture against the component, in the host's own runtime.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+use crate::subject::{Subject, must_agree};
+use crate::toolchain::Choice;
+use crate::trial;
+
+/// Runs the fixtures of a plugin, and fails with every difference.
+#[allow(clippy::print_stdout, reason = "what holds and what does not is what the command is run for")]
+pub fn test(path: &Path, given: Option<&Path>, choice: Choice) -> Result<()> {
+    let subject = Subject::of(path, choice)?;
+    let fixtures = subject.fixtures(given)?;
+    crate::wait(async {
+        let bench = trial::open(&subject.component).await?;
+        if let Some(plugin) = &subject.plugin {
+            must_agree(plugin, bench.inspection())?;
+        }
+        let cases = trial::read(&fixtures, bench.inspection().world)?;
+        let mut failed = 0_usize;
+        for case in &cases {
+            let differences = case.run(&bench).await?;
+            if differences.is_empty() {
+                println!("ok      {}  {}", case.file().display(), case.about());
+            } else {
+                failed += 1;
+                println!("FAILED  {}", case.report(&differences));
+            }
+        }
+        if failed > 0 {
+            bail!("{failed} of {} fixtures do not hold (- expected, + got)", cases.len());
+        }
+        println!("{} fixtures hold", cases.len());
+        Ok(())
+    })?
+}

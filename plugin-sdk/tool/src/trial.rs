@@ -1,0 +1,316 @@
+//! One fixture, run against a component in the host's own runtime.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, Result};
+use assent::clock::Timestamp;
+use assent::id::Did;
+use assent::plugins::{
+    Begun, Callback, ChannelFailureKind, ChannelState, ChannelTrial, ClaimInput, Compiler, Evidence, Fault, Limits,
+    MapFailureKind, MapperTrial, News, NoAnswer, Notice, Opening, Outgoing, OutgoingMethod, Question, Received,
+    RequestedClaim, SamlAttribute, Sink, Traced, Tried, Usage, ValueType, Workbench, World,
+};
+use assent_plugin_sdk::claims;
+use assent_plugin_sdk::fixtures::{
+    self, Bytes, CallbackJson, ChannelCall, ChannelFixture, ChannelOutcome, EvidenceJson, Fixture, MapperFixture,
+    MapperOutcome, Named, OpeningJson, Script,
+};
+use assent_plugin_sdk::http::{HttpError, Method, Request};
+
+/// A fixture of a role.
+pub enum Case {
+    /// Of a claim mapper.
+    Mapper(Named<MapperFixture>),
+    /// Of an approval channel.
+    Channel(Named<ChannelFixture>),
+}
+
+/// Reads the fixtures that a component of this world has.
+pub fn read(path: &Path, world: World) -> Result<Vec<Case>> {
+    Ok(match world {
+        World::ClaimMapper => fixtures::read(path)?.into_iter().map(Case::Mapper).collect(),
+        World::ApprovalChannel | World::DelegatedChannel => {
+            fixtures::read(path)?.into_iter().map(Case::Channel).collect()
+        }
+    })
+}
+
+impl Case {
+    /// The file it was read from.
+    pub fn file(&self) -> &Path {
+        match self {
+            Self::Mapper(named) => &named.file,
+            Self::Channel(named) => &named.file,
+        }
+    }
+
+    /// What it is about.
+    pub fn about(&self) -> &str {
+        match self {
+            Self::Mapper(named) => named.fixture.about(),
+            Self::Channel(named) => named.fixture.about(),
+        }
+    }
+
+    /// Whether the plugin is called: it is not, where its settings are to be refused.
+    pub fn calls(&self) -> bool {
+        match self {
+            Self::Mapper(named) => !matches!(named.fixture.expect, MapperOutcome::Invalid(_)),
+            Self::Channel(named) => !matches!(named.fixture.expect, ChannelOutcome::Invalid(_)),
+        }
+    }
+
+    /// The case, with its differences, as it is shown.
+    pub fn report(&self, differences: &[String]) -> String {
+        match self {
+            Self::Mapper(named) => fixtures::report(named, differences),
+            Self::Channel(named) => fixtures::report(named, differences),
+        }
+    }
+
+    /// Runs it: in what it does not hold, a line each.
+    pub async fn run(&self, bench: &Workbench) -> Result<Vec<String>> {
+        match self {
+            Self::Mapper(named) => mapper(bench, &named.fixture).await,
+            Self::Channel(named) => channel(bench, &named.fixture).await,
+        }
+    }
+}
+
+/// A case that was made ready, so that nothing but the call itself is left to do.
+pub enum Ready {
+    /// For a claim mapper.
+    Mapper(Box<(MapperTrial, ClaimInput)>),
+    /// For an approval channel.
+    Channel(Box<ReadyChannel>),
+}
+
+/// A channel with what it is asked, and a script that each call begins anew.
+pub struct ReadyChannel {
+    channel: ChannelTrial,
+    call: ChannelCall,
+    world: World,
+    script: Arc<Mutex<Script>>,
+    beginning: Script,
+}
+
+impl Ready {
+    /// A case that calls the plugin.
+    pub fn new(case: &Case, bench: &Workbench) -> Result<Self> {
+        match case {
+            Case::Mapper(Named { fixture, .. }) => {
+                Ok(Self::Mapper(Box::new((bench.mapper(&fixture.config)?, input(&fixture.input)?))))
+            }
+            Case::Channel(Named { fixture, .. }) => {
+                let beginning = Script::new(&fixture.http);
+                let script = Arc::new(Mutex::new(beginning.clone()));
+                let channel = scripted(bench, fixture, Arc::clone(&script))?;
+                let call = fixture.call.clone().context("the fixture calls nothing")?;
+                let world = bench.inspection().world;
+                Ok(Self::Channel(Box::new(ReadyChannel { channel, call, world, script, beginning })))
+            }
+        }
+    }
+
+    /// Calls the plugin once.
+    pub async fn call(&self) -> Result<Usage> {
+        match self {
+            Self::Mapper(ready) => Ok(ready.0.map(ready.1.clone()).await.usage),
+            Self::Channel(ready) => {
+                *ready.script.lock().unwrap_or_else(PoisonError::into_inner) = ready.beginning.clone();
+                Ok(ask(&ready.channel, &ready.call, ready.world).await?.usage)
+            }
+        }
+    }
+}
+
+/// A component with the limits that it has where the operator's settings name none. It is compiled in this process: whoever
+/// runs this tool built it.
+pub async fn open(component: &Path) -> Result<Workbench> {
+    let limits = Limits { concurrency: 1, ..Limits::default() };
+    Ok(Workbench::open(component, limits, &Compiler::InProcess).await?)
+}
+
+async fn mapper(bench: &Workbench, fixture: &MapperFixture) -> Result<Vec<String>> {
+    let outcome = match bench.validate(&fixture.config).await {
+        Err(fault) => MapperOutcome::Fault(fault.to_string()),
+        Ok(errors) if !errors.is_empty() => MapperOutcome::Invalid(errors),
+        Ok(_) => mapper_outcome(bench.mapper(&fixture.config)?.map(input(&fixture.input)?).await.outcome),
+    };
+    Ok(fixture.differences(&outcome))
+}
+
+fn mapper_outcome(outcome: Result<Vec<Traced>, MapFailureKind>) -> MapperOutcome {
+    match outcome {
+        Ok(changes) => MapperOutcome::Edits(changes.into_iter().map(edit).collect()),
+        Err(MapFailureKind::Deny(reason)) => MapperOutcome::Deny(reason),
+        Err(MapFailureKind::Fault(Fault::Reported(reason))) => MapperOutcome::Fault(reason),
+        Err(MapFailureKind::Fault(fault)) => MapperOutcome::Fault(fault.to_string()),
+    }
+}
+
+fn edit(change: Traced) -> claims::Edit {
+    match change {
+        Traced::Claim { name, after: Some(value), .. } => claims::Edit::Set(name, value),
+        Traced::Claim { name, after: None, .. } => claims::Edit::Remove(name),
+        Traced::Attribute(SamlAttribute { name, name_format, friendly_name, value_type, values }) => {
+            let value_type = match value_type {
+                ValueType::String => claims::ValueType::String,
+                ValueType::Boolean => claims::ValueType::Boolean,
+                ValueType::Integer => claims::ValueType::Integer,
+                ValueType::DateTime => claims::ValueType::DateTime,
+                ValueType::AnyUri => claims::ValueType::AnyUri,
+                ValueType::Base64Binary => claims::ValueType::Base64Binary,
+            };
+            claims::Edit::Attribute(claims::SamlAttribute { name, name_format, friendly_name, value_type, values })
+        }
+    }
+}
+
+/// The input as the host has it.
+pub fn input(input: &claims::Input) -> Result<ClaimInput> {
+    let requested = input.requested.iter().map(|claim| RequestedClaim {
+        name: claim.name.clone(),
+        essential: claim.essential,
+        values: claim.values.clone(),
+    });
+    Ok(ClaimInput {
+        protocol: match input.protocol {
+            claims::Protocol::Oidc => assent::plugins::Protocol::Oidc,
+            claims::Protocol::Saml => assent::plugins::Protocol::Saml,
+        },
+        sink: match input.sink {
+            claims::Sink::IdToken => Sink::IdToken,
+            claims::Sink::Userinfo => Sink::Userinfo,
+            claims::Sink::Introspection => Sink::Introspection,
+            claims::Sink::SamlAssertion => Sink::SamlAssertion,
+        },
+        now: timestamp(input.now)?,
+        // By this the host chooses plugins; they themselves see `application` alone.
+        application_id: Did::from_ed25519(&[1; 32]),
+        application: input.application.clone(),
+        account: input.account.clone(),
+        user: input.user.clone(),
+        roles: input.roles.clone(),
+        scopes: input.scopes.clone(),
+        requested: requested.collect(),
+        acr: input.acr.clone(),
+        amr: input.amr.clone(),
+        claims: input.current.clone(),
+    })
+}
+
+fn timestamp(seconds: u64) -> Result<Timestamp> {
+    Ok(Timestamp::from_seconds(i64::try_from(seconds).context("`now` is too far away")?))
+}
+
+async fn channel(bench: &Workbench, fixture: &ChannelFixture) -> Result<Vec<String>> {
+    let script = Arc::new(Mutex::new(Script::new(&fixture.http)));
+    let outcome = match (bench.validate(&fixture.config).await, &fixture.call) {
+        (Err(fault), _) => Some(ChannelOutcome::Fault(fault.to_string())),
+        (Ok(errors), _) if !errors.is_empty() => Some(ChannelOutcome::Invalid(errors)),
+        (Ok(_), None) => None,
+        (Ok(_), Some(call)) => {
+            let channel = scripted(bench, fixture, Arc::clone(&script))?;
+            let asked = ask(&channel, call, bench.inspection().world).await?;
+            Some(asked.outcome.unwrap_or_else(failure))
+        }
+    };
+    let mut differences = fixture.differences(&outcome);
+    differences.extend(script.lock().unwrap_or_else(PoisonError::into_inner).clone().differences());
+    Ok(differences)
+}
+
+/// What comes of asking a channel.
+type Asked = Result<ChannelOutcome, ChannelFailureKind>;
+
+/// The channel as a fixture has it.
+fn scripted(bench: &Workbench, fixture: &ChannelFixture, script: Arc<Mutex<Script>>) -> Result<ChannelTrial> {
+    let answer = move |request| answer(&script, request);
+    Ok(bench.channel(&fixture.config, timestamp(fixture.now)?, Box::new(answer))?)
+}
+
+async fn ask(channel: &ChannelTrial, call: &ChannelCall, world: World) -> Result<Tried<Asked>> {
+    Ok(match call {
+        ChannelCall::Begin(opening) => channel.begin(begin(opening, world)?).await.map(begun),
+        ChannelCall::Poll(handle) => channel.poll(handle.0.clone()).await.map(state),
+        ChannelCall::Callback(CallbackJson { headers, body }) => {
+            let callback = Callback { headers: headers.clone().into_iter().collect(), body: body.0.clone() };
+            channel.on_callback(callback).await.map(news)
+        }
+        ChannelCall::Cancel(handle) => channel.cancel(handle.0.clone()).await.map(|()| ChannelOutcome::Cancelled),
+    })
+}
+
+fn answer(script: &Mutex<Script>, request: Outgoing) -> Result<Received, NoAnswer> {
+    let request = Request {
+        method: match request.method {
+            OutgoingMethod::Get => Method::Get,
+            OutgoingMethod::Post => Method::Post,
+            OutgoingMethod::Put => Method::Put,
+            OutgoingMethod::Delete => Method::Delete,
+        },
+        url: request.url,
+        headers: request.headers,
+        body: request.body,
+    };
+    match script.lock().unwrap_or_else(PoisonError::into_inner).answer(&request) {
+        Ok(answer) => Ok(Received { status: answer.status, headers: answer.headers, body: answer.body }),
+        Err(HttpError::Refused(why)) => Err(NoAnswer::Refused(why)),
+        Err(HttpError::Invalid(why)) => Err(NoAnswer::Invalid(why)),
+        Err(HttpError::Unreachable(why)) => Err(NoAnswer::Unreachable(why)),
+        Err(HttpError::TimedOut) => Err(NoAnswer::TimedOut),
+        Err(HttpError::TooLarge) => Err(NoAnswer::TooLarge),
+    }
+}
+
+fn begin(opening: &OpeningJson, world: World) -> Result<Opening> {
+    let OpeningJson { request_id, address, callback_url, sealed, collapse_key, .. } = opening.clone();
+    let expires_at = timestamp(opening.expires_at)?;
+    if world == World::DelegatedChannel {
+        let OpeningJson { application, account, place, browser, .. } = opening.clone();
+        let question = Question { request_id, expires_at, address, application, account, place, browser, callback_url };
+        return Ok(Opening::Question(question));
+    }
+    Ok(Opening::Notice(Notice { request_id, expires_at, address, sealed: sealed.0, collapse_key, callback_url }))
+}
+
+fn begun(begun: Begun) -> ChannelOutcome {
+    ChannelOutcome::Begun {
+        handle: Bytes(begun.handle),
+        poll_after_ms: begun.poll_after.and_then(|after| u32::try_from(after.as_millis()).ok()),
+    }
+}
+
+fn state(state: ChannelState) -> ChannelOutcome {
+    match state {
+        ChannelState::Pending(after) => ChannelOutcome::Pending(u32::try_from(after.as_millis()).unwrap_or(u32::MAX)),
+        ChannelState::Evidence(evidence) => ChannelOutcome::Proof(evidence_json(evidence)),
+        ChannelState::Approved => ChannelOutcome::Approved,
+        ChannelState::Denied => ChannelOutcome::Denied,
+        ChannelState::Expired => ChannelOutcome::Expired,
+    }
+}
+
+fn news(news: News) -> ChannelOutcome {
+    match news {
+        News::Evidence(evidence) => ChannelOutcome::Evidence(evidence.into_iter().map(evidence_json).collect()),
+        News::Requests(requests) => ChannelOutcome::Requests(requests),
+    }
+}
+
+fn evidence_json(evidence: Evidence) -> EvidenceJson {
+    EvidenceJson { request_id: evidence.request_id, proof: Bytes(evidence.proof) }
+}
+
+fn failure(failure: ChannelFailureKind) -> ChannelOutcome {
+    match failure {
+        ChannelFailureKind::Gone => ChannelOutcome::Gone,
+        ChannelFailureKind::RetryAfter(after) => {
+            ChannelOutcome::RetryAfter(u32::try_from(after.as_secs()).unwrap_or(u32::MAX))
+        }
+        ChannelFailureKind::Rejected(why) => ChannelOutcome::Rejected(why),
+        other => ChannelOutcome::Fault(other.to_string()),
+    }
+}

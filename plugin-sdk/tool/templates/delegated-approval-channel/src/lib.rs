@@ -1,0 +1,114 @@
+//! Puts the question "is it you who signs in?" to a vendor's authenticator, and asks there how it stands.
+//!
+//! The vendor's word counts as the person's, so an answer is taken only for the very request that was asked about. What
+//! proves to the vendor who asks is added by the host (`credentials` in the operator's settings); it is not seen here.
+
+use assent_plugin_sdk::delegated::{
+    Begun, DelegatedApprovalChannel, Failure, Host, HttpError, Method, Question, Request, Response, State,
+};
+use assent_plugin_sdk::{Description, Value, json};
+use serde::Deserialize;
+
+/// Where the vendor takes requests.
+const REQUESTS: &str = "https://api.vendor.example/requests";
+/// Milliseconds between two polls.
+const POLL_AFTER: u32 = 2_000;
+/// Seconds to wait where the vendor does not say how long.
+const RETRY_AFTER: u32 = 5;
+
+/// Asks the vendor.
+pub struct Plugin;
+
+/// The plugin has no settings.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {}
+
+/// What the vendor says of a request.
+#[derive(Deserialize)]
+struct Status {
+    /// The request's name, as it was put.
+    reference: String,
+    status: String,
+}
+
+impl DelegatedApprovalChannel for Plugin {
+    type Config = Config;
+
+    fn describe() -> Description {
+        Description::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
+            .hosts(["api.vendor.example"])
+    }
+
+    fn begin(host: &dyn Host, _config: &Config, question: &Question) -> Result<Begun, Failure> {
+        let body = json!({
+            "reference": question.request_id,
+            "person": question.address,
+            "text": format!("{} signs in to {}, {} in {}", question.account, question.application, question.browser, question.place),
+            "expires_at": question.expires_at,
+        });
+        send(host, Method::Put, &question.request_id, Some(&body))?;
+        Ok(Begun { handle: question.request_id.clone().into_bytes(), poll_after_ms: POLL_AFTER })
+    }
+
+    fn poll(host: &dyn Host, _config: &Config, handle: &[u8]) -> Result<State, Failure> {
+        let request_id = request_id(handle)?;
+        let answer = send(host, Method::Get, request_id, None)?;
+        let status: Status = parsed(&answer)?;
+        if status.reference != request_id {
+            return Err(Failure::Rejected("the vendor speaks of another request".to_owned()));
+        }
+        Ok(match status.status.as_str() {
+            "approved" => State::Approved,
+            "denied" => State::Denied,
+            "expired" => State::Expired,
+            _ => State::Pending(POLL_AFTER),
+        })
+    }
+
+    fn cancel(host: &dyn Host, _config: &Config, handle: &[u8]) -> Result<(), Failure> {
+        send(host, Method::Delete, request_id(handle)?, None).map(drop)
+    }
+}
+
+/// The handle is the request's name: letters, digits and `-`, so it can be a part of a URL.
+fn request_id(handle: &[u8]) -> Result<&str, Failure> {
+    std::str::from_utf8(handle).map_err(|_| Failure::Rejected("the handle is not one of this plugin".to_owned()))
+}
+
+fn parsed<T: for<'de> Deserialize<'de>>(answer: &Response) -> Result<T, Failure> {
+    let value: Result<Value, _> = std::str::from_utf8(&answer.body).unwrap_or_default().parse();
+    let read = value.and_then(T::deserialize);
+    read.map_err(|error| Failure::Rejected(format!("the vendor's answer can't be read: {error}")))
+}
+
+fn send(host: &dyn Host, method: Method, request_id: &str, body: Option<&Value>) -> Result<Response, Failure> {
+    let request = Request {
+        method,
+        url: format!("{REQUESTS}/{request_id}"),
+        headers: vec![("content-type".to_owned(), "application/json".to_owned())],
+        body: body.map(|body| body.to_string().into_bytes()).unwrap_or_default(),
+    };
+    match host.send(request) {
+        Ok(answer) => match answer.status {
+            200..=299 => Ok(answer),
+            404 | 410 => Err(Failure::Gone),
+            429 | 500..=599 => Err(Failure::RetryAfter(RETRY_AFTER)),
+            status => Err(Failure::Rejected(format!("the vendor answered with the status {status}"))),
+        },
+        Err(HttpError::TimedOut | HttpError::Unreachable(_)) => Err(Failure::RetryAfter(RETRY_AFTER)),
+        Err(error) => Err(Failure::Rejected(error.to_string())),
+    }
+}
+
+assent_plugin_sdk::delegated_approval_channel!(Plugin);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fixtures_hold() {
+        assent_plugin_sdk::fixtures::assert_delegated_channel::<Plugin>("fixtures");
+    }
+}

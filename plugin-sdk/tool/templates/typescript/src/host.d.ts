@@ -1,0 +1,9 @@
+/** Lines for the operator's log, with the plugin's name beside them. Keep personal data and secrets out of it. */
+declare module "assent:host/log@1.0.0" {
+  export type Level = "debug" | "info" | "warn" | "error";
+  const log: {
+    /** Writes one line: at most 1,024 bytes, and at most 32 lines in one call. */
+    write(level: Level, message: string): void;
+  };
+  export default log;
+}

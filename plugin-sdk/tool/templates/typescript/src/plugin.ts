@@ -1,0 +1,58 @@
+// The claim `department`: where the person works, by their roles in the application.
+
+import { description, name, version } from "../package.json";
+import { claimMapper, Deny, set } from "./assent.js";
+
+/** The plugin's settings. */
+export interface Config {
+  /** The department of each role. */
+  departments: Record<string, string>;
+  /** The department of everybody else. Without it they do not get into the application. */
+  otherwise?: string;
+}
+
+export const department = claimMapper<Config>({
+  description: {
+    name,
+    version,
+    summary: description,
+    writes: ["department"],
+    config_schema: {
+      type: "object",
+      required: ["departments"],
+      additionalProperties: false,
+      properties: {
+        departments: { type: "object", additionalProperties: { type: "string" } },
+        otherwise: { type: "string" },
+      },
+    },
+  },
+
+  // The settings come from the operator, so nothing about them is certain. Each error is one plain sentence.
+  validate(config) {
+    const errors = Object.keys(config)
+      .filter((key) => key !== "departments" && key !== "otherwise")
+      .map((key) => `there is no setting \`${key}\``);
+    if (typeof config.departments !== "object" || config.departments === null) {
+      return [...errors, "`departments` has to be a table: the department of each role"];
+    }
+    for (const [role, department] of Object.entries(config.departments)) {
+      if (typeof department !== "string" || department === "") {
+        errors.push(`the department of the role \`${role}\` is empty`);
+      }
+    }
+    return errors;
+  },
+
+  map(config, input) {
+    const role = input.roles.find((role) => Object.hasOwn(config.departments, role));
+    const department = role === undefined ? config.otherwise : config.departments[role];
+    if (department === undefined) {
+      throw new Deny("Your account belongs to no department.");
+    }
+    return [set("department", department)];
+  },
+});
+
+// What the component exports: the interface `mapper` of `assent:claims@1.0.0`.
+export const mapper = department.exported;
