@@ -9,9 +9,7 @@ use std::time::{Duration, Instant};
 
 use assent::clock::{Clock, SystemClock};
 use assent::id::Did;
-use assent::plugins::{
-    ClaimInput, Limits, Loader, OnFailure, PluginSpec, Plugins, Protocol, Role, Sink,
-};
+use assent::plugins::{ClaimInput, Limits, Loader, OnFailure, PluginSpec, Plugins, Protocol, Role, Sink};
 use serde_json::json;
 
 const CALLS: usize = 20_000;
@@ -56,7 +54,10 @@ async fn measure(spec: PluginSpec, rsa: Duration) {
 /// What this thread has used of a processor.
 fn processor_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(u64::try_from(time.tv_sec).expect("since the start"), u32::try_from(time.tv_nsec).expect("below a second"))
+    Duration::new(
+        u64::try_from(time.tv_sec).expect("since the start"),
+        u32::try_from(time.tv_nsec).expect("below a second"),
+    )
 }
 
 fn rsa_signature() -> Duration {
@@ -79,7 +80,9 @@ fn built(name: &str) -> PathBuf {
 fn spec(file: PathBuf, claim: &str) -> PluginSpec {
     let name = file.file_stem().and_then(|stem| stem.to_str()).expect("a name").to_owned();
     let config = match name.as_str() {
-        "claim-map" => json!({ "rules": [{ "claim": "groups", "from": "roles", "only": "department-*", "strip_prefix": "department-" }] }),
+        "claim-map" => {
+            json!({ "rules": [{ "claim": "groups", "from": "roles", "only": "department-*", "strip_prefix": "department-" }] })
+        }
         "account-roles" => json!({}),
         // What `assent-plugin new` makes has this setting.
         _ => json!({ "prefix": "department-" }),

@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use serde_json::Value;
 
-use super::{ConfigFile, host_without_plugins};
+use super::{ConfigFile, host_without_plugins, number, text};
 use crate::domain::traces;
 use crate::store::ClaimTrace;
 
@@ -61,29 +61,27 @@ pub(super) async fn run(arguments: Explain) -> anyhow::Result<()> {
 /// A few lines for each plugin.
 fn print_steps(trace: &ClaimTrace) -> anyhow::Result<()> {
     let steps: Vec<Value> = serde_json::from_str(&trace.steps).context("the trace can't be read")?;
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     for step in &steps {
-        let sha256: String = text(&step["sha256"]).chars().take(12).collect();
+        let sha256: String = text(step, "/sha256").chars().take(12).collect();
         println!(
             "\n{} ({} {}, sha256 {sha256}...): {}, {} units of fuel, {} us",
-            text(&step["plugin"]),
-            text(&step["component"]),
-            text(&step["version"]),
-            text(&step["outcome"]).replace('_', " "),
-            step["fuel"],
-            step["time_us"],
+            text(step, "/plugin"),
+            text(step, "/component"),
+            text(step, "/version"),
+            text(step, "/outcome").replace('_', " "),
+            number(step, "/fuel"),
+            number(step, "/time_us"),
         );
-        if let Some(reason) = step.get("reason") {
-            println!("  {}", text(reason));
+        if step.get("reason").is_some() {
+            println!("  {}", text(step, "/reason"));
         }
-        for change in step["changes"].as_array().into_iter().flatten() {
-            match change.get("claim") {
-                Some(claim) => {
-                    println!("  {}: {} -> {}", text(claim), shown(change.get("before")), shown(change.get("after")))
-                }
-                None => {
-                    println!("  attribute {}: {}", text(&change["attribute"]["name"]), change["attribute"]["values"])
-                }
+        for change in step.get("changes").and_then(Value::as_array).into_iter().flatten() {
+            if change.get("claim").is_some() {
+                let [before, after] = ["before", "after"].map(|key| shown(change.get(key)));
+                println!("  {}: {before} -> {after}", text(change, "/claim"));
+            } else {
+                let values = shown(change.pointer("/attribute/values"));
+                println!("  attribute {}: {values}", text(change, "/attribute/name"));
             }
         }
     }

@@ -193,3 +193,13 @@ async fn token(file: &Path) -> anyhow::Result<()> {
     println!("{}", token.expose());
     Ok(())
 }
+
+/// The text at a place of an answer (RFC 6901); none where there is no text.
+fn text(answer: &serde_json::Value, pointer: &str) -> String {
+    answer.pointer(pointer).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned()
+}
+
+/// The number at a place of an answer.
+fn number(answer: &serde_json::Value, pointer: &str) -> u64 {
+    answer.pointer(pointer).and_then(serde_json::Value::as_u64).unwrap_or_default()
+}

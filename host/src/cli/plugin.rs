@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use clap::Subcommand;
 use serde_json::Value;
 
-use super::{ConfigFile, host_without_plugins};
+use super::{ConfigFile, host_without_plugins, number, text};
 use crate::config::Settings;
 use crate::domain::admin;
 use crate::plugins::{self, Compiler};
@@ -61,27 +61,26 @@ fn or_none(list: &[String]) -> String {
 
 /// One line for each plugin.
 fn list(answer: &Value) -> anyhow::Result<()> {
-    let plugins = answer["plugins"].as_array().context("the server's answer can't be read")?;
+    let plugins = answer.get("plugins").and_then(Value::as_array).context("the server's answer can't be read")?;
     println!(
         "{:<24} {:<28} {:<16} {:>9} {:>8} {:>8} {:>7}",
         "PLUGIN", "ROLE", "VERSION", "CALLS", "P50 us", "P99 us", "FAULTS"
     );
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     for plugin in plugins {
-        let measured = &plugin["measured"];
         println!(
             "{:<24} {:<28} {:<16} {:>9} {:>8} {:>8} {:>7}",
-            text(&plugin["plugin"]),
-            text(&plugin["role"]),
-            text(&plugin["version"]),
-            measured["calls"],
-            measured["time_us"]["p50"],
-            measured["time_us"]["p99"],
-            measured["faults"],
+            text(plugin, "/plugin"),
+            text(plugin, "/role"),
+            text(plugin, "/version"),
+            number(plugin, "/measured/calls"),
+            number(plugin, "/measured/time_us/p50"),
+            number(plugin, "/measured/time_us/p99"),
+            number(plugin, "/measured/faults"),
         );
     }
-    for table in answer["last_reload"]["needs_restart"].as_array().into_iter().flatten() {
-        eprintln!("[{}] changed too; that counts after a restart", text(table));
+    let changed = answer.pointer("/last_reload/needs_restart").and_then(Value::as_array);
+    for table in changed.into_iter().flatten() {
+        eprintln!("[{}] changed too; that counts after a restart", text(table, ""));
     }
     Ok(())
 }
@@ -101,7 +100,7 @@ async fn call(file: &Path, method: reqwest::Method, path: &str) -> anyhow::Resul
     let status = answer.status();
     let body: Value = answer.json().await.context("the server's answer can't be read")?;
     if !status.is_success() {
-        bail!("{}", body["detail"].as_str().unwrap_or("the server did not say why"));
+        bail!("{}", body.get("detail").and_then(Value::as_str).unwrap_or("the server did not say why"));
     }
     Ok(body)
 }

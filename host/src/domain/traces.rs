@@ -36,7 +36,7 @@ impl Default for Traces {
 }
 
 /// What the claims were made for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Purpose<'a> {
     /// The token's `jti`, or the assertion's ID.
     pub token: &'a str,

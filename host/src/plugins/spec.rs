@@ -128,7 +128,7 @@ impl Credentials for NoCredentials {
 }
 
 /// What one call of a plugin may use, and how many calls there are at once.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Units of work, about one a WebAssembly instruction.
     pub fuel: u64,
@@ -151,9 +151,9 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            fuel: 200_000_000,
-            deadline: Duration::from_millis(250),
-            memory_bytes: 32 << 20,
+            fuel: 50_000_000,
+            deadline: Duration::from_millis(200),
+            memory_bytes: 16 << 20,
             output_bytes: 256 << 10,
             http_timeout: Duration::from_secs(10),
             concurrency: 16,

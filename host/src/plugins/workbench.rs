@@ -254,7 +254,7 @@ impl Compiled {
     /// The component, linked anew, with what runs its calls.
     fn plugin(&self, clock: SharedClock, outside: Outside) -> Result<(Linked, Runner), String> {
         let linked = link(&self.contracts, &self.surface, &self.component)?;
-        let (engine, limits, meter) = (self.engine.clone(), self.limits.clone(), Arc::new(Meter::new()?));
+        let (engine, limits, meter) = (self.engine.clone(), self.limits, Arc::new(Meter::new()?));
         Ok((linked, Runner::new(engine, &self.name, limits, clock, outside, meter)))
     }
 }
