@@ -201,6 +201,7 @@ pub struct Running {
     sweeper: JoinHandle<()>,
     key_keeper: JoinHandle<()>,
     messenger: JoinHandle<()>,
+    carrier: JoinHandle<()>,
 }
 
 /// The ports that a host serves on.
@@ -272,7 +273,8 @@ pub fn serve(host: Arc<Host>, ports: Ports) -> Result<Running, StartError> {
     let sweeper = tokio::spawn(sweep(Arc::clone(&host)));
     let key_keeper = tokio::spawn(keep_keys(Arc::clone(&host)));
     let messenger = tokio::spawn(backchannel::deliver(Arc::clone(&host)));
-    Ok(Running { host, address, stop, servers, sweeper, key_keeper, messenger })
+    let carrier = tokio::spawn(domain::deliveries::run(Arc::clone(&host)));
+    Ok(Running { host, address, stop, servers, sweeper, key_keeper, messenger, carrier })
 }
 
 /// How many connections the descriptors of this process are enough for.
@@ -343,6 +345,7 @@ impl Running {
         self.sweeper.abort();
         self.key_keeper.abort();
         self.messenger.abort();
+        self.carrier.abort();
         while self.servers.join_next().await.is_some() {}
         self.host.store.close().await;
     }

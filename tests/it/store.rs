@@ -9,7 +9,7 @@ use assent::entropy::SystemEntropy;
 use assent::id::{AccountId, ApprovalId, ConsentId, DeviceId, Did, EnrolmentId, KeyId, LoginId, UserId};
 use assent::model::account::Account;
 use assent::model::application::{Application, ApplicationType, OidcSettings};
-use assent::model::approval::{Approval, ApprovalStage, MatchingNumber, Shown};
+use assent::model::approval::{Approval, ApprovalStage, Approver, MatchingNumber, Shown};
 use assent::model::device::{Device, DeviceKey, Enrolment};
 use assent::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
 use assent::model::login::{LocalPage, Login, LoginRequest, LoginStage};
@@ -321,7 +321,8 @@ async fn an_approval_is_decided_once_by_a_device_of_the_person_asked() {
         assert_eq!(answer(approve(phone.id), NOW).await, Answer::Counted);
         assert_eq!(answer(Verdict::Deny { device: phone.id }, NOW).await, Answer::Late);
         let kept = store.approval(asked.id).await.expect("read").expect("an approval");
-        let expected = ApprovalStage::Approved { device: phone.id, at: NOW, amr: vec![Amr::Swk, Amr::User] };
+        let by = Approver::Device { id: phone.id, amr: vec![Amr::Swk, Amr::User] };
+        let expected = ApprovalStage::Approved { by, at: NOW };
         assert_eq!(kept.stage, expected);
         assert!(store.open_approval(ada.id, NOW).await.expect("read").is_none());
     }

@@ -1,12 +1,14 @@
 //! What an administrator does: applications, users, accounts, enrolments.
 
 mod applications;
+mod approval_addresses;
 mod service_providers;
 
 pub use applications::{
     ApplicationChange, AuthenticationChange, application, applications, change_application, create_application,
     create_secret, delete_application, registered,
 };
+pub use approval_addresses::{approval_addresses, remove_approval_address, set_approval_address};
 pub use service_providers::{
     AcsChange, ServiceProviderChange, SingleLogoutChange, change_service_provider, changed_service_provider,
     create_service_provider, renew_saml_certificate, replace_service_provider, saml_certificates, service_provider,

@@ -3,6 +3,7 @@
 
 mod accounts;
 mod applications;
+mod approval_addresses;
 mod saml_metadata;
 mod service_providers;
 mod users;
@@ -16,7 +17,7 @@ use axum::extract::{FromRequestParts, Query, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{delete, get, post};
+use axum::routing::{delete, get, post, put};
 use serde::{Deserialize, Serialize};
 
 use super::limits;
@@ -40,6 +41,11 @@ pub(super) fn routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         .route("/users/{id}", get(users::read).patch(users::change).delete(users::remove))
         .route("/users/{id}/enrolments", post(users::enrol))
         .route("/users/{id}/devices", get(users::devices))
+        .route("/users/{id}/approval-addresses", get(approval_addresses::list))
+        .route(
+            "/users/{id}/approval-addresses/{channel}",
+            put(approval_addresses::set).delete(approval_addresses::remove),
+        )
         .route("/devices/{id}", delete(users::revoke_device))
         .fallback(|| async { Problem::new(StatusCode::NOT_FOUND, "there is no such path in the admin API") })
         .method_not_allowed_fallback(|| async {
