@@ -375,12 +375,15 @@ async fn launch(
 }
 
 fn shipped() -> String {
-    format!(
-        "[plugins]\ncompiled_folder = \"{}\"\n\
-         [[plugins.claims]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
+    plugins(&format!(
+        "[[plugins.claims]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
          [[plugins.claims]]\nname = \"saml-attributes\"\nfile = \"{}\"\nwrites = [\"attribute:*\"]\n",
-        COMPILED.display(),
         component("account-roles").display(),
         component("saml-attributes").display(),
-    )
+    ))
+}
+
+/// The table of plugins with these entries, which are compiled once for all tests.
+pub fn plugins(entries: &str) -> String {
+    format!("[plugins]\ncompiled_folder = \"{}\"\n{entries}", COMPILED.display())
 }

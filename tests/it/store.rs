@@ -22,16 +22,16 @@ use assent::store::{Answer, ConsentGiven, Retention, Store, StoreError, Verdict}
 
 use crate::harness::Database;
 
-const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+pub const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
 /// A test's store, with the folder that it is in.
-struct Fixture {
-    store: Store,
-    url: String,
+pub struct Fixture {
+    pub store: Store,
+    pub url: String,
     _folder: tempfile::TempDir,
 }
 
-async fn fixture(database: Database) -> Fixture {
+pub async fn fixture(database: Database) -> Fixture {
     let folder = tempfile::tempdir().expect("a folder");
     let url = database.create(folder.path()).await.url().to_owned();
     let store = Store::open(&url).await.expect("a store");
@@ -109,7 +109,7 @@ fn device(user: &User) -> Device {
     }
 }
 
-fn login() -> Login {
+pub fn login() -> Login {
     Login {
         id: LoginId::new(NOW, &SystemEntropy),
         browser: Digest::of(b"browser"),
@@ -120,7 +120,7 @@ fn login() -> Login {
     }
 }
 
-fn approval(login: &Login, user: Option<&User>, name: &str) -> Approval {
+pub fn approval(login: &Login, user: Option<&User>, name: &str) -> Approval {
     Approval {
         id: ApprovalId::new(NOW, &SystemEntropy),
         login_id: login.id,
@@ -142,7 +142,7 @@ fn approval(login: &Login, user: Option<&User>, name: &str) -> Approval {
 }
 
 /// Ada with an enrolled device.
-async fn ada(store: &Store) -> (User, Device) {
+pub async fn ada(store: &Store) -> (User, Device) {
     let user = user("ada");
     store.insert_user(user.clone()).await.expect("inserted");
     let device = device(&user);
@@ -161,7 +161,7 @@ async fn enrol(store: &Store, device: &Device) -> bool {
     enrolled
 }
 
-async fn asked(store: &Store, user: Option<&User>, name: &str) -> Approval {
+pub async fn asked(store: &Store, user: Option<&User>, name: &str) -> Approval {
     let login = login();
     store.insert_login(login.clone()).await.expect("inserted");
     let approval = approval(&login, user, name);

@@ -105,6 +105,10 @@ pub async fn run(host: Arc<Host>) {
 async fn claim(host: &Arc<Host>, work: &mut Work) -> Result<Duration, Broken> {
     let mut begun = false;
     for channel in host.store.due_channels(host.now()).await? {
+        // Another host may have a channel that this one does not.
+        if host.plugins.channel_info(&channel).is_none() {
+            continue;
+        }
         let room = work.room(&channel).min(CLAIMED);
         if room == 0 {
             continue;
@@ -146,18 +150,13 @@ async fn step(host: &Host, delivery: &Delivery) -> Result<Option<Timestamp>, Bro
         take_back(host, delivery).await?;
         return Ok(None);
     }
-    match standing(host, delivery, &approval) {
-        Standing::InForce => {}
-        // Another host may have it already, or still.
-        Standing::Unknown => return Ok(Some(next(host.now(), PAUSE, approval.expires_at))),
-        Standing::Revoked => {
-            tracing::warn!(
-                approval = %approval.id, channel = delivery.channel,
-                "the settings no longer let this channel carry the request; what it says is not asked for"
-            );
-            host.store.end_delivery(delivery.id).await?;
-            return Ok(None);
-        }
+    if !is_in_force(host, delivery, &approval) {
+        tracing::warn!(
+            approval = %approval.id, channel = delivery.channel,
+            "the settings no longer let this channel carry the request; what it says is not asked for"
+        );
+        host.store.end_delivery(delivery.id).await?;
+        return Ok(None);
     }
     let handle = handle(host, delivery)?;
     let asked = tokio::time::timeout(QUESTION, host.plugins.poll(&delivery.channel, handle)).await;
@@ -178,29 +177,14 @@ async fn step(host: &Host, delivery: &Delivery) -> Result<Option<Timestamp>, Bro
     Ok(Some(next(host.now(), after, approval.expires_at)))
 }
 
-/// What the settings in force say of the channel that a request is on its way through.
-enum Standing {
-    /// It may carry such a request, and is believed as it was when the request began.
-    InForce,
-    /// This host has no channel of this name.
-    Unknown,
-    /// It is another kind of channel now, or serves the application no longer.
-    Revoked,
-}
-
-fn standing(host: &Host, delivery: &Delivery, approval: &Approval) -> Standing {
-    if host.plugins.channel_info(&delivery.channel).is_none() {
-        return Standing::Unknown;
-    }
+/// Whether the settings in force let the channel carry such a request, and have it believed as when the request began.
+fn is_in_force(host: &Host, delivery: &Delivery, approval: &Approval) -> bool {
     let trust = match delivery.recipient {
         Recipient::Device(_) => Trust::Verified,
         Recipient::Vendor => Trust::Delegated,
     };
     let serving = host.plugins.channels_for(approval.shown.application.as_ref());
-    match serving.iter().any(|channel| channel.name == delivery.channel && channel.trust == trust) {
-        true => Standing::InForce,
-        false => Standing::Revoked,
-    }
+    serving.iter().any(|channel| channel.name == delivery.channel && channel.trust == trust)
 }
 
 /// Takes what a channel says of a request. After what time to ask it again; `None` if that is never.
@@ -234,7 +218,7 @@ async fn heard(
         }
     };
     // The settings may have been changed while the vendor was asked.
-    if !matches!(standing(host, delivery, approval), Standing::InForce) {
+    if !is_in_force(host, delivery, approval) {
         return Ok(Some(Duration::ZERO));
     }
     rule(host, delivery.id, approval, &delivery.channel, ruling).await?;
