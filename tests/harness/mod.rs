@@ -2,6 +2,7 @@
 
 mod browser;
 mod certificate;
+mod crowd;
 mod database;
 
 use std::fs::DirBuilder;
@@ -23,6 +24,7 @@ use serde_json::{Value, json};
 
 pub use browser::{Browser, Page};
 pub use certificate::certificate;
+pub use crowd::{Crowd, crowd};
 pub use database::{Database, DatabaseUrl};
 
 /// What the hosts of all tests share: a folder in which compiled plugins are kept, since compiling them takes longer than
