@@ -1,4 +1,5 @@
-//! Many approvals at once that all wait for a vendor which takes its time.
+//! Many approvals at once that all wait for a vendor which takes its time. The vendor may be another process, so that what
+//! it takes is not counted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,30 +23,21 @@ use tokio::sync::watch;
 
 use super::{TestHost, Wish, component, plugins};
 
-/// What many approvals that wait at once cost. The vendor is in the same process, so its side of the connections is in it.
+/// What many approvals that wait at once cost.
 #[derive(Debug)]
 pub struct Crowd {
     /// Threads of the process before and while they wait.
     pub threads: (usize, usize),
-    /// Resident bytes of the process before and while they wait.
-    pub resident: (usize, usize),
+    /// Bytes of the process before and while they wait. Pages that several instances of a plugin share count once.
+    pub memory: (usize, usize),
     /// From the first to be asked until the vendor has all of them waiting.
     pub asked_in: Duration,
     /// From the vendor's answer until all are decided.
     pub decided_in: Duration,
 }
 
-/// The vendor: it takes each question at once, and answers how it stands when the gate opens.
-struct Vendor {
-    waiting: AtomicUsize,
-    gate: watch::Receiver<bool>,
-}
-
-/// Has so many people sign in at once, each asked by a vendor that does not answer yet.
-pub async fn crowd(count: usize) -> Crowd {
-    let (open, gate) = watch::channel(true);
-    let vendor = Arc::new(Vendor { waiting: AtomicUsize::new(0), gate });
-    let port = serve(Arc::clone(&vendor)).await;
+/// Has so many people sign in at once, each asked by the vendor at this port, which [`slow_vendor`] serves.
+pub async fn crowd(count: usize, port: u16) -> Crowd {
     let entries = format!(
         "[[plugins.approval_channels]]\nname = \"vendor\"\nfile = \"{}\"\ntrust = \"delegated\"\n\
          http_hosts = [\"localhost:{port}\"]\nallow_private_addresses = true\n\
@@ -60,43 +52,68 @@ pub async fn crowd(count: usize) -> Crowd {
     sign_in(&host, first).await;
     decided(&host).await;
 
-    open.send_replace(false);
-    vendor.waiting.store(0, Ordering::SeqCst);
-    let before = (threads(), resident());
+    control(port, "close").await;
+    let before = (threads(), memory());
     let begun = Instant::now();
     sign_in(&host, others).await;
-    while vendor.waiting.load(Ordering::SeqCst) < count {
-        assert!(begun.elapsed() < Duration::from_secs(60), "{} wait", vendor.waiting.load(Ordering::SeqCst));
+    while control(port, "waiting").await < count {
+        assert!(begun.elapsed() < Duration::from_secs(60), "they do not all wait");
         // The vendor is asked a moment after it was begun, by the host's clock.
         host.clock.advance(Duration::from_millis(100));
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     let asked_in = begun.elapsed();
-    let waiting = (threads(), resident());
+    let waiting = (threads(), memory());
     let opened = Instant::now();
-    open.send_replace(true);
+    control(port, "open").await;
     decided(&host).await;
-    Crowd { threads: (before.0, waiting.0), resident: (before.1, waiting.1), asked_in, decided_in: opened.elapsed() }
+    Crowd { threads: (before.0, waiting.0), memory: (before.1, waiting.1), asked_in, decided_in: opened.elapsed() }
 }
 
 /// How many sign in before anything is measured.
 const WARM_UP: usize = 50;
 
-async fn serve(vendor: Arc<Vendor>) -> u16 {
+/// The vendor: it takes each question at once, and answers how it stands when the gate is open.
+struct Vendor {
+    waiting: AtomicUsize,
+    gate: watch::Sender<bool>,
+}
+
+/// Serves the vendor, at this port.
+pub async fn slow_vendor() -> u16 {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let port = listener.local_addr().expect("an address").port();
     let begin = async |Json(question): Json<Value>| Json(json!({"id": question["request_id"], "poll_after_ms": 0}));
-    let router =
-        Router::new().route("/v1/approvals", post(begin)).route("/v1/approvals/{id}", get(status)).with_state(vendor);
+    let vendor = Vendor { waiting: AtomicUsize::new(0), gate: watch::channel(true).0 };
+    let router = Router::new()
+        .route("/v1/approvals", post(begin))
+        .route("/v1/approvals/{id}", get(status))
+        .route("/{what}", get(controlled))
+        .with_state(Arc::new(vendor));
     tokio::spawn(async move { axum::serve(listener, router).await });
     port
 }
 
 async fn status(State(vendor): State<Arc<Vendor>>, Path(id): Path<String>) -> Json<Value> {
     vendor.waiting.fetch_add(1, Ordering::SeqCst);
-    let mut gate = vendor.gate.clone();
-    gate.wait_for(|open| *open).await.expect("a gate");
+    vendor.gate.subscribe().wait_for(|open| *open).await.expect("a gate");
     Json(json!({"request_id": id, "status": "approved"}))
+}
+
+async fn controlled(State(vendor): State<Arc<Vendor>>, Path(what): Path<String>) -> String {
+    if what == "close" {
+        vendor.waiting.store(0, Ordering::SeqCst);
+    }
+    if what != "waiting" {
+        vendor.gate.send_replace(what == "open");
+    }
+    vendor.waiting.load(Ordering::SeqCst).to_string()
+}
+
+/// Opens or closes the vendor's gate, or neither; how many wait.
+async fn control(port: u16, what: &str) -> usize {
+    let answer = reqwest::get(format!("http://localhost:{port}/{what}")).await.expect("an answer");
+    answer.text().await.expect("text").parse().expect("a number")
 }
 
 /// So many people, whom the vendor knows by their names.
@@ -153,16 +170,16 @@ async fn decided(host: &TestHost) {
 }
 
 fn threads() -> usize {
-    status_of("Threads:")
+    told("/proc/self/status", "Threads:")
 }
 
-fn resident() -> usize {
-    status_of("VmRSS:") * 1024
+fn memory() -> usize {
+    told("/proc/self/smaps_rollup", "Pss:") * 1024
 }
 
-/// A line of what the system says of this process.
-fn status_of(name: &str) -> usize {
-    let status = std::fs::read_to_string("/proc/self/status").expect("a status");
-    let line = status.lines().find(|line| line.starts_with(name)).expect("a line");
+/// A number that the system tells of this process.
+fn told(file: &str, name: &str) -> usize {
+    let text = std::fs::read_to_string(file).expect("a file");
+    let line = text.lines().find(|line| line.starts_with(name)).expect("a line");
     line.split_whitespace().nth(1).and_then(|value| value.parse().ok()).expect("a number")
 }

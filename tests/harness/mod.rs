@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 
 pub use browser::{Browser, Page};
 pub use certificate::certificate;
-pub use crowd::{Crowd, crowd};
+pub use crowd::{Crowd, crowd, slow_vendor};
 pub use database::{Database, DatabaseUrl};
 
 /// What the hosts of all tests share: a folder in which compiled plugins are kept, since compiling them takes longer than

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod callbacks;
+mod crowd;
 mod deliveries;
 mod fallback;
 mod gateway;
