@@ -27,7 +27,7 @@ async fn main() {
     let mut line = String::new();
     BufReader::new(vendor.stdout.take().expect("its output")).read_line(&mut line).expect("a line");
     let crowd = crowd(WAITING, line.trim().parse().expect("a port")).await;
-    vendor.kill().expect("ended");
+    vendor.kill().and_then(|()| vendor.wait()).expect("ended");
 
     let grown = crowd.memory.1.saturating_sub(crowd.memory.0);
     println!("waiting at once  {WAITING:>10}");

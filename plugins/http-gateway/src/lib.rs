@@ -103,7 +103,7 @@ impl DelegatedApprovalChannel for HttpGateway {
             ],
             body,
         };
-        let answer = object(outcome(host.send(request))?)?;
+        let answer = object(&outcome(host.send(request))?)?;
         if config.answer.request_id.of(&answer).is_some_and(|named| named.as_str() != Some(&question.request_id)) {
             return Err(Failure::Rejected("the vendor's answer is about another request".to_owned()));
         }
@@ -127,7 +127,7 @@ impl DelegatedApprovalChannel for HttpGateway {
             headers: vec![("accept".to_owned(), "application/json".to_owned())],
             body: Vec::new(),
         };
-        let answer = object(outcome(host.send(request))?)?;
+        let answer = object(&outcome(host.send(request))?)?;
         if config.answer.request_id.of(&answer).and_then(Value::as_str) != Some(&request_id) {
             return Err(Failure::Rejected("the vendor's answer does not name this request".to_owned()));
         }
@@ -191,7 +191,7 @@ fn retry_after(response: &Response) -> u32 {
 }
 
 /// The JSON object of an answer.
-fn object(response: Response) -> Result<Value, Failure> {
+fn object(response: &Response) -> Result<Value, Failure> {
     match serde_json::from_slice::<Map<String, Value>>(&response.body) {
         Ok(object) => Ok(Value::Object(object)),
         Err(_) => Err(Failure::Rejected("the vendor's answer is not a JSON object".to_owned())),

@@ -12,7 +12,7 @@ impl Vendor {
         Self { answer, seen: RefCell::default() }
     }
 
-    fn says(body: Value) -> Self {
+    fn says(body: &Value) -> Self {
         Self::new(Ok(Response { status: 200, headers: Vec::new(), body: body.to_string().into_bytes() }))
     }
 
@@ -33,7 +33,7 @@ impl Host for Vendor {
     }
 }
 
-fn config(more: Value) -> Config {
+fn config(more: &Value) -> Config {
     let mut config = json!({ "base_url": "https://api.vendor.example/v1/" });
     config.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
     serde_json::from_value(config).expect("settings")
@@ -57,7 +57,7 @@ fn handle() -> Vec<u8> {
 }
 
 fn poll(config: &Config, body: Value) -> Result<State, Failure> {
-    HttpGateway::poll(&Vendor::says(body), config, &handle())
+    HttpGateway::poll(&Vendor::says(&body), config, &handle())
 }
 
 fn rejected<T: std::fmt::Debug>(answer: Result<T, Failure>) -> String {
@@ -69,8 +69,8 @@ fn rejected<T: std::fmt::Debug>(answer: Result<T, Failure>) -> String {
 
 #[test]
 fn the_question_is_put_in_plain_words() {
-    let vendor = Vendor::says(json!({ "id": "v1", "poll_after_ms": 700 }));
-    let begun = HttpGateway::begin(&vendor, &config(json!({})), &question()).expect("begun");
+    let vendor = Vendor::says(&json!({ "id": "v1", "poll_after_ms": 700 }));
+    let begun = HttpGateway::begin(&vendor, &config(&json!({})), &question()).expect("begun");
     assert_eq!(begun.poll_after_ms, 700);
     assert_eq!(read(&begun.handle).ok(), Some(Handle { id: "v1".to_owned(), request_id: "018f".to_owned() }));
     let request = vendor.only_request();
@@ -90,7 +90,7 @@ fn the_question_is_put_in_plain_words() {
 
 #[test]
 fn a_vendor_may_have_names_and_paths_of_its_own() {
-    let config = config(json!({
+    let config = config(&json!({
         "begin_path": "/push?for={request_id}",
         "status_path": "/push/{id}/state",
         "question": { "user": "username", "place": "", "request_id": "ref" },
@@ -100,7 +100,7 @@ fn a_vendor_may_have_names_and_paths_of_its_own() {
         "poll_ms": 900,
     }));
     assert_eq!(HttpGateway::validate(&config), Ok(()));
-    let vendor = Vendor::says(json!({ "data": { "id": 7 } }));
+    let vendor = Vendor::says(&json!({ "data": { "id": 7 } }));
     let begun = HttpGateway::begin(&vendor, &config, &question()).expect("begun");
     assert_eq!(begun.poll_after_ms, 900);
     let request = vendor.only_request();
@@ -119,7 +119,7 @@ fn a_vendor_may_have_names_and_paths_of_its_own() {
 
 #[test]
 fn each_status_has_its_meaning() {
-    let config = config(json!({}));
+    let config = config(&json!({}));
     let says = |status: &str| poll(&config, json!({ "request_id": "018f", "status": status }));
     assert!(matches!(says("approved"), Ok(State::Approved)));
     assert!(matches!(says("denied"), Ok(State::Denied)));
@@ -128,14 +128,14 @@ fn each_status_has_its_meaning() {
     for unknown in ["", "Approved", "approved ", "yes"] {
         assert!(rejected(says(unknown)).contains("statuses"), "{unknown}");
     }
-    let vendor = Vendor::says(json!({ "request_id": "018f", "status": "pending" }));
+    let vendor = Vendor::says(&json!({ "request_id": "018f", "status": "pending" }));
     HttpGateway::poll(&vendor, &config, &handle()).expect("a state");
     assert_eq!(vendor.only_request().url, "https://api.vendor.example/v1/approvals/a%2Fb%20%3F");
 }
 
 #[test]
 fn an_answer_about_another_request_is_not_believed() {
-    let config = config(json!({}));
+    let config = config(&json!({}));
     for answer in [
         json!({ "status": "approved" }),
         json!({ "request_id": "018e", "status": "approved" }),
@@ -148,14 +148,14 @@ fn an_answer_about_another_request_is_not_believed() {
         let vendor = Vendor::new(Ok(Response { status: 200, headers: Vec::new(), body: body.to_vec() }));
         rejected(HttpGateway::poll(&vendor, &config, &handle()));
     }
-    let vendor = Vendor::says(json!({ "id": "v1", "request_id": "018e" }));
+    let vendor = Vendor::says(&json!({ "id": "v1", "request_id": "018e" }));
     rejected(HttpGateway::begin(&vendor, &config, &question()));
-    rejected(HttpGateway::poll(&Vendor::says(json!({})), &config, b"not ours"));
+    rejected(HttpGateway::poll(&Vendor::says(&json!({})), &config, b"not ours"));
 }
 
 #[test]
 fn what_the_vendor_can_not_do_is_told() {
-    let config = config(json!({}));
+    let config = config(&json!({}));
     let begin = |status: u16| {
         let headers = vec![("retry-after".to_owned(), "17".to_owned())];
         HttpGateway::begin(&Vendor::new(Ok(Response { status, headers, body: Vec::new() })), &config, &question())
@@ -166,7 +166,7 @@ fn what_the_vendor_can_not_do_is_told() {
     assert_eq!(rejected(begin(302)), "the vendor answered 302");
     assert_eq!(rejected(begin(200)), "the vendor's answer is not a JSON object");
     for answer in [json!({}), json!({ "id": "" }), json!({ "id": "x".repeat(2000) }), json!({ "id": {} })] {
-        rejected(HttpGateway::begin(&Vendor::says(answer), &config, &question()));
+        rejected(HttpGateway::begin(&Vendor::says(&answer), &config, &question()));
     }
     let unreachable = Vendor::new(Err(HttpError::Unreachable("no".to_owned())));
     assert!(matches!(HttpGateway::begin(&unreachable, &config, &question()), Err(Failure::RetryAfter(RETRY_AFTER))));
@@ -174,10 +174,10 @@ fn what_the_vendor_can_not_do_is_told() {
 
 #[test]
 fn a_callback_names_requests_and_decides_nothing() {
-    let config = config(json!({}));
+    let config = config(&json!({}));
     let news = |body: &[u8]| {
         let callback = Callback { headers: Vec::new(), body: body.to_vec() };
-        HttpGateway::on_callback(&Vendor::says(json!({})), &config, &callback)
+        HttpGateway::on_callback(&Vendor::says(&json!({})), &config, &callback)
     };
     assert_eq!(news(br#"{"request_id": "018f", "status": "approved"}"#).ok(), Some(vec!["018f".to_owned()]));
     assert_eq!(news(b"{}").ok(), Some(Vec::new()));
@@ -187,13 +187,13 @@ fn a_callback_names_requests_and_decides_nothing() {
 
 #[test]
 fn a_request_is_taken_back_where_the_vendor_can() {
-    let vendor = Vendor::says(json!({}));
+    let vendor = Vendor::says(&json!({}));
     assert_eq!(
-        HttpGateway::cancel(&vendor, &config(json!({})), &handle()).is_ok(),
+        HttpGateway::cancel(&vendor, &config(&json!({})), &handle()).is_ok(),
         vendor.seen.into_inner().is_empty()
     );
     let vendor = Vendor::new(Ok(Response { status: 204, ..Response::default() }));
-    let with_path = config(json!({ "cancel_path": "/approvals/{id}/cancel", "cancel_method": "post" }));
+    let with_path = config(&json!({ "cancel_path": "/approvals/{id}/cancel", "cancel_method": "post" }));
     HttpGateway::cancel(&vendor, &with_path, &handle()).expect("taken back");
     let request = vendor.only_request();
     assert_eq!(request.method, Method::Post);
@@ -214,7 +214,7 @@ fn settings_that_can_not_be_meant_are_told() {
         (json!({ "statuses": { "approved": [] } }), "`statuses.approved`"),
         (json!({ "statuses": { "approved": ["done"], "denied": ["done"] } }), "`statuses`"),
     ] {
-        let errors = HttpGateway::validate(&config(more.clone())).expect_err("errors");
+        let errors = HttpGateway::validate(&config(&more)).expect_err("errors");
         assert!(errors.iter().any(|error| error.contains(expected)), "{more}: {errors:?}");
     }
     assert!(serde_json::from_value::<Config>(json!({ "base_url": "https://a.example", "secret": "x" })).is_err());
