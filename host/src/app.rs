@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinSet;
 
 use crate::clock::{SharedClock, SystemClock};
 use crate::config::Settings;
@@ -221,10 +221,8 @@ pub struct Running {
     pub address: SocketAddr,
     stop: tokio::sync::watch::Sender<bool>,
     servers: JoinSet<()>,
-    sweeper: JoinHandle<()>,
-    key_keeper: JoinHandle<()>,
-    messenger: JoinHandle<()>,
-    tracer: JoinHandle<()>,
+    /// What goes on in the background: deleting, looking after keys, telling applications, carrying approvals, keeping traces.
+    background: JoinSet<()>,
 }
 
 /// The ports that a host serves on.
@@ -293,11 +291,13 @@ pub fn serve(host: Arc<Host>, ports: Ports) -> Result<Running, StartError> {
         servers.spawn(http::serve(listener, http::mtls_router(router.clone()), told(stopped.clone())));
     }
     servers.spawn(http::serve(listener(ports.main, tls, most_of_main), router, told(stopped)));
-    let sweeper = tokio::spawn(sweep(Arc::clone(&host)));
-    let key_keeper = tokio::spawn(keep_keys(Arc::clone(&host)));
-    let messenger = tokio::spawn(backchannel::deliver(Arc::clone(&host)));
-    let tracer = tokio::spawn(domain::traces::keep(Arc::clone(&host)));
-    Ok(Running { host, address, stop, servers, sweeper, key_keeper, messenger, tracer })
+    let mut background = JoinSet::new();
+    background.spawn(sweep(Arc::clone(&host)));
+    background.spawn(keep_keys(Arc::clone(&host)));
+    background.spawn(backchannel::deliver(Arc::clone(&host)));
+    background.spawn(domain::deliveries::run(Arc::clone(&host)));
+    background.spawn(domain::traces::keep(Arc::clone(&host)));
+    Ok(Running { host, address, stop, servers, background })
 }
 
 /// How many connections the descriptors of this process are enough for.
@@ -366,10 +366,7 @@ impl Running {
     pub async fn stop(mut self) {
         // Nobody listens if the server has failed.
         let _ = self.stop.send(true);
-        self.sweeper.abort();
-        self.key_keeper.abort();
-        self.messenger.abort();
-        self.tracer.abort();
+        self.background.abort_all();
         while self.servers.join_next().await.is_some() {}
         self.host.store.close().await;
     }

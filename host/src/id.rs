@@ -105,6 +105,8 @@ ids! {
     LoginId;
     /// The question put to a person's phone.
     ApprovalId;
+    /// A request that an approval channel has begun.
+    DeliveryId;
     /// A browser's signed-in session.
     SessionId;
     /// A remembered consent.

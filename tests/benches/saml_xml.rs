@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use assent::clock::Timestamp;
 use assent::model::saml::{NameId, NameIdFormat};
+use assent::model::session::{Amr, Authentication};
 use assent::plugins::{SamlAttribute, ValueType};
 use assent::saml::sign_on::{Assertion, Envelope, success};
 use assent::saml::xml::{Document, Limits, Namespace, Signer, TrustedKey, Writer};
@@ -111,7 +112,7 @@ fn response(signer: &Signer) -> String {
         id: "_a4a0c0a8f0e3d2b10c9a8e2f1f7d4f0f",
         audience: "https://sp.example.org/saml/metadata",
         name_id: &NameId { format: NameIdFormat::EmailAddress, value: "ada@example.org".to_owned() },
-        authenticated_at: now,
+        authentication: &Authentication { at: now, amr: vec![Amr::Swk, Amr::User] },
         session_index: "x4wQbD3nEaVY5vW2n1lQ8h7K",
         attributes: &attributes.collect::<Vec<_>>(),
     };

@@ -32,6 +32,11 @@ impl Browser {
         Self { client, base: Url::parse(base).expect("an address") }
     }
 
+    /// The same browser at another host's address.
+    pub fn at(&self, base: &str) -> Self {
+        Self { client: self.client.clone(), base: Url::parse(base).expect("an address") }
+    }
+
     /// Opens an address, which may be relative to the host.
     pub async fn get(&self, address: &str) -> Page {
         let url = self.base.join(address).expect("an address");

@@ -2,6 +2,7 @@
 
 mod browser;
 mod certificate;
+mod crowd;
 mod database;
 
 use std::fs::DirBuilder;
@@ -24,6 +25,7 @@ use serde_json::{Value, json};
 
 pub use browser::{Browser, Page};
 pub use certificate::certificate;
+pub use crowd::{Crowd, crowd, slow_vendor};
 pub use database::{Database, DatabaseUrl};
 
 /// What the hosts of all tests share: a folder in which compiled plugins are kept, since compiling them takes longer than
@@ -382,12 +384,15 @@ async fn launch(
 }
 
 fn shipped() -> String {
-    format!(
-        "[plugins]\ncompiled_folder = \"{}\"\n\
-         [[plugins.claims]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
+    plugins(&format!(
+        "[[plugins.claims]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
          [[plugins.claims]]\nname = \"saml-attributes\"\nfile = \"{}\"\nwrites = [\"attribute:*\"]\n",
-        COMPILED.display(),
         component("account-roles").display(),
         component("saml-attributes").display(),
-    )
+    ))
+}
+
+/// The table of plugins with these entries, which are compiled once for all tests.
+pub fn plugins(entries: &str) -> String {
+    format!("[plugins]\ncompiled_folder = \"{}\"\n{entries}", COMPILED.display())
 }

@@ -1,6 +1,7 @@
 //! The integration tests, in one binary: a running host with the real components, on both databases.
 
 mod admin;
+mod channels;
 mod clients;
 mod commands;
 mod edge;
@@ -12,7 +13,7 @@ mod plugins;
 mod programs;
 mod push;
 mod saml;
-mod store;
+pub mod store;
 mod tidy;
 mod upkeep;
 

@@ -9,7 +9,7 @@ use assent::entropy::SystemEntropy;
 use assent::id::{AccountId, ApprovalId, ConsentId, DeviceId, Did, EnrolmentId, KeyId, LoginId, UserId};
 use assent::model::account::Account;
 use assent::model::application::{Application, ApplicationType, OidcSettings};
-use assent::model::approval::{Approval, ApprovalStage, MatchingNumber, Shown};
+use assent::model::approval::{Approval, ApprovalStage, Approver, MatchingNumber, Shown};
 use assent::model::device::{Device, DeviceKey, Enrolment};
 use assent::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
 use assent::model::login::{LocalPage, Login, LoginRequest, LoginStage};
@@ -22,16 +22,16 @@ use assent::store::{Answer, ConsentGiven, Retention, Store, StoreError, Verdict}
 
 use crate::harness::Database;
 
-const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+pub const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
 /// A test's store, with the folder that it is in.
-struct Fixture {
-    store: Store,
-    url: String,
+pub struct Fixture {
+    pub store: Store,
+    pub url: String,
     _folder: tempfile::TempDir,
 }
 
-async fn fixture(database: Database) -> Fixture {
+pub async fn fixture(database: Database) -> Fixture {
     let folder = tempfile::tempdir().expect("a folder");
     let url = database.create(folder.path()).await.url().to_owned();
     let store = Store::open(&url).await.expect("a store");
@@ -109,7 +109,7 @@ fn device(user: &User) -> Device {
     }
 }
 
-fn login() -> Login {
+pub fn login() -> Login {
     Login {
         id: LoginId::new(NOW, &SystemEntropy),
         browser: Digest::of(b"browser"),
@@ -120,7 +120,7 @@ fn login() -> Login {
     }
 }
 
-fn approval(login: &Login, user: Option<&User>, name: &str) -> Approval {
+pub fn approval(login: &Login, user: Option<&User>, name: &str) -> Approval {
     Approval {
         id: ApprovalId::new(NOW, &SystemEntropy),
         login_id: login.id,
@@ -142,7 +142,7 @@ fn approval(login: &Login, user: Option<&User>, name: &str) -> Approval {
 }
 
 /// Ada with an enrolled device.
-async fn ada(store: &Store) -> (User, Device) {
+pub async fn ada(store: &Store) -> (User, Device) {
     let user = user("ada");
     store.insert_user(user.clone()).await.expect("inserted");
     let device = device(&user);
@@ -161,7 +161,7 @@ async fn enrol(store: &Store, device: &Device) -> bool {
     enrolled
 }
 
-async fn asked(store: &Store, user: Option<&User>, name: &str) -> Approval {
+pub async fn asked(store: &Store, user: Option<&User>, name: &str) -> Approval {
     let login = login();
     store.insert_login(login.clone()).await.expect("inserted");
     let approval = approval(&login, user, name);
@@ -321,7 +321,8 @@ async fn an_approval_is_decided_once_by_a_device_of_the_person_asked() {
         assert_eq!(answer(approve(phone.id), NOW).await, Answer::Counted);
         assert_eq!(answer(Verdict::Deny { device: phone.id }, NOW).await, Answer::Late);
         let kept = store.approval(asked.id).await.expect("read").expect("an approval");
-        let expected = ApprovalStage::Approved { device: phone.id, at: NOW, amr: vec![Amr::Swk, Amr::User] };
+        let by = Approver::Device { id: phone.id, amr: vec![Amr::Swk, Amr::User] };
+        let expected = ApprovalStage::Approved { by, at: NOW };
         assert_eq!(kept.stage, expected);
         assert!(store.open_approval(ada.id, NOW).await.expect("read").is_none());
     }

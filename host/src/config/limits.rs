@@ -22,6 +22,8 @@ pub struct RateLimits {
     /// Requests of one address to the admin API, and to the authenticator's interface, that were refused for what
     /// they showed as proof. Others are not counted.
     pub failures: Rate,
+    /// Callbacks that one address sends to one approval channel.
+    pub callbacks: Rate,
 }
 
 /// A limit.
@@ -63,19 +65,21 @@ impl Default for RateLimits {
             token: rate(12_000, 2000),
             client_failures: rate(10, 20),
             failures: rate(60, 60),
+            callbacks: rate(1200, 600),
         }
     }
 }
 
 /// What the types can't say.
 pub(super) fn check(settings: &Settings, expect: &mut impl FnMut(bool, &str, &str)) {
-    let RateLimits { sign_in, login_name, token, client_failures, failures } = settings.limits;
+    let RateLimits { sign_in, login_name, token, client_failures, failures, callbacks } = settings.limits;
     for (name, rate) in [
         ("sign_in", sign_in),
         ("login_name", login_name),
         ("token", token),
         ("client_failures", client_failures),
         ("failures", failures),
+        ("callbacks", callbacks),
     ] {
         expect(
             rate.per_minute == 0

@@ -2,9 +2,13 @@
 
 use std::sync::Arc;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Deserializer};
+
 use super::account::{Access, access};
 use super::signals::Signal;
-use super::{Broken, Host, seconds};
+use super::{Broken, Host, channels, seconds};
 use crate::id::{ApprovalId, Did, UserId};
 use crate::model::approval::{Approval, ApprovalStage, MatchingNumber, NUMBER_ATTEMPTS, Shown};
 use crate::model::device::Device;
@@ -59,8 +63,9 @@ pub async fn ask(host: &Arc<Host>, login: &Login, name: &LoginName, context: Bro
     tracing::info!(login = %login.id, approval = %approval.id, asked, "approval requested");
     if let (true, Some(user)) = (asked, user) {
         host.signals.send(Signal::Asked(user.id));
-        // The browser does not wait for the notice: a push is a hint, and the phone finds the request by asking too.
-        tokio::spawn(super::device::notify(Arc::clone(host), user.id, approval));
+        // The browser does not wait for the channels: the phone finds the request by asking too.
+        let trust = channels::trusted(&login.request);
+        tokio::spawn(channels::carry(Arc::clone(host), user.id, approval, trust));
     }
     Ok(asked)
 }
@@ -85,15 +90,22 @@ async fn eligible(host: &Host, name: &LoginName, application: Option<&Did>) -> R
     }
 }
 
-/// A device's answer, as it came.
-#[derive(Clone, Debug)]
+/// A device's answer, as it came: the JSON that devices send.
+#[derive(Clone, Debug, Deserialize)]
 pub struct Proof {
     /// What the person decided.
     pub decision: Decision,
     /// The number that was typed; empty when the person denied.
+    #[serde(default)]
     pub number: String,
-    /// The signature of the [`ApprovalStatement`].
+    /// The signature of the [`ApprovalStatement`]; base64url.
+    #[serde(deserialize_with = "signature")]
     pub signature: Vec<u8>,
+}
+
+/// What is no base64url is no signature either, and verifies as none.
+fn signature<'de, D: Deserializer<'de>>(text: D) -> Result<Vec<u8>, D::Error> {
+    Ok(URL_SAFE_NO_PAD.decode(String::deserialize(text)?).unwrap_or_default())
 }
 
 /// What came of a device's answer.

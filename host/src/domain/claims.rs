@@ -68,7 +68,7 @@ pub fn of_authentication(authentication: &Authentication) -> [(&'static str, Val
     [
         ("auth_time", json!(authentication.at.seconds())),
         ("amr", json!(authentication.amr)),
-        ("acr", json!(Authentication::ACR)),
+        ("acr", json!(authentication.acr().as_str())),
     ]
 }
 
@@ -110,7 +110,7 @@ pub async fn map(host: &Host, subject: Subject<'_>, sink: Sink) -> Result<Made, 
         roles: account.roles.clone(),
         scopes: scopes.iter().map(|scope| scope.as_str().to_owned()).collect(),
         requested: requested.collect(),
-        acr: authentication.map(|_| Authentication::ACR.to_owned()),
+        acr: authentication.map(|authentication| authentication.acr().as_str().to_owned()),
         amr: authentication.map(amr_texts).unwrap_or_default(),
         claims: standard,
     };
@@ -144,7 +144,7 @@ pub async fn attributes(
         roles: account.roles.clone(),
         scopes: Vec::new(),
         requested: Vec::new(),
-        acr: Some(Authentication::ACR.to_owned()),
+        acr: Some(authentication.acr().as_str().to_owned()),
         amr: amr_texts(authentication),
         claims: known.map(|(name, value)| (name.to_owned(), value)).collect(),
     };

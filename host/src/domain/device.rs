@@ -1,6 +1,4 @@
-//! Devices: enrolling one, knowing its calls, waking it.
-
-use std::sync::Arc;
+//! Devices: enrolling one, knowing its calls, where it can be woken.
 
 use super::signals::Signal;
 use super::{Broken, Host, seconds};
@@ -12,7 +10,6 @@ use crate::model::name::display_text;
 use crate::model::statement::{CallStatement, EnrolmentStatement};
 use crate::model::token::prefix;
 use crate::model::user::{LifeState, User};
-use crate::plugins::{ChannelFailureKind, Notice, Opening, Trust};
 use crate::secret::Token;
 use crate::store::StoreError;
 
@@ -190,53 +187,8 @@ pub async fn revoke(host: &Host, device: DeviceId) -> Result<bool, Broken> {
     Ok(revoked)
 }
 
-/// Tells each of a person's devices that asked for it that a request waits. A failure is logged and nothing else: the
-/// device finds the request by asking too.
-pub async fn notify(host: Arc<Host>, user: UserId, approval: Approval) {
-    let channels = host.plugins.channels_for(approval.shown.application.as_ref());
-    let Some(channel) = channels.into_iter().find(|channel| channel.trust == Trust::Verified) else { return };
-    let devices = match host.store.devices_of(user).await {
-        Ok(devices) => devices,
-        Err(error) => {
-            tracing::warn!(approval = %approval.id, %error, "no device could be notified");
-            return;
-        }
-    };
-    for device in devices {
-        let Some(push) = &device.push else { continue };
-        let message = serde_json::json!({
-            "version": 1,
-            "kind": "approval",
-            "request": approval.id,
-            "application": approval.shown.application_name,
-            "expires": approval.expires_at.seconds(),
-        });
-        let Some(sealed) = seal(push, message.to_string().as_bytes()) else { continue };
-        let notice = Notice {
-            request_id: approval.id.to_string(),
-            expires_at: approval.expires_at,
-            address: push.endpoint.clone(),
-            sealed,
-            collapse_key: device.id.to_string(),
-            callback_url: String::new(),
-        };
-        match host.plugins.begin(&channel.name, Opening::Notice(notice)).await {
-            Ok(_) => tracing::info!(approval = %approval.id, device = %device.id, "authenticator notified"),
-            Err(failure) if matches!(failure.kind, ChannelFailureKind::Gone) => {
-                tracing::info!(device = %device.id, "the push subscription is gone");
-                if let Err(error) = host.store.set_push(device.id, None).await {
-                    tracing::warn!(device = %device.id, %error, "the push subscription could not be forgotten");
-                }
-            }
-            Err(failure) => {
-                tracing::warn!(approval = %approval.id, device = %device.id, %failure, "the authenticator was not notified");
-            }
-        }
-    }
-}
-
 /// Encrypts a message for the device alone to open (RFC 8291). `None` if its keys are none.
-fn seal(push: &PushSubscription, message: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn seal(push: &PushSubscription, message: &[u8]) -> Option<Vec<u8>> {
     use base64::Engine;
     use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 

@@ -34,6 +34,8 @@ pub struct Limits {
     pub client_failures: Limit<(Did, Network)>,
     /// Requests to the admin API and the authenticator's interface whose proof was refused.
     pub failures: Limit<Network>,
+    /// Callbacks of approval channels, for each channel by its name.
+    pub callbacks: Limit<(String, Network)>,
 }
 
 impl Limits {
@@ -45,6 +47,7 @@ impl Limits {
             token: Limit::new("token", settings.token),
             client_failures: Limit::new("client_failures", settings.client_failures),
             failures: Limit::new("failures", settings.failures),
+            callbacks: Limit::new("callbacks", settings.callbacks),
         }
     }
 }

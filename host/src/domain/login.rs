@@ -1,7 +1,7 @@
 //! A login, from the request to its answer.
 
 use super::session::{self, SignedIn};
-use super::{Broken, Host, seconds};
+use super::{Broken, Host, channels, seconds};
 use crate::id::{ApprovalId, LoginId, SessionId};
 use crate::model::approval::{Approval, ApprovalStage};
 use crate::model::login::{Login, LoginRequest, LoginStage};
@@ -87,8 +87,14 @@ pub async fn view(host: &Host, id: LoginId, browser: Digest) -> Result<View, Bro
         // That a newer request took its place is not told: it would say that somebody has this name, and when they
         // sign in. The page goes on until its time is over, as it would for a name that nobody has.
         ApprovalStage::Requested | ApprovalStage::Replaced => View::Waiting(login, approval),
-        ApprovalStage::Approved { at, amr, .. } => {
-            View::Approved(login, Approved { approval, authentication: Authentication { at, amr } })
+        ApprovalStage::Approved { by, at } => {
+            let authentication = Authentication { at, amr: by.amr() };
+            // The operator may have taken the trust away from a vendor in between.
+            if channels::is_enough(host, login.request.application(), &authentication) {
+                View::Approved(login, Approved { approval, authentication })
+            } else {
+                View::Ended(login, Ended::Expired)
+            }
         }
         ApprovalStage::Denied => View::Ended(login, Ended::Denied),
         ApprovalStage::Expired => View::Ended(login, Ended::Expired),

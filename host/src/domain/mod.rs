@@ -5,10 +5,13 @@
 pub mod account;
 pub mod admin;
 pub mod approval;
+pub mod channels;
 pub mod claims;
 pub mod client_keys;
 pub mod consent;
+pub mod deliveries;
 pub mod device;
+pub mod evidence;
 pub mod first_start;
 pub mod keys;
 pub mod limits;

@@ -19,6 +19,8 @@ pub enum Signal {
     Decided(ApprovalId),
     /// A person has a new request.
     Asked(UserId),
+    /// There is an approval request to look after, or news of one.
+    Carried,
     /// A session may have ended, so that applications are to be told.
     LoggedOut,
 }

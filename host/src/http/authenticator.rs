@@ -28,7 +28,8 @@ use crate::domain::{Broken, Host};
 use crate::id::ApprovalId;
 use crate::model::approval::Approval;
 use crate::model::device::{CallCredentials, Device, DeviceKey, PushSubscription};
-use crate::model::statement::{Decision, application_identifier};
+use crate::model::statement::application_identifier;
+use crate::plugins::Trust;
 
 /// How long a request for news may wait, in seconds.
 const LONGEST_WAIT: u32 = 30;
@@ -175,7 +176,8 @@ pub(super) async fn enrol(State(host): State<Arc<Host>>, body: Bytes) -> Reply {
 
 /// The key for push subscriptions, where a channel would use them.
 fn push_key(host: &Host) -> Option<&str> {
-    host.plugins.carries_notices().then(|| host.push_key.public_key())
+    let notified = host.plugins.channels().iter().any(|channel| channel.trust == Trust::Verified);
+    notified.then(|| host.push_key.public_key())
 }
 
 /// A call that an enrolled device signed.
@@ -273,21 +275,12 @@ fn request(host: &Host, approval: &Approval) -> Value {
     })
 }
 
-#[derive(Deserialize)]
-struct Decide {
-    decision: Decision,
-    #[serde(default)]
-    number: String,
-    signature: String,
-}
-
 /// `POST /authenticator/api/requests/{id}`: the person's decision, with the device's proof.
 pub(super) async fn decide(Path(id): Path<String>, call: SignedCall) -> Reply {
     let SignedCall { host, device, body } = call;
-    let form: Decide = parse(&body)?;
+    let proof: Proof = parse(&body)?;
     let unknown = || Failure::new(StatusCode::NOT_FOUND, "unknown_request", "There is no such request for you.");
     let id: ApprovalId = id.parse().map_err(|_| unknown())?;
-    let proof = Proof { decision: form.decision, number: form.number, signature: signature(&form.signature) };
     match approval::answer(&host, &device, id, &proof).await? {
         Outcome::Approved => Ok(Json(json!({"outcome": "approved"})).into_response()),
         Outcome::Denied => Ok(Json(json!({"outcome": "denied"})).into_response()),

@@ -12,7 +12,7 @@ use super::pages::{AdminOverview, ApplicationRow, UserRow};
 use super::reply::{ErrorReply, broken, layout, page, see_other, with_browser};
 use crate::domain::admin::{self, Refused};
 use crate::domain::session::SignedIn;
-use crate::domain::{Broken, Host, login};
+use crate::domain::{Broken, Host, channels, login};
 use crate::model::application::{ApplicationType, Registered};
 use crate::model::login::{LocalPage, LoginRequest};
 use crate::model::user::LifeState;
@@ -24,7 +24,8 @@ const ROWS: u32 = 200;
 /// `GET /admin`
 pub(super) async fn overview(State(host): State<Arc<Host>>, browser: Browser) -> Response {
     let reply = async {
-        let Some(signed_in) = browser.signed_in(&host).await? else {
+        let enough = |signed_in: &SignedIn| channels::is_enough(&host, None, &signed_in.session.authentication);
+        let Some(signed_in) = browser.signed_in(&host).await?.filter(enough) else {
             let request = LoginRequest::Local { page: LocalPage::Console };
             let login = login::begin(&host, request, browser.digest(), None).await?;
             return Ok(with_browser(see_other(&format!("/login/{}", login.id)), &host, &browser));

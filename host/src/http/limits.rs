@@ -104,6 +104,11 @@ pub(super) fn too_many_pages(host: &Host, exhausted: Exhausted, what_happened: &
     with_retry_after(page.render_with(host, &"a rate limit is reached", Some(next)), exhausted)
 }
 
+/// What a service that calls back is told.
+pub(super) fn too_many_callbacks(exhausted: Exhausted) -> Response {
+    with_retry_after(StatusCode::TOO_MANY_REQUESTS.into_response(), exhausted)
+}
+
 fn with_retry_after(mut response: Response, exhausted: Exhausted) -> Response {
     response.headers_mut().insert(RETRY_AFTER, exhausted.seconds().into());
     response

@@ -18,7 +18,7 @@ use super::reply::{ErrorReply, broken, forged, layout, page, see_other, with_bro
 use super::{consent, csrf, limits, saml};
 use crate::domain::login::{self, Approved, Ended, Outcome, Person, View};
 use crate::domain::session::SignedIn;
-use crate::domain::{Broken, Host, approval};
+use crate::domain::{Broken, Host, approval, channels};
 use crate::id::{InvalidId, LoginId, SessionId};
 use crate::model::approval::Approval;
 use crate::model::login::{Login, LoginRequest};
@@ -425,6 +425,8 @@ fn waiting_page(host: &Host, browser: &Browser, login: &Login, approval: &Approv
         application: approval.shown.application_name.clone(),
         name: approval.shown.account.clone(),
         number: approval.number.to_string(),
+        // It depends on the request alone, and so says nothing of whose name was typed.
+        may_need_no_number: channels::may_be_delegated(host, &login.request),
         seconds_left: u32::try_from(seconds_left).unwrap_or(u32::MAX),
         seconds_total: host.settings.lifetimes.approval,
         events: format!("/login/{id}/events"),

@@ -4,6 +4,7 @@ pub mod admin_api;
 mod answer;
 pub mod assets;
 pub mod authenticator;
+mod callbacks;
 pub mod client_calls;
 pub mod client_certificate;
 mod consent;

@@ -17,8 +17,8 @@ use tower_http::timeout::TimeoutLayer;
 
 use super::reply::ErrorReply;
 use super::{
-    admin_api, assets, authenticator, client_calls, consent, console, cors, health, home, limits, login, metrics, oidc,
-    saml, saml_logout, saml_metadata, session_end,
+    admin_api, assets, authenticator, callbacks, client_calls, consent, console, cors, health, home, limits, login,
+    metrics, oidc, saml, saml_logout, saml_metadata, session_end,
 };
 use crate::domain::Host;
 
@@ -50,6 +50,7 @@ pub fn router(host: Arc<Host>) -> Router {
         .merge(saml_logout_routes(&host))
         .merge(called(&host, Router::new().route("/oidc/token/introspection", post(client_calls::introspect))))
         .nest("/authenticator", authenticator_routes(&host))
+        .route("/approvals/callbacks/{id}", post(callbacks::take))
         .merge(never_by_head("GET", Router::new().route("/admin", get(console::overview))))
         .nest("/admin/api/v1", admin_api::routes(&host))
         .fallback(not_found);

@@ -60,14 +60,12 @@ pub struct Shown {
 pub enum ApprovalStage {
     /// Waits for the person.
     Requested,
-    /// The person approved, with a proof that was verified.
+    /// The person approved.
     Approved {
-        /// The device that the proof is of.
-        device: DeviceId,
-        /// When the proof came.
+        /// How that is known.
+        by: Approver,
+        /// When it became known.
         at: Timestamp,
-        /// What the proof shows.
-        amr: Vec<Amr>,
     },
     /// The person denied.
     Denied,
@@ -79,6 +77,31 @@ pub enum ApprovalStage {
     Replaced,
     /// It cannot be approved any more.
     Failed(FailureReason),
+}
+
+/// How it is known that a person approved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Approver {
+    /// One of their devices proved it, and the proof was verified.
+    Device {
+        /// The device that the proof is of.
+        id: DeviceId,
+        /// What the proof shows.
+        amr: Vec<Amr>,
+    },
+    /// A vendor said so, through the delegated channel with this name.
+    Channel(String),
+}
+
+impl Approver {
+    /// The methods by which the person was authenticated. Of what happened at a vendor nothing more is known than that it
+    /// was over another channel than the browser's.
+    pub fn amr(&self) -> Vec<Amr> {
+        match self {
+            Self::Device { amr, .. } => amr.clone(),
+            Self::Channel(_) => vec![Amr::Mca],
+        }
+    }
 }
 
 /// Why an approval failed.

@@ -1,6 +1,7 @@
 //! A login: an application's request that a person sign in, from the request to its answer.
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::clock::Timestamp;
 use crate::id::{ApprovalId, Did, LoginId, SessionId};
@@ -9,6 +10,7 @@ use crate::model::name::LoginName;
 use crate::model::redirect::CheckedRedirect;
 use crate::model::saml::SignOnRequest;
 use crate::model::scope::{Scope, Scopes};
+use crate::model::session::Acr;
 use crate::secret::Digest;
 
 /// A login that is under way in one browser.
@@ -63,6 +65,15 @@ impl LoginRequest {
             Self::Oidc(request) => Some(&request.application),
             Self::Saml(request) => Some(&request.application),
             Self::Local { .. } => None,
+        }
+    }
+
+    /// Whether only an approval by a device of this host will do, since the application says that it can't do without that.
+    pub fn needs_device(&self) -> bool {
+        match self {
+            Self::Oidc(request) => !request.admits(Acr::Delegated),
+            Self::Saml(request) => request.needs_device,
+            Self::Local { .. } => false,
         }
     }
 }
@@ -129,6 +140,13 @@ impl AuthorizationRequest {
     /// What the person has to agree to: the scopes, and those of the claims that were asked for one by one.
     pub fn consent_scopes(&self) -> Scopes {
         self.scopes.iter().chain(self.claims.names().filter_map(Scope::of_claim)).collect()
+    }
+
+    /// Whether this `acr` meets what the application says that it can't do without (OpenID Connect Core section 5.5.1.1). What
+    /// it would merely like, as all of `acr_values`, makes no difference.
+    pub fn admits(&self, acr: Acr) -> bool {
+        let acr = json!(acr.as_str());
+        self.claims.wanted("acr").all(|wanted| !wanted.essential || wanted.admits(&acr))
     }
 }
 

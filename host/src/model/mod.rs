@@ -5,6 +5,7 @@ pub mod application;
 pub mod approval;
 pub mod claims_request;
 pub mod client_auth;
+pub mod delivery;
 pub mod device;
 pub mod key;
 pub mod login;

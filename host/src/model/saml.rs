@@ -314,6 +314,9 @@ pub struct SignOnRequest {
     pub subject: Option<RequestedSubject>,
     /// The name to start with.
     pub login_hint: Option<LoginName>,
+    /// `RequestedAuthnContext` is not met by a vendor's word.
+    #[serde(default)]
+    pub needs_device: bool,
 }
 
 /// Whom an AuthnRequest asks for.

@@ -30,8 +30,29 @@ pub struct Authentication {
 }
 
 impl Authentication {
-    /// The `acr` claim: an approval by the device's own key.
-    pub const ACR: &str = "urn:assent:acr:device";
+    /// The `acr` claim: it follows from the methods.
+    pub fn acr(&self) -> Acr {
+        if self.amr.contains(&Amr::Mca) { Acr::Delegated } else { Acr::Device }
+    }
+}
+
+/// How much an authentication shows (OpenID Connect Core section 2, `acr`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acr {
+    /// A proof by the device's own key, which this host verified.
+    Device,
+    /// A vendor's word.
+    Delegated,
+}
+
+impl Acr {
+    /// The value on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Device => "urn:assent:acr:device",
+            Self::Delegated => "urn:assent:acr:delegated",
+        }
+    }
 }
 
 /// An authentication method (RFC 8176 section 2).
@@ -42,6 +63,8 @@ pub enum Amr {
     Swk,
     /// The person was there: they typed the number.
     User,
+    /// Another channel than the browser's was used; of what happened there nothing is known.
+    Mca,
 }
 
 impl Amr {
@@ -50,6 +73,7 @@ impl Amr {
         match self {
             Self::Swk => "swk",
             Self::User => "user",
+            Self::Mca => "mca",
         }
     }
 }

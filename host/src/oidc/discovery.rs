@@ -8,6 +8,8 @@ use crate::keys::client::{ASYMMETRIC, SYMMETRIC};
 use crate::model::application::GrantType;
 use crate::model::key::SigningAlgorithm;
 use crate::model::scope::Scope;
+use crate::model::session::Acr;
+use crate::plugins::Trust;
 
 /// The methods by which applications authenticate themselves. The specification's name of the one with a certificate
 /// has the two of RFC 8705 beside it, under which a standard client knows it.
@@ -53,7 +55,7 @@ pub fn document(host: &Host) -> Value {
         "revocation_endpoint_auth_signing_alg_values_supported": assertion_algorithms,
         "tls_client_certificate_bound_access_tokens": true,
         "code_challenge_methods_supported": ["S256"],
-        "acr_values_supported": [crate::model::session::Authentication::ACR],
+        "acr_values_supported": acr_values(host),
         "claim_types_supported": ["normal"],
         "claims_supported": [
             "iss", "sub", "aud", "exp", "iat", "auth_time", "sid", "nonce", "amr", "acr", "at_hash",
@@ -75,6 +77,13 @@ pub fn document(host: &Host) -> Value {
         members.insert("mtls_endpoint_aliases".to_owned(), mtls_aliases(base));
     }
     document
+}
+
+/// How sign-ins are made here: by a vendor's word only where the operator takes one's.
+fn acr_values(host: &Host) -> Vec<&'static str> {
+    let delegated = host.plugins.channels().iter().any(|channel| channel.trust == Trust::Delegated);
+    let acrs = if delegated { &[Acr::Device, Acr::Delegated][..] } else { &[Acr::Device] };
+    acrs.iter().map(|acr| acr.as_str()).collect()
 }
 
 /// Where an application with a client certificate calls (RFC 8705 section 5).

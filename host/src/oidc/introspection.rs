@@ -16,6 +16,7 @@ use crate::domain::{Broken, Host};
 use crate::id::{Did, TokenId};
 use crate::model::application::Application;
 use crate::model::scope::Scopes;
+use crate::model::session::Acr;
 use crate::model::token::{CertificateDigest, prefix};
 use crate::plugins::{MapFailureKind, Sink};
 use crate::secret::Token;
@@ -42,6 +43,9 @@ pub struct Active {
     exp: i64,
     /// Seconds since the epoch.
     iat: i64,
+    /// How the person signed in (RFC 9470 section 6.2), where less is known of it than usual.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    acr: Option<&'static str>,
     /// The certificate that its bearer must show (RFC 8705 section 3.2).
     #[serde(skip_serializing_if = "Option::is_none")]
     cnf: Option<Value>,
@@ -99,6 +103,7 @@ pub async fn introspect(host: &Host, client: &Client, parameters: &Parameters) -
             (sub, more)
         }
     };
+    let acr = known.family.as_ref().map(|family| family.context.authentication.acr());
     Ok(Introspection::Active(Box::new(Active {
         active: true,
         client_id: known.application,
@@ -106,6 +111,7 @@ pub async fn introspect(host: &Host, client: &Client, parameters: &Parameters) -
         scope: known.scopes.to_string(),
         exp: known.expires_at.seconds(),
         iat: known.issued_at.seconds(),
+        acr: acr.filter(|acr| *acr != Acr::Device).map(Acr::as_str),
         cnf: known.certificate.map(|digest| json!({"x5t#S256": digest.to_base64url()})),
         more,
     })))

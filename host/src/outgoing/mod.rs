@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::ACCEPT;
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, Semaphore};
 use url::{Host, Url};
 
 use address::reachable;
@@ -21,6 +21,8 @@ use address::reachable;
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Time to connect, out of the call's whole time.
 const CONNECT: Duration = Duration::from_secs(5);
+/// How many names one client looks up at once.
+const LOOKUPS: usize = 16;
 /// Bytes of the answer to a form that are of interest.
 const FORM_ANSWER: usize = 4 << 10;
 
@@ -154,7 +156,7 @@ fn make(allow_private: bool, timeout: Duration) -> Result<reqwest::Client, Failu
         .referer(false)
         .no_proxy()
         .https_only(!allow_private)
-        .dns_resolver(Arc::new(Resolver { allow_private }))
+        .dns_resolver(Arc::new(Resolver { allow_private, turns: Arc::new(Semaphore::new(LOOKUPS)) }))
         .connect_timeout(CONNECT.min(timeout))
         .timeout(timeout)
         .build()
@@ -177,13 +179,24 @@ impl From<reqwest::Error> for Failure {
 /// Resolves names, and leaves out the addresses that may not be reached.
 struct Resolver {
     allow_private: bool,
+    /// Each look-up holds a thread, and those are for signatures too: however many requests wait for a slow name server,
+    /// no more of them look at once.
+    turns: Arc<Semaphore>,
 }
 
 impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let allow_private = self.allow_private;
+        let (allow_private, turns) = (self.allow_private, Arc::clone(&self.turns));
         Box::pin(async move {
-            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
+            let turn = turns.acquire_owned().await?;
+            // Whoever gives up waiting for a name does not end the look-up.
+            let found = tokio::spawn(async move {
+                let found = tokio::net::lookup_host((name.as_str(), 0)).await.map(Vec::from_iter);
+                drop(turn);
+                (name, found)
+            });
+            let (name, found) = found.await?;
+            let found = found?.into_iter();
             let allowed: Vec<SocketAddr> = found.filter(|address| reachable(address.ip(), allow_private)).collect();
             if allowed.is_empty() {
                 return Err(NotPublic(name.as_str().to_owned()).into());

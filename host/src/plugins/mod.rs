@@ -208,9 +208,9 @@ impl Plugins {
         loaded.channels.iter().filter(|channel| channel.serves(application)).map(ApprovalChannel::info).collect()
     }
 
-    /// Whether there is a channel that can wake a device.
-    pub fn carries_notices(&self) -> bool {
-        self.loaded.load().channels.iter().any(|channel| channel.trust == Trust::Verified)
+    /// All channels, in the operator's order.
+    pub fn channels(&self) -> Vec<ChannelInfo> {
+        self.loaded.load().channels.iter().map(ApprovalChannel::info).collect()
     }
 
     /// A channel by its name.

@@ -3,10 +3,11 @@
 use sqlx::AnyConnection;
 
 use super::rows::{digest, from_json, moment, parse, to_json};
-use super::{Result, Store, StoreError};
+use super::{Result, Store, StoreError, deliveries};
 use crate::clock::Timestamp;
-use crate::id::{ApprovalId, DeviceId, UserId};
-use crate::model::approval::{Approval, ApprovalStage, FailureReason, MatchingNumber};
+use crate::id::{ApprovalId, DeliveryId, DeviceId, UserId};
+use crate::model::approval::{Approval, ApprovalStage, Approver, FailureReason, MatchingNumber};
+use crate::model::delivery::Ruling;
 use crate::model::session::Amr;
 
 #[derive(sqlx::FromRow)]
@@ -24,17 +25,14 @@ struct ApprovalRow {
     decided_at: Option<i64>,
     device_id: Option<String>,
     amr: Option<String>,
+    channel: Option<String>,
 }
 
 impl ApprovalRow {
     fn stage(&self) -> Result<ApprovalStage> {
-        Ok(match (self.state.as_str(), self.decided_at, &self.device_id, &self.amr) {
-            ("requested", None, None, None) => ApprovalStage::Requested,
-            ("approved", Some(at), Some(device), Some(amr)) => ApprovalStage::Approved {
-                device: parse(device, "an approval's device")?,
-                at: moment(at),
-                amr: from_json(amr, "an approval's methods")?,
-            },
+        Ok(match (self.state.as_str(), self.decided_at) {
+            ("requested", None) => ApprovalStage::Requested,
+            ("approved", Some(at)) => ApprovalStage::Approved { by: self.approver()?, at: moment(at) },
             ("denied", ..) => ApprovalStage::Denied,
             ("expired", ..) => ApprovalStage::Expired,
             ("cancelled", ..) => ApprovalStage::Cancelled,
@@ -42,6 +40,19 @@ impl ApprovalRow {
             ("wrong_number", ..) => ApprovalStage::Failed(FailureReason::WrongNumber),
             _ => return Err(StoreError::Corrupt("an approval's state")),
         })
+    }
+}
+
+impl ApprovalRow {
+    fn approver(&self) -> Result<Approver> {
+        match (&self.device_id, &self.amr, &self.channel) {
+            (Some(device), Some(amr), None) => Ok(Approver::Device {
+                id: parse(device, "an approval's device")?,
+                amr: from_json(amr, "an approval's methods")?,
+            }),
+            (None, None, Some(channel)) => Ok(Approver::Channel(channel.clone())),
+            _ => Err(StoreError::Corrupt("who approved")),
+        }
     }
 }
 
@@ -149,6 +160,13 @@ impl Store {
         .await
     }
 
+    /// Takes what a vendor said of a request. It counts only for the approval that the request was begun for, while the
+    /// request is not done with, and where a device's answer would: once, for the person's newest open request, while they
+    /// may sign in. The request is done with then, whether it counted or not.
+    pub async fn rule_on_approval(&self, delivery: DeliveryId, ruling: Ruling, now: Timestamp) -> Result<bool> {
+        self.write(move |db| Box::pin(async move { rule(db, delivery, ruling, now).await })).await
+    }
+
     /// The person gave up in the browser. Nothing happens if the request was decided before.
     pub async fn cancel_approval(&self, id: ApprovalId, now: Timestamp) -> Result<()> {
         self.write(move |db| {
@@ -159,9 +177,9 @@ impl Store {
                 )
                 .bind(id.to_string())
                 .bind(now.millis())
-                .execute(db)
+                .execute(&mut *db)
                 .await?;
-                Ok(())
+                deliveries::wake(db, &id.to_string()).await
             })
         })
         .await
@@ -191,15 +209,18 @@ async fn request(db: &mut AnyConnection, approval: &Approval) -> Result<bool> {
 
 /// Ends the open request for the name, if there is one.
 async fn replace_open(db: &mut AnyConnection, approval: &Approval) -> Result<()> {
-    sqlx::query(
+    let ended: Option<(String,)> = sqlx::query_as(
         "UPDATE approvals SET state = CASE WHEN expires_at <= $2 THEN 'expired' ELSE 'replaced' END, decided_at = $2
-         WHERE name_digest = $1 AND state = 'requested'",
+         WHERE name_digest = $1 AND state = 'requested' RETURNING id",
     )
     .bind(approval.name_digest.to_text())
     .bind(approval.requested_at.millis())
-    .execute(db)
+    .fetch_optional(&mut *db)
     .await?;
-    Ok(())
+    match ended {
+        Some((id,)) => deliveries::wake(db, &id).await,
+        None => Ok(()),
+    }
 }
 
 /// Adds the request. `false` if there is an open one for the name.
@@ -248,9 +269,43 @@ async fn decide(
     .bind(now.millis())
     .bind(device.to_string())
     .bind(amr)
-    .fetch_optional(db)
+    .fetch_optional(&mut *db)
     .await?;
-    Ok(if decided.is_some() { Answer::Counted } else { Answer::Late })
+    match decided {
+        Some((id,)) => deliveries::wake(db, &id).await.map(|()| Answer::Counted),
+        None => Ok(Answer::Late),
+    }
+}
+
+async fn rule(db: &mut AnyConnection, delivery: DeliveryId, ruling: Ruling, now: Timestamp) -> Result<bool> {
+    let state = match ruling {
+        Ruling::Approved => "approved",
+        Ruling::Denied => "denied",
+        Ruling::Expired => "expired",
+    };
+    let decided: Option<(String,)> = sqlx::query_as(
+        "UPDATE approvals
+         SET state = $2, decided_at = $3,
+             channel = (SELECT channel FROM approval_deliveries AS delivery WHERE delivery.id = $1)
+         WHERE id = (SELECT approval_id FROM approval_deliveries AS delivery
+                     WHERE delivery.id = $1 AND delivery.device_id IS NULL)
+           AND state = 'requested' AND expires_at > $3
+           AND EXISTS (SELECT 1 FROM users WHERE users.id = approvals.user_id AND users.state = 'active')
+           AND NOT EXISTS (SELECT 1 FROM approvals AS newer
+                           WHERE newer.user_id = approvals.user_id AND newer.state = 'requested'
+                             AND newer.expires_at > $3 AND newer.id > approvals.id)
+         RETURNING id",
+    )
+    .bind(delivery.to_string())
+    .bind(state)
+    .bind(now.millis())
+    .fetch_optional(&mut *db)
+    .await?;
+    deliveries::delete(&mut *db, delivery).await?;
+    match decided {
+        Some((id,)) => deliveries::wake(db, &id).await.map(|()| true),
+        None => Ok(false),
+    }
 }
 
 async fn wrong_number(db: &mut AnyConnection, id: ApprovalId, now: Timestamp) -> Result<Answer> {
@@ -262,10 +317,12 @@ async fn wrong_number(db: &mut AnyConnection, id: ApprovalId, now: Timestamp) ->
     )
     .bind(id.to_string())
     .bind(now.millis())
-    .fetch_optional(db)
+    .fetch_optional(&mut *db)
     .await?;
-    Ok(match left {
-        Some((left,)) => Answer::WrongNumber { attempts_left: u32::try_from(left).unwrap_or(0) },
-        None => Answer::Late,
-    })
+    let Some((left,)) = left else { return Ok(Answer::Late) };
+    let attempts_left = u32::try_from(left).unwrap_or(0);
+    if attempts_left == 0 {
+        deliveries::wake(db, &id.to_string()).await?;
+    }
+    Ok(Answer::WrongNumber { attempts_left })
 }

@@ -7,11 +7,13 @@
 mod accounts;
 mod admin_tokens;
 mod applications;
+mod approval_addresses;
 mod approvals;
 mod assertions;
 mod codes;
 mod connect;
 mod consents;
+mod deliveries;
 mod devices;
 mod first_start;
 mod gather;

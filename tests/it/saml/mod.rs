@@ -10,7 +10,7 @@ mod keys;
 mod logout;
 mod metadata;
 mod partners;
-mod party;
+pub mod party;
 mod providers;
 mod refresh;
 mod schema;

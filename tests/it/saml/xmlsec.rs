@@ -6,6 +6,7 @@ use std::slice;
 
 use assent::clock::Timestamp;
 use assent::model::saml::{NameId, NameIdFormat};
+use assent::model::session::{Amr, Authentication};
 use assent::plugins::{SamlAttribute, ValueType};
 use assent::saml::sign_on::{Assertion, Envelope, success};
 use assent::saml::xml::{
@@ -140,7 +141,7 @@ fn xmlsec1_and_the_schema_take_the_response_to_a_sign_on() {
         id: "_a",
         audience: "https://sp.example/saml",
         name_id: &NameId { format: NameIdFormat::EmailAddress, value: "ada@example.org".to_owned() },
-        authenticated_at: now,
+        authentication: &Authentication { at: now, amr: vec![Amr::Swk, Amr::User] },
         session_index: "session",
         attributes: &attributes,
     };

@@ -1,6 +1,7 @@
 //! What an administrator does: applications, users, accounts, enrolments.
 
 mod applications;
+mod approval_addresses;
 mod claims_preview;
 mod service_providers;
 
@@ -8,6 +9,7 @@ pub use applications::{
     ApplicationChange, AuthenticationChange, application, applications, change_application, create_application,
     create_secret, delete_application, registered,
 };
+pub use approval_addresses::{approval_addresses, remove_approval_address, set_approval_address};
 pub use claims_preview::{Preview, PreviewRequest, Stopped, Told, preview, show as show_told};
 pub use service_providers::{
     AcsChange, ServiceProviderChange, SingleLogoutChange, change_service_provider, changed_service_provider,

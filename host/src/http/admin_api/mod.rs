@@ -3,6 +3,7 @@
 
 mod accounts;
 mod applications;
+mod approval_addresses;
 mod claims;
 mod plugins;
 mod saml_metadata;
@@ -18,7 +19,7 @@ use axum::extract::{FromRequestParts, Query, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{delete, get, post};
+use axum::routing::{delete, get, post, put};
 use serde::{Deserialize, Serialize};
 
 use super::limits;
@@ -42,6 +43,11 @@ pub(super) fn routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         .route("/users/{id}", get(users::read).patch(users::change).delete(users::remove))
         .route("/users/{id}/enrolments", post(users::enrol))
         .route("/users/{id}/devices", get(users::devices))
+        .route("/users/{id}/approval-addresses", get(approval_addresses::list))
+        .route(
+            "/users/{id}/approval-addresses/{channel}",
+            put(approval_addresses::set).delete(approval_addresses::remove),
+        )
         .route("/devices/{id}", delete(users::revoke_device))
         .route("/applications/{id}/claims-preview", get(claims::preview))
         .route("/claim-traces", get(claims::list))

@@ -77,6 +77,12 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Brok
         let answer = fail(host, login, request, AuthorizeErrorCode::LoginRequired, description).await?;
         return Ok(answer.map_or(Answer::AnsweredBefore, Answer::Error));
     }
+    if !request.admits(signed_in.session.authentication.acr()) {
+        let description = "the person signed in, but not in the way that the application can't do without";
+        let code = AuthorizeErrorCode::UnmetAuthenticationRequirements;
+        let answer = fail(host, login, request, code, description).await?;
+        return Ok(answer.map_or(Answer::AnsweredBefore, Answer::Error));
+    }
     let account = match access(host, &signed_in.user, &application.id).await? {
         Access::Granted(account) => account,
         Access::NoAccount => {

@@ -4,13 +4,13 @@ use serde_json::{Value, json};
 
 use super::super::error::AuthorizeErrorCode;
 use super::super::parameters::Parameters;
-use crate::domain::{Host, keys};
+use crate::domain::{Host, channels, keys};
 use crate::model::application::{Application, GrantType};
 use crate::model::claims_request::ClaimsRequest;
 use crate::model::login::{CodeChallenge, ResponseMode};
 use crate::model::redirect::CheckedRedirect;
 use crate::model::scope::{Scope, Scopes};
-use crate::model::session::Authentication;
+use crate::model::session::Acr;
 
 /// A check that failed.
 pub(super) struct Failure {
@@ -166,16 +166,20 @@ impl Request<'_> {
 
     /// OpenID Connect Core section 5.5. What the application may not have is left out, as a scope would be. An `acr` that
     /// it can't do without and that is never ours is refused at once (section 5.5.1.1).
-    pub(super) fn claims(&self) -> Result<ClaimsRequest, Failure> {
+    pub(super) fn claims(&self, host: &Host) -> Result<ClaimsRequest, Failure> {
         let Some(text) = self.parameters.get("claims") else { return Ok(ClaimsRequest::default()) };
         let asked = ClaimsRequest::parse(text)
             .or_else(|error| failure(AuthorizeErrorCode::InvalidRequest, error.to_string()))?;
-        let ours = json!(Authentication::ACR);
-        if asked.wanted("acr").any(|wanted| wanted.essential && !wanted.admits(&ours)) {
-            return failure(
-                AuthorizeErrorCode::UnmetAuthenticationRequirements,
-                format!("the only acr here is {}", Authentication::ACR),
-            );
+        let delegated = channels::are_delegated(host, Some(&self.application.id));
+        let ours = if delegated { &[Acr::Device, Acr::Delegated][..] } else { &[Acr::Device] };
+        for wanted in asked.wanted("acr").filter(|wanted| wanted.essential) {
+            if !ours.iter().any(|acr| wanted.admits(&json!(acr.as_str()))) {
+                let ours: Vec<&str> = ours.iter().map(|acr| acr.as_str()).collect();
+                return failure(
+                    AuthorizeErrorCode::UnmetAuthenticationRequirements,
+                    format!("the only acr here is {}", ours.join(" or ")),
+                );
+            }
         }
         let allowed = &self.application.settings.scopes;
         Ok(asked.retaining(|name| {

@@ -1,7 +1,7 @@
 //! Why a person is asked something: whether the session that they have is enough for a request.
 
 use crate::domain::session::SignedIn;
-use crate::domain::{Broken, Host, claims};
+use crate::domain::{Broken, Host, channels, claims};
 use crate::model::application::Application;
 use crate::model::login::AuthorizationRequest;
 use crate::model::user::User;
@@ -9,9 +9,10 @@ use crate::model::user::User;
 use serde_json::json;
 
 /// Whether the person may go on with this session, if they want to: no fresh login is asked for, the last one is young
-/// enough, and they are who is meant.
+/// and strong enough, and they are who is meant.
 pub async fn may_go_on(host: &Host, request: &AuthorizationRequest, signed_in: &SignedIn) -> Result<bool, Broken> {
-    if request.fresh_login || !is_young_enough(host, request, signed_in) {
+    if request.fresh_login || !is_young_enough(host, request, signed_in) || !is_strong_enough(host, request, signed_in)
+    {
         return Ok(false);
     }
     match host.store.application(&request.application).await? {
@@ -24,6 +25,12 @@ pub async fn may_go_on(host: &Host, request: &AuthorizationRequest, signed_in: &
 fn is_young_enough(host: &Host, request: &AuthorizationRequest, signed_in: &SignedIn) -> bool {
     let age = host.now().seconds() - signed_in.session.authentication.at.seconds();
     request.max_age.is_none_or(|most| age <= i64::from(most))
+}
+
+/// Whether what the session began with counts at the application, and is what it says that it can't do without.
+fn is_strong_enough(host: &Host, request: &AuthorizationRequest, signed_in: &SignedIn) -> bool {
+    let authentication = &signed_in.session.authentication;
+    request.admits(authentication.acr()) && channels::is_enough(host, Some(&request.application), authentication)
 }
 
 /// Whether the person is the one that `id_token_hint` and the `sub` of the `claims` parameter name (OpenID Connect Core

@@ -125,7 +125,7 @@ async fn checked(
         let code_challenge = request.code_challenge()?;
         let prompt = request.prompt()?;
         let max_age = request.max_age()?;
-        let claims = request.claims()?;
+        let claims = request.claims(host)?;
         Ok((scopes, code_challenge, prompt, max_age, claims))
     });
     let (scopes, code_challenge, prompt, max_age, claims) = match checked {

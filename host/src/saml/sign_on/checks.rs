@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::failure::Failure;
 use super::respond::{SignOnAnswer, failed};
-use super::response::AUTHN_CONTEXT;
+use super::response::{AUTHN_CONTEXT, UNSPECIFIED};
 use crate::domain::{Broken, Host};
 use crate::id::SignOnId;
 use crate::model::name::Quoted;
@@ -112,6 +112,7 @@ pub async fn check(host: &Host, application: &str, incoming: &Incoming) -> Resul
         name_id_format: provider.settings.name_id.default,
         subject: None,
         login_hint: None,
+        needs_device: false,
     };
     let once = once(host, &provider, &header.id);
     if let Err(why) = message.and_then(|message| ask(&provider, message, &mut request)) {
@@ -149,6 +150,7 @@ pub async fn unsolicited(
         name_id_format: settings.name_id.default,
         subject: None,
         login_hint: None,
+        needs_device: false,
     };
     Ok((request, provider))
 }
@@ -172,8 +174,11 @@ fn ask(provider: &ServiceProvider, message: AuthnRequest, request: &mut SignOnRe
     if let Some(policy) = &message.name_id_policy {
         request.name_id_format = name_id_format(provider, policy)?;
     }
-    if message.requested_authn_context.is_some_and(|context| !is_met(&context)) {
-        return Err(Failure::NoAuthnContext);
+    if let Some(context) = &message.requested_authn_context {
+        if !is_met(context) {
+            return Err(Failure::NoAuthnContext);
+        }
+        request.needs_device = !is_met_by_any(context);
     }
     if let Some(subject) = message.subject {
         // How the assertion is confirmed is not for the request to say: its bearer has it.
@@ -211,7 +216,7 @@ fn name_id_format(provider: &ServiceProvider, policy: &NameIdPolicy) -> Result<N
 
 /// Ways to sign in that are no stronger than ours (SAML authentication context section 3.4).
 const WEAKER: [&str; 5] = [
-    "urn:oasis:names:tc:SAML:2.0:ac:classes:unspecified",
+    UNSPECIFIED,
     "urn:oasis:names:tc:SAML:2.0:ac:classes:InternetProtocol",
     "urn:oasis:names:tc:SAML:2.0:ac:classes:InternetProtocolPassword",
     "urn:oasis:names:tc:SAML:2.0:ac:classes:Password",
@@ -231,7 +236,21 @@ const STRONGER: [&str; 9] = [
     "urn:oasis:names:tc:SAML:2.0:ac:classes:Kerberos",
 ];
 
-/// Whether an assertion meets what is asked for (SAML core section 3.3.2.2.1). All assertions say
+/// Whether the way `unspecified` meets what is asked for, which is all that is known of a vendor's.
+fn is_met_by_any(context: &RequestedAuthnContext) -> bool {
+    let mut classes = context.classes.iter();
+    match context.comparison {
+        Comparison::Exact | Comparison::Minimum => classes.any(|class| class == UNSPECIFIED),
+        // It is no stronger than anything, and so never too strong, and never better.
+        Comparison::Maximum => {
+            let known = |class: &str| class == AUTHN_CONTEXT || WEAKER.contains(&class) || STRONGER.contains(&class);
+            classes.any(|class| known(class))
+        }
+        Comparison::Better => false,
+    }
+}
+
+/// Whether an assertion about a sign-in by a device meets what is asked for (SAML core section 3.3.2.2.1). It says
 /// `PasswordProtectedTransport`; of ways that are not known here nothing is promised.
 fn is_met(context: &RequestedAuthnContext) -> bool {
     if context.declarations {
@@ -239,7 +258,7 @@ fn is_met(context: &RequestedAuthnContext) -> bool {
     }
     let is_ours = |class: &String| class == AUTHN_CONTEXT;
     // `unspecified` is met by any way, whatever the comparison.
-    let is_open = |class: &String| class == "urn:oasis:names:tc:SAML:2.0:ac:classes:unspecified";
+    let is_open = |class: &String| class == UNSPECIFIED;
     let is_weaker = |class: &String| WEAKER.contains(&class.as_str());
     let mut classes = context.classes.iter();
     match context.comparison {

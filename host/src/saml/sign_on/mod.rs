@@ -16,13 +16,18 @@ pub use response::{ASSERTION_LIFETIME, Assertion, Envelope, failure as failure_r
 
 use crate::domain::account::{Access, access};
 use crate::domain::session::SignedIn;
-use crate::domain::{Broken, Host};
+use crate::domain::{Broken, Host, channels};
 use crate::model::saml::SignOnRequest;
+use crate::model::session::{Acr, Authentication};
 
-/// Whether the person may go on with this session: no fresh login is asked for, and they are who is meant. Whether they
+/// Whether the person may go on with this session: no fresh login is asked for, the last one is strong enough, and they are
+/// who is meant. Whether they
 /// may use the service provider is seen later, and told them.
 pub async fn may_go_on(host: &Host, request: &SignOnRequest, signed_in: &SignedIn) -> Result<bool, Broken> {
-    if request.fresh_login {
+    let authentication = &signed_in.session.authentication;
+    let strong =
+        meets(request, authentication) && channels::is_enough(host, Some(&request.application), authentication);
+    if request.fresh_login || !strong {
         return Ok(false);
     }
     if request.subject.is_none() {
@@ -33,4 +38,9 @@ pub async fn may_go_on(host: &Host, request: &SignOnRequest, signed_in: &SignedI
         Access::Granted(account) => name_id::is_meant(host, &provider, request, &signed_in.user, &account),
         Access::NoAccount | Access::Closed => Ok(false),
     }
+}
+
+/// Whether what the person was authenticated by is what the request asks for.
+fn meets(request: &SignOnRequest, authentication: &Authentication) -> bool {
+    !request.needs_device || authentication.acr() == Acr::Device
 }

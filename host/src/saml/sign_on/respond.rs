@@ -76,6 +76,9 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Brok
     if !name_id::is_meant(host, &provider, request, user, &account)? {
         return fail(host, login, request, &provider, Failure::OtherSubject).await;
     }
+    if !super::meets(request, &session.authentication) {
+        return fail(host, login, request, &provider, Failure::NoAuthnContext).await;
+    }
     let Some(name_id) = name_id::of(host, &provider, user, &account, &session.sid, request.name_id_format)? else {
         tracing::error!(%login, application = %provider.id, user = %user.id, "the sign-on fails: the person has no e-mail address to be named by");
         return fail(host, login, request, &provider, Failure::Broken).await;
@@ -98,7 +101,7 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Brok
         id: &assertion_id,
         audience: &provider.settings.entity_id,
         name_id: &name_id,
-        authenticated_at: session.authentication.at,
+        authentication: &session.authentication,
         session_index: &session_index,
         attributes: &attributes,
     };

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::clock::Timestamp;
 use crate::model::saml::NameId;
+use crate::model::session::{Acr, Authentication};
 use crate::plugins::SamlAttribute;
 use crate::saml::message::names::{ISSUER, NAME_ID, SAML, SAMLP, SUBJECT};
 use crate::saml::message::{Status, instant_text};
@@ -17,8 +18,11 @@ const BEARER: &str = "urn:oasis:names:tc:SAML:2.0:cm:bearer";
 /// How long an assertion is good (the specification's limits).
 pub const ASSERTION_LIFETIME: Duration = Duration::from_secs(5 * 60);
 
-/// How the person signed in, as all assertions say (the specification).
+/// How the person signed in with a device of theirs, as assertions say it (the specification).
 pub const AUTHN_CONTEXT: &str = "urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport";
+/// How the person signed in by a vendor's authenticator: nothing is promised of it (SAML authentication context section
+/// 3.4.25).
+pub const UNSPECIFIED: &str = "urn:oasis:names:tc:SAML:2.0:ac:classes:unspecified";
 /// How names of attributes are meant, unless a plugin says otherwise (SAML core section 8.2.3).
 const BASIC: &str = "urn:oasis:names:tc:SAML:2.0:attrname-format:basic";
 
@@ -46,8 +50,8 @@ pub struct Assertion<'a> {
     pub audience: &'a str,
     /// Who it is.
     pub name_id: &'a NameId,
-    /// When the person signed in.
-    pub authenticated_at: Timestamp,
+    /// How and when the person signed in.
+    pub authentication: &'a Authentication,
     /// What the service provider calls the session.
     pub session_index: &'a str,
     /// What the plugins made.
@@ -134,13 +138,17 @@ fn conditions(writer: &mut Writer, envelope: &Envelope<'_>, assertion: &Assertio
 }
 
 fn authn_statement(writer: &mut Writer, assertion: &Assertion<'_>) {
+    let class = match assertion.authentication.acr() {
+        Acr::Device => AUTHN_CONTEXT,
+        Acr::Delegated => UNSPECIFIED,
+    };
     writer
         .open(SAML.name("AuthnStatement"))
-        .attribute("AuthnInstant", instant_text(assertion.authenticated_at))
+        .attribute("AuthnInstant", instant_text(assertion.authentication.at))
         .attribute("SessionIndex", assertion.session_index)
         .content(|statement| {
             statement.open(SAML.name("AuthnContext")).content(|context| {
-                context.open(SAML.name("AuthnContextClassRef")).text(AUTHN_CONTEXT);
+                context.open(SAML.name("AuthnContextClassRef")).text(class);
             });
         });
 }

@@ -36,20 +36,41 @@ impl Guest for Hostile {
                 }
                 Ok(Begun { handle: Vec::new(), poll_after_ms: None })
             }
+            "relay" => Ok(Begun { handle: notice.address.into_bytes(), poll_after_ms: Some(0) }),
             _ => Ok(Begun { handle: call(&notice.address)?, poll_after_ms: Some(7) }),
         }
     }
 
-    fn poll(_config: String, handle: Vec<u8>) -> Result<State, Failure> {
+    fn poll(config: String, handle: Vec<u8>) -> Result<State, Failure> {
+        if text(&config, "behaviour") == "relay" {
+            return Ok(told(&call(&String::from_utf8_lossy(&handle))?));
+        }
         Ok(State::Proof(Evidence { request_id: "another request".to_owned(), proof: handle }))
     }
 
-    fn on_callback(_config: String, callback: Callback) -> Result<Vec<Evidence>, Failure> {
+    fn on_callback(config: String, callback: Callback) -> Result<Vec<Evidence>, Failure> {
+        if text(&config, "behaviour") == "relay" {
+            return Ok(match told(&callback.body) {
+                State::Proof(evidence) => vec![evidence],
+                _ => Vec::new(),
+            });
+        }
         Ok(vec![Evidence { request_id: "from a callback".to_owned(), proof: callback.body }])
     }
 
     fn cancel(_config: String, _handle: Vec<u8>) -> Result<(), Failure> {
         Err(Failure::Rejected("one\nline".to_owned()))
+    }
+}
+
+/// What the test wants said: a state by its name, or else evidence, `request_id` and `proof`.
+fn told(body: &[u8]) -> State {
+    let body = String::from_utf8_lossy(body);
+    match text(&body, "state").as_str() {
+        "pending" => State::Pending(0),
+        "denied" => State::Denied,
+        "expired" => State::Expired,
+        _ => State::Proof(Evidence { request_id: text(&body, "request_id"), proof: text(&body, "proof").into_bytes() }),
     }
 }
 

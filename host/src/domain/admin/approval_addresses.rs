@@ -1,0 +1,45 @@
+//! What vendors' authenticators know people by.
+
+use super::{Refused, Result, invalid, user};
+use crate::domain::Host;
+use crate::id::UserId;
+use crate::model::delivery::ApprovalAddress;
+use crate::model::name::display_text;
+use crate::plugins::Trust;
+
+/// The longest address, in characters.
+const LONGEST: usize = 512;
+
+/// A person's addresses, by the names of their channels.
+pub async fn approval_addresses(host: &Host, id: UserId) -> Result<Vec<ApprovalAddress>> {
+    user(host, id).await?;
+    Ok(host.store.approval_addresses(id).await?)
+}
+
+/// Says what the vendor of a delegated channel knows a person by.
+pub async fn set_approval_address(host: &Host, id: UserId, channel: &str, address: &str) -> Result<ApprovalAddress> {
+    let is_vendors = host.plugins.channel_info(channel).is_some_and(|channel| channel.trust == Trust::Delegated);
+    if !is_vendors {
+        return Err(invalid(
+            "channel",
+            "expected the name of an approval channel whose settings have trust = \"delegated\"",
+        ));
+    }
+    let address = display_text(address, LONGEST)
+        .ok_or_else(|| invalid("address", format!("expected 1 to {LONGEST} characters, without control characters")))?;
+    let address = ApprovalAddress { channel: channel.to_owned(), address };
+    if !host.store.set_approval_address(id, address.clone()).await? {
+        return Err(Refused::NotFound("user"));
+    }
+    tracing::info!(user = %id, channel, "approval address set");
+    Ok(address)
+}
+
+/// Takes a person's address for a channel away, be the channel configured or not.
+pub async fn remove_approval_address(host: &Host, id: UserId, channel: &str) -> Result<()> {
+    if !host.store.remove_approval_address(id, channel).await? {
+        return Err(Refused::NotFound("approval address"));
+    }
+    tracing::info!(user = %id, channel, "approval address removed");
+    Ok(())
+}

@@ -1,0 +1,55 @@
+//! What vendors' authenticators know people by.
+
+use super::{Result, Store};
+use crate::id::UserId;
+use crate::model::delivery::ApprovalAddress;
+
+impl Store {
+    /// A person's addresses, by the names of their channels.
+    pub async fn approval_addresses(&self, user: UserId) -> Result<Vec<ApprovalAddress>> {
+        let rows: Vec<(String, String)> =
+            sqlx::query_as("SELECT channel, address FROM approval_addresses WHERE user_id = $1 ORDER BY channel")
+                .bind(user.to_string())
+                .fetch_all(&self.readers)
+                .await?;
+        Ok(rows.into_iter().map(|(channel, address)| ApprovalAddress { channel, address }).collect())
+    }
+
+    /// Sets a person's address for a channel. `false`, and nothing done, if there is no such person.
+    pub async fn set_approval_address(&self, user: UserId, address: ApprovalAddress) -> Result<bool> {
+        self.write(move |db| {
+            let ApprovalAddress { channel, address } = address.clone();
+            Box::pin(async move {
+                let set = sqlx::query(
+                    "INSERT INTO approval_addresses (user_id, channel, address)
+                     SELECT users.id, $2, $3 FROM users WHERE users.id = $1
+                     ON CONFLICT (user_id, channel) DO UPDATE SET address = excluded.address",
+                )
+                .bind(user.to_string())
+                .bind(channel)
+                .bind(address)
+                .execute(db)
+                .await?;
+                Ok(set.rows_affected() > 0)
+            })
+        })
+        .await
+    }
+
+    /// Takes a person's address for a channel away. Whether there was one.
+    pub async fn remove_approval_address(&self, user: UserId, channel: &str) -> Result<bool> {
+        let channel = channel.to_owned();
+        self.write(move |db| {
+            let channel = channel.clone();
+            Box::pin(async move {
+                let removed = sqlx::query("DELETE FROM approval_addresses WHERE user_id = $1 AND channel = $2")
+                    .bind(user.to_string())
+                    .bind(channel)
+                    .execute(db)
+                    .await?;
+                Ok(removed.rows_affected() > 0)
+            })
+        })
+        .await
+    }
+}

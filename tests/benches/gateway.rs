@@ -1,0 +1,41 @@
+//! What 500 approvals cost that all wait for a slow vendor at once: no thread each, and little memory.
+//!
+//! `cargo run -p assent-plugin -- build plugins/http-gateway`, then `cargo bench -p assent-tests --bench gateway`. The vendor
+//! is a process of its own, which this program starts, so what it takes is not counted.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use assent_tests::harness::{crowd, slow_vendor};
+
+/// How many wait at once.
+const WAITING: usize = 500;
+/// What they may take in all, in bytes.
+const MOST: usize = 64 << 20;
+/// How many threads may come and go meanwhile, such as those that look names up.
+const SPARE: usize = 24;
+
+#[tokio::main]
+async fn main() {
+    if std::env::args().any(|argument| argument == "vendor") {
+        println!("{}", slow_vendor().await);
+        return std::future::pending().await;
+    }
+    let program = std::env::current_exe().expect("this program");
+    let vendor = Command::new(program).arg("vendor").stdout(Stdio::piped()).spawn();
+    let mut vendor = vendor.expect("the vendor");
+    let mut line = String::new();
+    BufReader::new(vendor.stdout.take().expect("its output")).read_line(&mut line).expect("a line");
+    let crowd = crowd(WAITING, line.trim().parse().expect("a port")).await;
+    vendor.kill().and_then(|()| vendor.wait()).expect("ended");
+
+    let grown = crowd.memory.1.saturating_sub(crowd.memory.0);
+    println!("waiting at once  {WAITING:>10}");
+    println!("threads before   {:>10}", crowd.threads.0);
+    println!("threads waiting  {:>10}", crowd.threads.1);
+    println!("memory, grown by {:>10.1} MiB of {} MiB", grown as f64 / f64::from(1 << 20), MOST >> 20);
+    println!("all asked in     {:>10.1?}", crowd.asked_in);
+    println!("all decided in   {:>10.1?}", crowd.decided_in);
+    assert!(grown < MOST, "{grown} bytes");
+    assert!(crowd.threads.1 <= crowd.threads.0 + SPARE, "{:?}", crowd.threads);
+}

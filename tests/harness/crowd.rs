@@ -1,0 +1,185 @@
+//! Many approvals at once that all wait for a vendor which takes its time. The vendor may be another process, so that what
+//! it takes is not counted.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use assent::domain::approval::{BrowserContext, ask};
+use assent::domain::login;
+use assent::entropy::{Entropy, SystemEntropy};
+use assent::id::{Did, UserId};
+use assent::model::delivery::ApprovalAddress;
+use assent::model::login::{LocalPage, LoginRequest};
+use assent::model::name::LoginName;
+use assent::model::user::{LifeState, Profile, User};
+use assent::secret::Digest;
+use axum::extract::{Path, State};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use super::{TestHost, Wish, component, plugins};
+
+/// What many approvals that wait at once cost.
+#[derive(Debug)]
+pub struct Crowd {
+    /// Threads of the process before and while they wait.
+    pub threads: (usize, usize),
+    /// Bytes of the process before and while they wait. Pages that several instances of a plugin share count once.
+    pub memory: (usize, usize),
+    /// From the first to be asked until the vendor has all of them waiting.
+    pub asked_in: Duration,
+    /// From the vendor's answer until all are decided.
+    pub decided_in: Duration,
+}
+
+/// Has so many people sign in at once, each asked by the vendor at this port, which [`slow_vendor`] serves.
+pub async fn crowd(count: usize, port: u16) -> Crowd {
+    let entries = format!(
+        "[[plugins.approval_channels]]\nname = \"vendor\"\nfile = \"{}\"\ntrust = \"delegated\"\n\
+         http_hosts = [\"localhost:{port}\"]\nallow_private_addresses = true\n\
+         limits = {{ http_timeout_ms = 60000, waiting = 1024 }}\nconfig = {{ base_url = \"http://localhost:{port}/v1\" }}\n",
+        component("http-gateway").display()
+    );
+    let settings = plugins(&entries);
+    let host = TestHost::start_with(Wish { plugins: &settings, ..Wish::default() }).await;
+    let names = people(&host, count + WARM_UP).await;
+    let (first, others) = names.split_at(WARM_UP);
+    // What is made once, such as threads and connections to the database, is there from here on.
+    sign_in(&host, first).await;
+    decided(&host).await;
+
+    control(port, "close").await;
+    let before = (threads(), memory());
+    let begun = Instant::now();
+    sign_in(&host, others).await;
+    while control(port, "waiting").await < count {
+        assert!(begun.elapsed() < Duration::from_secs(60), "they do not all wait");
+        // The vendor is asked a moment after it was begun, by the host's clock.
+        host.clock.advance(Duration::from_millis(100));
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let asked_in = begun.elapsed();
+    let waiting = (threads(), memory());
+    let opened = Instant::now();
+    control(port, "open").await;
+    decided(&host).await;
+    Crowd { threads: (before.0, waiting.0), memory: (before.1, waiting.1), asked_in, decided_in: opened.elapsed() }
+}
+
+/// How many sign in before anything is measured.
+const WARM_UP: usize = 50;
+
+/// The vendor: it takes each question at once, and answers how it stands when the gate is open.
+struct Vendor {
+    waiting: AtomicUsize,
+    gate: watch::Sender<bool>,
+}
+
+/// Serves the vendor, at this port.
+pub async fn slow_vendor() -> u16 {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let begin = async |Json(question): Json<Value>| Json(json!({"id": question["request_id"], "poll_after_ms": 0}));
+    let vendor = Vendor { waiting: AtomicUsize::new(0), gate: watch::channel(true).0 };
+    let router = Router::new()
+        .route("/v1/approvals", post(begin))
+        .route("/v1/approvals/{id}", get(status))
+        .route("/{what}", get(controlled))
+        .with_state(Arc::new(vendor));
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    port
+}
+
+async fn status(State(vendor): State<Arc<Vendor>>, Path(id): Path<String>) -> Json<Value> {
+    vendor.waiting.fetch_add(1, Ordering::SeqCst);
+    vendor.gate.subscribe().wait_for(|open| *open).await.expect("a gate");
+    Json(json!({"request_id": id, "status": "approved"}))
+}
+
+async fn controlled(State(vendor): State<Arc<Vendor>>, Path(what): Path<String>) -> String {
+    if what == "close" {
+        vendor.waiting.store(0, Ordering::SeqCst);
+    }
+    if what != "waiting" {
+        vendor.gate.send_replace(what == "open");
+    }
+    vendor.waiting.load(Ordering::SeqCst).to_string()
+}
+
+/// Opens or closes the vendor's gate, or neither; how many wait.
+async fn control(port: u16, what: &str) -> usize {
+    let answer = reqwest::get(format!("http://localhost:{port}/{what}")).await.expect("an answer");
+    answer.text().await.expect("text").parse().expect("a number")
+}
+
+/// So many people, whom the vendor knows by their names.
+async fn people(host: &TestHost, count: usize) -> Vec<LoginName> {
+    let (host, now) = (&host.host, host.host.now());
+    let made = (0..count).map(|n| async move {
+        let mut key = [0; 32];
+        SystemEntropy.fill(&mut key);
+        let did = Did::from_ed25519(&key);
+        let name: LoginName = format!("person-{n}").parse().expect("a name");
+        let user = User {
+            id: UserId::new(now, &SystemEntropy),
+            subject: did.to_string(),
+            did,
+            name: name.clone(),
+            email: None,
+            profile: Profile::default(),
+            console_role: None,
+            state: LifeState::Active,
+            version: 1,
+            created_at: now,
+            updated_at: now,
+        };
+        let address = ApprovalAddress { channel: "vendor".to_owned(), address: name.to_string() };
+        host.store.insert_user(user.clone()).await.expect("inserted");
+        assert!(host.store.set_approval_address(user.id, address).await.expect("set"));
+        name
+    });
+    join_all(made).await
+}
+
+/// Has these people say who they are, each in a browser of their own.
+async fn sign_in(host: &TestHost, names: &[LoginName]) {
+    let asked = names.iter().map(|name| async move {
+        let request = LoginRequest::Local { page: LocalPage::Home };
+        let browser = Digest::of(name.as_str().as_bytes());
+        let login = login::begin(&host.host, request, browser, None).await.expect("begun");
+        let context = BrowserContext { place: "Somewhere".to_owned(), browser: "Firefox on Linux".to_owned() };
+        assert!(ask(&host.host, &login, name, context).await.expect("asked"));
+    });
+    join_all(asked).await;
+}
+
+/// Waits until no request is left to look after.
+async fn decided(host: &TestHost) {
+    let begun = Instant::now();
+    let mut quiet = 0;
+    while quiet < 3 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "not decided in time");
+        host.clock.advance(Duration::from_millis(100));
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        quiet = if host.host.store.next_delivery().await.expect("read").is_none() { quiet + 1 } else { 0 };
+    }
+}
+
+fn threads() -> usize {
+    told("/proc/self/status", "Threads:")
+}
+
+fn memory() -> usize {
+    told("/proc/self/smaps_rollup", "Pss:") * 1024
+}
+
+/// A number that the system tells of this process.
+fn told(file: &str, name: &str) -> usize {
+    let text = std::fs::read_to_string(file).expect("a file");
+    let line = text.lines().find(|line| line.starts_with(name)).expect("a line");
+    line.split_whitespace().nth(1).and_then(|value| value.parse().ok()).expect("a number")
+}

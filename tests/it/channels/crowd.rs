@@ -1,0 +1,30 @@
+//! Five hundred that wait for a vendor at once.
+
+use std::process::Command;
+
+use crate::harness::{crowd, slow_vendor};
+
+/// Tells the test that it runs in a process of its own, and at which port the vendor is.
+const VENDOR: &str = "ASSENT_TEST_VENDOR";
+/// How many threads may come and go meanwhile, such as those that look names up.
+const SPARE: usize = 24;
+
+/// In a process of its own, since the tests beside it have threads as well. What it takes of memory is for
+/// `benches/gateway.rs` to judge, which is built as a host is.
+#[tokio::test]
+async fn five_hundred_that_wait_for_a_vendor_hold_no_thread() {
+    if let Ok(port) = std::env::var(VENDOR) {
+        let crowd = crowd(500, port.parse().expect("a port")).await;
+        assert!(crowd.threads.1 <= crowd.threads.0 + SPARE, "{crowd:?}");
+        return;
+    }
+    let port = slow_vendor().await;
+    let name = "channels::crowd::five_hundred_that_wait_for_a_vendor_hold_no_thread";
+    let alone = tokio::task::spawn_blocking(move || {
+        let tests = std::env::current_exe().expect("these tests");
+        Command::new(tests).args(["--exact", name]).env(VENDOR, port.to_string()).output().expect("a process")
+    });
+    let alone = alone.await.expect("an end");
+    let told = String::from_utf8_lossy(&alone.stdout);
+    assert!(alone.status.success() && told.contains("1 passed"), "{told}");
+}

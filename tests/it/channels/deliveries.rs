@@ -1,0 +1,234 @@
+//! The store's part: who looks after a request, and whose word decides it. On both databases.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use assent::entropy::SystemEntropy;
+use assent::id::{ApprovalId, DeliveryId};
+use assent::model::approval::{Approval, ApprovalStage, Approver};
+use assent::model::delivery::{Delivery, Recipient, Ruling};
+use assent::model::session::Amr;
+use assent::model::user::{LifeState, User};
+use assent::store::{Answer, Store, Verdict};
+
+use crate::harness::Database;
+use crate::store::{Fixture, NOW, ada, approval, asked, fixture, login};
+
+const LEASE: Duration = Duration::from_secs(35);
+const SECOND: Duration = Duration::from_secs(1);
+
+async fn delivery(store: &Store, approval: ApprovalId, channel: &str, recipient: Recipient) -> Delivery {
+    let delivery = Delivery {
+        id: DeliveryId::new(NOW, &SystemEntropy),
+        approval,
+        channel: channel.to_owned(),
+        recipient,
+        handle: "sealed".to_owned(),
+    };
+    assert!(store.add_delivery(delivery.clone(), NOW + SECOND, NOW).await.expect("added"));
+    delivery
+}
+
+async fn claimed(store: &Store, channel: &str, after: u64) -> Vec<DeliveryId> {
+    let now = NOW + Duration::from_secs(after);
+    let leased = store.claim_deliveries(channel, 10, LEASE, now).await.expect("claimed");
+    leased.into_iter().map(|leased| leased.delivery.id).collect()
+}
+
+#[tokio::test]
+async fn one_host_has_a_request_at_a_time_and_another_takes_over() {
+    for database in Database::BOTH {
+        let Fixture { store, .. } = &fixture(database).await;
+        let (person, _) = ada(store).await;
+        let asked = asked(store, Some(&person), "ada").await;
+        let kept = delivery(store, asked.id, "vendor", Recipient::Vendor).await;
+        assert_eq!(store.next_delivery().await.expect("read"), Some(NOW + SECOND));
+        assert!(store.due_channels(NOW).await.expect("read").is_empty());
+        assert_eq!(claimed(store, "vendor", 0).await, [], "not yet");
+        assert_eq!(store.due_channels(NOW + SECOND).await.expect("read"), ["vendor"]);
+        assert_eq!(claimed(store, "other", 1).await, [], "another channel's");
+        let leased = store.claim_deliveries("vendor", 10, LEASE, NOW + SECOND).await.expect("claimed");
+        assert_eq!(leased.iter().map(|leased| &leased.delivery).collect::<Vec<_>>(), [&kept]);
+        assert_eq!(claimed(store, "vendor", 30).await, [], "it is taken");
+        assert_eq!(claimed(store, "vendor", 36).await, [kept.id], "whoever had it stopped");
+        // Whoever comes back late gives nothing back that is another's now.
+        store.release_delivery(&leased[0], NOW).await.expect("released");
+        assert_eq!(claimed(store, "vendor", 37).await, []);
+        assert!(store.end_delivery(kept.id).await.expect("ended"));
+        assert!(!store.end_delivery(kept.id).await.expect("ended"), "once");
+    }
+}
+
+#[tokio::test]
+async fn of_many_hosts_that_claim_at_once_each_request_has_one() {
+    for database in Database::BOTH {
+        let fixture = Arc::new(fixture(database).await);
+        let (person, _) = ada(&fixture.store).await;
+        let asked = asked(&fixture.store, Some(&person), "ada").await;
+        for _ in 0..30 {
+            delivery(&fixture.store, asked.id, "vendor", Recipient::Vendor).await;
+        }
+        // Stores of their own, as hosts have.
+        let mut stores = Vec::new();
+        for _ in 0..4 {
+            stores.push(Store::open(&fixture.url).await.expect("a store"));
+        }
+        let claims = stores.iter().flat_map(|store| (0..5).map(move |_| claimed(store, "vendor", 1)));
+        let claimed: Vec<DeliveryId> = futures_util::future::join_all(claims).await.into_iter().flatten().collect();
+        assert_eq!((claimed.len(), claimed.iter().collect::<BTreeSet<_>>().len()), (30, 30));
+    }
+}
+
+#[tokio::test]
+async fn news_that_comes_while_a_request_is_asked_about_has_it_asked_again() {
+    for database in Database::BOTH {
+        let Fixture { store, .. } = &fixture(database).await;
+        let (person, phone) = ada(store).await;
+        let asked = asked(store, Some(&person), "ada").await;
+        let kept = delivery(store, asked.id, "vendor", Recipient::Vendor).await;
+        let to_phone = delivery(store, asked.id, "push", Recipient::Device(phone.id)).await;
+        let leased = store.claim_deliveries("vendor", 1, LEASE, NOW + SECOND).await.expect("claimed");
+        let news = async |channel: &str, after: u64| {
+            let ids = [asked.id, ApprovalId::new(NOW, &SystemEntropy)];
+            store.hasten_deliveries(channel, &ids, NOW + Duration::from_secs(after)).await.expect("hastened")
+        };
+        assert_eq!(news("other", 2).await, 0, "another channel's");
+        assert_eq!(news("push", 0).await, 0, "a device's answer is not asked for by a name");
+        assert_eq!(news("vendor", 2).await, 1);
+        assert_eq!(claimed(store, "vendor", 3).await, [], "one host at a time");
+        store.release_delivery(&leased[0], NOW + Duration::from_secs(30)).await.expect("released");
+        assert_eq!(claimed(store, "vendor", 3).await, [kept.id]);
+        assert_eq!(claimed(store, "push", 1).await, [to_phone.id]);
+    }
+}
+
+#[tokio::test]
+async fn what_is_decided_is_looked_after_at_once_and_begins_no_more() {
+    for database in Database::BOTH {
+        let Fixture { store, .. } = &fixture(database).await;
+        let (person, phone) = ada(store).await;
+        let approve = Verdict::Approve { device: phone.id, amr: vec![Amr::Swk] };
+        for how in ["answer", "number", "cancel", "replace"] {
+            let asked_first = asked(store, Some(&person), "ada").await;
+            let kept = delivery(store, asked_first.id, how, Recipient::Vendor).await;
+            assert_eq!(claimed(store, how, 0).await, []);
+            match how {
+                "answer" => {
+                    let answer = store.answer_approval(asked_first.id, approve.clone(), NOW).await.expect("answered");
+                    assert_eq!(answer, Answer::Counted);
+                }
+                "number" => {
+                    for _ in 0..3 {
+                        store.answer_approval(asked_first.id, Verdict::WrongNumber, NOW).await.expect("answered");
+                    }
+                }
+                "cancel" => store.cancel_approval(asked_first.id, NOW).await.expect("cancelled"),
+                _ => drop(asked(store, Some(&person), "ada").await),
+            }
+            assert_eq!(claimed(store, how, 0).await, [kept.id], "{how}");
+            let late = Delivery { id: DeliveryId::new(NOW, &SystemEntropy), ..kept };
+            assert!(!store.add_delivery(late, NOW, NOW).await.expect("asked"), "{how}");
+        }
+        let expired = asked(store, Some(&person), "ada").await;
+        let late = Delivery {
+            id: DeliveryId::new(NOW, &SystemEntropy),
+            approval: expired.id,
+            channel: "vendor".to_owned(),
+            recipient: Recipient::Vendor,
+            handle: String::new(),
+        };
+        assert!(!store.add_delivery(late, NOW, expired.expires_at).await.expect("asked"));
+    }
+}
+
+#[tokio::test]
+async fn a_vendors_word_counts_where_a_devices_answer_would_and_for_its_own_request() {
+    for database in Database::BOTH {
+        let Fixture { store, .. } = &fixture(database).await;
+        let (person, phone) = ada(store).await;
+        let stage = async |id| store.approval(id).await.expect("read").expect("an approval").stage;
+        let rule = async |delivery: DeliveryId, ruling, now| {
+            store.rule_on_approval(delivery, ruling, now).await.expect("ruled")
+        };
+        // On its way to a device: no word decides it.
+        let first = asked(store, Some(&person), "ada").await;
+        let to_phone = delivery(store, first.id, "push", Recipient::Device(phone.id)).await;
+        assert!(!rule(to_phone.id, Ruling::Approved, NOW).await);
+        // After its time.
+        let late = delivery(store, first.id, "vendor", Recipient::Vendor).await;
+        assert!(!rule(late.id, Ruling::Approved, first.expires_at).await);
+        assert!(!rule(late.id, Ruling::Approved, NOW).await, "what was said once is done with");
+        // While the person may not sign in.
+        let suspended = delivery(store, first.id, "vendor", Recipient::Vendor).await;
+        assert!(store.update_user(User { state: LifeState::Suspended, ..person.clone() }).await.expect("updated"));
+        assert!(!rule(suspended.id, Ruling::Approved, NOW).await);
+        assert!(store.update_user(User { version: 2, ..person.clone() }).await.expect("updated"));
+        // A name that is nobody's.
+        let nobodys = asked(store, None, "nobody").await;
+        let to_nobody = delivery(store, nobodys.id, "vendor", Recipient::Vendor).await;
+        assert!(!rule(to_nobody.id, Ruling::Approved, NOW).await);
+        // Beside a newer request of the person's, under another name.
+        let older = delivery(store, first.id, "vendor", Recipient::Vendor).await;
+        let newer = asked_later(store, &person).await;
+        assert!(!rule(older.id, Ruling::Approved, NOW).await);
+        assert_eq!(stage(first.id).await, ApprovalStage::Requested);
+        // For itself, and once.
+        let own = delivery(store, newer, "vendor", Recipient::Vendor).await;
+        let second = delivery(store, newer, "other", Recipient::Vendor).await;
+        assert!(rule(own.id, Ruling::Approved, NOW).await);
+        assert!(!rule(second.id, Ruling::Denied, NOW).await);
+        assert_eq!(stage(newer).await, ApprovalStage::Approved { by: Approver::Channel("vendor".to_owned()), at: NOW });
+        // The other ways to end it.
+        for (ruling, expected) in [(Ruling::Denied, ApprovalStage::Denied), (Ruling::Expired, ApprovalStage::Expired)] {
+            let asked = asked_later(store, &person).await;
+            let kept = delivery(store, asked, "vendor", Recipient::Vendor).await;
+            assert!(rule(kept.id, ruling, NOW).await);
+            assert_eq!(stage(asked).await, expected);
+        }
+        assert_eq!(store.next_delivery().await.expect("read"), None, "each has said its word");
+    }
+}
+
+/// A request of the person's by their e-mail address, a moment later.
+async fn asked_later(store: &Store, person: &User) -> ApprovalId {
+    let login = login();
+    store.insert_login(login.clone()).await.expect("inserted");
+    let id = ApprovalId::new(NOW + Duration::from_millis(1), &SystemEntropy);
+    let approval = Approval { id, ..approval(&login, Some(person), "ada@example.org") };
+    assert!(store.request_approval(approval).await.expect("requested"));
+    id
+}
+
+#[tokio::test]
+async fn of_fifty_answers_at_once_from_devices_and_vendors_one_counts() {
+    for database in Database::BOTH {
+        let fixture = Arc::new(fixture(database).await);
+        let store = &fixture.store;
+        let (person, phone) = ada(store).await;
+        let asked = asked(store, Some(&person), "ada").await;
+        let mut deliveries = Vec::new();
+        for _ in 0..50 {
+            deliveries.push(delivery(store, asked.id, "vendor", Recipient::Vendor).await);
+        }
+        let mut answers = Vec::new();
+        for (n, delivery) in deliveries.into_iter().enumerate() {
+            let fixture = Arc::clone(&fixture);
+            let verdict = Verdict::Approve { device: phone.id, amr: vec![Amr::Swk] };
+            answers.push(tokio::spawn(async move {
+                if n % 2 == 0 {
+                    let ruling = if n % 4 == 0 { Ruling::Approved } else { Ruling::Denied };
+                    fixture.store.rule_on_approval(delivery.id, ruling, NOW).await.expect("ruled")
+                } else {
+                    let answer = fixture.store.answer_approval(asked.id, verdict, NOW).await.expect("answered");
+                    answer == Answer::Counted
+                }
+            }));
+        }
+        let mut counted = 0;
+        for answer in answers {
+            counted += usize::from(answer.await.expect("an answer"));
+        }
+        assert_eq!(counted, 1);
+    }
+}

@@ -1,0 +1,235 @@
+//! A login by a vendor's authenticator, through the gateway that ships.
+
+use assent::domain::limits::Network;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use reqwest::{Client, Method, StatusCode};
+use serde_json::{Value, json};
+
+use super::vendor::Vendor;
+use super::{channel, known_as, moved_on, question, reload};
+use crate::harness::{Ada, Browser, Database, TestHost, Wish, id, plugins};
+use crate::oidc::token::userinfo;
+
+/// A host whose logins this vendor may approve, and Ada, whom it knows.
+async fn host_with(vendor: &Vendor, database: Database) -> (TestHost, Ada) {
+    let settings = plugins(&vendor.channel("vendor", ""));
+    let host = TestHost::start_with(Wish { plugins: &settings, database, ..Wish::default() }).await;
+    let ada = host.ada().await;
+    known_as(&host, &ada, "vendor", "ada@vendor").await;
+    (host, ada)
+}
+
+fn payload(jwt: &str) -> Value {
+    let payload = jwt.split('.').nth(1).expect("a payload");
+    serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload).expect("base64url")).expect("JSON")
+}
+
+#[tokio::test]
+async fn a_vendor_approves_and_the_application_is_told_that_it_was_one() {
+    for database in Database::BOTH {
+        let vendor = Vendor::start(500).await;
+        let (host, ada) = host_with(&vendor, database).await;
+        let browser = Browser::new(&host.base);
+        let waiting = ada.ask(&browser, &[]).await;
+        let question = question(&host, &vendor, "ada@vendor").await;
+        for (name, expected) in [
+            ("application", "Books & <Co>"),
+            ("account", "ada"),
+            ("place", "This computer"),
+            ("browser", "Firefox on Linux"),
+        ] {
+            assert_eq!(question[name], expected);
+        }
+        assert_eq!(question["expires_at"], host.host.now().seconds() + 120);
+        let names: Vec<&String> = question.as_object().expect("an object").keys().collect();
+        assert_eq!(names.len(), 8, "nothing else, and no number: {names:?}");
+
+        host.advance(1);
+        vendor.polled(&question, 1).await;
+        assert_eq!(waiting.again().await.number(), waiting.number(), "it waits");
+        vendor.answer(&question, "approved");
+        host.advance(1);
+        let code = moved_on(&waiting).await.parameter("code");
+        let (status, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+        assert_eq!(status, StatusCode::OK, "{tokens}");
+        let claims = payload(tokens["id_token"].as_str().expect("an ID token"));
+        assert_eq!((&claims["acr"], &claims["amr"]), (&json!("urn:assent:acr:delegated"), &json!(["mca"])));
+        let access = tokens["access_token"].as_str().expect("a token");
+        assert_eq!(userinfo(&host, access).await.1["sub"], claims["sub"]);
+        let told = Client::new()
+            .post(format!("{}/oidc/token/introspection", host.base))
+            .basic_auth(&ada.application.id, ada.application.secret.as_ref())
+            .form(&[("token", access)]);
+        let told: Value = told.send().await.expect("an answer").json().await.expect("JSON");
+        assert_eq!((&told["active"], &told["acr"]), (&json!(true), &json!("urn:assent:acr:delegated")));
+        let discovery = Client::new().get(format!("{}/oidc/.well-known/openid-configuration", host.base));
+        let discovery: Value = discovery.send().await.expect("an answer").json().await.expect("JSON");
+        let acrs = json!(["urn:assent:acr:device", "urn:assent:acr:delegated"]);
+        assert_eq!(discovery["acr_values_supported"], acrs);
+        assert_eq!((vendor.forged(), vendor.cancelled(&question)), (0, 0));
+    }
+}
+
+#[tokio::test]
+async fn a_vendors_denial_and_its_end_end_the_login() {
+    let vendor = Vendor::start(500).await;
+    let (host, ada) = host_with(&vendor, Database::Sqlite).await;
+    for (status, outcome) in [("denied", "denied"), ("expired", "expired")] {
+        let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+        let question = question(&host, &vendor, "ada@vendor").await;
+        vendor.answer(&question, status);
+        host.advance(1);
+        assert_eq!(moved_on(&waiting).await.outcome(), outcome);
+        // What the vendor says afterwards is not asked for.
+        vendor.answer(&question, "approved");
+        let polls = vendor.polls(&question);
+        host.advance(40);
+        assert_eq!(waiting.again().await.outcome(), outcome);
+        assert_eq!(vendor.polls(&question), polls);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_is_none_approves_nothing_and_the_next_one_counts() {
+    let vendor = Vendor::start(500).await;
+    let (host, ada) = host_with(&vendor, Database::Sqlite).await;
+    let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+    let question = question(&host, &vendor, "ada@vendor").await;
+    for (n, status) in ["garbage", "wrong id", "no id", "redirect", "busy", "slow", "Approved", ""].iter().enumerate() {
+        vendor.answer(&question, status);
+        host.advance(6);
+        vendor.polled(&question, n + 1).await;
+        assert_eq!(waiting.again().await.number(), waiting.number(), "{status}");
+        // Until the host has taken the answer.
+        super::until("the request waits", async || {
+            let next = host.host.store.next_delivery().await.expect("read").expect("a delivery");
+            next.remaining(host.host.now()).as_secs() < 30
+        })
+        .await;
+    }
+    vendor.answer(&question, "approved");
+    host.advance(6);
+    assert!(moved_on(&waiting).await.parameter("code").starts_with("ac_"));
+}
+
+#[tokio::test]
+async fn a_request_that_is_over_is_taken_back_once() {
+    let vendor = Vendor::start(500).await;
+    let (host, ada) = host_with(&vendor, Database::Sqlite).await;
+    let browser = Browser::new(&host.base);
+    let taken_back = async |question: &Value| {
+        super::until("taken back", async || vendor.cancelled(question) == 1).await;
+        vendor.answer(question, "approved");
+    };
+    // Given up in the browser.
+    let waiting = ada.ask(&browser, &[]).await;
+    let given_up = question(&host, &vendor, "ada@vendor").await;
+    assert_eq!(
+        waiting.submit(&format!("{}/cancel", waiting.path()), &[]).await.followed().await.outcome(),
+        "cancelled"
+    );
+    taken_back(&given_up).await;
+    assert_eq!(waiting.again().await.outcome(), "cancelled");
+    // Replaced by a newer one.
+    host.advance(1);
+    ada.ask(&browser, &[]).await;
+    let replaced = question(&host, &vendor, "ada@vendor").await;
+    assert_ne!(replaced, given_up);
+    host.advance(1);
+    let waiting = ada.ask(&browser, &[]).await;
+    taken_back(&replaced).await;
+    // Approved on a device of hers.
+    let by_phone = question(&host, &vendor, "ada@vendor").await;
+    assert_ne!(by_phone, replaced);
+    ada.approve(&waiting).await;
+    taken_back(&by_phone).await;
+    let code = moved_on(&waiting).await.parameter("code");
+    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    let claims = payload(tokens["id_token"].as_str().expect("an ID token"));
+    assert_eq!(claims["acr"], "urn:assent:acr:device", "{claims}");
+    // Run out.
+    let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+    let late = question(&host, &vendor, "ada@vendor").await;
+    host.advance(120);
+    taken_back(&late).await;
+    assert_eq!(waiting.again().await.outcome(), "expired");
+    for question in [given_up, replaced, by_phone, late] {
+        assert_eq!(vendor.cancelled(&question), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_person_who_may_not_sign_in_any_more_is_not_let_in_by_a_vendor() {
+    let vendor = Vendor::start(500).await;
+    let (host, ada) = host_with(&vendor, Database::Sqlite).await;
+    let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+    let question = question(&host, &vendor, "ada@vendor").await;
+    let path = format!("/users/{}", id(&ada.user));
+    host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"})).await;
+    vendor.answer(&question, "approved");
+    host.advance(1);
+    vendor.polled(&question, 1).await;
+    super::until("the delivery is done with", async || host.host.store.next_delivery().await.expect("read").is_none())
+        .await;
+    assert_eq!(waiting.again().await.number(), waiting.number());
+}
+
+#[tokio::test]
+async fn a_vendor_that_is_no_longer_trusted_approves_nothing() {
+    let vendor = Vendor::start(500).await;
+    let (host, ada) = host_with(&vendor, Database::Sqlite).await;
+    let other_kind = channel("vendor", "hostile-channel", "http_hosts = []");
+    let other_application =
+        vendor.channel("vendor", "applications = [\"did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK\"]");
+    for (settings, ends) in [("[plugins]", false), (other_kind.as_str(), true), (other_application.as_str(), true)] {
+        reload(&host.host, &vendor.channel("vendor", "")).await;
+        let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+        let question = question(&host, &vendor, "ada@vendor").await;
+        reload(&host.host, settings).await;
+        vendor.answer(&question, "approved");
+        host.advance(1);
+        if ends {
+            super::until("the delivery is done with", async || {
+                host.host.store.next_delivery().await.expect("read").is_none()
+            })
+            .await;
+        }
+        host.advance(20);
+        assert_eq!(waiting.again().await.number(), waiting.number());
+        assert_eq!(vendor.polls(&question), 0, "it is not even asked");
+        host.advance(120);
+        assert_eq!(waiting.again().await.outcome(), "expired");
+    }
+}
+
+#[tokio::test]
+async fn trust_that_ends_between_approval_and_use_lets_nobody_in() {
+    let vendor = Vendor::start(500).await;
+    let (host, ada) = host_with(&vendor, Database::Sqlite).await;
+    let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+    let question = question(&host, &vendor, "ada@vendor").await;
+    vendor.answer(&question, "approved");
+    host.advance(1);
+    super::until("approved", async || host.host.store.next_delivery().await.expect("read").is_none()).await;
+    reload(&host.host, "[plugins]").await;
+    assert_eq!(waiting.again().await.outcome(), "expired");
+}
+
+#[tokio::test]
+async fn callbacks_have_a_limit_for_each_channel_and_address() {
+    let vendor = Vendor::start(500).await;
+    let settings = plugins(&vendor.channel("vendor", ""));
+    let limits = "[limits]\ncallbacks = { per_minute = 6, burst = 2 }";
+    let host = TestHost::start_with(Wish { plugins: &settings, settings: limits, ..Wish::default() }).await;
+    let ada = host.ada().await;
+    known_as(&host, &ada, "vendor", "ada@vendor").await;
+    ada.ask(&Browser::new(&host.base), &[]).await;
+    let question = question(&host, &vendor, "ada@vendor").await;
+    let path = super::path_of(question["callback_url"].as_str().expect("an address"));
+    for expected in [StatusCode::NO_CONTENT, StatusCode::NO_CONTENT, StatusCode::TOO_MANY_REQUESTS] {
+        assert_eq!(super::call_back(&host.base, &path, "{}").await, expected);
+    }
+    let other = (String::from("vendor"), Network::from(Some([192, 0, 2, 1].into())));
+    assert!(host.host.limits.callbacks.check(&other, host.host.now()).is_ok(), "another address has its own");
+}

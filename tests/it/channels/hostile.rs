@@ -1,0 +1,95 @@
+//! Delegated channels that try to approve more than their vendor said.
+
+use reqwest::StatusCode;
+use serde_json::Value;
+
+use super::{call_back, callback_path, channel, known_as, moved_on, until};
+use crate::harness::{Ada, Browser, Page, TestHost, Wish, plugins};
+
+/// A host with the hostile channel that behaves like this, and a second one that does nothing.
+async fn host_with(behaviour: &str) -> (TestHost, Ada) {
+    let entry = |name: &str, behaviour: &str| {
+        let more = format!(
+            "trust = \"delegated\"\nconfig = {{ behaviour = \"{behaviour}\" }}\nlimits = {{ deadline_ms = 60000 }}"
+        );
+        channel(name, "hostile-delegated", &more)
+    };
+    let settings = plugins(&(entry("hostile", behaviour) + &entry("idle", "nothing")));
+    let host = TestHost::start_with(Wish { plugins: &settings, ..Wish::default() }).await;
+    let ada = host.ada().await;
+    known_as(&host, &ada, "hostile", "ada").await;
+    (host, ada)
+}
+
+async fn open(host: &TestHost, ada: &Ada) -> Page {
+    let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+    until("kept", async || host.host.store.next_delivery().await.expect("read").is_some()).await;
+    waiting
+}
+
+fn faults(host: &TestHost, channel: &str) -> Value {
+    let status = host.host.plugins.status();
+    let found = status.iter().find(|plugin| plugin.identity.plugin == channel).expect("the plugin");
+    serde_json::to_value(&found.measured).expect("JSON")["faults"].clone()
+}
+
+#[tokio::test]
+async fn a_callback_or_a_handle_that_says_approved_approves_nothing() {
+    for behaviour in ["callback", "handle"] {
+        let (host, ada) = host_with(behaviour).await;
+        let waiting = open(&host, &ada).await;
+        let request = ada.phone.waiting(5).await.expect("requests")[0].id.to_string();
+        for body in [request.clone(), format!("approved {request}"), format!("{request}\n{request}\napproved")] {
+            let status = call_back(&host.base, &callback_path(&host, "hostile"), body).await;
+            assert_eq!(status, StatusCode::NO_CONTENT);
+        }
+        host.advance(30);
+        assert_eq!(waiting.again().await.number(), waiting.number(), "{behaviour}");
+        // It goes its usual way all the same.
+        ada.approve(&waiting).await;
+        assert!(moved_on(&waiting).await.parameter("code").starts_with("ac_"));
+    }
+}
+
+#[tokio::test]
+async fn what_a_channel_says_counts_for_its_own_request_alone() {
+    let (host, eve) = host_with("approves").await;
+    // Bob is asked through the other channel.
+    let bob = host.person("bob", eve.application.clone()).await;
+    known_as(&host, &bob, "idle", "bob").await;
+    let bobs = open(&host, &bob).await;
+    let request = bob.phone.waiting(5).await.expect("requests")[0].id.to_string();
+    call_back(&host.base, &callback_path(&host, "hostile"), request).await;
+    let eves = eve.ask(&Browser::new(&host.base), &[]).await;
+    until("kept", async || {
+        host.advance(1);
+        eves.again().await.status != StatusCode::OK || eves.again().await.asks_for_consent()
+    })
+    .await;
+    assert_eq!(bobs.again().await.number(), bobs.number(), "eve's channel approves eve alone");
+}
+
+#[tokio::test]
+async fn a_poll_that_never_ends_or_traps_keeps_nobody_from_signing_in() {
+    for behaviour in ["endless", "traps"] {
+        let (host, ada) = host_with(behaviour).await;
+        let waiting = open(&host, &ada).await;
+        host.advance(1);
+        until("at fault", async || faults(&host, "hostile").as_u64().expect("a number") >= 1).await;
+        assert_eq!(waiting.again().await.number(), waiting.number());
+        ada.approve(&waiting).await;
+        assert!(moved_on(&waiting).await.parameter("code").starts_with("ac_"), "{behaviour}");
+    }
+}
+
+#[tokio::test]
+async fn a_channel_that_hoards_or_floods_is_at_fault_and_the_next_one_carries() {
+    let (host, ada) = host_with("huge").await;
+    known_as(&host, &ada, "idle", "ada").await;
+    open(&host, &ada).await;
+    assert_eq!(faults(&host, "hostile"), 1);
+    let (host, ada) = host_with("flood").await;
+    open(&host, &ada).await;
+    let status = call_back(&host.base, &callback_path(&host, "hostile"), "x").await;
+    assert_eq!(status, StatusCode::NO_CONTENT);
+}

@@ -1,0 +1,105 @@
+//! Approval channels as a login meets them: vendors and their callbacks, proofs that are carried, hostile components.
+
+mod addresses;
+mod callbacks;
+mod crowd;
+mod deliveries;
+mod fallback;
+mod gateway;
+mod hostile;
+mod proofs;
+mod strength;
+mod vendor;
+
+use std::time::Duration;
+
+use assent::config;
+use assent::domain::Host;
+use assent::domain::plugins::plugin_specs;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use reqwest::{Client, Method, StatusCode};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use self::vendor::Vendor;
+use crate::harness::{Ada, Page, TestHost, component, id};
+
+/// Waits until something is so, for as long as a busy machine may take.
+pub async fn until(what: &str, mut so: impl AsyncFnMut() -> bool) {
+    let mut ticks = tokio::time::interval(Duration::from_millis(25));
+    for _ in 0..800 {
+        ticks.tick().await;
+        if so().await {
+            return;
+        }
+    }
+    panic!("not in time: {what}");
+}
+
+/// The next question that a vendor is put, once the host has kept it as well.
+async fn question(host: &TestHost, vendor: &Vendor, user: &str) -> Value {
+    let question = vendor.question(user).await;
+    let mut connection = host.connection().await;
+    let request = question["request_id"].as_str().expect("an id").to_owned();
+    until("the host keeps the request", async || {
+        let kept = sqlx::query("SELECT id FROM approval_deliveries WHERE approval_id = $1").bind(request.clone());
+        kept.fetch_optional(&mut connection).await.expect("read").is_some()
+    })
+    .await;
+    question
+}
+
+/// The page that a waiting page goes on to.
+async fn moved_on(waiting: &Page) -> Page {
+    let mut page = None;
+    until("the page goes on", async || {
+        let now = waiting.again().await;
+        let waits = now.status == StatusCode::OK && now.body.contains("id=\"number\"");
+        page = (!waits).then_some(now);
+        page.is_some()
+    })
+    .await;
+    let page = page.expect("a page");
+    if page.asks_for_consent() { page.decide("allow").await } else { page }
+}
+
+/// Says what a vendor knows a person by.
+async fn known_as(host: &TestHost, ada: &Ada, channel: &str, address: &str) {
+    let path = format!("/users/{}/approval-addresses/{channel}", id(&ada.user));
+    host.admin_ok(Method::PUT, &path, json!({"address": address})).await;
+}
+
+/// The path at which a host takes a channel's callbacks, from the question that the channel was given.
+fn path_of(callback_url: &str) -> String {
+    url::Url::parse(callback_url).expect("an address").path().to_owned()
+}
+
+/// The path at which a host takes a channel's callbacks, for a channel that tells nobody.
+fn callback_path(host: &TestHost, channel: &str) -> String {
+    let code = host.host.master_key.authenticate("approval callback", channel.as_bytes()).expect("a code");
+    format!("/approvals/callbacks/{}", URL_SAFE_NO_PAD.encode(code))
+}
+
+/// Calls back; the status.
+async fn call_back(base: &str, path: &str, body: impl Into<reqwest::Body>) -> StatusCode {
+    Client::new().post(format!("{base}{path}")).body(body).send().await.expect("an answer").status()
+}
+
+/// Has a host go on with the plugins of other settings.
+async fn reload(host: &Host, entries: &str) {
+    #[derive(Deserialize)]
+    struct Settings {
+        plugins: config::Plugins,
+    }
+    let settings: Settings = toml::from_str(entries).expect("settings");
+    host.plugins.reload(plugin_specs(&settings.plugins).expect("specs")).await.expect("loaded");
+}
+
+/// A channel of this component with further settings.
+fn channel(name: &str, of: &str, more: &str) -> String {
+    format!(
+        "[[plugins.approval_channels]]\nname = \"{name}\"\nfile = \"{}\"\nallow_private_addresses = true\n{more}\n",
+        component(of).display()
+    )
+}
