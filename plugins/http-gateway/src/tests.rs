@@ -56,8 +56,8 @@ fn handle() -> Vec<u8> {
     br#"{"id": "a/b ?", "request_id": "018f"}"#.to_vec()
 }
 
-fn poll(config: &Config, body: Value) -> Result<State, Failure> {
-    HttpGateway::poll(&Vendor::says(&body), config, &handle())
+fn poll(config: &Config, body: &Value) -> Result<State, Failure> {
+    HttpGateway::poll(&Vendor::says(body), config, &handle())
 }
 
 fn rejected<T: std::fmt::Debug>(answer: Result<T, Failure>) -> String {
@@ -111,16 +111,16 @@ fn a_vendor_may_have_names_and_paths_of_its_own() {
         (&json!("ada@vendor"), &json!("018f"), &json!("strict"))
     );
     assert!(body.get("user").is_none() && body.get("place").is_none());
-    assert!(matches!(poll(&config, json!({ "data": { "ref": "018f", "state": "ALLOW" } })), Ok(State::Approved)));
-    assert!(matches!(poll(&config, json!({ "data": { "ref": "018f", "state": "SENT" } })), Ok(State::Pending(900))));
+    assert!(matches!(poll(&config, &json!({ "data": { "ref": "018f", "state": "ALLOW" } })), Ok(State::Approved)));
+    assert!(matches!(poll(&config, &json!({ "data": { "ref": "018f", "state": "SENT" } })), Ok(State::Pending(900))));
     // The word that was there before its own.
-    rejected(poll(&config, json!({ "data": { "ref": "018f", "state": "approved" } })));
+    rejected(poll(&config, &json!({ "data": { "ref": "018f", "state": "approved" } })));
 }
 
 #[test]
 fn each_status_has_its_meaning() {
     let config = config(&json!({}));
-    let says = |status: &str| poll(&config, json!({ "request_id": "018f", "status": status }));
+    let says = |status: &str| poll(&config, &json!({ "request_id": "018f", "status": status }));
     assert!(matches!(says("approved"), Ok(State::Approved)));
     assert!(matches!(says("denied"), Ok(State::Denied)));
     assert!(matches!(says("expired"), Ok(State::Expired)));
@@ -142,7 +142,7 @@ fn an_answer_about_another_request_is_not_believed() {
         json!({ "request_id": null, "status": "approved" }),
         json!({ "request_id": ["018f"], "status": "approved" }),
     ] {
-        assert!(rejected(poll(&config, answer.clone())).contains("does not name this request"), "{answer}");
+        assert!(rejected(poll(&config, &answer)).contains("does not name this request"), "{answer}");
     }
     for body in [&b"[]"[..], b"\"approved\"", b"", b"<html>"] {
         let vendor = Vendor::new(Ok(Response { status: 200, headers: Vec::new(), body: body.to_vec() }));
