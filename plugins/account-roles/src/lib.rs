@@ -13,8 +13,9 @@
 //! - `roles`: `"all"`, the default, or a list of the only roles that the application gets to see.
 
 use assent_plugin_sdk::claims::{ClaimMapper, Edit, Failure, Input, Sink};
-use assent_plugin_sdk::{Description, Map, Value, json};
-use serde::Deserialize;
+use assent_plugin_sdk::{Description, Value, json};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize, Serializer};
 
 /// Makes the `account` claim.
 pub struct AccountRoles;
@@ -89,15 +90,29 @@ impl ClaimMapper for AccountRoles {
         if !matches!(input.sink, Sink::IdToken | Sink::Userinfo) || !asked {
             return Ok(Vec::new());
         }
-        let mut account = Map::new();
-        for member in &config.include {
-            if let Some(value) = input.account.get(member).filter(|value| !value.is_null()) {
-                account.insert(member.clone(), value.clone());
+        let account = Account { input, config };
+        let text = serde_json::to_string(&account).map_err(|error| Failure::Fault(error.to_string()))?;
+        Ok(vec![Edit::set("account", Value::String(text))])
+    }
+}
+
+/// What the string holds. It is written from where it is, since each copy would be a good part of the plugin's work.
+struct Account<'a> {
+    input: &'a Input,
+    config: &'a Config,
+}
+
+impl Serialize for Account<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut account = serializer.serialize_map(None)?;
+        for member in &self.config.include {
+            if let Some(value) = self.input.account.get(member).filter(|value| !value.is_null()) {
+                account.serialize_entry(member, value)?;
             }
         }
-        let roles: Vec<&String> = input.roles.iter().filter(|role| config.roles.shows(role)).collect();
-        account.insert("roles".to_owned(), json!(roles));
-        Ok(vec![Edit::set("account", Value::String(Value::Object(account).to_string()))])
+        let roles: Vec<&String> = self.input.roles.iter().filter(|role| self.config.roles.shows(role)).collect();
+        account.serialize_entry("roles", &roles)?;
+        account.end()
     }
 }
 

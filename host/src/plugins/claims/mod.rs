@@ -472,9 +472,9 @@ impl Mapped {
     }
 }
 
-/// A map of JSON values always has a text.
-fn json_text(claims: &Map<String, Value>) -> String {
-    serde_json::to_string(claims).unwrap_or_default()
+/// JSON always has a text; made this way it takes a fraction of the time that its `Display` does.
+fn json_text(json: &impl Serialize) -> String {
+    serde_json::to_string(json).unwrap_or_default()
 }
 
 /// `Char` of XML 1.0, section 2.2.

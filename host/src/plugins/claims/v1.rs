@@ -2,7 +2,7 @@
 
 use wasmtime::component::{Component, HasSelf, Linker};
 
-use super::{ClaimInput, Edit, Protocol, Refusal, SamlAttribute, Sink, ValueType};
+use super::{ClaimInput, Edit, Protocol, Refusal, SamlAttribute, Sink, ValueType, json_text};
 use crate::plugins::World;
 use crate::plugins::bindings::approval::assent::host::log;
 use crate::plugins::bindings::claims::ClaimMapperPre;
@@ -69,9 +69,9 @@ fn to_wit(input: &ClaimInput, current: &str, config: &str) -> wit::Input {
             Sink::SamlAssertion => wit::Sink::SamlAssertion,
         },
         now: u64::try_from(input.now.seconds()).unwrap_or(0),
-        application: input.application.to_string(),
-        account: input.account.to_string(),
-        user: input.user.to_string(),
+        application: json_text(&input.application),
+        account: json_text(&input.account),
+        user: json_text(&input.user),
         roles: input.roles.clone(),
         scopes: input.scopes.clone(),
         requested: requested.collect(),
