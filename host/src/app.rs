@@ -111,7 +111,7 @@ pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<A
         tracing::warn!(%error, "a plugin fails with what it was tried out with");
     }
     let metrics_secret = match &settings.http.metrics_secret_file {
-        Some(file) => Some(domain::plugins::read_secret("http.metrics_secret_file", file)?.digest()),
+        Some(file) => Some(domain::plugins::read_long_secret("http.metrics_secret_file", file, 16)?.digest()),
         None => None,
     };
     let outgoing = Outgoing::new(settings.outgoing.allow_private_addresses);

@@ -8,9 +8,15 @@ use crate::Description;
 use crate::bindings::claims::exports::assent::claims::mapper as wit;
 
 /// Claims that the host alone writes, whatever a plugin or its settings say: they carry the promises of the protocol.
-pub const PROTECTED: [&str; 23] = [
+pub const PROTECTED: [&str; 29] = [
     "active",
     "token_type",
+    "username",
+    "act",
+    "may_act",
+    "authorization_details",
+    "_claim_names",
+    "_claim_sources",
     "iss",
     "sub",
     "aud",

@@ -21,6 +21,10 @@ pub struct Description {
     /// it does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sinks: Option<Vec<String>>,
+    /// Whether a mapper may turn a person away ([`Failure::Deny`](crate::claims::Failure)). The operator then can't have its
+    /// faults left out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub denies: bool,
     /// The hosts that a channel sends requests to: `push.example.org`, `*.push.example.org`, each with `:port` where it is
     /// not 443. `*` stands for whatever the operator grants.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -40,6 +44,7 @@ impl Description {
             writes: Vec::new(),
             config_schema: None,
             sinks: None,
+            denies: false,
             hosts: Vec::new(),
             follow_redirects: false,
         }
@@ -60,6 +65,12 @@ impl Description {
     /// The only places that the mapper makes claims for. For others it is not called.
     pub fn sinks<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
         self.sinks = Some(names.into_iter().map(str::to_owned).collect());
+        self
+    }
+
+    /// It may turn a person away.
+    pub fn denies(mut self) -> Self {
+        self.denies = true;
         self
     }
 

@@ -89,5 +89,5 @@ fn print_steps(trace: &ClaimTrace) -> anyhow::Result<()> {
 }
 
 fn shown(value: Option<&Value>) -> String {
-    value.map_or_else(|| "nothing".to_owned(), ToString::to_string)
+    value.map_or_else(|| "nothing".to_owned(), |value| crate::plugins::one_line(&value.to_string()))
 }

@@ -194,9 +194,9 @@ async fn token(file: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The text at a place of an answer (RFC 6901); none where there is no text.
+/// The text at a place of an answer (RFC 6901), fit for a line of the terminal; none where there is no text.
 fn text(answer: &serde_json::Value, pointer: &str) -> String {
-    answer.pointer(pointer).and_then(serde_json::Value::as_str).unwrap_or_default().to_owned()
+    plugins::one_line(answer.pointer(pointer).and_then(serde_json::Value::as_str).unwrap_or_default())
 }
 
 /// The number at a place of an answer.

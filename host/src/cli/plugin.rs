@@ -80,7 +80,7 @@ fn list(answer: &Value) -> anyhow::Result<()> {
     }
     let changed = answer.pointer("/last_reload/needs_restart").and_then(Value::as_array);
     for table in changed.into_iter().flatten() {
-        eprintln!("[{}] changed too; that counts after a restart", text(table, ""));
+        eprintln!("{} changed too; that counts after a restart", text(table, ""));
     }
     Ok(())
 }

@@ -40,7 +40,12 @@ pub fn load(file: &Path) -> Result<Settings, ConfigError> {
         .map_err(|error| ConfigError::Unreadable { file: file.to_owned(), reason: error.to_string() })?;
     // Read here and not by figment, so that a file that is no TOML is reported with its line.
     if let Err(error) = text.parse::<toml::Table>() {
-        return Err(ConfigError::Invalid(vec![format!("{}: {}", file.display(), error.to_string().trim_end())]));
+        // Its own words repeat the line, and the line may hold a password.
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        let (line, column) =
+            (before.matches('\n').count() + 1, before.chars().rev().take_while(|c| *c != '\n').count() + 1);
+        let what = format!("{}: line {line}, column {column}: {}", file.display(), error.message());
+        return Err(ConfigError::Invalid(vec![what]));
     }
     let environment = Env::prefixed(ENVIRONMENT).split("__");
     let settings = Figment::new().merge(Toml::string(&text)).merge(environment).extract::<Settings>();
@@ -276,6 +281,8 @@ mod tests {
         let error = error_of("base_url = \"https://id.example\"\n[lifetimes]\nauthorization_code = 601\n");
         assert_eq!(error, "FILE: lifetimes.authorization_code: expected 1 to 600 seconds");
         assert!(error_of("base_url = ").contains("line 1"));
+        let error = error_of("base_url = \"https://id.example\"\n[store]\nurl = \"postgres://assent:hunter2@db/x\n");
+        assert!(error.starts_with("FILE: line 3, column ") && !error.contains("hunter2"), "{error}");
     }
 
     #[test]

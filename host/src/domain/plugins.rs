@@ -77,14 +77,23 @@ fn grant(plugin: &str, credential: &config::Credential) -> Result<CredentialGran
         config::Credential::Vapid { hosts } => (hosts, Credential::Vapid),
         config::Credential::Header { hosts, header, prefix, secret_file } => {
             let secret = read_secret(&setting, secret_file)?;
-            let value = Secret::new(format!("{prefix}{}", secret.expose()));
-            (hosts, Credential::Header { name: header.clone(), value })
+            (hosts, Credential::Header { name: header.clone(), prefix: prefix.clone(), secret })
         }
         config::Credential::Signature { hosts, key_id, secret_file } => {
             (hosts, Credential::Signature { key_id: key_id.clone(), key: read_secret(&setting, secret_file)? })
         }
     };
     Ok(CredentialGrant { hosts: hosts.clone(), credential })
+}
+
+/// Reads a secret that `setting` names a file of, with at least so many characters.
+pub fn read_long_secret(setting: &str, file: &Path, least: usize) -> Result<Secret, SecretFileError> {
+    let secret = read_secret(setting, file)?;
+    if secret.expose().len() < least {
+        let reason = format!("it has less than {least} characters");
+        return Err(SecretFileError { setting: setting.to_owned(), file: file.to_owned(), reason });
+    }
+    Ok(secret)
 }
 
 /// Reads a secret that `setting` names a file of.
@@ -205,5 +214,11 @@ fn changed_tables(old: &config::Settings, new: &config::Settings) -> Vec<String>
     let tables = |settings: &config::Settings| serde_json::to_value(settings).unwrap_or_default();
     let (old, new) = (tables(old), tables(new));
     let names = new.as_object().into_iter().flat_map(|tables| tables.keys());
-    names.filter(|name| *name != "plugins" && old.get(name) != new.get(name)).cloned().collect()
+    let tables = names.filter(|name| *name != "plugins" && old.get(name) != new.get(name)).cloned();
+    // These two of the plugins' table are read at the start alone.
+    let keys = ["trace_hours", "compiled_folder"].into_iter().filter(|key| {
+        let at = format!("/plugins/{key}");
+        old.pointer(&at) != new.pointer(&at)
+    });
+    tables.chain(keys.map(|key| format!("plugins.{key}"))).collect()
 }

@@ -271,7 +271,7 @@ impl log::Host for Call {
 }
 
 /// A message cut to the length of a line, with nothing in it that could pass for a line of its own.
-pub(super) fn one_line(message: &str) -> String {
+pub fn one_line(message: &str) -> String {
     let mut line = String::new();
     for character in message.chars() {
         if line.len() + character.len_utf8() > LOG_LINE_BYTES {

@@ -21,7 +21,7 @@ pub(super) const LARGEST: u64 = 64 << 20;
 /// The largest compiled component, in bytes.
 pub(super) const LARGEST_COMPILED: u64 = 256 << 20;
 /// What the compiler may use: processor time in seconds, and bytes of address space.
-const SECONDS: u64 = 120;
+const SECONDS: u64 = 60;
 const MEMORY: u64 = 3 << 30;
 /// How much of what it says about an error is read, in bytes.
 const ERROR: u64 = 4 << 10;
@@ -96,8 +96,9 @@ pub fn compile_standard_input() -> Result<(), String> {
     let limit = |resource: Resource, most: u64| {
         resource.set(most, most).map_err(|error| format!("the compiler can't be limited: {error}"))
     };
-    // The three that are open stay so; no file and no socket comes to them.
-    limit(Resource::NOFILE, 3)?;
+    // What is open stays so; no file and no socket comes to it, not even in the place of one that is closed.
+    limit(Resource::NOFILE, 0)?;
+    limit(Resource::NPROC, 0)?;
     limit(Resource::FSIZE, 0)?;
     limit(Resource::CORE, 0)?;
     limit(Resource::CPU, SECONDS)?;

@@ -18,7 +18,7 @@ use super::engine::{self, Pool};
 use super::fault::LoadError;
 use super::meter::Meter;
 use super::protected::Grants;
-use super::spec::{Credentials, HttpGrant, NoCredentials, PluginSpec, Role, Trust};
+use super::spec::{Credentials, HttpGrant, NoCredentials, OnFailure, PluginSpec, Role, Trust};
 use super::{Description, Identity, Loaded};
 use crate::clock::{SharedClock, SystemClock};
 use crate::secret::Digest;
@@ -114,6 +114,11 @@ impl Loader {
         });
         match (role, linked) {
             (Role::ClaimMapper { applications, writes, on_failure }, Linked::Mapper(component)) => {
+                if described.denies && on_failure == OnFailure::Omit {
+                    let what =
+                        "`on_failure` is omit, but the component may turn people away: a fault of it would let them in";
+                    return Err(error(what.to_owned()));
+                }
                 let grants = Grants::new(described.writes, writes).map_err(error)?;
                 let scope = Scope { applications, sinks: described.sinks };
                 loaded.mappers.push(ClaimMapper::new(Parts {

@@ -33,7 +33,7 @@ pub use approval::{
     Begun, Callback, ChannelFailure, ChannelFailureKind, ChannelInfo, ChannelState, Evidence, News, Notice, Opening,
     Question,
 };
-pub use call::Usage;
+pub use call::{Usage, one_line};
 pub use claims::{
     ClaimInput, MapFailure, MapFailureKind, Mapped, Protocol, RequestedClaim, SamlAttribute, Sink, Step, StepEnd,
     Traced, ValueType,
@@ -87,6 +87,9 @@ pub struct Description {
     /// Where the claims go that it is asked for; everywhere, if it does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sinks: Option<Vec<Sink>>,
+    /// Whether it may turn a person away. What such a plugin fails to say can't be left out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub denies: bool,
     /// The hosts it sends requests to, as [`HttpGrant::hosts`] names them; `*` leaves the choice to the operator.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,

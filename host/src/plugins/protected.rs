@@ -1,9 +1,15 @@
 //! Which claims a plugin may write.
 
 /// Claims that the host alone writes, whatever a plugin or its settings say: they carry the promises of the protocol.
-const PROTECTED: [&str; 23] = [
+const PROTECTED: [&str; 29] = [
     "active",
     "token_type",
+    "username",
+    "act",
+    "may_act",
+    "authorization_details",
+    "_claim_names",
+    "_claim_sources",
     "iss",
     "sub",
     "aud",

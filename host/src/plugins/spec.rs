@@ -98,8 +98,10 @@ pub enum Credential {
     Header {
         /// Its name.
         name: String,
-        /// Its value.
-        value: Secret,
+        /// What stands before the secret in its value.
+        prefix: String,
+        /// The secret.
+        secret: Secret,
     },
     /// A signature of method, URL and body with a shared key: HMAC-SHA256 (RFC 9421, section 3.3.3).
     Signature {

@@ -105,13 +105,19 @@ struct Account<'a> {
 impl Serialize for Account<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut account = serializer.serialize_map(None)?;
-        for member in &self.config.include {
-            if let Some(value) = self.input.account.get(member).filter(|value| !value.is_null()) {
+        // In the order of the alphabet, so that the same account always makes the same string.
+        let mut members: Vec<&str> = self.config.include.iter().map(String::as_str).chain(["roles"]).collect();
+        members.sort_unstable();
+        members.dedup();
+        for member in members {
+            if member == "roles" {
+                let shown = |role: &&String| self.config.roles.shows(role);
+                let roles: Vec<&String> = self.input.roles.iter().filter(shown).collect();
+                account.serialize_entry(member, &roles)?;
+            } else if let Some(value) = self.input.account.get(member).filter(|value| !value.is_null()) {
                 account.serialize_entry(member, value)?;
             }
         }
-        let roles: Vec<&String> = self.input.roles.iter().filter(|role| self.config.roles.shows(role)).collect();
-        account.serialize_entry("roles", &roles)?;
         account.end()
     }
 }

@@ -309,7 +309,8 @@ async fn a_secret_is_added_at_the_door_and_never_comes_back() {
         hosts: Vec::new(),
         credential: Credential::Header {
             name: "authorization".to_owned(),
-            value: Secret::new("Bearer s3cret-of-the-operator"),
+            prefix: "Bearer ".to_owned(),
+            secret: Secret::new("s3cret-of-the-operator"),
         },
     };
     let grant = || HttpGrant { credentials: vec![secret()], ..service.grant() };
@@ -325,8 +326,11 @@ async fn a_secret_is_added_at_the_door_and_never_comes_back() {
 #[tokio::test]
 async fn a_secret_goes_to_its_own_hosts_alone() {
     let service = Service::start().await;
-    let credential =
-        Credential::Header { name: "authorization".to_owned(), value: Secret::new("Bearer s3cret-of-the-operator") };
+    let credential = Credential::Header {
+        name: "authorization".to_owned(),
+        prefix: "Bearer ".to_owned(),
+        secret: Secret::new("s3cret-of-the-operator"),
+    };
     let elsewhere = CredentialGrant { hosts: vec!["vendor.example".to_owned()], credential };
     let grant = HttpGrant { credentials: vec![elsewhere], ..service.grant() };
     let plugins = load(vec![channel("hostile-channel", json!({}), grant)]).await;

@@ -199,9 +199,13 @@ fn the_compiler_can_open_nothing_and_ends() {
     let open: Vec<_> = open.map(|file| std::fs::read_link(file.expect("a file").path()).expect("what it is")).collect();
     drop(stdin);
     let output = compiler.wait_with_output().expect("ended");
-    for (name, most) in
-        [("Max open files", "3"), ("Max file size", "0"), ("Max cpu time", "120"), ("Max address space", "3221225472")]
-    {
+    for (name, most) in [
+        ("Max open files", "0"),
+        ("Max file size", "0"),
+        ("Max cpu time", "60"),
+        ("Max processes", "0"),
+        ("Max address space", "3221225472"),
+    ] {
         let line = limits.lines().find(|line| line.starts_with(name)).expect("the limit");
         assert_eq!(line[name.len()..].split_whitespace().nth(1), Some(most), "{line}");
     }

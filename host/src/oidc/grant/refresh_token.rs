@@ -41,8 +41,9 @@ pub(super) async fn exchange(
     let scopes = scopes(&family.scopes, &application.settings.scopes, parameters.get("scope"))?;
     let Person { user, account } = person(host, client, family.subject).await?;
     let authentication = &family.context.authentication;
-    // Before the token is used up: a plugin that fails costs nobody their sign-in.
-    let claims = if scopes.has(Scope::OpenId) {
+    // Before the token is used up: a plugin that fails costs nobody their sign-in. Without `openid` there is no ID token to
+    // make claims for, but a person who is turned away by now is turned away all the same.
+    let claims = if family.scopes.has(Scope::OpenId) {
         let subject = Subject {
             application,
             user: &user,
@@ -60,7 +61,8 @@ pub(super) async fn exchange(
             }
         })?;
         let sid = claims::sid_of(host, application, &family.context.sid)?;
-        Some(id_token::with_sign_in(host, mapped, &subject, authentication, &sid))
+        let wanted = scopes.has(Scope::OpenId);
+        wanted.then(|| id_token::with_sign_in(host, mapped, &subject, authentication, &sid))
     } else {
         None
     };

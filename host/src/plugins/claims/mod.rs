@@ -423,7 +423,8 @@ pub(super) async fn run_chain(chain: &[ClaimMapper], mut input: ClaimInput) -> R
                 let changed = mapped.apply(plugin, changes);
                 step(&mut mapped, StepEnd::Changed(changed));
             }
-            Err(MapFailureKind::Fault(fault)) if mapper.on_failure == OnFailure::Omit => {
+            // That it is busy says nothing of this person: who makes it busy must not choose what is left out.
+            Err(MapFailureKind::Fault(fault)) if mapper.on_failure == OnFailure::Omit && fault != Fault::Busy => {
                 tracing::warn!(plugin, %application, "the plugin {fault}; its claims are left out");
                 step(&mut mapped, StepEnd::LeftOut(fault));
             }
@@ -436,6 +437,9 @@ pub(super) async fn run_chain(chain: &[ClaimMapper], mut input: ClaimInput) -> R
     }
     Ok(mapped)
 }
+
+/// Claims that the host has a verdict on, and the claim that tells it.
+const VOUCHED: [(&str, &str); 2] = [("email", "email_verified"), ("phone_number", "phone_number_verified")];
 
 impl Mapped {
     /// Adds an attribute, or its values to those of the same.
@@ -452,23 +456,34 @@ impl Mapped {
     }
 
     fn apply(&mut self, plugin: &str, changes: Vec<Change>) -> Vec<Traced> {
-        let trace = |change| match change {
-            Change::Set(name, value) => {
-                self.owners.insert(name.clone(), plugin.to_owned());
-                let before = self.claims.insert(name.clone(), value.clone());
-                Traced::Claim { name, before, after: Some(value) }
+        let mut traced = Vec::with_capacity(changes.len());
+        for change in changes {
+            match change {
+                Change::Set(name, value) => self.claim(plugin, name, Some(value), &mut traced),
+                Change::Remove(name) => self.claim(plugin, name, None, &mut traced),
+                Change::Attribute(attribute) => {
+                    self.add(attribute.clone());
+                    traced.push(Traced::Attribute(attribute));
+                }
             }
-            Change::Remove(name) => {
-                let before = self.claims.remove(&name);
-                self.owners.insert(name.clone(), plugin.to_owned());
-                Traced::Claim { name, before, after: None }
-            }
-            Change::Attribute(attribute) => {
-                self.add(attribute.clone());
-                Traced::Attribute(attribute)
-            }
+        }
+        traced
+    }
+
+    /// Sets or removes a claim. What the host vouched for of the old value goes with it.
+    fn claim(&mut self, plugin: &str, name: String, after: Option<Value>, traced: &mut Vec<Traced>) {
+        let before = match &after {
+            Some(value) => self.claims.insert(name.clone(), value.clone()),
+            None => self.claims.remove(&name),
         };
-        changes.into_iter().map(trace).collect()
+        self.owners.insert(name.clone(), plugin.to_owned());
+        let vouched = VOUCHED.iter().find(|(claim, _)| *claim == name).filter(|_| before != after);
+        traced.push(Traced::Claim { name, before, after });
+        if let Some((_, verdict)) = vouched
+            && let Some(before) = self.claims.remove(*verdict)
+        {
+            traced.push(Traced::Claim { name: (*verdict).to_owned(), before: Some(before), after: None });
+        }
     }
 }
 

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use openssl::hash::MessageDigest;
 use openssl::pkey::{PKey, Private};
 use openssl::sha::sha256;
 use openssl::sign::Signer;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use url::{Host, Url};
+use zeroize::Zeroizing;
 
 use super::HostPattern;
 use crate::clock::SharedClock;
@@ -35,12 +36,14 @@ struct Key {
     /// Empty for every host that the plugin may call.
     hosts: Vec<HostPattern>,
     kind: Kind,
+    /// The secret, in the forms in which an answer may repeat it.
+    forms: Vec<Zeroizing<Vec<u8>>>,
 }
 
 enum Kind {
     Vapid,
-    Header { name: HeaderName, value: HeaderValue, secret: Secret },
-    Signature { key_id: String, key: PKey<Private>, secret: Secret },
+    Header { name: HeaderName, value: HeaderValue },
+    Signature { key_id: String, key: PKey<Private> },
 }
 
 impl Keychain {
@@ -54,15 +57,17 @@ impl Keychain {
         Ok(Self { keys, credentials, clock })
     }
 
-    /// Adds what belongs to a request to this URL, in place of what the plugin gave. The error says why there is none.
+    /// Adds what belongs to a request to this URL, in place of what the plugin gave. `elsewhere` says that it was redirected
+    /// to another origin: then only what is meant for this very host. The error says why there is none.
     pub(super) fn add(
         &self,
         headers: &mut HeaderMap,
         method: &reqwest::Method,
         url: &Url,
         body: &[u8],
+        elsewhere: bool,
     ) -> Result<(), String> {
-        for key in self.keys.iter().filter(|key| key.is_for(url)) {
+        for key in self.keys.iter().filter(|key| key.is_for(url, elsewhere)) {
             match &key.kind {
                 Kind::Vapid => {
                     // RFC 8292, section 2: the audience is the origin of the push endpoint.
@@ -84,56 +89,70 @@ impl Keychain {
         Ok(())
     }
 
-    /// Whether a text from outside holds one of the secrets.
+    /// Whether a text from outside holds one of the secrets, as it is or in a usual form of writing it. A service that wants
+    /// to pass a secret on finds another form: this is against those that repeat a request without thinking.
     pub(super) fn is_repeated_in(&self, text: &[u8]) -> bool {
-        self.keys.iter().any(|key| match &key.kind {
-            Kind::Vapid => false,
-            Kind::Header { secret, .. } | Kind::Signature { secret, .. } => {
-                let secret = secret.expose().as_bytes();
-                text.windows(secret.len()).any(|window| window == secret)
-            }
-        })
+        let holds = |form: &Zeroizing<Vec<u8>>| text.windows(form.len()).any(|window| window == form.as_slice());
+        self.keys.iter().flat_map(|key| &key.forms).any(holds)
     }
 }
 
 impl Key {
     fn new(grant: &CredentialGrant) -> Result<Self, String> {
         let hosts = grant.hosts.iter().map(|text| HostPattern::parse(text)).collect::<Result<_, _>>()?;
-        let kind = match &grant.credential {
-            Credential::Vapid => Kind::Vapid,
-            Credential::Header { name, value } => {
-                let secret = long_enough(value)?;
+        let (kind, forms) = match &grant.credential {
+            Credential::Vapid => (Kind::Vapid, Vec::new()),
+            Credential::Header { name, prefix, secret } => {
+                long_enough(secret)?;
                 let name = HeaderName::try_from(name.as_str())
                     .map_err(|_| format!("`credentials` has the header `{name}`, which is no header name"))?;
                 if super::HOST_HEADERS.contains(&name.as_str()) {
                     return Err(format!("`credentials` has the header `{name}`, which belongs to the connection"));
                 }
-                Kind::Header { name, value: sensitive(value.expose())?, secret }
+                let value = Zeroizing::new(format!("{prefix}{}", secret.expose()));
+                (Kind::Header { name, value: sensitive(&value)? }, forms(secret))
             }
             Credential::Signature { key_id, key } => {
                 let plain = |byte: u8| (0x20..0x7f).contains(&byte) && byte != b'"' && byte != b'\\';
                 if key_id.is_empty() || !key_id.bytes().all(plain) {
                     return Err("`credentials` has a `key_id` with other than plain characters".to_owned());
                 }
-                let secret = long_enough(key)?;
-                let key = PKey::hmac(secret.expose().as_bytes()).map_err(|error| error.to_string())?;
-                Kind::Signature { key_id: key_id.clone(), key, secret }
+                long_enough(key)?;
+                let forms = forms(key);
+                let key = PKey::hmac(key.expose().as_bytes()).map_err(|error| error.to_string())?;
+                (Kind::Signature { key_id: key_id.clone(), key }, forms)
             }
         };
-        Ok(Self { hosts, kind })
+        Ok(Self { hosts, kind, forms })
     }
 
-    fn is_for(&self, url: &Url) -> bool {
+    fn is_for(&self, url: &Url, elsewhere: bool) -> bool {
         let Some(Host::Domain(host)) = url.host() else { return false };
-        self.hosts.is_empty() || self.hosts.iter().any(|pattern| pattern.matches(host, url))
+        (self.hosts.is_empty() && !elsewhere) || self.hosts.iter().any(|pattern| pattern.matches(host, url))
     }
 }
 
-fn long_enough(secret: &Secret) -> Result<Secret, String> {
+fn long_enough(secret: &Secret) -> Result<(), String> {
     if secret.expose().len() < SHORTEST_SECRET {
         return Err(format!("`credentials` has a secret of less than {SHORTEST_SECRET} characters"));
     }
-    Ok(secret.clone())
+    Ok(())
+}
+
+/// A secret as it is, and as JSON, percent encoding, base64 and hexadecimal write it.
+fn forms(secret: &Secret) -> Vec<Zeroizing<Vec<u8>>> {
+    let text = secret.expose();
+    let json = serde_json::to_string(text).unwrap_or_default();
+    let encoded: [String; 7] = [
+        text.to_owned(),
+        json.trim_matches('"').to_owned(),
+        form_urlencoded::byte_serialize(text.as_bytes()).collect(),
+        STANDARD_NO_PAD.encode(text),
+        URL_SAFE_NO_PAD.encode(text),
+        hex::encode(text),
+        hex::encode_upper(text),
+    ];
+    encoded.into_iter().map(|form| Zeroizing::new(form.into_bytes())).filter(|form| !form.is_empty()).collect()
 }
 
 fn sensitive(value: &str) -> Result<HeaderValue, String> {
@@ -184,25 +203,37 @@ mod tests {
     }
 
     fn header(value: &str) -> Credential {
-        Credential::Header { name: "Authorization".to_owned(), value: Secret::new(value) }
+        Credential::Header {
+            name: "Authorization".to_owned(),
+            prefix: "Bearer ".to_owned(),
+            secret: Secret::new(value),
+        }
     }
 
     fn added(keychain: &Keychain, url: &str) -> HeaderMap {
         let mut headers = HeaderMap::new();
         headers.insert(AUTHORIZATION, HeaderValue::from_static("the plugin's own"));
         let url = Url::parse(url).expect("a URL");
-        keychain.add(&mut headers, &reqwest::Method::POST, &url, b"{}").expect("added");
+        keychain.add(&mut headers, &reqwest::Method::POST, &url, b"{}", false).expect("added");
         headers
     }
 
     #[test]
     fn a_header_goes_to_its_hosts_alone_in_place_of_the_plugins() {
-        let keychain = keychain(&["api.example"], header("Bearer 0123456789")).expect("a keychain");
-        assert_eq!(added(&keychain, "https://api.example/x")[AUTHORIZATION], "Bearer 0123456789");
+        let keychain = keychain(&["api.example"], header("01234/56789")).expect("a keychain");
+        assert_eq!(added(&keychain, "https://api.example/x")[AUTHORIZATION], "Bearer 01234/56789");
         assert_eq!(added(&keychain, "https://other.example/x")[AUTHORIZATION], "the plugin's own");
         assert!(added(&keychain, "https://api.example/x")[AUTHORIZATION].is_sensitive());
-        assert!(keychain.is_repeated_in(b"you said Bearer 0123456789!"));
-        assert!(!keychain.is_repeated_in(b"Bearer"));
+        for repeated in [
+            "you said Bearer 01234/56789!",
+            "01234/56789",
+            "k=01234%2F56789",
+            "MDEyMzQvNTY3ODk=",
+            "30313233342f3536373839",
+        ] {
+            assert!(keychain.is_repeated_in(repeated.as_bytes()), "{repeated}");
+        }
+        assert!(!keychain.is_repeated_in(b"Bearer 01234"));
     }
 
     #[test]
@@ -210,7 +241,10 @@ mod tests {
         assert!(keychain(&[], header("short")).is_err_and(|error| error.contains("8 characters")));
         assert!(keychain(&[], header("with\na line break")).is_err());
         assert!(keychain(&["a/b"], header("long enough")).is_err());
-        let named = |name: &str| Credential::Header { name: name.to_owned(), value: Secret::new("long enough") };
+        let named = |name: &str| {
+            let secret = Secret::new("long enough");
+            Credential::Header { name: name.to_owned(), prefix: String::new(), secret }
+        };
         assert!(keychain(&[], named("Host")).is_err_and(|error| error.contains("connection")));
         assert!(keychain(&[], named("two words")).is_err());
         let signature = |id: &str| Credential::Signature { key_id: id.to_owned(), key: Secret::new("long enough") };

@@ -9,7 +9,7 @@ mod credentials;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use url::{Host, Url};
 
 use self::credentials::Keychain;
@@ -29,7 +29,7 @@ const RESPONSE_HEADERS: usize = 32 << 10;
 /// Headers of a request.
 const REQUEST_HEADERS: usize = 32;
 /// Headers that belong to the connection (RFC 9110, section 7.6.1) or that the host sets.
-const HOST_HEADERS: [&str; 11] = [
+const HOST_HEADERS: [&str; 13] = [
     "host",
     "content-length",
     "connection",
@@ -41,6 +41,9 @@ const HOST_HEADERS: [&str; 11] = [
     "transfer-encoding",
     "upgrade",
     "expect",
+    // What comes back in another form, or in parts, can't be looked through.
+    "accept-encoding",
+    "range",
 ];
 
 /// One plugin's way out.
@@ -86,8 +89,9 @@ impl Egress {
         let mut url = self.permitted(&request.url)?;
         let mut method = method(request.method);
         let mut body = request.body;
+        let mut elsewhere = false;
         for _ in 0..=REDIRECTS {
-            let response = self.once(&method, &url, headers.clone(), body.clone()).await?;
+            let response = self.once(&method, &url, headers.clone(), body.clone(), elsewhere).await?;
             let target = response.headers().get(LOCATION).filter(|_| self.follow_redirects);
             let kept = match response.status().as_u16() {
                 // RFC 9110, section 15.4: these two keep the method and the body.
@@ -98,7 +102,13 @@ impl Egress {
             let Some(target) = target else { return self.answer(response).await };
             let target = target.to_str().ok().and_then(|target| url.join(target).ok());
             let target = target.ok_or_else(|| Error::Refused("it is redirected to what is no URL".to_owned()))?;
-            url = self.permitted(target.as_str())?;
+            let target = self.permitted(target.as_str())?;
+            if target.origin() != url.origin() {
+                elsewhere = true;
+                headers.remove(AUTHORIZATION);
+                headers.remove(COOKIE);
+            }
+            url = target;
             if !kept && method != reqwest::Method::GET {
                 method = reqwest::Method::GET;
                 body.clear();
@@ -114,8 +124,9 @@ impl Egress {
         url: &Url,
         mut headers: HeaderMap,
         body: Vec<u8>,
+        elsewhere: bool,
     ) -> Result<reqwest::Response, Error> {
-        self.keychain.add(&mut headers, method, url, &body).map_err(Error::Refused)?;
+        self.keychain.add(&mut headers, method, url, &body, elsewhere).map_err(Error::Refused)?;
         let client = self.client.ready().await.map_err(|failure| Error::Unreachable(failure.to_string()))?;
         let sent = client.request(method.clone(), url.clone()).headers(headers).body(body).send().await;
         sent.map_err(failure)
