@@ -125,6 +125,12 @@ impl Runner {
         }
     }
 
+    /// The same for calls that are not counted. The error is the end of a sentence about the plugin.
+    pub(super) fn uncounted(&self) -> Result<Self, String> {
+        let (engine, clock, outside) = (self.engine.clone(), Arc::clone(&self.clock), self.outside.clone());
+        Ok(Self::new(engine, &self.name, self.limits, clock, outside, Arc::new(Meter::new()?)))
+    }
+
     /// The plugin's name.
     pub(super) fn name(&self) -> &str {
         &self.name

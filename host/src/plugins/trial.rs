@@ -16,9 +16,8 @@ pub(super) async fn of_mappers(mappers: &[ClaimMapper]) -> Result<(), LoadError>
     for mapper in mappers {
         for sink in Sink::ALL {
             let Some(application) = mapper.application_for_trial(sink) else { continue };
-            let made = super::claims::run_chain(std::slice::from_ref(mapper), input(application, sink)).await;
-            match made.map_err(|failure| failure.kind) {
-                Ok(_) | Err(MapFailureKind::Deny(_) | MapFailureKind::Fault(Fault::Reported(_) | Fault::Busy)) => {}
+            match mapper.try_out(&input(application, sink)).await {
+                Ok(()) | Err(MapFailureKind::Deny(_) | MapFailureKind::Fault(Fault::Reported(_) | Fault::Busy)) => {}
                 Err(MapFailureKind::Fault(fault)) => {
                     return Err(LoadError::of(mapper.name(), format_args!("when it was tried out, it {fault}")));
                 }

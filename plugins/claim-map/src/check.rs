@@ -55,6 +55,9 @@ fn rule_errors(rule: &Rule) -> Vec<String> {
             condition_errors(key, conditions, &mut errors);
         }
     }
+    if rule.deny.is_some() {
+        errors.extend(rule.when.iter().filter_map(told_with_a_scope));
+    }
     if rule.when.is_some() && rule.when == rule.unless {
         errors.push("`when` and `unless` say the same, so it never applies".to_owned());
     }
@@ -189,6 +192,41 @@ fn step_errors(rule: &Rule, errors: &mut Vec<String>) {
         }
         Some(_) => {}
     }
+}
+
+/// The host's claims that are known only where a scope has them told, and what is always known in their place.
+const TOLD_WITH_SCOPES: [(&str, &str); 20] = [
+    ("name", "user.profile.name"),
+    ("given_name", "user.profile.given_name"),
+    ("family_name", "user.profile.family_name"),
+    ("middle_name", "user.profile.middle_name"),
+    ("nickname", "user.profile.nickname"),
+    ("picture", "user.profile.picture"),
+    ("profile", "user.profile.profile"),
+    ("website", "user.profile.website"),
+    ("gender", "user.profile.gender"),
+    ("birthdate", "user.profile.birthdate"),
+    ("zoneinfo", "user.profile.zoneinfo"),
+    ("locale", "user.profile.locale"),
+    ("preferred_username", "user.name"),
+    ("upn", "account.name"),
+    ("user_did", "user.did"),
+    ("user_short_code", "account.short_code"),
+    ("email", "user.email"),
+    ("email_verified", "user.profile.email_verified"),
+    ("phone_number", "user.profile.phone_number"),
+    ("phone_number_verified", "user.profile.phone_number_verified"),
+];
+
+/// A denial by a claim that is there only if its scope was asked for: whoever is to be denied asks without it.
+fn told_with_a_scope(when: &Conditions) -> Option<String> {
+    let names = when.is.as_ref()?.keys();
+    let found = names.filter_map(|name| TOLD_WITH_SCOPES.iter().find(|(claim, _)| claim == name)).next()?;
+    let (claim, known) = found;
+    Some(format!(
+        "`when.is` names the claim `{claim}`, which is known only with its scope, so that nobody without it is denied; use \
+         `{known}`"
+    ))
 }
 
 fn condition_errors(key: &str, conditions: &Conditions, errors: &mut Vec<String>) {

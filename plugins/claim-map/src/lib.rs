@@ -81,6 +81,7 @@ impl ClaimMapper for ClaimMap {
     fn describe() -> Description {
         Description::new("claim-map", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
             .writes(["*", "attribute:*"])
+            .denies()
             .config_schema(schema::of_settings())
     }
 

@@ -215,3 +215,22 @@ fn the_compiler_can_open_nothing_and_ends() {
     assert!(open.iter().all(harmless), "only pipes are open: {open:?}");
     assert!(!output.status.success() && output.stdout.is_empty());
 }
+
+#[tokio::test]
+async fn a_plugin_that_may_deny_can_not_have_its_faults_left_out() {
+    let role = Role::ClaimMapper { applications: None, writes: vec!["groups".to_owned()], on_failure: OnFailure::Omit };
+    let config = json!({ "rules": [{ "claim": "groups", "from": "roles" }] });
+    let file = component("claim-map");
+    let said = load_error(vec![PluginSpec { role, config, file, ..account_roles(&application(1)) }]).await;
+    assert!(said.contains("may turn people away"), "{said}");
+}
+
+#[tokio::test]
+async fn a_try_out_is_not_counted() {
+    let plugins =
+        super::components::load(vec![hostile_mapper("a", &application(1), json!({ "behaviour": "deny" }))]).await;
+    let before = plugins.status()[0].measured;
+    plugins.try_out().await.expect("a denial is its right");
+    let after = plugins.status()[0].measured;
+    assert_eq!((after.calls, after.denials), (before.calls, before.denials));
+}

@@ -246,3 +246,40 @@ fn omitting(mut spec: PluginSpec) -> PluginSpec {
     }
     spec
 }
+
+#[tokio::test]
+async fn a_busy_plugin_is_not_left_out() {
+    let ours = application(1);
+    let limits = Limits {
+        fuel: u64::MAX,
+        deadline: Duration::from_millis(200),
+        concurrency: 1,
+        waiting: 0,
+        ..Limits::default()
+    };
+    let mut hostile = PluginSpec { limits, ..hostile_mapper("hostile", &ours, json!({ "behaviour": "loop" })) };
+    hostile.role =
+        Role::ClaimMapper { applications: None, writes: vec!["note".to_owned()], on_failure: OnFailure::Omit };
+    let plugins = load(vec![hostile]).await;
+    let call = async || plugins.map_claims(input(&ours)).await;
+    let (runs, turned_away) = tokio::join!(call(), call());
+    assert!(runs.is_ok(), "its own fault is left out");
+    assert_eq!(fault(turned_away.expect_err("the login fails")), Fault::Busy, "nobody is let in by making it busy");
+}
+
+#[tokio::test]
+async fn what_the_host_vouched_for_goes_with_a_value_that_a_plugin_rewrites() {
+    let ours = application(1);
+    for (value, vouched) in [("\"eve@evil.example\"", false), ("\"ada@example.org\"", true)] {
+        let config = json!({ "behaviour": "set", "claim": "email", "value": value });
+        let mut mapper = hostile_mapper("hostile", &ours, config);
+        let writes = vec!["email".to_owned(), "team".to_owned()];
+        mapper.role = Role::ClaimMapper { applications: None, writes, on_failure: OnFailure::Fail };
+        let plugins = load(vec![mapper]).await;
+        let mut input = input(&ours);
+        input.claims.insert("email".to_owned(), json!("ada@example.org"));
+        input.claims.insert("email_verified".to_owned(), json!(true));
+        let mapped = plugins.map_claims(input).await.expect("claims");
+        assert_eq!(mapped.claims.contains_key("email_verified"), vouched, "{value}");
+    }
+}

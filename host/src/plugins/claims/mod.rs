@@ -313,6 +313,12 @@ impl ClaimMapper {
         self.runner.name()
     }
 
+    /// Asks it once, as the chain would; what that used is not counted, and how it ends is not logged.
+    pub(super) async fn try_out(&self, input: &ClaimInput) -> Result<(), MapFailureKind> {
+        let runner = self.runner.uncounted().map_err(|error| MapFailureKind::Fault(Fault::Answer(error)))?;
+        self.changes(&runner, input, &json_text(&input.claims)).await.0.map(drop)
+    }
+
     /// Whether it is asked for claims of this application that go there.
     pub(super) fn is_asked_for(&self, application: &Did, sink: Sink) -> bool {
         self.scope.includes(application, sink)
@@ -334,18 +340,23 @@ impl ClaimMapper {
     }
 
     /// What this plugin would change, and what asking it used.
-    async fn changes(&self, input: &ClaimInput, current: &str) -> (Result<Vec<Change>, MapFailureKind>, Usage) {
-        let ran = self.component.map(&self.runner, input, current, &self.config).await;
+    async fn changes(
+        &self,
+        runner: &Runner,
+        input: &ClaimInput,
+        current: &str,
+    ) -> (Result<Vec<Change>, MapFailureKind>, Usage) {
+        let ran = self.component.map(runner, input, current, &self.config).await;
         let changes = match ran.result {
             Ok(Ok(edits)) => edits.into_iter().map(|edit| self.change(input.sink, edit)).collect(),
             Ok(Err(Refusal::Deny(reason))) => {
-                self.runner.meter().denied();
+                runner.meter().denied();
                 return (Err(MapFailureKind::Deny(one_line(&reason))), ran.usage);
             }
             Ok(Err(Refusal::Fault(reason))) => Err(Fault::Reported(one_line(&reason))),
             Err(fault) => return (Err(MapFailureKind::Fault(fault)), ran.usage),
         };
-        let changes = changes.inspect_err(|_| self.runner.meter().broke_contract());
+        let changes = changes.inspect_err(|_| runner.meter().broke_contract());
         (changes.map_err(MapFailureKind::Fault), ran.usage)
     }
 
@@ -414,7 +425,7 @@ pub(super) async fn run_chain(chain: &[ClaimMapper], mut input: ClaimInput) -> R
     let application = &input.application_id;
     for mapper in chain.iter().filter(|mapper| mapper.scope.includes(application, input.sink)) {
         let plugin = mapper.name();
-        let (changes, usage) = mapper.changes(&input, &json_text(&mapped.claims)).await;
+        let (changes, usage) = mapper.changes(&mapper.runner, &input, &json_text(&mapped.claims)).await;
         let step = |mapped: &mut Mapped, end| {
             mapped.steps.push(Step { plugin: Arc::clone(&mapper.identity), usage, end });
         };

@@ -227,3 +227,12 @@ fn the_manifest_says_what_the_component_says() {
     assert_eq!(manifest["summary"].as_str(), Some(description.summary.as_str()));
     assert_eq!(manifest["writes"].as_array().map(Vec::len), Some(description.writes.len()));
 }
+
+#[test]
+fn nobody_escapes_a_denial_by_not_asking_for_a_scope() {
+    let said = error("deny = \"No guests.\"\nwhen = { is = { email = \"*@guest.example\" } }");
+    assert!(said.contains("known only with its scope") && said.contains("`user.email`"), "{said}");
+    let rule = "[[rules]]\ndeny = \"No guests.\"\nwhen = { is = { \"user.email\" = \"*@guest.example\" } }";
+    let config: Config = toml::from_str(rule).expect("settings");
+    assert_eq!(ClaimMap::validate(&config), Ok(()), "what is always known may deny");
+}
