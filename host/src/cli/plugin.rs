@@ -36,7 +36,12 @@ pub(super) async fn run(command: PluginCommand) -> anyhow::Result<()> {
     match command {
         PluginCommand::Check { file } => check(&file).await,
         PluginCommand::List(file) => list(&call(&file.config, reqwest::Method::GET, "/plugins").await?),
-        PluginCommand::Reload(file) => list(&call(&file.config, reqwest::Method::POST, "/plugins/reload").await?),
+        PluginCommand::Reload(file) => {
+            let before = call(&file.config, reqwest::Method::GET, "/plugins").await?;
+            let after = call(&file.config, reqwest::Method::POST, "/plugins/reload").await?;
+            exchanged(&before, &after);
+            list(&after)
+        }
     }
 }
 
@@ -59,19 +64,47 @@ fn or_none(list: &[String]) -> String {
     if list.is_empty() { "nothing".to_owned() } else { list.join(", ") }
 }
 
+/// Says what was exchanged: which components are others than before.
+fn exchanged(before: &Value, after: &Value) {
+    let plugins = |answer: &Value| answer.get("plugins").and_then(Value::as_array).cloned().unwrap_or_default();
+    let known = plugins(before);
+    for plugin in plugins(after) {
+        let name = text(&plugin, "/plugin");
+        let old = known.iter().find(|old| text(old, "/plugin") == name);
+        match old {
+            None => eprintln!("new: {name} {} ({})", text(&plugin, "/version"), digest(&plugin)),
+            Some(old) if text(old, "/sha256") != text(&plugin, "/sha256") => eprintln!(
+                "exchanged: {name} {} ({}) -> {} ({})",
+                text(old, "/version"),
+                digest(old),
+                text(&plugin, "/version"),
+                digest(&plugin)
+            ),
+            Some(_) => {}
+        }
+    }
+    eprintln!("The plugins were exchanged.");
+}
+
+/// The first digits of a component's digest.
+fn digest(plugin: &Value) -> String {
+    text(plugin, "/sha256").chars().take(12).collect()
+}
+
 /// One line for each plugin.
 fn list(answer: &Value) -> anyhow::Result<()> {
     let plugins = answer.get("plugins").and_then(Value::as_array).context("the server's answer can't be read")?;
     println!(
-        "{:<24} {:<28} {:<16} {:>9} {:>8} {:>8} {:>7}",
-        "PLUGIN", "ROLE", "VERSION", "CALLS", "P50 us", "P99 us", "FAULTS"
+        "{:<24} {:<28} {:<9} {:<13} {:>9} {:>8} {:>8} {:>7}",
+        "PLUGIN", "ROLE", "VERSION", "SHA256", "CALLS", "P50 us", "P99 us", "FAULTS"
     );
     for plugin in plugins {
         println!(
-            "{:<24} {:<28} {:<16} {:>9} {:>8} {:>8} {:>7}",
+            "{:<24} {:<28} {:<9} {:<13} {:>9} {:>8} {:>8} {:>7}",
             text(plugin, "/plugin"),
             text(plugin, "/role"),
             text(plugin, "/version"),
+            digest(plugin),
             number(plugin, "/measured/calls"),
             number(plugin, "/measured/time_us/p50"),
             number(plugin, "/measured/time_us/p99"),
@@ -88,7 +121,8 @@ fn list(answer: &Value) -> anyhow::Result<()> {
 /// Calls the admin API of the server that listens on this machine, with a token of its database.
 async fn call(file: &Path, method: reqwest::Method, path: &str) -> anyhow::Result<Value> {
     let host = host_without_plugins(file).await?;
-    let (token, _) = admin::issue_admin_token(&host).await?;
+    // It goes to whoever listens there, so it is good for this call alone.
+    let (token, _) = admin::issue_admin_token_for(&host, PATIENCE).await?;
     host.store.close().await;
     let client = reqwest::Client::builder().no_proxy().timeout(PATIENCE);
     let (client, origin) = reach(client, &host.settings);

@@ -17,6 +17,8 @@ pub use service_providers::{
     use_saml_certificate, withdraw_saml_certificate,
 };
 
+use std::time::Duration;
+
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value};
@@ -73,10 +75,15 @@ fn invalid(field: &'static str, expected: impl Into<String>) -> Refused {
 
 /// A fresh token for the admin API, and until when it is good.
 pub async fn issue_admin_token(host: &Host) -> std::result::Result<(Token, Timestamp), Broken> {
+    issue_admin_token_for(host, seconds(host.settings.lifetimes.admin_token)).await
+}
+
+/// A token for the admin API that is good for so long.
+pub async fn issue_admin_token_for(host: &Host, life: Duration) -> std::result::Result<(Token, Timestamp), Broken> {
     let now = host.now();
     let id = TokenId::new(now, &*host.entropy);
     let token = Token::new(prefix::ADMIN, id.as_bytes(), &*host.entropy);
-    let until = now + seconds(host.settings.lifetimes.admin_token);
+    let until = now + life;
     host.store.insert_admin_token(id, token.digest(), now, until).await?;
     Ok((token, until))
 }

@@ -147,7 +147,10 @@ impl Egress {
         let url = Url::parse(url).map_err(|error| Error::Invalid(format!("the URL can't be read: {error}")))?;
         let plain = url.scheme() == "http" && self.allow_private;
         if url.scheme() != "https" && !plain {
-            return Err(Error::Refused(format!("the scheme `{}` is not allowed, only `https`", url.scheme())));
+            return Err(Error::Refused(format!(
+                "the scheme `{}` is not allowed, only `https` (`allow_private_addresses` of the plugin allows `http`, for tests)",
+                url.scheme()
+            )));
         }
         if !url.username().is_empty() || url.password().is_some() {
             return Err(Error::Refused("a URL with a user name or password is not allowed".to_owned()));
@@ -242,7 +245,7 @@ impl HostPattern {
     fn parse(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "`hosts` has `{text}`; give a host name such as `push.example.com`, `*.example.com` or `push.example.com:8443`"
+                "the host `{text}` can't be granted; give a host name, no address, such as `push.example.com`, `*.example.com` or `push.example.com:8443`"
             )
         };
         let (host, port) = match text.split_once(':') {
