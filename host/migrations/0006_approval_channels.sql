@@ -11,6 +11,8 @@ CREATE TABLE approval_addresses (
 
 -- The delegated channel that decided, where no device did.
 ALTER TABLE approvals ADD COLUMN channel TEXT;
+-- And the one that a session began by. Where it serves no longer, the session is not enough.
+ALTER TABLE sessions ADD COLUMN channel TEXT;
 
 -- Requests that a channel has begun and that it is to be asked about. The row goes when there is nothing more to ask.
 CREATE TABLE approval_deliveries (

@@ -27,12 +27,22 @@ use crate::plugins::{
 const MOST_NEWS: usize = 32;
 
 /// Whether an authentication is good enough for an application, or without one for the host's own pages: a vendor's word
-/// counts only where the operator lets a delegated channel serve.
+/// counts only where the operator lets that very vendor's channel serve, now.
 pub fn is_enough(host: &Host, application: Option<&Did>, authentication: &Authentication) -> bool {
+    let serves = |name: &String| {
+        let serving = host.plugins.channels_for(application);
+        serving.iter().any(|channel| channel.trust == Trust::Delegated && channel.name == *name)
+    };
     match authentication.acr() {
         Acr::Device => true,
-        Acr::Delegated => are_delegated(host, application),
+        Acr::Delegated => authentication.channel.as_ref().is_some_and(serves),
     }
+}
+
+/// The same for what a login asks for: where only a device will do, no vendor's word does.
+pub fn is_enough_for(host: &Host, request: &LoginRequest, authentication: &Authentication) -> bool {
+    let strong = !request.needs_device() || authentication.acr() == Acr::Device;
+    strong && is_enough(host, request.application(), authentication)
 }
 
 /// Whether a delegated channel serves this application, or without one the host's own pages.
