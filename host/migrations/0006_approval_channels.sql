@@ -19,8 +19,9 @@ CREATE TABLE approval_deliveries (
     id           TEXT   NOT NULL PRIMARY KEY,
     approval_id  TEXT   NOT NULL REFERENCES approvals (id) ON DELETE CASCADE,
     channel      TEXT   NOT NULL,
-    -- The device that it is on its way to; none where a vendor was asked.
+    -- The device that it is on its way to, or what the vendor knew the person by when it was asked.
     device_id    TEXT,
+    address      TEXT,
     -- What the channel finds the request by, sealed with the master key.
     handle       TEXT   NOT NULL,
     -- When to look after it: to ask the channel, or, once the approval is over, to take the request back.

@@ -176,7 +176,7 @@ async fn question(host: &Host, user: UserId, approval: &Approval, channel: &Chan
     let question = Question {
         request_id: approval.id.to_string(),
         expires_at: approval.expires_at,
-        address: known.address,
+        address: known.address.clone(),
         application: shown.application_name.clone(),
         account: shown.account.clone(),
         place: shown.place.clone(),
@@ -186,7 +186,7 @@ async fn question(host: &Host, user: UserId, approval: &Approval, channel: &Chan
     match host.plugins.begin(&channel.name, Opening::Question(question)).await {
         Ok(begun) => {
             tracing::info!(approval = %approval.id, channel = channel.name, "the vendor was asked");
-            keep(host, approval, channel, Recipient::Vendor, begun).await?;
+            keep(host, approval, channel, Recipient::Vendor { address: known.address }, begun).await?;
             Ok(Began::Carried)
         }
         Err(failure) => Ok(not_begun(approval, &failure)),

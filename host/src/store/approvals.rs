@@ -161,8 +161,8 @@ impl Store {
     }
 
     /// Takes what a vendor said of a request. It counts only for the approval that the request was begun for, while the
-    /// request is not done with, and where a device's answer would: once, for the person's newest open request, while they
-    /// may sign in. The request is done with then, whether it counted or not.
+    /// request is not done with, by the address that it still knows the person by, and where a device's answer would: once,
+    /// for the person's newest open request, while they may sign in. The request is done with then, whether it counted or not.
     pub async fn rule_on_approval(&self, delivery: DeliveryId, ruling: Ruling, now: Timestamp) -> Result<bool> {
         self.write(move |db| Box::pin(async move { rule(db, delivery, ruling, now).await })).await
     }
@@ -281,7 +281,6 @@ async fn rule(db: &mut AnyConnection, delivery: DeliveryId, ruling: Ruling, now:
     let state = match ruling {
         Ruling::Approved => "approved",
         Ruling::Denied => "denied",
-        Ruling::Expired => "expired",
     };
     let decided: Option<(String,)> = sqlx::query_as(
         "UPDATE approvals
@@ -291,6 +290,10 @@ async fn rule(db: &mut AnyConnection, delivery: DeliveryId, ruling: Ruling, now:
                      WHERE delivery.id = $1 AND delivery.device_id IS NULL)
            AND state = 'requested' AND expires_at > $3
            AND EXISTS (SELECT 1 FROM users WHERE users.id = approvals.user_id AND users.state = 'active')
+           AND EXISTS (SELECT 1 FROM approval_deliveries AS delivery
+                       JOIN approval_addresses AS known
+                         ON known.channel = delivery.channel AND known.address = delivery.address
+                       WHERE delivery.id = $1 AND known.user_id = approvals.user_id)
            AND NOT EXISTS (SELECT 1 FROM approvals AS newer
                            WHERE newer.user_id = approvals.user_id AND newer.state = 'requested'
                              AND newer.expires_at > $3 AND newer.id > approvals.id)
