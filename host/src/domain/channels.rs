@@ -23,6 +23,10 @@ use crate::plugins::{
     Begun, Callback, ChannelFailure, ChannelFailureKind, ChannelInfo, News, Notice, Opening, Question, Trust,
 };
 
+/// Letters that are not taken for one another, nor make words (RFC 8628 section 6.1).
+const BINDING_LETTERS: &str = "BCDFGHJKLMNPQRSTVWXZ";
+/// How many of them bind a request to its browser: one guess in 160,000 is right.
+const BINDING_LENGTH: usize = 4;
 /// Of how many requests one callback may tell.
 const MOST_NEWS: usize = 32;
 
@@ -181,6 +185,7 @@ async fn question(host: &Host, user: UserId, approval: &Approval, channel: &Chan
         account: shown.account.clone(),
         place: shown.place.clone(),
         browser: shown.browser.clone(),
+        binding: binding(host, approval.id)?,
         callback_url: callback_url(host, &channel.name)?,
     };
     match host.plugins.begin(&channel.name, Opening::Question(question)).await {
@@ -224,6 +229,15 @@ async fn keep(
         tracing::info!(approval = %approval.id, %failure, "the request could not be taken back");
     }
     Ok(())
+}
+
+/// A few letters that the waiting page and the vendor's app both show, so that the person approves what their own browser asks
+/// for (`binding_message`, OpenID Connect CIBA Core section 7.1). They follow from the request, for each host alike, and
+/// can't be guessed from its id.
+pub fn binding(host: &Host, approval: ApprovalId) -> Result<String, Broken> {
+    let code = host.master_key.authenticate("approval binding", approval.to_string().as_bytes())?;
+    let letter = |byte: &u8| BINDING_LETTERS.chars().nth(usize::from(*byte) % BINDING_LETTERS.len());
+    Ok(code.iter().take(BINDING_LENGTH).filter_map(letter).collect())
 }
 
 /// Where a channel's callbacks come in. Its id can't be guessed, and is the same on every host and after a restart.

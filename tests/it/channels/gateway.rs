@@ -7,7 +7,7 @@ use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::vendor::Vendor;
-use super::{channel, known_as, moved_on, question, reload};
+use super::{binding, channel, known_as, moved_on, question, reload};
 use crate::harness::{Ada, Browser, Database, TestHost, Wish, id, plugins};
 use crate::oidc::token::userinfo;
 
@@ -43,7 +43,9 @@ async fn a_vendor_approves_and_the_application_is_told_that_it_was_one() {
         }
         assert_eq!(question["expires_at"], host.host.now().seconds() + 120);
         let names: Vec<&String> = question.as_object().expect("an object").keys().collect();
-        assert_eq!(names.len(), 8, "nothing else, and no number: {names:?}");
+        assert_eq!(names.len(), 9, "nothing else, and no number: {names:?}");
+        assert_eq!(question["binding_message"], binding(&waiting));
+        assert_eq!(binding(&waiting.again().await), binding(&waiting));
 
         host.advance(1);
         vendor.polled(&question, 1).await;

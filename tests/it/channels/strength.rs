@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::vendor::Vendor;
-use super::{known_as, moved_on, question};
+use super::{binding, known_as, moved_on, question};
 use crate::harness::{Ada, Application, Browser, Page, TestHost, Wish, id, plugins};
 use crate::saml::party::{Party, Response};
 
@@ -192,12 +192,14 @@ async fn the_page_is_the_same_whoever_is_asked_and_whether_or_not_there_is_such_
         let login = two.browser().get(&application.request(&[])).await.followed().await;
         let waiting = login.submit(&login.path(), &[("name", name)]).await.followed().await;
         let same = waiting.body.replace(&waiting.csrf(), "CSRF").replace(&waiting.path(), "LOGIN");
+        let same = same.replace(&format!("id=\"binding\">{}<", binding(&waiting)), "LETTERS");
         same.replace(&format!("id=\"number\">{}<", waiting.number()), "NN").replace(&format!("<bdi>{name}</bdi>"), "")
     };
     let eve = two.host.user("eve").await;
     assert_eq!(eve["name"], "eve");
     let served = page(&two.served.application, "ada").await;
     assert!(served.contains("Approve in your authenticator app. If it asks for a number:"), "{served}");
+    assert!(served.contains("LETTERS"), "{served}");
     for name in ["eve", "nobody"] {
         assert_eq!(page(&two.served.application, name).await, served, "{name}");
     }
