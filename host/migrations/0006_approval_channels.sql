@@ -14,6 +14,15 @@ ALTER TABLE approvals ADD COLUMN channel TEXT;
 -- And the one that a session began by. Where it serves no longer, the session is not enough.
 ALTER TABLE sessions ADD COLUMN channel TEXT;
 
+-- Wrong numbers that devices have proved, each counted once: a channel may bring the same proof again and again.
+CREATE TABLE wrong_numbers (
+    approval_id TEXT NOT NULL REFERENCES approvals (id) ON DELETE CASCADE,
+    device_id   TEXT NOT NULL,
+    -- The digest of what was typed.
+    number      TEXT NOT NULL,
+    PRIMARY KEY (approval_id, device_id, number)
+);
+
 -- Requests that a channel has begun and that it is to be asked about. The row goes when there is nothing more to ask.
 CREATE TABLE approval_deliveries (
     id           TEXT   NOT NULL PRIMARY KEY,

@@ -10,6 +10,7 @@ use assent::model::approval::{Approval, ApprovalStage, Approver};
 use assent::model::delivery::{ApprovalAddress, Delivery, Recipient, Ruling};
 use assent::model::session::Amr;
 use assent::model::user::{LifeState, User};
+use assent::secret::Digest;
 use assent::store::{Answer, Store, Verdict};
 
 use crate::harness::Database;
@@ -129,8 +130,9 @@ async fn what_is_decided_is_looked_after_at_once_and_begins_no_more() {
                     assert_eq!(answer, Answer::Counted);
                 }
                 "number" => {
-                    for _ in 0..3 {
-                        store.answer_approval(asked_first.id, Verdict::WrongNumber, NOW).await.expect("answered");
+                    for number in [b"41", b"43", b"44"] {
+                        let wrong = Verdict::WrongNumber { device: phone.id, number: Digest::of(number) };
+                        store.answer_approval(asked_first.id, wrong, NOW).await.expect("answered");
                     }
                 }
                 "cancel" => store.cancel_approval(asked_first.id, NOW).await.expect("cancelled"),
