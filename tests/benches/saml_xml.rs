@@ -112,7 +112,7 @@ fn response(signer: &Signer) -> String {
         id: "_a4a0c0a8f0e3d2b10c9a8e2f1f7d4f0f",
         audience: "https://sp.example.org/saml/metadata",
         name_id: &NameId { format: NameIdFormat::EmailAddress, value: "ada@example.org".to_owned() },
-        authentication: &Authentication { at: now, amr: vec![Amr::Swk, Amr::User] },
+        authentication: &Authentication { at: now, amr: vec![Amr::Swk, Amr::User], channel: None },
         session_index: "x4wQbD3nEaVY5vW2n1lQ8h7K",
         attributes: &attributes.collect::<Vec<_>>(),
     };

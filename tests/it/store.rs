@@ -317,7 +317,13 @@ async fn an_approval_is_decided_once_by_a_device_of_the_person_asked() {
         assert_eq!(answer(approve(phone.id), NOW).await, Answer::Late);
         let active = User { version: 2, ..ada.clone() };
         assert!(store.update_user(active).await.expect("updated"));
-        assert_eq!(answer(Verdict::WrongNumber, NOW).await, Answer::WrongNumber { attempts_left: 2 });
+        let wrong = Verdict::WrongNumber { device: phone.id, number: Digest::of(b"41") };
+        for _ in 0..5 {
+            let counted_once = Answer::WrongNumber { attempts_left: 2 };
+            assert_eq!(answer(wrong.clone(), NOW).await, counted_once);
+        }
+        let other = Verdict::WrongNumber { device: phone.id, number: Digest::of(b"43") };
+        assert_eq!(answer(other, NOW).await, Answer::WrongNumber { attempts_left: 1 });
         assert_eq!(answer(approve(phone.id), NOW).await, Answer::Counted);
         assert_eq!(answer(Verdict::Deny { device: phone.id }, NOW).await, Answer::Late);
         let kept = store.approval(asked.id).await.expect("read").expect("an approval");

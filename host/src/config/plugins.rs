@@ -80,7 +80,8 @@ pub struct ApprovalChannel {
     /// The SHA-256 digest of the file in hexadecimal, as `assent-plugin pack` prints it. Another file is not loaded.
     #[serde(default)]
     pub sha256: Option<String>,
-    /// The Client IDs of the applications that it serves; all where this is missing.
+    /// The Client IDs of the applications that it serves; all, and the host's own pages, where this is missing. The
+    /// administration console opens only to a device of this host, whatever stands here.
     #[serde(default)]
     pub applications: Option<Vec<String>>,
     /// Whether its word counts.

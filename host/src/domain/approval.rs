@@ -149,7 +149,7 @@ pub async fn answer(host: &Host, device: &Device, id: ApprovalId, proof: &Proof)
     let verdict = match proof.decision {
         Decision::Deny => Verdict::Deny { device: device.id },
         Decision::Approve if number_fits => Verdict::Approve { device: device.id, amr: vec![Amr::Swk, Amr::User] },
-        Decision::Approve => Verdict::WrongNumber,
+        Decision::Approve => Verdict::WrongNumber { device: device.id, number: Digest::of(proof.number.as_bytes()) },
     };
     let counted = host.store.answer_approval(id, verdict, now).await?;
     host.signals.send(Signal::Decided(id));

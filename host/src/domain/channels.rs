@@ -23,16 +23,30 @@ use crate::plugins::{
     Begun, Callback, ChannelFailure, ChannelFailureKind, ChannelInfo, News, Notice, Opening, Question, Trust,
 };
 
+/// Letters that are not taken for one another, nor make words (RFC 8628 section 6.1).
+const BINDING_LETTERS: &str = "BCDFGHJKLMNPQRSTVWXZ";
+/// How many of them bind a request to its browser: one guess in 160,000 is right.
+const BINDING_LENGTH: usize = 4;
 /// Of how many requests one callback may tell.
 const MOST_NEWS: usize = 32;
 
 /// Whether an authentication is good enough for an application, or without one for the host's own pages: a vendor's word
-/// counts only where the operator lets a delegated channel serve.
+/// counts only where the operator lets that very vendor's channel serve, now.
 pub fn is_enough(host: &Host, application: Option<&Did>, authentication: &Authentication) -> bool {
+    let serves = |name: &String| {
+        let serving = host.plugins.channels_for(application);
+        serving.iter().any(|channel| channel.trust == Trust::Delegated && channel.name == *name)
+    };
     match authentication.acr() {
         Acr::Device => true,
-        Acr::Delegated => are_delegated(host, application),
+        Acr::Delegated => authentication.channel.as_ref().is_some_and(serves),
     }
+}
+
+/// The same for what a login asks for: where only a device will do, no vendor's word does.
+pub fn is_enough_for(host: &Host, request: &LoginRequest, authentication: &Authentication) -> bool {
+    let strong = !request.needs_device() || authentication.acr() == Acr::Device;
+    strong && is_enough(host, request.application(), authentication)
 }
 
 /// Whether a delegated channel serves this application, or without one the host's own pages.
@@ -166,17 +180,18 @@ async fn question(host: &Host, user: UserId, approval: &Approval, channel: &Chan
     let question = Question {
         request_id: approval.id.to_string(),
         expires_at: approval.expires_at,
-        address: known.address,
+        address: known.address.clone(),
         application: shown.application_name.clone(),
         account: shown.account.clone(),
         place: shown.place.clone(),
         browser: shown.browser.clone(),
+        binding: binding(host, approval.id)?,
         callback_url: callback_url(host, &channel.name)?,
     };
     match host.plugins.begin(&channel.name, Opening::Question(question)).await {
         Ok(begun) => {
             tracing::info!(approval = %approval.id, channel = channel.name, "the vendor was asked");
-            keep(host, approval, channel, Recipient::Vendor, begun).await?;
+            keep(host, approval, channel, Recipient::Vendor { address: known.address }, begun).await?;
             Ok(Began::Carried)
         }
         Err(failure) => Ok(not_begun(approval, &failure)),
@@ -214,6 +229,15 @@ async fn keep(
         tracing::info!(approval = %approval.id, %failure, "the request could not be taken back");
     }
     Ok(())
+}
+
+/// A few letters that the waiting page and the vendor's app both show, so that the person approves what their own browser asks
+/// for (`binding_message`, OpenID Connect CIBA Core section 7.1). They follow from the request, for each host alike, and
+/// can't be guessed from its id.
+pub fn binding(host: &Host, approval: ApprovalId) -> Result<String, Broken> {
+    let code = host.master_key.authenticate("approval binding", approval.to_string().as_bytes())?;
+    let letter = |byte: &u8| BINDING_LETTERS.chars().nth(usize::from(*byte) % BINDING_LETTERS.len());
+    Ok(code.iter().take(BINDING_LENGTH).filter_map(letter).collect())
 }
 
 /// Where a channel's callbacks come in. Its id can't be guessed, and is the same on every host and after a restart.

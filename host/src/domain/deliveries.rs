@@ -181,7 +181,7 @@ async fn step(host: &Host, delivery: &Delivery) -> Result<Option<Timestamp>, Bro
 fn is_in_force(host: &Host, delivery: &Delivery, approval: &Approval) -> bool {
     let trust = match delivery.recipient {
         Recipient::Device(_) => Trust::Verified,
-        Recipient::Vendor => Trust::Delegated,
+        Recipient::Vendor { .. } => Trust::Delegated,
     };
     let serving = host.plugins.channels_for(approval.shown.application.as_ref());
     serving.iter().any(|channel| channel.name == delivery.channel && channel.trust == trust)
@@ -194,25 +194,25 @@ async fn heard(
     approval: &Approval,
     state: ChannelState,
 ) -> Result<Option<Duration>, Broken> {
-    let ruling = match (state, delivery.recipient) {
+    let ruling = match (state, &delivery.recipient) {
         (ChannelState::Pending(after), _) => return Ok(Some(after)),
         (ChannelState::Evidence(proof), Recipient::Device(device)) => {
-            if !evidence::take_answer(host, &delivery.channel, &proof, approval.id, device).await? {
+            if !evidence::take_answer(host, &delivery.channel, &proof, approval.id, *device).await? {
                 return Ok(Some(PAUSE));
             }
             host.store.end_delivery(delivery.id).await?;
             return Ok(None);
         }
-        // Without the device's proof this is the channel's own affair: it carries the request no longer.
-        (ChannelState::Denied | ChannelState::Expired, Recipient::Device(device)) => {
-            tracing::info!(approval = %approval.id, channel = delivery.channel, %device, "the channel gave a request up");
+        // Without the device's proof this is the channel's own affair: it carries the request no longer. The page waits on,
+        // for another answer or to its end: as it would for a name that nobody has.
+        (ChannelState::Denied, Recipient::Device(_)) | (ChannelState::Expired, _) => {
+            tracing::info!(approval = %approval.id, channel = delivery.channel, "the channel gave a request up");
             host.store.end_delivery(delivery.id).await?;
             return Ok(None);
         }
-        (ChannelState::Approved, Recipient::Vendor) => Ruling::Approved,
-        (ChannelState::Denied, Recipient::Vendor) => Ruling::Denied,
-        (ChannelState::Expired, Recipient::Vendor) => Ruling::Expired,
-        (ChannelState::Approved, Recipient::Device(_)) | (ChannelState::Evidence(_), Recipient::Vendor) => {
+        (ChannelState::Approved, Recipient::Vendor { .. }) => Ruling::Approved,
+        (ChannelState::Denied, Recipient::Vendor { .. }) => Ruling::Denied,
+        (ChannelState::Approved, Recipient::Device(_)) | (ChannelState::Evidence(_), Recipient::Vendor { .. }) => {
             tracing::warn!(plugin = delivery.channel, approval = %approval.id, "the channel says what one of its kind can't");
             return Ok(Some(PAUSE));
         }

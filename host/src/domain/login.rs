@@ -88,9 +88,9 @@ pub async fn view(host: &Host, id: LoginId, browser: Digest) -> Result<View, Bro
         // sign in. The page goes on until its time is over, as it would for a name that nobody has.
         ApprovalStage::Requested | ApprovalStage::Replaced => View::Waiting(login, approval),
         ApprovalStage::Approved { by, at } => {
-            let authentication = Authentication { at, amr: by.amr() };
+            let authentication = by.authentication(at);
             // The operator may have taken the trust away from a vendor in between.
-            if channels::is_enough(host, login.request.application(), &authentication) {
+            if channels::is_enough_for(host, &login.request, &authentication) {
                 View::Approved(login, Approved { approval, authentication })
             } else {
                 View::Ended(login, Ended::Expired)

@@ -24,9 +24,9 @@ const ROWS: u32 = 200;
 /// `GET /admin`
 pub(super) async fn overview(State(host): State<Arc<Host>>, browser: Browser) -> Response {
     let reply = async {
-        let enough = |signed_in: &SignedIn| channels::is_enough(&host, None, &signed_in.session.authentication);
+        let request = LoginRequest::Local { page: LocalPage::Console };
+        let enough = |signed_in: &SignedIn| channels::is_enough_for(&host, &request, &signed_in.session.authentication);
         let Some(signed_in) = browser.signed_in(&host).await?.filter(enough) else {
-            let request = LoginRequest::Local { page: LocalPage::Console };
             let login = login::begin(&host, request, browser.digest(), None).await?;
             return Ok(with_browser(see_other(&format!("/login/{}", login.id)), &host, &browser));
         };

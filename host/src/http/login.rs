@@ -426,7 +426,10 @@ fn waiting_page(host: &Host, browser: &Browser, login: &Login, approval: &Approv
         name: approval.shown.account.clone(),
         number: approval.number.to_string(),
         // It depends on the request alone, and so says nothing of whose name was typed.
-        may_need_no_number: channels::may_be_delegated(host, &login.request),
+        binding: match channels::may_be_delegated(host, &login.request) {
+            true => Some(channels::binding(host, approval.id)?),
+            false => None,
+        },
         seconds_left: u32::try_from(seconds_left).unwrap_or(u32::MAX),
         seconds_total: host.settings.lifetimes.approval,
         events: format!("/login/{id}/events"),

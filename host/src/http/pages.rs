@@ -162,8 +162,8 @@ pub struct WaitingPage {
     pub name: String,
     /// The two digits to type.
     pub number: String,
-    /// Whether the person may be asked by an authenticator of another kind, which needs no number.
-    pub may_need_no_number: bool,
+    /// The letters that a vendor's authenticator shows as well; `None` where none may be asked. It needs no number.
+    pub binding: Option<String>,
     /// How long the approval may still take, in seconds.
     pub seconds_left: u32,
     /// How long it may take in all, in seconds.

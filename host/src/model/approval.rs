@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Timestamp;
 use crate::entropy::Entropy;
 use crate::id::{ApprovalId, DeviceId, Did, LoginId, UserId};
-use crate::model::session::Amr;
+use crate::model::session::{Amr, Authentication};
 use crate::secret::Digest;
 
 /// How often a person may type a number before the request fails.
@@ -94,12 +94,12 @@ pub enum Approver {
 }
 
 impl Approver {
-    /// The methods by which the person was authenticated. Of what happened at a vendor nothing more is known than that it
-    /// was over another channel than the browser's.
-    pub fn amr(&self) -> Vec<Amr> {
+    /// How the person was authenticated by what became known at `at`. Of what happened at a vendor nothing more is known
+    /// than that it was over another channel than the browser's.
+    pub fn authentication(&self, at: Timestamp) -> Authentication {
         match self {
-            Self::Device { amr, .. } => amr.clone(),
-            Self::Channel(_) => vec![Amr::Mca],
+            Self::Device { amr, .. } => Authentication { at, amr: amr.clone(), channel: None },
+            Self::Channel(channel) => Authentication { at, amr: vec![Amr::Mca], channel: Some(channel.clone()) },
         }
     }
 }

@@ -19,12 +19,15 @@ pub struct Delivery {
 }
 
 /// Whom a request is on its way to, and so what may come back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recipient {
     /// A device of the person. It sends back a proof, which is verified.
     Device(DeviceId),
     /// A vendor, whose word counts.
-    Vendor,
+    Vendor {
+        /// What it knew the person by when it was asked. Its word is of no use once that is withdrawn.
+        address: String,
+    },
 }
 
 /// A delivery that one host has to itself for a while.
@@ -43,8 +46,6 @@ pub enum Ruling {
     Approved,
     /// The person denied.
     Denied,
-    /// Nobody answered there in time.
-    Expired,
 }
 
 /// What a vendor knows a person by.

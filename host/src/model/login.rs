@@ -68,12 +68,13 @@ impl LoginRequest {
         }
     }
 
-    /// Whether only an approval by a device of this host will do, since the application says that it can't do without that.
+    /// Whether only an approval by a device of this host will do: the application says that it can't do without that, or it is
+    /// the console, which decides over everybody's sign-ins.
     pub fn needs_device(&self) -> bool {
         match self {
             Self::Oidc(request) => !request.admits(Acr::Delegated),
             Self::Saml(request) => request.needs_device,
-            Self::Local { .. } => false,
+            Self::Local { page } => matches!(page, LocalPage::Console),
         }
     }
 }

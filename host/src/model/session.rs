@@ -27,6 +27,9 @@ pub struct Authentication {
     pub at: Timestamp,
     /// The `amr` claim: what the approval really was, as the host verified it.
     pub amr: Vec<Amr>,
+    /// The operator's name for the channel whose vendor said so; `None` where a device proved it. Applications are not told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
 }
 
 impl Authentication {
@@ -75,5 +78,18 @@ impl Amr {
             Self::User => "user",
             Self::Mca => "mca",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_authentication_that_was_kept_by_an_earlier_release_is_understood() {
+        let kept = r#"{"at": 1700000000000, "amr": ["swk", "user"]}"#;
+        let authentication: Authentication = serde_json::from_str(kept).expect("understood");
+        assert_eq!((authentication.channel.as_deref(), authentication.acr()), (None, Acr::Device));
+        assert!(!serde_json::to_string(&authentication).expect("JSON").contains("channel"));
     }
 }

@@ -9,6 +9,7 @@ use crate::id::{ApprovalId, DeliveryId, DeviceId, UserId};
 use crate::model::approval::{Approval, ApprovalStage, Approver, FailureReason, MatchingNumber};
 use crate::model::delivery::Ruling;
 use crate::model::session::Amr;
+use crate::secret::Digest;
 
 #[derive(sqlx::FromRow)]
 struct ApprovalRow {
@@ -89,8 +90,13 @@ pub enum Verdict {
         /// The device whose proof was verified.
         device: DeviceId,
     },
-    /// The person approved, but typed another number.
-    WrongNumber,
+    /// The person approved, but typed another number. It counts once for a device, however often its proof comes.
+    WrongNumber {
+        /// The device whose proof was verified.
+        device: DeviceId,
+        /// The digest of what was typed.
+        number: Digest,
+    },
 }
 
 /// What came of a device's answer.
@@ -153,7 +159,7 @@ impl Store {
                         decide(db, id, "approved", device, Some(to_json(&amr)?), now).await
                     }
                     Verdict::Deny { device } => decide(db, id, "denied", device, None, now).await,
-                    Verdict::WrongNumber => wrong_number(db, id, now).await,
+                    Verdict::WrongNumber { device, number } => wrong_number(db, id, device, number, now).await,
                 }
             })
         })
@@ -161,8 +167,8 @@ impl Store {
     }
 
     /// Takes what a vendor said of a request. It counts only for the approval that the request was begun for, while the
-    /// request is not done with, and where a device's answer would: once, for the person's newest open request, while they
-    /// may sign in. The request is done with then, whether it counted or not.
+    /// request is not done with, by the address that it still knows the person by, and where a device's answer would: once,
+    /// for the person's newest open request, while they may sign in. The request is done with then, whether it counted or not.
     pub async fn rule_on_approval(&self, delivery: DeliveryId, ruling: Ruling, now: Timestamp) -> Result<bool> {
         self.write(move |db| Box::pin(async move { rule(db, delivery, ruling, now).await })).await
     }
@@ -281,7 +287,6 @@ async fn rule(db: &mut AnyConnection, delivery: DeliveryId, ruling: Ruling, now:
     let state = match ruling {
         Ruling::Approved => "approved",
         Ruling::Denied => "denied",
-        Ruling::Expired => "expired",
     };
     let decided: Option<(String,)> = sqlx::query_as(
         "UPDATE approvals
@@ -291,6 +296,10 @@ async fn rule(db: &mut AnyConnection, delivery: DeliveryId, ruling: Ruling, now:
                      WHERE delivery.id = $1 AND delivery.device_id IS NULL)
            AND state = 'requested' AND expires_at > $3
            AND EXISTS (SELECT 1 FROM users WHERE users.id = approvals.user_id AND users.state = 'active')
+           AND EXISTS (SELECT 1 FROM approval_deliveries AS delivery
+                       JOIN approval_addresses AS known
+                         ON known.channel = delivery.channel AND known.address = delivery.address
+                       WHERE delivery.id = $1 AND known.user_id = approvals.user_id)
            AND NOT EXISTS (SELECT 1 FROM approvals AS newer
                            WHERE newer.user_id = approvals.user_id AND newer.state = 'requested'
                              AND newer.expires_at > $3 AND newer.id > approvals.id)
@@ -308,15 +317,35 @@ async fn rule(db: &mut AnyConnection, delivery: DeliveryId, ruling: Ruling, now:
     }
 }
 
-async fn wrong_number(db: &mut AnyConnection, id: ApprovalId, now: Timestamp) -> Result<Answer> {
+async fn wrong_number(
+    db: &mut AnyConnection,
+    id: ApprovalId,
+    device: DeviceId,
+    number: Digest,
+    now: Timestamp,
+) -> Result<Answer> {
+    let first = sqlx::query(
+        "INSERT INTO wrong_numbers (approval_id, device_id, number)
+         SELECT approvals.id, $2, $3 FROM approvals
+         WHERE approvals.id = $1 AND approvals.state = 'requested' AND approvals.expires_at > $4
+         ON CONFLICT (approval_id, device_id, number) DO NOTHING",
+    )
+    .bind(id.to_string())
+    .bind(device.to_string())
+    .bind(number.to_text())
+    .bind(now.millis())
+    .execute(&mut *db)
+    .await?
+    .rows_affected();
     let left: Option<(i64,)> = sqlx::query_as(
-        "UPDATE approvals SET attempts_left = attempts_left - 1,
-                              state = CASE WHEN attempts_left <= 1 THEN 'wrong_number' ELSE state END,
-                              decided_at = CASE WHEN attempts_left <= 1 THEN $2 ELSE decided_at END
+        "UPDATE approvals SET attempts_left = attempts_left - $3,
+                              state = CASE WHEN attempts_left <= $3 THEN 'wrong_number' ELSE state END,
+                              decided_at = CASE WHEN attempts_left <= $3 THEN $2 ELSE decided_at END
          WHERE id = $1 AND state = 'requested' AND expires_at > $2 RETURNING attempts_left",
     )
     .bind(id.to_string())
     .bind(now.millis())
+    .bind(i64::try_from(first).unwrap_or(1))
     .fetch_optional(&mut *db)
     .await?;
     let Some((left,)) = left else { return Ok(Answer::Late) };

@@ -17,6 +17,7 @@ struct DeliveryRow {
     approval_id: String,
     channel: String,
     device_id: Option<String>,
+    address: Option<String>,
     handle: String,
     leased_until: i64,
 }
@@ -24,12 +25,16 @@ struct DeliveryRow {
 impl TryFrom<DeliveryRow> for LeasedDelivery {
     type Error = StoreError;
     fn try_from(row: DeliveryRow) -> Result<Self> {
-        let device = row.device_id.map(|id| parse(&id, "a delivery's device")).transpose()?;
+        let recipient = match (row.device_id, row.address) {
+            (Some(device), None) => Recipient::Device(parse(&device, "a delivery's device")?),
+            (None, Some(address)) => Recipient::Vendor { address },
+            _ => return Err(StoreError::Corrupt("whom a delivery is for")),
+        };
         let delivery = Delivery {
             id: parse(&row.id, "a delivery's id")?,
             approval: parse(&row.approval_id, "a delivery's approval")?,
             channel: row.channel,
-            recipient: device.map_or(Recipient::Vendor, Recipient::Device),
+            recipient,
             handle: row.handle,
         };
         Ok(Self { delivery, until: moment(row.leased_until) })
@@ -58,19 +63,21 @@ impl Store {
         self.write(move |db| {
             let delivery = delivery.clone();
             Box::pin(async move {
-                let device = match delivery.recipient {
-                    Recipient::Device(device) => Some(device.to_string()),
-                    Recipient::Vendor => None,
+                let (device, address) = match delivery.recipient {
+                    Recipient::Device(device) => (Some(device.to_string()), None),
+                    Recipient::Vendor { address } => (None, Some(address)),
                 };
                 let added = sqlx::query(
-                    "INSERT INTO approval_deliveries (id, approval_id, channel, device_id, handle, due_at, leased_until)
-                     SELECT $1, approvals.id, $3, $4, $5, $6, 0 FROM approvals
-                     WHERE approvals.id = $2 AND approvals.state = 'requested' AND approvals.expires_at > $7",
+                    "INSERT INTO approval_deliveries (id, approval_id, channel, device_id, address, handle, due_at,
+                                                      leased_until)
+                     SELECT $1, approvals.id, $3, $4, $5, $6, $7, 0 FROM approvals
+                     WHERE approvals.id = $2 AND approvals.state = 'requested' AND approvals.expires_at > $8",
                 )
                 .bind(delivery.id.to_string())
                 .bind(delivery.approval.to_string())
                 .bind(delivery.channel)
                 .bind(device)
+                .bind(address)
                 .bind(delivery.handle)
                 .bind(due.millis())
                 .bind(now.millis())
@@ -122,7 +129,7 @@ impl Store {
                                   WHERE due.channel = $2 AND due.due_at <= $3 AND due.leased_until <= $3
                                   ORDER BY due.due_at LIMIT $4)
                        AND due_at <= $3 AND leased_until <= $3
-                     RETURNING id, approval_id, channel, device_id, handle, leased_until",
+                     RETURNING id, approval_id, channel, device_id, address, handle, leased_until",
                 )
                 .bind((now + lease).millis())
                 .bind(channel)

@@ -19,13 +19,14 @@ struct SessionRow {
     user_id: String,
     auth_time: i64,
     amr: String,
+    channel: Option<String>,
     expires_at: i64,
 }
 
 pub(super) async fn insert(db: &mut AnyConnection, session: &Session, digest: Digest, now: Timestamp) -> Result<()> {
     sqlx::query(
-        "INSERT INTO sessions (id, digest, sid, user_id, auth_time, amr, created_at, expires_at, logged_out)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0)",
+        "INSERT INTO sessions (id, digest, sid, user_id, auth_time, amr, channel, created_at, expires_at, logged_out)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0)",
     )
     .bind(session.id.to_string())
     .bind(digest.to_text())
@@ -33,6 +34,7 @@ pub(super) async fn insert(db: &mut AnyConnection, session: &Session, digest: Di
     .bind(session.user_id.to_string())
     .bind(session.authentication.at.millis())
     .bind(to_json(&session.authentication.amr)?)
+    .bind(session.authentication.channel.clone())
     .bind(now.millis())
     .bind(session.expires_at.millis())
     .execute(db)
@@ -217,7 +219,7 @@ impl Store {
     /// The session with this id and the digest of its cookie, if it has not ended at `now`.
     pub async fn open_session(&self, id: SessionId, now: Timestamp) -> Result<Option<(Session, Digest)>> {
         let row: Option<SessionRow> = sqlx::query_as(
-            "SELECT id, digest, sid, user_id, auth_time, amr, expires_at FROM sessions
+            "SELECT id, digest, sid, user_id, auth_time, amr, channel, expires_at FROM sessions
              WHERE id = $1 AND ended_at IS NULL AND expires_at > $2",
         )
         .bind(id.to_string())
@@ -232,6 +234,7 @@ impl Store {
                 authentication: Authentication {
                     at: moment(row.auth_time),
                     amr: from_json(&row.amr, "a session's methods")?,
+                    channel: row.channel,
                 },
                 expires_at: moment(row.expires_at),
             };

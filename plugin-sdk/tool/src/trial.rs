@@ -269,8 +269,9 @@ fn begin(opening: &OpeningJson, world: World) -> Result<Opening> {
     let OpeningJson { request_id, address, callback_url, sealed, collapse_key, .. } = opening.clone();
     let expires_at = timestamp(opening.expires_at)?;
     if world == World::DelegatedChannel {
-        let OpeningJson { application, account, place, browser, .. } = opening.clone();
-        let question = Question { request_id, expires_at, address, application, account, place, browser, callback_url };
+        let OpeningJson { application, account, place, browser, binding, .. } = opening.clone();
+        let question =
+            Question { request_id, expires_at, address, application, account, place, browser, binding, callback_url };
         return Ok(Opening::Question(question));
     }
     Ok(Opening::Notice(Notice { request_id, expires_at, address, sealed: sealed.0, collapse_key, callback_url }))

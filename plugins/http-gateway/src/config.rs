@@ -11,8 +11,17 @@ use serde::Deserialize;
 /// What an id may not have in a path: all but the unreserved characters (RFC 3986, section 2.3).
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 /// The fields of a question.
-const FIELDS: [&str; 8] =
-    ["request_id", "user", "application", "account", "place", "browser", "expires_at", "callback_url"];
+const FIELDS: [&str; 9] = [
+    "request_id",
+    "user",
+    "application",
+    "account",
+    "place",
+    "browser",
+    "binding_message",
+    "expires_at",
+    "callback_url",
+];
 
 /// The plugin's settings.
 #[derive(Clone, Debug, Deserialize)]
@@ -185,6 +194,7 @@ impl Config {
             json!(question.account),
             json!(question.place),
             json!(question.browser),
+            json!(question.binding),
             json!(question.expires_at),
             json!(question.callback_url),
         ];

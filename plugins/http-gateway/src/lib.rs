@@ -22,8 +22,11 @@
 //!
 //! ```json
 //! {"request_id": "...", "user": "...", "application": "...", "account": "...", "place": "...", "browser": "...",
-//!  "expires_at": 1800000120, "callback_url": "https://id.example.org/approvals/callbacks/..."}
+//!  "binding_message": "KQRT", "expires_at": 1800000120, "callback_url": "https://id.example.org/approvals/callbacks/..."}
 //! ```
+//!
+//! The person's browser shows the letters of `binding_message` as well. The vendor's app is to show them beside the question:
+//! then nobody approves a sign-in that somebody else has begun in their name.
 //!
 //! The header `Idempotency-Key` has the request id too: the same question may come twice and is to be put once. The answer
 //! is 200, 201 or 202 with `{"id": "...", "poll_after_ms": 2000}`, of which the second may be missing. 404 and 410 say that

@@ -48,6 +48,7 @@ fn question() -> Question {
         account: "ada".to_owned(),
         place: "London".to_owned(),
         browser: "Firefox on Linux".to_owned(),
+        binding: "KQRT".to_owned(),
         callback_url: "https://id.example/approvals/callbacks/x".to_owned(),
     }
 }
@@ -83,7 +84,8 @@ fn the_question_is_put_in_plain_words() {
         body,
         json!({
             "request_id": "018f", "user": "ada@vendor", "application": "Books", "account": "ada", "place": "London",
-            "browser": "Firefox on Linux", "expires_at": 1120, "callback_url": "https://id.example/approvals/callbacks/x",
+            "browser": "Firefox on Linux", "binding_message": "KQRT", "expires_at": 1120,
+            "callback_url": "https://id.example/approvals/callbacks/x",
         })
     );
 }

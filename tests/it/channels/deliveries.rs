@@ -7,9 +7,10 @@ use std::time::Duration;
 use assent::entropy::SystemEntropy;
 use assent::id::{ApprovalId, DeliveryId};
 use assent::model::approval::{Approval, ApprovalStage, Approver};
-use assent::model::delivery::{Delivery, Recipient, Ruling};
+use assent::model::delivery::{ApprovalAddress, Delivery, Recipient, Ruling};
 use assent::model::session::Amr;
 use assent::model::user::{LifeState, User};
+use assent::secret::Digest;
 use assent::store::{Answer, Store, Verdict};
 
 use crate::harness::Database;
@@ -17,6 +18,16 @@ use crate::store::{Fixture, NOW, ada, approval, asked, fixture, login};
 
 const LEASE: Duration = Duration::from_secs(35);
 const SECOND: Duration = Duration::from_secs(1);
+
+fn vendor() -> Recipient {
+    Recipient::Vendor { address: "ada@vendor".to_owned() }
+}
+
+/// An administrator says that the channel's vendor knows the person by this.
+async fn known_as(store: &Store, person: &User, channel: &str, address: &str) {
+    let address = ApprovalAddress { channel: channel.to_owned(), address: address.to_owned() };
+    assert!(store.set_approval_address(person.id, address).await.expect("set"));
+}
 
 async fn delivery(store: &Store, approval: ApprovalId, channel: &str, recipient: Recipient) -> Delivery {
     let delivery = Delivery {
@@ -42,7 +53,7 @@ async fn one_host_has_a_request_at_a_time_and_another_takes_over() {
         let Fixture { store, .. } = &fixture(database).await;
         let (person, _) = ada(store).await;
         let asked = asked(store, Some(&person), "ada").await;
-        let kept = delivery(store, asked.id, "vendor", Recipient::Vendor).await;
+        let kept = delivery(store, asked.id, "vendor", vendor()).await;
         assert_eq!(store.next_delivery().await.expect("read"), Some(NOW + SECOND));
         assert!(store.due_channels(NOW).await.expect("read").is_empty());
         assert_eq!(claimed(store, "vendor", 0).await, [], "not yet");
@@ -67,7 +78,7 @@ async fn of_many_hosts_that_claim_at_once_each_request_has_one() {
         let (person, _) = ada(&fixture.store).await;
         let asked = asked(&fixture.store, Some(&person), "ada").await;
         for _ in 0..30 {
-            delivery(&fixture.store, asked.id, "vendor", Recipient::Vendor).await;
+            delivery(&fixture.store, asked.id, "vendor", vendor()).await;
         }
         // Stores of their own, as hosts have.
         let mut stores = Vec::new();
@@ -86,7 +97,7 @@ async fn news_that_comes_while_a_request_is_asked_about_has_it_asked_again() {
         let Fixture { store, .. } = &fixture(database).await;
         let (person, phone) = ada(store).await;
         let asked = asked(store, Some(&person), "ada").await;
-        let kept = delivery(store, asked.id, "vendor", Recipient::Vendor).await;
+        let kept = delivery(store, asked.id, "vendor", vendor()).await;
         let to_phone = delivery(store, asked.id, "push", Recipient::Device(phone.id)).await;
         let leased = store.claim_deliveries("vendor", 1, LEASE, NOW + SECOND).await.expect("claimed");
         let news = async |channel: &str, after: u64| {
@@ -111,7 +122,7 @@ async fn what_is_decided_is_looked_after_at_once_and_begins_no_more() {
         let approve = Verdict::Approve { device: phone.id, amr: vec![Amr::Swk] };
         for how in ["answer", "number", "cancel", "replace"] {
             let asked_first = asked(store, Some(&person), "ada").await;
-            let kept = delivery(store, asked_first.id, how, Recipient::Vendor).await;
+            let kept = delivery(store, asked_first.id, how, vendor()).await;
             assert_eq!(claimed(store, how, 0).await, []);
             match how {
                 "answer" => {
@@ -119,8 +130,9 @@ async fn what_is_decided_is_looked_after_at_once_and_begins_no_more() {
                     assert_eq!(answer, Answer::Counted);
                 }
                 "number" => {
-                    for _ in 0..3 {
-                        store.answer_approval(asked_first.id, Verdict::WrongNumber, NOW).await.expect("answered");
+                    for number in [b"41", b"43", b"44"] {
+                        let wrong = Verdict::WrongNumber { device: phone.id, number: Digest::of(number) };
+                        store.answer_approval(asked_first.id, wrong, NOW).await.expect("answered");
                     }
                 }
                 "cancel" => store.cancel_approval(asked_first.id, NOW).await.expect("cancelled"),
@@ -135,7 +147,7 @@ async fn what_is_decided_is_looked_after_at_once_and_begins_no_more() {
             id: DeliveryId::new(NOW, &SystemEntropy),
             approval: expired.id,
             channel: "vendor".to_owned(),
-            recipient: Recipient::Vendor,
+            recipient: vendor(),
             handle: String::new(),
         };
         assert!(!store.add_delivery(late, NOW, expired.expires_at).await.expect("asked"));
@@ -147,6 +159,9 @@ async fn a_vendors_word_counts_where_a_devices_answer_would_and_for_its_own_requ
     for database in Database::BOTH {
         let Fixture { store, .. } = &fixture(database).await;
         let (person, phone) = ada(store).await;
+        for channel in ["vendor", "other", "push"] {
+            known_as(store, &person, channel, "ada@vendor").await;
+        }
         let stage = async |id| store.approval(id).await.expect("read").expect("an approval").stage;
         let rule = async |delivery: DeliveryId, ruling, now| {
             store.rule_on_approval(delivery, ruling, now).await.expect("ruled")
@@ -156,36 +171,42 @@ async fn a_vendors_word_counts_where_a_devices_answer_would_and_for_its_own_requ
         let to_phone = delivery(store, first.id, "push", Recipient::Device(phone.id)).await;
         assert!(!rule(to_phone.id, Ruling::Approved, NOW).await);
         // After its time.
-        let late = delivery(store, first.id, "vendor", Recipient::Vendor).await;
+        let late = delivery(store, first.id, "vendor", vendor()).await;
         assert!(!rule(late.id, Ruling::Approved, first.expires_at).await);
         assert!(!rule(late.id, Ruling::Approved, NOW).await, "what was said once is done with");
         // While the person may not sign in.
-        let suspended = delivery(store, first.id, "vendor", Recipient::Vendor).await;
+        let suspended = delivery(store, first.id, "vendor", vendor()).await;
         assert!(store.update_user(User { state: LifeState::Suspended, ..person.clone() }).await.expect("updated"));
         assert!(!rule(suspended.id, Ruling::Approved, NOW).await);
         assert!(store.update_user(User { version: 2, ..person.clone() }).await.expect("updated"));
         // A name that is nobody's.
         let nobodys = asked(store, None, "nobody").await;
-        let to_nobody = delivery(store, nobodys.id, "vendor", Recipient::Vendor).await;
+        let to_nobody = delivery(store, nobodys.id, "vendor", vendor()).await;
         assert!(!rule(to_nobody.id, Ruling::Approved, NOW).await);
         // Beside a newer request of the person's, under another name.
-        let older = delivery(store, first.id, "vendor", Recipient::Vendor).await;
+        let older = delivery(store, first.id, "vendor", vendor()).await;
         let newer = asked_later(store, &person).await;
         assert!(!rule(older.id, Ruling::Approved, NOW).await);
         assert_eq!(stage(first.id).await, ApprovalStage::Requested);
         // For itself, and once.
-        let own = delivery(store, newer, "vendor", Recipient::Vendor).await;
-        let second = delivery(store, newer, "other", Recipient::Vendor).await;
+        let own = delivery(store, newer, "vendor", vendor()).await;
+        let second = delivery(store, newer, "other", vendor()).await;
         assert!(rule(own.id, Ruling::Approved, NOW).await);
         assert!(!rule(second.id, Ruling::Denied, NOW).await);
         assert_eq!(stage(newer).await, ApprovalStage::Approved { by: Approver::Channel("vendor".to_owned()), at: NOW });
-        // The other ways to end it.
-        for (ruling, expected) in [(Ruling::Denied, ApprovalStage::Denied), (Ruling::Expired, ApprovalStage::Expired)] {
-            let asked = asked_later(store, &person).await;
-            let kept = delivery(store, asked, "vendor", Recipient::Vendor).await;
-            assert!(rule(kept.id, ruling, NOW).await);
-            assert_eq!(stage(asked).await, expected);
-        }
+        // By an address that was changed or withdrawn meanwhile.
+        let asked = asked_later(store, &person).await;
+        let by_old = delivery(store, asked, "vendor", vendor()).await;
+        known_as(store, &person, "vendor", "ada.new@vendor").await;
+        assert!(!rule(by_old.id, Ruling::Approved, NOW).await);
+        let by_none = delivery(store, asked, "vendor", vendor()).await;
+        assert!(store.remove_approval_address(person.id, "vendor").await.expect("removed"));
+        assert!(!rule(by_none.id, Ruling::Approved, NOW).await);
+        assert_eq!(stage(asked).await, ApprovalStage::Requested);
+        // The other way to end it.
+        let kept = delivery(store, asked, "other", vendor()).await;
+        assert!(rule(kept.id, Ruling::Denied, NOW).await);
+        assert_eq!(stage(asked).await, ApprovalStage::Denied);
         assert_eq!(store.next_delivery().await.expect("read"), None, "each has said its word");
     }
 }
@@ -207,9 +228,10 @@ async fn of_fifty_answers_at_once_from_devices_and_vendors_one_counts() {
         let store = &fixture.store;
         let (person, phone) = ada(store).await;
         let asked = asked(store, Some(&person), "ada").await;
+        known_as(store, &person, "vendor", "ada@vendor").await;
         let mut deliveries = Vec::new();
         for _ in 0..50 {
-            deliveries.push(delivery(store, asked.id, "vendor", Recipient::Vendor).await);
+            deliveries.push(delivery(store, asked.id, "vendor", vendor()).await);
         }
         let mut answers = Vec::new();
         for (n, delivery) in deliveries.into_iter().enumerate() {

@@ -7,7 +7,7 @@ use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::vendor::Vendor;
-use super::{channel, known_as, moved_on, question, reload};
+use super::{binding, channel, known_as, moved_on, question, reload};
 use crate::harness::{Ada, Browser, Database, TestHost, Wish, id, plugins};
 use crate::oidc::token::userinfo;
 
@@ -43,7 +43,9 @@ async fn a_vendor_approves_and_the_application_is_told_that_it_was_one() {
         }
         assert_eq!(question["expires_at"], host.host.now().seconds() + 120);
         let names: Vec<&String> = question.as_object().expect("an object").keys().collect();
-        assert_eq!(names.len(), 8, "nothing else, and no number: {names:?}");
+        assert_eq!(names.len(), 9, "nothing else, and no number: {names:?}");
+        assert_eq!(question["binding_message"], binding(&waiting));
+        assert_eq!(binding(&waiting.again().await), binding(&waiting));
 
         host.advance(1);
         vendor.polled(&question, 1).await;
@@ -72,22 +74,63 @@ async fn a_vendor_approves_and_the_application_is_told_that_it_was_one() {
 }
 
 #[tokio::test]
-async fn a_vendors_denial_and_its_end_end_the_login() {
+async fn a_vendors_denial_ends_the_login() {
     let vendor = Vendor::start(500).await;
     let (host, ada) = host_with(&vendor, Database::Sqlite).await;
-    for (status, outcome) in [("denied", "denied"), ("expired", "expired")] {
+    let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+    let question = question(&host, &vendor, "ada@vendor").await;
+    vendor.answer(&question, "denied");
+    host.advance(1);
+    assert_eq!(moved_on(&waiting).await.outcome(), "denied");
+    // What the vendor says afterwards is not asked for.
+    vendor.answer(&question, "approved");
+    let polls = vendor.polls(&question);
+    host.advance(40);
+    assert_eq!(waiting.again().await.outcome(), "denied");
+    assert_eq!(vendor.polls(&question), polls);
+}
+
+#[tokio::test]
+async fn a_vendor_that_gives_up_does_not_tell_the_browser_that_there_is_such_a_person() {
+    let vendor = Vendor::start(500).await;
+    let (host, ada) = host_with(&vendor, Database::Sqlite).await;
+    let given_up = async || {
         let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
         let question = question(&host, &vendor, "ada@vendor").await;
-        vendor.answer(&question, status);
+        vendor.answer(&question, "expired");
         host.advance(1);
-        assert_eq!(moved_on(&waiting).await.outcome(), outcome);
-        // What the vendor says afterwards is not asked for.
-        vendor.answer(&question, "approved");
-        let polls = vendor.polls(&question);
-        host.advance(40);
-        assert_eq!(waiting.again().await.outcome(), outcome);
-        assert_eq!(vendor.polls(&question), polls);
-    }
+        done_with(&host).await;
+        assert_eq!(waiting.again().await.number(), waiting.number());
+        waiting
+    };
+    // The phone can still approve.
+    let waiting = given_up().await;
+    ada.approve(&waiting).await;
+    assert!(moved_on(&waiting).await.parameter("code").starts_with("ac_"));
+    // Or the time is over, as for any name.
+    let waiting = given_up().await;
+    host.advance(120);
+    assert_eq!(waiting.again().await.outcome(), "expired");
+}
+
+/// Waits until the vendor is asked no more.
+async fn done_with(host: &TestHost) {
+    super::until("the delivery is done with", async || host.host.store.next_delivery().await.expect("read").is_none())
+        .await;
+}
+
+#[tokio::test]
+async fn an_address_that_was_withdrawn_meanwhile_lets_nobody_in() {
+    let vendor = Vendor::start(500).await;
+    let (host, ada) = host_with(&vendor, Database::Sqlite).await;
+    let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+    let question = question(&host, &vendor, "ada@vendor").await;
+    let path = format!("/users/{}/approval-addresses/vendor", id(&ada.user));
+    assert_eq!(host.admin(Method::DELETE, &path, Value::Null).await.0, StatusCode::NO_CONTENT);
+    vendor.answer(&question, "approved");
+    host.advance(1);
+    done_with(&host).await;
+    assert_eq!(waiting.again().await.number(), waiting.number());
 }
 
 #[tokio::test]

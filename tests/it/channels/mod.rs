@@ -64,6 +64,12 @@ async fn moved_on(waiting: &Page) -> Page {
     if page.asks_for_consent() { page.decide("allow").await } else { page }
 }
 
+/// The letters that a waiting page shows where a vendor may be asked; nothing where none may.
+fn binding(waiting: &Page) -> String {
+    let (_, after) = waiting.body.split_once("id=\"binding\">").unwrap_or_default();
+    after.split('<').next().unwrap_or_default().to_owned()
+}
+
 /// Says what a vendor knows a person by.
 async fn known_as(host: &TestHost, ada: &Ada, channel: &str, address: &str) {
     let path = format!("/users/{}/approval-addresses/{channel}", id(&ada.user));

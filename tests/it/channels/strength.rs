@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::vendor::Vendor;
-use super::{known_as, moved_on, question};
+use super::{binding, known_as, moved_on, question};
 use crate::harness::{Ada, Application, Browser, Page, TestHost, Wish, id, plugins};
 use crate::saml::party::{Party, Response};
 
@@ -103,6 +103,50 @@ async fn a_session_that_a_vendor_began_does_not_open_the_console() {
 }
 
 #[tokio::test]
+async fn one_vendors_word_does_not_count_where_another_vendor_serves() {
+    let two = Two::start().await;
+    let other = Vendor::start(500).await;
+    let serving = |vendor: &Vendor, name: &str, application: &Application| {
+        vendor.channel(name, &format!("applications = [\"{}\"]", application.id))
+    };
+    let entries = serving(&two.vendor, "vendor", &two.served.application) + &serving(&other, "other", &two.other);
+    let settings = plugins(&entries);
+    let (_, running, base) = two.host.second(Wish { plugins: &settings, ..Wish::default() }).await;
+    let browser = Browser::new(&base);
+    two.signed_in(&browser).await;
+    let silent = [("prompt", Some("none"))];
+    assert!(browser.get(&two.served.application.request(&silent)).await.parameter("code").starts_with("ac_"));
+    assert_eq!(browser.get(&two.other.request(&silent)).await.parameter("error"), "login_required");
+    running.stop().await;
+    two.running.stop().await;
+}
+
+#[tokio::test]
+async fn the_console_opens_to_a_device_alone_even_where_a_vendor_serves_the_hosts_own_pages() {
+    let vendor = Vendor::start(500).await;
+    let settings = plugins(&vendor.channel("vendor", ""));
+    let host = TestHost::start_with(Wish { plugins: &settings, ..Wish::default() }).await;
+    let ada = host.ada().await;
+    known_as(&host, &ada, "vendor", "ada@vendor").await;
+    host.admin_ok(Method::PATCH, &format!("/users/{}", id(&ada.user)), json!({"console_role": "owner"})).await;
+    // A session that a vendor began is not enough.
+    let browser = Browser::new(&host.base);
+    let waiting = ada.ask(&browser, &[]).await;
+    let question = question(&host, &vendor, "ada@vendor").await;
+    vendor.answer(&question, "approved");
+    host.advance(1);
+    moved_on(&waiting).await.parameter("code");
+    let login = browser.get("/admin").await.followed().await;
+    assert!(asks_who(&login), "{}", login.body);
+    // Nor is a vendor asked for one that would be.
+    let waiting = login.submit(&login.path(), &[("name", "ada")]).await.followed().await;
+    assert!(waiting.body.contains("Approve on your phone"), "{}", waiting.body);
+    ada.approve(&waiting).await;
+    assert_eq!(moved_on(&waiting).await.location().path(), "/admin");
+    assert_eq!((vendor.begun(), browser.get("/admin").await.status.as_u16()), (1, 200));
+}
+
+#[tokio::test]
 async fn an_application_that_can_not_do_without_a_device_gets_no_vendors_word() {
     let two = Two::start().await;
     let browser = two.browser();
@@ -148,12 +192,14 @@ async fn the_page_is_the_same_whoever_is_asked_and_whether_or_not_there_is_such_
         let login = two.browser().get(&application.request(&[])).await.followed().await;
         let waiting = login.submit(&login.path(), &[("name", name)]).await.followed().await;
         let same = waiting.body.replace(&waiting.csrf(), "CSRF").replace(&waiting.path(), "LOGIN");
+        let same = same.replace(&format!("id=\"binding\">{}<", binding(&waiting)), "LETTERS");
         same.replace(&format!("id=\"number\">{}<", waiting.number()), "NN").replace(&format!("<bdi>{name}</bdi>"), "")
     };
     let eve = two.host.user("eve").await;
     assert_eq!(eve["name"], "eve");
     let served = page(&two.served.application, "ada").await;
     assert!(served.contains("Approve in your authenticator app. If it asks for a number:"), "{served}");
+    assert!(served.contains("LETTERS"), "{served}");
     for name in ["eve", "nobody"] {
         assert_eq!(page(&two.served.application, name).await, served, "{name}");
     }

@@ -141,7 +141,7 @@ fn xmlsec1_and_the_schema_take_the_response_to_a_sign_on() {
         id: "_a",
         audience: "https://sp.example/saml",
         name_id: &NameId { format: NameIdFormat::EmailAddress, value: "ada@example.org".to_owned() },
-        authentication: &Authentication { at: now, amr: vec![Amr::Swk, Amr::User] },
+        authentication: &Authentication { at: now, amr: vec![Amr::Swk, Amr::User], channel: None },
         session_index: "session",
         attributes: &attributes,
     };

@@ -64,7 +64,7 @@ pub async fn preview(host: &Host, application: &Did, request: &PreviewRequest) -
         return Err(Refused::NotFound("account"));
     }
     let user = super::user(host, account.user_id).await?;
-    let authentication = Authentication { at: host.now(), amr: vec![Amr::Swk, Amr::User] };
+    let authentication = Authentication { at: host.now(), amr: vec![Amr::Swk, Amr::User], channel: None };
     match registered(host, application).await? {
         Registered::Client(client) => {
             let sink = request.sink.unwrap_or(Sink::IdToken);

@@ -82,7 +82,7 @@ fn waiting() -> WaitingPage {
         application: MARKUP.to_owned(),
         name: MARKUP.to_owned(),
         number: "42".to_owned(),
-        may_need_no_number: false,
+        binding: Some(MARKUP.to_owned()),
         seconds_left: 99,
         seconds_total: 120,
         events: "/login/1/events".to_owned(),

@@ -60,6 +60,7 @@ impl Carrier for V1 {
                 account: question.account,
                 place: question.place,
                 browser: question.browser,
+                binding: question.binding,
                 callback_url: question.callback_url,
             };
             let ran = fresh!(runner, self.0, assent_approval_delegated_channel.call_begin, config, &question);

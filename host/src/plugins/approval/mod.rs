@@ -52,6 +52,8 @@ pub struct Question {
     pub place: String,
     /// The browser and system in plain words.
     pub browser: String,
+    /// A few letters that the waiting page shows as well.
+    pub binding: String,
     /// Where this host takes callbacks for the channel.
     pub callback_url: String,
 }
