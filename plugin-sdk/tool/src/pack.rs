@@ -98,8 +98,11 @@ fn settings(inspection: &Inspection, file: &Path, config: Option<&serde_json::Va
     let open = asked.iter().any(|name| name == "*");
     let note = if open { " # name each yourself: the plugin leaves the choice to you" } else { "" };
     writeln!(text, "{key} = [{}]{note}", names.join(", "))?;
+    writeln!(text, "# applications = [\"did:key:...\"]   # for these alone; without it, for all")?;
     if role == Role::DelegatedApprovalChannel {
-        writeln!(text, "trust = \"delegated\" # its word counts as the person's")?;
+        writeln!(text, "# With this its word counts as the person's: whoever answers for the vendor can sign in as anybody")?;
+        writeln!(text, "# whom the channel has an address of, to each application that it serves.")?;
+        writeln!(text, "trust = \"delegated\"")?;
     }
     // JSON may have what TOML has not, such as null; then the operator writes the settings without an example.
     if let Some(config) = config.and_then(|config| toml::Table::try_from(config).ok()).filter(|table| !table.is_empty())

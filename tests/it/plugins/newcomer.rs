@@ -57,7 +57,7 @@ impl Newcomer {
         assert_eq!(failed.status.code(), Some(1), "{}", text(&failed.stdout));
         let said = text(&failed.stdout);
         assert!(
-            said.contains("by-role.json (a role has its department):\n    - set department = \"Press\"\n    + set department = \"PRESS\""),
+            said.contains("by-role.json (the first role that has a department counts):\n    - set department = \"Press\"\n    + set department = \"PRESS\""),
             "{said}"
         );
         let error = text(&failed.stderr);
@@ -121,6 +121,7 @@ async fn from_nothing_to_a_claim_in_an_id_token_in_rust() {
     succeeded(&native);
     newcomer.edit("src/lib.rs", "json!(department))", "json!(department.to_uppercase()))");
     newcomer.test().await;
+    succeeded(&newcomer.run(Path::new("cargo"), &newcomer.project(), &["test"]).await);
     newcomer.deploy().await;
 }
 
@@ -133,5 +134,6 @@ async fn from_nothing_to_a_claim_in_an_id_token_in_typescript() {
     succeeded(&native);
     newcomer.edit("src/plugin.ts", "set(\"department\", department)", "set(\"department\", department.toUpperCase())");
     newcomer.test().await;
+    succeeded(&newcomer.run(Path::new("npm"), &newcomer.project(), &["test"]).await);
     newcomer.deploy().await;
 }
