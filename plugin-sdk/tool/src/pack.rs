@@ -157,3 +157,34 @@ fn example_config(folder: &Path, role: Role) -> Option<serde_json::Value> {
     let good = |fixture: &fixtures::ChannelFixture| !matches!(fixture.expect, ChannelOutcome::Invalid(_));
     fixtures.into_iter().map(|named| named.fixture).find(good).map(|fixture| fixture.config)
 }
+
+#[cfg(test)]
+mod tests {
+    use assent::plugins::World;
+
+    use super::*;
+
+    #[test]
+    fn the_settings_say_what_the_operator_decides() {
+        let of = |world: World| {
+            let description = serde_json::json!({ "name": "vendor", "version": "1.0.0", "hosts": ["*"] });
+            let inspection = Inspection {
+                world,
+                contract_version: "1.0.0".to_owned(),
+                imports: Vec::new(),
+                size: 0,
+                sha256: String::new(),
+                description: serde_json::from_value(description).expect("a description"),
+            };
+            settings(&inspection, Path::new("vendor.wasm"), None).expect("settings")
+        };
+        let delegated = of(World::DelegatedChannel);
+        assert!(delegated.contains("# applications = ["), "{delegated}");
+        assert!(
+            delegated.contains("can sign in as anybody") && delegated.contains("\ntrust = \"delegated\"\n"),
+            "{delegated}"
+        );
+        let carried = of(World::ApprovalChannel);
+        assert!(carried.contains("# applications = [") && !carried.contains("trust"), "{carried}");
+    }
+}
