@@ -31,9 +31,8 @@ pub fn bench(path: &Path, given: Option<&Path>, calls: usize, choice: Choice) ->
         let cases = trial::read(&fixtures, bench.inspection().world)?;
         let case = cases.iter().find(|case| case.calls());
         let case = case.with_context(|| format!("no fixture of {} calls the plugin", fixtures.display()))?;
-        let differences = case.run(&bench).await?;
-        if !differences.is_empty() {
-            bail!("a fixture has to hold before it is measured: {}", case.report(&differences));
+        if let Some(failure) = case.failure(&bench).await? {
+            bail!("a fixture has to hold before it is measured: {failure}");
         }
         let ready = Ready::new(case, &bench)?;
         for _ in 0..WARM_UP {
@@ -59,18 +58,25 @@ fn thread_time() -> Duration {
 #[allow(clippy::print_stdout, reason = "these numbers are what the command is run for")]
 fn show(case: &Case, samples: &[Sample]) {
     let microseconds = |time: Duration| format!("{:.1} us", time.as_secs_f64() * 1e6);
-    let row = |name: &str, half: String, most: String| println!("{name:<8}{half:>16}{most:>16}");
+    let row = |name: &str, half: String, most: String, what: &str| {
+        println!("{}", format!("{name:<8}{half:>16}{most:>16}   {what}").trim_end());
+    };
     println!("{} calls with {}, each in a fresh instance\n", thousands(&samples.len()), case.file().display());
-    row("", "p50".to_owned(), "p99".to_owned());
+    row("", "p50".to_owned(), "p99".to_owned(), "");
     let [half, most] = quantiles(samples, |sample| sample.usage.time);
-    row("time", microseconds(half), microseconds(most));
+    row(
+        "time",
+        microseconds(half),
+        microseconds(most),
+        "from the fresh instance to its answer, without waits for the host",
+    );
     let [half, most] = quantiles(samples, |sample| sample.cpu);
-    row("CPU", microseconds(half), microseconds(most));
+    row("CPU", microseconds(half), microseconds(most), "what the call cost the processor, the host's own part as well");
     let [half, most] = quantiles(samples, |sample| sample.usage.fuel);
-    row("fuel", thousands(&half), thousands(&most));
+    row("fuel", thousands(&half), thousands(&most), "units of work, about one an instruction; `limits.fuel` bounds it");
     let [half, most] = quantiles(samples, |sample| sample.usage.memory);
     let kibibytes = |bytes: usize| format!("{} KiB", thousands(&(bytes / 1024)));
-    row("memory", kibibytes(half), kibibytes(most));
+    row("memory", kibibytes(half), kibibytes(most), "what the instance had in the end; `limits.memory_mib` bounds it");
     if cfg!(debug_assertions) {
         println!("\nThis tool was built without optimisation: the host's own part of a call is faster in a release.");
     }

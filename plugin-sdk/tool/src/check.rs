@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 use assent::plugins::{Compiler, Inspection, inspect};
 
-use crate::subject::{Subject, must_agree, role, sink_name};
+use crate::subject::{Subject, must_agree, must_be_grantable, role, sink_name};
 use crate::toolchain::Choice;
 
 /// Shows what a component is and asks for, and holds it against its project's `plugin.toml`.
@@ -21,7 +21,7 @@ pub fn check(path: &Path, choice: Choice) -> Result<()> {
         must_agree(plugin, &inspection)?;
         println!("  {:<12}says the same", "plugin.toml");
     }
-    Ok(())
+    must_be_grantable(&inspection)
 }
 
 fn lines(inspection: &Inspection) -> Vec<(&'static str, String)> {
@@ -40,6 +40,8 @@ fn lines(inspection: &Inspection) -> Vec<(&'static str, String)> {
         let sinks = sinks.map(|sinks| sinks.iter().map(|sink| sink_name(*sink)).collect::<Vec<_>>().join(", "));
         lines.push(("writes", list(&description.writes)));
         lines.push(("asked for", sinks.unwrap_or_else(|| "every sink".to_owned())));
+        let denies = if description.denies { "may turn people away" } else { "turns nobody away" };
+        lines.push(("denies", denies.to_owned()));
     } else {
         lines.push(("hosts", list(&description.hosts)));
         let follows = if description.follow_redirects { "followed" } else { "not followed" };

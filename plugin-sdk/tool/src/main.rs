@@ -11,6 +11,7 @@ mod test;
 mod toolchain;
 mod trial;
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -70,7 +71,7 @@ enum Command {
   assent-plugin check .
   assent-plugin check department-0.1.0/department.wasm")]
     Check {
-        /// The folder of a plugin, which is built first, or a component's file.
+        /// The folder of a plugin, which is built first, or a packed one, or a component's file.
         plugin: PathBuf,
         #[command(flatten)]
         with: With,
@@ -81,7 +82,7 @@ enum Command {
   assent-plugin test . --fixture fixtures/by-role.json
   assent-plugin test department-0.1.0/department.wasm --fixture fixtures")]
     Test {
-        /// The folder of a plugin, which is built first, or a component's file.
+        /// The folder of a plugin, which is built first, or a packed one, or a component's file.
         plugin: PathBuf,
         /// A fixture, or a folder of them, in place of the plugin's own folder `fixtures`.
         #[arg(long)]
@@ -107,7 +108,8 @@ enum Command {
     },
     /// Write the folder that an operator gets, `<name>-<version>/`, and print the settings for it.
     ///
-    /// The settings grant all that the plugin asks for, and name the digest of the component: the host then loads no other.
+    /// The fixtures have to hold. The settings grant all that the plugin asks for, and name the digest of the component: the host
+    /// then loads no other.
     #[command(after_help = "Examples:
   assent-plugin pack .
   assent-plugin pack . --out /srv/plugins >> assent.toml")]
@@ -117,6 +119,9 @@ enum Command {
         /// Where the folder is made; in `pack` beside plugin.toml, if it is not given.
         #[arg(long)]
         out: Option<PathBuf>,
+        /// Replaces another component that was packed under the same version.
+        #[arg(long)]
+        force: bool,
         #[command(flatten)]
         with: With,
     },
@@ -142,7 +147,7 @@ fn main() -> ExitCode {
         Command::Bench { plugin, fixture, calls, with } => {
             bench::bench(&plugin, fixture.as_deref(), usize::try_from(calls).unwrap_or(1), with.toolchain)
         }
-        Command::Pack { plugin, out, with } => pack::pack(&plugin, out.as_deref(), with.toolchain),
+        Command::Pack { plugin, out, force, with } => pack::pack(&plugin, out.as_deref(), force, with.toolchain),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -157,7 +162,7 @@ fn main() -> ExitCode {
 fn show_log() {
     let lines = tracing_subscriber::EnvFilter::new("off,assent::plugins::call=debug");
     let log = tracing_subscriber::fmt().without_time().with_target(false).with_env_filter(lines);
-    log.with_writer(std::io::stderr).init();
+    log.with_ansi(std::io::stderr().is_terminal()).with_writer(std::io::stderr).init();
 }
 
 /// Runs what the host's runtime does.
@@ -168,5 +173,28 @@ fn wait<T>(future: impl Future<Output = T>) -> Result<T> {
 
 #[allow(clippy::print_stderr, reason = "a command answers on the terminal")]
 fn report(error: &anyhow::Error) {
-    eprintln!("assent-plugin: {error:#}");
+    eprintln!("assent-plugin: {}", told(error));
+}
+
+/// An error and its causes, each told once: some errors have the words of their cause in their own.
+fn told(error: &anyhow::Error) -> String {
+    let mut told = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if !told.contains(&cause) {
+            told = if told.is_empty() { cause } else { format!("{told}: {cause}") };
+        }
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_told_once() {
+        let error =
+            anyhow::anyhow!("no such file").context("a.json: no such file").context("the fixtures can't be read");
+        assert_eq!(told(&error), "the fixtures can't be read: a.json: no such file");
+    }
 }

@@ -26,6 +26,8 @@ pub enum Source {
     Rust(Crate),
     /// TypeScript, with its npm packages.
     TypeScript,
+    /// The component alone, as it was packed.
+    Packed,
 }
 
 /// A cargo package that becomes a component.
@@ -70,8 +72,10 @@ impl fmt::Display for Role {
     }
 }
 
-/// `plugin.toml`: what the plugin is, and what it asks the operator for.
-#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+/// `plugin.toml`: what the plugin is, and what it asks the operator for. An operator gets it with the last four keys, which
+/// are made when the plugin is packed.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
 pub struct Manifest {
     /// The name, which is that of the component's file, too.
     pub name: String,
@@ -84,13 +88,26 @@ pub struct Manifest {
     #[serde(default)]
     pub summary: String,
     /// The claims it writes, `attribute:NAME` for SAML attributes.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<String>,
     /// Where the claims go that it is asked for; everywhere, if it does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sinks: Option<Vec<String>>,
     /// The hosts that it sends requests to.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
+    /// The contract with its version, such as `assent:claims@1.0.0`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contract: Option<String>,
+    /// The component's file, beside this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The size of that file in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<usize>,
+    /// The SHA-256 digest of that file, in hexadecimal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -127,6 +144,8 @@ impl Plugin {
                 );
             }
             Source::TypeScript
+        } else if manifest.sha256.is_some() && !cargo_toml.is_file() {
+            Source::Packed
         } else {
             Source::Rust(Crate::read(&cargo_toml)?)
         };
@@ -138,6 +157,7 @@ impl Plugin {
         let folder = match &self.source {
             Source::Rust(package) => package.target.join("plugins"),
             Source::TypeScript => self.folder.join("build"),
+            Source::Packed => self.folder.clone(),
         };
         folder.join(format!("{}.wasm", self.manifest.name))
     }
@@ -223,6 +243,8 @@ mod tests {
     fn a_folder_that_is_no_plugin_is_explained() {
         assert!(error(&[]).contains("plugin.toml can't be read; a plugin has this file with `name` and `role`"));
         assert!(error(&[("plugin.toml", "name = \"a\"\nrole = \"king\"")]).contains("`claim-mapper`"));
+        let unknown = error(&[("plugin.toml", "name = \"a\"\nrole = \"claim-mapper\"\nwrite = [\"groups\"]")]);
+        assert!(unknown.contains("unknown field `write`") && unknown.contains("`writes`"), "{unknown}");
         assert!(error(&[("plugin.toml", "name = \"../a\"\nrole = \"claim-mapper\"")]).contains("lower-case letters"));
         assert!(error(&[MANIFEST]).contains("cargo can't read"));
         let plain = "[package]\nname = \"a\"\n[lib]\npath = \"lib.rs\"";

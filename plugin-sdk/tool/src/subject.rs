@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use assent::plugins::{Inspection, World};
+use assent::plugins::{Inspection, World, is_protected};
 
 use crate::build;
-use crate::plugin::{Manifest, Plugin, Role};
+use crate::plugin::{Manifest, Plugin, Role, Source};
 use crate::toolchain::Choice;
 
 /// A component, and its project.
@@ -14,7 +14,7 @@ use crate::toolchain::Choice;
 pub struct Subject {
     /// The component.
     pub component: PathBuf,
-    /// The project, if a folder was given.
+    /// The project, or the packed plugin, if a folder was given.
     pub plugin: Option<Plugin>,
 }
 
@@ -35,6 +35,10 @@ impl Subject {
     pub fn fixtures(&self, given: Option<&Path>) -> Result<PathBuf> {
         match (given, &self.plugin) {
             (Some(given), _) => Ok(given.to_owned()),
+            (None, Some(Plugin { folder, source: Source::Packed, .. })) => bail!(
+                "{} is packed, and has no fixtures; name some with `--fixture`, or give the folder of the plugin's project",
+                folder.display()
+            ),
             (None, Some(plugin)) => Ok(plugin.folder.join("fixtures")),
             (None, None) => {
                 bail!("a file has no fixtures of its own; name some with `--fixture`, or give the folder of a plugin")
@@ -67,7 +71,8 @@ pub fn disagreements(manifest: &Manifest, inspection: &Inspection) -> Vec<String
         ("sinks", sinks(&manifest.sinks), sinks(&described_sinks)),
         ("hosts", sorted(&manifest.hosts), sorted(&description.hosts)),
     ];
-    let differ = pairs.into_iter().filter(|(_, manifest, component)| manifest != component);
+    let packed = manifest.sha256.clone().map(|digest| ("sha256", digest, inspection.sha256.clone()));
+    let differ = pairs.into_iter().chain(packed).filter(|(_, manifest, component)| manifest != component);
     differ
         .map(|(key, manifest, component)| format!("`{key}` is `{manifest}`, but the component says `{component}`"))
         .collect()
@@ -93,4 +98,35 @@ pub fn must_agree(plugin: &Plugin, inspection: &Inspection) -> Result<()> {
     }
     let file = plugin.folder.join("plugin.toml");
     bail!("{} does not say what the component says: {}", file.display(), disagreements.join("; "))
+}
+
+/// Fails where a component asks for claims that no plugin may write: a host would not load it.
+pub fn must_be_grantable(inspection: &Inspection) -> Result<()> {
+    let writes = inspection.description.writes.iter();
+    let protected: Vec<String> = writes.filter(|claim| is_protected(claim)).map(|claim| format!("`{claim}`")).collect();
+    if protected.is_empty() {
+        return Ok(());
+    }
+    bail!("only the host writes {}, so no host would load this plugin; take it out of `writes`", protected.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn claims_that_only_the_host_writes_are_refused() {
+        let inspection = |writes: &[&str]| Inspection {
+            world: World::ClaimMapper,
+            contract_version: "1.0.0".to_owned(),
+            imports: Vec::new(),
+            size: 0,
+            sha256: String::new(),
+            description: serde_json::from_value(serde_json::json!({ "name": "a", "version": "1", "writes": writes }))
+                .expect("a description"),
+        };
+        assert!(must_be_grantable(&inspection(&["department", "*", "attribute:sub"])).is_ok());
+        let error = must_be_grantable(&inspection(&["department", "sub", "email_verified"])).expect_err("refused");
+        assert!(error.to_string().starts_with("only the host writes `sub`, `email_verified`"), "{error}");
+    }
 }

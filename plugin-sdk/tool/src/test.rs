@@ -21,12 +21,11 @@ pub fn test(path: &Path, given: Option<&Path>, choice: Choice) -> Result<()> {
         let cases = trial::read(&fixtures, bench.inspection().world)?;
         let mut failed = 0_usize;
         for case in &cases {
-            let differences = case.run(&bench).await?;
-            if differences.is_empty() {
-                println!("ok      {}  {}", case.file().display(), case.about());
-            } else {
+            if let Some(failure) = case.failure(&bench).await? {
                 failed += 1;
-                println!("FAILED  {}", case.report(&differences));
+                println!("FAILED  {failure}");
+            } else {
+                println!("ok      {}  {}", case.file().display(), case.about());
             }
         }
         if failed > 0 {

@@ -62,15 +62,21 @@ impl Case {
     }
 
     /// The case, with its differences, as it is shown.
-    pub fn report(&self, differences: &[String]) -> String {
+    fn report(&self, differences: &[String]) -> String {
         match self {
             Self::Mapper(named) => fixtures::report(named, differences),
             Self::Channel(named) => fixtures::report(named, differences),
         }
     }
 
+    /// Runs it: how it fails to hold, as it is shown.
+    pub async fn failure(&self, bench: &Workbench) -> Result<Option<String>> {
+        let differences = self.run(bench).await?;
+        Ok((!differences.is_empty()).then(|| self.report(&differences)))
+    }
+
     /// Runs it: in what it does not hold, a line each.
-    pub async fn run(&self, bench: &Workbench) -> Result<Vec<String>> {
+    async fn run(&self, bench: &Workbench) -> Result<Vec<String>> {
         match self {
             Self::Mapper(named) => mapper(bench, &named.fixture).await,
             Self::Channel(named) => channel(bench, &named.fixture).await,

@@ -14,7 +14,9 @@
 //!
 //! An administrator says what the vendor knows each person by:
 //! `PUT /admin/api/v1/users/{id}/approval-addresses/vendor` with `{"address": "..."}`. Credentials (a signature by RFC 9421
-//! or a header) are added by the host when a request leaves, and are never in these settings.
+//! or a header) are added by the host when a request leaves, and are never in these settings. The signature is HMAC-SHA256 over
+//! `@method`, `@target-uri` and `content-digest`, with the label `assent`; its key is the text of the secret's file without the
+//! white space around it, not decoded.
 //!
 //! # What the vendor serves
 //!
@@ -30,11 +32,11 @@
 //!
 //! The header `Idempotency-Key` has the request id too: the same question may come twice and is to be put once. The answer
 //! is 200, 201 or 202 with `{"id": "...", "poll_after_ms": 2000}`, of which the second may be missing. 404 and 410 say that
-//! there is no such `user`, so that another channel is tried.
+//! there is no such `user`, so that another channel is tried. So it is after 429 and 5xx.
 //!
 //! `GET {base_url}/approvals/{id}` says how the request stands: 200 with `{"request_id": "...", "status": "..."}` and, if it
 //! likes, `poll_after_ms`. The status is `pending`, `approved`, `denied` or `expired`. An answer that does not name the
-//! very request id is not believed.
+//! very request id is not believed. After 429 and 5xx it is asked again, when `Retry-After` says.
 //!
 //! `POST {callback_url}` with `{"request_id": "..."}` by the vendor says that there is news; the host then asks at once. It
 //! needs no credential, since it decides nothing.

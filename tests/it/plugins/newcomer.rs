@@ -57,14 +57,39 @@ impl Newcomer {
         assert_eq!(failed.status.code(), Some(1), "{}", text(&failed.stdout));
         let said = text(&failed.stdout);
         assert!(
-            said.contains("by-role.json (a role has its department):\n    - set department = \"Press\"\n    + set department = \"PRESS\""),
+            said.contains("by-role.json (the first role that has a department counts):\n    - set department = \"Press\"\n    + set department = \"PRESS\""),
             "{said}"
         );
         let error = text(&failed.stderr);
         assert!(error.contains("assent-plugin: 2 of 4 fixtures do not hold"), "{error}");
+        let unpacked = self.run(&binary("assent-plugin"), self.folder.path(), &["pack", "newcomer"]).await;
+        assert_eq!((unpacked.status.code(), text(&unpacked.stdout)), (Some(1), String::new()));
+        let error = text(&unpacked.stderr);
+        assert!(error.contains("2 of 4 fixtures do not hold (- expected, + got), so nothing was packed\n"), "{error}");
+        assert!(!self.project().join("pack").exists());
         self.edit("fixtures/by-role.json", "[\"department\", \"Press\"]", "[\"department\", \"PRESS\"]");
         self.edit("fixtures/otherwise.json", "[\"department\", \"Guests\"]", "[\"department\", \"GUESTS\"]");
         assert!(self.tool(&["test", "newcomer"]).await.ends_with("4 fixtures hold\n"));
+    }
+
+    /// What was packed can be looked at and tried out, and is not replaced unless it is said.
+    async fn packed(&self, packed: &Path) {
+        let folder = packed.to_str().expect("text");
+        let said = self.tool(&["check", folder]).await;
+        assert!(said.contains("plugin.toml says the same"), "{said}");
+        let said = self.tool(&["test", folder, "--fixture", "newcomer/fixtures"]).await;
+        assert!(said.ends_with("4 fixtures hold\n"), "{said}");
+
+        let file = packed.join("newcomer.wasm");
+        let component = std::fs::read(&file).expect("the component");
+        std::fs::write(&file, b"another").expect("written");
+        let again = ["pack", "newcomer", "--out", "packed"];
+        let refused = self.run(&binary("assent-plugin"), self.folder.path(), &again).await;
+        let error = text(&refused.stderr);
+        assert!(error.contains("is another component of the same version; give the plugin a new version"), "{error}");
+        assert_eq!(std::fs::read(&file).expect("the component"), b"another");
+        self.tool(&[&again[..], &["--force"]].concat()).await;
+        assert_eq!(std::fs::read(&file).expect("the component"), component);
     }
 
     /// Packs the plugin and has a host that serves load it; the claim in Ada's ID token.
@@ -79,6 +104,8 @@ impl Newcomer {
             std::fs::read_to_string(packed.join("plugin.toml")).expect("the manifest").parse().expect("TOML");
         assert!(settings.contains(manifest["sha256"].as_str().expect("a digest")), "{settings}");
         assert_eq!(settings, self.tool(&["pack", "newcomer", "--out", "packed"]).await, "packed again it is the same");
+        assert!(settings.contains("\n# applications = [\"did:key:...\"]"), "{settings}");
+        self.packed(&packed).await;
 
         let file = host.host.settings_file.clone().expect("a settings file");
         let text = std::fs::read_to_string(&file).expect("the settings");
@@ -121,6 +148,7 @@ async fn from_nothing_to_a_claim_in_an_id_token_in_rust() {
     succeeded(&native);
     newcomer.edit("src/lib.rs", "json!(department))", "json!(department.to_uppercase()))");
     newcomer.test().await;
+    succeeded(&newcomer.run(Path::new("cargo"), &newcomer.project(), &["test"]).await);
     newcomer.deploy().await;
 }
 
@@ -133,5 +161,6 @@ async fn from_nothing_to_a_claim_in_an_id_token_in_typescript() {
     succeeded(&native);
     newcomer.edit("src/plugin.ts", "set(\"department\", department)", "set(\"department\", department.toUpperCase())");
     newcomer.test().await;
+    succeeded(&newcomer.run(Path::new("npm"), &newcomer.project(), &["test"]).await);
     newcomer.deploy().await;
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use assent::secret::Digest;
 use assent_tests::harness::{binary, component};
 use serde_json::{Value, json};
 
@@ -29,12 +30,17 @@ fn path(file: &Path) -> &str {
     file.to_str().expect("text")
 }
 
-/// Writes a fixture and tests the hostile mapper with it; what is printed, and whether it holds.
-fn hostile(fixture: &Value) -> (String, bool) {
+/// Writes a fixture and tests the hostile mapper with it.
+fn tested(fixture: &Value) -> Output {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("case.json");
     std::fs::write(&file, fixture.to_string()).expect("written");
-    let output = tool(&["test", path(&component("hostile-mapper")), "--fixture", path(&file)]);
+    tool(&["test", path(&component("hostile-mapper")), "--fixture", path(&file)])
+}
+
+/// The same: what is printed, and whether it holds.
+fn hostile(fixture: &Value) -> (String, bool) {
+    let output = tested(fixture);
     (String::from_utf8(output.stdout).expect("text"), output.status.success())
 }
 
@@ -63,6 +69,33 @@ fn what_can_not_be_used_is_named_in_one_sentence() {
 }
 
 #[test]
+fn a_packed_folder_is_held_to_its_digest() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let packed = |digest: &str| {
+        std::fs::copy(component("account-roles"), folder.path().join("account-roles.wasm")).expect("copied");
+        let manifest = format!(
+            "name = \"account-roles\"\nversion = \"1.0.0\"\nrole = \"claim-mapper\"\n\
+             summary = \"Makes the `account` claim: a JSON string with the person's roles in the application\"\n\
+             writes = [\"account\"]\nsinks = [\"id-token\", \"userinfo\"]\n\
+             file = \"account-roles.wasm\"\nsha256 = \"{digest}\"\n"
+        );
+        std::fs::write(folder.path().join("plugin.toml"), manifest).expect("written");
+    };
+    let digest = Digest::of(&std::fs::read(component("account-roles")).expect("the component")).to_text();
+    packed(&digest);
+    assert!(printed(&["check", path(folder.path())]).contains("plugin.toml says the same"));
+    assert!(
+        error(&["test", path(folder.path())]).contains("is packed, and has no fixtures; name some with `--fixture`")
+    );
+    assert!(
+        error(&["pack", path(folder.path())]).contains("is packed already; give the folder of the plugin's project")
+    );
+    packed(&"0".repeat(64));
+    let said = error(&["check", path(folder.path())]);
+    assert!(said.contains("`sha256` is `0000") && said.contains(&digest), "{said}");
+}
+
+#[test]
 fn fixtures_meet_the_judgement_of_the_host() {
     let protected = json!({
         "config": { "behaviour": "set", "claim": "sub", "value": "1" },
@@ -74,6 +107,13 @@ fn fixtures_meet_the_judgement_of_the_host() {
     let wrong = json!({ "config": { "behaviour": "memory" }, "expect": { "edits": [] } });
     let (said, holds) = hostile(&wrong);
     assert!(!holds && said.contains("- no edits\n    + fault: asked for more than"), "{said}");
+}
+
+#[test]
+fn what_a_plugin_logs_has_no_colours_in_a_pipe() {
+    let output = tested(&json!({ "config": { "behaviour": "log" }, "expect": { "edits": [] } }));
+    let said = String::from_utf8(output.stderr).expect("text");
+    assert!(said.contains("INFO") && !said.contains('\u{1b}'), "{said}");
 }
 
 #[test]
@@ -92,8 +132,14 @@ fn a_call_is_measured() {
     let component = component("account-roles");
     let said = printed(&["bench", path(&component), "--fixture", path(&fixture), "--calls", "50"]);
     assert!(said.starts_with("50 calls with ") && said.contains("each in a fresh instance"), "{said}");
-    for measure in ["time ", "CPU ", "fuel ", "memory "] {
+    for (measure, meaning) in [
+        ("time ", "its answer"),
+        ("CPU ", "the host's own part"),
+        ("fuel ", "units of work"),
+        ("memory ", "in the end"),
+    ] {
         let line = said.lines().find(|line| line.starts_with(measure)).expect("a line for each measure");
+        assert!(line.contains(meaning), "{line}");
         assert!(line.bytes().any(|byte| (b'1'..=b'9').contains(&byte)), "{line}");
     }
     std::fs::write(&fixture, json!({ "expect": { "edits": [] } }).to_string()).expect("written");

@@ -2,7 +2,7 @@
 //!
 //! Settings:
 //! - `departments`: the department of each role.
-//! - `otherwise`: the department of everybody else. Without it they do not get into the application.
+//! - `otherwise`: the department of everybody else. Without it they have none, and no claim.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ impl ClaimMapper for Plugin {
         let department = input.roles.iter().find_map(|role| config.departments.get(role));
         match department.or(config.otherwise.as_ref()) {
             Some(department) => Ok(vec![Edit::set("department", json!(department))]),
-            None => Err(Failure::Deny("Your account belongs to no department.".to_owned())),
+            None => Ok(Vec::new()),
         }
     }
 }
@@ -65,11 +65,9 @@ mod tests {
     }
 
     #[test]
-    fn the_first_role_with_a_department_counts() {
-        let departments = [("editor", "Press"), ("reader", "Library")];
-        let departments = departments.map(|(role, department)| (role.to_owned(), department.to_owned())).into();
-        let config = Config { departments, otherwise: None };
-        let edits = Plugin::map(&config, &Input::example());
-        assert_eq!(edits, Ok(vec![Edit::set("department", json!("Library"))]));
+    fn each_department_without_a_name_is_told() {
+        let departments = ["editor", "reader"].map(|role| (role.to_owned(), String::new())).into();
+        let errors = Plugin::validate(&Config { departments, otherwise: None });
+        assert_eq!(errors.map_err(|errors| errors.len()), Err(2));
     }
 }

@@ -98,7 +98,10 @@ export function attribute({ name, nameFormat, friendlyName, valueType, values }:
   };
 }
 
-/** Thrown by `map`: the person shall not get into this application. The reason is one sentence, which the person reads. */
+/**
+ * Thrown by `map`: the person shall not get into this application. The reason is one sentence, which the person reads. A plugin
+ * that may throw it says so in its description: `denies`.
+ */
 export class Deny extends Error {}
 
 /** What a plugin says about itself. */
@@ -113,6 +116,8 @@ export interface Description {
   config_schema?: JsonObject;
   /** Where the claims go that it is asked for; everywhere, if it does not say. */
   sinks?: Sink[];
+  /** Whether it may throw {@link Deny}. The operator then can't have its faults left out. */
+  denies?: boolean;
 }
 
 /** A plugin that decides what an application is told about a person. */

@@ -1,13 +1,13 @@
 // The claim `department`: where the person works, by their roles in the application.
 
 import { description, name, version } from "../package.json";
-import { claimMapper, Deny, set } from "./assent.js";
+import { claimMapper, set } from "./assent.js";
 
 /** The plugin's settings. */
 export interface Config {
   /** The department of each role. */
   departments: Record<string, string>;
-  /** The department of everybody else. Without it they do not get into the application. */
+  /** The department of everybody else. Without it they have none, and no claim. */
   otherwise?: string;
 }
 
@@ -47,10 +47,7 @@ export const department = claimMapper<Config>({
   map(config, input) {
     const role = input.roles.find((role) => Object.hasOwn(config.departments, role));
     const department = role === undefined ? config.otherwise : config.departments[role];
-    if (department === undefined) {
-      throw new Deny("Your account belongs to no department.");
-    }
-    return [set("department", department)];
+    return department === undefined ? [] : [set("department", department)];
   },
 });
 

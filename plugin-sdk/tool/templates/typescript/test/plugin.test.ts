@@ -1,18 +1,12 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { Deny, set } from "../src/assent.js";
+import { claimMapper, Deny } from "../src/assent.js";
 import { department } from "../src/plugin.js";
 import { ada } from "./ada.js";
 
-test("the first role with a department counts", () => {
-  const config = { departments: { editor: "Press", reader: "Library" } };
-  assert.deepEqual(department.map(config, ada), [set("department", "Library")]);
-});
-
-test("who belongs nowhere does not get in", () => {
-  assert.throws(() => department.map({ departments: {} }, ada), Deny);
-  assert.deepEqual(department.map({ departments: {}, otherwise: "Guests" }, ada), [set("department", "Guests")]);
+test("who belongs nowhere has no department", () => {
+  assert.deepEqual(department.map({ departments: {} }, ada), []);
 });
 
 test("settings are checked", () => {
@@ -34,10 +28,16 @@ test("the component says the same", () => {
     current: JSON.stringify(ada.current),
     config: '{"departments": {}}',
   };
-  assert.throws(() => department.exported.mapClaims(input), {
-    tag: "deny",
-    val: "Your account belongs to no department.",
-  });
+  assert.deepEqual(department.exported.mapClaims(input), []);
   assert.throws(() => department.exported.mapClaims({ ...input, config: "" }), { tag: "fault" });
   assert.throws(() => department.exported.validate("{}"));
+
+  const nobody = claimMapper<object>({
+    description: { name: "nobody", version: "1.0.0", summary: "Lets nobody in", writes: [], denies: true },
+    validate: () => [],
+    map() {
+      throw new Deny("Nobody gets in.");
+    },
+  });
+  assert.throws(() => nobody.exported.mapClaims({ ...input, config: "{}" }), { tag: "deny", val: "Nobody gets in." });
 });
