@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use super::{TokenResponse, new_access, new_refresh, person, required};
 use crate::clock::Timestamp;
 use crate::domain::claims::{self, Subject};
-use crate::domain::{Broken, Host};
+use crate::domain::{Broken, Host, channels};
 use crate::id::TokenId;
 use crate::model::scope::{Scope, Scopes};
 use crate::model::token::{IssuedPair, prefix};
@@ -41,6 +41,10 @@ pub(super) async fn exchange(
     let scopes = scopes(&family.scopes, &application.settings.scopes, parameters.get("scope"))?;
     let Person { user, account } = person(host, client, family.subject).await?;
     let authentication = &family.context.authentication;
+    // The operator may have taken a vendor's trust away since.
+    if !channels::is_enough(host, Some(&application.id), authentication) {
+        return Err(TokenError::InvalidGrant("the person has to sign in again"));
+    }
     // Before the token is used up: a plugin that fails costs nobody their sign-in. Without `openid` there is no ID token to
     // make claims for, but a person who is turned away by now is turned away all the same.
     let claims = if family.scopes.has(Scope::OpenId) {
