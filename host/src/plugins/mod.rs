@@ -44,7 +44,7 @@ pub use component_check::World;
 pub use fault::{Fault, LoadError};
 pub use load::Loader;
 pub use meter::{Measured, Quantiles};
-pub use protected::is_protected;
+pub use protected::{PROTECTED, is_protected};
 pub use spec::{
     Credential, CredentialGrant, Credentials, HttpGrant, Limits, NoCredentials, OnFailure, PluginSpec, Role, Trust,
 };
@@ -142,7 +142,7 @@ pub struct PluginStatus {
 }
 
 impl Plugins {
-    /// Compiles, checks and tries out every plugin. The claim mappers run in the order of `specs`.
+    /// Compiles and checks every plugin. The claim mappers run in the order of `specs`.
     ///
     /// # Errors
     /// The first plugin that can't be used, with the reason: a file that is not a component of the role's world and version,

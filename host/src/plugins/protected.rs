@@ -1,7 +1,7 @@
 //! Which claims a plugin may write.
 
 /// Claims that the host alone writes, whatever a plugin or its settings say: they carry the promises of the protocol.
-const PROTECTED: [&str; 29] = [
+pub const PROTECTED: [&str; 29] = [
     "active",
     "token_type",
     "username",

@@ -1,11 +1,12 @@
 //! Where a vendor's word is good enough, and where it is not.
 
-use reqwest::Method;
+use reqwest::{Method, StatusCode};
 use serde_json::json;
 
 use super::vendor::Vendor;
 use super::{binding, known_as, moved_on, question};
 use crate::harness::{Ada, Application, Browser, Page, TestHost, Wish, id, plugins};
+use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
 use crate::saml::party::{Party, Response};
 
 const DEVICE: &str = r#"{"id_token": {"acr": {"essential": true, "value": "urn:assent:acr:device"}}}"#;
@@ -251,4 +252,19 @@ async fn service_providers_are_told_that_nothing_is_promised() {
     }
     let passive = party.request(&host).with("IsPassive", "true");
     assert!(Response::of(&party.begin(&browser, &passive, None).await).is_success());
+}
+
+#[tokio::test]
+async fn tokens_are_not_refreshed_where_the_vendor_is_trusted_no_longer() {
+    let two = Two::start().await;
+    let waiting = two.served.ask(&two.browser(), &OFFLINE).await;
+    let code = two.approved(&waiting).await.parameter("code");
+    let application = &two.served.application;
+    let (_, tokens) = application.exchange(&two.base, &code, &[]).await;
+    let token = refresh_token(&tokens);
+    // The first host is as the second would be without the channel.
+    let (status, refused) = refresh(&two.host.base, application, token, &[]).await;
+    assert_eq!((status, &refused["error"]), (StatusCode::BAD_REQUEST, &json!("invalid_grant")), "{refused}");
+    let (status, answer) = refresh(&two.base, application, token, &[]).await;
+    assert_eq!(status, StatusCode::OK, "the token was not used up: {answer}");
 }

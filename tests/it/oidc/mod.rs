@@ -13,5 +13,5 @@ mod form_post;
 mod introspection;
 mod logout;
 mod parameters;
-mod refresh;
+pub mod refresh;
 pub mod token;

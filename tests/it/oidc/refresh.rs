@@ -16,7 +16,8 @@ use tokio::task::JoinSet;
 use super::token::userinfo;
 use crate::harness::{Ada, Application, Browser, Database, TestHost, Wish, id};
 
-const OFFLINE: [(&str, Option<&str>); 2] =
+/// What asks for a refresh token.
+pub const OFFLINE: [(&str, Option<&str>); 2] =
     [("prompt", Some("consent")), ("scope", Some("openid profile email offline_access"))];
 
 /// Tokens with a refresh token among them.

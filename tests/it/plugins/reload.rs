@@ -8,6 +8,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
+use crate::oidc::refresh::{offline_tokens, refresh, refresh_token};
+
 /// The settings of `account-roles`, with more lines of them.
 fn account_roles(more: &str) -> String {
     let file = component("account-roles");
@@ -146,4 +148,28 @@ async fn logins_go_on_while_plugins_are_exchanged() {
         }
     };
     tokio::join!(exchanging, signing_in);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_turned_away_by_now_gets_no_tokens_by_a_narrower_scope_either() {
+    let host = start().await;
+    let ada = host.ada().await;
+    let tokens = offline_tokens(&host, &ada).await;
+    let file = component("hostile-mapper");
+    let denies = "config = { behaviour = \"deny\" }";
+    let plugins = format!(
+        "[[plugins.claims]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"team\"]\n{denies}\n",
+        file.display()
+    );
+    set_plugins(&host, &plugins);
+    assert_eq!(reload(&host).await.0, StatusCode::OK);
+    for scope in ["openid profile", "profile"] {
+        let more = [("scope", scope)];
+        let (status, refused) = refresh(&host.base, &ada.application, refresh_token(&tokens), &more).await;
+        assert_eq!(
+            (status, &refused["error"]),
+            (StatusCode::BAD_REQUEST, &json!("invalid_grant")),
+            "{scope}: {refused}"
+        );
+    }
 }
