@@ -153,7 +153,7 @@ impl Runner {
         let Ok(Ok(_place)) = place else { return self.turned_away() };
         let store = match self.store() {
             Ok(store) => store,
-            Err(error) => return Ran::not_begun(self.fault(&error)),
+            Err(error) => return Ran::not_begun(self.fault(&error, None)),
         };
         let begun = Instant::now();
         let (store, answer) = call(store).await;
@@ -164,7 +164,7 @@ impl Runner {
             waited: state.waited,
             memory: state.used_memory,
         };
-        let result = answer.map_err(|error| self.fault(&error));
+        let result = answer.map_err(|error| self.fault(&error, state.last_words.as_deref()));
         self.meter.count(&usage, result.is_err());
         Ran { result, usage }
     }
@@ -187,6 +187,7 @@ impl Runner {
             outside: self.outside.clone(),
             requests: REQUESTS,
             lines: LOG_LINES,
+            last_words: None,
         };
         let mut store = Store::new(&self.engine, call);
         store.limiter(|call| call);
@@ -206,8 +207,8 @@ impl Runner {
         Ok(store)
     }
 
-    /// What an error of the engine means.
-    fn fault(&self, error: &wasmtime::Error) -> Fault {
+    /// What an error of the engine means, after what the plugin complained of last.
+    fn fault(&self, error: &wasmtime::Error, last_words: Option<&str>) -> Fault {
         if let Some(fault) = error.downcast_ref::<Fault>() {
             return fault.clone();
         }
@@ -217,7 +218,10 @@ impl Runner {
         match error.downcast_ref::<Trap>() {
             Some(Trap::OutOfFuel) => Fault::Fuel(self.limits.fuel),
             Some(Trap::StackOverflow) => Fault::Stack,
-            Some(trap) => Fault::Trap(trap.to_string().trim_start_matches("wasm trap: ").to_owned()),
+            Some(trap) => Fault::Trap {
+                trap: trap.to_string().trim_start_matches("wasm trap: ").to_owned(),
+                last_words: last_words.map(str::to_owned),
+            },
             None => Fault::Answer(error.root_cause().to_string()),
         }
     }
@@ -240,6 +244,8 @@ pub(super) struct Call {
     requests: u32,
     /// Lines that it may still write to the log.
     lines: u32,
+    /// The last line of it that was an error. A Rust plugin that panics says so in one.
+    last_words: Option<String>,
 }
 
 impl ResourceLimiter for Call {
@@ -268,7 +274,10 @@ impl log::Host for Call {
             log::Level::Debug => tracing::debug!(plugin, "{line}"),
             log::Level::Info => tracing::info!(plugin, "{line}"),
             log::Level::Warn => tracing::warn!(plugin, "{line}"),
-            log::Level::Error => tracing::error!(plugin, "{line}"),
+            log::Level::Error => {
+                tracing::error!(plugin, "{line}");
+                self.last_words = Some(line);
+            }
         }
         if left == 0 {
             tracing::warn!(plugin, "the plugin wrote {LOG_LINES} lines in one call; the rest is dropped");
@@ -310,8 +319,15 @@ impl http::Host for Call {
             Outside::Scripted(script) => script.answer(request),
         };
         self.waited += begun.elapsed();
-        if let Err(http::Error::Refused(why)) = &sent {
-            tracing::warn!(plugin = &*self.plugin, "refused a request of the plugin: {}", one_line(why));
+        let plugin = &*self.plugin;
+        match &sent {
+            Err(http::Error::Refused(why)) => {
+                tracing::warn!(plugin, "refused a request of the plugin: {}", one_line(why));
+            }
+            Err(http::Error::Unreachable(why)) => {
+                tracing::info!(plugin, "a request of the plugin did not get there: {}", one_line(why));
+            }
+            _ => {}
         }
         sent
     }
@@ -334,6 +350,7 @@ mod tests {
             outside: Outside::Closed,
             requests: 0,
             lines: 0,
+            last_words: None,
         };
         // One memory begins with 40 and grows to 60; another begins with 40, and then neither can grow.
         for (current, desired) in [(0, 40), (40, 60), (0, 40)] {

@@ -32,9 +32,14 @@ pub enum Fault {
     /// It nested calls too deeply.
     #[error("used up its call stack")]
     Stack,
-    /// It trapped. A Rust plugin that panics does; the panic's text is in the log lines before.
-    #[error("trapped: {0}")]
-    Trap(String),
+    /// It trapped. A Rust plugin that panics does, and its last words are the panic's text.
+    #[error("trapped: {trap}{}", last_words.as_ref().map(|words| format!(" after it wrote: {words}")).unwrap_or_default())]
+    Trap {
+        /// What the engine says of it.
+        trap: String,
+        /// The last line that it wrote to the log as an error.
+        last_words: Option<String>,
+    },
     /// Its answer breaks the contract: too large, or not what the types say.
     #[error("gave an answer that can't be taken: {0}")]
     Answer(String),

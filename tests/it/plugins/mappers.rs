@@ -84,9 +84,10 @@ async fn huge_output_is_not_taken() {
 }
 
 #[tokio::test]
-async fn a_panic_is_a_trap_and_its_text_is_logged() {
+async fn a_panic_is_a_trap_and_its_text_is_told() {
     let (failure, log) = attack(json!({ "behaviour": "panic" }), Limits::default()).await;
-    assert!(matches!(fault(failure), Fault::Trap(_)));
+    let fault = fault(failure).to_string();
+    assert!(fault.contains("trapped") && fault.contains("the hostile plugin panics"), "{fault}");
     assert!(log.has(&["ERROR", "plugin=\"hostile\"", "the hostile plugin panics"]), "{:?}", log.lines());
 }
 
