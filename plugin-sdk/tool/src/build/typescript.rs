@@ -64,15 +64,21 @@ impl Project<'_> {
 
     /// A command of an installed package.
     fn package(&self, command: &str, package: &str) -> Result<Command> {
+        let program = self.installed(&format!(".bin/{command}"), package)?;
+        let mut command = Command::new(program);
+        command.current_dir(self.folder);
+        Ok(command)
+    }
+
+    /// A file of an installed package, below `node_modules`.
+    fn installed(&self, file: &str, package: &str) -> Result<PathBuf> {
         // The folder may be a relative path, which a command in another folder would not find.
         let folder = self.folder.canonicalize().with_context(|| format!("{} can't be read", self.folder.display()))?;
-        let program = folder.join("node_modules/.bin").join(command);
-        if !program.is_file() {
+        let file = folder.join("node_modules").join(file);
+        if !file.is_file() {
             bail!("package.json does not have the package `{package}`; add it with `npm install --save-dev {package}`");
         }
-        let mut command = Command::new(program);
-        command.current_dir(folder);
-        Ok(command)
+        Ok(file)
     }
 
     /// Everything as one module, but for the host's interfaces.
@@ -91,7 +97,10 @@ impl Project<'_> {
         for (name, text) in CONTRACT {
             write_if_changed(&self.build.join("wit").join(name), text.as_bytes())?;
         }
-        let mut componentize = self.package("componentize-qjs", "componentize-qjs")?;
+        // Node.js 18 does not take the package's command for the module that it is.
+        let program = self.installed("componentize-qjs/cli.mjs", "componentize-qjs")?;
+        let mut componentize = Command::new("node");
+        componentize.arg(program).current_dir(self.folder);
         componentize.args(["--wit", "build/wit", "--world", "claim-mapper", "--js", "build/plugin.js"]);
         componentize.args(["--stub-wasi", "--sync", "--output", "build/component.wasm"]);
         run(&mut componentize, "it can't be made a component; see above")?;
