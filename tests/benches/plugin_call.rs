@@ -85,7 +85,7 @@ fn spec(file: PathBuf, claim: &str) -> PluginSpec {
         }
         "account-roles" => json!({}),
         // What `assent-plugin new` makes has this setting.
-        _ => json!({ "prefix": "department-" }),
+        _ => json!({ "departments": { "department-41-editor": "Books" } }),
     };
     PluginSpec {
         name,

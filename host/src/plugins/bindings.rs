@@ -28,6 +28,8 @@ pub(super) mod claims {
     wasmtime::component::bindgen!({
         path: ["../wit/host@1.0.0", "../wit/claims@1.0.0"],
         world: "assent:claims/claim-mapper",
+        // A person may have many roles: each is written into the plugin's memory from where it is.
+        ownership: Borrowing { duplicate_if_necessary: true },
         exports: { default: async },
         with: { "assent:host": super::approval::assent::host },
     });

@@ -41,8 +41,40 @@ impl Mapper for V1 {
         config: &'a str,
     ) -> Later<'a, Result<Vec<Edit>, Refusal>> {
         Box::pin(async move {
-            let input = to_wit(input, current, config);
-            fresh!(runner, self.0, assent_claims_mapper.call_map_claims, &input).map(|answer| match answer {
+            // The record borrows all that it holds, down to each role.
+            let [application, account, user] = [&input.application, &input.account, &input.user].map(json_text);
+            let (roles, scopes, amr) = (borrowed(&input.roles), borrowed(&input.scopes), borrowed(&input.amr));
+            let values: Vec<Vec<String>> =
+                input.requested.iter().map(|claim| claim.values.iter().map(json_text).collect()).collect();
+            let values: Vec<Vec<&str>> = values.iter().map(|values| borrowed(values)).collect();
+            let requested = input.requested.iter().zip(&values);
+            let requested: Vec<wit::RequestedClaim<'_>> = requested
+                .map(|(claim, values)| wit::RequestedClaim { name: &claim.name, essential: claim.essential, values })
+                .collect();
+            let record = wit::Input {
+                protocol: match input.protocol {
+                    Protocol::Oidc => wit::Protocol::Oidc,
+                    Protocol::Saml => wit::Protocol::Saml,
+                },
+                sink: match input.sink {
+                    Sink::IdToken => wit::Sink::IdToken,
+                    Sink::Userinfo => wit::Sink::Userinfo,
+                    Sink::Introspection => wit::Sink::Introspection,
+                    Sink::SamlAssertion => wit::Sink::SamlAssertion,
+                },
+                now: u64::try_from(input.now.seconds()).unwrap_or(0),
+                application: &application,
+                account: &account,
+                user: &user,
+                roles: &roles,
+                scopes: &scopes,
+                requested: &requested,
+                acr: input.acr.as_deref(),
+                amr: &amr,
+                current,
+                config,
+            };
+            fresh!(runner, self.0, assent_claims_mapper.call_map_claims, record).map(|answer| match answer {
                 Ok(edits) => Ok(edits.into_iter().map(Edit::from).collect()),
                 Err(wit::Failure::Deny(reason)) => Err(Refusal::Deny(reason)),
                 Err(wit::Failure::Fault(reason)) => Err(Refusal::Fault(reason)),
@@ -51,35 +83,8 @@ impl Mapper for V1 {
     }
 }
 
-fn to_wit(input: &ClaimInput, current: &str, config: &str) -> wit::Input {
-    let requested = input.requested.iter().map(|claim| wit::RequestedClaim {
-        name: claim.name.clone(),
-        essential: claim.essential,
-        values: claim.values.iter().map(ToString::to_string).collect(),
-    });
-    wit::Input {
-        protocol: match input.protocol {
-            Protocol::Oidc => wit::Protocol::Oidc,
-            Protocol::Saml => wit::Protocol::Saml,
-        },
-        sink: match input.sink {
-            Sink::IdToken => wit::Sink::IdToken,
-            Sink::Userinfo => wit::Sink::Userinfo,
-            Sink::Introspection => wit::Sink::Introspection,
-            Sink::SamlAssertion => wit::Sink::SamlAssertion,
-        },
-        now: u64::try_from(input.now.seconds()).unwrap_or(0),
-        application: json_text(&input.application),
-        account: json_text(&input.account),
-        user: json_text(&input.user),
-        roles: input.roles.clone(),
-        scopes: input.scopes.clone(),
-        requested: requested.collect(),
-        acr: input.acr.clone(),
-        amr: input.amr.clone(),
-        current: current.to_owned(),
-        config: config.to_owned(),
-    }
+fn borrowed(texts: &[String]) -> Vec<&str> {
+    texts.iter().map(String::as_str).collect()
 }
 
 impl From<wit::Edit> for Edit {
