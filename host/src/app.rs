@@ -22,9 +22,12 @@ use crate::keys::{self, KeyError, KeyRing, MasterKey, MasterKeyError, PushKey};
 use crate::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
 use crate::oidc::backchannel;
 use crate::outgoing::Outgoing;
+use crate::places::{Places, PlacesError};
 use crate::plugins::{Compiled, Compiler, Credentials, LoadError, Loader, Plugins};
 use crate::store::{Retention, Store, StoreError};
 
+/// How often a newer database of places is looked for.
+const PLACES: Duration = Duration::from_secs(60);
 /// How often rows that are over are deleted.
 const SWEEP: Duration = Duration::from_secs(10 * 60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -59,6 +62,8 @@ pub enum StartError {
     Listen { setting: &'static str, address: SocketAddr, reason: std::io::Error },
     #[error(transparent)]
     Tls(#[from] TlsError),
+    #[error(transparent)]
+    Places(#[from] PlacesError),
 }
 
 /// What the host takes from its surroundings.
@@ -114,12 +119,14 @@ pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<A
         Some(file) => Some(domain::plugins::read_long_secret("http.metrics_secret_file", file, 16)?.digest()),
         None => None,
     };
+    let places = Places::open(settings.places.database_file.as_deref())?;
     let outgoing = Outgoing::new(settings.outgoing.allow_private_addresses);
     Ok(Arc::new(Host {
         issuer: settings.issuer(),
         limits: crate::domain::limits::Limits::new(settings.limits),
         settings,
         outgoing,
+        places,
         saml_keys: crate::keys::saml::OpenKeys::default(),
         fetched_keys: domain::client_keys::FetchedKeys::default(),
         store,
@@ -294,6 +301,7 @@ pub fn serve(host: Arc<Host>, ports: Ports) -> Result<Running, StartError> {
     let mut background = JoinSet::new();
     background.spawn(sweep(Arc::clone(&host)));
     background.spawn(keep_keys(Arc::clone(&host)));
+    background.spawn(keep_places(Arc::clone(&host)));
     background.spawn(backchannel::deliver(Arc::clone(&host)));
     background.spawn(domain::deliveries::run(Arc::clone(&host)));
     background.spawn(domain::traces::keep(Arc::clone(&host)));
@@ -349,6 +357,19 @@ async fn keep_keys(host: Arc<Host>) {
             tracing::warn!(%error, "the signing keys could not be looked after");
         }
         tokio::time::sleep(KEYS).await;
+    }
+}
+
+/// Reads the database of places again when there is a newer one.
+async fn keep_places(host: Arc<Host>) {
+    loop {
+        tokio::time::sleep(PLACES).await;
+        let host = Arc::clone(&host);
+        match tokio::task::spawn_blocking(move || host.places.refresh()).await {
+            Ok(Ok(false)) | Err(_) => {}
+            Ok(Ok(true)) => tracing::info!("the database of places was read again"),
+            Ok(Err(error)) => tracing::warn!(%error, "the database of places stays as it was"),
+        }
     }
 }
 

@@ -326,7 +326,7 @@ mod tests {
             ("[http]\ncertificate_file = \"x\"", "; certificate_file belongs into [http.mtls] or into [http.tls]"),
             ("[plugins]\nwrites = [\"account\"]", "; writes belongs into [[plugins.claims]]"),
             ("sliding = true", "; sliding belongs into [session]"),
-            ("nonsense = true", "oidc, saml, outgoing, plugins"),
+            ("nonsense = true", "oidc, saml, places, outgoing, plugins"),
         ] {
             let error = error_of(&format!("base_url = \"https://id.example\"\n{text}\n"));
             assert!(error.ends_with(message), "{error}");

@@ -65,12 +65,25 @@ pub struct Settings {
     /// SAML 2.0.
     #[serde(default)]
     pub saml: Saml,
+    /// Where sign-ins come from.
+    #[serde(default)]
+    pub places: Places,
     /// What this host may call on behalf of applications.
     #[serde(default)]
     pub outgoing: Outgoing,
     /// The plugins.
     #[serde(default)]
     pub plugins: Plugins,
+}
+
+/// Where sign-ins come from.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Places {
+    /// A database of the places of addresses in the MaxMind DB format, such as GeoLite2 City or DB-IP City Lite. People
+    /// see the place when they are asked to approve; without it they see the address alone. It is held in memory, and
+    /// read again within a minute of a change.
+    pub database_file: Option<PathBuf>,
 }
 
 /// How strictly OpenID Connect is taken, where clients differ.

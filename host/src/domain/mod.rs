@@ -31,6 +31,7 @@ use crate::config::Settings;
 use crate::entropy::SharedEntropy;
 use crate::keys::{KeyError, KeyRing, MasterKey, PushKey, SigningError};
 use crate::outgoing::Outgoing;
+use crate::places::Places;
 use crate::plugins::Plugins;
 use crate::store::{Store, StoreError};
 
@@ -50,6 +51,8 @@ pub struct Host {
     pub push_key: Arc<PushKey>,
     /// The way out, to the addresses that applications registered.
     pub outgoing: Outgoing,
+    /// Where addresses are.
+    pub places: Places,
     /// SAML keys that were opened before.
     pub saml_keys: crate::keys::saml::OpenKeys,
     /// Key sets of applications that were fetched lately.

@@ -14,6 +14,7 @@ use crate::domain::approval::BrowserContext;
 use crate::domain::session::{self, SignedIn};
 use crate::domain::{Broken, Host};
 use crate::model::token::prefix;
+use crate::places::Places;
 use crate::secret::{Digest, Secret, Token};
 
 /// The browser that sent a request.
@@ -75,7 +76,7 @@ impl FromRequestParts<Arc<Host>> for Browser {
             is_new,
             session: Cookie::Session.read(host, headers),
             context: BrowserContext {
-                place: place(address_of(host, &parts.extensions, headers), host.settings.is_local()),
+                place: place(address_of(host, &parts.extensions, headers), host.settings.is_local(), &host.places),
                 browser: user_agent::in_words(agent),
             },
         })
@@ -115,7 +116,7 @@ fn hop_address(hop: &str) -> Option<IpAddr> {
 
 /// Where a browser seems to be, in words that a person understands. Only where this host itself is for one machine alone
 /// may a loopback address be called that machine: elsewhere it is a proxy's.
-fn place(address: Option<IpAddr>, host_is_local: bool) -> String {
+fn place(address: Option<IpAddr>, host_is_local: bool, places: &Places) -> String {
     let Some(address) = address else { return UNKNOWN.to_owned() };
     let private = match address {
         IpAddr::V4(v4) => v4.is_private() || v4.is_link_local(),
@@ -125,7 +126,10 @@ fn place(address: Option<IpAddr>, host_is_local: bool) -> String {
         (true, _) if host_is_local => "This computer".to_owned(),
         (true, _) => UNKNOWN.to_owned(),
         (false, true) => format!("Local network ({address})"),
-        (false, false) => format!("Internet address {address}"),
+        (false, false) => match places.of(address) {
+            Some(place) => format!("{place} ({address})"),
+            None => format!("Internet address {address}"),
+        },
     }
 }
 
@@ -158,7 +162,7 @@ mod tests {
 
     #[test]
     fn places_are_told_in_words_and_a_proxy_is_not_the_persons_computer() {
-        let words = |address: &str, local| place(Some(address.parse().unwrap()), local);
+        let words = |address: &str, local| place(Some(address.parse().unwrap()), local, &Places::default());
         assert_eq!(words("127.0.0.1", true), "This computer");
         assert_eq!(words("127.0.0.1", false), "Unknown place");
         assert_eq!(words("192.168.1.5", true), "Local network (192.168.1.5)");
