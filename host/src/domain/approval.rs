@@ -12,22 +12,13 @@ use super::{Broken, Host, channels, seconds};
 use crate::id::{ApprovalId, Did, UserId};
 use crate::model::approval::{Approval, ApprovalStage, MatchingNumber, NUMBER_ATTEMPTS, Shown};
 use crate::model::device::Device;
-use crate::model::login::Login;
+use crate::model::login::{BrowserContext, Login};
 use crate::model::name::LoginName;
 use crate::model::session::Amr;
 use crate::model::statement::{ApprovalStatement, Decision, application_identifier};
 use crate::model::user::{LifeState, User};
 use crate::secret::Digest;
 use crate::store::{Answer, Verdict};
-
-/// What the browser tells about itself, for the person to recognise.
-#[derive(Clone, Debug)]
-pub struct BrowserContext {
-    /// Where it seems to be.
-    pub place: String,
-    /// The browser and system in plain words.
-    pub browser: String,
-}
 
 /// Asks the phone of whoever has this name.
 ///

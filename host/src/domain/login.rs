@@ -4,7 +4,7 @@ use super::session::{self, SignedIn};
 use super::{Broken, Host, channels, seconds};
 use crate::id::{ApprovalId, LoginId, SessionId};
 use crate::model::approval::{Approval, ApprovalStage};
-use crate::model::login::{Login, LoginRequest, LoginStage};
+use crate::model::login::{BrowserContext, Login, LoginRequest, LoginStage};
 use crate::model::session::Authentication;
 use crate::model::user::LifeState;
 use crate::secret::{Digest, Token};
@@ -16,12 +16,14 @@ pub async fn begin(
     host: &Host,
     request: LoginRequest,
     browser: Digest,
+    context: BrowserContext,
     session: Option<SessionId>,
 ) -> Result<Login, Broken> {
     let now = host.now();
     let login = Login {
         id: LoginId::new(now, &*host.entropy),
         browser,
+        context,
         request,
         stage: session.map_or(LoginStage::Identify, LoginStage::SignedIn),
         created_at: now,

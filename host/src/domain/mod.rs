@@ -19,6 +19,7 @@ pub mod login;
 pub mod plugins;
 pub mod recent;
 pub mod saml_keys;
+pub mod scan;
 pub mod session;
 pub mod signals;
 pub mod traces;

@@ -24,6 +24,7 @@ use super::reply::{layout, page};
 use crate::domain::approval::{self, Outcome, Proof};
 use crate::domain::device::{self, Call, Caller, Enrolled, EnrolmentRequest};
 use crate::domain::limits::Network;
+use crate::domain::scan::{self, Scanned};
 use crate::domain::{Broken, Host};
 use crate::id::ApprovalId;
 use crate::model::approval::Approval;
@@ -302,6 +303,36 @@ pub(super) async fn decide(Path(id): Path<String>, call: SignedCall) -> Reply {
         Outcome::Unknown => Err(unknown()),
     }
 }
+
+#[derive(Deserialize)]
+struct Scan {
+    token: String,
+}
+
+/// `POST /authenticator/api/scans`: the person scanned the code of a login page, and so says who signs in there. What
+/// follows is an approval like any other.
+pub(super) async fn scan(call: SignedCall) -> Reply {
+    let SignedCall { host, device, body } = call;
+    let Scan { token } = parse(&body)?;
+    match scan::scan(&host, &device, &token).await? {
+        Scanned::Asked => Ok(StatusCode::NO_CONTENT.into_response()),
+        Scanned::NotOpen => Err(Failure::new(
+            StatusCode::GONE,
+            "no_such_login",
+            "This code was used already, or its time is over. Load the sign-in page again.",
+        )),
+        Scanned::Closed => {
+            Err(Failure::new(StatusCode::FORBIDDEN, "closed", "Your account can't be used. Ask your administrator."))
+        }
+        Scanned::TooMany(exhausted) => Err(TOO_MANY_SIGN_INS.with("retry_after", json!(exhausted.seconds()))),
+    }
+}
+
+const TOO_MANY_SIGN_INS: Failure = Failure::new(
+    StatusCode::TOO_MANY_REQUESTS,
+    "too_many_requests",
+    "There were so many sign-ins with your name that this one was refused. Wait a minute and try again.",
+);
 
 #[derive(Deserialize)]
 struct Push {

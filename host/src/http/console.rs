@@ -27,7 +27,7 @@ pub(super) async fn overview(State(host): State<Arc<Host>>, browser: Browser) ->
         let request = LoginRequest::Local { page: LocalPage::Console };
         let enough = |signed_in: &SignedIn| channels::is_enough_for(&host, &request, &signed_in.session.authentication);
         let Some(signed_in) = browser.signed_in(&host).await?.filter(enough) else {
-            let login = login::begin(&host, request, browser.digest(), None).await?;
+            let login = login::begin(&host, request, browser.digest(), browser.context(), None).await?;
             return Ok(with_browser(see_other(&format!("/login/{}", login.id)), &host, &browser));
         };
         if signed_in.user.console_role.is_none() {

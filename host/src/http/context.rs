@@ -10,9 +10,9 @@ use axum::http::{Extensions, HeaderMap};
 
 use super::cookies::Cookie;
 use super::user_agent;
-use crate::domain::approval::BrowserContext;
 use crate::domain::session::{self, SignedIn};
 use crate::domain::{Broken, Host};
+use crate::model::login::BrowserContext;
 use crate::model::token::prefix;
 use crate::places::Places;
 use crate::secret::{Digest, Secret, Token};

@@ -13,12 +13,12 @@ use serde::Deserialize;
 
 use super::answer::deliver;
 use super::context::Browser;
-use super::pages::{Choice, Ended as EndedKind, EndedPage, LoginPage, WaitingPage};
+use super::pages::{Choice, Ended as EndedKind, EndedPage, LoginPage, Scan, WaitingPage};
 use super::reply::{ErrorReply, broken, forged, layout, page, see_other, with_browser, with_session};
 use super::{consent, csrf, limits, saml};
 use crate::domain::login::{self, Approved, Ended, Outcome, Person, View};
 use crate::domain::session::SignedIn;
-use crate::domain::{Broken, Host, approval, channels};
+use crate::domain::{Broken, Host, approval, channels, scan};
 use crate::id::{InvalidId, LoginId, SessionId};
 use crate::model::approval::Approval;
 use crate::model::login::{Login, LoginRequest};
@@ -330,16 +330,18 @@ pub(super) async fn leave(posted: Posted) -> Response {
 
 /// `GET /login/{id}/events`: one event, `changed`, as soon as the page has something new to show.
 pub(super) async fn events(State(host): State<Arc<Host>>, Path(id): Path<String>, browser: Browser) -> Response {
-    let waits_for = match find(&host, &id, &browser).await {
-        Ok(View::Waiting(_, approval)) => Some(approval.id),
+    let view = match find(&host, &id, &browser).await {
         Ok(View::Unknown) => return StatusCode::NOT_FOUND.into_response(),
-        Ok(_) => None,
+        Ok(view) => view,
         Err(error) => return broken(&host, &error),
     };
     let once = stream::once(async move {
-        if let Some(approval) = waits_for
-            && let Err(error) = login::decided(&host, approval).await
-        {
+        let news = match view {
+            View::Waiting(_, approval) => login::decided(&host, approval.id).await,
+            View::Identify(login) => scan::scanned(&host, login.id).await,
+            _ => Ok(()),
+        };
+        if let Err(error) = news {
             tracing::error!(%error, "a waiting page could not be told");
         }
         Ok::<_, Infallible>(Event::default().event("changed").data("changed"))
@@ -412,6 +414,8 @@ async fn identify_page(
         name,
         error,
         choice,
+        scan: Scan::new(&scan::link(host, login)?),
+        events: format!("/login/{id}/events"),
     };
     Ok(with_browser(page(&login_page, asking.form_target.as_deref()), host, browser))
 }

@@ -77,7 +77,14 @@ async fn begin(host: &Host, browser: &Browser, accepted: Accepted) -> Result<Res
         return Err(Rejected::Answer(accepted.login_required(host)));
     }
     let session_id = session.as_ref().map(|signed_in| signed_in.session.id);
-    let login = login::begin(host, LoginRequest::Oidc(Box::new(request.clone())), browser.digest(), session_id).await?;
+    let login = login::begin(
+        host,
+        LoginRequest::Oidc(Box::new(request.clone())),
+        browser.digest(),
+        browser.context(),
+        session_id,
+    )
+    .await?;
     let page = see_other(&format!("/login/{}", login.id));
     let Some(signed_in) = session else { return Ok(page) };
     let person = Person { signed_in, cookie: None };

@@ -64,6 +64,45 @@ pub struct LoginPage {
     pub error: Option<String>,
     /// Whom the person may go on as without typing anything.
     pub choice: Option<Choice>,
+    /// What the authenticator may scan in place of a name that is typed.
+    pub scan: Option<Scan>,
+    /// The address of the event stream; its event `changed` says that the page is to be loaded again.
+    pub events: String,
+}
+
+/// A code that the authenticator scans.
+#[derive(Clone, Debug)]
+pub struct Scan {
+    /// What the code says: for the authenticator in this very browser.
+    pub link: String,
+    /// The picture of it, as a `data:` URL.
+    pub picture: String,
+}
+
+impl Scan {
+    /// The code of a link; nothing where the link is too long for one.
+    pub fn new(link: &str) -> Option<Self> {
+        let code = qrcode::QrCode::with_error_correction_level(link, qrcode::EcLevel::L).ok()?;
+        let width = code.width();
+        // A line for each run of dark squares: a fifth of what a path around each square takes.
+        let mut path = String::new();
+        for (y, row) in code.to_colors().chunks(width).enumerate() {
+            let mut x = 0;
+            for run in row.chunk_by(PartialEq::eq) {
+                if run.first() == Some(&qrcode::Color::Dark) {
+                    path.push_str(&format!("M{x} {y}h{}", run.len()));
+                }
+                x += run.len();
+            }
+        }
+        // Four squares of margin (ISO/IEC 18004 section 6.3.8), always dark on white: scanners want that.
+        let side = width + 8;
+        let picture = format!(
+            "<svg xmlns='http://www.w3.org/2000/svg' viewBox='-4 -4.5 {side} {side}'>\
+             <path fill='%23fff' d='M-4-4.5h{side}v{side}h-{side}z'/><path stroke='%23000' d='{path}'/></svg>"
+        );
+        Some(Self { link: link.to_owned(), picture: format!("data:image/svg+xml,{picture}") })
+    }
 }
 
 /// Somebody whom the person may go on as.

@@ -102,7 +102,14 @@ async fn begin(host: &Host, browser: &Browser, request: SignOnRequest) -> Result
         return Ok(deliver(host, &sign_on::failed(host, &request, &provider, Failure::NoPassive).await?));
     }
     let session_id = session.as_ref().map(|signed_in| signed_in.session.id);
-    let login = login::begin(host, LoginRequest::Saml(Box::new(request.clone())), browser.digest(), session_id).await?;
+    let login = login::begin(
+        host,
+        LoginRequest::Saml(Box::new(request.clone())),
+        browser.digest(),
+        browser.context(),
+        session_id,
+    )
+    .await?;
     let page = see_other(&format!("/login/{}", login.id));
     let Some(signed_in) = session else { return Ok(page) };
     let person = Person { signed_in, cookie: None };

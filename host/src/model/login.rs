@@ -20,6 +20,8 @@ pub struct Login {
     pub id: LoginId,
     /// The digest of the cookie of the browser that began it. No other browser may go on with it.
     pub browser: Digest,
+    /// What that browser told about itself when it began.
+    pub context: BrowserContext,
     /// Who asks, and for what.
     pub request: LoginRequest,
     /// How far it has come.
@@ -28,6 +30,15 @@ pub struct Login {
     pub created_at: Timestamp,
     /// Until when it can be gone on with.
     pub expires_at: Timestamp,
+}
+
+/// What a browser tells about itself, for the person to recognise.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BrowserContext {
+    /// Where it seems to be.
+    pub place: String,
+    /// The browser and system in plain words.
+    pub browser: String,
 }
 
 /// How far a login has come.

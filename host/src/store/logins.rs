@@ -15,6 +15,7 @@ use crate::secret::Digest;
 struct LoginRow {
     id: String,
     browser: String,
+    context: String,
     request: String,
     approval_id: Option<String>,
     session_id: Option<String>,
@@ -35,6 +36,7 @@ impl TryFrom<LoginRow> for Login {
         Ok(Self {
             id: parse(&row.id, "a login's id")?,
             browser: digest(&row.browser, "a login's browser")?,
+            context: from_json(&row.context, "a login's browser")?,
             request: from_json(&row.request, "a login's request")?,
             stage,
             created_at: moment(row.created_at),
@@ -86,11 +88,12 @@ impl Store {
                     LoginStage::Identify | LoginStage::Asked(_) | LoginStage::Answered => None,
                 };
                 sqlx::query(
-                    "INSERT INTO logins (id, browser, request, created_at, expires_at, session_id)
-                     VALUES ($1, $2, $3, $4, $5, $6)",
+                    "INSERT INTO logins (id, browser, context, request, created_at, expires_at, session_id)
+                     VALUES ($1, $2, $3, $4, $5, $6, $7)",
                 )
                 .bind(login.id.to_string())
                 .bind(login.browser.to_text())
+                .bind(to_json(&login.context)?)
                 .bind(to_json(&login.request)?)
                 .bind(login.created_at.millis())
                 .bind(login.expires_at.millis())
