@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 use crate::clock::{SharedClock, SystemClock};
 use crate::config::Settings;
 use crate::domain::first_start::{Made, first_start};
+use crate::domain::looks::{Logo, LogoError};
 use crate::domain::plugins::{SecretFileError, plugin_specs};
 use crate::domain::{self, Host};
 use crate::entropy::{SharedEntropy, SystemEntropy};
@@ -59,6 +60,8 @@ pub enum StartError {
     Listen { setting: &'static str, address: SocketAddr, reason: std::io::Error },
     #[error(transparent)]
     Tls(#[from] TlsError),
+    #[error(transparent)]
+    Logo(#[from] LogoError),
 }
 
 /// What the host takes from its surroundings.
@@ -114,6 +117,7 @@ pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<A
         Some(file) => Some(domain::plugins::read_long_secret("http.metrics_secret_file", file, 16)?.digest()),
         None => None,
     };
+    let logo = logo(&settings)?;
     let outgoing = Outgoing::new(settings.outgoing.allow_private_addresses);
     Ok(Arc::new(Host {
         issuer: settings.issuer(),
@@ -128,6 +132,7 @@ pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<A
         push_key,
         plugins,
         metrics_secret,
+        logo,
         traces: domain::traces::Traces::default(),
         reloads: domain::plugins::Reloads::default(),
         settings_file,
@@ -135,6 +140,11 @@ pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<A
         clock,
         entropy,
     }))
+}
+
+/// The operator's logo, if the settings name one.
+pub fn logo(settings: &Settings) -> Result<Option<Logo>, LogoError> {
+    settings.pages.logo_file.as_deref().map(Logo::read).transpose()
 }
 
 /// All keys, after a fresh one was made for each purpose that had none which may sign.

@@ -9,6 +9,7 @@ mod javascript;
 mod keys;
 mod login;
 mod oidc;
+mod pages;
 mod plugins;
 mod programs;
 mod push;

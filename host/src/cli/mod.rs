@@ -143,6 +143,7 @@ async fn check(file: &Path) -> anyhow::Result<()> {
     let specs = plugin_specs(&settings.plugins).with_context(|| file.display().to_string())?;
     let Surroundings { clock, compiler, .. } = Surroundings::of_this_program(file);
     app::identities(&settings, &clock).with_context(|| file.display().to_string())?;
+    app::logo(&settings).with_context(|| file.display().to_string())?;
     if let Some(folder) = &settings.plugins.compiled_folder {
         let key = || format!("{}: plugins.compiled_folder: {}", file.display(), folder.display());
         plugins::check_compiled_folder(folder).map_err(anyhow::Error::msg).with_context(key)?;

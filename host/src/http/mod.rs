@@ -17,6 +17,7 @@ mod health;
 mod home;
 mod limits;
 mod login;
+mod looks;
 mod metrics;
 mod oidc;
 pub mod pages;
@@ -26,8 +27,10 @@ mod router;
 mod saml;
 mod saml_logout;
 mod saml_metadata;
+mod script_texts;
 mod serve;
 mod session_end;
+pub mod texts;
 pub mod tls;
 mod user_agent;
 

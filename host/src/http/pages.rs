@@ -12,37 +12,140 @@
 //! page whose form goes to an application, it is that scheme alone. Browsers hold redirects against it as well.
 //! `data:` images are the enrolment's QR code. A page says nothing about whether an account exists.
 
-use askama::Template;
+use std::borrow::Borrow;
 
-use super::assets;
+use askama::Template;
+use askama::filters::Safe;
+
+use super::texts::Message;
+use super::{assets, script_texts};
+use crate::model::language::Language;
 
 /// What every page has.
 #[derive(Clone, Debug)]
 pub struct Layout {
     /// Who runs this service, as its users know it.
     pub operator: String,
-    /// The language of the text, a BCP 47 tag.
-    pub lang: String,
+    /// The language of the page.
+    pub language: Language,
+    /// The address of the operator's logo, in place of ours.
+    pub logo: Option<String>,
+    /// The address of the operator's colours, beside ours.
+    pub colours: Option<String>,
+    /// Where there is help when something went wrong.
+    pub support: Option<Support>,
+}
+
+/// Where the operator offers help.
+#[derive(Clone, Debug)]
+pub struct Support {
+    /// Where the link leads.
+    pub address: String,
+    /// What it says.
+    pub text: String,
 }
 
 impl Default for Layout {
     fn default() -> Self {
-        Self { operator: "Assent".to_owned(), lang: "en".to_owned() }
+        let operator = "Assent".to_owned();
+        Self { operator, language: Language::default(), logo: None, colours: None, support: None }
     }
 }
 
 impl Layout {
-    /// The direction of the language's script: `rtl` or `ltr`.
-    pub fn dir(&self) -> &'static str {
-        let primary = self.lang.split('-').next().unwrap_or_default();
-        if ["ar", "dv", "fa", "he", "ku", "ps", "sd", "ug", "ur", "yi"].contains(&primary) { "rtl" } else { "ltr" }
-    }
-
     /// The address of a file under `assets/`, with its content's hash in it.
     pub fn asset(&self, name: &str) -> String {
         assets::url(name)
     }
+
+    /// A message that has no values.
+    pub fn text(&self, id: &'static str) -> String {
+        Message::of(id).plain(self.language)
+    }
+
+    /// A message, to be given its values.
+    pub fn say(&self, id: &'static str) -> Said {
+        Said { message: Message::of(id), language: self.language }
+    }
+
+    /// A message as plain text.
+    pub fn plain(&self, message: impl Borrow<Message>) -> String {
+        message.borrow().plain(self.language)
+    }
+
+    /// A message as HTML.
+    pub fn html(&self, message: impl Borrow<Message>) -> Safe<String> {
+        message.borrow().html(self.language)
+    }
 }
+
+/// A message on a page, in the page's language.
+#[derive(Clone, Debug)]
+pub struct Said {
+    message: Message,
+    language: Language,
+}
+
+impl Said {
+    /// With a text that comes from people, or from applications.
+    pub fn text(self, name: &'static str, text: &str) -> Self {
+        Self { message: self.message.text(name, text), ..self }
+    }
+
+    /// With a number.
+    pub fn number(self, name: &'static str, number: u32) -> Self {
+        Self { message: self.message.number(name, number), ..self }
+    }
+
+    /// With another message.
+    pub fn message(self, name: &'static str, message: &Message) -> Self {
+        Self { message: self.message.message(name, message.clone()), ..self }
+    }
+
+    /// As plain text, for titles and attributes.
+    pub fn plain(&self) -> String {
+        self.message.plain(self.language)
+    }
+
+    /// As HTML.
+    pub fn html(&self) -> Safe<String> {
+        self.message.html(self.language)
+    }
+}
+
+/// A page: a template with what every page has.
+pub trait Page: Template {
+    /// What every page has.
+    fn layout(&self) -> &Layout;
+}
+
+macro_rules! pages {
+    ($($page:ident),* $(,)?) => {
+        $(impl Page for $page {
+            fn layout(&self) -> &Layout {
+                &self.layout
+            }
+        })*
+    };
+}
+
+pages!(
+    LoginPage,
+    ConsentPage,
+    FormPostPage,
+    SamlPostPage,
+    SamlStartPage,
+    WaitingPage,
+    EndedPage,
+    ErrorPage,
+    SignOutPage,
+    SignedOutPage,
+    SamlLogoutPage,
+    SamlLogoutAnsweredPage,
+    HomePage,
+    AdminOverview,
+    AuthenticatorApp,
+);
 
 /// Who are you? One field, no password.
 #[derive(Clone, Debug, Template)]
@@ -60,8 +163,8 @@ pub struct LoginPage {
     pub csrf: String,
     /// What is in the field already: a login hint, or what was typed before.
     pub name: String,
-    /// What is wrong with what was typed.
-    pub error: Option<String>,
+    /// Whether what was typed can't be a name.
+    pub unfit: bool,
     /// Whom the person may go on as without typing anything.
     pub choice: Option<Choice>,
 }
@@ -87,8 +190,8 @@ pub struct ConsentPage {
     pub application: String,
     /// The person's name.
     pub name: String,
-    /// What the application wants to do, in words.
-    pub scopes: Vec<&'static str>,
+    /// What the application wants to do.
+    pub scopes: Vec<Message>,
     /// Where the form is sent: `csrf`, `person` and `decision`, which is `allow` or `deny`.
     pub action: String,
     /// Where the form is sent with which somebody else signs in: `csrf`.
@@ -176,8 +279,15 @@ pub struct WaitingPage {
     pub csrf: String,
 }
 
+impl WaitingPage {
+    /// What the script says of the time that is left, as it takes it.
+    fn texts(&self) -> String {
+        serde_json::Value::Object(script_texts::messages(self.layout.language, "waiting-left")).to_string()
+    }
+}
+
 /// Why a sign-in ended without success.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Ended {
     /// It was denied on the phone.
     Denied,
@@ -185,10 +295,8 @@ pub enum Ended {
     Expired,
     /// It was cancelled in this browser.
     Cancelled,
-    /// Something broke here.
-    Failed,
-    /// It may not go on, for this reason: a whole sentence for the person to read.
-    Refused(String),
+    /// It may not go on, for this reason.
+    Refused(Message),
 }
 
 /// A sign-in that ended without success, and what to do.
@@ -216,40 +324,34 @@ impl EndedPage {
             Ended::Denied => "denied",
             Ended::Expired => "expired",
             Ended::Cancelled => "cancelled",
-            Ended::Failed => "failed",
             Ended::Refused(_) => "refused",
         }
     }
 
-    fn heading(&self) -> &'static str {
+    fn heading(&self) -> Message {
         match self.ended {
-            Ended::Denied => "Sign-in denied",
-            Ended::Expired => "Sign-in timed out",
-            Ended::Cancelled => "Sign-in cancelled",
-            Ended::Failed => "Sign-in failed",
-            Ended::Refused(_) => "Sign-in not possible",
+            Ended::Denied => Message::of("ended-denied"),
+            Ended::Expired => Message::of("ended-expired"),
+            Ended::Cancelled => Message::of("ended-cancelled"),
+            Ended::Refused(_) => Message::of("ended-refused"),
         }
     }
 
-    fn happened(&self) -> &str {
+    fn happened(&self) -> Message {
         match &self.ended {
-            Ended::Denied => "The request was denied on the phone. Nobody was signed in.",
-            Ended::Expired => "No approval came in time. Nobody was signed in.",
-            Ended::Cancelled => "You cancelled this sign-in. Nobody was signed in.",
-            Ended::Failed => "Something went wrong on our side. Nobody was signed in.",
-            Ended::Refused(reason) => reason,
+            Ended::Denied => Message::of("ended-denied-happened"),
+            Ended::Expired => Message::of("ended-expired-happened"),
+            Ended::Cancelled => Message::of("ended-cancelled-happened"),
+            Ended::Refused(reason) => reason.clone(),
         }
     }
 
-    fn advice(&self) -> &'static str {
+    fn advice(&self) -> Message {
         match self.ended {
-            Ended::Denied => "If you denied it by mistake, try again. If it was not you, tell your administrator.",
-            Ended::Expired => {
-                "Check the name you typed, that your phone is enrolled and online; if it goes on, ask your administrator."
-            }
-            Ended::Cancelled => "Try again when you are ready, or go back to the application.",
-            Ended::Failed => "Try again in a moment; if it goes on, ask your administrator.",
-            Ended::Refused(_) => "If you think that this is wrong, ask your administrator.",
+            Ended::Denied => Message::of("ended-denied-advice"),
+            Ended::Expired => Message::of("ended-expired-advice"),
+            Ended::Cancelled => Message::of("ended-cancelled-advice"),
+            Ended::Refused(_) => Message::of("ended-refused-advice"),
         }
     }
 }
@@ -261,11 +363,11 @@ pub struct ErrorPage {
     /// What every page has.
     pub layout: Layout,
     /// What it is, in a few words.
-    pub title: String,
+    pub title: Message,
     /// What happened, in whole sentences.
-    pub what_happened: String,
+    pub what_happened: Message,
     /// What the person can do, in whole sentences.
-    pub what_to_do: String,
+    pub what_to_do: Message,
     /// What finds this request in the log.
     pub reference: String,
     /// Where the person can go on.
@@ -278,7 +380,14 @@ pub struct Link {
     /// Where it leads.
     pub address: String,
     /// What it says.
-    pub text: String,
+    pub text: Message,
+}
+
+impl Link {
+    /// To the start page.
+    pub fn to_start() -> Self {
+        Self { address: "/".to_owned(), text: Message::of("start-page") }
+    }
 }
 
 /// Do you want to sign out?
@@ -320,9 +429,9 @@ pub struct SamlLogoutPage {
     /// What the frame holds.
     pub frame: String,
     /// Its turn, from 1 on.
-    pub turn: usize,
+    pub turn: u32,
     /// How many turns there are.
-    pub of: usize,
+    pub of: u32,
     /// After how many seconds the page loads itself again.
     pub seconds: u32,
 }
@@ -407,12 +516,12 @@ pub struct ConsentRow {
     pub application: String,
     /// Its Client ID.
     pub client_id: String,
-    /// What it may do, in words.
-    pub scopes: Vec<&'static str>,
+    /// What it may do.
+    pub scopes: Vec<Message>,
     /// The day on which the person agreed.
-    pub since: String,
+    pub since: Message,
     /// The day until which they are not asked again.
-    pub until: String,
+    pub until: Message,
     /// Whether it may keep access while the person is away. They are asked for that each time.
     pub offline: bool,
 }
