@@ -55,7 +55,7 @@ waiting-left-minutes =
         [one] { $seconds } Sekunde
        *[other] { $seconds } Sekunden
     }
-waiting-application = Anmeldung bei
+waiting-application = Bei
 waiting-name = Als
 waiting-goes-on = Sobald Sie bestätigt haben, geht es hier von selbst weiter. Auf dem Smartphone erscheint nichts? Öffnen Sie dort den Authenticator und prüfen Sie, ob er online ist.
 waiting-cancel = Anmeldung abbrechen
@@ -334,7 +334,7 @@ app-request-title = Bei { $application } anmelden?
 app-request-account = Konto
 app-request-place = Ort
 app-request-browser = Browser
-app-request-time = Gefragt um
+app-request-time = Uhrzeit
 app-request-not-known = Nicht bekannt
 app-request-number = Geben Sie die Zahl ein, die dort steht, wo Sie sich anmelden
 app-request-approve = Bestätigen

@@ -15,6 +15,7 @@ mod cors;
 mod csrf;
 mod health;
 mod home;
+mod layout;
 mod limits;
 mod login;
 mod looks;

@@ -3,12 +3,28 @@
 //! A message is a list of parts: a text, `{"value": name}`, or `{"plural": name, category: parts, ...}` with a list for each
 //! plural category of the language (`Intl.PluralRules`), of which `other` is always there.
 
+use std::sync::LazyLock;
+
 use fluent_bundle::FluentResource;
 use fluent_syntax::ast::{Entry, Expression, InlineExpression, Pattern, PatternElement, VariantKey};
 use serde_json::{Map, Value, json};
 
 use super::texts::source;
 use crate::model::language::Language;
+
+static ENGLISH_WAITING: LazyLock<String> = LazyLock::new(|| json!(messages(Language::English, WAITING)).to_string());
+static GERMAN_WAITING: LazyLock<String> = LazyLock::new(|| json!(messages(Language::German, WAITING)).to_string());
+
+/// How the ids begin of what the waiting page's script says.
+const WAITING: &str = "waiting-left";
+
+/// What the waiting page's script says, as JSON.
+pub(super) fn waiting(language: Language) -> &'static str {
+    match language {
+        Language::English => &ENGLISH_WAITING,
+        Language::German => &GERMAN_WAITING,
+    }
+}
 
 /// The messages of a language whose ids begin like this, by their ids.
 pub(super) fn messages(language: Language, prefix: &str) -> Map<String, Value> {
@@ -62,7 +78,7 @@ mod tests {
     #[test]
     fn a_script_gets_every_message_that_is_meant_for_it() {
         for language in Language::ALL {
-            for prefix in ["app-", "waiting-left"] {
+            for prefix in ["app-", WAITING] {
                 let meant = source(language).lines().filter(|line| line.starts_with(prefix)).count();
                 assert_eq!(messages(language, prefix).len(), meant, "{prefix} in {}", language.tag());
             }

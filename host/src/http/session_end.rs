@@ -31,8 +31,10 @@ const LONGEST: usize = 15 * 1024;
 
 /// `GET /oidc/session/end`
 pub(super) async fn end(State(host): State<Arc<Host>>, RawQuery(query): RawQuery, browser: Browser) -> Response {
+    let parameters = Parameters::parse(query.unwrap_or_default().as_bytes());
+    let browser = browser.speaking(parameters.as_ref().ok().and_then(Parameters::language));
     let reply = async {
-        let request = check(&host, query.unwrap_or_default().as_bytes()).await?;
+        let request = end_session::check(&host, &parameters?).await?;
         Ok(serve(&host, &browser, &request).await?)
     };
     reply.await.unwrap_or_else(|rejected| refused(&host, browser.language(), &rejected))
@@ -42,7 +44,7 @@ pub(super) async fn end(State(host): State<Arc<Host>>, RawQuery(query): RawQuery
 /// us no `SameSite=Lax` cookie when another site posts. What it brings is what was read of the request, sealed.
 pub(super) async fn end_by_post(State(host): State<Arc<Host>>, language: Language, body: Bytes) -> Response {
     let reply = async {
-        let request = check(&host, &body).await?;
+        let request = end_session::check(&host, &Parameters::parse(&body)?).await?;
         let Some(sealed) = request.sealed(&host)? else { return Ok(see_other(QUESTION)) };
         let query = form_urlencoded::Serializer::new(String::new()).append_pair("request", &sealed).finish();
         Ok(if query.len() > LONGEST {
@@ -105,10 +107,6 @@ pub(super) async fn answer(State(host): State<Arc<Host>>, browser: Browser, Form
 /// `GET /session/ended`: you are signed out.
 pub(super) async fn ended(State(host): State<Arc<Host>>, language: Language) -> Response {
     page(&SignedOutPage { layout: layout(&host, language), untold: Vec::new() }, None)
-}
-
-async fn check(host: &Host, encoded: &[u8]) -> Result<EndSession, Rejected> {
-    end_session::check(host, &Parameters::parse(encoded)?).await
 }
 
 async fn unsealed(host: &Host, text: &str) -> Result<EndSession, Rejected> {

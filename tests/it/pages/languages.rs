@@ -91,6 +91,8 @@ async fn what_the_application_asks_for_wins_and_lasts_as_long_as_the_login() {
     speaks(&browser.get("/").await, Language::English, &["home-hello-lead"]);
     let other = [("ui_locales", Some("fr it")), ("prompt", Some("login"))];
     speaks(&asks(&ada, &browser, &other).await, Language::English, &["login-lead"]);
+    let question = browser.get("/oidc/session/end?ui_locales=de").await;
+    speaks(&question, Language::German, &["sign-out-heading"]);
     let unknown = browser.get("/oidc/auth?client_id=nobody&ui_locales=de").await;
     speaks(&unknown, Language::German, &["error-request", "error-request-application", "error-request-again"]);
 }

@@ -5,7 +5,8 @@ use std::path::Path;
 use assent::config;
 use reqwest::{Client, StatusCode};
 
-use crate::harness::{Browser, TestHost, Wish};
+use crate::harness::{Browser, TestHost, Wish, binary};
+use crate::javascript::run;
 
 /// A logo that would do harm if it could.
 const LOGO: &str = "<?xml version=\"1.0\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 2 1\" onload=\"document.title = 'harm'\">\
@@ -79,4 +80,37 @@ fn settings_that_are_unfit_are_told_what_to_do() {
         let error = config::load(&file).expect_err("refused").to_string();
         assert!(error.contains(message), "{pages}: {error}");
     }
+}
+
+#[tokio::test]
+async fn a_logo_that_cannot_be_used_is_refused_at_the_start() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("assent.toml");
+    for (name, content, message) in [
+        ("missing.svg", None, "cannot be read"),
+        ("logo.gif", Some("GIF89a".to_owned()), "expected an SVG (without a DOCTYPE) or a PNG"),
+        ("large.svg", Some(format!("<svg>{}</svg>", " ".repeat(64 * 1024))), "is larger than 64 KiB"),
+    ] {
+        if let Some(content) = content {
+            std::fs::write(folder.path().join(name), content).expect("written");
+        }
+        let text = format!("base_url = \"https://id.example\"\n[pages]\nlogo_file = \"{name}\"\n");
+        std::fs::write(&file, text).expect("written");
+        let mut command = tokio::process::Command::new(binary("assent"));
+        command.args(["config", "check", "--config", "assent.toml"]).current_dir(folder.path());
+        let output = command.output().await.expect("run");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success(), "{name}");
+        assert!(said.contains(&format!("pages.logo_file: {name}: ")) && said.contains(message), "{name}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn the_operators_looks_can_be_read_and_their_logo_runs_nothing_in_chromium() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = settings(folder.path());
+    let host = TestHost::start_with(Wish { settings: &settings, ..Wish::default() }).await;
+    let ada = host.ada().await;
+    let request = format!("{}{}", host.base, ada.application.request(&[]));
+    run("looks.mjs", &[("BASE_URL", &host.base), ("AUTHORIZE_URL", &request)]).await;
 }

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::clock::Timestamp;
-use crate::http::texts;
+use crate::http::{assets, texts};
+use crate::model::language::Language;
 
 const MARKUP: &str = "\"><script>alert('x')</script>";
 
