@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 use crate::clock::{SharedClock, SystemClock};
 use crate::config::Settings;
 use crate::domain::first_start::{Made, first_start};
+use crate::domain::looks::{Logo, LogoError};
 use crate::domain::plugins::{SecretFileError, plugin_specs};
 use crate::domain::{self, Host};
 use crate::entropy::{SharedEntropy, SystemEntropy};
@@ -64,6 +65,8 @@ pub enum StartError {
     Tls(#[from] TlsError),
     #[error(transparent)]
     Places(#[from] PlacesError),
+    #[error(transparent)]
+    Logo(#[from] LogoError),
 }
 
 /// What the host takes from its surroundings.
@@ -120,6 +123,7 @@ pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<A
         None => None,
     };
     let places = Places::open(settings.places.database_file.as_deref())?;
+    let logo = logo(&settings)?;
     let outgoing = Outgoing::new(settings.outgoing.allow_private_addresses);
     Ok(Arc::new(Host {
         issuer: settings.issuer(),
@@ -135,6 +139,7 @@ pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<A
         push_key,
         plugins,
         metrics_secret,
+        logo,
         traces: domain::traces::Traces::default(),
         reloads: domain::plugins::Reloads::default(),
         settings_file,
@@ -142,6 +147,11 @@ pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<A
         clock,
         entropy,
     }))
+}
+
+/// The operator's logo, if the settings name one.
+pub fn logo(settings: &Settings) -> Result<Option<Logo>, LogoError> {
+    settings.pages.logo_file.as_deref().map(Logo::read).transpose()
 }
 
 /// All keys, after a fresh one was made for each purpose that had none which may sign.

@@ -11,8 +11,6 @@ use arc_swap::ArcSwapOption;
 use maxminddb::Reader;
 use serde::Deserialize;
 
-/// The languages of names to look for, the best first.
-const LANGUAGES: [&str; 1] = ["en"];
 /// How long a name may be, in characters.
 const LONGEST: usize = 60;
 
@@ -90,11 +88,11 @@ enum Name {
 }
 
 impl Name {
-    fn text(&self) -> Option<String> {
+    fn text(&self, language: &str) -> Option<String> {
         let text = match self {
             Self::Text(text) => Some(text),
             Self::Names { names } => {
-                LANGUAGES.iter().find_map(|language| names.get(*language)).or_else(|| names.values().next())
+                [language, "en"].iter().find_map(|language| names.get(*language)).or_else(|| names.values().next())
             }
             Self::Other(_) => None,
         };
@@ -122,12 +120,12 @@ impl Places {
         Ok(true)
     }
 
-    /// The place of an address: `Linköping, Sweden`, or what is known of that.
-    pub fn of(&self, address: IpAddr) -> Option<String> {
+    /// The place of an address: `Linköping, Sweden`, or what is known of that, in this language if the database has it.
+    pub fn of(&self, address: IpAddr, language: &str) -> Option<String> {
         let read = self.read.load();
         let found = read.as_ref()?.reader.lookup(address).ok()?;
         let Record { city, country, country_name } = found.decode().ok()??;
-        let name = |name: &Option<Name>| name.as_ref().and_then(Name::text);
+        let name = |name: &Option<Name>| name.as_ref().and_then(|name| name.text(language));
         let parts: Vec<String> =
             [name(&city), name(&country_name).or_else(|| name(&country))].into_iter().flatten().collect();
         Some(parts.join(", ")).filter(|place| !place.is_empty())
@@ -209,13 +207,17 @@ mod tests {
     }
 
     fn place(record: &Data<'_>) -> Option<String> {
+        place_in("en", record)
+    }
+
+    fn place_in(language: &str, record: &Data<'_>) -> Option<String> {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("places.mmdb");
         std::fs::write(&file, database(record)).unwrap();
         let places = Places::open(Some(&file)).unwrap();
-        assert_eq!(places.of("203.0.113.9".parse().unwrap()), None);
-        assert_eq!(places.of("2001:db8::1".parse().unwrap()), None);
-        places.of("1.2.3.4".parse().unwrap())
+        assert_eq!(places.of("203.0.113.9".parse().unwrap(), "en"), None);
+        assert_eq!(places.of("2001:db8::1".parse().unwrap(), "en"), None);
+        places.of("1.2.3.4".parse().unwrap(), language)
     }
 
     #[test]
@@ -226,7 +228,8 @@ mod tests {
         let (city, country) = ([("names", names(&berlin))], [("iso_code", Text("DE")), ("names", names(&germany))]);
         let is = |text: &str| Some(text.to_owned());
         assert_eq!(place(&Map(&[("city", Map(&city)), ("country", Map(&country))])), is("Berlin, Germany"));
-        assert_eq!(place(&Map(&[("country", Map(&country))])), is("Germany"));
+        assert_eq!(place_in("de", &Map(&[("city", Map(&city)), ("country", Map(&country))])), is("Berlin., Deutschland"));
+        assert_eq!(place_in("ar", &Map(&[("country", Map(&country))])), is("Germany"));
         assert_eq!(place(&Map(&[("city", Text("Berlin")), ("country", Text("DE"))])), is("Berlin, DE"));
         let flat = [("city", Text("Berlin")), ("country", Text("DE")), ("country_name", Text("Germany"))];
         assert_eq!(place(&Map(&flat)), is("Berlin, Germany"));
@@ -253,10 +256,10 @@ mod tests {
         assert!(!places.refresh().unwrap());
         std::fs::write(&file, database(&Map(&[("city", Text("Reykjavik"))]))).unwrap();
         assert!(places.refresh().unwrap());
-        assert_eq!(places.of(address).as_deref(), Some("Reykjavik"));
+        assert_eq!(places.of(address, "en").as_deref(), Some("Reykjavik"));
         std::fs::write(&file, "no database at all").unwrap();
         assert!(places.refresh().is_err());
-        assert_eq!(places.of(address).as_deref(), Some("Reykjavik"));
-        assert_eq!(Places::open(None).unwrap().of(address), None);
+        assert_eq!(places.of(address, "en").as_deref(), Some("Reykjavik"));
+        assert_eq!(Places::open(None).unwrap().of(address, "en"), None);
     }
 }

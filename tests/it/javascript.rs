@@ -193,7 +193,7 @@ async fn a_person_signs_in_to_service_providers_and_out_again_in_chromium() {
 }
 
 /// Runs a script that drives Chromium; it must succeed.
-pub async fn run(name: &str, variables: &[(&str, &str)]) {
+pub(crate) async fn run(name: &str, variables: &[(&str, &str)]) {
     let screenshots = binary("assent").ancestors().nth(2).expect("the target folder").join("screenshots");
     let mut script = Command::new("node");
     script.arg(scripts().join(name)).envs(variables.iter().copied()).env("SCREENSHOTS", &screenshots);

@@ -10,6 +10,7 @@ mod keys;
 mod lan;
 mod login;
 mod oidc;
+mod pages;
 mod plugins;
 mod programs;
 mod push;

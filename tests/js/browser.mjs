@@ -31,13 +31,13 @@ async function context(browser, options) {
 }
 
 /** A phone's browser, with storage and cookies of its own. */
-export function phone(browser) {
-  return context(browser, { viewport: PHONE, isMobile: true, hasTouch: true, deviceScaleFactor: 2 });
+export function phone(browser, options = {}) {
+  return context(browser, { viewport: PHONE, isMobile: true, hasTouch: true, deviceScaleFactor: 2, ...options });
 }
 
 /** A desktop's browser, with storage and cookies of its own. */
-export function desktop(browser) {
-  return context(browser, { viewport: DESKTOP });
+export function desktop(browser, options = {}) {
+  return context(browser, { viewport: DESKTOP, ...options });
 }
 
 /** Collects what goes wrong in a page by itself: script errors, and what its content security policy stopped. */

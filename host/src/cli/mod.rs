@@ -145,6 +145,7 @@ async fn check(file: &Path) -> anyhow::Result<()> {
     let Surroundings { clock, compiler, .. } = Surroundings::of_this_program(file);
     app::identities(&settings, &clock).with_context(|| file.display().to_string())?;
     Places::open(settings.places.database_file.as_deref()).with_context(|| file.display().to_string())?;
+    app::logo(&settings).with_context(|| file.display().to_string())?;
     if let Some(folder) = &settings.plugins.compiled_folder {
         let key = || format!("{}: plugins.compiled_folder: {}", file.display(), folder.display());
         plugins::check_compiled_folder(folder).map_err(anyhow::Error::msg).with_context(key)?;

@@ -176,6 +176,7 @@ fn check(settings: &Settings) -> Vec<(String, String)> {
     );
     expect(display_text(&settings.operator, 80).is_some(), "operator", "expected a name of 1 to 80 characters");
     super::http::check(settings, &mut expect);
+    super::pages::check(&settings.pages, &mut expect);
     super::limits::check(settings, &mut expect);
     let lifetimes = settings.lifetimes;
     for (name, seconds, shortest, longest) in [

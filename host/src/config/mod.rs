@@ -6,6 +6,7 @@
 mod http;
 mod limits;
 mod load;
+mod pages;
 mod plugins;
 
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ use url::Url;
 pub use http::{Http, Mtls, Tls};
 pub use limits::{Rate, RateLimits};
 pub use load::{ConfigError, load};
+pub use pages::Pages;
 pub use plugins::{ApprovalChannel, ClaimMapper, Credential, OnFailure, PluginLimits, Plugins, Trust};
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
@@ -32,6 +34,9 @@ pub struct Settings {
     /// What the pages call the operator of this host.
     #[serde(default = "default::operator")]
     pub operator: String,
+    /// What language the pages speak, and how they look.
+    #[serde(default)]
+    pub pages: Pages,
     /// Allows `http://localhost` redirect URIs for web applications and SPAs. Never set it where real people sign in.
     #[serde(default)]
     pub development: bool,

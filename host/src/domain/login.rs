@@ -47,9 +47,24 @@ pub enum View {
     /// The person approved; the login can be answered.
     Approved(Login, Approved),
     /// The application was answered before.
-    Answered,
+    Answered(Login),
     /// There is no such login in this browser.
     Unknown,
+}
+
+impl View {
+    /// The login, if there is one in this browser.
+    pub const fn login(&self) -> Option<&Login> {
+        match self {
+            Self::Identify(login)
+            | Self::SignedIn(login, _)
+            | Self::Waiting(login, _)
+            | Self::Ended(login, _)
+            | Self::Approved(login, _)
+            | Self::Answered(login) => Some(login),
+            Self::Unknown => None,
+        }
+    }
 }
 
 /// Why nothing came of an approval.
@@ -81,7 +96,7 @@ pub async fn view(host: &Host, id: LoginId, browser: Digest) -> Result<View, Bro
     let approval = match login.stage {
         LoginStage::Identify => return Ok(View::Identify(login)),
         LoginStage::SignedIn(session) => return Ok(View::SignedIn(login, session)),
-        LoginStage::Answered => return Ok(View::Answered),
+        LoginStage::Answered => return Ok(View::Answered(login)),
         LoginStage::Asked(approval) => host.store.approval(approval).await?,
     };
     let Some(approval) = approval else { return Ok(View::Ended(login, Ended::Expired)) };

@@ -16,6 +16,7 @@ pub mod first_start;
 pub mod keys;
 pub mod limits;
 pub mod login;
+pub mod looks;
 pub mod plugins;
 pub mod recent;
 pub mod saml_keys;
@@ -62,6 +63,8 @@ pub struct Host {
     pub plugins: Plugins,
     /// The digest of what whoever reads the metrics shows.
     pub metrics_secret: Option<crate::secret::Digest>,
+    /// The operator's logo, where they have one.
+    pub logo: Option<looks::Logo>,
     /// What the plugins did, on its way to the store.
     pub traces: traces::Traces,
     /// How the plugins were exchanged.

@@ -29,6 +29,7 @@ use crate::domain::{Broken, Host};
 use crate::id::ApprovalId;
 use crate::model::approval::Approval;
 use crate::model::device::{CallCredentials, Device, DeviceKey, PushSubscription};
+use crate::model::language::Language;
 use crate::model::statement::application_identifier;
 use crate::plugins::Trust;
 
@@ -86,9 +87,9 @@ fn signature(text: &str) -> Vec<u8> {
     URL_SAFE_NO_PAD.decode(text).unwrap_or_default()
 }
 
-/// `GET /authenticator`: the web app, the same for everybody.
-pub(super) async fn app(State(host): State<Arc<Host>>) -> Response {
-    let mut response = page(&AuthenticatorApp { layout: layout(&host) }, None);
+/// `GET /authenticator`: the web app, the same for everybody who reads the same language.
+pub(super) async fn app(State(host): State<Arc<Host>>, language: Language) -> Response {
+    let mut response = page(&AuthenticatorApp { layout: layout(&host, language) }, None);
     // It holds nothing personal, and its service worker keeps it for when the phone is offline.
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     response

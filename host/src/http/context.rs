@@ -9,9 +9,11 @@ use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap};
 
 use super::cookies::Cookie;
+use super::texts::{Message, preferred};
 use super::user_agent;
 use crate::domain::session::{self, SignedIn};
 use crate::domain::{Broken, Host};
+use crate::model::language::Language;
 use crate::model::login::BrowserContext;
 use crate::model::token::prefix;
 use crate::places::Places;
@@ -23,7 +25,9 @@ pub(super) struct Browser {
     secret: Secret,
     is_new: bool,
     session: Option<Secret>,
-    context: BrowserContext,
+    address: Option<IpAddr>,
+    agent: String,
+    language: Language,
 }
 
 impl Browser {
@@ -56,9 +60,22 @@ impl Browser {
         }
     }
 
+    /// The language that this browser's pages speak.
+    pub(super) const fn language(&self) -> Language {
+        self.language
+    }
+
+    /// The same browser, to whose pages the application that asks has given a language.
+    pub(super) fn speaking(self, language: Option<Language>) -> Self {
+        Self { language: language.unwrap_or(self.language), ..self }
+    }
+
     /// What the person is shown about the browser.
-    pub(super) fn context(&self) -> BrowserContext {
-        self.context.clone()
+    pub(super) fn context(&self, host: &Host) -> BrowserContext {
+        BrowserContext {
+            place: place(self.address, host.settings.is_local(), &host.places, self.language).plain(self.language),
+            browser: user_agent::in_words(&self.agent).plain(self.language),
+        }
     }
 }
 
@@ -75,10 +92,9 @@ impl FromRequestParts<Arc<Host>> for Browser {
             secret: known.unwrap_or_else(|| Secret::random(&*host.entropy)),
             is_new,
             session: Cookie::Session.read(host, headers),
-            context: BrowserContext {
-                place: place(address_of(host, &parts.extensions, headers), host.settings.is_local(), &host.places),
-                browser: user_agent::in_words(agent),
-            },
+            address: address_of(host, &parts.extensions, headers),
+            agent: agent.to_owned(),
+            language: preferred(host, headers),
         })
     }
 }
@@ -116,24 +132,24 @@ fn hop_address(hop: &str) -> Option<IpAddr> {
 
 /// Where a browser seems to be, in words that a person understands. Only where this host itself is for one machine alone
 /// may a loopback address be called that machine: elsewhere it is a proxy's.
-fn place(address: Option<IpAddr>, host_is_local: bool, places: &Places) -> String {
-    let Some(address) = address else { return UNKNOWN.to_owned() };
+fn place(address: Option<IpAddr>, host_is_local: bool, places: &Places, language: Language) -> Message {
+    let Some(address) = address else { return UNKNOWN };
     let private = match address {
         IpAddr::V4(v4) => v4.is_private() || v4.is_link_local(),
         IpAddr::V6(v6) => v6.is_unique_local() || v6.is_unicast_link_local(),
     };
     match (address.is_loopback(), private) {
-        (true, _) if host_is_local => "This computer".to_owned(),
-        (true, _) => UNKNOWN.to_owned(),
-        (false, true) => format!("Local network ({address})"),
-        (false, false) => match places.of(address) {
-            Some(place) => format!("{place} ({address})"),
-            None => format!("Internet address {address}"),
+        (true, _) if host_is_local => Message::of("place-here"),
+        (true, _) => UNKNOWN,
+        (false, true) => Message::of("place-local").text("address", address.to_string()),
+        (false, false) => match places.of(address, language.tag()) {
+            Some(place) => Message::of("place-known").text("place", place).text("address", address.to_string()),
+            None => Message::of("place-internet").text("address", address.to_string()),
         },
     }
 }
 
-const UNKNOWN: &str = "Unknown place";
+const UNKNOWN: Message = Message::of("place-unknown");
 
 #[cfg(test)]
 mod tests {
@@ -162,7 +178,10 @@ mod tests {
 
     #[test]
     fn places_are_told_in_words_and_a_proxy_is_not_the_persons_computer() {
-        let words = |address: &str, local| place(Some(address.parse().unwrap()), local, &Places::default());
+        let words = |address: &str, local| {
+            let address = Some(address.parse().unwrap());
+            place(address, local, &Places::default(), Language::English).plain(Language::English)
+        };
         assert_eq!(words("127.0.0.1", true), "This computer");
         assert_eq!(words("127.0.0.1", false), "Unknown place");
         assert_eq!(words("192.168.1.5", true), "Local network (192.168.1.5)");
