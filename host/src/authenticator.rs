@@ -132,6 +132,15 @@ impl Authenticator {
         }
     }
 
+    /// Says that this authenticator's person signs in at the login page whose code holds this link. What follows is a request
+    /// like any other.
+    pub async fn scan(&self, link: &str) -> anyhow::Result<()> {
+        let (_, token) = link.split_once("#login=").context("the link has no #login= in it")?;
+        let body = serde_json::to_vec(&json!({ "token": token }))?;
+        self.call(Method::POST, "/authenticator/api/scans", "", body).await?.agreed()?;
+        Ok(())
+    }
+
     /// Approves a request with the number that the browser shows, or denies it. The outcome in a word.
     pub async fn decide(&self, request: &Request, number: Option<&str>) -> anyhow::Result<String> {
         let signature = self.sign(&self.statement(request, number).text())?;

@@ -228,7 +228,10 @@ mod tests {
         let (city, country) = ([("names", names(&berlin))], [("iso_code", Text("DE")), ("names", names(&germany))]);
         let is = |text: &str| Some(text.to_owned());
         assert_eq!(place(&Map(&[("city", Map(&city)), ("country", Map(&country))])), is("Berlin, Germany"));
-        assert_eq!(place_in("de", &Map(&[("city", Map(&city)), ("country", Map(&country))])), is("Berlin., Deutschland"));
+        assert_eq!(
+            place_in("de", &Map(&[("city", Map(&city)), ("country", Map(&country))])),
+            is("Berlin., Deutschland")
+        );
         assert_eq!(place_in("ar", &Map(&[("country", Map(&country))])), is("Germany"));
         assert_eq!(place(&Map(&[("city", Text("Berlin")), ("country", Text("DE"))])), is("Berlin, DE"));
         let flat = [("city", Text("Berlin")), ("country", Text("DE")), ("country_name", Text("Germany"))];

@@ -15,6 +15,7 @@ mod plugins;
 mod programs;
 mod push;
 mod saml;
+mod scan;
 pub mod store;
 mod tidy;
 mod upkeep;

@@ -12,7 +12,7 @@ use assent::model::application::{Application, ApplicationType, OidcSettings};
 use assent::model::approval::{Approval, ApprovalStage, Approver, MatchingNumber, Shown};
 use assent::model::device::{Device, DeviceKey, Enrolment};
 use assent::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
-use assent::model::login::{LocalPage, Login, LoginRequest, LoginStage};
+use assent::model::login::{BrowserContext, LocalPage, Login, LoginRequest, LoginStage};
 use assent::model::redirect::RedirectUri;
 use assent::model::scope::Scopes;
 use assent::model::session::Amr;
@@ -111,6 +111,7 @@ fn device(user: &User) -> Device {
 
 pub fn login() -> Login {
     Login {
+        context: BrowserContext { place: "Unknown place".to_owned(), browser: "Unknown browser".to_owned() },
         id: LoginId::new(NOW, &SystemEntropy),
         browser: Digest::of(b"browser"),
         request: LoginRequest::Local { page: LocalPage::Console },

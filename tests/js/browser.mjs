@@ -12,14 +12,17 @@ const SCHEMES = ['light', 'dark'];
 
 const screenshots = process.env.SCREENSHOTS ?? new URL('../../target/screenshots', import.meta.url).pathname;
 
-/** Starts Debian's Chromium, or the one that CHROMIUM names, with these environment variables. It calls no one on its own. */
-export function launch(variables = {}) {
+/**
+ * Starts Debian's Chromium, or the one that CHROMIUM names, with these environment variables and switches. It calls no one on
+ * its own.
+ */
+export function launch(variables = {}, switches = []) {
   return chromium.launch({
     env: { ...process.env, ...variables },
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     args: [
       '--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync',
-      '--no-first-run',
+      '--no-first-run', ...switches,
     ],
   });
 }

@@ -39,6 +39,8 @@ const WORDS = {
   clock: 'app-failure-clock',
   unknown_device: 'app-failure-device',
   unknown_request: 'app-failure-request',
+  no_such_login: 'app-failure-login',
+  closed: 'app-failure-closed',
   too_many_requests: 'app-failure-too-many',
   bad_subscription: 'app-failure-subscription',
 };

@@ -6,6 +6,7 @@ import { showEnrolment, tokenOf } from './enrol.js';
 import { Poll } from './poll.js';
 import { clearNotifications, pushState, refresh, registerWorker, turnOn } from './push.js';
 import { RequestCard } from './request.js';
+import { loginTokenOf, showCamera, showLogin } from './scan.js';
 import { all } from './store.js';
 import { phrase, text } from './texts.js';
 import { button, el, focusOn, notice, say, sign } from './view.js';
@@ -17,6 +18,7 @@ const title = document.title;
 const zones = {
   news: el('div', { class: 'zone' }),
   requests: el('section', { class: 'zone', 'aria-label': text('app-requests') }),
+  scan: el('div', { class: 'zone' }),
   push: el('div', { class: 'zone' }),
   accounts: el('section', { class: 'zone', 'aria-label': text('app-accounts') }),
 };
@@ -26,7 +28,8 @@ const followed = new Map();
 /** The cards of requests, by their id. */
 const cards = new Map();
 let registration = null;
-let enrolling = false;
+/** Whether another screen than the home screen is shown. */
+let elsewhere = false;
 
 const listener = {
   accounts: () => followed.size,
@@ -160,8 +163,9 @@ function follow(account) {
 }
 
 function showHome() {
-  enrolling = false;
-  app.replaceChildren(...(followed.size === 0 ? [welcome()] : []), zones.news, zones.requests, zones.push, zones.accounts);
+  elsewhere = false;
+  app.replaceChildren(...(followed.size === 0 ? [welcome()] : []), zones.news, zones.requests, zones.scan, zones.push, zones.accounts);
+  zones.scan.replaceChildren(...(navigator.mediaDevices ? [button(text('app-scan'), startScan)] : []));
   showAccounts();
   showWaiting();
   showPush();
@@ -178,13 +182,9 @@ function leaveLink() {
 }
 
 function startEnrolment(token) {
-  enrolling = true;
+  elsewhere = true;
   showEnrolment(app, token, [...followed.values()].map((known) => known.account), {
-    left() {
-      leaveLink();
-      showHome();
-      focusOn(zones.accounts);
-    },
+    left: () => backHome(zones.accounts),
     done(account) {
       leaveLink();
       follow(account);
@@ -201,10 +201,40 @@ function startEnrolment(token) {
   });
 }
 
+/** What a link of ours asks for, be it the address of this page or a code that the camera saw. Whether it asks for anything. */
+function follows(link) {
+  const [enrolment, login] = [tokenOf(link), loginTokenOf(link)];
+  if (enrolment !== null) startEnrolment(enrolment);
+  else if (login !== null) startLogin(login);
+  return enrolment !== null || login !== null;
+}
+
 function route() {
-  const token = tokenOf(location.hash);
-  if (token !== null) startEnrolment(token);
-  else if (!enrolling) showHome();
+  if (!follows(location.hash) && !elsewhere) showHome();
+}
+
+function backHome(zone) {
+  leaveLink();
+  showHome();
+  focusOn(zone);
+}
+
+/** Somebody scanned the code of a login page: the person of this phone signs in there. */
+function startLogin(token) {
+  elsewhere = true;
+  const able = [...followed.values()].filter((known) => !known.gone).map((known) => known.account);
+  showLogin(app, token, able, {
+    left: () => backHome(zones.requests),
+    asked(account) {
+      backHome(zones.requests);
+      followed.get(account.deviceId)?.poll.start();
+    },
+  });
+}
+
+function startScan() {
+  elsewhere = true;
+  showCamera(app, { found: follows, left: () => backHome(zones.scan) });
 }
 
 /** Asks at once, for every account: the person is looking, or something happened. */
@@ -250,7 +280,7 @@ async function start() {
   for (const account of accounts) follow(account);
   route();
   registration = await registerWorker();
-  if (!enrolling) showPush();
+  if (!elsewhere) showPush();
   clearNotifications(registration);
   await refresh(registration, accounts);
 }

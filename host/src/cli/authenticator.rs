@@ -40,6 +40,14 @@ pub(super) enum AuthenticatorCommand {
         #[arg(long, default_value_t = 30)]
         wait: u32,
     },
+    /// Take the code of a login page: the person signs in there. What follows is a request like any other.
+    Scan {
+        /// What the code says: a link with `#login=` in it.
+        link: String,
+        /// The file that `enrol` made.
+        #[arg(long, value_name = "FILE")]
+        store: PathBuf,
+    },
     /// Print the requests that wait, as JSON.
     List {
         /// The file that `enrol` made.
@@ -77,6 +85,7 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
             let outcome = authenticator.decide(request, number.as_deref()).await?;
             println!("{outcome}: {} on {} for {}", request.account, request.browser, request.application.name);
         }
+        AuthenticatorCommand::Scan { link, store } => Authenticator::load(&store)?.scan(&link).await?,
         AuthenticatorCommand::List { store } => {
             let requests = Authenticator::load(&store)?.waiting(0).await?;
             println!("{}", serde_json::to_string_pretty(&requests)?);

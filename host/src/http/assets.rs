@@ -56,6 +56,7 @@ macro_rules! files {
 /// Name under `assets/` (and, but for the last two, under `/assets/`), type, content.
 const FILES: &[(&str, &str, &[u8])] = files![
     CSS "assent.css",
+    JAVASCRIPT "login.js",
     JAVASCRIPT "waiting.js",
     JAVASCRIPT "form_post.js",
     JAVASCRIPT "signing_out.js",
@@ -67,9 +68,12 @@ const FILES: &[(&str, &str, &[u8])] = files![
     JAVASCRIPT "authenticator/poll.js",
     JAVASCRIPT "authenticator/push.js",
     JAVASCRIPT "authenticator/request.js",
+    JAVASCRIPT "authenticator/scan.js",
     JAVASCRIPT "authenticator/store.js",
     JAVASCRIPT "authenticator/texts.js",
     JAVASCRIPT "authenticator/view.js",
+    JAVASCRIPT "vendor/qr/decode.js",
+    JAVASCRIPT "vendor/qr/index.js",
     SVG "icons/icon.svg",
     PNG "icons/icon-192.png",
     PNG "icons/icon-512.png",

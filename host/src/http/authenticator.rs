@@ -92,6 +92,8 @@ pub(super) async fn app(State(host): State<Arc<Host>>, language: Language) -> Re
     let mut response = page(&AuthenticatorApp { layout: layout(&host, language) }, None);
     // It holds nothing personal, and its service worker keeps it for when the phone is offline.
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    let camera = HeaderValue::from_static("camera=(self), geolocation=(), microphone=(), payment=()");
+    response.headers_mut().insert("permissions-policy", camera);
     response
 }
 

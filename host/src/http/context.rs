@@ -7,6 +7,8 @@ use std::sync::Arc;
 use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::cookies::Cookie;
 use super::texts::{Message, preferred};
@@ -15,6 +17,7 @@ use crate::domain::session::{self, SignedIn};
 use crate::domain::{Broken, Host};
 use crate::model::language::Language;
 use crate::model::login::BrowserContext;
+use crate::model::name::LoginName;
 use crate::model::token::prefix;
 use crate::places::Places;
 use crate::secret::{Digest, Secret, Token};
@@ -25,6 +28,7 @@ pub(super) struct Browser {
     secret: Secret,
     is_new: bool,
     session: Option<Secret>,
+    name: Option<LoginName>,
     address: Option<IpAddr>,
     agent: String,
     language: Language,
@@ -60,6 +64,11 @@ impl Browser {
         }
     }
 
+    /// The name that it was asked to remember.
+    pub(super) const fn name(&self) -> Option<&LoginName> {
+        self.name.as_ref()
+    }
+
     /// The language that this browser's pages speak.
     pub(super) const fn language(&self) -> Language {
         self.language
@@ -92,11 +101,17 @@ impl FromRequestParts<Arc<Host>> for Browser {
             secret: known.unwrap_or_else(|| Secret::random(&*host.entropy)),
             is_new,
             session: Cookie::Session.read(host, headers),
+            name: Cookie::Name.read(host, headers).and_then(|name| read_name(name.expose())),
             address: address_of(host, &parts.extensions, headers),
             agent: agent.to_owned(),
             language: preferred(host, headers),
         })
     }
+}
+
+/// A name as the cookie has it; what is none is not remembered.
+fn read_name(cookie: &str) -> Option<LoginName> {
+    String::from_utf8(URL_SAFE_NO_PAD.decode(cookie).ok()?).ok()?.parse().ok()
 }
 
 /// The address of the client that sent a request with these extensions and headers.

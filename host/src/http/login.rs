@@ -4,15 +4,19 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::extract::{FromRequest, Path, Request, State};
-use axum::http::StatusCode;
+use axum::http::header::SET_COOKIE;
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::{Form, RequestExt};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures_util::stream;
 use serde::Deserialize;
 
 use super::answer::deliver;
 use super::context::Browser;
+use super::cookies::Cookie;
 use super::pages::{Choice, Ended as EndedKind, EndedPage, LoginPage, Scan, WaitingPage};
 use super::reply::{ErrorReply, broken, forged, layout, page, see_other, with_browser, with_session};
 use super::texts::Message;
@@ -37,6 +41,9 @@ pub(super) struct LoginForm {
     /// What the person typed.
     #[serde(default)]
     name: String,
+    /// Whether the browser shall remember that; empty for no.
+    #[serde(default)]
+    remember: String,
     /// A token that shows for whom the page was made.
     #[serde(default)]
     pub(super) person: String,
@@ -241,9 +248,21 @@ pub(super) async fn identify(posted: Posted) -> Response {
             return Ok(limits::too_many_pages(host, browser.language(), exhausted, refused, next));
         }
         approval::ask(host, login, &valid, browser.context(host)).await?;
-        Ok(posted.shown())
+        Ok(remembering(posted.shown(), host, browser, (!form.remember.is_empty()).then_some(&valid)))
     };
     posted.reply(reply.await)
+}
+
+/// Has the browser remember the name that was typed, or forget the one that it has.
+fn remembering(mut response: Response, host: &Host, browser: &Browser, name: Option<&LoginName>) -> Response {
+    let cookie = match name {
+        Some(name) => Some(Cookie::Name.set(host, &URL_SAFE_NO_PAD.encode(name.as_str()))),
+        None => browser.name().map(|_| Cookie::Name.remove(host)),
+    };
+    if let Some(Ok(cookie)) = cookie.map(|cookie| HeaderValue::from_str(&cookie)) {
+        response.headers_mut().append(SET_COOKIE, cookie);
+    }
+    response
 }
 
 /// `POST /login/{id}/cancel`: the person gives up waiting.
@@ -406,7 +425,9 @@ async fn identify_page(
         LoginRequest::Local { .. } => None,
     };
     let unfit = rejected.is_some();
-    let name = rejected.or(hint).unwrap_or_default();
+    let known = browser.name().map(|name| name.as_str().to_owned());
+    let remembered = known.is_some();
+    let name = rejected.or(hint).or(known).unwrap_or_default();
     let choice = match choice(host, browser, login).await? {
         Some(signed_in) => Some(Choice {
             name: signed_in.user.display_name().to_owned(),
@@ -423,6 +444,7 @@ async fn identify_page(
         csrf: csrf::token(host, browser, &id)?,
         name,
         unfit,
+        remembered,
         choice,
         scan: Scan::new(&scan::link(host, login)?),
         events: format!("/login/{id}/events"),

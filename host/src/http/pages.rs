@@ -64,6 +64,8 @@ pub struct LoginPage {
     pub name: String,
     /// Whether what was typed can't be a name.
     pub unfit: bool,
+    /// Whether the browser is to remember the name.
+    pub remembered: bool,
     /// Whom the person may go on as without typing anything.
     pub choice: Option<Choice>,
     /// What the authenticator may scan in place of a name that is typed.

@@ -225,8 +225,10 @@ async fn common_headers(State(host): State<Arc<Host>>, request: Request, next: N
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     headers.entry(header::X_FRAME_OPTIONS).or_insert(HeaderValue::from_static("DENY"));
+    // The authenticator's page says otherwise for itself: its camera reads codes.
     headers
-        .insert("permissions-policy", HeaderValue::from_static("camera=(), geolocation=(), microphone=(), payment=()"));
+        .entry("permissions-policy")
+        .or_insert(HeaderValue::from_static("camera=(), geolocation=(), microphone=(), payment=()"));
     if host.settings.is_https() {
         headers.insert(STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
     }

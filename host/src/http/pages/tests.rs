@@ -20,6 +20,9 @@ fn login() -> LoginPage {
         csrf: MARKUP.to_owned(),
         name: MARKUP.to_owned(),
         unfit: true,
+        remembered: true,
+        scan: Scan::new("https://id.example/authenticator#login=abc"),
+        events: "/login/1/events".to_owned(),
         choice: Some(Choice {
             name: MARKUP.to_owned(),
             action: "/login/1/continue".to_owned(),
