@@ -7,6 +7,7 @@ mod commands;
 mod edge;
 mod javascript;
 mod keys;
+mod life;
 mod login;
 mod oidc;
 mod plugins;

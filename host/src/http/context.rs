@@ -13,6 +13,7 @@ use super::user_agent;
 use crate::domain::approval::BrowserContext;
 use crate::domain::session::{self, SignedIn};
 use crate::domain::{Broken, Host};
+use crate::model::audit::Origin;
 use crate::model::token::prefix;
 use crate::secret::{Digest, Secret, Token};
 
@@ -23,6 +24,7 @@ pub(super) struct Browser {
     is_new: bool,
     session: Option<Secret>,
     context: BrowserContext,
+    origin: Origin,
 }
 
 impl Browser {
@@ -55,6 +57,11 @@ impl Browser {
         }
     }
 
+    /// Where the request comes from, for the audit log.
+    pub(super) fn origin(&self) -> Origin {
+        self.origin.clone()
+    }
+
     /// What the person is shown about the browser.
     pub(super) fn context(&self) -> BrowserContext {
         self.context.clone()
@@ -70,6 +77,7 @@ impl FromRequestParts<Arc<Host>> for Browser {
         let known = Cookie::Browser.read(host, headers).filter(|secret| secret.expose().len() == 43);
         let is_new = known.is_none();
         let agent = headers.get("user-agent").and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let origin = origin_of(host, &parts.extensions, headers);
         Ok(Self {
             secret: known.unwrap_or_else(|| Secret::random(&*host.entropy)),
             is_new,
@@ -78,8 +86,23 @@ impl FromRequestParts<Arc<Host>> for Browser {
                 place: place(address_of(host, &parts.extensions, headers), host.settings.is_local()),
                 browser: user_agent::in_words(agent),
             },
+            origin,
         })
     }
+}
+
+impl FromRequestParts<Arc<Host>> for Origin {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, host: &Arc<Host>) -> Result<Self, Infallible> {
+        Ok(origin_of(host, &parts.extensions, &parts.headers))
+    }
+}
+
+/// Where a request with these extensions and headers comes from, for the audit log.
+pub(super) fn origin_of(host: &Host, extensions: &Extensions, headers: &HeaderMap) -> Origin {
+    let agent = headers.get("user-agent").and_then(|value| value.to_str().ok());
+    Origin { address: address_of(host, extensions, headers), browser: agent.map(user_agent::in_words) }
 }
 
 /// The address of the client that sent a request with these extensions and headers.

@@ -105,7 +105,7 @@ async fn begin(host: &Host, browser: &Browser, request: SignOnRequest) -> Result
     let login = login::begin(host, LoginRequest::Saml(Box::new(request.clone())), browser.digest(), session_id).await?;
     let page = see_other(&format!("/login/{}", login.id));
     let Some(signed_in) = session else { return Ok(page) };
-    let person = Person { signed_in, cookie: None };
+    let person = Person { signed_in, cookie: None, origin: browser.origin() };
     let question = Question { login: login.id, request: &request, person: &person, old: None };
     Ok(match sign_on::respond(host, question).await? {
         Answer::Granted(answer) | Answer::Failed(answer) => deliver(host, &answer),
