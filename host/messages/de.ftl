@@ -191,6 +191,7 @@ error-not-found-advice = Prüfen Sie die Adresse oder beginnen Sie auf der Start
 error-too-many = Zu viele Anmeldungen
 error-too-many-network = Aus Ihrem Netz kamen so viele Anfragen, dass diese abgewiesen wurde.
 error-too-many-name = Mit diesem Namen gab es so viele Anmeldungen, dass diese abgewiesen wurde.
+error-too-many-here = Von hier kamen so viele Anmeldungen, dass diese abgewiesen wurde.
 error-login-unknown = Diese Anmeldung ist hier nicht offen
 error-login-unknown-happened = Sie wurde in einem anderen Browser oder vor zu langer Zeit begonnen, oder dieser Browser speichert keine Cookies.
 error-login-unknown-advice = Gehen Sie zurück zur Anwendung und melden Sie sich noch einmal an, in nur einem Browser und mit erlaubten Cookies.
@@ -358,7 +359,8 @@ app-request-not-known = Nicht bekannt
 app-request-number = Geben Sie die Zahl ein, die dort steht, wo Sie sich anmelden
 app-request-approve = Bestätigen
 app-request-deny = Ablehnen
-app-request-not-you = Haben Sie das nicht begonnen? Lehnen Sie ab, dann kommt niemand hinein.
+app-request-not-you = Haben Sie diese Anmeldung nicht begonnen? Dann sagen Sie es: Alle offenen mit Ihrem Namen enden, neue erreichen eine Zeit lang kein Telefon, und Ihre Administration sieht es.
+app-request-not-me = Das war ich nicht
 app-request-tries =
     { $count ->
         [one] Noch ein Versuch.
@@ -378,6 +380,11 @@ app-request-locked = Geschlossen
 app-request-locked-about = Die Zahl war zu oft falsch, deshalb wurde niemand angemeldet. Beginnen Sie von vorn, wo Sie sich anmelden wollten.
 app-request-denied = Abgelehnt
 app-request-denied-about = Niemand wurde angemeldet. Wenn Sie diese Anmeldung nicht begonnen haben, sagen Sie Ihrer Administration Bescheid.
+app-request-reported = Gestoppt
+app-request-reported-about = Niemand wurde angemeldet. Neue Anmeldungen mit Ihrem Namen sind angehalten, und Ihre Administration sieht, was geschehen ist.
+app-paused = Anmeldungen von { $name } sind bis { $time } angehalten: Anfragen erreichen kein Telefon.
+app-pause-lift = Ich möchte mich jetzt anmelden
+app-pause-lifted = Anmeldungen sind nicht mehr angehalten.
 
 app-failure = Das hat nicht geklappt. Versuchen Sie es noch einmal.
 app-failure-offline = Der Server war nicht zu erreichen. Prüfen Sie Ihre Verbindung und versuchen Sie es noch einmal.
@@ -392,5 +399,6 @@ app-failure-device = Dieses Smartphone ist nicht mehr eingerichtet. Bitten Sie I
 app-failure-request = Für Sie gibt es keine solche Anfrage.
 app-failure-login = Dieser Code wurde schon verwendet, oder seine Zeit ist abgelaufen. Laden Sie die Anmeldeseite neu.
 app-failure-closed = Ihr Konto kann nicht verwendet werden. Fragen Sie Ihre Administration.
+app-failure-paused = Anmeldungen mit Ihrem Namen sind angehalten. Erlauben Sie sie in dieser App wieder und scannen Sie den Code dann noch einmal.
 app-failure-too-many = Aus Ihrem Netz kamen zu viele Fehlversuche. Warten Sie eine Minute und versuchen Sie es noch einmal.
 app-failure-subscription = Dieses Abonnement lässt sich nicht verwenden.

@@ -192,6 +192,7 @@ error-not-found-advice = Check the address, or begin at the start page.
 error-too-many = Too many sign-ins
 error-too-many-network = There were so many requests from your network that this one was refused.
 error-too-many-name = There were so many sign-ins with this name that this one was refused.
+error-too-many-here = There were so many sign-ins from here that this one was refused.
 error-login-unknown = This sign-in is not open here
 error-login-unknown-happened = It was begun in another browser, or too long ago, or this browser does not keep cookies.
 error-login-unknown-advice = Go back to the application and sign in again, in one browser and with cookies allowed.
@@ -359,7 +360,8 @@ app-request-not-known = Not known
 app-request-number = Type the number shown where you sign in
 app-request-approve = Approve
 app-request-deny = Deny
-app-request-not-you = Did you not start this? Deny it, then nobody gets in.
+app-request-not-you = Did you not start this sign-in? Then say so: every open one with your name ends, new ones reach no phone for a while, and your administrators see it.
+app-request-not-me = This was not me
 app-request-tries =
     { $count ->
         [one] One try left.
@@ -379,6 +381,11 @@ app-request-locked = Closed
 app-request-locked-about = The number was wrong too often, so nobody was signed in. Start again where you wanted to sign in.
 app-request-denied = Denied
 app-request-denied-about = Nobody was signed in. If you did not start this sign-in, tell your administrator.
+app-request-reported = Stopped
+app-request-reported-about = Nobody was signed in. New sign-ins with your name are paused, and your administrators see what happened.
+app-paused = Sign-ins of { $name } are paused until { $time }: requests reach no phone.
+app-pause-lift = I want to sign in now
+app-pause-lifted = Sign-ins are no longer paused.
 
 app-failure = This did not work. Try again.
 app-failure-offline = The server could not be reached. Check your connection and try again.
@@ -393,5 +400,6 @@ app-failure-device = This phone is not enrolled any more. Ask your administrator
 app-failure-request = There is no such request for you.
 app-failure-login = This code was used already, or its time is over. Load the sign-in page again.
 app-failure-closed = Your account can’t be used. Ask your administrator.
+app-failure-paused = Sign-ins with your name are paused. Allow them again in this app, then scan the code once more.
 app-failure-too-many = There were too many failed attempts from your network. Wait a minute and try again.
 app-failure-subscription = This subscription can't be used.

@@ -347,6 +347,8 @@ async fn sweep(host: Arc<Host>) {
         enrolments: after(lifetimes.enrolment, DAY),
         admin_tokens: after(lifetimes.admin_token, DAY),
         traces: domain::traces::kept(&host),
+        audit: domain::audit::kept(&host),
+        denials: Duration::from_secs(host.settings.approvals.forget_denials.into()),
     };
     loop {
         match host.store.sweep(retention, host.now()).await {

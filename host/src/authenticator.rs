@@ -147,6 +147,25 @@ impl Authenticator {
         text(&self.send_proof(request.id, number, &signature).await?.agreed()?, "outcome")
     }
 
+    /// Says that a request was not the person's: requests reach no phone of theirs for a while.
+    pub async fn not_me(&self, request: &Request) -> anyhow::Result<String> {
+        let statement = ApprovalStatement { decision: Decision::NotMe, ..self.statement(request, None) };
+        let signature = self.sign(&statement.text())?;
+        text(&self.send(request.id, Decision::NotMe, "", &signature).await?.agreed()?, "outcome")
+    }
+
+    /// Until when requests reach no phone of the person, in seconds since the epoch.
+    pub async fn paused_until(&self) -> anyhow::Result<Option<i64>> {
+        let reply = self.call(Method::GET, "/authenticator/api/requests", "", Vec::new()).await?;
+        Ok(reply.agreed()?.get("paused_until").and_then(Value::as_i64))
+    }
+
+    /// Ends the pause that a denial began.
+    pub async fn lift_pause(&self) -> anyhow::Result<()> {
+        self.call(Method::DELETE, "/authenticator/api/pause", "", Vec::new()).await?.agreed()?;
+        Ok(())
+    }
+
     /// What is signed about a request: approval with a number, denial without.
     pub fn statement<'a>(&'a self, request: &'a Request, number: Option<&'a str>) -> ApprovalStatement<'a> {
         ApprovalStatement {
@@ -166,11 +185,19 @@ impl Authenticator {
 
     /// Sends a decision with its signature.
     pub async fn send_proof(&self, id: ApprovalId, number: Option<&str>, signature: &str) -> anyhow::Result<Reply> {
-        let body = json!({
-            "decision": if number.is_some() { "approve" } else { "deny" },
-            "number": number.unwrap_or_default(),
-            "signature": signature,
-        });
+        let decision = if number.is_some() { Decision::Approve } else { Decision::Deny };
+        self.send(id, decision, number.unwrap_or_default(), signature).await
+    }
+
+    /// Sends any decision, with the number that was typed.
+    pub async fn send(
+        &self,
+        id: ApprovalId,
+        decision: Decision,
+        number: &str,
+        signature: &str,
+    ) -> anyhow::Result<Reply> {
+        let body = json!({"decision": decision.as_str(), "number": number, "signature": signature});
         self.call(Method::POST, &format!("/authenticator/api/requests/{id}"), "", serde_json::to_vec(&body)?).await
     }
 

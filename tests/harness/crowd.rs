@@ -9,6 +9,7 @@ use assent::domain::approval::ask;
 use assent::domain::login;
 use assent::entropy::{Entropy, SystemEntropy};
 use assent::id::{Did, UserId};
+use assent::model::audit::Origin;
 use assent::model::delivery::ApprovalAddress;
 use assent::model::login::{BrowserContext, LocalPage, LoginRequest};
 use assent::model::name::LoginName;
@@ -138,8 +139,8 @@ async fn people(host: &TestHost, count: usize) -> Vec<LoginName> {
             updated_at: now,
         };
         let address = ApprovalAddress { channel: "vendor".to_owned(), address: name.to_string() };
-        host.store.insert_user(user.clone()).await.expect("inserted");
-        assert!(host.store.set_approval_address(user.id, address).await.expect("set"));
+        host.store.insert_user(user.clone(), Vec::new()).await.expect("inserted");
+        assert!(host.store.set_approval_address(user.id, address, Vec::new(), None, host.now()).await.expect("set"));
         name
     });
     join_all(made).await
@@ -152,7 +153,7 @@ async fn sign_in(host: &TestHost, names: &[LoginName]) {
         let browser = Digest::of(name.as_str().as_bytes());
         let context = BrowserContext { place: "Somewhere".to_owned(), browser: "Firefox on Linux".to_owned() };
         let login = login::begin(&host.host, request, browser, context.clone(), None).await.expect("begun");
-        assert!(ask(&host.host, &login, name, context).await.expect("asked"));
+        assert!(ask(&host.host, &login, name, context, Origin::NOWHERE).await.expect("asked"));
     });
     join_all(asked).await;
 }

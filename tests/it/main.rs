@@ -8,6 +8,7 @@ mod edge;
 mod javascript;
 mod keys;
 mod lan;
+mod life;
 mod login;
 mod oidc;
 mod pages;

@@ -100,6 +100,31 @@ async function usedCode(mobile) {
   await mobile.getByRole('heading', { name: 'Nothing to approve' }).waitFor();
 }
 
+/** Somebody else types the person's name: they say so, and lift the pause that this begins. */
+async function notMe(browser, mobile) {
+  const stranger = await (await desktop(browser)).newPage();
+  await stranger.goto(`${BASE_URL}/admin`);
+  await stranger.getByRole('textbox', { name: /name/i }).fill('ada');
+  await stranger.getByRole('button', { name: /continue/i }).click();
+  await mobile.getByRole('button', { name: 'This was not me' }).click();
+  await mobile.getByRole('heading', { name: 'Stopped' }).waitFor();
+  await stranger.getByRole('heading', { name: /denied/i }).waitFor();
+  await mobile.getByText(/are paused until/).waitFor();
+  await look(mobile, 'not-me');
+  await mobile.getByRole('button', { name: 'Done' }).click();
+
+  // Nobody's requests reach the phone now, and its own scan says why.
+  await stranger.goto(`${BASE_URL}/admin`);
+  const code = await stranger.locator('.scan-here a').getAttribute('href');
+  await mobile.goto('about:blank');
+  await mobile.goto(code);
+  await mobile.getByRole('button', { name: /\(ada\)/ }).click();
+  await mobile.getByText(/are paused. Allow them again/).waitFor();
+  await mobile.getByRole('button', { name: 'Go on' }).click();
+  await mobile.getByRole('button', { name: 'I want to sign in now' }).click();
+  await mobile.getByText(/are paused until/).waitFor({ state: 'detached' });
+}
+
 async function notEnrolled(browser) {
   const page = await (await phone(browser)).newPage();
   await page.goto(used);
@@ -121,6 +146,7 @@ try {
     assert.deepEqual(collected.flat(), [], 'no page complains on its console');
     await onThePhone(mobile);
     await usedCode(mobile);
+    await notMe(browser, mobile);
     await notEnrolled(browser);
   } catch (failure) {
     await shot(mobile, 'failed-phone');

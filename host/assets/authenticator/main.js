@@ -1,14 +1,14 @@
 // The authenticator: what waits for an answer, and the accounts of this browser.
 
 import { accountCard, addAccount } from './accounts.js';
-import { Failure, inWords } from './api.js';
+import { Failure, call, inWords } from './api.js';
 import { showEnrolment, tokenOf } from './enrol.js';
 import { Poll } from './poll.js';
 import { clearNotifications, pushState, refresh, registerWorker, turnOn } from './push.js';
 import { RequestCard } from './request.js';
 import { loginTokenOf, showCamera, showLogin } from './scan.js';
 import { all } from './store.js';
-import { phrase, text } from './texts.js';
+import { phrase, region, text } from './texts.js';
 import { button, el, focusOn, notice, say, sign } from './view.js';
 
 const app = document.getElementById('app');
@@ -18,12 +18,13 @@ const title = document.title;
 const zones = {
   news: el('div', { class: 'zone' }),
   requests: el('section', { class: 'zone', 'aria-label': text('app-requests') }),
+  pauses: el('div', { class: 'zone' }),
   scan: el('div', { class: 'zone' }),
   push: el('div', { class: 'zone' }),
   accounts: el('section', { class: 'zone', 'aria-label': text('app-accounts') }),
 };
 
-/** What is known of each account, by its device: { account, poll, standing, gone, failure }. */
+/** What is known of each account, by its device: { account, poll, standing, gone, failure, pausedUntil }. */
 const followed = new Map();
 /** The cards of requests, by their id. */
 const cards = new Map();
@@ -33,7 +34,7 @@ let elsewhere = false;
 
 const listener = {
   accounts: () => followed.size,
-  answered(account, { now, account: about, requests }) {
+  answered(account, { now, account: about, requests, paused_until: paused }) {
     const known = followed.get(account.deviceId);
     if (!known) return;
     known.failure = null;
@@ -42,7 +43,10 @@ const listener = {
       showAccounts();
       showWaiting();
     }
-    showRequests(account, requests, now - Date.now() / 1000);
+    const skew = now - Date.now() / 1000;
+    known.pausedUntil = paused === null ? null : paused - skew;
+    showRequests(account, requests, skew);
+    showPauses();
     showConnection();
   },
   failed(account, failure) {
@@ -98,6 +102,29 @@ function showWaiting() {
     zones.requests.append(el('div', { class: 'card ready' }, sign('shield', 'good'), el('h2', {}, text('app-nothing')),
       el('p', { class: 'muted' }, text('app-nothing-about'))));
   }
+}
+
+/** Says whose sign-ins are paused, since they denied one or said that it was not theirs, and lets them go on. */
+function showPauses() {
+  const paused = [...followed.values()].filter((known) => !known.gone && known.pausedUntil > Date.now() / 1000);
+  const shown = paused.map((known) => `${known.account.deviceId} ${Math.round(known.pausedUntil)}`).join();
+  if (zones.pauses.dataset.shown === shown) return;
+  zones.pauses.dataset.shown = shown;
+  zones.pauses.replaceChildren(...paused.map(({ account, pausedUntil, poll }) => {
+    const time = new Date(pausedUntil * 1000).toLocaleTimeString(region, { hour: '2-digit', minute: '2-digit' });
+    const error = el('p', { role: 'alert' });
+    const lift = async () => {
+      try {
+        await call(account, 'DELETE', '/pause');
+        say(text('app-pause-lifted'));
+        poll.start();
+        focusOn(zones.requests);
+      } catch (failure) {
+        error.textContent = inWords(failure);
+      }
+    };
+    return notice(text('app-paused', { name: account.displayName, time }), 'warn', button(text('app-pause-lift'), lift, 'small'), error);
+  }));
 }
 
 function showConnection() {
@@ -156,7 +183,7 @@ async function showPush() {
 }
 
 function follow(account) {
-  const known = { account, standing: 'active', gone: false, failure: null };
+  const known = { account, standing: 'active', gone: false, failure: null, pausedUntil: null };
   known.poll = new Poll(account, listener);
   followed.set(account.deviceId, known);
   if (!document.hidden) known.poll.start();
@@ -164,7 +191,7 @@ function follow(account) {
 
 function showHome() {
   elsewhere = false;
-  app.replaceChildren(...(followed.size === 0 ? [welcome()] : []), zones.news, zones.requests, zones.scan, zones.push, zones.accounts);
+  app.replaceChildren(...(followed.size === 0 ? [welcome()] : []), zones.news, zones.pauses, zones.requests, zones.scan, zones.push, zones.accounts);
   zones.scan.replaceChildren(...(navigator.mediaDevices ? [button(text('app-scan'), startScan)] : []));
   showAccounts();
   showWaiting();
@@ -257,6 +284,7 @@ function listen() {
   });
   setInterval(() => {
     for (const card of cards.values()) card.tick();
+    showPauses();
   }, 500);
 }
 

@@ -1,7 +1,7 @@
-// A sign-in that waits for an answer: a card with what is asked, a field for the number, and two buttons.
+// A sign-in that waits for an answer: a card with what is asked, a field for the number, and what the person may answer.
 
 import { Failure, call, inWords } from './api.js';
-import { approvalText, sign as signText } from './canonical.js';
+import { approvalText, notMeText, sign as signText } from './canonical.js';
 import { phrase, region, text } from './texts.js';
 import { button, el, facts, focusOn, say, sign } from './view.js';
 
@@ -30,6 +30,7 @@ const ENDINGS = {
   gone: ['mark', 'warn', 'app-request-gone', 'app-request-gone-about'],
   locked: ['cross', 'bad', 'app-request-locked', 'app-request-locked-about'],
   denied: ['cross', 'bad', 'app-request-denied', 'app-request-denied-about'],
+  not_me: ['shield', 'bad', 'app-request-reported', 'app-request-reported-about'],
 };
 
 /** The card of one request. `closed(card)` is called when the person has seen how it ended. */
@@ -53,6 +54,7 @@ export class RequestCard {
     });
     this.approve = el('button', { class: 'button primary', type: 'submit' }, text('app-request-approve'));
     this.deny = button(text('app-request-deny'), () => this.decide('deny', ''), 'danger');
+    this.notMe = button(text('app-request-not-me'), () => this.decide('not_me', ''), 'quiet danger small');
     this.title = el('h2', { id: `${id}-title` }, ...phrase('app-request-title', { application: request.application.name }));
     this.element = el('article', { class: 'card request', 'aria-labelledby': `${id}-title` },
       this.title,
@@ -68,7 +70,7 @@ export class RequestCard {
           this.input, this.error, this.tries),
         el('div', { class: 'actions' }, this.approve, this.deny),
         el('div', { class: 'clock' }, this.bar, this.left)),
-      el('p', { class: 'muted small' }, text('app-request-not-you')));
+      el('div', { class: 'not-me' }, el('p', { class: 'muted small' }, text('app-request-not-you')), this.notMe));
     this.update(request, skew);
   }
 
@@ -136,11 +138,12 @@ export class RequestCard {
     this.complain('');
     const { account, request } = this;
     try {
-      const signed = approvalText({ issuer: account.issuer, device: account.deviceId, request, decision, number });
+      const about = { issuer: account.issuer, device: account.deviceId, request };
+      const signed = decision === 'not_me' ? notMeText(about) : approvalText({ ...about, decision, number });
       const value = { decision, number, signature: await signText(account.privateKey, signed) };
       const { outcome } = await call(account, 'POST', `/requests/${encodeURIComponent(request.id)}`, { value });
       if (outcome === 'approved') this.approved();
-      else if (outcome === 'denied') this.end('denied');
+      else if (outcome === 'denied' || outcome === 'not_me') this.end(outcome);
       else throw new Failure(502, 'unreadable', 'an unknown outcome');
     } catch (failure) {
       this.refused(failure);
@@ -164,7 +167,7 @@ export class RequestCard {
 
   busy(on) {
     this.state = on ? 'sending' : 'open';
-    for (const control of [this.input, this.approve, this.deny]) control.disabled = on;
+    for (const control of [this.input, this.approve, this.deny, this.notMe]) control.disabled = on;
     this.element.setAttribute('aria-busy', String(on));
   }
 

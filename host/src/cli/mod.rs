@@ -19,6 +19,7 @@ use crate::app::{self, Surroundings};
 use crate::config::{self, Settings};
 use crate::domain::plugins::plugin_specs;
 use crate::domain::{Host, admin};
+use crate::model::audit::By;
 use crate::places::Places;
 use crate::plugins;
 use crate::store::Store;
@@ -176,7 +177,7 @@ async fn enrolment(file: &Path, user: &str) -> anyhow::Result<()> {
     let host = host_without_plugins(file).await?;
     let name = user.parse()?;
     let user = host.store.user_by_login(&name).await?.with_context(|| format!("there is no user {name}"))?;
-    let (link, until) = admin::create_enrolment(&host, user.id).await?;
+    let (link, until) = admin::create_enrolment(&host, user.id, &By::HOST).await?;
     host.store.close().await;
     let hours = until.remaining(host.now()).as_secs().div_ceil(3600);
     eprintln!("{} enrols an authenticator here, once, within {hours} hours:", user.name);

@@ -106,8 +106,17 @@ fn explain(error: &figment::Error, file: &Path) -> String {
 
 /// What a key's number counts, as its name says it. Times without one are in seconds.
 fn unit(key: &str) -> &'static str {
-    let seconds = key.starts_with("lifetimes.") || key == "session.longest" || key.ends_with("_timeout");
-    let units = [("_days", " of days"), ("_hours", " of hours"), ("_ms", " of milliseconds"), ("_mib", " of MiB")];
+    let seconds = key.starts_with("lifetimes.")
+        || key.starts_with("approvals.")
+        || key == "session.longest"
+        || key.ends_with("_timeout");
+    let units = [
+        ("_days", " of days"),
+        (".days", " of days"),
+        ("_hours", " of hours"),
+        ("_ms", " of milliseconds"),
+        ("_mib", " of MiB"),
+    ];
     let named = units.into_iter().find(|(end, _)| key.ends_with(end)).map(|(_, unit)| unit);
     named.unwrap_or(if seconds { " of seconds" } else { "" })
 }
@@ -178,6 +187,7 @@ fn check(settings: &Settings) -> Vec<(String, String)> {
     super::http::check(settings, &mut expect);
     super::pages::check(&settings.pages, &mut expect);
     super::limits::check(settings, &mut expect);
+    super::approvals::check(settings, &mut expect);
     let lifetimes = settings.lifetimes;
     for (name, seconds, shortest, longest) in [
         ("access_token", lifetimes.access_token, 1, 86_400),
@@ -233,6 +243,7 @@ fn check(settings: &Settings) -> Vec<(String, String)> {
     );
     expect((1..=3650).contains(&metadata_days), "saml.metadata_days", "expected 1 to 3650 days");
     expect((1..=60).contains(&logout_seconds), "saml.logout_seconds", "expected 1 to 60 seconds");
+    expect((1..=3650).contains(&settings.audit.days), "audit.days", "expected 1 to 3650 days");
     expect(
         EnvFilter::try_new(&settings.log.level).is_ok(),
         "log.level",

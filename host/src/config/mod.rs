@@ -3,6 +3,7 @@
 //! `ASSENT__HTTP__LISTEN=0.0.0.0:443` is `listen` in the table `[http]`. Environment wins over file, file over default.
 //! Unknown keys are errors. File paths are relative to the folder in which the command is started.
 
+mod approvals;
 mod http;
 mod limits;
 mod load;
@@ -16,6 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+pub use approvals::Approvals;
 pub use http::{Http, Mtls, Tls};
 pub use limits::{Rate, RateLimits};
 pub use load::{ConfigError, load};
@@ -55,12 +57,18 @@ pub struct Settings {
     /// How long things are good, in seconds.
     #[serde(default)]
     pub lifetimes: Lifetimes,
+    /// What follows when a person denies a request.
+    #[serde(default)]
+    pub approvals: Approvals,
     /// Whether sessions go on while they are used.
     #[serde(default)]
     pub session: Session,
     /// What the log says and how.
     #[serde(default)]
     pub log: Log,
+    /// How long the audit log is kept.
+    #[serde(default)]
+    pub audit: Audit,
     /// What the first start makes. Without this table it makes nothing.
     #[serde(default)]
     pub first_start: Option<FirstStart>,
@@ -235,6 +243,20 @@ pub struct Session {
     pub sliding: bool,
     /// How long after the sign-in a sliding session ends at the latest, in seconds.
     pub longest: u32,
+}
+
+/// The audit log: who did what, in the database. `GET /admin/api/v1/audit` reads it.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Audit {
+    /// For how many days an entry is kept: 1 to 3,650.
+    pub days: u32,
+}
+
+impl Default for Audit {
+    fn default() -> Self {
+        Self { days: 400 }
+    }
 }
 
 /// What the log says and how.

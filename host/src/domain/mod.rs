@@ -5,6 +5,7 @@
 pub mod account;
 pub mod admin;
 pub mod approval;
+pub mod audit;
 pub mod channels;
 pub mod claims;
 pub mod client_keys;

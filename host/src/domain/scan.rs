@@ -12,7 +12,9 @@ use subtle::ConstantTimeEq;
 use super::limits::Exhausted;
 use super::signals::Signal;
 use super::{Broken, Host, approval};
+use crate::clock::Timestamp;
 use crate::id::LoginId;
+use crate::model::audit::Origin;
 use crate::model::device::Device;
 use crate::model::login::{Login, LoginStage};
 use crate::model::user::LifeState;
@@ -46,19 +48,28 @@ pub enum Scanned {
     NotOpen,
     /// The person may not sign in.
     Closed,
+    /// The person's sign-ins are paused, which they may lift.
+    Paused {
+        /// Until when.
+        until: Timestamp,
+    },
     /// There were too many sign-ins with the person's name.
     TooMany(Exhausted),
 }
 
 /// Takes what a device scanned.
-pub async fn scan(host: &Arc<Host>, device: &Device, token: &str) -> Result<Scanned, Broken> {
+pub async fn scan(host: &Arc<Host>, device: &Device, token: &str, from: Origin) -> Result<Scanned, Broken> {
     let Some(login) = find(host, token).await? else { return Ok(Scanned::NotOpen) };
     let user = host.store.user(device.user_id).await?.filter(|user| user.state == LifeState::Active);
     let Some(user) = user else { return Ok(Scanned::Closed) };
+    // Whoever lifts it lets others' requests through as well, so that is for the person to decide.
+    if let Some(until) = host.store.paused_until(user.id, host.now()).await? {
+        return Ok(Scanned::Paused { until });
+    }
     if let Err(exhausted) = host.limits.login_name.take(&(&user.name).into(), host.now()) {
         return Ok(Scanned::TooMany(exhausted));
     }
-    let asked = approval::ask(host, &login, &user.name, login.context.clone()).await?;
+    let asked = approval::ask(host, &login, &user.name, login.context.clone(), from).await?;
     if asked {
         tracing::info!(login = %login.id, device = %device.id, "a login's code was scanned");
         host.signals.send(Signal::Scanned(login.id));

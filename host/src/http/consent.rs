@@ -65,7 +65,7 @@ pub(super) async fn decide(posted: Posted) -> Response {
         let (login, person) = match view {
             View::Approved(login, approved) => {
                 old = browser.signed_in(host).await?;
-                (login, login::person(host, approved, old.as_ref()).await?)
+                (login, login::person(host, approved, old.as_ref(), browser.origin()).await?)
             }
             View::SignedIn(login, session) => (login, resumed(host, browser, login, *session).await?),
             View::Answered(_) => return Ok(answered_before(host, browser.language())),
@@ -111,7 +111,7 @@ pub(super) async fn withdraw(
         }
         let application: Option<Did> = form.application.parse().ok();
         if let (Some(signed_in), Some(application)) = (browser.signed_in(&host).await?, application) {
-            consent::withdraw(&host, &signed_in.user, application.clone()).await?;
+            consent::withdraw(&host, &signed_in.user, application.clone(), browser.origin()).await?;
             return Ok(see_other(&told(&host, &browser, &signed_in.user, &application)?));
         }
         Ok(see_other("/"))

@@ -17,7 +17,6 @@ use crate::domain::{Broken, Host, channels, login};
 use crate::model::application::{ApplicationType, Registered};
 use crate::model::language::Language;
 use crate::model::login::{LocalPage, LoginRequest};
-use crate::model::user::LifeState;
 use crate::store::UserSummary;
 
 /// How many rows of each kind the page shows.
@@ -84,15 +83,10 @@ fn application_row(application: Registered) -> ApplicationRow {
 }
 
 fn user_row(summary: UserSummary) -> UserRow {
-    let state = match summary.user.state {
-        LifeState::Active => "active",
-        LifeState::Suspended => "suspended",
-        LifeState::Terminated => "terminated",
-    };
     UserRow {
         name: summary.user.name.to_string(),
         email: summary.user.email.map(Into::into),
-        state: state.to_owned(),
+        state: summary.user.state.as_str().to_owned(),
         devices: summary.devices,
         accounts: summary.accounts,
     }

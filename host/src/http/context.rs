@@ -15,6 +15,7 @@ use super::texts::{Message, preferred};
 use super::user_agent;
 use crate::domain::session::{self, SignedIn};
 use crate::domain::{Broken, Host};
+use crate::model::audit::Origin;
 use crate::model::language::Language;
 use crate::model::login::BrowserContext;
 use crate::model::name::LoginName;
@@ -29,7 +30,7 @@ pub(super) struct Browser {
     is_new: bool,
     session: Option<Secret>,
     name: Option<LoginName>,
-    address: Option<IpAddr>,
+    origin: Origin,
     agent: String,
     language: Language,
 }
@@ -79,10 +80,16 @@ impl Browser {
         Self { language: language.unwrap_or(self.language), ..self }
     }
 
+    /// Where the request comes from, for the audit log.
+    pub(super) fn origin(&self) -> Origin {
+        self.origin.clone()
+    }
+
     /// What the person is shown about the browser.
     pub(super) fn context(&self, host: &Host) -> BrowserContext {
         BrowserContext {
-            place: place(self.address, host.settings.is_local(), &host.places, self.language).plain(self.language),
+            place: place(self.origin.address, host.settings.is_local(), &host.places, self.language)
+                .plain(self.language),
             browser: user_agent::in_words(&self.agent).plain(self.language),
         }
     }
@@ -97,12 +104,13 @@ impl FromRequestParts<Arc<Host>> for Browser {
         let known = Cookie::Browser.read(host, headers).filter(|secret| secret.expose().len() == 43);
         let is_new = known.is_none();
         let agent = headers.get("user-agent").and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let origin = origin_of(host, &parts.extensions, headers);
         Ok(Self {
             secret: known.unwrap_or_else(|| Secret::random(&*host.entropy)),
             is_new,
             session: Cookie::Session.read(host, headers),
             name: Cookie::Name.read(host, headers).and_then(|name| read_name(name.expose())),
-            address: address_of(host, &parts.extensions, headers),
+            origin,
             agent: agent.to_owned(),
             language: preferred(host, headers),
         })
@@ -112,6 +120,23 @@ impl FromRequestParts<Arc<Host>> for Browser {
 /// A name as the cookie has it; what is none is not remembered.
 fn read_name(cookie: &str) -> Option<LoginName> {
     String::from_utf8(URL_SAFE_NO_PAD.decode(cookie).ok()?).ok()?.parse().ok()
+}
+
+impl FromRequestParts<Arc<Host>> for Origin {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, host: &Arc<Host>) -> Result<Self, Infallible> {
+        Ok(origin_of(host, &parts.extensions, &parts.headers))
+    }
+}
+
+/// Where a request with these extensions and headers comes from, for the audit log.
+pub(super) fn origin_of(host: &Host, extensions: &Extensions, headers: &HeaderMap) -> Origin {
+    let agent = headers.get("user-agent").and_then(|value| value.to_str().ok());
+    Origin {
+        address: address_of(host, extensions, headers),
+        browser: agent.map(|agent| user_agent::in_words(agent).plain(Language::English)),
+    }
 }
 
 /// The address of the client that sent a request with these extensions and headers.

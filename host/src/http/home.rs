@@ -72,7 +72,7 @@ pub(super) async fn sign_out(State(host): State<Arc<Host>>, browser: Browser, Fo
         }
         let response = match browser.signed_in(&host).await? {
             Some(signed_in) => {
-                let ended = session::end(&host, &signed_in).await?.held_by(browser.digest());
+                let ended = session::end(&host, &signed_in, browser.origin()).await?.held_by(browser.digest());
                 if ended.participants.is_empty() {
                     see_other("/")
                 } else {

@@ -17,10 +17,11 @@ use serde::Deserialize;
 use super::answer::deliver;
 use super::context::Browser;
 use super::cookies::Cookie;
+use super::limits::{too_many_pages, try_again};
 use super::pages::{Choice, Ended as EndedKind, EndedPage, LoginPage, Scan, WaitingPage};
 use super::reply::{ErrorReply, broken, forged, layout, page, see_other, with_browser, with_session};
 use super::texts::Message;
-use super::{consent, csrf, limits, saml};
+use super::{consent, csrf, saml};
 use crate::domain::login::{self, Approved, Ended, Outcome, Person, View};
 use crate::domain::session::SignedIn;
 use crate::domain::{Broken, Host, approval, channels, scan};
@@ -107,7 +108,7 @@ async fn approved_reply(
     approved: &Approved,
 ) -> Result<Response, Broken> {
     let old = browser.signed_in(host).await?;
-    match login::person(host, approved, old.as_ref()).await? {
+    match login::person(host, approved, old.as_ref(), browser.origin()).await? {
         Some(person) => finish(host, browser, login, &person, old.as_ref(), Agreement::Open).await,
         // Suspended between approval and use.
         None => ended_page(host, browser, login, refused(Refusal::PersonClosed)).await,
@@ -128,7 +129,7 @@ pub(super) async fn resumed(
         LoginRequest::Saml(request) => sign_on::may_go_on(host, request, &signed_in).await?,
         LoginRequest::Local { .. } => false,
     };
-    Ok(enough.then_some(Person { signed_in, cookie: None }))
+    Ok(enough.then_some(Person { signed_in, cookie: None, origin: browser.origin() }))
 }
 
 /// Answers the login for this person, or asks them for their consent.
@@ -242,12 +243,19 @@ pub(super) async fn identify(posted: Posted) -> Response {
             return Ok(reply);
         };
         // Counted before anything is looked for, so that it says nothing of who has an account.
-        if let Err(exhausted) = host.limits.login_name.take(&(&valid).into(), host.now()) {
+        let (limits, now) = (&host.limits, host.now());
+        let from = limits.address.take(&browser.origin().address.into(), now);
+        let from = from.and_then(|()| limits.browser.take(&browser.digest().into(), now));
+        let from = from.map_err(|exhausted| (exhausted, Message::of("error-too-many-here")));
+        let with_name = |()| {
             let refused = Message::of("error-too-many-name");
-            let next = limits::try_again(&posted.address());
-            return Ok(limits::too_many_pages(host, browser.language(), exhausted, refused, next));
+            limits.login_name.take(&(&valid).into(), now).map_err(|exhausted| (exhausted, refused))
+        };
+        if let Err((exhausted, refused)) = from.and_then(with_name) {
+            let next = try_again(&posted.address());
+            return Ok(too_many_pages(host, browser.language(), exhausted, refused, next));
         }
-        approval::ask(host, login, &valid, browser.context(host)).await?;
+        approval::ask(host, login, &valid, browser.context(host), browser.origin()).await?;
         Ok(remembering(posted.shown(), host, browser, (!form.remember.is_empty()).then_some(&valid)))
     };
     posted.reply(reply.await)

@@ -91,7 +91,7 @@ async fn begin(host: &Host, browser: &Browser, accepted: Accepted) -> Result<Res
     .await?;
     let page = see_other(&format!("/login/{}", login.id));
     let Some(signed_in) = session else { return Ok(page) };
-    let person = Person { signed_in, cookie: None };
+    let person = Person { signed_in, cookie: None, origin: browser.origin() };
     let question = Question { login: login.id, request, person: &person, old: None, agreement: Agreement::Open };
     if accepted.silent {
         let answer = authorize::respond_silently(host, question).await?;

@@ -164,6 +164,7 @@ fn authenticator_api_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         .route("/requests", get(authenticator::requests))
         .route("/requests/{id}", post(authenticator::decide))
         .route("/scans", post(authenticator::scan))
+        .route("/pause", delete(authenticator::lift_pause))
         .route("/device/push", put(authenticator::push))
         .route("/device", delete(authenticator::remove))
         .layer(from_fn_with_state(Arc::clone(host), authenticator::limit_failures))

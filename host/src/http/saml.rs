@@ -117,7 +117,7 @@ async fn begin(host: &Host, browser: &Browser, request: SignOnRequest) -> Result
     .await?;
     let page = see_other(&format!("/login/{}", login.id));
     let Some(signed_in) = session else { return Ok(page) };
-    let person = Person { signed_in, cookie: None };
+    let person = Person { signed_in, cookie: None, origin: browser.origin() };
     let question = Question { login: login.id, request: &request, person: &person, old: None };
     Ok(match sign_on::respond(host, question).await? {
         Answer::Granted(answer) | Answer::Failed(answer) => deliver(host, browser.language(), &answer),

@@ -131,7 +131,7 @@ async fn signed_out(
 ) -> Result<Response, Broken> {
     let ended = match (signed_in, request.sid()) {
         // The cookie of the session is taken away, so the browser is known by its own.
-        (Some(signed_in), _) => session::end(host, signed_in).await?.held_by(browser.digest()),
+        (Some(signed_in), _) => session::end(host, signed_in, browser.origin()).await?.held_by(browser.digest()),
         // The session is over here, and its applications don't know.
         (None, Some(sid)) => session::end_if_over(host, sid).await?,
         (None, None) => SessionEnd::default(),

@@ -3,6 +3,7 @@
 pub mod account;
 pub mod application;
 pub mod approval;
+pub mod audit;
 pub mod claims_request;
 pub mod client_auth;
 pub mod colour;

@@ -2,9 +2,10 @@
 
 use super::consents::ConsentGiven;
 use super::rows::{digest, from_json, moment, parse, to_json};
-use super::{Result, Store, StoreError, codes, consents, sessions};
+use super::{Result, Store, StoreError, accounts, audit, codes, consents, sessions};
 use crate::clock::Timestamp;
 use crate::id::{LoginId, SessionId};
+use crate::model::audit::Entry;
 use crate::model::login::{Login, LoginStage};
 use crate::model::saml::Participation;
 use crate::model::session::Session;
@@ -56,6 +57,10 @@ pub struct LoginAnswer {
     pub given: Option<Given>,
     /// What the person agreed to, to be remembered.
     pub consent: Option<ConsentGiven>,
+    /// What the audit log is told.
+    pub entries: Vec<Entry>,
+    /// What it is told if the account was invited, and is active from then on.
+    pub activated: Option<Entry>,
 }
 
 /// What an application is given that a person signs in to.
@@ -203,6 +208,10 @@ impl Store {
                     }
                     Some(Given::Assertion(_, participation)) => sessions::take_part(db, participation).await?,
                     None => {}
+                }
+                audit::append(db, &answer.entries).await?;
+                if let Some(entry) = &answer.activated {
+                    accounts::signed_in_to(db, entry).await?;
                 }
                 if let Some(consent) = &answer.consent {
                     consents::remember(db, consent, now).await?;

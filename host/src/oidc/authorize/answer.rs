@@ -110,7 +110,8 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Brok
     };
     let (code, token) = code(host, request, &application, &account, signed_in, claims);
     let consent = agreed.then(|| consent::given(host, &signed_in.user, request));
-    if !login::answer(host, login, Outcome { person, old, given: Some(Given::Code(Box::new(code))), consent }).await? {
+    let given = Some((Given::Code(Box::new(code)), &account));
+    if !login::answer(host, login, Outcome { person, old, given, consent }).await? {
         return Ok(Answer::AnsweredBefore);
     }
     Ok(Answer::Granted(Destination::of(request).code(&host.issuer, token.expose())))

@@ -119,7 +119,7 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Brok
         user_id: user.id,
         name_id: name_id.clone(),
     };
-    let given = Some(Given::Assertion(session.id, participation));
+    let given = Some((Given::Assertion(session.id, participation), &account));
     if !login::answer(host, login, Outcome { person, old, given, consent: None }).await? {
         return Ok(Answer::AnsweredBefore);
     }
