@@ -3,6 +3,8 @@
 //! A browser gives keys only to pages that came by https, so a phone needs a certificate that it trusts. Nobody vouches
 //! for a private address, so this makes an authority of its own, and a page that explains how to trust it.
 
+#![allow(clippy::print_stdout, reason = "a command answers on the terminal")]
+
 mod address;
 mod authority;
 mod page;

@@ -103,6 +103,10 @@ async function deniedLogin(page, mobile) {
   await mobile.getByRole('button', { name: 'Fertig' }).click();
   await page.getByRole('heading', { name: 'Anmeldung abgelehnt' }).waitFor();
   await look(page, 'ended-denied');
+  await mobile.getByText(/ angehalten: /).waitFor();
+  await look(mobile, 'paused');
+  await mobile.getByRole('button', { name: 'Ich möchte mich jetzt anmelden' }).click();
+  await mobile.getByText(/ angehalten: /).waitFor({ state: 'detached' });
   await page.getByRole('button', { name: 'Noch einmal versuchen' }).click();
 }
 
