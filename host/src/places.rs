@@ -164,9 +164,9 @@ mod tests {
             }
             Number(kind, length, number) => {
                 if *kind < 8 {
-                    to.push(kind << 5 | small(*length))
+                    to.push(kind << 5 | small(*length));
                 } else {
-                    to.extend([small(*length), kind - 7])
+                    to.extend([small(*length), kind - 7]);
                 }
                 to.extend(&number.to_be_bytes()[8 - length..]);
             }
