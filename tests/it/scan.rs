@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::harness::{Browser, Page, TestHost, id};
 
-/// What the code of a login page says.
+/// What the code of a login page leads to.
 fn code(page: &Page) -> String {
     let links = page.body.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next());
     let link = links.into_iter().find(|link| link.contains("#login=")).expect("a code");

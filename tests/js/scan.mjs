@@ -117,7 +117,7 @@ async function notMe(browser, mobile) {
   await stranger.goto(`${BASE_URL}/admin`);
   const code = await stranger.locator('.scan-here a').getAttribute('href');
   await mobile.goto('about:blank');
-  await mobile.goto(code);
+  await mobile.goto(`${BASE_URL}${code}`);
   await mobile.getByRole('button', { name: /\(ada\)/ }).click();
   await mobile.getByText(/are paused. Allow them again/).waitFor();
   await mobile.getByRole('button', { name: 'Go on' }).click();

@@ -23,11 +23,11 @@ use crate::model::user::LifeState;
 const ID: usize = 16;
 const PROOF: usize = 16;
 
-/// The link that the code of a login's page is made of. The token is in the fragment, which browsers do not send and nobody
-/// logs.
-pub fn link(host: &Host, login: &Login) -> Result<String, Broken> {
+/// The path of the link that the code of a login's page is made of. The token is in the fragment, which browsers do not send
+/// and nobody logs.
+pub fn path(host: &Host, login: &Login) -> Result<String, Broken> {
     let token: Vec<u8> = [login.id.as_bytes().as_slice(), &proof(host, login)?].concat();
-    Ok(format!("{}/authenticator#login={}", host.settings.origin(), URL_SAFE_NO_PAD.encode(token)))
+    Ok(format!("/authenticator#login={}", URL_SAFE_NO_PAD.encode(token)))
 }
 
 /// It can't be guessed, and follows from the login and its browser, so that each host knows it.

@@ -454,7 +454,7 @@ async fn identify_page(
         unfit,
         remembered,
         choice,
-        scan: Scan::new(&scan::link(host, login)?),
+        scan: Scan::new(&host.settings.origin(), scan::path(host, login)?),
         events: format!("/login/{id}/events"),
     };
     Ok(with_browser(page(&login_page, asking.form_target.as_deref()), host, browser))

@@ -77,24 +77,25 @@ pub struct LoginPage {
 /// A code that the authenticator scans.
 #[derive(Clone, Debug)]
 pub struct Scan {
-    /// What the code says: for the authenticator in this very browser.
-    pub link: String,
+    /// What the code leads to: for the authenticator in this very browser.
+    pub path: String,
     /// The picture of it, as a `data:` URL.
     pub picture: String,
 }
 
 impl Scan {
-    /// The code of a link; nothing where the link is too long for one.
-    pub fn new(link: &str) -> Option<Self> {
+    /// The code of a path of this origin; nothing where they are too long for one.
+    pub fn new(origin: &str, path: String) -> Option<Self> {
+        let link = format!("{origin}{path}");
         let code = qrcode::QrCode::with_error_correction_level(link, qrcode::EcLevel::L).ok()?;
         let width = code.width();
         // A line for each run of dark squares: a fifth of what a path around each square takes.
-        let mut path = String::new();
+        let mut lines = String::new();
         for (y, row) in code.to_colors().chunks(width).enumerate() {
             let mut x = 0;
             for run in row.chunk_by(PartialEq::eq) {
                 if run.first() == Some(&qrcode::Color::Dark) {
-                    path.push_str(&format!("M{x} {y}h{}", run.len()));
+                    lines.push_str(&format!("M{x} {y}h{}", run.len()));
                 }
                 x += run.len();
             }
@@ -103,9 +104,9 @@ impl Scan {
         let side = width + 8;
         let picture = format!(
             "<svg xmlns='http://www.w3.org/2000/svg' viewBox='-4 -4.5 {side} {side}'>\
-             <path fill='%23fff' d='M-4-4.5h{side}v{side}h-{side}z'/><path stroke='%23000' d='{path}'/></svg>"
+             <path fill='%23fff' d='M-4-4.5h{side}v{side}h-{side}z'/><path stroke='%23000' d='{lines}'/></svg>"
         );
-        Some(Self { link: link.to_owned(), picture: format!("data:image/svg+xml,{picture}") })
+        Some(Self { path, picture: format!("data:image/svg+xml,{picture}") })
     }
 }
 

@@ -21,7 +21,7 @@ fn login() -> LoginPage {
         name: MARKUP.to_owned(),
         unfit: true,
         remembered: true,
-        scan: Scan::new("https://id.example/authenticator#login=abc"),
+        scan: Scan::new("https://id.example", "/authenticator#login=abc".to_owned()),
         events: "/login/1/events".to_owned(),
         choice: Some(Choice {
             name: MARKUP.to_owned(),
