@@ -4,7 +4,7 @@
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
 
-run: ## Build and start Assent and the demo application; Ctrl-C ends both
+run: ## Build and start Assent and the demo application; Ctrl-C ends both; with LAN=1 for a phone in your network
 	@scripts/run
 
 test: ## Run every check and test

@@ -18,14 +18,28 @@
     }
   }
 
-  function inWords(count) {
-    var minutes = Math.floor(count / 60);
-    var rest = count % 60;
-    var words = rest + (rest === 1 ? ' second' : ' seconds');
-    if (minutes > 0) {
-      words = minutes + (minutes === 1 ? ' minute ' : ' minutes ') + words;
+  // The texts are lists of parts, as in authenticator/texts.js. A browser that knows no plurals has two of them.
+  var texts = JSON.parse(page.getAttribute('data-texts'));
+  var plurals = typeof Intl !== 'undefined' && Intl.PluralRules && new Intl.PluralRules(document.documentElement.lang);
+
+  function category(count) {
+    return plurals ? plurals.select(count) : count === 1 ? 'one' : 'other';
+  }
+
+  function fill(parts, values) {
+    var words = '';
+    for (var i = 0; i < parts.length; i += 1) {
+      var part = parts[i];
+      if (typeof part === 'string') words += part;
+      else if (part.plural) words += fill(part[category(values[part.plural])] || part.other, values);
+      else words += values[part.value];
     }
-    return words + ' left';
+    return words;
+  }
+
+  function inWords(count) {
+    if (count < 60) return fill(texts['waiting-left'], { seconds: count });
+    return fill(texts['waiting-left-minutes'], { minutes: Math.floor(count / 60), seconds: count % 60 });
   }
 
   // Spoken a few times only: a voice that counts every second drowns all else.

@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 use crate::clock::{SharedClock, SystemClock};
 use crate::config::Settings;
 use crate::domain::first_start::{Made, first_start};
+use crate::domain::looks::{Logo, LogoError};
 use crate::domain::plugins::{SecretFileError, plugin_specs};
 use crate::domain::{self, Host};
 use crate::entropy::{SharedEntropy, SystemEntropy};
@@ -22,9 +23,12 @@ use crate::keys::{self, KeyError, KeyRing, MasterKey, MasterKeyError, PushKey};
 use crate::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
 use crate::oidc::backchannel;
 use crate::outgoing::Outgoing;
+use crate::places::{Places, PlacesError};
 use crate::plugins::{Compiled, Compiler, Credentials, LoadError, Loader, Plugins};
 use crate::store::{Retention, Store, StoreError};
 
+/// How often a newer database of places is looked for.
+const PLACES: Duration = Duration::from_secs(60);
 /// How often rows that are over are deleted.
 const SWEEP: Duration = Duration::from_secs(10 * 60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -59,6 +63,10 @@ pub enum StartError {
     Listen { setting: &'static str, address: SocketAddr, reason: std::io::Error },
     #[error(transparent)]
     Tls(#[from] TlsError),
+    #[error(transparent)]
+    Places(#[from] PlacesError),
+    #[error(transparent)]
+    Logo(#[from] LogoError),
 }
 
 /// What the host takes from its surroundings.
@@ -114,12 +122,15 @@ pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<A
         Some(file) => Some(domain::plugins::read_long_secret("http.metrics_secret_file", file, 16)?.digest()),
         None => None,
     };
+    let places = Places::open(settings.places.database_file.as_deref())?;
+    let logo = logo(&settings)?;
     let outgoing = Outgoing::new(settings.outgoing.allow_private_addresses);
     Ok(Arc::new(Host {
         issuer: settings.issuer(),
         limits: crate::domain::limits::Limits::new(settings.limits),
         settings,
         outgoing,
+        places,
         saml_keys: crate::keys::saml::OpenKeys::default(),
         fetched_keys: domain::client_keys::FetchedKeys::default(),
         store,
@@ -128,6 +139,7 @@ pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<A
         push_key,
         plugins,
         metrics_secret,
+        logo,
         traces: domain::traces::Traces::default(),
         reloads: domain::plugins::Reloads::default(),
         settings_file,
@@ -135,6 +147,11 @@ pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<A
         clock,
         entropy,
     }))
+}
+
+/// The operator's logo, if the settings name one.
+pub fn logo(settings: &Settings) -> Result<Option<Logo>, LogoError> {
+    settings.pages.logo_file.as_deref().map(Logo::read).transpose()
 }
 
 /// All keys, after a fresh one was made for each purpose that had none which may sign.
@@ -294,6 +311,7 @@ pub fn serve(host: Arc<Host>, ports: Ports) -> Result<Running, StartError> {
     let mut background = JoinSet::new();
     background.spawn(sweep(Arc::clone(&host)));
     background.spawn(keep_keys(Arc::clone(&host)));
+    background.spawn(keep_places(Arc::clone(&host)));
     background.spawn(backchannel::deliver(Arc::clone(&host)));
     background.spawn(domain::deliveries::run(Arc::clone(&host)));
     background.spawn(domain::traces::keep(Arc::clone(&host)));
@@ -329,6 +347,8 @@ async fn sweep(host: Arc<Host>) {
         enrolments: after(lifetimes.enrolment, DAY),
         admin_tokens: after(lifetimes.admin_token, DAY),
         traces: domain::traces::kept(&host),
+        audit: domain::audit::kept(&host),
+        denials: Duration::from_secs(host.settings.approvals.forget_denials.into()),
     };
     loop {
         match host.store.sweep(retention, host.now()).await {
@@ -349,6 +369,19 @@ async fn keep_keys(host: Arc<Host>) {
             tracing::warn!(%error, "the signing keys could not be looked after");
         }
         tokio::time::sleep(KEYS).await;
+    }
+}
+
+/// Reads the database of places again when there is a newer one.
+async fn keep_places(host: Arc<Host>) {
+    loop {
+        tokio::time::sleep(PLACES).await;
+        let host = Arc::clone(&host);
+        match tokio::task::spawn_blocking(move || host.places.refresh()).await {
+            Ok(Ok(false)) | Err(_) => {}
+            Ok(Ok(true)) => tracing::info!("the database of places was read again"),
+            Ok(Err(error)) => tracing::warn!(%error, "the database of places stays as it was"),
+        }
     }
 }
 

@@ -132,10 +132,38 @@ impl Authenticator {
         }
     }
 
+    /// Says that this authenticator's person signs in at the login page whose code holds this link. What follows is a request
+    /// like any other.
+    pub async fn scan(&self, link: &str) -> anyhow::Result<()> {
+        let (_, token) = link.split_once("#login=").context("the link has no #login= in it")?;
+        let body = serde_json::to_vec(&json!({ "token": token }))?;
+        self.call(Method::POST, "/authenticator/api/scans", "", body).await?.agreed()?;
+        Ok(())
+    }
+
     /// Approves a request with the number that the browser shows, or denies it. The outcome in a word.
     pub async fn decide(&self, request: &Request, number: Option<&str>) -> anyhow::Result<String> {
         let signature = self.sign(&self.statement(request, number).text())?;
         text(&self.send_proof(request.id, number, &signature).await?.agreed()?, "outcome")
+    }
+
+    /// Says that a request was not the person's: requests reach no phone of theirs for a while.
+    pub async fn not_me(&self, request: &Request) -> anyhow::Result<String> {
+        let statement = ApprovalStatement { decision: Decision::NotMe, ..self.statement(request, None) };
+        let signature = self.sign(&statement.text())?;
+        text(&self.send(request.id, Decision::NotMe, "", &signature).await?.agreed()?, "outcome")
+    }
+
+    /// Until when requests reach no phone of the person, in seconds since the epoch.
+    pub async fn paused_until(&self) -> anyhow::Result<Option<i64>> {
+        let reply = self.call(Method::GET, "/authenticator/api/requests", "", Vec::new()).await?;
+        Ok(reply.agreed()?.get("paused_until").and_then(Value::as_i64))
+    }
+
+    /// Ends the pause that a denial began.
+    pub async fn lift_pause(&self) -> anyhow::Result<()> {
+        self.call(Method::DELETE, "/authenticator/api/pause", "", Vec::new()).await?.agreed()?;
+        Ok(())
     }
 
     /// What is signed about a request: approval with a number, denial without.
@@ -157,11 +185,19 @@ impl Authenticator {
 
     /// Sends a decision with its signature.
     pub async fn send_proof(&self, id: ApprovalId, number: Option<&str>, signature: &str) -> anyhow::Result<Reply> {
-        let body = json!({
-            "decision": if number.is_some() { "approve" } else { "deny" },
-            "number": number.unwrap_or_default(),
-            "signature": signature,
-        });
+        let decision = if number.is_some() { Decision::Approve } else { Decision::Deny };
+        self.send(id, decision, number.unwrap_or_default(), signature).await
+    }
+
+    /// Sends any decision, with the number that was typed.
+    pub async fn send(
+        &self,
+        id: ApprovalId,
+        decision: Decision,
+        number: &str,
+        signature: &str,
+    ) -> anyhow::Result<Reply> {
+        let body = json!({"decision": decision.as_str(), "number": number, "signature": signature});
         self.call(Method::POST, &format!("/authenticator/api/requests/{id}"), "", serde_json::to_vec(&body)?).await
     }
 

@@ -123,6 +123,8 @@ ids! {
     LogoutId;
     /// What the plugins did for one token or assertion.
     TraceId;
+    /// An entry of the audit log.
+    AuditId;
 }
 
 /// A decentralized identifier (`did:key`): what applications and users are called outside.

@@ -17,6 +17,7 @@ pub mod keys;
 pub mod model;
 pub mod oidc;
 pub mod outgoing;
+pub mod places;
 pub mod plugins;
 pub mod saml;
 pub mod secret;

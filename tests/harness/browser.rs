@@ -1,8 +1,8 @@
 //! A browser with no JavaScript: cookies, pages, forms. It follows redirects only when told, so that tests see each.
 
-use reqwest::header::{HeaderMap, LOCATION};
+use reqwest::header::{ACCEPT_LANGUAGE, HeaderMap, LOCATION};
 use reqwest::redirect::Policy;
-use reqwest::{Client, StatusCode};
+use reqwest::{Client, ClientBuilder, StatusCode};
 use url::{Origin, Url};
 
 /// A browser of one person.
@@ -21,15 +21,24 @@ pub struct Page {
     browser: Browser,
 }
 
+fn builder() -> ClientBuilder {
+    Client::builder()
+        .cookie_store(true)
+        .redirect(Policy::none())
+        .user_agent("Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0")
+}
+
 impl Browser {
     pub fn new(base: &str) -> Self {
-        let client = Client::builder()
-            .cookie_store(true)
-            .redirect(Policy::none())
-            .user_agent("Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0")
-            .build()
-            .expect("a client");
+        let client = builder().build().expect("a client");
         Self { client, base: Url::parse(base).expect("an address") }
+    }
+
+    /// A browser whose owner reads these languages, as its `Accept-Language` header says.
+    pub fn reading(base: &str, languages: &str) -> Self {
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT_LANGUAGE, languages.parse().expect("a header's value"));
+        Self { client: builder().default_headers(headers).build().expect("a client"), ..Self::new(base) }
     }
 
     /// The same browser at another host's address.

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use assent::domain::approval::{BrowserContext, ask};
+use assent::domain::approval::ask;
 use assent::domain::login;
 use assent::entropy::{Entropy, SystemEntropy};
 use assent::id::{Did, UserId};
+use assent::model::audit::Origin;
 use assent::model::delivery::ApprovalAddress;
-use assent::model::login::{LocalPage, LoginRequest};
+use assent::model::login::{BrowserContext, LocalPage, LoginRequest};
 use assent::model::name::LoginName;
 use assent::model::user::{LifeState, Profile, User};
 use assent::secret::Digest;
@@ -138,8 +139,8 @@ async fn people(host: &TestHost, count: usize) -> Vec<LoginName> {
             updated_at: now,
         };
         let address = ApprovalAddress { channel: "vendor".to_owned(), address: name.to_string() };
-        host.store.insert_user(user.clone()).await.expect("inserted");
-        assert!(host.store.set_approval_address(user.id, address).await.expect("set"));
+        host.store.insert_user(user.clone(), Vec::new()).await.expect("inserted");
+        assert!(host.store.set_approval_address(user.id, address, Vec::new(), None, host.now()).await.expect("set"));
         name
     });
     join_all(made).await
@@ -150,9 +151,9 @@ async fn sign_in(host: &TestHost, names: &[LoginName]) {
     let asked = names.iter().map(|name| async move {
         let request = LoginRequest::Local { page: LocalPage::Home };
         let browser = Digest::of(name.as_str().as_bytes());
-        let login = login::begin(&host.host, request, browser, None).await.expect("begun");
         let context = BrowserContext { place: "Somewhere".to_owned(), browser: "Firefox on Linux".to_owned() };
-        assert!(ask(&host.host, &login, name, context).await.expect("asked"));
+        let login = login::begin(&host.host, request, browser, context.clone(), None).await.expect("begun");
+        assert!(ask(&host.host, &login, name, context, Origin::NOWHERE).await.expect("asked"));
     });
     join_all(asked).await;
 }

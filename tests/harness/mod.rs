@@ -4,6 +4,7 @@ mod browser;
 mod certificate;
 mod crowd;
 mod database;
+mod log;
 
 use std::fs::DirBuilder;
 use std::ops::Deref;
@@ -27,6 +28,7 @@ pub use browser::{Browser, Page};
 pub use certificate::certificate;
 pub use crowd::{Crowd, crowd, slow_vendor};
 pub use database::{Database, DatabaseUrl};
+pub use log::Log;
 
 /// What the hosts of all tests share: a folder in which compiled plugins are kept, since compiling them takes longer than
 /// most tests, and in it the master key that they are authenticated with.

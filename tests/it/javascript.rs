@@ -165,6 +165,20 @@ async fn every_page_is_accessible_and_an_administrator_signs_in_with_scripts_off
 }
 
 #[tokio::test]
+async fn a_person_signs_in_by_a_scanned_code_in_chromium() {
+    let host = TestHost::start().await;
+    let mut links = Vec::new();
+    for name in ["ada", "bob"] {
+        let user = host.user(name).await;
+        host.admin_ok(Method::PATCH, &format!("/users/{}", id(&user)), json!({"console_role": "owner"})).await;
+        links.push(host.admin_ok(Method::POST, &format!("/users/{}/enrolments", id(&user)), Value::Null).await);
+    }
+    let link = |number: usize| links[number]["link"].as_str().expect("a link");
+    let variables = [("BASE_URL", host.base.as_str()), ("ENROL_URL", link(0)), ("SECOND_ENROL_URL", link(1))];
+    run("scan.mjs", &variables).await;
+}
+
+#[tokio::test]
 async fn a_person_signs_in_to_service_providers_and_out_again_in_chromium() {
     let settings = "development = true\n[saml]\nlogout_seconds = 15\n";
     let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
@@ -193,7 +207,7 @@ async fn a_person_signs_in_to_service_providers_and_out_again_in_chromium() {
 }
 
 /// Runs a script that drives Chromium; it must succeed.
-async fn run(name: &str, variables: &[(&str, &str)]) {
+pub(crate) async fn run(name: &str, variables: &[(&str, &str)]) {
     let screenshots = binary("assent").ancestors().nth(2).expect("the target folder").join("screenshots");
     let mut script = Command::new("node");
     script.arg(scripts().join(name)).envs(variables.iter().copied()).env("SCREENSHOTS", &screenshots);

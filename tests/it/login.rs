@@ -125,11 +125,18 @@ async fn a_user_suspended_while_the_phone_is_asked_or_after_approval_is_not_let_
     assert_eq!(browser.get(&page.url).await.number(), page.number(), "nothing happened");
 
     host.admin_ok(Method::PATCH, &user, json!({"state": "active"})).await;
+    assert!(ada.phone.waiting(0).await.expect("requests").is_empty(), "it does not come back with the person");
+    assert_eq!(browser.get(&page.url).await.number(), page.number(), "and its browser is not told");
+
+    let page = ada.ask(&browser, &[]).await;
     ada.approve(&page).await;
     host.admin_ok(Method::PATCH, &user, json!({"state": "suspended"})).await;
     let ended = browser.get(&page.url).await;
     assert_eq!(ended.outcome(), "refused");
     assert!(ended.headers.get("set-cookie").is_none());
+    host.admin_ok(Method::PATCH, &user, json!({"state": "active"})).await;
+    host.advance(120);
+    assert_eq!(browser.get(&page.url).await.outcome(), "expired", "nor does what was approved");
 }
 
 #[tokio::test]

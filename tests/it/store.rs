@@ -9,16 +9,17 @@ use assent::entropy::SystemEntropy;
 use assent::id::{AccountId, ApprovalId, ConsentId, DeviceId, Did, EnrolmentId, KeyId, LoginId, UserId};
 use assent::model::account::Account;
 use assent::model::application::{Application, ApplicationType, OidcSettings};
-use assent::model::approval::{Approval, ApprovalStage, Approver, MatchingNumber, Shown};
+use assent::model::approval::{Approval, ApprovalStage, Approver, MatchingNumber, Pause, Shown};
+use assent::model::audit::{By, Entry, Event};
 use assent::model::device::{Device, DeviceKey, Enrolment};
 use assent::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
-use assent::model::login::{LocalPage, Login, LoginRequest, LoginStage};
+use assent::model::login::{BrowserContext, LocalPage, Login, LoginRequest, LoginStage};
 use assent::model::redirect::RedirectUri;
 use assent::model::scope::Scopes;
 use assent::model::session::Amr;
 use assent::model::user::{LifeState, Profile, User};
 use assent::secret::{Digest, Token};
-use assent::store::{Answer, ConsentGiven, Retention, Store, StoreError, Verdict};
+use assent::store::{Answer, Asked, ConsentGiven, Noted, Retention, Store, StoreError, Verdict};
 
 use crate::harness::Database;
 
@@ -111,6 +112,7 @@ fn device(user: &User) -> Device {
 
 pub fn login() -> Login {
     Login {
+        context: BrowserContext { place: "Unknown place".to_owned(), browser: "Unknown browser".to_owned() },
         id: LoginId::new(NOW, &SystemEntropy),
         browser: Digest::of(b"browser"),
         request: LoginRequest::Local { page: LocalPage::Console },
@@ -141,10 +143,25 @@ pub fn approval(login: &Login, user: Option<&User>, name: &str) -> Approval {
     }
 }
 
+/// An entry of the audit log about nobody.
+pub fn entry(event: Event) -> Entry {
+    Entry::new(event, &By::HOST, NOW, &SystemEntropy)
+}
+
+/// What is noted of an answer, with pauses of so many seconds after denials.
+pub fn noted(pauses: &[u64]) -> Noted {
+    let pause = Pause {
+        steps: pauses.iter().copied().map(Duration::from_secs).collect(),
+        forgotten_after: Duration::from_secs(86_400),
+        least: Duration::ZERO,
+    };
+    Noted { entry: entry(Event::SignInDenied), pause: (pause, entry(Event::PauseBegun)) }
+}
+
 /// Ada with an enrolled device.
 pub async fn ada(store: &Store) -> (User, Device) {
     let user = user("ada");
-    store.insert_user(user.clone()).await.expect("inserted");
+    store.insert_user(user.clone(), Vec::new()).await.expect("inserted");
     let device = device(&user);
     enrol(store, &device).await;
     (user, device)
@@ -155,9 +172,9 @@ async fn enrol(store: &Store, device: &Device) -> bool {
     let token = Token::new("en", id.as_bytes(), &SystemEntropy);
     let expires_at = NOW + Duration::from_secs(60);
     let enrolment = Enrolment { id, user_id: device.user_id, digest: token.digest(), expires_at };
-    store.insert_enrolment(enrolment, NOW).await.expect("inserted");
-    let enrolled = store.enrol_device(id, device.clone()).await.expect("enrolled");
-    assert!(!store.enrol_device(id, device.clone()).await.expect("asked"), "a link is good once");
+    store.insert_enrolment(enrolment, Vec::new(), NOW).await.expect("inserted");
+    let enrolled = store.enrol_device(id, device.clone(), Vec::new(), None).await.expect("enrolled");
+    assert!(!store.enrol_device(id, device.clone(), Vec::new(), None).await.expect("asked"), "a link is good once");
     enrolled
 }
 
@@ -165,7 +182,8 @@ pub async fn asked(store: &Store, user: Option<&User>, name: &str) -> Approval {
     let login = login();
     store.insert_login(login.clone()).await.expect("inserted");
     let approval = approval(&login, user, name);
-    assert!(store.request_approval(approval.clone()).await.expect("requested"));
+    let asked = store.request_approval(approval.clone(), entry(Event::SignInAsked)).await.expect("requested");
+    assert_eq!(asked, approval.user_id.map_or(Asked::Nobody, Asked::Person));
     approval
 }
 
@@ -174,7 +192,7 @@ async fn users_applications_and_accounts_come_back_as_they_went_in() {
     for database in Database::BOTH {
         let Fixture { store, .. } = &fixture(database).await;
         let mut user = user("ada");
-        store.insert_user(user.clone()).await.expect("inserted");
+        store.insert_user(user.clone(), Vec::new()).await.expect("inserted");
         assert_eq!(store.user(user.id).await.expect("read"), Some(user.clone()));
         for login in ["ada", "ada@example.org"] {
             let found = store.user_by_login(&login.parse().expect("a name")).await.expect("read");
@@ -182,8 +200,11 @@ async fn users_applications_and_accounts_come_back_as_they_went_in() {
         }
         user.email = None;
         user.state = LifeState::Suspended;
-        assert!(store.update_user(user.clone()).await.expect("updated"));
-        assert!(!store.update_user(user.clone()).await.expect("asked"), "it was changed since");
+        assert!(store.update_user(user.clone(), LifeState::Active, Vec::new()).await.expect("updated"));
+        assert!(
+            !store.update_user(user.clone(), LifeState::Active, Vec::new()).await.expect("asked"),
+            "it was changed since"
+        );
         user.version += 1;
         assert_eq!(store.user(user.id).await.expect("read"), Some(user.clone()));
 
@@ -197,15 +218,15 @@ async fn users_applications_and_accounts_come_back_as_they_went_in() {
         assert_eq!(store.application(&application.id).await.expect("read"), Some(Arc::new(application.clone())));
 
         let account = account(&user, &application);
-        store.insert_account(account.clone()).await.expect("inserted");
+        store.insert_account(account.clone(), Vec::new()).await.expect("inserted");
         assert_eq!(store.account_of(user.id, &application.id).await.expect("read"), Some(account.clone()));
         let summary = &store.users(None, 10).await.expect("read")[0];
         assert_eq!((summary.accounts, summary.devices), (1, 0));
 
         assert!(store.delete_application(application.id.clone()).await.expect("deleted"));
         assert_eq!(store.account(account.id).await.expect("read"), None, "accounts go with the application");
-        assert!(store.delete_user(user.id, NOW).await.expect("deleted"));
-        assert!(!store.delete_user(user.id, NOW).await.expect("asked"));
+        assert!(store.delete_user(user.id, Vec::new(), NOW).await.expect("deleted"));
+        assert!(!store.delete_user(user.id, Vec::new(), NOW).await.expect("asked"));
     }
 }
 
@@ -213,12 +234,12 @@ async fn users_applications_and_accounts_come_back_as_they_went_in() {
 async fn what_is_taken_is_refused_and_the_writes_beside_it_stand() {
     for database in Database::BOTH {
         let fixture = Arc::new(fixture(database).await);
-        fixture.store.insert_user(user("ada")).await.expect("inserted");
+        fixture.store.insert_user(user("ada"), Vec::new()).await.expect("inserted");
         let mut writes = tokio::task::JoinSet::new();
         for number in 0..100 {
             let fixture = Arc::clone(&fixture);
             let name = if number % 10 == 0 { "ada".to_owned() } else { format!("user{number}") };
-            writes.spawn(async move { (number, fixture.store.insert_user(user(&name)).await) });
+            writes.spawn(async move { (number, fixture.store.insert_user(user(&name), Vec::new()).await) });
         }
         for (number, outcome) in writes.join_all().await {
             match outcome {
@@ -235,14 +256,17 @@ async fn what_is_taken_is_refused_and_the_writes_beside_it_stand() {
 async fn nobody_can_have_the_name_or_address_that_another_signs_in_with() {
     for database in Database::BOTH {
         let Fixture { store, .. } = &fixture(database).await;
-        store.insert_user(user("ada")).await.expect("inserted");
+        store.insert_user(user("ada"), Vec::new()).await.expect("inserted");
         let mut eve = user("eve");
         eve.name = "ada@example.org".parse().expect("a name");
-        assert!(matches!(store.insert_user(eve).await, Err(StoreError::Taken(_))), "{database:?}");
+        assert!(matches!(store.insert_user(eve, Vec::new()).await, Err(StoreError::Taken(_))), "{database:?}");
         let mut eve = user("eve");
-        store.insert_user(eve.clone()).await.expect("inserted");
+        store.insert_user(eve.clone(), Vec::new()).await.expect("inserted");
         eve.email = Some("ada@example.org".parse().expect("a name"));
-        assert!(matches!(store.update_user(eve).await, Err(StoreError::Taken(_))), "{database:?}");
+        assert!(
+            matches!(store.update_user(eve, LifeState::Active, Vec::new()).await, Err(StoreError::Taken(_))),
+            "{database:?}"
+        );
     }
 }
 
@@ -251,7 +275,7 @@ async fn lists_come_in_pages() {
     for database in Database::BOTH {
         let Fixture { store, .. } = &fixture(database).await;
         for number in 0..5 {
-            store.insert_user(user(&format!("user{number}"))).await.expect("inserted");
+            store.insert_user(user(&format!("user{number}")), Vec::new()).await.expect("inserted");
         }
         let first = store.users(None, 3).await.expect("read");
         let rest = store.users(first.last().map(|row| row.user.id), 3).await.expect("read");
@@ -287,9 +311,9 @@ async fn what_was_acknowledged_is_there_after_a_restart() {
     for database in Database::BOTH {
         let fixture = fixture(database).await;
         let ada = user("ada");
-        fixture.store.insert_user(ada.clone()).await.expect("inserted");
+        fixture.store.insert_user(ada.clone(), Vec::new()).await.expect("inserted");
         fixture.store.close().await;
-        assert!(matches!(fixture.store.insert_user(user("late")).await, Err(StoreError::Closed)));
+        assert!(matches!(fixture.store.insert_user(user("late"), Vec::new()).await, Err(StoreError::Closed)));
         let store = Store::open(&fixture.url).await.expect("a store");
         assert_eq!(store.user(ada.id).await.expect("read"), Some(ada));
     }
@@ -301,22 +325,23 @@ async fn an_approval_is_decided_once_by_a_device_of_the_person_asked() {
         let Fixture { store, .. } = &fixture(database).await;
         let (ada, phone) = ada(store).await;
         let eve = user("eve");
-        store.insert_user(eve.clone()).await.expect("inserted");
+        store.insert_user(eve.clone(), Vec::new()).await.expect("inserted");
         let eves_phone = device(&eve);
         assert!(enrol(store, &eves_phone).await);
 
         let asked = asked(store, Some(&ada), "ada").await;
         assert_eq!(store.open_approval(ada.id, NOW).await.expect("read").map(|open| open.id), Some(asked.id));
         let approve = |device: DeviceId| Verdict::Approve { device, amr: vec![Amr::Swk, Amr::User] };
-        let answer = async |verdict, now| store.answer_approval(asked.id, verdict, now).await.expect("answered");
+        let answer =
+            async |verdict, now| store.answer_approval(asked.id, verdict, noted(&[]), now).await.expect("answered");
         assert_eq!(answer(approve(eves_phone.id), NOW).await, Answer::Late);
         assert_eq!(answer(approve(phone.id), asked.expires_at).await, Answer::Late);
         let mut suspended = ada.clone();
         suspended.state = LifeState::Suspended;
-        assert!(store.update_user(suspended).await.expect("updated"));
+        assert!(store.update_user(suspended, LifeState::Suspended, Vec::new()).await.expect("updated"));
         assert_eq!(answer(approve(phone.id), NOW).await, Answer::Late);
         let active = User { version: 2, ..ada.clone() };
-        assert!(store.update_user(active).await.expect("updated"));
+        assert!(store.update_user(active, LifeState::Active, Vec::new()).await.expect("updated"));
         let wrong = Verdict::WrongNumber { device: phone.id, number: Digest::of(b"41") };
         for _ in 0..5 {
             let counted_once = Answer::WrongNumber { attempts_left: 2 };
@@ -340,9 +365,9 @@ async fn a_revoked_device_decides_nothing() {
         let Fixture { store, .. } = &fixture(database).await;
         let (ada, phone) = ada(store).await;
         let asked = asked(store, Some(&ada), "ada").await;
-        assert!(store.revoke_device(phone.id, NOW).await.expect("revoked"));
+        assert!(store.revoke_device(phone.id, Vec::new(), NOW).await.expect("revoked"));
         let verdict = Verdict::Deny { device: phone.id };
-        assert_eq!(store.answer_approval(asked.id, verdict, NOW).await.expect("answered"), Answer::Late);
+        assert_eq!(store.answer_approval(asked.id, verdict, noted(&[]), NOW).await.expect("answered"), Answer::Late);
     }
 }
 
@@ -357,11 +382,11 @@ async fn one_name_has_one_open_request_however_many_ask_at_once() {
             requests.spawn(async move {
                 let login = login();
                 fixture.store.insert_login(login.clone()).await.expect("inserted");
-                fixture.store.request_approval(approval(&login, Some(&ada), "ada")).await
+                fixture.store.request_approval(approval(&login, Some(&ada), "ada"), entry(Event::SignInAsked)).await
             });
         }
         let asked = requests.join_all().await;
-        assert!(asked.iter().all(|asked| matches!(asked, Ok(true))), "{database:?}: {asked:?}");
+        assert!(asked.iter().all(|asked| matches!(asked, Ok(Asked::Person(_)))), "{database:?}: {asked:?}");
         let open = fixture.store.open_approval(ada.id, NOW).await.expect("read").expect("an open one");
         assert_eq!(open.stage, ApprovalStage::Requested, "{database:?}");
     }
@@ -378,6 +403,8 @@ async fn old_rows_are_swept_in_slices_and_others_stay() {
         enrolments: hour,
         admin_tokens: hour,
         traces: hour,
+        audit: hour,
+        denials: hour,
     };
     for database in Database::BOTH {
         let Fixture { store, .. } = &fixture(database).await;

@@ -24,6 +24,8 @@ const RETENTION: Retention = Retention {
     enrolments: HOUR,
     admin_tokens: HOUR,
     traces: HOUR,
+    audit: HOUR,
+    denials: HOUR,
 };
 
 /// A store with Ada and some applications in it, and the test's own connection to its database.

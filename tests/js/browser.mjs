@@ -12,13 +12,17 @@ const SCHEMES = ['light', 'dark'];
 
 const screenshots = process.env.SCREENSHOTS ?? new URL('../../target/screenshots', import.meta.url).pathname;
 
-/** Starts Debian's Chromium, or the one that CHROMIUM names. It calls no one on its own. */
-export function launch() {
+/**
+ * Starts Debian's Chromium, or the one that CHROMIUM names, with these environment variables and switches. It calls no one on
+ * its own.
+ */
+export function launch(variables = {}, switches = []) {
   return chromium.launch({
+    env: { ...process.env, ...variables },
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     args: [
       '--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync',
-      '--no-first-run',
+      '--no-first-run', ...switches,
     ],
   });
 }
@@ -30,13 +34,13 @@ async function context(browser, options) {
 }
 
 /** A phone's browser, with storage and cookies of its own. */
-export function phone(browser) {
-  return context(browser, { viewport: PHONE, isMobile: true, hasTouch: true, deviceScaleFactor: 2 });
+export function phone(browser, options = {}) {
+  return context(browser, { viewport: PHONE, isMobile: true, hasTouch: true, deviceScaleFactor: 2, ...options });
 }
 
 /** A desktop's browser, with storage and cookies of its own. */
-export function desktop(browser) {
-  return context(browser, { viewport: DESKTOP });
+export function desktop(browser, options = {}) {
+  return context(browser, { viewport: DESKTOP, ...options });
 }
 
 /** Collects what goes wrong in a page by itself: script errors, and what its content security policy stopped. */

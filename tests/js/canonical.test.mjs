@@ -89,6 +89,22 @@ test('the approval text holds all that was shown, and no value can add a line', 
   assert.equal(text.split('\n').length, 12);
 });
 
+test('“this was not me” has a text of its own, without a decision and a number', () => {
+  const text = canonical.notMeText({ issuer: ISSUER, device: 'd1', request: REQUEST });
+  assert.equal(text, [
+    'assent-not-me-v1',
+    'issuer: "https://id.example.com/oidc"',
+    'request: "018f0000000070008000000000000001"',
+    'device: "d1"',
+    'application: "did:key:z6MkApplication"',
+    'application-name: "Pay \\"Fast\\"\\nnumber: \\"00\\""',
+    'account: "ada@example.com"',
+    'place: "Zürich, Schweiz"',
+    'browser: "Firefox on Linux"',
+    'expires: 1700000120',
+  ].join('\n'));
+});
+
 test('a signature is r and s in 64 bytes, and the private key can’t be read', async () => {
   const pair = await canonical.newKey();
   assert.equal(pair.privateKey.extractable, false);

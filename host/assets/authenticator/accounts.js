@@ -3,12 +3,10 @@
 import { call, inWords } from './api.js';
 import { tokenOf } from './enrol.js';
 import { remove } from './store.js';
+import { phrase, text } from './texts.js';
 import { ask, button, el, notice, say } from './view.js';
 
-const STATES = {
-  suspended: 'This account is suspended: its sign-ins can’t be approved. Ask your administrator.',
-  terminated: 'This account is closed: its sign-ins can’t be approved. Ask your administrator.',
-};
+const STATES = { suspended: 'app-account-suspended', terminated: 'app-account-terminated' };
 
 /** The card of one account. `standing` is the account's state, `gone` says that the server knows this device no more. */
 export function accountCard(account, { standing, gone }, forgotten) {
@@ -18,19 +16,19 @@ export function accountCard(account, { standing, gone }, forgotten) {
     forgotten(account);
   };
   const part = async () => {
-    const text = `It will no longer approve sign-ins of ${account.displayName} at ${account.operator}. To use it again you need a new enrolment link.`;
-    if (!(await ask('Remove this phone?', text, 'Remove'))) return;
+    const about = text('app-account-remove-about', { name: account.displayName, operator: account.operator });
+    if (!(await ask(text('app-account-remove-ask'), about, text('app-account-remove-yes')))) return;
     try {
       await call(account, 'DELETE', '/device');
     } catch (failure) {
       // Where the server knows this device no more, there is nothing left to tell it.
       if (failure.code !== 'unknown_device') {
-        error.textContent = `It was not removed. ${inWords(failure)}`;
+        error.textContent = text('app-account-remove-failed', { reason: inWords(failure) });
         error.hidden = false;
         return;
       }
     }
-    say('This phone was removed.');
+    say(text('app-account-removed'));
     await forget();
   };
   return el('article', { class: 'card account' },
@@ -39,11 +37,11 @@ export function accountCard(account, { standing, gone }, forgotten) {
       el('div', {},
         el('h3', {}, el('bdi', {}, account.displayName)),
         el('p', {}, el('bdi', {}, account.account), ' · ', el('bdi', {}, account.operator)),
-        el('p', {}, 'This device: ', el('bdi', {}, account.deviceName)))),
-    gone && notice(`This phone was removed from ${account.operator}. To use it again, ask your administrator for a new enrolment link.`, 'bad'),
-    !gone && STATES[standing] && notice(STATES[standing], 'bad'),
+        el('p', {}, ...phrase('app-account-device', { device: account.deviceName })))),
+    gone && notice(text('app-account-gone', { operator: account.operator }), 'bad'),
+    !gone && STATES[standing] && notice(text(STATES[standing]), 'bad'),
     error,
-    el('div', { class: 'actions' }, gone ? button('Forget this account', forget, 'small') : button('Remove this phone', part, 'quiet danger small')));
+    el('div', { class: 'actions' }, gone ? button(text('app-account-forget'), forget, 'small') : button(text('app-account-remove'), part, 'quiet danger small')));
 }
 
 /** A form that takes an enrolment link that was copied. `opened(token)` is called with what it holds. */
@@ -55,7 +53,7 @@ export function addAccount(opened, unfolded) {
     const token = tokenOf(input.value);
     error.hidden = token !== null;
     if (token === null) {
-      error.textContent = 'This is not an enrolment link. It has “#enrol=” in it; copy it whole.';
+      error.textContent = text('app-add-unfit');
       input.setAttribute('aria-invalid', 'true');
       input.focus();
       return;
@@ -63,9 +61,9 @@ export function addAccount(opened, unfolded) {
     opened(token);
   };
   return el('details', { class: 'card', open: unfolded },
-    el('summary', {}, 'Add an account'),
-    el('p', { class: 'muted' }, 'Open the enrolment link that your administrator gave you, scan its QR code with the camera, or paste it here.'),
+    el('summary', {}, text('app-add')),
+    el('p', { class: 'muted' }, text('app-add-about')),
     el('form', { class: 'stack', novalidate: true, onsubmit: submit },
-      el('div', { class: 'field' }, el('label', { for: 'link' }, 'Enrolment link'), input, error),
-      el('button', { class: 'button', type: 'submit' }, 'Go on')));
+      el('div', { class: 'field' }, el('label', { for: 'link' }, text('app-add-link')), input, error),
+      el('button', { class: 'button', type: 'submit' }, text('app-add-go-on'))));
 }

@@ -1,13 +1,17 @@
-// Calls to the server. A failure is a `Failure`, whose message is for the person to read.
+// Calls to the server. A failure is a `Failure`; `inWords` tells a person of it.
 
 import { deviceAuthorization } from './canonical.js';
 import { put } from './store.js';
+import { text } from './texts.js';
 
 const BASE = '/authenticator/api';
 // A call that hangs is as good as none; a long poll has its own, longer limit.
 const LIMIT_MS = 15_000;
 
-/** A call that failed. `status` is 0 where there was no answer at all; `code` is the `error` of the answer's body. */
+/**
+ * A call that failed. `status` is 0 where there was no answer at all; `code` is the `error` of the answer's body; the
+ * message is for developers.
+ */
 export class Failure extends Error {
   constructor(status, code, message, body = {}) {
     super(message);
@@ -22,9 +26,29 @@ export class Failure extends Error {
   }
 }
 
-/** What to tell the person of a failure; of one that is no `Failure` the text is for developers. */
+// What the person is told of each code. Those that a screen has a place of its own for are not here.
+const WORDS = {
+  offline: 'app-failure-offline',
+  stopped: 'app-failure-offline',
+  unreadable: 'app-failure-unreadable',
+  invalid_request: 'app-failure',
+  no_such_link: 'app-failure-link',
+  bad_proof: 'app-failure-proof',
+  bad_name: 'app-failure-name',
+  key_taken: 'app-failure-key',
+  clock: 'app-failure-clock',
+  unknown_device: 'app-failure-device',
+  unknown_request: 'app-failure-request',
+  no_such_login: 'app-failure-login',
+  closed: 'app-failure-closed',
+  paused: 'app-failure-paused',
+  too_many_requests: 'app-failure-too-many',
+  bad_subscription: 'app-failure-subscription',
+};
+
+/** What to tell the person of a failure. */
 export function inWords(failure) {
-  return failure instanceof Failure ? failure.message : 'This did not work. Try again.';
+  return text(failure instanceof Failure ? WORDS[failure.code] ?? 'app-failure-server' : 'app-failure');
 }
 
 async function exchange(path, init, { signal, limit = LIMIT_MS } = {}) {
@@ -34,24 +58,24 @@ async function exchange(path, init, { signal, limit = LIMIT_MS } = {}) {
   signal?.addEventListener('abort', stop);
   if (signal?.aborted) stop();
   let response;
-  let text;
+  let answered;
   try {
     response = await fetch(path, { ...init, signal: controller.signal, cache: 'no-store', credentials: 'omit' });
-    text = await response.text();
+    answered = await response.text();
   } catch (cause) {
-    throw new Failure(0, signal?.aborted ? 'stopped' : 'offline', 'The server could not be reached. Check your connection and try again.');
+    throw new Failure(0, signal?.aborted ? 'stopped' : 'offline', 'no answer');
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', stop);
   }
   let body = {};
   try {
-    body = text === '' ? {} : JSON.parse(text);
+    body = answered === '' ? {} : JSON.parse(answered);
   } catch {
-    if (response.ok) throw new Failure(502, 'unreadable', 'The server gave an answer that this app does not understand.');
+    if (response.ok) throw new Failure(502, 'unreadable', 'the answer is no JSON');
   }
   if (response.ok) return body;
-  const message = typeof body.message === 'string' ? body.message : 'The server could not do this. Try again in a moment.';
+  const message = typeof body.message === 'string' ? body.message : `status ${response.status}`;
   throw new Failure(response.status, body.error ?? 'unknown', message, body);
 }
 

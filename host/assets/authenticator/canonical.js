@@ -58,10 +58,9 @@ export async function deviceText({ issuer, device, time, method, path, body }) {
   ].join('\n');
 }
 
-/** The text that a device signs to approve or deny: all that the person was shown, and what they answered. */
-export function approvalText({ issuer, device, request, decision, number }) {
+/** All that the person was shown of a request, one line each. */
+function shownLines({ issuer, device, request }) {
   return [
-    'assent-approval-v1',
     `issuer: ${JSON.stringify(issuer)}`,
     `request: ${JSON.stringify(request.id)}`,
     `device: ${JSON.stringify(device)}`,
@@ -71,9 +70,22 @@ export function approvalText({ issuer, device, request, decision, number }) {
     `place: ${JSON.stringify(request.place)}`,
     `browser: ${JSON.stringify(request.browser)}`,
     `expires: ${request.expires_at}`,
+  ];
+}
+
+/** The text that a device signs to approve or deny: all that the person was shown, and what they answered. */
+export function approvalText({ issuer, device, request, decision, number }) {
+  return [
+    'assent-approval-v1',
+    ...shownLines({ issuer, device, request }),
     `decision: ${JSON.stringify(decision)}`,
     `number: ${JSON.stringify(number)}`,
   ].join('\n');
+}
+
+/** The text that a device signs to say that a request was not the person's. Its decision is `not_me`, with no number. */
+export function notMeText({ issuer, device, request }) {
+  return ['assent-not-me-v1', ...shownLines({ issuer, device, request })].join('\n');
 }
 
 /** A new signing key for ES256 (RFC 7518 section 3.4). Its private half can't leave this browser. */

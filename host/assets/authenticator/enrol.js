@@ -3,6 +3,7 @@
 import { Failure, enrol, inWords, lookAtEnrolment } from './api.js';
 import { enrolmentText, newKey, publicJwk, sign as signText } from './canonical.js';
 import { put } from './store.js';
+import { phrase, region, text } from './texts.js';
 import { button, el, facts, focusOn, notice, say, sign } from './view.js';
 
 const LONGEST_NAME = 60;
@@ -21,10 +22,11 @@ export function tokenOf(link) {
 /** What to call this device, from what the browser tells of it. */
 function deviceName(agent = navigator.userAgent) {
   const known = [
-    [/iPhone/, 'iPhone'], [/iPad/, 'iPad'], [/Android.*Mobile/, 'Android phone'], [/Android/, 'Android tablet'],
-    [/CrOS/, 'Chromebook'], [/Windows/, 'Windows computer'], [/Macintosh/, 'Mac'], [/Linux/, 'Linux computer'],
+    [/iPhone/, 'iPhone'], [/iPad/, 'iPad'], [/Android.*Mobile/, text('app-device-android-phone')],
+    [/Android/, text('app-device-android-tablet')], [/CrOS/, 'Chromebook'], [/Windows/, text('app-device-windows')],
+    [/Macintosh/, 'Mac'], [/Linux/, text('app-device-linux')],
   ];
-  return known.find(([pattern]) => pattern.test(agent))?.[1] ?? 'My device';
+  return known.find(([pattern]) => pattern.test(agent))?.[1] ?? text('app-device-other');
 }
 
 function isAppleBrowserTab() {
@@ -35,8 +37,8 @@ function isAppleBrowserTab() {
 function scanPanel(svg) {
   const source = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
   return el('div', { class: 'scan' },
-    el('img', { src: source, alt: 'QR code of this enrolment link', width: '176', height: '176' }),
-    el('div', {}, el('p', {}, el('strong', {}, 'On a computer?')), el('p', { class: 'muted' }, 'Scan this with your phone’s camera to enrol the phone, or go on below to use this browser.')));
+    el('img', { src: source, alt: text('app-enrol-scan-picture'), width: '176', height: '176' }),
+    el('div', {}, el('p', {}, el('strong', {}, text('app-enrol-scan'))), el('p', { class: 'muted' }, text('app-enrol-scan-about'))));
 }
 
 /** On iPhone and iPad an app on the Home Screen has a storage of its own, so it must be there before it is enrolled. */
@@ -45,17 +47,17 @@ function homeScreenHint() {
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(location.href);
-      copied.textContent = 'Copied.';
+      copied.textContent = text('app-enrol-copied');
     } catch {
-      copied.textContent = 'Copy the link from the address bar.';
+      copied.textContent = text('app-enrol-copy-yourself');
     }
   };
-  return notice('For notifications on iPhone and iPad: copy this link, add this page to the Home Screen (Share, Add to Home Screen), open it from there and paste the link.', 'calm', button('Copy link', copy, 'small'), copied);
+  return notice(text('app-enrol-home-screen'), 'calm', button(text('app-enrol-copy'), copy, 'small'), copied);
 }
 
 /** Shows what the link is for and enrols. `done(account)` is called with the new account, `left()` on giving up. */
 export async function showEnrolment(place, token, accounts, { done, left }) {
-  place.replaceChildren(el('div', { class: 'card ready' }, el('p', { class: 'muted' }, 'Checking the link…')));
+  place.replaceChildren(el('div', { class: 'card ready' }, el('p', { class: 'muted' }, text('app-enrol-checking'))));
   let offer;
   try {
     offer = await lookAtEnrolment(token);
@@ -70,27 +72,26 @@ export async function showEnrolment(place, token, accounts, { done, left }) {
 }
 
 function unreachable(failure, again, left) {
-  return el('div', { class: 'card' }, sign('mark', 'warn'), el('h2', {}, 'The link could not be checked'),
+  return el('div', { class: 'card' }, sign('mark', 'warn'), el('h2', {}, text('app-enrol-unchecked')),
     el('p', { class: 'lead' }, inWords(failure)),
-    el('div', { class: 'actions' }, button('Try again', again, 'primary'), button('Not now', left)));
+    el('div', { class: 'actions' }, button(text('app-enrol-again-try'), again, 'primary'), button(text('app-enrol-not-now'), left)));
 }
 
 function unusable(failure, left) {
-  const text = failure.status === 404 || failure.status === 410 || failure.status === 409
-    ? 'It was used already, or its time is over. Ask your administrator for a new one.'
-    : inWords(failure);
-  return el('div', { class: 'card' }, sign('mark', 'warn'), el('h2', {}, 'This link can’t be used'),
-    el('p', { class: 'lead' }, text), el('div', { class: 'actions' }, button('Go on', left, 'primary')));
+  const used = failure.status === 404 || failure.status === 410 || failure.status === 409;
+  return el('div', { class: 'card' }, sign('mark', 'warn'), el('h2', {}, text('app-enrol-unusable')),
+    el('p', { class: 'lead' }, used ? text('app-enrol-unusable-about') : inWords(failure)),
+    el('div', { class: 'actions' }, button(text('app-add-go-on'), left, 'primary')));
 }
 
 function enrolmentCard(offer, token, accounts, { done, left }) {
   const name = el('input', { id: 'device-name', type: 'text', value: deviceName(), maxlength: String(LONGEST_NAME), autocomplete: 'off', required: true, dir: 'auto', 'aria-describedby': 'device-name-error' });
   const error = el('p', { class: 'field-error', id: 'device-name-error', hidden: true });
-  const confirm = el('button', { class: 'button primary', type: 'submit' }, 'Enrol this phone');
-  const complain = (text) => {
-    error.textContent = text;
-    error.hidden = text === '';
-    if (text !== '') say(text, true);
+  const confirm = el('button', { class: 'button primary', type: 'submit' }, text('app-enrol-confirm'));
+  const complain = (words) => {
+    error.textContent = words;
+    error.hidden = words === '';
+    if (words !== '') say(words, true);
   };
   const submit = async (event) => {
     event.preventDefault();
@@ -98,42 +99,42 @@ function enrolmentCard(offer, token, accounts, { done, left }) {
     name.toggleAttribute('aria-invalid', false);
     if (chosen === '') {
       name.setAttribute('aria-invalid', 'true');
-      complain('Give this phone a name, so that you can tell it from others later.');
+      complain(text('app-enrol-name-missing'));
       name.focus();
       return;
     }
     complain('');
     confirm.disabled = true;
-    confirm.textContent = 'Enrolling…';
+    confirm.textContent = text('app-enrol-confirming');
     try {
       done(await enrolHere(offer, token, chosen));
     } catch (failure) {
       confirm.disabled = false;
-      confirm.textContent = 'Enrol this phone';
-      complain(failure instanceof Failure ? failure.message : 'This browser could not make or keep a key. Private windows often can’t: use an ordinary one.');
+      confirm.textContent = text('app-enrol-confirm');
+      complain(failure instanceof Failure ? inWords(failure) : text('app-enrol-no-key'));
       confirm.focus();
     }
   };
   const known = accounts.some((account) => account.issuer === offer.issuer && account.account === offer.account);
-  const until = new Date(offer.expires_at * 1000).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
+  const until = new Date(offer.expires_at * 1000).toLocaleString(region, { dateStyle: 'medium', timeStyle: 'short' });
   return el('div', { class: 'card' },
     typeof offer.link_qr === 'string' && offer.link_qr !== '' && scanPanel(offer.link_qr),
     sign('shield', 'calm'),
-    el('h2', {}, 'Enrol this phone for ', el('bdi', {}, offer.display_name), ' at ', el('bdi', {}, offer.operator), '?'),
-    el('p', { class: 'lead' }, 'It will approve the sign-ins of this account. Go on only if the link was meant for you.'),
-    facts([['Account', offer.account], ['Server', offer.issuer], ['Valid until', until]]),
-    known && notice('This account is in this browser already. Going on adds it a second time, as another device.', 'warn'),
+    el('h2', {}, ...phrase('app-enrol-title', { name: offer.display_name, operator: offer.operator })),
+    el('p', { class: 'lead' }, text('app-enrol-lead')),
+    facts([[text('app-enrol-account'), offer.account], [text('app-enrol-server'), offer.issuer], [text('app-enrol-until'), until]]),
+    known && notice(text('app-enrol-again'), 'warn'),
     isAppleBrowserTab() && homeScreenHint(),
     el('form', { class: 'stack', novalidate: true, onsubmit: submit },
-      el('div', { class: 'field' }, el('label', { for: 'device-name' }, 'Name of this phone'), name, error),
-      el('div', { class: 'actions' }, confirm, button('Not now', left))));
+      el('div', { class: 'field' }, el('label', { for: 'device-name' }, text('app-enrol-name')), name, error),
+      el('div', { class: 'actions' }, confirm, button(text('app-enrol-not-now'), left))));
 }
 
 async function enrolHere(offer, token, chosen) {
   const pair = await newKey();
   const key = publicJwk(await crypto.subtle.exportKey('jwk', pair.publicKey));
-  const text = await enrolmentText({ issuer: offer.issuer, token, deviceName: chosen, key });
-  const signature = await signText(pair.privateKey, text);
+  const signed = await enrolmentText({ issuer: offer.issuer, token, deviceName: chosen, key });
+  const signature = await signText(pair.privateKey, signed);
   const made = await enrol({ token, device_name: chosen, public_key: key, signature });
   const account = {
     deviceId: made.device_id,

@@ -1,12 +1,14 @@
 // The authenticator: what waits for an answer, and the accounts of this browser.
 
 import { accountCard, addAccount } from './accounts.js';
-import { Failure, inWords } from './api.js';
+import { Failure, call, inWords } from './api.js';
 import { showEnrolment, tokenOf } from './enrol.js';
 import { Poll } from './poll.js';
 import { clearNotifications, pushState, refresh, registerWorker, turnOn } from './push.js';
 import { RequestCard } from './request.js';
+import { loginTokenOf, showCamera, showLogin } from './scan.js';
 import { all } from './store.js';
+import { phrase, region, text } from './texts.js';
 import { button, el, focusOn, notice, say, sign } from './view.js';
 
 const app = document.getElementById('app');
@@ -15,21 +17,24 @@ const title = document.title;
 
 const zones = {
   news: el('div', { class: 'zone' }),
-  requests: el('section', { class: 'zone', 'aria-label': 'Sign-in requests' }),
+  requests: el('section', { class: 'zone', 'aria-label': text('app-requests') }),
+  pauses: el('div', { class: 'zone' }),
+  scan: el('div', { class: 'zone' }),
   push: el('div', { class: 'zone' }),
-  accounts: el('section', { class: 'zone', 'aria-label': 'Accounts' }),
+  accounts: el('section', { class: 'zone', 'aria-label': text('app-accounts') }),
 };
 
-/** What is known of each account, by its device: { account, poll, standing, gone, failure }. */
+/** What is known of each account, by its device: { account, poll, standing, gone, failure, pausedUntil }. */
 const followed = new Map();
 /** The cards of requests, by their id. */
 const cards = new Map();
 let registration = null;
-let enrolling = false;
+/** Whether another screen than the home screen is shown. */
+let elsewhere = false;
 
 const listener = {
   accounts: () => followed.size,
-  answered(account, { now, account: about, requests }) {
+  answered(account, { now, account: about, requests, paused_until: paused }) {
     const known = followed.get(account.deviceId);
     if (!known) return;
     known.failure = null;
@@ -38,7 +43,10 @@ const listener = {
       showAccounts();
       showWaiting();
     }
-    showRequests(account, requests, now - Date.now() / 1000);
+    const skew = now - Date.now() / 1000;
+    known.pausedUntil = paused === null ? null : paused - skew;
+    showRequests(account, requests, skew);
+    showPauses();
     showConnection();
   },
   failed(account, failure) {
@@ -70,7 +78,7 @@ function showRequests(account, requests, skew) {
     const fresh = new RequestCard(account, request, skew, closeCard);
     cards.set(request.id, fresh);
     zones.requests.prepend(fresh.element);
-    say(`Sign-in request: ${request.application.name}, ${request.account}.`);
+    say(text('app-request-news', { application: request.application.name, account: request.account }));
   }
   showWaiting();
 }
@@ -91,27 +99,50 @@ function showWaiting() {
   if (cards.size > 0 || !able) {
     empty?.remove();
   } else if (!empty) {
-    zones.requests.append(el('div', { class: 'card ready' }, sign('shield', 'good'), el('h2', {}, 'Nothing to approve'),
-      el('p', { class: 'muted' }, 'When you sign in somewhere, the request shows up here.')));
+    zones.requests.append(el('div', { class: 'card ready' }, sign('shield', 'good'), el('h2', {}, text('app-nothing')),
+      el('p', { class: 'muted' }, text('app-nothing-about'))));
   }
+}
+
+/** Says whose sign-ins are paused, since they denied one or said that it was not theirs, and lets them go on. */
+function showPauses() {
+  const paused = [...followed.values()].filter((known) => !known.gone && known.pausedUntil > Date.now() / 1000);
+  const shown = paused.map((known) => `${known.account.deviceId} ${Math.round(known.pausedUntil)}`).join();
+  if (zones.pauses.dataset.shown === shown) return;
+  zones.pauses.dataset.shown = shown;
+  zones.pauses.replaceChildren(...paused.map(({ account, pausedUntil, poll }) => {
+    const time = new Date(pausedUntil * 1000).toLocaleTimeString(region, { hour: '2-digit', minute: '2-digit' });
+    const error = el('p', { role: 'alert' });
+    const lift = async () => {
+      try {
+        await call(account, 'DELETE', '/pause');
+        say(text('app-pause-lifted'));
+        poll.start();
+        focusOn(zones.requests);
+      } catch (failure) {
+        error.textContent = inWords(failure);
+      }
+    };
+    return notice(text('app-paused', { name: account.displayName, time }), 'warn', button(text('app-pause-lift'), lift, 'small'), error);
+  }));
 }
 
 function showConnection() {
   const states = [...followed.values()].filter((known) => !known.gone);
   const failed = states.filter((known) => known.failure);
-  let text = '';
-  if (!navigator.onLine) text = 'You are offline. Requests show up once you are connected again.';
-  else if (failed.some((known) => known.failure.passing)) text = 'The server can’t be reached just now. Trying again…';
-  else if (failed.length > 0) text = inWords(failed[0].failure);
+  let words = '';
+  if (!navigator.onLine) words = text('app-offline');
+  else if (failed.some((known) => known.failure.passing)) words = text('app-out-of-reach');
+  else if (failed.length > 0) words = inWords(failed[0].failure);
   const shown = connection.textContent;
-  if (text === shown) return;
-  connection.replaceChildren(...(text === '' ? [] : [notice(text, 'warn')]));
-  say(text === '' ? 'Connected again.' : text);
+  if (words === shown) return;
+  connection.replaceChildren(...(words === '' ? [] : [notice(words, 'warn')]));
+  say(words === '' ? text('app-connected') : words);
 }
 
 function showAccounts() {
   const list = [...followed.values()].map((known) => accountCard(known.account, known, forgotten));
-  const heading = list.length > 0 && el('h2', {}, list.length === 1 ? 'Your account' : 'Your accounts');
+  const heading = list.length > 0 && el('h2', {}, text('app-your-accounts', { count: list.length }));
   zones.accounts.replaceChildren(...[heading, ...list, addAccount(startEnrolment, list.length === 0)].filter(Boolean));
 }
 
@@ -131,36 +162,37 @@ async function showPush() {
   const able = [...followed.values()].filter((known) => !known.gone && known.account.pushKey);
   const state = able.length > 0 ? await pushState(registration) : 'impossible';
   if (state === 'refused') {
-    zones.push.replaceChildren(el('p', { class: 'muted small' }, 'Notifications are blocked for this site, so open this app when you sign in. The browser’s site settings allow them again.'));
+    zones.push.replaceChildren(el('p', { class: 'muted small' }, text('app-push-blocked')));
   } else if (state === 'off') {
     const error = el('p', { role: 'alert' });
     const turn = async () => {
       try {
         await turnOn(registration, able.map((known) => known.account));
-        say('Notifications are on.');
+        say(text('app-push-on'));
         await showPush();
       } catch (failure) {
         if (Notification.permission === 'denied') return showPush();
-        error.textContent = failure instanceof Failure ? failure.message : 'The browser could not turn them on. The app works without: open it when you sign in.';
+        error.textContent = failure instanceof Failure ? inWords(failure) : text('app-push-failed');
       }
       return undefined;
     };
-    zones.push.replaceChildren(notice('Get a notification when you sign in, so that you need not open this app first.', 'calm', button('Turn on notifications', turn, 'primary'), error));
+    zones.push.replaceChildren(notice(text('app-push-offer'), 'calm', button(text('app-push-turn-on'), turn, 'primary'), error));
   } else {
     zones.push.replaceChildren();
   }
 }
 
 function follow(account) {
-  const known = { account, standing: 'active', gone: false, failure: null };
+  const known = { account, standing: 'active', gone: false, failure: null, pausedUntil: null };
   known.poll = new Poll(account, listener);
   followed.set(account.deviceId, known);
   if (!document.hidden) known.poll.start();
 }
 
 function showHome() {
-  enrolling = false;
-  app.replaceChildren(...(followed.size === 0 ? [welcome()] : []), zones.news, zones.requests, zones.push, zones.accounts);
+  elsewhere = false;
+  app.replaceChildren(...(followed.size === 0 ? [welcome()] : []), zones.news, zones.pauses, zones.requests, zones.scan, zones.push, zones.accounts);
+  zones.scan.replaceChildren(...(navigator.mediaDevices ? [button(text('app-scan'), startScan)] : []));
   showAccounts();
   showWaiting();
   showPush();
@@ -168,8 +200,8 @@ function showHome() {
 }
 
 function welcome() {
-  return el('div', { class: 'card ready' }, sign('shield', 'calm'), el('h2', {}, 'Use this phone to sign in'),
-    el('p', { class: 'muted' }, `To start, you need an enrolment link from ${app.dataset.operator}.`));
+  return el('div', { class: 'card ready' }, sign('shield', 'calm'), el('h2', {}, text('app-welcome')),
+    el('p', { class: 'muted' }, ...phrase('app-welcome-about', { operator: app.dataset.operator })));
 }
 
 function leaveLink() {
@@ -177,33 +209,59 @@ function leaveLink() {
 }
 
 function startEnrolment(token) {
-  enrolling = true;
+  elsewhere = true;
   showEnrolment(app, token, [...followed.values()].map((known) => known.account), {
-    left() {
-      leaveLink();
-      showHome();
-      focusOn(zones.accounts);
-    },
+    left: () => backHome(zones.accounts),
     done(account) {
       leaveLink();
       follow(account);
       showHome();
-      const heading = el('h2', {}, 'This phone is enrolled');
-      const text = el('p', { class: 'lead' }, 'It approves sign-ins of ', el('bdi', {}, account.displayName), ' from now on.');
-      const card = el('div', { class: 'card outcome' }, sign('check', 'good'), heading, text, button('Done', () => (card.remove(), focusOn(zones.requests))));
+      const heading = el('h2', {}, text('app-enrolled'));
+      const about = el('p', { class: 'lead' }, ...phrase('app-enrolled-about', { name: account.displayName }));
+      const card = el('div', { class: 'card outcome' }, sign('check', 'good'), heading, about, button(text('app-done'), () => (card.remove(), focusOn(zones.requests))));
       zones.news.replaceChildren(card);
       focusOn(heading);
-      say('This phone is enrolled.');
+      say(text('app-enrolled-news'));
       // Where notifications are on for another account, they are to be on for this one too.
       refresh(registration, [account]);
     },
   });
 }
 
+/** What a link of ours asks for, be it the address of this page or a code that the camera saw. Whether it asks for anything. */
+function follows(link) {
+  const [enrolment, login] = [tokenOf(link), loginTokenOf(link)];
+  if (enrolment !== null) startEnrolment(enrolment);
+  else if (login !== null) startLogin(login);
+  return enrolment !== null || login !== null;
+}
+
 function route() {
-  const token = tokenOf(location.hash);
-  if (token !== null) startEnrolment(token);
-  else if (!enrolling) showHome();
+  if (!follows(location.hash) && !elsewhere) showHome();
+}
+
+function backHome(zone) {
+  leaveLink();
+  showHome();
+  focusOn(zone);
+}
+
+/** Somebody scanned the code of a login page: the person of this phone signs in there. */
+function startLogin(token) {
+  elsewhere = true;
+  const able = [...followed.values()].filter((known) => !known.gone).map((known) => known.account);
+  showLogin(app, token, able, {
+    left: () => backHome(zones.requests),
+    asked(account) {
+      backHome(zones.requests);
+      followed.get(account.deviceId)?.poll.start();
+    },
+  });
+}
+
+function startScan() {
+  elsewhere = true;
+  showCamera(app, { found: follows, left: () => backHome(zones.scan) });
 }
 
 /** Asks at once, for every account: the person is looking, or something happened. */
@@ -226,30 +284,31 @@ function listen() {
   });
   setInterval(() => {
     for (const card of cards.values()) card.tick();
+    showPauses();
   }, 500);
 }
 
-function unsupported(text) {
-  app.replaceChildren(el('div', { class: 'card' }, sign('mark', 'warn'), el('h2', {}, 'This does not work here'), el('p', { class: 'lead' }, text)));
+function unsupported(why) {
+  app.replaceChildren(el('div', { class: 'card' }, sign('mark', 'warn'), el('h2', {}, text('app-unsupported')), el('p', { class: 'lead' }, why)));
 }
 
 async function start() {
   if (!self.isSecureContext || !crypto.subtle) {
-    unsupported('The authenticator needs a secure connection. Open its address with https.');
+    unsupported(text('app-unsupported-insecure'));
     return;
   }
   let accounts;
   try {
     accounts = await all();
   } catch {
-    unsupported('This browser keeps nothing for this site. Private windows often do not: use an ordinary one.');
+    unsupported(text('app-unsupported-private'));
     return;
   }
   listen();
   for (const account of accounts) follow(account);
   route();
   registration = await registerWorker();
-  if (!enrolling) showPush();
+  if (!elsewhere) showPush();
   clearNotifications(registration);
   await refresh(registration, accounts);
 }

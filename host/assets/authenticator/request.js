@@ -1,27 +1,36 @@
-// A sign-in that waits for an answer: a card with what is asked, a field for the number, and two buttons.
+// A sign-in that waits for an answer: a card with what is asked, a field for the number, and what the person may answer.
 
 import { Failure, call, inWords } from './api.js';
-import { approvalText, sign as signText } from './canonical.js';
-import { button, duration, el, facts, focusOn, say, sign } from './view.js';
+import { approvalText, notMeText, sign as signText } from './canonical.js';
+import { phrase, region, text } from './texts.js';
+import { button, el, facts, focusOn, say, sign } from './view.js';
 
 /** The digits of a text as 0 to 9, whichever of the digits of Arabic script a keyboard makes; nothing else. */
-function digits(text) {
-  return text
+function digits(typed) {
+  return typed
     .replace(/[\u0660-\u0669]/g, (digit) => String(digit.charCodeAt(0) - 0x0660))
     .replace(/[\u06f0-\u06f9]/g, (digit) => String(digit.charCodeAt(0) - 0x06f0))
     .replace(/[^0-9]/g, '');
 }
 
+/** How long there still is, in words. */
+function timeLeft(seconds) {
+  const whole = Math.max(0, Math.floor(seconds));
+  if (whole < 60) return text('app-seconds', { seconds: whole });
+  return text('app-minutes', { minutes: Math.floor(whole / 60), seconds: String(whole % 60).padStart(2, '0') });
+}
+
 function timeOfDay(seconds) {
-  return new Date(seconds * 1000).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
+  return new Date(seconds * 1000).toLocaleTimeString(region, { hour: '2-digit', minute: '2-digit' });
 }
 
 const ENDINGS = {
-  expired: ['mark', 'warn', 'Too late', 'The time for this sign-in is over. Start again where you wanted to sign in.'],
-  decided: ['mark', 'warn', 'Already answered', 'This sign-in was answered before, here or on another phone.'],
-  gone: ['mark', 'warn', 'Sign-in closed', 'It was cancelled or answered elsewhere. There is nothing more to do.'],
-  locked: ['cross', 'bad', 'Closed', 'The number was wrong too often, so nobody was signed in. Start again where you wanted to sign in.'],
-  denied: ['cross', 'bad', 'Denied', 'Nobody was signed in. If you did not start this sign-in, tell your administrator.'],
+  expired: ['mark', 'warn', 'app-request-expired', 'app-request-expired-about'],
+  decided: ['mark', 'warn', 'app-request-decided', 'app-request-decided-about'],
+  gone: ['mark', 'warn', 'app-request-gone', 'app-request-gone-about'],
+  locked: ['cross', 'bad', 'app-request-locked', 'app-request-locked-about'],
+  denied: ['cross', 'bad', 'app-request-denied', 'app-request-denied-about'],
+  not_me: ['shield', 'bad', 'app-request-reported', 'app-request-reported-about'],
 };
 
 /** The card of one request. `closed(card)` is called when the person has seen how it ended. */
@@ -43,24 +52,25 @@ export class RequestCard {
       autocomplete: 'off', enterkeyhint: 'done', 'aria-describedby': `${id}-error ${id}-tries`,
       oninput: () => this.typed(),
     });
-    this.approve = el('button', { class: 'button primary', type: 'submit' }, 'Approve');
-    this.deny = button('Deny', () => this.decide('deny', ''), 'danger');
-    this.title = el('h2', { id: `${id}-title` }, 'Sign in to ', el('bdi', {}, request.application.name), '?');
+    this.approve = el('button', { class: 'button primary', type: 'submit' }, text('app-request-approve'));
+    this.deny = button(text('app-request-deny'), () => this.decide('deny', ''), 'danger');
+    this.notMe = button(text('app-request-not-me'), () => this.decide('not_me', ''), 'quiet danger small');
+    this.title = el('h2', { id: `${id}-title` }, ...phrase('app-request-title', { application: request.application.name }));
     this.element = el('article', { class: 'card request', 'aria-labelledby': `${id}-title` },
       this.title,
       facts([
-        ['Account', request.account || 'Not known'],
-        ['Place', request.place || 'Not known'],
-        ['Browser', request.browser || 'Not known'],
-        ['Asked at', timeOfDay(request.requested_at)],
+        [text('app-request-account'), request.account || text('app-request-not-known')],
+        [text('app-request-place'), request.place || text('app-request-not-known')],
+        [text('app-request-browser'), request.browser || text('app-request-not-known')],
+        [text('app-request-time'), timeOfDay(request.requested_at)],
       ]),
       el('form', { class: 'stack', novalidate: true, onsubmit: (event) => this.submitted(event) },
         el('div', { class: 'field number-field' },
-          el('label', { for: `${id}-number` }, 'Type the number shown where you sign in'),
+          el('label', { for: `${id}-number` }, text('app-request-number')),
           this.input, this.error, this.tries),
         el('div', { class: 'actions' }, this.approve, this.deny),
         el('div', { class: 'clock' }, this.bar, this.left)),
-      el('p', { class: 'muted small' }, 'Did you not start this? Deny it, then nobody gets in.'));
+      el('div', { class: 'not-me' }, el('p', { class: 'muted small' }, text('app-request-not-you')), this.notMe));
     this.update(request, skew);
   }
 
@@ -81,7 +91,7 @@ export class RequestCard {
     if (this.state === 'ended') return;
     const left = this.secondsLeft();
     this.bar.value = Math.max(0, Math.min(this.total, left));
-    this.left.textContent = `${duration(left)} left`;
+    this.left.textContent = timeLeft(left);
     if (left <= 0 && this.state === 'open') this.end('expired');
   }
 
@@ -91,7 +101,7 @@ export class RequestCard {
 
   showTries(left) {
     this.tries.hidden = left > 2;
-    this.tries.textContent = left === 1 ? 'One try left.' : `${left} tries left.`;
+    this.tries.textContent = text('app-request-tries', { count: left });
   }
 
   typed() {
@@ -100,15 +110,15 @@ export class RequestCard {
     this.complain('');
   }
 
-  complain(text) {
-    this.error.hidden = text === '';
-    this.error.textContent = text;
-    if (text === '') {
+  complain(words) {
+    this.error.hidden = words === '';
+    this.error.textContent = words;
+    if (words === '') {
       this.input.removeAttribute('aria-invalid');
       return;
     }
     this.input.setAttribute('aria-invalid', 'true');
-    say(text, true);
+    say(words, true);
   }
 
   submitted(event) {
@@ -117,7 +127,7 @@ export class RequestCard {
     if (number.length === 2) {
       this.decide('approve', number);
     } else {
-      this.complain('Type both digits of the number.');
+      this.complain(text('app-request-both-digits'));
       this.input.focus();
     }
   }
@@ -128,12 +138,13 @@ export class RequestCard {
     this.complain('');
     const { account, request } = this;
     try {
-      const text = approvalText({ issuer: account.issuer, device: account.deviceId, request, decision, number });
-      const value = { decision, number, signature: await signText(account.privateKey, text) };
+      const about = { issuer: account.issuer, device: account.deviceId, request };
+      const signed = decision === 'not_me' ? notMeText(about) : approvalText({ ...about, decision, number });
+      const value = { decision, number, signature: await signText(account.privateKey, signed) };
       const { outcome } = await call(account, 'POST', `/requests/${encodeURIComponent(request.id)}`, { value });
       if (outcome === 'approved') this.approved();
-      else if (outcome === 'denied') this.end('denied');
-      else throw new Failure(502, 'unreadable', 'The server gave an answer that this app does not understand.');
+      else if (outcome === 'denied' || outcome === 'not_me') this.end(outcome);
+      else throw new Failure(502, 'unreadable', 'an unknown outcome');
     } catch (failure) {
       this.refused(failure);
     }
@@ -147,7 +158,7 @@ export class RequestCard {
     if (failure.code === 'wrong_number') {
       this.input.value = '';
       this.showTries(failure.body.attempts_left);
-      this.complain('Wrong number. Look again where you sign in.');
+      this.complain(text('app-request-wrong-number'));
     } else {
       this.complain(inWords(failure));
     }
@@ -156,29 +167,29 @@ export class RequestCard {
 
   busy(on) {
     this.state = on ? 'sending' : 'open';
-    for (const control of [this.input, this.approve, this.deny]) control.disabled = on;
+    for (const control of [this.input, this.approve, this.deny, this.notMe]) control.disabled = on;
     this.element.setAttribute('aria-busy', String(on));
   }
 
   approved() {
-    this.finish('check', 'good', 'Approved', ['You are signed in to ', el('bdi', {}, this.request.application.name), '. Go back to where you started; it goes on by itself.']);
+    this.finish('check', 'good', text('app-request-approved'), phrase('app-request-approved-about', { application: this.request.application.name }));
   }
 
   end(kind) {
-    const [shape, tone, title, text] = ENDINGS[kind];
-    this.finish(shape, tone, title, [text]);
+    const [shape, tone, title, about] = ENDINGS[kind];
+    this.finish(shape, tone, text(title), [text(about)]);
   }
 
-  finish(shape, tone, title, text) {
+  finish(shape, tone, title, about) {
     const hadFocus = this.element.contains(document.activeElement) || document.activeElement === document.body;
     this.state = 'ended';
     const heading = el('h2', {}, title);
-    const detail = el('p', { class: 'lead' }, ...text);
+    const detail = el('p', { class: 'lead' }, ...about);
     this.element.className = 'card outcome';
     this.element.removeAttribute('aria-busy');
     this.title.remove();
     heading.id = this.title.id;
-    this.element.replaceChildren(sign(shape, tone), heading, detail, button('Done', () => this.closed(this)));
+    this.element.replaceChildren(sign(shape, tone), heading, detail, button(text('app-done'), () => this.closed(this)));
     if (hadFocus) focusOn(heading);
     say(`${title}. ${detail.textContent}`);
   }

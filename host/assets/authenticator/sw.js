@@ -1,10 +1,12 @@
 // The authenticator's service worker: shows that a sign-in waits, and keeps the app's files for when there is no network.
-// The server fills in the version and the list of files.
+// The server fills in the version, the list of files, and what a notification says.
 
 const VERSION = '{version}';
 const SHELL = '{shell}'.split(' ');
 const CACHE = `assent-authenticator-${VERSION}`;
 const APP = '/authenticator';
+const TITLE = '{title}';
+const BODY = '{body}';
 
 self.addEventListener('install', (event) => {
   event.waitUntil(
@@ -36,7 +38,8 @@ self.addEventListener('fetch', (event) => {
       if (response.ok && !response.redirected) await cache.put(kept, response.clone());
       return response;
     } catch (failure) {
-      const copy = await cache.match(kept);
+      // What is kept is in one language, whatever the request would have asked for.
+      const copy = await cache.match(kept, { ignoreVary: true });
       if (copy) return copy;
       throw failure;
     }
@@ -56,8 +59,8 @@ function isApp(client) {
 // The message itself says nothing that may be read on a locked phone: it is only a reason to look.
 self.addEventListener('push', (event) => {
   const wake = async () => {
-    await self.registration.showNotification('Sign-in request', {
-      body: 'Open the authenticator to approve or deny it.',
+    await self.registration.showNotification(TITLE, {
+      body: BODY,
       icon: '/assets/icons/icon-192.png',
       badge: '/assets/icons/badge-96.png',
       tag: 'assent-request',

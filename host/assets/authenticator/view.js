@@ -62,13 +62,6 @@ export function say(text, urgent = false) {
   region.textContent = region.textContent === text ? `${text}\u00a0` : text;
 }
 
-/** Seconds in words: `1 min 05 s`. */
-export function duration(seconds) {
-  const whole = Math.max(0, Math.floor(seconds));
-  if (whole < 60) return `${whole} s`;
-  return `${Math.floor(whole / 60)} min ${String(whole % 60).padStart(2, '0')} s`;
-}
-
 /** Asks before something that can't be undone. Gives true for yes. */
 export function ask(title, text, yes) {
   const dialog = document.getElementById('ask');

@@ -25,7 +25,7 @@ pub(super) enum AuthenticatorCommand {
         push: Option<String>,
     },
     /// Answer the request that waits, or the first one that comes.
-    #[command(group(clap::ArgGroup::new("decision").required(true).args(["number", "deny"])))]
+    #[command(group(clap::ArgGroup::new("decision").required(true).args(["number", "deny", "not_me"])))]
     Approve {
         /// The file that `enrol` made.
         #[arg(long, value_name = "FILE")]
@@ -36,9 +36,20 @@ pub(super) enum AuthenticatorCommand {
         /// Deny.
         #[arg(long)]
         deny: bool,
+        /// Deny, since it was not you who signed in: for a while requests reach none of your devices.
+        #[arg(long)]
+        not_me: bool,
         /// How many seconds to wait for a request.
         #[arg(long, default_value_t = 30)]
         wait: u32,
+    },
+    /// Take the code of a login page: the person signs in there. What follows is a request like any other.
+    Scan {
+        /// What the code says: a link with `#login=` in it.
+        link: String,
+        /// The file that `enrol` made.
+        #[arg(long, value_name = "FILE")]
+        store: PathBuf,
     },
     /// Print the requests that wait, as JSON.
     List {
@@ -68,15 +79,19 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
             authenticator.save(&mut file)?;
             println!("Enrolled for {} at {}.", authenticator.account(), authenticator.issuer());
         }
-        AuthenticatorCommand::Approve { store, number, deny: _, wait } => {
+        AuthenticatorCommand::Approve { store, number, deny: _, not_me, wait } => {
             let authenticator = Authenticator::load(&store)?;
             let requests = authenticator.waiting(wait).await?;
             let [request] = requests.as_slice() else {
                 bail!("{} requests wait; expected one", requests.len());
             };
-            let outcome = authenticator.decide(request, number.as_deref()).await?;
+            let outcome = match not_me {
+                true => authenticator.not_me(request).await?,
+                false => authenticator.decide(request, number.as_deref()).await?,
+            };
             println!("{outcome}: {} on {} for {}", request.account, request.browser, request.application.name);
         }
+        AuthenticatorCommand::Scan { link, store } => Authenticator::load(&store)?.scan(&link).await?,
         AuthenticatorCommand::List { store } => {
             let requests = Authenticator::load(&store)?.waiting(0).await?;
             println!("{}", serde_json::to_string_pretty(&requests)?);

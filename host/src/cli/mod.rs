@@ -19,6 +19,8 @@ use crate::app::{self, Surroundings};
 use crate::config::{self, Settings};
 use crate::domain::plugins::plugin_specs;
 use crate::domain::{Host, admin};
+use crate::model::audit::By;
+use crate::places::Places;
 use crate::plugins;
 use crate::store::Store;
 
@@ -143,6 +145,8 @@ async fn check(file: &Path) -> anyhow::Result<()> {
     let specs = plugin_specs(&settings.plugins).with_context(|| file.display().to_string())?;
     let Surroundings { clock, compiler, .. } = Surroundings::of_this_program(file);
     app::identities(&settings, &clock).with_context(|| file.display().to_string())?;
+    Places::open(settings.places.database_file.as_deref()).with_context(|| file.display().to_string())?;
+    app::logo(&settings).with_context(|| file.display().to_string())?;
     if let Some(folder) = &settings.plugins.compiled_folder {
         let key = || format!("{}: plugins.compiled_folder: {}", file.display(), folder.display());
         plugins::check_compiled_folder(folder).map_err(anyhow::Error::msg).with_context(key)?;
@@ -173,7 +177,7 @@ async fn enrolment(file: &Path, user: &str) -> anyhow::Result<()> {
     let host = host_without_plugins(file).await?;
     let name = user.parse()?;
     let user = host.store.user_by_login(&name).await?.with_context(|| format!("there is no user {name}"))?;
-    let (link, until) = admin::create_enrolment(&host, user.id).await?;
+    let (link, until) = admin::create_enrolment(&host, user.id, &By::HOST).await?;
     host.store.close().await;
     let hours = until.remaining(host.now()).as_secs().div_ceil(3600);
     eprintln!("{} enrols an authenticator here, once, within {hours} hours:", user.name);

@@ -15,6 +15,13 @@ pub struct RateLimits {
     pub sign_in: Rate,
     /// Sign-ins with one name, whoever asks and whether or not somebody has it: each may wake a phone.
     pub login_name: Rate,
+    /// Sign-ins that are asked for from one address, by whichever names.
+    pub address: Rate,
+    /// Sign-ins that are asked for in one browser.
+    pub browser: Rate,
+    /// Requests that reach the phones of one person, by name and e-mail address together. Over it the page is the same as
+    /// for a name that nobody has, and no phone is asked.
+    pub person: Rate,
     /// Requests of one address to the token, introspection and revocation endpoints.
     pub token: Rate,
     /// Failed client authentications of one application from one address. Others are not counted.
@@ -62,6 +69,9 @@ impl Default for RateLimits {
         Self {
             sign_in: rate(1200, 600),
             login_name: rate(10, 20),
+            address: rate(300, 300),
+            browser: rate(20, 40),
+            person: rate(10, 20),
             token: rate(12_000, 2000),
             client_failures: rate(10, 20),
             failures: rate(60, 60),
@@ -72,10 +82,14 @@ impl Default for RateLimits {
 
 /// What the types can't say.
 pub(super) fn check(settings: &Settings, expect: &mut impl FnMut(bool, &str, &str)) {
-    let RateLimits { sign_in, login_name, token, client_failures, failures, callbacks } = settings.limits;
+    let RateLimits { sign_in, login_name, address, browser, person, token, client_failures, failures, callbacks } =
+        settings.limits;
     for (name, rate) in [
         ("sign_in", sign_in),
         ("login_name", login_name),
+        ("address", address),
+        ("browser", browser),
+        ("person", person),
         ("token", token),
         ("client_failures", client_failures),
         ("failures", failures),

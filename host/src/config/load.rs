@@ -106,8 +106,17 @@ fn explain(error: &figment::Error, file: &Path) -> String {
 
 /// What a key's number counts, as its name says it. Times without one are in seconds.
 fn unit(key: &str) -> &'static str {
-    let seconds = key.starts_with("lifetimes.") || key == "session.longest" || key.ends_with("_timeout");
-    let units = [("_days", " of days"), ("_hours", " of hours"), ("_ms", " of milliseconds"), ("_mib", " of MiB")];
+    let seconds = key.starts_with("lifetimes.")
+        || key.starts_with("approvals.")
+        || key == "session.longest"
+        || key.ends_with("_timeout");
+    let units = [
+        ("_days", " of days"),
+        (".days", " of days"),
+        ("_hours", " of hours"),
+        ("_ms", " of milliseconds"),
+        ("_mib", " of MiB"),
+    ];
     let named = units.into_iter().find(|(end, _)| key.ends_with(end)).map(|(_, unit)| unit);
     named.unwrap_or(if seconds { " of seconds" } else { "" })
 }
@@ -176,7 +185,9 @@ fn check(settings: &Settings) -> Vec<(String, String)> {
     );
     expect(display_text(&settings.operator, 80).is_some(), "operator", "expected a name of 1 to 80 characters");
     super::http::check(settings, &mut expect);
+    super::pages::check(&settings.pages, &mut expect);
     super::limits::check(settings, &mut expect);
+    super::approvals::check(settings, &mut expect);
     let lifetimes = settings.lifetimes;
     for (name, seconds, shortest, longest) in [
         ("access_token", lifetimes.access_token, 1, 86_400),
@@ -232,6 +243,7 @@ fn check(settings: &Settings) -> Vec<(String, String)> {
     );
     expect((1..=3650).contains(&metadata_days), "saml.metadata_days", "expected 1 to 3650 days");
     expect((1..=60).contains(&logout_seconds), "saml.logout_seconds", "expected 1 to 60 seconds");
+    expect((1..=3650).contains(&settings.audit.days), "audit.days", "expected 1 to 3650 days");
     expect(
         EnvFilter::try_new(&settings.log.level).is_ok(),
         "log.level",
@@ -326,7 +338,7 @@ mod tests {
             ("[http]\ncertificate_file = \"x\"", "; certificate_file belongs into [http.mtls] or into [http.tls]"),
             ("[plugins]\nwrites = [\"account\"]", "; writes belongs into [[plugins.claims]]"),
             ("sliding = true", "; sliding belongs into [session]"),
-            ("nonsense = true", "oidc, saml, outgoing, plugins"),
+            ("nonsense = true", "oidc, saml, places, outgoing, plugins"),
         ] {
             let error = error_of(&format!("base_url = \"https://id.example\"\n{text}\n"));
             assert!(error.ends_with(message), "{error}");

@@ -3,9 +3,11 @@
 //! `ASSENT__HTTP__LISTEN=0.0.0.0:443` is `listen` in the table `[http]`. Environment wins over file, file over default.
 //! Unknown keys are errors. File paths are relative to the folder in which the command is started.
 
+mod approvals;
 mod http;
 mod limits;
 mod load;
+mod pages;
 mod plugins;
 
 use std::path::PathBuf;
@@ -15,9 +17,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+pub use approvals::Approvals;
 pub use http::{Http, Mtls, Tls};
 pub use limits::{Rate, RateLimits};
 pub use load::{ConfigError, load};
+pub use pages::Pages;
 pub use plugins::{ApprovalChannel, ClaimMapper, Credential, OnFailure, PluginLimits, Plugins, Trust};
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
@@ -32,6 +36,9 @@ pub struct Settings {
     /// What the pages call the operator of this host.
     #[serde(default = "default::operator")]
     pub operator: String,
+    /// What language the pages speak, and how they look.
+    #[serde(default)]
+    pub pages: Pages,
     /// Allows `http://localhost` redirect URIs for web applications and SPAs. Never set it where real people sign in.
     #[serde(default)]
     pub development: bool,
@@ -50,12 +57,18 @@ pub struct Settings {
     /// How long things are good, in seconds.
     #[serde(default)]
     pub lifetimes: Lifetimes,
+    /// What follows when a person denies a request.
+    #[serde(default)]
+    pub approvals: Approvals,
     /// Whether sessions go on while they are used.
     #[serde(default)]
     pub session: Session,
     /// What the log says and how.
     #[serde(default)]
     pub log: Log,
+    /// How long the audit log is kept.
+    #[serde(default)]
+    pub audit: Audit,
     /// What the first start makes. Without this table it makes nothing.
     #[serde(default)]
     pub first_start: Option<FirstStart>,
@@ -65,12 +78,25 @@ pub struct Settings {
     /// SAML 2.0.
     #[serde(default)]
     pub saml: Saml,
+    /// Where sign-ins come from.
+    #[serde(default)]
+    pub places: Places,
     /// What this host may call on behalf of applications.
     #[serde(default)]
     pub outgoing: Outgoing,
     /// The plugins.
     #[serde(default)]
     pub plugins: Plugins,
+}
+
+/// Where sign-ins come from.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Places {
+    /// A database of the places of addresses in the MaxMind DB format, such as GeoLite2 City or DB-IP City Lite. People
+    /// see the place when they are asked to approve; without it they see the address alone. It is held in memory, and
+    /// read again within a minute of a change.
+    pub database_file: Option<PathBuf>,
 }
 
 /// How strictly OpenID Connect is taken, where clients differ.
@@ -217,6 +243,20 @@ pub struct Session {
     pub sliding: bool,
     /// How long after the sign-in a sliding session ends at the latest, in seconds.
     pub longest: u32,
+}
+
+/// The audit log: who did what, in the database. `GET /admin/api/v1/audit` reads it.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Audit {
+    /// For how many days an entry is kept: 1 to 3,650.
+    pub days: u32,
+}
+
+impl Default for Audit {
+    fn default() -> Self {
+        Self { days: 400 }
+    }
 }
 
 /// What the log says and how.

@@ -10,11 +10,11 @@ use crate::store::Person;
 /// The person's account in the application.
 #[derive(Clone, Debug)]
 pub enum Access {
-    /// It may be used.
+    /// It may be used. One that was invited is active once it is.
     Granted(Account),
     /// The person has none.
     NoAccount,
-    /// The user or the account is suspended or terminated.
+    /// The user or the account is suspended or terminated, or the user has nothing to approve with yet.
     Closed,
 }
 
@@ -25,7 +25,7 @@ pub async fn access(host: &Host, user: &User, application: &Did) -> Result<Acces
     Ok(match account {
         _ if user.state != LifeState::Active => Access::Closed,
         None => Access::NoAccount,
-        Some(account) if account.state == LifeState::Active => Access::Granted(account),
+        Some(account) if account.state.is_open() => Access::Granted(account),
         Some(_) => Access::Closed,
     })
 }

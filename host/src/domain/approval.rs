@@ -8,35 +8,33 @@ use serde::{Deserialize, Deserializer};
 
 use super::account::{Access, access};
 use super::signals::Signal;
-use super::{Broken, Host, channels, seconds};
+use super::{Broken, Host, audit, channels, seconds};
 use crate::id::{ApprovalId, Did, UserId};
-use crate::model::approval::{Approval, ApprovalStage, MatchingNumber, NUMBER_ATTEMPTS, Shown};
+use crate::model::approval::{Approval, ApprovalStage, MatchingNumber, NUMBER_ATTEMPTS, Pause, Shown};
+use crate::model::audit::{Actor, By, Entry, Event, Origin};
 use crate::model::device::Device;
-use crate::model::login::Login;
+use crate::model::login::{BrowserContext, Login};
 use crate::model::name::LoginName;
 use crate::model::session::Amr;
 use crate::model::statement::{ApprovalStatement, Decision, application_identifier};
-use crate::model::user::{LifeState, User};
+use crate::model::user::LifeState;
 use crate::secret::Digest;
-use crate::store::{Answer, Verdict};
-
-/// What the browser tells about itself, for the person to recognise.
-#[derive(Clone, Debug)]
-pub struct BrowserContext {
-    /// Where it seems to be.
-    pub place: String,
-    /// The browser and system in plain words.
-    pub browser: String,
-}
+use crate::store::{Answer, Asked, Noted, Verdict};
 
 /// Asks the phone of whoever has this name.
 ///
-/// A name that belongs to nobody, or to somebody who may not sign in, gets the same page, the same queries and the
-/// same two minutes; only no phone is asked. So nobody learns from the answer who exists. `false` if the login already
-/// waits for an approval or was answered.
-pub async fn ask(host: &Arc<Host>, login: &Login, name: &LoginName, context: BrowserContext) -> Result<bool, Broken> {
+/// A name that belongs to nobody, or to somebody who may not sign in or has a pause, gets the same page, the same queries
+/// and the same two minutes; only no phone is asked. So nobody learns from the answer who exists. `false` if the login
+/// already waits for an approval or was answered.
+pub async fn ask(
+    host: &Arc<Host>,
+    login: &Login,
+    name: &LoginName,
+    context: BrowserContext,
+    from: Origin,
+) -> Result<bool, Broken> {
     let now = host.now();
-    let user = eligible(host, name, login.request.application()).await?;
+    let Named { known, asked: user_id } = whose(host, name, login.request.application()).await?;
     let application = match login.request.application() {
         Some(id) => host.store.registered(id).await?.map(|application| application.name().to_owned()),
         None => None,
@@ -44,7 +42,7 @@ pub async fn ask(host: &Arc<Host>, login: &Login, name: &LoginName, context: Bro
     let approval = Approval {
         id: ApprovalId::new(now, &*host.entropy),
         login_id: login.id,
-        user_id: user.as_ref().map(|user| user.id),
+        user_id,
         name_digest: Digest::of(name.as_str().as_bytes()),
         number: MatchingNumber::random(&*host.entropy),
         shown: Shown {
@@ -59,35 +57,65 @@ pub async fn ask(host: &Arc<Host>, login: &Login, name: &LoginName, context: Bro
         attempts_left: NUMBER_ATTEMPTS,
         stage: ApprovalStage::Requested,
     };
-    let asked = host.store.request_approval(approval.clone()).await?;
-    tracing::info!(login = %login.id, approval = %approval.id, asked, "approval requested");
-    if let (true, Some(user)) = (asked, user) {
-        host.signals.send(Signal::Asked(user.id));
+    let actor = login.request.application().map_or(Actor::Host, |application| Actor::Application(application.clone()));
+    let mut entry = about(host, Event::SignInAsked, &approval, &By::new(actor, from));
+    // Those who are not asked may want to know as well.
+    entry.user = known;
+    let asked = host.store.request_approval(approval.clone(), entry).await?;
+    tracing::info!(login = %login.id, approval = %approval.id, ?asked, "approval requested");
+    if let Asked::Person(user) = asked {
+        host.signals.send(Signal::Asked(user));
         // The browser does not wait for the channels: the phone finds the request by asking too.
         let trust = channels::trusted(&login.request);
-        tokio::spawn(channels::carry(Arc::clone(host), user.id, approval, trust));
+        tokio::spawn(channels::carry(Arc::clone(host), user, approval, trust));
     }
-    Ok(asked)
+    Ok(asked != Asked::NotOpen)
 }
 
-/// The person with this name, if they may sign in to the application. The queries are the same for any name.
-async fn eligible(host: &Host, name: &LoginName, application: Option<&Did>) -> Result<Option<User>, Broken> {
+/// An entry of the audit log about a request.
+fn about(host: &Host, event: Event, approval: &Approval, by: &By) -> Entry {
+    let entry = audit::entry(host, event, by).with("request", approval.id.to_string());
+    let mut entry = entry.personal("name", approval.shown.account.as_str());
+    entry.user = approval.user_id;
+    entry.application.clone_from(&approval.shown.application);
+    entry
+}
+
+/// What is noted of an answer to a request, if it counts.
+pub(super) fn noted(host: &Host, event: Event, approval: &Approval, by: &By) -> Noted {
+    let settings = &host.settings.approvals;
+    let least = if event == Event::SignInNotMe { settings.not_me_pause } else { 0 };
+    let pause =
+        Pause { steps: settings.steps(), forgotten_after: seconds(settings.forget_denials), least: seconds(least) };
+    let begun = about(host, Event::PauseBegun, approval, by);
+    Noted { entry: about(host, event, approval, by), pause: (pause, begun) }
+}
+
+/// Whose a name is.
+struct Named {
+    /// Who has it.
+    known: Option<UserId>,
+    /// The same, if they may sign in to the application and are not asked too often.
+    asked: Option<UserId>,
+}
+
+/// Finds whose a name is. The queries are the same for any name.
+async fn whose(host: &Host, name: &LoginName, application: Option<&Did>) -> Result<Named, Broken> {
     let user = host.store.user_by_login(name).await?;
-    let Some(application) = application else {
-        return Ok(user.filter(|user| user.state == LifeState::Active));
-    };
-    match user {
-        Some(user) => {
-            // A person without an account is asked, and told once they have shown who they are.
-            let closed = matches!(access(host, &user, application).await?, Access::Closed);
-            Ok((!closed).then_some(user))
-        }
-        None => {
+    let open = match (&user, application) {
+        (Some(user), None) => user.state == LifeState::Active,
+        // A person without an account is asked, and told once they have shown who they are.
+        (Some(user), Some(application)) => !matches!(access(host, user, application).await?, Access::Closed),
+        (None, Some(application)) => {
             let nobody = UserId::new(host.now(), &*host.entropy);
             host.store.account_of(nobody, application).await?;
-            Ok(None)
+            false
         }
-    }
+        (None, None) => false,
+    };
+    let known = user.map(|user| user.id);
+    let asked = known.filter(|user| open && host.limits.person.take(user, host.now()).is_ok());
+    Ok(Named { known, asked })
 }
 
 /// A device's answer, as it came: the JSON that devices send.
@@ -115,6 +143,8 @@ pub enum Outcome {
     Approved,
     /// It is not.
     Denied,
+    /// It is not, and requests reach no phone of the person for a while.
+    NotMe,
     /// The number was wrong; it may be typed that often again.
     WrongNumber {
         /// How often a number may still be typed.
@@ -131,12 +161,20 @@ pub enum Outcome {
 }
 
 /// Takes a device's answer. Whatever races, one answer counts.
-pub async fn answer(host: &Host, device: &Device, id: ApprovalId, proof: &Proof) -> Result<Outcome, Broken> {
+pub async fn answer(
+    host: &Host,
+    device: &Device,
+    id: ApprovalId,
+    proof: &Proof,
+    from: Origin,
+) -> Result<Outcome, Broken> {
     let now = host.now();
     let found = host.store.approval(id).await?.filter(|approval| approval.user_id == Some(device.user_id));
     let Some(approval) = found else { return Ok(Outcome::Unknown) };
     match approval.stage_at(now) {
         ApprovalStage::Requested => {}
+        // Whoever asks again and again must not be able to keep the person from saying so.
+        ApprovalStage::Replaced if proof.decision == Decision::NotMe => {}
         ApprovalStage::Expired => return Ok(Outcome::Expired),
         _ => return Ok(Outcome::AlreadyDecided),
     }
@@ -146,21 +184,36 @@ pub async fn answer(host: &Host, device: &Device, id: ApprovalId, proof: &Proof)
         return Ok(Outcome::BadProof);
     }
     let number_fits = MatchingNumber::parse(&proof.number) == Some(approval.number);
-    let verdict = match proof.decision {
-        Decision::Deny => Verdict::Deny { device: device.id },
-        Decision::Approve if number_fits => Verdict::Approve { device: device.id, amr: vec![Amr::Swk, Amr::User] },
-        Decision::Approve => Verdict::WrongNumber { device: device.id, number: Digest::of(proof.number.as_bytes()) },
+    let (verdict, event) = match proof.decision {
+        Decision::NotMe => (Verdict::NotMe { device: device.id }, Event::SignInNotMe),
+        Decision::Deny => (Verdict::Deny { device: device.id }, Event::SignInDenied),
+        Decision::Approve if number_fits => {
+            (Verdict::Approve { device: device.id, amr: vec![Amr::Swk, Amr::User] }, Event::SignInApproved)
+        }
+        Decision::Approve => {
+            let number = Digest::of(proof.number.as_bytes());
+            (Verdict::WrongNumber { device: device.id, number }, Event::SignInWrongNumber)
+        }
     };
-    let counted = host.store.answer_approval(id, verdict, now).await?;
+    let by = By::new(Actor::Device(device.id), from);
+    let counted = host.store.answer_approval(id, verdict, noted(host, event, &approval, &by), now).await?;
     host.signals.send(Signal::Decided(id));
     let outcome = match (counted, proof.decision) {
         (Answer::Counted, Decision::Approve) => Outcome::Approved,
         (Answer::Counted, Decision::Deny) => Outcome::Denied,
+        (Answer::Counted, Decision::NotMe) => Outcome::NotMe,
         (Answer::WrongNumber { attempts_left }, _) => Outcome::WrongNumber { attempts_left },
         (Answer::Late, _) => Outcome::AlreadyDecided,
     };
     tracing::info!(approval = %id, device = %device.id, ?outcome, "approval answered");
     Ok(outcome)
+}
+
+/// Ends the pause of a device's owner, because they say so. Whether there was one.
+pub async fn lift_pause(host: &Host, device: &Device, from: Origin) -> Result<bool, Broken> {
+    let by = By::new(Actor::Device(device.id), from);
+    let entry = audit::entry(host, Event::PauseLifted, &by).about(device.user_id);
+    Ok(host.store.lift_pause(device.user_id, entry, host.now()).await?)
 }
 
 /// The text that the device must have signed. It is made from the host's own record, never from what the device sent.

@@ -1,8 +1,9 @@
 //! Consents: what a person lets an application know.
 
-use super::{Broken, Host, seconds};
+use super::{Broken, Host, audit, seconds};
 use crate::id::{ConsentId, Did};
 use crate::model::application::{Application, ConsentPolicy};
+use crate::model::audit::{Actor, By, Event, Origin};
 use crate::model::login::AuthorizationRequest;
 use crate::model::user::User;
 use crate::store::{Consent, ConsentGiven};
@@ -45,8 +46,10 @@ pub async fn of(host: &Host, user: &User) -> Result<Vec<Consent>, Broken> {
 }
 
 /// Takes a consent back: the application's tokens end, and it has to ask again.
-pub async fn withdraw(host: &Host, user: &User, application: Did) -> Result<(), Broken> {
-    if host.store.withdraw_consent(user.id, application.clone(), host.now()).await? {
+pub async fn withdraw(host: &Host, user: &User, application: Did, from: Origin) -> Result<(), Broken> {
+    let by = By::new(Actor::Person(user.id), from);
+    let entry = audit::entry(host, Event::ConsentWithdrawn, &by).about(user.id).of(application.clone());
+    if host.store.withdraw_consent(user.id, application.clone(), vec![entry], host.now()).await? {
         tracing::info!(user = %user.id, %application, "a consent was withdrawn");
     }
     Ok(())

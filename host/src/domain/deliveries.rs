@@ -14,6 +14,7 @@ use super::{Broken, Host, evidence};
 use crate::clock::Timestamp;
 use crate::id::{ApprovalId, DeliveryId};
 use crate::model::approval::{Approval, ApprovalStage};
+use crate::model::audit::{Actor, By, Event, Origin};
 use crate::model::delivery::{Delivery, LeasedDelivery, Recipient, Ruling};
 use crate::plugins::{ChannelFailureKind, ChannelState, Trust};
 
@@ -232,7 +233,13 @@ async fn rule(
     channel: &str,
     ruling: Ruling,
 ) -> Result<(), Broken> {
-    let counted = host.store.rule_on_approval(delivery, ruling, host.now()).await?;
+    let event = match ruling {
+        Ruling::Approved => Event::SignInApproved,
+        Ruling::Denied => Event::SignInDenied,
+    };
+    let by = By::new(Actor::Channel(channel.to_owned()), Origin::NOWHERE);
+    let noted = super::approval::noted(host, event, approval, &by);
+    let counted = host.store.rule_on_approval(delivery, ruling, noted, host.now()).await?;
     host.signals.send(Signal::Decided(approval.id));
     tracing::info!(approval = %approval.id, channel, ?ruling, counted, "the vendor answered");
     Ok(())

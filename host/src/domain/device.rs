@@ -1,10 +1,11 @@
 //! Devices: enrolling one, knowing its calls, where it can be woken.
 
 use super::signals::Signal;
-use super::{Broken, Host, seconds};
+use super::{Broken, Host, audit, seconds};
 use crate::clock::Timestamp;
 use crate::id::{DeviceId, EnrolmentId, UserId};
 use crate::model::approval::Approval;
+use crate::model::audit::{Actor, By, Event, Origin};
 use crate::model::device::{Device, DeviceKey, Enrolment, PushSubscription};
 use crate::model::name::display_text;
 use crate::model::statement::{CallStatement, EnrolmentStatement};
@@ -35,7 +36,7 @@ pub async fn find_enrolment(host: &Host, token: &str) -> Result<Option<(Enrolmen
     let Some(token) = Token::parse(prefix::ENROLMENT, token) else { return Ok(None) };
     let found = host.store.open_enrolment(EnrolmentId::from_bytes(token.id()), host.now()).await?;
     let Some(enrolment) = found.filter(|enrolment| enrolment.digest == token.digest()) else { return Ok(None) };
-    let user = host.store.user(enrolment.user_id).await?.filter(|user| user.state == LifeState::Active);
+    let user = host.store.user(enrolment.user_id).await?.filter(|user| user.state.is_open());
     Ok(user.map(|user| (enrolment, user)))
 }
 
@@ -67,8 +68,8 @@ pub enum Enrolled {
     KeyTaken,
 }
 
-/// Enrols a device: the link is used up and the device added, both or neither.
-pub async fn enrol(host: &Host, request: &EnrolmentRequest) -> Result<Enrolled, Broken> {
+/// Enrols a device: the link is used up and the device added, both or neither. Who was invited is active from then on.
+pub async fn enrol(host: &Host, request: &EnrolmentRequest, from: Origin) -> Result<Enrolled, Broken> {
     let Some((enrolment, user)) = find_enrolment(host, &request.token).await? else { return Ok(Enrolled::NoSuchLink) };
     let Some(name) = display_text(&request.device_name, 80) else { return Ok(Enrolled::BadName) };
     let thumbprint = request.key.thumbprint();
@@ -91,7 +92,14 @@ pub async fn enrol(host: &Host, request: &EnrolmentRequest) -> Result<Enrolled, 
         created_at: now,
         revoked_at: None,
     };
-    match host.store.enrol_device(enrolment.id, device.clone()).await {
+    let by = By::new(Actor::Device(device.id), from);
+    let entry = |event| audit::entry(host, event, &by).about(user.id);
+    let enrolled = entry(Event::DeviceEnrolled)
+        .with("device", device.id.to_string())
+        .with("enrolment", enrolment.id.to_string())
+        .personal("name", device.name.as_str());
+    let activated = audit::of_state(entry(Event::UserStateChanged), LifeState::Invited, LifeState::Active);
+    match host.store.enrol_device(enrolment.id, device.clone(), vec![enrolled], Some(activated)).await {
         Ok(true) => {
             tracing::info!(user = %user.id, device = %device.id, "authenticator enrolled");
             Ok(Enrolled::Device(Box::new(device), Box::new(user)))
@@ -152,8 +160,19 @@ pub async fn caller(host: &Host, call: Call<'_>) -> Result<Caller, Broken> {
     Ok(Caller::Device(Box::new(device)))
 }
 
+/// What waits for a device's owner.
+#[derive(Debug)]
+pub struct Waiting {
+    /// The owner.
+    pub user: User,
+    /// The request.
+    pub open: Option<Approval>,
+    /// Until when none reaches their phones, if they denied one a moment ago.
+    pub paused_until: Option<Timestamp>,
+}
+
 /// The request that waits for a device's owner. With none, it waits up to `patience` seconds for one.
-pub async fn request(host: &Host, device: &Device, patience: u32) -> Result<(User, Option<Approval>), Broken> {
+pub async fn request(host: &Host, device: &Device, patience: u32) -> Result<Waiting, Broken> {
     let mut listener = host.signals.listen();
     // Counted by the machine's clock, not the host's: a test that stops the one must not stop the other.
     let deadline = tokio::time::Instant::now() + seconds(patience);
@@ -162,7 +181,8 @@ pub async fn request(host: &Host, device: &Device, patience: u32) -> Result<(Use
         let user = user.ok_or(StoreError::Corrupt("a device without an owner"))?;
         let open = host.store.open_approval(device.user_id, host.now()).await?;
         if open.is_some() || user.state != LifeState::Active || tokio::time::Instant::now() >= deadline {
-            return Ok((user, open));
+            let paused_until = host.store.paused_until(device.user_id, host.now()).await?;
+            return Ok(Waiting { user, open, paused_until });
         }
         listener.next(Signal::Asked(device.user_id)).await;
     }
@@ -181,9 +201,13 @@ pub async fn set_push(host: &Host, device: &Device, push: Option<PushSubscriptio
 }
 
 /// Revokes a device.
-pub async fn revoke(host: &Host, device: DeviceId) -> Result<bool, Broken> {
-    let revoked = host.store.revoke_device(device, host.now()).await?;
-    tracing::info!(%device, revoked, "authenticator revoked");
+pub async fn revoke(host: &Host, device: &Device, by: &By) -> Result<bool, Broken> {
+    let entry = audit::entry(host, Event::DeviceRevoked, by)
+        .about(device.user_id)
+        .with("device", device.id.to_string())
+        .personal("name", device.name.as_str());
+    let revoked = host.store.revoke_device(device.id, vec![entry], host.now()).await?;
+    tracing::info!(device = %device.id, revoked, "authenticator revoked");
     Ok(revoked)
 }
 

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use super::approval::{self, Outcome, Proof};
 use super::{Broken, Host};
 use crate::id::{ApprovalId, DeviceId};
+use crate::model::audit::Origin;
 use crate::plugins::Evidence;
 
 /// The longest proof that is read, in bytes.
@@ -58,8 +59,8 @@ async fn verified(
     }
     let found = host.store.device(device).await?.filter(|device| device.revoked_at.is_none());
     let Some(device) = found else { return fault("no device made it") };
-    match approval::answer(host, &device, request, &proof).await? {
-        Outcome::Approved | Outcome::Denied => Ok(true),
+    match approval::answer(host, &device, request, &proof, Origin::NOWHERE).await? {
+        Outcome::Approved | Outcome::Denied | Outcome::NotMe => Ok(true),
         Outcome::BadProof => fault("its signature is not over what was asked"),
         Outcome::Unknown => fault("it is of nobody who was asked"),
         Outcome::WrongNumber { .. } | Outcome::AlreadyDecided | Outcome::Expired => Ok(false),

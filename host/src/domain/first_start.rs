@@ -1,10 +1,11 @@
 //! The first start: somebody has to be the first administrator.
 
 use super::admin::{self, Refused};
-use super::{Host, device};
+use super::{Host, audit, device};
 use crate::config::FirstStart as Wish;
 use crate::id::Did;
 use crate::model::application::{Application, ApplicationType, OidcSettings};
+use crate::model::audit::{By, Event};
 use crate::model::redirect::RedirectUri;
 use crate::model::user::ConsoleRole;
 use crate::store::FirstStart;
@@ -41,7 +42,14 @@ pub async fn first_start(host: &Host, wish: &Wish) -> Result<Option<Made>, Refus
         enrolment_link: device::enrolment_link(host, &token),
         demo: demo.as_ref().map(|(application, _)| application.id.clone()),
     };
-    let first = FirstStart { administrator, enrolment, demo };
+    let entry = |event| audit::entry(host, event, &By::HOST).about(administrator.id);
+    let entries = vec![
+        entry(Event::UserCreated)
+            .with("state", administrator.state.as_str())
+            .personal("name", administrator.name.as_str()),
+        entry(Event::EnrolmentLinkMade).with("enrolment", enrolment.id.to_string()),
+    ];
+    let first = FirstStart { administrator, enrolment, demo, entries };
     Ok(host.store.first_start(first, host.now()).await?.then_some(made))
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 use super::recent::Recent;
 use crate::clock::Timestamp;
 use crate::config::{Rate, RateLimits};
-use crate::id::Did;
+use crate::id::{Did, UserId};
 use crate::model::name::LoginName;
 use crate::secret::Digest;
 
@@ -28,6 +28,12 @@ pub struct Limits {
     pub sign_in: Limit<Network>,
     /// Sign-ins with one name.
     pub login_name: Limit<TypedName>,
+    /// Sign-ins that are asked for from one address.
+    pub address: Limit<Network>,
+    /// Sign-ins that are asked for in one browser.
+    pub browser: Limit<BrowserKey>,
+    /// Requests that reach the phones of one person, by whichever name.
+    pub person: Limit<UserId>,
     /// Requests to the token, introspection and revocation endpoints.
     pub token: Limit<Network>,
     /// Failed client authentications.
@@ -44,6 +50,9 @@ impl Limits {
         Self {
             sign_in: Limit::new("sign_in", settings.sign_in),
             login_name: Limit::new("login_name", settings.login_name),
+            address: Limit::new("address", settings.address),
+            browser: Limit::new("browser", settings.browser),
+            person: Limit::new("person", settings.person),
             token: Limit::new("token", settings.token),
             client_failures: Limit::new("client_failures", settings.client_failures),
             failures: Limit::new("failures", settings.failures),
@@ -79,6 +88,22 @@ impl From<&LoginName> for TypedName {
 impl std::fmt::Debug for TypedName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("TypedName(***)")
+    }
+}
+
+/// A browser, by the digest of the cookie that tells browsers apart.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct BrowserKey([u8; 32]);
+
+impl From<Digest> for BrowserKey {
+    fn from(digest: Digest) -> Self {
+        Self(*digest.as_bytes())
+    }
+}
+
+impl std::fmt::Debug for BrowserKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("BrowserKey(***)")
     }
 }
 

@@ -1,10 +1,12 @@
 //! A login, from the request to its answer.
 
 use super::session::{self, SignedIn};
-use super::{Broken, Host, channels, seconds};
+use super::{Broken, Host, audit, channels, seconds};
 use crate::id::{ApprovalId, LoginId, SessionId};
+use crate::model::account::Account;
 use crate::model::approval::{Approval, ApprovalStage};
-use crate::model::login::{Login, LoginRequest, LoginStage};
+use crate::model::audit::{Actor, By, Entry, Event, Origin};
+use crate::model::login::{BrowserContext, Login, LoginRequest, LoginStage};
 use crate::model::session::Authentication;
 use crate::model::user::LifeState;
 use crate::secret::{Digest, Token};
@@ -16,12 +18,14 @@ pub async fn begin(
     host: &Host,
     request: LoginRequest,
     browser: Digest,
+    context: BrowserContext,
     session: Option<SessionId>,
 ) -> Result<Login, Broken> {
     let now = host.now();
     let login = Login {
         id: LoginId::new(now, &*host.entropy),
         browser,
+        context,
         request,
         stage: session.map_or(LoginStage::Identify, LoginStage::SignedIn),
         created_at: now,
@@ -45,9 +49,24 @@ pub enum View {
     /// The person approved; the login can be answered.
     Approved(Login, Approved),
     /// The application was answered before.
-    Answered,
+    Answered(Login),
     /// There is no such login in this browser.
     Unknown,
+}
+
+impl View {
+    /// The login, if there is one in this browser.
+    pub const fn login(&self) -> Option<&Login> {
+        match self {
+            Self::Identify(login)
+            | Self::SignedIn(login, _)
+            | Self::Waiting(login, _)
+            | Self::Ended(login, _)
+            | Self::Approved(login, _)
+            | Self::Answered(login) => Some(login),
+            Self::Unknown => None,
+        }
+    }
 }
 
 /// Why nothing came of an approval.
@@ -79,7 +98,7 @@ pub async fn view(host: &Host, id: LoginId, browser: Digest) -> Result<View, Bro
     let approval = match login.stage {
         LoginStage::Identify => return Ok(View::Identify(login)),
         LoginStage::SignedIn(session) => return Ok(View::SignedIn(login, session)),
-        LoginStage::Answered => return Ok(View::Answered),
+        LoginStage::Answered => return Ok(View::Answered(login)),
         LoginStage::Asked(approval) => host.store.approval(approval).await?,
     };
     let Some(approval) = approval else { return Ok(View::Ended(login, Ended::Expired)) };
@@ -123,11 +142,18 @@ pub struct Person {
     pub signed_in: SignedIn,
     /// The cookie of the session, where it is a new one.
     pub cookie: Option<Token>,
+    /// From where they come.
+    pub origin: Origin,
 }
 
 /// The person who approved, if they may still sign in: their state is checked again when the approval is used. If the
 /// browser's session, `old`, is the same person's, the new one is known to applications by the same `sid`.
-pub async fn person(host: &Host, approved: &Approved, old: Option<&SignedIn>) -> Result<Option<Person>, Broken> {
+pub async fn person(
+    host: &Host,
+    approved: &Approved,
+    old: Option<&SignedIn>,
+    origin: Origin,
+) -> Result<Option<Person>, Broken> {
     let Some(id) = approved.approval.user_id else { return Ok(None) };
     let user = host.store.user(id).await?.filter(|user| user.state == LifeState::Active);
     Ok(user.map(|user| {
@@ -135,7 +161,7 @@ pub async fn person(host: &Host, approved: &Approved, old: Option<&SignedIn>) ->
         if let Some(old) = old.filter(|old| old.user.id == signed_in.user.id) {
             signed_in.session.sid.clone_from(&old.session.sid);
         }
-        Person { signed_in, cookie: Some(cookie) }
+        Person { signed_in, cookie: Some(cookie), origin }
     }))
 }
 
@@ -146,8 +172,8 @@ pub struct Outcome<'a> {
     pub person: &'a Person,
     /// The browser's session until now, which ends if a new one begins.
     pub old: Option<&'a SignedIn>,
-    /// What the application is given.
-    pub given: Option<Given>,
+    /// What the application is given, and the person's account there.
+    pub given: Option<(Given, &'a Account)>,
     /// What the person agreed to.
     pub consent: Option<ConsentGiven>,
 }
@@ -155,11 +181,13 @@ pub struct Outcome<'a> {
 /// Gives the login its one answer: a new session begins, the browser's old one ends, the application is given
 /// what it asked for, a consent is remembered, all of it or nothing. Whether this was the answer.
 pub async fn answer(host: &Host, login: LoginId, outcome: Outcome<'_>) -> Result<bool, Broken> {
+    let (entries, activated) = noted(host, &outcome);
     let Outcome { person, old, given, consent } = outcome;
     let signed_in = &person.signed_in;
     let session = person.cookie.as_ref().map(|cookie| (signed_in.session.clone(), cookie.digest()));
     let replaces = old.filter(|_| session.is_some()).map(|old| old.session.id);
-    let answer = LoginAnswer { session, replaces, given, consent };
+    let given = given.map(|(given, _)| given);
+    let answer = LoginAnswer { session, replaces, given, consent, entries, activated };
     let answered = host.store.answer_login(login, answer, host.now()).await?;
     if answered {
         tracing::info!(%login, user = %signed_in.user.id, session = %signed_in.session.id, "signed in");
@@ -168,6 +196,33 @@ pub async fn answer(host: &Host, login: LoginId, outcome: Outcome<'_>) -> Result
         }
     }
     Ok(answered)
+}
+
+/// What the audit log is told of an outcome; and what it is told where the account was invited, and is active from now on.
+fn noted(host: &Host, outcome: &Outcome<'_>) -> (Vec<Entry>, Option<Entry>) {
+    let Outcome { person, old, given, consent } = outcome;
+    let SignedIn { session, user } = &person.signed_in;
+    let by = By::new(Actor::Person(user.id), person.origin.clone());
+    let account = given.as_ref().map(|(_, account)| *account);
+    let about = |event| {
+        let entry = audit::entry(host, event, &by).about(user.id);
+        account.map_or(entry.clone(), |account| entry.of(account.application_id.clone()))
+    };
+    let began = person.cookie.is_some();
+    let methods: Vec<&str> = session.authentication.amr.iter().map(|method| method.as_str()).collect();
+    let mut entries = vec![about(Event::SignedIn).with("new_session", began).with("amr", methods)];
+    // Somebody else was signed in there.
+    if let Some(old) = old.filter(|old| began && old.user.id != user.id) {
+        entries.push(audit::entry(host, Event::SessionEnded, &by).about(old.user.id));
+    }
+    if let Some(consent) = consent {
+        entries.push(about(Event::ConsentGiven).with("scopes", consent.scopes.to_string()));
+    }
+    let invited = account.is_some_and(|account| account.state == LifeState::Invited);
+    (
+        entries,
+        invited.then(|| audit::of_state(about(Event::AccountStateChanged), LifeState::Invited, LifeState::Active)),
+    )
 }
 
 /// Ends the login without signing anybody in. Whether this was the answer.

@@ -5,6 +5,7 @@
 pub mod account;
 pub mod admin;
 pub mod approval;
+pub mod audit;
 pub mod channels;
 pub mod claims;
 pub mod client_keys;
@@ -16,9 +17,11 @@ pub mod first_start;
 pub mod keys;
 pub mod limits;
 pub mod login;
+pub mod looks;
 pub mod plugins;
 pub mod recent;
 pub mod saml_keys;
+pub mod scan;
 pub mod session;
 pub mod signals;
 pub mod traces;
@@ -31,6 +34,7 @@ use crate::config::Settings;
 use crate::entropy::SharedEntropy;
 use crate::keys::{KeyError, KeyRing, MasterKey, PushKey, SigningError};
 use crate::outgoing::Outgoing;
+use crate::places::Places;
 use crate::plugins::Plugins;
 use crate::store::{Store, StoreError};
 
@@ -50,6 +54,8 @@ pub struct Host {
     pub push_key: Arc<PushKey>,
     /// The way out, to the addresses that applications registered.
     pub outgoing: Outgoing,
+    /// Where addresses are.
+    pub places: Places,
     /// SAML keys that were opened before.
     pub saml_keys: crate::keys::saml::OpenKeys,
     /// Key sets of applications that were fetched lately.
@@ -58,6 +64,8 @@ pub struct Host {
     pub plugins: Plugins,
     /// The digest of what whoever reads the metrics shows.
     pub metrics_secret: Option<crate::secret::Digest>,
+    /// The operator's logo, where they have one.
+    pub logo: Option<looks::Logo>,
     /// What the plugins did, on its way to the store.
     pub traces: traces::Traces,
     /// How the plugins were exchanged.

@@ -6,8 +6,9 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::signals::Signal;
-use super::{Broken, Host, seconds};
+use super::{Broken, Host, audit, seconds};
 use crate::id::SessionId;
+use crate::model::audit::{Actor, By, Event, Origin};
 use crate::model::saml::SessionEnd;
 use crate::model::session::{Authentication, Session};
 use crate::model::token::prefix;
@@ -73,15 +74,17 @@ pub fn prepare(host: &Host, user: User, authentication: Authentication) -> (Sign
 /// Ends what the person is signed in to by this session: the session itself, the tokens that it gave but for
 /// `offline_access`, and the person's being in its applications. Clients are told behind the person's back; the service
 /// providers that are answered can only be told by the browser.
-pub async fn end(host: &Host, signed_in: &SignedIn) -> Result<SessionEnd, Broken> {
-    let ended = end_named(host, signed_in.session.sid.clone()).await?;
+pub async fn end(host: &Host, signed_in: &SignedIn, from: Origin) -> Result<SessionEnd, Broken> {
+    let entry = audit::entry(host, Event::SignedOut, &By::new(Actor::Person(signed_in.user.id), from));
+    let ended = host.store.log_out(signed_in.session.sid.clone(), entry, host.now()).await?;
+    host.signals.send(Signal::LoggedOut);
     tracing::info!(user = %signed_in.user.id, session = %signed_in.session.id, "signed out");
     Ok(ended)
 }
 
-/// The same for the session with this `sid`, in whatever browser it is.
-pub async fn end_named(host: &Host, sid: String) -> Result<SessionEnd, Broken> {
-    let ended = host.store.log_out(sid, host.now()).await?;
+/// The same for the session with this `sid`, in whatever browser it is, because `by` says so.
+pub async fn end_named(host: &Host, sid: String, by: &By) -> Result<SessionEnd, Broken> {
+    let ended = host.store.log_out(sid, audit::entry(host, Event::SessionEnded, by), host.now()).await?;
     host.signals.send(Signal::LoggedOut);
     Ok(ended)
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::broadcast;
 
-use crate::id::{ApprovalId, UserId};
+use crate::id::{ApprovalId, LoginId, UserId};
 
 /// How long to wait for a signal before looking all the same.
 const TICK: Duration = Duration::from_secs(1);
@@ -19,6 +19,8 @@ pub enum Signal {
     Decided(ApprovalId),
     /// A person has a new request.
     Asked(UserId),
+    /// Somebody scanned a login's code.
+    Scanned(LoginId),
     /// There is an approval request to look after, or news of one.
     Carried,
     /// A session may have ended, so that applications are to be told.

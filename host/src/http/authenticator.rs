@@ -18,16 +18,21 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::context::origin_of;
 use super::limits;
 use super::pages::AuthenticatorApp;
 use super::reply::{layout, page};
+use crate::clock::Timestamp;
 use crate::domain::approval::{self, Outcome, Proof};
-use crate::domain::device::{self, Call, Caller, Enrolled, EnrolmentRequest};
+use crate::domain::device::{self, Call, Caller, Enrolled, EnrolmentRequest, Waiting};
 use crate::domain::limits::Network;
+use crate::domain::scan::{self, Scanned};
 use crate::domain::{Broken, Host};
 use crate::id::ApprovalId;
 use crate::model::approval::Approval;
+use crate::model::audit::{Actor, By, Origin};
 use crate::model::device::{CallCredentials, Device, DeviceKey, PushSubscription};
+use crate::model::language::Language;
 use crate::model::statement::application_identifier;
 use crate::plugins::Trust;
 
@@ -85,11 +90,13 @@ fn signature(text: &str) -> Vec<u8> {
     URL_SAFE_NO_PAD.decode(text).unwrap_or_default()
 }
 
-/// `GET /authenticator`: the web app, the same for everybody.
-pub(super) async fn app(State(host): State<Arc<Host>>) -> Response {
-    let mut response = page(&AuthenticatorApp { layout: layout(&host) }, None);
+/// `GET /authenticator`: the web app, the same for everybody who reads the same language.
+pub(super) async fn app(State(host): State<Arc<Host>>, language: Language) -> Response {
+    let mut response = page(&AuthenticatorApp { layout: layout(&host, language) }, None);
     // It holds nothing personal, and its service worker keeps it for when the phone is offline.
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    let camera = HeaderValue::from_static("camera=(self), geolocation=(), microphone=(), payment=()");
+    response.headers_mut().insert("permissions-policy", camera);
     response
 }
 
@@ -135,7 +142,7 @@ struct Enrol {
 }
 
 /// `POST /authenticator/api/enrolments`: enrols a device with a link's token.
-pub(super) async fn enrol(State(host): State<Arc<Host>>, body: Bytes) -> Reply {
+pub(super) async fn enrol(State(host): State<Arc<Host>>, from: Origin, body: Bytes) -> Reply {
     let form: Enrol = parse(&body)?;
     let request = EnrolmentRequest {
         token: form.token,
@@ -143,7 +150,7 @@ pub(super) async fn enrol(State(host): State<Arc<Host>>, body: Bytes) -> Reply {
         key: form.public_key,
         signature: signature(&form.signature),
     };
-    match device::enrol(&host, &request).await? {
+    match device::enrol(&host, &request, from).await? {
         Enrolled::Device(device, user) => {
             let body = json!({
                 "device_id": device.id,
@@ -184,7 +191,15 @@ fn push_key(host: &Host) -> Option<&str> {
 pub(super) struct SignedCall {
     host: Arc<Host>,
     device: Device,
+    origin: Origin,
     body: Bytes,
+}
+
+impl SignedCall {
+    /// Who calls, and from where.
+    fn by(&self) -> By {
+        By::new(Actor::Device(self.device.id), self.origin.clone())
+    }
 }
 
 impl FromRequest<Arc<Host>> for SignedCall {
@@ -194,6 +209,7 @@ impl FromRequest<Arc<Host>> for SignedCall {
         let (parts, body) = request.into_parts();
         // Routes below a nest see their own part of the path alone; the device signed the whole of it.
         let path = parts.extensions.get::<OriginalUri>().map_or(parts.uri.path(), |uri| uri.path()).to_owned();
+        let origin = origin_of(host, &parts.extensions, &parts.headers);
         let (method, header) = (parts.method.clone(), parts.headers.get(AUTHORIZATION).cloned());
         let body = Bytes::from_request(Request::from_parts(parts, body), host).await.map_err(|_| UNREADABLE)?;
         let header = header.as_ref().and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -202,7 +218,7 @@ impl FromRequest<Arc<Host>> for SignedCall {
         };
         let call = Call { device, time, signature: &signature, method: method.as_str(), path: &path, body: &body };
         match device::caller(host, call).await? {
-            Caller::Device(device) => Ok(Self { host: Arc::clone(host), device: *device, body }),
+            Caller::Device(device) => Ok(Self { host: Arc::clone(host), device: *device, origin, body }),
             Caller::Unknown => Err(UNKNOWN_DEVICE),
             Caller::WrongClock(now) => {
                 let failure = Failure::new(StatusCode::UNAUTHORIZED, "clock", "The phone's clock is wrong.");
@@ -244,17 +260,26 @@ pub(super) struct Wait {
     wait: u32,
 }
 
-/// `GET /authenticator/api/requests?wait=25`: what waits for the person; with nothing, waits so many seconds for it.
+/// `GET /authenticator/api/requests?wait=25`: what waits for the person; with nothing, waits so many seconds for it. While
+/// `paused_until` is a moment to come, requests reach no phone of theirs.
 pub(super) async fn requests(Query(query): Query<Wait>, call: SignedCall) -> Reply {
     let SignedCall { host, device, .. } = call;
-    let (user, open) = device::request(&host, &device, query.wait.min(LONGEST_WAIT)).await?;
+    let Waiting { user, open, paused_until } = device::request(&host, &device, query.wait.min(LONGEST_WAIT)).await?;
     let requests: Vec<Value> = open.iter().map(|approval| request(&host, approval)).collect();
     Ok(Json(json!({
         "now": host.now().seconds(),
         "account": {"name": user.name, "display_name": user.display_name(), "state": user.state},
+        "paused_until": paused_until.map(Timestamp::seconds),
         "requests": requests,
     }))
     .into_response())
+}
+
+/// `DELETE /authenticator/api/pause`: the person ends the pause that a denial began, if there is one.
+pub(super) async fn lift_pause(call: SignedCall) -> Reply {
+    let SignedCall { host, device, origin, .. } = call;
+    approval::lift_pause(&host, &device, origin).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 /// What the person is shown. The number is not in it.
@@ -277,13 +302,14 @@ fn request(host: &Host, approval: &Approval) -> Value {
 
 /// `POST /authenticator/api/requests/{id}`: the person's decision, with the device's proof.
 pub(super) async fn decide(Path(id): Path<String>, call: SignedCall) -> Reply {
-    let SignedCall { host, device, body } = call;
+    let SignedCall { host, device, body, origin } = call;
     let proof: Proof = parse(&body)?;
     let unknown = || Failure::new(StatusCode::NOT_FOUND, "unknown_request", "There is no such request for you.");
     let id: ApprovalId = id.parse().map_err(|_| unknown())?;
-    match approval::answer(&host, &device, id, &proof).await? {
+    match approval::answer(&host, &device, id, &proof, origin).await? {
         Outcome::Approved => Ok(Json(json!({"outcome": "approved"})).into_response()),
         Outcome::Denied => Ok(Json(json!({"outcome": "denied"})).into_response()),
+        Outcome::NotMe => Ok(Json(json!({"outcome": "not_me"})).into_response()),
         Outcome::WrongNumber { attempts_left } => Err(Failure::new(
             StatusCode::UNPROCESSABLE_ENTITY,
             "wrong_number",
@@ -304,13 +330,47 @@ pub(super) async fn decide(Path(id): Path<String>, call: SignedCall) -> Reply {
 }
 
 #[derive(Deserialize)]
+struct Scan {
+    token: String,
+}
+
+/// `POST /authenticator/api/scans`: the person scanned the code of a login page, and so says who signs in there. What
+/// follows is an approval like any other.
+pub(super) async fn scan(call: SignedCall) -> Reply {
+    let SignedCall { host, device, body, origin } = call;
+    let Scan { token } = parse(&body)?;
+    match scan::scan(&host, &device, &token, origin).await? {
+        Scanned::Asked => Ok(StatusCode::NO_CONTENT.into_response()),
+        Scanned::NotOpen => Err(Failure::new(
+            StatusCode::GONE,
+            "no_such_login",
+            "This code was used already, or its time is over. Load the sign-in page again.",
+        )),
+        Scanned::Closed => {
+            Err(Failure::new(StatusCode::FORBIDDEN, "closed", "Your account can't be used. Ask your administrator."))
+        }
+        Scanned::Paused { until } => {
+            let failure = Failure::new(StatusCode::CONFLICT, "paused", "Sign-ins with your name are paused.");
+            Err(failure.with("paused_until", json!(until.seconds())))
+        }
+        Scanned::TooMany(exhausted) => Err(TOO_MANY_SIGN_INS.with("retry_after", json!(exhausted.seconds()))),
+    }
+}
+
+const TOO_MANY_SIGN_INS: Failure = Failure::new(
+    StatusCode::TOO_MANY_REQUESTS,
+    "too_many_requests",
+    "There were so many sign-ins with your name that this one was refused. Wait a minute and try again.",
+);
+
+#[derive(Deserialize)]
 struct Push {
     subscription: Option<PushSubscription>,
 }
 
 /// `PUT /authenticator/api/device/push`: where the device can be woken; `null` ends that.
 pub(super) async fn push(call: SignedCall) -> Reply {
-    let SignedCall { host, device, body } = call;
+    let SignedCall { host, device, body, .. } = call;
     let Push { subscription } = parse(&body)?;
     if device::set_push(&host, &device, subscription).await? {
         Ok(StatusCode::NO_CONTENT.into_response())
@@ -321,7 +381,6 @@ pub(super) async fn push(call: SignedCall) -> Reply {
 
 /// `DELETE /authenticator/api/device`: the person removes this device.
 pub(super) async fn remove(call: SignedCall) -> Reply {
-    let SignedCall { host, device, .. } = call;
-    device::revoke(&host, device.id).await?;
+    device::revoke(&call.host, &call.device, &call.by()).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

@@ -13,7 +13,7 @@ use super::csrf;
 use super::login::{Posted, answered_before, finish, resumed};
 use super::pages::{ConsentPage, ConsentRow, Consents, Withdrawn};
 use super::reply::{broken, forged, layout, page, see_other};
-use crate::clock::Timestamp;
+use super::texts::Message;
 use crate::domain::login::{self, Person, View};
 use crate::domain::session::SignedIn;
 use crate::domain::{Broken, Host, consent};
@@ -38,7 +38,7 @@ pub(super) fn ask(
     let id = login.id.to_string();
     let user = &person.signed_in.user;
     let asking = ConsentPage {
-        layout: layout(host),
+        layout: layout(host, browser.language()),
         application,
         name: user.display_name().to_owned(),
         scopes: in_words(&request.consent_scopes()),
@@ -65,10 +65,10 @@ pub(super) async fn decide(posted: Posted) -> Response {
         let (login, person) = match view {
             View::Approved(login, approved) => {
                 old = browser.signed_in(host).await?;
-                (login, login::person(host, approved, old.as_ref()).await?)
+                (login, login::person(host, approved, old.as_ref(), browser.origin()).await?)
             }
             View::SignedIn(login, session) => (login, resumed(host, browser, login, *session).await?),
-            View::Answered => return Ok(answered_before(host)),
+            View::Answered(_) => return Ok(answered_before(host, browser.language())),
             _ => return Ok(posted.shown()),
         };
         let (Some(person), LoginRequest::Oidc(request)) = (person, &login.request) else { return Ok(posted.shown()) };
@@ -80,8 +80,8 @@ pub(super) async fn decide(posted: Posted) -> Response {
             "deny" => {
                 let answer = authorize::deny(host, login.id, request, DenialReason::NoConsent).await?;
                 Ok(match answer {
-                    Some(answer) => deliver(host, &answer).await,
-                    None => answered_before(host),
+                    Some(answer) => deliver(host, browser.language(), &answer).await,
+                    None => answered_before(host, browser.language()),
                 })
             }
             _ => Ok(posted.shown()),
@@ -107,16 +107,16 @@ pub(super) async fn withdraw(
 ) -> Response {
     let reply = async {
         if !csrf::is_token(&host, &browser, WITHDRAW, &form.csrf)? {
-            return Ok(forged(&host));
+            return Ok(forged(&host, browser.language()));
         }
         let application: Option<Did> = form.application.parse().ok();
         if let (Some(signed_in), Some(application)) = (browser.signed_in(&host).await?, application) {
-            consent::withdraw(&host, &signed_in.user, application.clone()).await?;
+            consent::withdraw(&host, &signed_in.user, application.clone(), browser.origin()).await?;
             return Ok(see_other(&told(&host, &browser, &signed_in.user, &application)?));
         }
         Ok(see_other("/"))
     };
-    reply.await.unwrap_or_else(|error: Broken| broken(&host, &error))
+    reply.await.unwrap_or_else(|error: Broken| broken(&host, browser.language(), &error))
 }
 
 /// What the start page is to tell: the query of its address.
@@ -170,36 +170,19 @@ pub(super) async fn list(host: &Host, browser: &Browser, signed_in: &SignedIn) -
         client_id: consent.application.to_string(),
         scopes: in_words(&consent.scopes),
         offline: consent.scopes.has(Scope::OfflineAccess),
-        since: day(consent.granted_at),
-        until: day(consent.expires_at),
+        since: Message::day(consent.granted_at),
+        until: Message::day(consent.expires_at),
     });
     Ok(Consents { rows: rows.collect(), withdraw: WITHDRAW.to_owned(), csrf: csrf::token(host, browser, WITHDRAW)? })
 }
 
-fn in_words(scopes: &Scopes) -> Vec<&'static str> {
+fn in_words(scopes: &Scopes) -> Vec<Message> {
     let words = scopes.iter().map(|scope| match scope {
-        Scope::OpenId => "Know that it is you",
-        Scope::Profile => "See your name, your profile and your account with it",
-        Scope::Email => "See your email address",
-        Scope::Phone => "See your phone number",
-        Scope::OfflineAccess => "Keep access while you are away",
+        Scope::OpenId => Message::of("scope-openid"),
+        Scope::Profile => Message::of("scope-profile"),
+        Scope::Email => Message::of("scope-email"),
+        Scope::Phone => Message::of("scope-phone"),
+        Scope::OfflineAccess => Message::of("scope-offline-access"),
     });
     words.collect()
-}
-
-/// A day in words, as it is in Greenwich.
-fn day(at: Timestamp) -> String {
-    let moment = jiff::Timestamp::from_second(at.seconds()).unwrap_or_default();
-    moment.strftime("%-d %B %Y").to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_day_is_told_in_words() {
-        assert_eq!(day(Timestamp::from_seconds(0)), "1 January 1970");
-        assert_eq!(day(Timestamp::from_seconds(1_709_164_800)), "29 February 2024");
-    }
 }

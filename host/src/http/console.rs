@@ -10,12 +10,13 @@ use super::context::Browser;
 use super::home::signed_in_header;
 use super::pages::{AdminOverview, ApplicationRow, UserRow};
 use super::reply::{ErrorReply, broken, layout, page, see_other, with_browser};
+use super::texts::Message;
 use crate::domain::admin::{self, Refused};
 use crate::domain::session::SignedIn;
 use crate::domain::{Broken, Host, channels, login};
 use crate::model::application::{ApplicationType, Registered};
+use crate::model::language::Language;
 use crate::model::login::{LocalPage, LoginRequest};
-use crate::model::user::LifeState;
 use crate::store::UserSummary;
 
 /// How many rows of each kind the page shows.
@@ -27,15 +28,15 @@ pub(super) async fn overview(State(host): State<Arc<Host>>, browser: Browser) ->
         let request = LoginRequest::Local { page: LocalPage::Console };
         let enough = |signed_in: &SignedIn| channels::is_enough_for(&host, &request, &signed_in.session.authentication);
         let Some(signed_in) = browser.signed_in(&host).await?.filter(enough) else {
-            let login = login::begin(&host, request, browser.digest(), None).await?;
+            let login = login::begin(&host, request, browser.digest(), browser.context(&host), None).await?;
             return Ok(with_browser(see_other(&format!("/login/{}", login.id)), &host, &browser));
         };
         if signed_in.user.console_role.is_none() {
-            return Ok(not_allowed(&host));
+            return Ok(not_allowed(&host, browser.language()));
         }
         render(&host, &browser, &signed_in).await
     };
-    reply.await.unwrap_or_else(|error: Broken| broken(&host, &error))
+    reply.await.unwrap_or_else(|error: Broken| broken(&host, browser.language(), &error))
 }
 
 async fn render(host: &Host, browser: &Browser, signed_in: &SignedIn) -> Result<Response, Broken> {
@@ -46,7 +47,8 @@ async fn render(host: &Host, browser: &Browser, signed_in: &SignedIn) -> Result<
     let applications = admin::applications(host, None, ROWS).await.map_err(unbroken)?;
     let users = admin::users(host, None, ROWS).await.map_err(unbroken)?;
     let overview = AdminOverview {
-        layout: layout(host),
+        // It speaks English alone.
+        layout: layout(host, Language::English),
         issuer: host.issuer.clone(),
         applications: applications.into_iter().map(application_row).collect(),
         users: users.into_iter().map(user_row).collect(),
@@ -81,26 +83,21 @@ fn application_row(application: Registered) -> ApplicationRow {
 }
 
 fn user_row(summary: UserSummary) -> UserRow {
-    let state = match summary.user.state {
-        LifeState::Active => "active",
-        LifeState::Suspended => "suspended",
-        LifeState::Terminated => "terminated",
-    };
     UserRow {
         name: summary.user.name.to_string(),
         email: summary.user.email.map(Into::into),
-        state: state.to_owned(),
+        state: summary.user.state.as_str().to_owned(),
         devices: summary.devices,
         accounts: summary.accounts,
     }
 }
 
-fn not_allowed(host: &Host) -> Response {
+fn not_allowed(host: &Host, language: Language) -> Response {
     ErrorReply {
         status: StatusCode::FORBIDDEN,
-        title: "This page is for administrators",
-        what_happened: "You are signed in, but you have no role in the console.",
-        what_to_do: "Ask an administrator for a role, or sign out and sign in as somebody who has one.",
+        title: Message::of("error-not-administrator"),
+        what_happened: Message::of("error-not-administrator-happened"),
+        what_to_do: Message::of("error-not-administrator-advice"),
     }
-    .render(host, &"the user has no console role")
+    .render(host, language, &"the user has no console role")
 }

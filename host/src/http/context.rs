@@ -7,13 +7,20 @@ use std::sync::Arc;
 use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::cookies::Cookie;
+use super::texts::{Message, preferred};
 use super::user_agent;
-use crate::domain::approval::BrowserContext;
 use crate::domain::session::{self, SignedIn};
 use crate::domain::{Broken, Host};
+use crate::model::audit::Origin;
+use crate::model::language::Language;
+use crate::model::login::BrowserContext;
+use crate::model::name::LoginName;
 use crate::model::token::prefix;
+use crate::places::Places;
 use crate::secret::{Digest, Secret, Token};
 
 /// The browser that sent a request.
@@ -22,7 +29,10 @@ pub(super) struct Browser {
     secret: Secret,
     is_new: bool,
     session: Option<Secret>,
-    context: BrowserContext,
+    name: Option<LoginName>,
+    origin: Origin,
+    agent: String,
+    language: Language,
 }
 
 impl Browser {
@@ -55,9 +65,33 @@ impl Browser {
         }
     }
 
+    /// The name that it was asked to remember.
+    pub(super) const fn name(&self) -> Option<&LoginName> {
+        self.name.as_ref()
+    }
+
+    /// The language that this browser's pages speak.
+    pub(super) const fn language(&self) -> Language {
+        self.language
+    }
+
+    /// The same browser, to whose pages the application that asks has given a language.
+    pub(super) fn speaking(self, language: Option<Language>) -> Self {
+        Self { language: language.unwrap_or(self.language), ..self }
+    }
+
+    /// Where the request comes from, for the audit log.
+    pub(super) fn origin(&self) -> Origin {
+        self.origin.clone()
+    }
+
     /// What the person is shown about the browser.
-    pub(super) fn context(&self) -> BrowserContext {
-        self.context.clone()
+    pub(super) fn context(&self, host: &Host) -> BrowserContext {
+        BrowserContext {
+            place: place(self.origin.address, host.settings.is_local(), &host.places, self.language)
+                .plain(self.language),
+            browser: user_agent::in_words(&self.agent).plain(self.language),
+        }
     }
 }
 
@@ -70,15 +104,38 @@ impl FromRequestParts<Arc<Host>> for Browser {
         let known = Cookie::Browser.read(host, headers).filter(|secret| secret.expose().len() == 43);
         let is_new = known.is_none();
         let agent = headers.get("user-agent").and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let origin = origin_of(host, &parts.extensions, headers);
         Ok(Self {
             secret: known.unwrap_or_else(|| Secret::random(&*host.entropy)),
             is_new,
             session: Cookie::Session.read(host, headers),
-            context: BrowserContext {
-                place: place(address_of(host, &parts.extensions, headers), host.settings.is_local()),
-                browser: user_agent::in_words(agent),
-            },
+            name: Cookie::Name.read(host, headers).and_then(|name| read_name(name.expose())),
+            origin,
+            agent: agent.to_owned(),
+            language: preferred(host, headers),
         })
+    }
+}
+
+/// A name as the cookie has it; what is none is not remembered.
+fn read_name(cookie: &str) -> Option<LoginName> {
+    String::from_utf8(URL_SAFE_NO_PAD.decode(cookie).ok()?).ok()?.parse().ok()
+}
+
+impl FromRequestParts<Arc<Host>> for Origin {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, host: &Arc<Host>) -> Result<Self, Infallible> {
+        Ok(origin_of(host, &parts.extensions, &parts.headers))
+    }
+}
+
+/// Where a request with these extensions and headers comes from, for the audit log.
+pub(super) fn origin_of(host: &Host, extensions: &Extensions, headers: &HeaderMap) -> Origin {
+    let agent = headers.get("user-agent").and_then(|value| value.to_str().ok());
+    Origin {
+        address: address_of(host, extensions, headers),
+        browser: agent.map(|agent| user_agent::in_words(agent).plain(Language::English)),
     }
 }
 
@@ -115,21 +172,24 @@ fn hop_address(hop: &str) -> Option<IpAddr> {
 
 /// Where a browser seems to be, in words that a person understands. Only where this host itself is for one machine alone
 /// may a loopback address be called that machine: elsewhere it is a proxy's.
-fn place(address: Option<IpAddr>, host_is_local: bool) -> String {
-    let Some(address) = address else { return UNKNOWN.to_owned() };
+fn place(address: Option<IpAddr>, host_is_local: bool, places: &Places, language: Language) -> Message {
+    let Some(address) = address else { return UNKNOWN };
     let private = match address {
         IpAddr::V4(v4) => v4.is_private() || v4.is_link_local(),
         IpAddr::V6(v6) => v6.is_unique_local() || v6.is_unicast_link_local(),
     };
     match (address.is_loopback(), private) {
-        (true, _) if host_is_local => "This computer".to_owned(),
-        (true, _) => UNKNOWN.to_owned(),
-        (false, true) => format!("Local network ({address})"),
-        (false, false) => format!("Internet address {address}"),
+        (true, _) if host_is_local => Message::of("place-here"),
+        (true, _) => UNKNOWN,
+        (false, true) => Message::of("place-local").text("address", address.to_string()),
+        (false, false) => match places.of(address, language.tag()) {
+            Some(place) => Message::of("place-known").text("place", place).text("address", address.to_string()),
+            None => Message::of("place-internet").text("address", address.to_string()),
+        },
     }
 }
 
-const UNKNOWN: &str = "Unknown place";
+const UNKNOWN: Message = Message::of("place-unknown");
 
 #[cfg(test)]
 mod tests {
@@ -158,7 +218,10 @@ mod tests {
 
     #[test]
     fn places_are_told_in_words_and_a_proxy_is_not_the_persons_computer() {
-        let words = |address: &str, local| place(Some(address.parse().unwrap()), local);
+        let words = |address: &str, local| {
+            let address = Some(address.parse().unwrap());
+            place(address, local, &Places::default(), Language::English).plain(Language::English)
+        };
         assert_eq!(words("127.0.0.1", true), "This computer");
         assert_eq!(words("127.0.0.1", false), "Unknown place");
         assert_eq!(words("192.168.1.5", true), "Local network (192.168.1.5)");

@@ -1,6 +1,6 @@
-//! Cookies: one that tells browsers apart, one that holds the session.
+//! Cookies: one that tells browsers apart, one that holds the session, one that remembers a name.
 //!
-//! Both are `HttpOnly` and `SameSite=Lax`. By https they are `Secure` and have the prefix `__Host-`, so that no other
+//! All are `HttpOnly` and `SameSite=Lax`. By https they are `Secure` and have the prefix `__Host-`, so that no other
 //! host can set them; by http, which is for localhost alone, plain names let every client follow.
 
 use axum::http::HeaderMap;
@@ -16,6 +16,8 @@ pub(super) enum Cookie {
     Browser,
     /// Holds the session.
     Session,
+    /// The name that was typed last, if the person wants it remembered; base64url.
+    Name,
 }
 
 impl Cookie {
@@ -25,6 +27,16 @@ impl Cookie {
             (Self::Browser, false) => "assent-browser",
             (Self::Session, true) => "__Host-assent-session",
             (Self::Session, false) => "assent-session",
+            (Self::Name, true) => "__Host-assent-name",
+            (Self::Name, false) => "assent-name",
+        }
+    }
+
+    /// How long its value may be.
+    const fn longest(self) -> usize {
+        match self {
+            Self::Browser | Self::Session => 128,
+            Self::Name => 2048,
         }
     }
 
@@ -33,7 +45,7 @@ impl Cookie {
         let name = self.name(host.settings.is_https());
         let lines = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
         let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        pairs.find(|(key, value)| *key == name && value.len() <= 128).map(|(_, value)| Secret::new(value))
+        pairs.find(|(key, value)| *key == name && value.len() <= self.longest()).map(|(_, value)| Secret::new(value))
     }
 
     /// The `Set-Cookie` header that sets it.
@@ -43,6 +55,7 @@ impl Cookie {
             Self::Browser => 30 * 24 * 60 * 60,
             // Where sessions slide it outlives one that was not used, and is of no use then.
             Self::Session => host.settings.longest_session(),
+            Self::Name => 180 * 24 * 60 * 60,
         };
         self.header(host, value, lifetime)
     }

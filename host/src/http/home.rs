@@ -30,7 +30,7 @@ pub(super) async fn show(
     let told = told.map(|Query(told)| told).unwrap_or_default();
     let reply = async {
         let mut home = HomePage {
-            layout: layout(&host),
+            layout: layout(&host, browser.language()),
             user: None,
             administers: false,
             consents: None,
@@ -46,7 +46,7 @@ pub(super) async fn show(
         }
         Ok(with_browser(page(&home, None), &host, &browser))
     };
-    reply.await.unwrap_or_else(|error: Broken| broken(&host, &error))
+    reply.await.unwrap_or_else(|error: Broken| broken(&host, browser.language(), &error))
 }
 
 /// What pages show of the person who is signed in.
@@ -68,20 +68,20 @@ pub(super) struct SignOut {
 pub(super) async fn sign_out(State(host): State<Arc<Host>>, browser: Browser, Form(form): Form<SignOut>) -> Response {
     let reply = async {
         if !csrf::is_token(&host, &browser, SIGN_OUT, &form.csrf)? {
-            return Ok(forged(&host));
+            return Ok(forged(&host, browser.language()));
         }
         let response = match browser.signed_in(&host).await? {
             Some(signed_in) => {
-                let ended = session::end(&host, &signed_in).await?.held_by(browser.digest());
+                let ended = session::end(&host, &signed_in, browser.origin()).await?.held_by(browser.digest());
                 if ended.participants.is_empty() {
                     see_other("/")
                 } else {
-                    saml_logout::tell(&host, ended, Afterwards::Page).await?
+                    saml_logout::tell(&host, browser.language(), ended, Afterwards::Page).await?
                 }
             }
             None => see_other("/"),
         };
         Ok(without_session(response, &host))
     };
-    reply.await.unwrap_or_else(|error: Broken| broken(&host, &error))
+    reply.await.unwrap_or_else(|error: Broken| broken(&host, browser.language(), &error))
 }

@@ -14,8 +14,10 @@ use serde_json::json;
 use super::context::address_of;
 use super::pages::Link;
 use super::reply::ErrorReply;
+use super::texts::Message;
 use crate::domain::Host;
 use crate::domain::limits::{Exhausted, Network};
+use crate::model::language::Language;
 
 /// Where a request comes from.
 impl FromRequestParts<Arc<Host>> for Network {
@@ -27,12 +29,18 @@ impl FromRequestParts<Arc<Host>> for Network {
 }
 
 /// Limits how often an address asks for pages of a sign-in.
-pub(super) async fn sign_in(State(host): State<Arc<Host>>, from: Network, request: Request, next: Next) -> Response {
+pub(super) async fn sign_in(
+    State(host): State<Arc<Host>>,
+    from: Network,
+    language: Language,
+    request: Request,
+    next: Next,
+) -> Response {
     match host.limits.sign_in.take(&from, host.now()) {
         Ok(()) => next.run(request).await,
         Err(exhausted) => {
-            let refused = "There were so many requests from your network that this one was refused.";
-            too_many_pages(&host, exhausted, refused, way_on(&request))
+            let refused = Message::of("error-too-many-network");
+            too_many_pages(&host, language, exhausted, refused, way_on(&request))
         }
     }
 }
@@ -78,30 +86,30 @@ pub(super) fn too_many_calls(what: &str, exhausted: Exhausted) -> Response {
 fn way_on(request: &Request) -> Link {
     match (request.method(), request.uri().path_and_query()) {
         (&Method::GET, Some(address)) => try_again(address.as_str()),
-        _ => Link { address: "/".to_owned(), text: "Start page".to_owned() },
+        _ => Link::to_start(),
     }
 }
 
 /// The link to the page that may be asked for again.
 pub(super) fn try_again(address: &str) -> Link {
-    Link { address: address.to_owned(), text: "Try again".to_owned() }
+    Link { address: address.to_owned(), text: Message::of("error-again") }
 }
 
 /// The page that a person is shown, with what there was too much of, and where they go on after the wait.
-pub(super) fn too_many_pages(host: &Host, exhausted: Exhausted, what_happened: &str, next: Link) -> Response {
-    let wait = match exhausted.seconds() {
-        1 => "1 second".to_owned(),
-        seconds => format!("{seconds} seconds"),
-    };
+pub(super) fn too_many_pages(
+    host: &Host,
+    language: Language,
+    exhausted: Exhausted,
+    what_happened: Message,
+    next: Link,
+) -> Response {
     let page = ErrorReply {
         status: StatusCode::TOO_MANY_REQUESTS,
-        title: "Too many sign-ins",
+        title: Message::of("error-too-many"),
         what_happened,
-        what_to_do: &format!(
-            "Wait {wait} and try again. If you did not ask so often yourself, tell your administrator."
-        ),
+        what_to_do: Message::of("error-wait").number("seconds", i64::try_from(exhausted.seconds()).unwrap_or(i64::MAX)),
     };
-    with_retry_after(page.render_with(host, &"a rate limit is reached", Some(next)), exhausted)
+    with_retry_after(page.render_with(host, language, &"a rate limit is reached", Some(next)), exhausted)
 }
 
 /// What a service that calls back is told.

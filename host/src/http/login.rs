@@ -4,24 +4,31 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::extract::{FromRequest, Path, Request, State};
-use axum::http::StatusCode;
+use axum::http::header::SET_COOKIE;
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::{Form, RequestExt};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures_util::stream;
 use serde::Deserialize;
 
 use super::answer::deliver;
 use super::context::Browser;
-use super::pages::{Choice, Ended as EndedKind, EndedPage, LoginPage, WaitingPage};
+use super::cookies::Cookie;
+use super::limits::{too_many_pages, try_again};
+use super::pages::{Choice, Ended as EndedKind, EndedPage, LoginPage, Scan, WaitingPage};
 use super::reply::{ErrorReply, broken, forged, layout, page, see_other, with_browser, with_session};
-use super::{consent, csrf, limits, saml};
+use super::texts::Message;
+use super::{consent, csrf, saml};
 use crate::domain::login::{self, Approved, Ended, Outcome, Person, View};
 use crate::domain::session::SignedIn;
-use crate::domain::{Broken, Host, approval, channels};
+use crate::domain::{Broken, Host, approval, channels, scan};
 use crate::id::{InvalidId, LoginId, SessionId};
 use crate::model::approval::Approval;
-use crate::model::login::{Login, LoginRequest};
+use crate::model::language::Language;
+use crate::model::login::{Login, LoginRequest, Refusal};
 use crate::model::name::LoginName;
 use crate::model::saml::SignOnRequest;
 use crate::oidc::authorize::{self, Agreement, Answer, DenialReason, Question};
@@ -35,6 +42,9 @@ pub(super) struct LoginForm {
     /// What the person typed.
     #[serde(default)]
     name: String,
+    /// Whether the browser shall remember that; empty for no.
+    #[serde(default)]
+    remember: String,
     /// A token that shows for whom the page was made.
     #[serde(default)]
     pub(super) person: String,
@@ -45,19 +55,24 @@ pub(super) struct LoginForm {
 
 /// `GET /login/{id}`: the page for how far the login has come. Once it was approved, the answer.
 pub(super) async fn show(State(host): State<Arc<Host>>, Path(id): Path<String>, browser: Browser) -> Response {
-    let reply = match find(&host, &id, &browser).await {
+    let (browser, found) = find(&host, &id, browser).await;
+    let reply = match found {
         Ok(view) => show_view(&host, &browser, view).await,
         Err(error) => Err(error),
     };
-    reply.unwrap_or_else(|error| broken(&host, &error))
+    reply.unwrap_or_else(|error| broken(&host, browser.language(), &error))
 }
 
-async fn find(host: &Host, id: &str, browser: &Browser) -> Result<View, Broken> {
+/// The login as this browser finds it, and the browser, whose pages then speak the language that the login is in.
+async fn find(host: &Host, id: &str, browser: Browser) -> (Browser, Result<View, Broken>) {
     let id: Result<LoginId, InvalidId> = id.parse();
-    match id {
+    let found = match id {
         Ok(id) => login::view(host, id, browser.digest()).await,
         Err(InvalidId) => Ok(View::Unknown),
-    }
+    };
+    let login = found.as_ref().ok().and_then(View::login);
+    let asked = login.and_then(|login| login.request.language());
+    (browser.speaking(asked), found)
 }
 
 async fn show_view(host: &Host, browser: &Browser, view: View) -> Result<Response, Broken> {
@@ -69,9 +84,7 @@ async fn show_view(host: &Host, browser: &Browser, view: View) -> Result<Respons
                 Ended::Denied => EndedKind::Denied,
                 Ended::Expired => EndedKind::Expired,
                 Ended::Cancelled => EndedKind::Cancelled,
-                Ended::WrongNumber => EndedKind::Refused(
-                    "The number typed on the phone was wrong too often. Nobody was signed in.".to_owned(),
-                ),
+                Ended::WrongNumber => EndedKind::Refused(Message::of("refused-wrong-number")),
             };
             ended_page(host, browser, &login, kind).await
         }
@@ -83,8 +96,8 @@ async fn show_view(host: &Host, browser: &Browser, view: View) -> Result<Respons
             }
         },
         View::Approved(login, approved) => approved_reply(host, browser, &login, &approved).await,
-        View::Answered => Ok(answered_before(host)),
-        View::Unknown => Ok(unknown(host)),
+        View::Answered(_) => Ok(answered_before(host, browser.language())),
+        View::Unknown => Ok(unknown(host, browser.language())),
     }
 }
 
@@ -95,10 +108,10 @@ async fn approved_reply(
     approved: &Approved,
 ) -> Result<Response, Broken> {
     let old = browser.signed_in(host).await?;
-    match login::person(host, approved, old.as_ref()).await? {
+    match login::person(host, approved, old.as_ref(), browser.origin()).await? {
         Some(person) => finish(host, browser, login, &person, old.as_ref(), Agreement::Open).await,
         // Suspended between approval and use.
-        None => ended_page(host, browser, login, EndedKind::Refused("Your account is closed.".to_owned())).await,
+        None => ended_page(host, browser, login, refused(Refusal::PersonClosed)).await,
     }
 }
 
@@ -116,7 +129,7 @@ pub(super) async fn resumed(
         LoginRequest::Saml(request) => sign_on::may_go_on(host, request, &signed_in).await?,
         LoginRequest::Local { .. } => false,
     };
-    Ok(enough.then_some(Person { signed_in, cookie: None }))
+    Ok(enough.then_some(Person { signed_in, cookie: None, origin: browser.origin() }))
 }
 
 /// Answers the login for this person, or asks them for their consent.
@@ -136,17 +149,19 @@ pub(super) async fn finish(
             let answered = login::answer(host, login.id, outcome).await?;
             return Ok(match answered {
                 true => with_session(see_other(page.path()), host, person.cookie.as_ref()),
-                false => answered_before(host),
+                false => answered_before(host, browser.language()),
             });
         }
     };
     let question = Question { login: login.id, request, person, old, agreement };
     match authorize::respond(host, question).await? {
-        Answer::Granted(answer) => Ok(with_session(deliver(host, &answer).await, host, person.cookie.as_ref())),
-        Answer::Error(answer) => Ok(deliver(host, &answer).await),
+        Answer::Granted(answer) => {
+            Ok(with_session(deliver(host, browser.language(), &answer).await, host, person.cookie.as_ref()))
+        }
+        Answer::Error(answer) => Ok(deliver(host, browser.language(), &answer).await),
         Answer::AskConsent { application } => consent::ask(host, browser, login, request, person, application),
-        Answer::Refused(reason) => ended_page(host, browser, login, EndedKind::Refused(reason)).await,
-        Answer::AnsweredBefore => Ok(answered_before(host)),
+        Answer::Refused(reason) => ended_page(host, browser, login, refused(reason)).await,
+        Answer::AnsweredBefore => Ok(answered_before(host, browser.language())),
     }
 }
 
@@ -162,11 +177,11 @@ async fn finish_saml(
     let question = sign_on::Question { login: login.id, request, person, old };
     match sign_on::respond(host, question).await? {
         sign_on::Answer::Granted(answer) => {
-            Ok(with_session(saml::deliver(host, &answer), host, person.cookie.as_ref()))
+            Ok(with_session(saml::deliver(host, browser.language(), &answer), host, person.cookie.as_ref()))
         }
-        sign_on::Answer::Failed(answer) => Ok(saml::deliver(host, &answer)),
-        sign_on::Answer::Refused(reason) => ended_page(host, browser, login, EndedKind::Refused(reason)).await,
-        sign_on::Answer::AnsweredBefore => Ok(answered_before(host)),
+        sign_on::Answer::Failed(answer) => Ok(saml::deliver(host, browser.language(), &answer)),
+        sign_on::Answer::Refused(reason) => ended_page(host, browser, login, refused(reason)).await,
+        sign_on::Answer::AnsweredBefore => Ok(answered_before(host, browser.language())),
     }
 }
 
@@ -186,15 +201,16 @@ impl FromRequest<Arc<Host>> for Posted {
         let Path(id) = request.extract_parts::<Path<String>>().await.map_err(IntoResponse::into_response)?;
         let Ok(browser) = request.extract_parts_with_state::<Browser, _>(host).await;
         let Form(form) = Form::<LoginForm>::from_request(request, host).await.map_err(IntoResponse::into_response)?;
-        let found = async {
-            let genuine = csrf::is_token(host, &browser, &id, &form.csrf)?;
-            Ok(if genuine { Some(find(host, &id, &browser).await?) } else { None })
-        };
-        match found.await {
-            Ok(Some(View::Unknown)) => Err(unknown(host)),
-            Ok(Some(view)) => Ok(Self { host: Arc::clone(host), browser, form, view, id }),
-            Ok(None) => Err(forged(host)),
-            Err(error) => Err(broken(host, &error)),
+        match csrf::is_token(host, &browser, &id, &form.csrf) {
+            Ok(true) => {}
+            Ok(false) => return Err(forged(host, browser.language())),
+            Err(error) => return Err(broken(host, browser.language(), &error)),
+        }
+        let (browser, found) = find(host, &id, browser).await;
+        match found {
+            Ok(View::Unknown) => Err(unknown(host, browser.language())),
+            Ok(view) => Ok(Self { host: Arc::clone(host), browser, form, view, id }),
+            Err(error) => Err(broken(host, browser.language(), &error)),
         }
     }
 }
@@ -211,7 +227,7 @@ impl Posted {
     }
 
     pub(super) fn reply(&self, reply: Result<Response, Broken>) -> Response {
-        reply.unwrap_or_else(|error| broken(&self.host, &error))
+        reply.unwrap_or_else(|error| broken(&self.host, self.browser.language(), &error))
     }
 }
 
@@ -222,20 +238,39 @@ pub(super) async fn identify(posted: Posted) -> Response {
         // A second click, or a stale page: show how far it has come.
         let View::Identify(login) = view else { return Ok(posted.shown()) };
         let Ok(valid) = form.name.parse::<LoginName>() else {
-            let error = "Type the name or email address of your account, without spaces.".to_owned();
-            let mut reply = identify_page(host, browser, login, Some((form.name.clone(), error))).await?;
+            let mut reply = identify_page(host, browser, login, Some(form.name.clone())).await?;
             *reply.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
             return Ok(reply);
         };
         // Counted before anything is looked for, so that it says nothing of who has an account.
-        if let Err(exhausted) = host.limits.login_name.take(&(&valid).into(), host.now()) {
-            let refused = "There were so many sign-ins with this name that this one was refused.";
-            return Ok(limits::too_many_pages(host, exhausted, refused, limits::try_again(&posted.address())));
+        let (limits, now) = (&host.limits, host.now());
+        let from = limits.address.take(&browser.origin().address.into(), now);
+        let from = from.and_then(|()| limits.browser.take(&browser.digest().into(), now));
+        let from = from.map_err(|exhausted| (exhausted, Message::of("error-too-many-here")));
+        let with_name = |()| {
+            let refused = Message::of("error-too-many-name");
+            limits.login_name.take(&(&valid).into(), now).map_err(|exhausted| (exhausted, refused))
+        };
+        if let Err((exhausted, refused)) = from.and_then(with_name) {
+            let next = try_again(&posted.address());
+            return Ok(too_many_pages(host, browser.language(), exhausted, refused, next));
         }
-        approval::ask(host, login, &valid, browser.context()).await?;
-        Ok(posted.shown())
+        approval::ask(host, login, &valid, browser.context(host), browser.origin()).await?;
+        Ok(remembering(posted.shown(), host, browser, (!form.remember.is_empty()).then_some(&valid)))
     };
     posted.reply(reply.await)
+}
+
+/// Has the browser remember the name that was typed, or forget the one that it has.
+fn remembering(mut response: Response, host: &Host, browser: &Browser, name: Option<&LoginName>) -> Response {
+    let cookie = match name {
+        Some(name) => Some(Cookie::Name.set(host, &URL_SAFE_NO_PAD.encode(name.as_str()))),
+        None => browser.name().map(|_| Cookie::Name.remove(host)),
+    };
+    if let Some(Ok(cookie)) = cookie.map(|cookie| HeaderValue::from_str(&cookie)) {
+        response.headers_mut().append(SET_COOKIE, cookie);
+    }
+    response
 }
 
 /// `POST /login/{id}/cancel`: the person gives up waiting.
@@ -292,7 +327,7 @@ fn chosen(login: &Login, signed_in: &SignedIn) -> String {
 
 /// `POST /login/{id}/leave`: back to the application, with an error.
 pub(super) async fn leave(posted: Posted) -> Response {
-    let host = &posted.host;
+    let (host, language) = (&posted.host, posted.browser.language());
     let reply = async {
         let (login, reason) = match &posted.view {
             View::Ended(login, Ended::Denied) => (login, DenialReason::Denied),
@@ -304,12 +339,12 @@ pub(super) async fn leave(posted: Posted) -> Response {
                 login::cancel(host, login).await?;
                 (login, DenialReason::GivenUp)
             }
-            View::Answered => return Ok(answered_before(host)),
-            View::Unknown => return Ok(unknown(host)),
+            View::Answered(_) => return Ok(answered_before(host, language)),
+            View::Unknown => return Ok(unknown(host, language)),
         };
         let reply = match &login.request {
             LoginRequest::Oidc(request) => match authorize::deny(host, login.id, request, reason).await? {
-                Some(answer) => Some(deliver(host, &answer).await),
+                Some(answer) => Some(deliver(host, language, &answer).await),
                 None => None,
             },
             LoginRequest::Saml(request) => {
@@ -319,27 +354,30 @@ pub(super) async fn leave(posted: Posted) -> Response {
                     DenialReason::NoConsent | DenialReason::GivenUp => Failure::GivenUp,
                 };
                 let answer = sign_on::deny(host, login.id, request, why).await?;
-                answer.map(|answer| saml::deliver(host, &answer))
+                answer.map(|answer| saml::deliver(host, language, &answer))
             }
             LoginRequest::Local { .. } => login::give_up(host, login.id).await?.then(|| see_other("/")),
         };
-        Ok(reply.unwrap_or_else(|| answered_before(host)))
+        Ok(reply.unwrap_or_else(|| answered_before(host, language)))
     };
     posted.reply(reply.await)
 }
 
 /// `GET /login/{id}/events`: one event, `changed`, as soon as the page has something new to show.
 pub(super) async fn events(State(host): State<Arc<Host>>, Path(id): Path<String>, browser: Browser) -> Response {
-    let waits_for = match find(&host, &id, &browser).await {
-        Ok(View::Waiting(_, approval)) => Some(approval.id),
+    let (browser, found) = find(&host, &id, browser).await;
+    let view = match found {
         Ok(View::Unknown) => return StatusCode::NOT_FOUND.into_response(),
-        Ok(_) => None,
-        Err(error) => return broken(&host, &error),
+        Ok(view) => view,
+        Err(error) => return broken(&host, browser.language(), &error),
     };
     let once = stream::once(async move {
-        if let Some(approval) = waits_for
-            && let Err(error) = login::decided(&host, approval).await
-        {
+        let news = match view {
+            View::Waiting(_, approval) => login::decided(&host, approval.id).await,
+            View::Identify(login) => scan::scanned(&host, login.id).await,
+            _ => Ok(()),
+        };
+        if let Err(error) = news {
             tracing::error!(%error, "a waiting page could not be told");
         }
         Ok::<_, Infallible>(Event::default().event("changed").data("changed"))
@@ -385,7 +423,7 @@ async fn identify_page(
     host: &Host,
     browser: &Browser,
     login: &Login,
-    rejected: Option<(String, String)>,
+    rejected: Option<String>,
 ) -> Result<Response, Broken> {
     let id = login.id.to_string();
     let asking = asking(host, login).await?;
@@ -394,7 +432,10 @@ async fn identify_page(
         LoginRequest::Saml(request) => request.login_hint.as_ref().map(ToString::to_string),
         LoginRequest::Local { .. } => None,
     };
-    let (name, error) = rejected.map_or((hint.unwrap_or_default(), None), |(name, error)| (name, Some(error)));
+    let unfit = rejected.is_some();
+    let known = browser.name().map(|name| name.as_str().to_owned());
+    let remembered = known.is_some();
+    let name = rejected.or(hint).or(known).unwrap_or_default();
     let choice = match choice(host, browser, login).await? {
         Some(signed_in) => Some(Choice {
             name: signed_in.user.display_name().to_owned(),
@@ -404,14 +445,17 @@ async fn identify_page(
         None => None,
     };
     let login_page = LoginPage {
-        layout: layout(host),
+        layout: layout(host, browser.language()),
         application: asking.name,
         action: format!("/login/{id}"),
         leave: format!("/login/{id}/leave"),
         csrf: csrf::token(host, browser, &id)?,
         name,
-        error,
+        unfit,
+        remembered,
         choice,
+        scan: Scan::new(&host.settings.origin(), scan::path(host, login)?),
+        events: format!("/login/{id}/events"),
     };
     Ok(with_browser(page(&login_page, asking.form_target.as_deref()), host, browser))
 }
@@ -421,7 +465,7 @@ fn waiting_page(host: &Host, browser: &Browser, login: &Login, approval: &Approv
     // Rounded up, so that the page does not say zero while there is time.
     let seconds_left = approval.remaining(host.now()).as_millis().div_ceil(1000);
     let waiting = WaitingPage {
-        layout: layout(host),
+        layout: layout(host, browser.language()),
         application: approval.shown.application_name.clone(),
         name: approval.shown.account.clone(),
         number: approval.number.to_string(),
@@ -443,7 +487,7 @@ async fn ended_page(host: &Host, browser: &Browser, login: &Login, ended: EndedK
     let id = login.id.to_string();
     let asking = asking(host, login).await?;
     let ended = EndedPage {
-        layout: layout(host),
+        layout: layout(host, browser.language()),
         application: asking.name,
         ended,
         again: Some(format!("/login/{id}/again")),
@@ -453,22 +497,33 @@ async fn ended_page(host: &Host, browser: &Browser, login: &Login, ended: EndedK
     Ok(page(&ended, asking.form_target.as_deref()))
 }
 
-fn unknown(host: &Host) -> Response {
-    ErrorReply {
-        status: StatusCode::NOT_FOUND,
-        title: "This sign-in is not open here",
-        what_happened: "It was begun in another browser, or too long ago, or this browser does not keep cookies.",
-        what_to_do: "Go back to the application and sign in again, in one browser and with cookies allowed.",
-    }
-    .render(host, &"no such login in this browser")
+fn refused(why: Refusal) -> EndedKind {
+    EndedKind::Refused(match why {
+        Refusal::ApplicationGone => Message::of("refused-application-gone"),
+        Refusal::AddressGone => Message::of("refused-address-gone"),
+        Refusal::NoAccount(name) => Message::of("refused-no-account").text("application", name),
+        Refusal::AccountClosed(name) => Message::of("refused-account-closed").text("application", name),
+        Refusal::PersonClosed => Message::of("refused-person-closed"),
+        Refusal::Plugin(reason) => Message::of("refused-by-plugin").text("reason", reason),
+    })
 }
 
-pub(super) fn answered_before(host: &Host) -> Response {
+fn unknown(host: &Host, language: Language) -> Response {
+    ErrorReply {
+        status: StatusCode::NOT_FOUND,
+        title: Message::of("error-login-unknown"),
+        what_happened: Message::of("error-login-unknown-happened"),
+        what_to_do: Message::of("error-login-unknown-advice"),
+    }
+    .render(host, language, &"no such login in this browser")
+}
+
+pub(super) fn answered_before(host: &Host, language: Language) -> Response {
     ErrorReply {
         status: StatusCode::CONFLICT,
-        title: "This sign-in is finished",
-        what_happened: "You went back to a sign-in that the application already has the answer of.",
-        what_to_do: "Go to the application. If it does not know you, sign in there again.",
+        title: Message::of("error-login-answered"),
+        what_happened: Message::of("error-login-answered-happened"),
+        what_to_do: Message::of("error-login-answered-advice"),
     }
-    .render(host, &"the login was answered before")
+    .render(host, language, &"the login was answered before")
 }

@@ -16,8 +16,10 @@ use super::client_certificate::ClientCertificate;
 use super::context::Browser;
 use super::pages::Link;
 use super::reply::{ErrorReply, broken, see_other, with_browser};
+use super::texts::Message;
 use crate::domain::Host;
 use crate::domain::login::{self, Person};
+use crate::model::language::Language;
 use crate::model::login::LoginRequest;
 use crate::oidc::authorize::{self, Accepted, Agreement, Answer, Question, Rejected, Unanswerable};
 use crate::oidc::bearer::{BearerError, Shown, token_of};
@@ -40,28 +42,30 @@ fn public_json(document: serde_json::Value) -> Response {
 
 /// `GET /oidc/auth`
 pub(super) async fn auth(State(host): State<Arc<Host>>, RawQuery(query): RawQuery, browser: Browser) -> Response {
+    let parameters = Parameters::parse(query.unwrap_or_default().as_bytes());
+    let browser = browser.speaking(parameters.as_ref().ok().and_then(Parameters::language));
+    let language = browser.language();
     let reply = async {
-        let parameters = Parameters::parse(query.unwrap_or_default().as_bytes())?;
-        let accepted = authorize::check(&host, &parameters).await?;
+        let accepted = authorize::check(&host, &parameters?).await?;
         begin(&host, &browser, accepted).await
     };
     let response = match reply.await {
         Ok(response) => response,
-        Err(Rejected::Page(why)) => unanswerable(&host, &why),
-        Err(Rejected::Answer(answer)) => deliver(&host, &answer).await,
-        Err(Rejected::Broken(error)) => broken(&host, &error),
+        Err(Rejected::Page(why)) => unanswerable(&host, language, &why),
+        Err(Rejected::Answer(answer)) => deliver(&host, language, &answer).await,
+        Err(Rejected::Broken(error)) => broken(&host, language, &error),
     };
     with_browser(response, &host, &browser)
 }
 
 /// `POST /oidc/auth`: the same with the parameters in the body. The browser comes again with GET, since it sends us no
 /// `SameSite=Lax` cookie when another site posts.
-pub(super) async fn auth_by_post(State(host): State<Arc<Host>>, body: Bytes) -> Response {
+pub(super) async fn auth_by_post(State(host): State<Arc<Host>>, language: Language, body: Bytes) -> Response {
     match std::str::from_utf8(&body) {
         Ok(query) if query.len() <= 8 * 1024 && query.bytes().all(|b| b.is_ascii_graphic()) => {
             see_other(&format!("/oidc/auth?{query}"))
         }
-        _ => unanswerable(&host, &Unanswerable::Request),
+        _ => unanswerable(&host, language, &Unanswerable::Request),
     }
 }
 
@@ -77,44 +81,46 @@ async fn begin(host: &Host, browser: &Browser, accepted: Accepted) -> Result<Res
         return Err(Rejected::Answer(accepted.login_required(host)));
     }
     let session_id = session.as_ref().map(|signed_in| signed_in.session.id);
-    let login = login::begin(host, LoginRequest::Oidc(Box::new(request.clone())), browser.digest(), session_id).await?;
+    let login = login::begin(
+        host,
+        LoginRequest::Oidc(Box::new(request.clone())),
+        browser.digest(),
+        browser.context(host),
+        session_id,
+    )
+    .await?;
     let page = see_other(&format!("/login/{}", login.id));
     let Some(signed_in) = session else { return Ok(page) };
-    let person = Person { signed_in, cookie: None };
+    let person = Person { signed_in, cookie: None, origin: browser.origin() };
     let question = Question { login: login.id, request, person: &person, old: None, agreement: Agreement::Open };
     if accepted.silent {
         let answer = authorize::respond_silently(host, question).await?;
         return Ok(match answer {
-            Some(answer) => deliver(host, &answer).await,
-            None => unanswerable(host, &Unanswerable::Request),
+            Some(answer) => deliver(host, browser.language(), &answer).await,
+            None => unanswerable(host, browser.language(), &Unanswerable::Request),
         });
     }
     Ok(match authorize::respond(host, question).await? {
-        Answer::Granted(answer) | Answer::Error(answer) => deliver(host, &answer).await,
+        Answer::Granted(answer) | Answer::Error(answer) => deliver(host, browser.language(), &answer).await,
         // The login's own page says so, and can be loaded again.
         Answer::AskConsent { .. } | Answer::Refused(_) | Answer::AnsweredBefore => page,
     })
 }
 
-fn unanswerable(host: &Host, why: &Unanswerable) -> Response {
+fn unanswerable(host: &Host, language: Language, why: &Unanswerable) -> Response {
     let what_happened = match why {
-        Unanswerable::NoClient | Unanswerable::Client(_) => {
-            "The application that sent you here is not known to this service."
-        }
-        Unanswerable::NoRedirectUri(_) => "The application did not say where to send you afterwards.",
-        Unanswerable::RedirectUri { .. } => {
-            "The application asked to send you to an address that is not registered for it."
-        }
-        Unanswerable::Request => "The application sent a request that can't be read.",
+        Unanswerable::NoClient | Unanswerable::Client(_) => Message::of("error-request-application"),
+        Unanswerable::NoRedirectUri(_) => Message::of("error-request-no-address"),
+        Unanswerable::RedirectUri { .. } => Message::of("error-request-address"),
+        Unanswerable::Request => Message::of("error-request-unreadable"),
     };
     ErrorReply {
         status: StatusCode::BAD_REQUEST,
-        title: "This sign-in request is not valid",
+        title: Message::of("error-request"),
         what_happened,
-        what_to_do: "Go back to the application and try again. If it happens again, tell whoever runs it, with the \
-                     reference number.",
+        what_to_do: Message::of("error-request-again"),
     }
-    .render_with(host, why, Some(Link { address: "/".to_owned(), text: "Start page".to_owned() }))
+    .render_with(host, language, why, Some(Link::to_start()))
 }
 
 /// `GET` and `POST /oidc/me`

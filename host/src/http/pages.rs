@@ -14,35 +14,37 @@
 
 use askama::Template;
 
-use super::assets;
+pub use super::layout::{Layout, Page, Support};
+use super::script_texts;
+use super::texts::Message;
 
-/// What every page has.
-#[derive(Clone, Debug)]
-pub struct Layout {
-    /// Who runs this service, as its users know it.
-    pub operator: String,
-    /// The language of the text, a BCP 47 tag.
-    pub lang: String,
+macro_rules! pages {
+    ($($page:ident),* $(,)?) => {
+        $(impl Page for $page {
+            fn layout(&self) -> &Layout {
+                &self.layout
+            }
+        })*
+    };
 }
 
-impl Default for Layout {
-    fn default() -> Self {
-        Self { operator: "Assent".to_owned(), lang: "en".to_owned() }
-    }
-}
-
-impl Layout {
-    /// The direction of the language's script: `rtl` or `ltr`.
-    pub fn dir(&self) -> &'static str {
-        let primary = self.lang.split('-').next().unwrap_or_default();
-        if ["ar", "dv", "fa", "he", "ku", "ps", "sd", "ug", "ur", "yi"].contains(&primary) { "rtl" } else { "ltr" }
-    }
-
-    /// The address of a file under `assets/`, with its content's hash in it.
-    pub fn asset(&self, name: &str) -> String {
-        assets::url(name)
-    }
-}
+pages!(
+    LoginPage,
+    ConsentPage,
+    FormPostPage,
+    SamlPostPage,
+    SamlStartPage,
+    WaitingPage,
+    EndedPage,
+    ErrorPage,
+    SignOutPage,
+    SignedOutPage,
+    SamlLogoutPage,
+    SamlLogoutAnsweredPage,
+    HomePage,
+    AdminOverview,
+    AuthenticatorApp,
+);
 
 /// Who are you? One field, no password.
 #[derive(Clone, Debug, Template)]
@@ -60,10 +62,52 @@ pub struct LoginPage {
     pub csrf: String,
     /// What is in the field already: a login hint, or what was typed before.
     pub name: String,
-    /// What is wrong with what was typed.
-    pub error: Option<String>,
+    /// Whether what was typed can't be a name.
+    pub unfit: bool,
+    /// Whether the browser is to remember the name.
+    pub remembered: bool,
     /// Whom the person may go on as without typing anything.
     pub choice: Option<Choice>,
+    /// What the authenticator may scan in place of a name that is typed.
+    pub scan: Option<Scan>,
+    /// The address of the event stream; its event `changed` says that the page is to be loaded again.
+    pub events: String,
+}
+
+/// A code that the authenticator scans.
+#[derive(Clone, Debug)]
+pub struct Scan {
+    /// What the code leads to: for the authenticator in this very browser.
+    pub path: String,
+    /// The picture of it, as a `data:` URL.
+    pub picture: String,
+}
+
+impl Scan {
+    /// The code of a path of this origin; nothing where they are too long for one.
+    pub fn new(origin: &str, path: String) -> Option<Self> {
+        let link = format!("{origin}{path}");
+        let code = qrcode::QrCode::with_error_correction_level(link, qrcode::EcLevel::L).ok()?;
+        let width = code.width();
+        // A line for each run of dark squares: a fifth of what a path around each square takes.
+        let mut lines = String::new();
+        for (y, row) in code.to_colors().chunks(width).enumerate() {
+            let mut x = 0;
+            for run in row.chunk_by(PartialEq::eq) {
+                if run.first() == Some(&qrcode::Color::Dark) {
+                    lines.push_str(&format!("M{x} {y}h{}", run.len()));
+                }
+                x += run.len();
+            }
+        }
+        // Four squares of margin (ISO/IEC 18004 section 6.3.8), always dark on white: scanners want that.
+        let side = width + 8;
+        let picture = format!(
+            "<svg xmlns='http://www.w3.org/2000/svg' viewBox='-4 -4.5 {side} {side}'>\
+             <path fill='%23fff' d='M-4-4.5h{side}v{side}h-{side}z'/><path stroke='%23000' d='{lines}'/></svg>"
+        );
+        Some(Self { path, picture: format!("data:image/svg+xml,{picture}") })
+    }
 }
 
 /// Somebody whom the person may go on as.
@@ -87,8 +131,8 @@ pub struct ConsentPage {
     pub application: String,
     /// The person's name.
     pub name: String,
-    /// What the application wants to do, in words.
-    pub scopes: Vec<&'static str>,
+    /// What the application wants to do.
+    pub scopes: Vec<Message>,
     /// Where the form is sent: `csrf`, `person` and `decision`, which is `allow` or `deny`.
     pub action: String,
     /// Where the form is sent with which somebody else signs in: `csrf`.
@@ -176,8 +220,15 @@ pub struct WaitingPage {
     pub csrf: String,
 }
 
+impl WaitingPage {
+    /// What the script says of the time that is left, as it takes it.
+    fn texts(&self) -> &'static str {
+        script_texts::waiting(self.layout.language)
+    }
+}
+
 /// Why a sign-in ended without success.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Ended {
     /// It was denied on the phone.
     Denied,
@@ -185,10 +236,8 @@ pub enum Ended {
     Expired,
     /// It was cancelled in this browser.
     Cancelled,
-    /// Something broke here.
-    Failed,
-    /// It may not go on, for this reason: a whole sentence for the person to read.
-    Refused(String),
+    /// It may not go on, for this reason.
+    Refused(Message),
 }
 
 /// A sign-in that ended without success, and what to do.
@@ -216,40 +265,34 @@ impl EndedPage {
             Ended::Denied => "denied",
             Ended::Expired => "expired",
             Ended::Cancelled => "cancelled",
-            Ended::Failed => "failed",
             Ended::Refused(_) => "refused",
         }
     }
 
-    fn heading(&self) -> &'static str {
+    fn heading(&self) -> Message {
         match self.ended {
-            Ended::Denied => "Sign-in denied",
-            Ended::Expired => "Sign-in timed out",
-            Ended::Cancelled => "Sign-in cancelled",
-            Ended::Failed => "Sign-in failed",
-            Ended::Refused(_) => "Sign-in not possible",
+            Ended::Denied => Message::of("ended-denied"),
+            Ended::Expired => Message::of("ended-expired"),
+            Ended::Cancelled => Message::of("ended-cancelled"),
+            Ended::Refused(_) => Message::of("ended-refused"),
         }
     }
 
-    fn happened(&self) -> &str {
+    fn happened(&self) -> Message {
         match &self.ended {
-            Ended::Denied => "The request was denied on the phone. Nobody was signed in.",
-            Ended::Expired => "No approval came in time. Nobody was signed in.",
-            Ended::Cancelled => "You cancelled this sign-in. Nobody was signed in.",
-            Ended::Failed => "Something went wrong on our side. Nobody was signed in.",
-            Ended::Refused(reason) => reason,
+            Ended::Denied => Message::of("ended-denied-happened"),
+            Ended::Expired => Message::of("ended-expired-happened"),
+            Ended::Cancelled => Message::of("ended-cancelled-happened"),
+            Ended::Refused(reason) => reason.clone(),
         }
     }
 
-    fn advice(&self) -> &'static str {
+    fn advice(&self) -> Message {
         match self.ended {
-            Ended::Denied => "If you denied it by mistake, try again. If it was not you, tell your administrator.",
-            Ended::Expired => {
-                "Check the name you typed, that your phone is enrolled and online; if it goes on, ask your administrator."
-            }
-            Ended::Cancelled => "Try again when you are ready, or go back to the application.",
-            Ended::Failed => "Try again in a moment; if it goes on, ask your administrator.",
-            Ended::Refused(_) => "If you think that this is wrong, ask your administrator.",
+            Ended::Denied => Message::of("ended-denied-advice"),
+            Ended::Expired => Message::of("ended-expired-advice"),
+            Ended::Cancelled => Message::of("ended-cancelled-advice"),
+            Ended::Refused(_) => Message::of("ended-refused-advice"),
         }
     }
 }
@@ -261,11 +304,11 @@ pub struct ErrorPage {
     /// What every page has.
     pub layout: Layout,
     /// What it is, in a few words.
-    pub title: String,
+    pub title: Message,
     /// What happened, in whole sentences.
-    pub what_happened: String,
+    pub what_happened: Message,
     /// What the person can do, in whole sentences.
-    pub what_to_do: String,
+    pub what_to_do: Message,
     /// What finds this request in the log.
     pub reference: String,
     /// Where the person can go on.
@@ -278,7 +321,14 @@ pub struct Link {
     /// Where it leads.
     pub address: String,
     /// What it says.
-    pub text: String,
+    pub text: Message,
+}
+
+impl Link {
+    /// To the start page.
+    pub fn to_start() -> Self {
+        Self { address: "/".to_owned(), text: Message::of("start-page") }
+    }
 }
 
 /// Do you want to sign out?
@@ -320,9 +370,9 @@ pub struct SamlLogoutPage {
     /// What the frame holds.
     pub frame: String,
     /// Its turn, from 1 on.
-    pub turn: usize,
+    pub turn: u32,
     /// How many turns there are.
-    pub of: usize,
+    pub of: u32,
     /// After how many seconds the page loads itself again.
     pub seconds: u32,
 }
@@ -407,12 +457,12 @@ pub struct ConsentRow {
     pub application: String,
     /// Its Client ID.
     pub client_id: String,
-    /// What it may do, in words.
-    pub scopes: Vec<&'static str>,
+    /// What it may do.
+    pub scopes: Vec<Message>,
     /// The day on which the person agreed.
-    pub since: String,
+    pub since: Message,
     /// The day until which they are not asked again.
-    pub until: String,
+    pub until: Message,
     /// Whether it may keep access while the person is away. They are asked for that each time.
     pub offline: bool,
 }

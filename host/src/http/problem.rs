@@ -27,7 +27,7 @@ impl From<Refused> for Problem {
         let status = match &refused {
             Refused::Invalid { .. } => StatusCode::UNPROCESSABLE_ENTITY,
             Refused::NotFound(_) => StatusCode::NOT_FOUND,
-            Refused::Taken(_) => StatusCode::CONFLICT,
+            Refused::Taken(_) | Refused::Conflict(_) => StatusCode::CONFLICT,
             Refused::Broken(_) => {
                 tracing::error!(error = %refused, "an administrator's request failed");
                 return Self::new(StatusCode::INTERNAL_SERVER_ERROR, "the server could not do this; try again");

@@ -1,29 +1,41 @@
 //! Replies: pages, redirects, and what a person sees when something went wrong.
 
-use askama::Template;
-use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, SET_COOKIE, X_FRAME_OPTIONS};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, SET_COOKIE, VARY, X_FRAME_OPTIONS,
+};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 
 use super::context::Browser;
 use super::cookies::Cookie;
-use super::pages::{ErrorPage, Layout, Link};
+use super::looks;
+use super::pages::{ErrorPage, Layout, Link, Page, Support};
+use super::texts::Message;
 use crate::domain::{Broken, Host};
+use crate::model::language::Language;
 use crate::secret::Token;
 
 /// What every page has.
-pub(super) fn layout(host: &Host) -> Layout {
-    Layout { operator: host.settings.operator.clone(), ..Layout::default() }
+pub(super) fn layout(host: &Host, language: Language) -> Layout {
+    let pages = &host.settings.pages;
+    let support = pages.support_address().zip(pages.support.clone());
+    Layout {
+        operator: host.settings.operator.clone(),
+        language,
+        logo: looks::logo_address(host),
+        colours: looks::colours_address(host),
+        support: support.map(|(address, text)| Support { address, text }),
+    }
 }
 
 /// A page. Its forms may lead to this host and to `form_target`, the scheme of an application.
-pub(super) fn page(template: &impl Template, form_target: Option<&str>) -> Response {
+pub(super) fn page(template: &impl Page, form_target: Option<&str>) -> Response {
     let target = form_target.map(|target| format!(" {target}")).unwrap_or_default();
     rendered(template, &format!("'self'{target}"))
 }
 
 /// A page whose form leads to an application.
-pub(super) fn page_that_posts(template: &impl Template, form_target: Option<&str>) -> Response {
+pub(super) fn page_that_posts(template: &impl Page, form_target: Option<&str>) -> Response {
     rendered(template, form_target.unwrap_or("'none'"))
 }
 
@@ -46,12 +58,7 @@ impl Shown {
 }
 
 /// A page with one script of its own, which has this nonce. Its form leads to `form_target` alone.
-pub(super) fn page_with_script(
-    template: &impl Template,
-    form_target: Option<&str>,
-    nonce: &str,
-    shown: Shown,
-) -> Response {
+pub(super) fn page_with_script(template: &impl Page, form_target: Option<&str>, nonce: &str, shown: Shown) -> Response {
     let policy = format!(
         "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'self'; img-src 'self'; form-action {}; \
          frame-ancestors {}; base-uri 'none'",
@@ -66,7 +73,7 @@ pub(super) fn page_with_script(
 }
 
 /// A page that holds frames in which applications are told something. Where they lead in turn is theirs to say.
-pub(super) fn page_with_frames(host: &Host, template: &impl Template) -> Response {
+pub(super) fn page_with_frames(host: &Host, template: &impl Page) -> Response {
     let plain = if host.settings.is_https() { "" } else { " http:" };
     let policy = format!(
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; frame-src 'self' https:{plain}; form-action 'none'; \
@@ -80,7 +87,7 @@ pub(super) fn nonce(host: &Host) -> String {
     hex::encode(host.entropy.bytes::<16>())
 }
 
-fn rendered(template: &impl Template, form_action: &str) -> Response {
+fn rendered(template: &impl Page, form_action: &str) -> Response {
     let policy = format!(
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
          manifest-src 'self'; worker-src 'self'; form-action {form_action}; frame-ancestors 'none'; base-uri 'none'",
@@ -89,9 +96,9 @@ fn rendered(template: &impl Template, form_action: &str) -> Response {
 }
 
 /// A page under this Content-Security-Policy.
-fn with_policy(template: &impl Template, policy: &str) -> Response {
+fn with_policy(template: &impl Page, policy: &str) -> Response {
     match template.render() {
-        Ok(html) => (html_headers(policy), html).into_response(),
+        Ok(html) => (html_headers(policy, template.layout().language), html).into_response(),
         Err(error) => {
             tracing::error!(%error, "a page could not be rendered");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
@@ -99,8 +106,10 @@ fn with_policy(template: &impl Template, policy: &str) -> Response {
     }
 }
 
-fn html_headers(policy: &str) -> HeaderMap {
+fn html_headers(policy: &str, language: Language) -> HeaderMap {
     let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_LANGUAGE, HeaderValue::from_static(language.tag()));
+    headers.insert(VARY, HeaderValue::from_static("accept-language"));
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     // A target that is no header value came from no registered URI; without it the policy is only stricter.
@@ -137,36 +146,44 @@ pub(super) fn with_session(mut response: Response, host: &Host, token: Option<&T
 }
 
 /// What a person sees when something went wrong, with a reference number that finds the log line.
-pub(super) struct ErrorReply<'a> {
+pub(super) struct ErrorReply {
     /// The HTTP status.
     pub(super) status: StatusCode,
     /// What it is, in a few words.
-    pub(super) title: &'a str,
+    pub(super) title: Message,
     /// What happened.
-    pub(super) what_happened: &'a str,
+    pub(super) what_happened: Message,
     /// What the person can do.
-    pub(super) what_to_do: &'a str,
+    pub(super) what_to_do: Message,
 }
 
-impl ErrorReply<'_> {
+impl ErrorReply {
     /// The page. `cause` goes to the log, not to the page.
-    pub(super) fn render(&self, host: &Host, cause: &dyn std::fmt::Display) -> Response {
-        self.render_with(host, cause, None)
+    pub(super) fn render(self, host: &Host, language: Language, cause: &dyn std::fmt::Display) -> Response {
+        self.render_with(host, language, cause, None)
     }
 
     /// The page, with a link to where the person can go on.
-    pub(super) fn render_with(&self, host: &Host, cause: &dyn std::fmt::Display, next: Option<Link>) -> Response {
+    pub(super) fn render_with(
+        self,
+        host: &Host,
+        language: Language,
+        cause: &dyn std::fmt::Display,
+        next: Option<Link>,
+    ) -> Response {
         let reference = hex::encode(host.entropy.bytes::<4>()).to_uppercase();
+        // The log speaks English, whoever reads the page.
+        let title = self.title.plain(Language::English);
         if self.status.is_server_error() {
-            tracing::error!(reference, %cause, "{}", self.title);
+            tracing::error!(reference, %cause, "{title}");
         } else {
-            tracing::info!(reference, %cause, "{}", self.title);
+            tracing::info!(reference, %cause, "{title}");
         }
         let page_of_error = ErrorPage {
-            layout: layout(host),
-            title: self.title.to_owned(),
-            what_happened: self.what_happened.to_owned(),
-            what_to_do: self.what_to_do.to_owned(),
+            layout: layout(host, language),
+            title: self.title,
+            what_happened: self.what_happened,
+            what_to_do: self.what_to_do,
             reference,
             next,
         };
@@ -177,23 +194,23 @@ impl ErrorReply<'_> {
 }
 
 /// The host broke while it made a page.
-pub(super) fn broken(host: &Host, error: &Broken) -> Response {
+pub(super) fn broken(host: &Host, language: Language, error: &Broken) -> Response {
     ErrorReply {
         status: StatusCode::INTERNAL_SERVER_ERROR,
-        title: "Something went wrong",
-        what_happened: "The service could not answer. Nothing was changed.",
-        what_to_do: "Try again in a moment. If it goes on, tell your administrator the reference number.",
+        title: Message::of("error-broken"),
+        what_happened: Message::of("error-broken-happened"),
+        what_to_do: Message::of("error-broken-advice"),
     }
-    .render(host, error)
+    .render(host, language, error)
 }
 
 /// A form came without our token: from another site, another browser, or a page that was open for very long.
-pub(super) fn forged(host: &Host) -> Response {
+pub(super) fn forged(host: &Host, language: Language) -> Response {
     ErrorReply {
         status: StatusCode::FORBIDDEN,
-        title: "This form has expired",
-        what_happened: "The form did not come from the page that is open in this browser, so nothing was done.",
-        what_to_do: "Go back, load the page again and repeat what you did. Cookies must be allowed for this site.",
+        title: Message::of("error-form"),
+        what_happened: Message::of("error-form-happened"),
+        what_to_do: Message::of("error-form-advice"),
     }
-    .render(host, &"the CSRF token is missing or wrong")
+    .render(host, language, &"the CSRF token is missing or wrong")
 }

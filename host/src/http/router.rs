@@ -16,11 +16,13 @@ use tower_http::set_header::SetResponseHeaderLayer;
 use tower_http::timeout::TimeoutLayer;
 
 use super::reply::ErrorReply;
+use super::texts::Message;
 use super::{
     admin_api, assets, authenticator, callbacks, client_calls, consent, console, cors, health, home, limits, login,
-    metrics, oidc, saml, saml_logout, saml_metadata, session_end,
+    looks, metrics, oidc, saml, saml_logout, saml_metadata, session_end,
 };
 use crate::domain::Host;
+use crate::model::language::Language;
 
 /// The largest body that is read, in bytes.
 const LARGEST_BODY: usize = 64 * 1024;
@@ -161,6 +163,8 @@ fn authenticator_api_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         .route("/enrolments", post(authenticator::enrol))
         .route("/requests", get(authenticator::requests))
         .route("/requests/{id}", post(authenticator::decide))
+        .route("/scans", post(authenticator::scan))
+        .route("/pause", delete(authenticator::lift_pause))
         .route("/device/push", put(authenticator::push))
         .route("/device", delete(authenticator::remove))
         .layer(from_fn_with_state(Arc::clone(host), authenticator::limit_failures))
@@ -171,9 +175,13 @@ fn authenticator_api_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
 async fn asset(
     State(host): State<Arc<Host>>,
     axum::extract::OriginalUri(uri): axum::extract::OriginalUri,
+    language: Language,
     headers: HeaderMap,
 ) -> Response {
-    let Some(asset) = assets::find(uri.path()) else { return not_found(State(host), uri).await };
+    if let Some(own) = looks::find(&host, uri.path()) {
+        return own;
+    }
+    let Some(asset) = assets::find(uri.path(), language) else { return not_found(State(host), language, uri).await };
     let Ok(etag) = HeaderValue::from_str(&asset.etag) else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
     let unchanged = headers.get(IF_NONE_MATCH).is_some_and(|known| known == etag);
     let mut response = if unchanged { StatusCode::NOT_MODIFIED.into_response() } else { asset.bytes.into_response() };
@@ -181,20 +189,24 @@ async fn asset(
     set.insert(ETAG, etag);
     set.insert(header::CONTENT_TYPE, HeaderValue::from_static(asset.content_type));
     set.insert(header::CACHE_CONTROL, HeaderValue::from_static(asset.cache_control));
+    if asset.speaks {
+        set.insert(header::VARY, HeaderValue::from_static("accept-language"));
+        set.insert(header::CONTENT_LANGUAGE, HeaderValue::from_static(language.tag()));
+    }
     if let Some(scope) = asset.service_worker_allowed {
         set.insert("service-worker-allowed", HeaderValue::from_static(scope));
     }
     response
 }
 
-async fn not_found(State(host): State<Arc<Host>>, uri: Uri) -> Response {
+async fn not_found(State(host): State<Arc<Host>>, language: Language, uri: Uri) -> Response {
     ErrorReply {
         status: StatusCode::NOT_FOUND,
-        title: "There is no such page",
-        what_happened: "The address does not lead anywhere on this site.",
-        what_to_do: "Check the address, or begin at the start page.",
+        title: Message::of("error-not-found"),
+        what_happened: Message::of("error-not-found-happened"),
+        what_to_do: Message::of("error-not-found-advice"),
     }
-    .render(&host, &uri.path())
+    .render(&host, language, &uri.path())
 }
 
 /// Refuses what no browser and no application of good will asks for, before anything reads it.
@@ -214,8 +226,10 @@ async fn common_headers(State(host): State<Arc<Host>>, request: Request, next: N
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     headers.entry(header::X_FRAME_OPTIONS).or_insert(HeaderValue::from_static("DENY"));
+    // The authenticator's page says otherwise for itself: its camera reads codes.
     headers
-        .insert("permissions-policy", HeaderValue::from_static("camera=(), geolocation=(), microphone=(), payment=()"));
+        .entry("permissions-policy")
+        .or_insert(HeaderValue::from_static("camera=(), geolocation=(), microphone=(), payment=()"));
     if host.settings.is_https() {
         headers.insert(STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
     }

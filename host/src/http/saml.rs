@@ -12,10 +12,12 @@ use super::context::Browser;
 use super::csrf;
 use super::pages::{Link, SamlPostPage, SamlStartPage, StartButton};
 use super::reply::{ErrorReply, Shown, broken, forged, layout, nonce, page, page_with_script, see_other, with_browser};
+use super::texts::Message;
 use crate::domain::login::{self, Person};
 use crate::domain::session::SignedIn;
 use crate::domain::{Broken, Host};
 use crate::id::SignOnId;
+use crate::model::language::Language;
 use crate::model::login::LoginRequest;
 use crate::model::name::Quoted;
 use crate::model::redirect::CheckedRedirect;
@@ -43,7 +45,7 @@ pub(super) async fn sign_on(
             Err(error) => Err(error.into()),
         }
     };
-    reply.await.unwrap_or_else(|rejected| refused(&host, &application, rejected))
+    reply.await.unwrap_or_else(|rejected| refused(&host, browser.language(), &application, rejected))
 }
 
 /// `POST /sso/SingleSignOnService/{applicationId}`: a request by form, or the press of the button on the page that begins
@@ -65,7 +67,7 @@ pub(super) async fn sign_on_by_post(
             Err(error) => Err(error.into()),
         }
     };
-    reply.await.unwrap_or_else(|rejected| refused(&host, &application, rejected))
+    reply.await.unwrap_or_else(|rejected| refused(&host, browser.language(), &application, rejected))
 }
 
 /// A request is checked and kept. The browser comes again to where it brings its cookies: it sends us no `SameSite=Lax`
@@ -84,10 +86,10 @@ pub(super) async fn go_on(State(host): State<Arc<Host>>, Path(id): Path<String>,
         };
         match kept {
             Some(request) => begin(&host, &browser, request).await,
-            None => Ok(gone(&host)),
+            None => Ok(gone(&host, browser.language())),
         }
     };
-    let response = reply.await.unwrap_or_else(|error| broken(&host, &error));
+    let response = reply.await.unwrap_or_else(|error| broken(&host, browser.language(), &error));
     with_browser(response, &host, &browser)
 }
 
@@ -97,21 +99,31 @@ async fn begin(host: &Host, browser: &Browser, request: SignOnRequest) -> Result
         Some(signed_in) if sign_on::may_go_on(host, &request, &signed_in).await? => Some(signed_in),
         _ => None,
     };
-    let Some(provider) = host.store.service_provider(&request.application).await? else { return Ok(gone(host)) };
+    let Some(provider) = host.store.service_provider(&request.application).await? else {
+        return Ok(gone(host, browser.language()));
+    };
     if request.passive && session.is_none() {
-        return Ok(deliver(host, &sign_on::failed(host, &request, &provider, Failure::NoPassive).await?));
+        let answer = sign_on::failed(host, &request, &provider, Failure::NoPassive).await?;
+        return Ok(deliver(host, browser.language(), &answer));
     }
     let session_id = session.as_ref().map(|signed_in| signed_in.session.id);
-    let login = login::begin(host, LoginRequest::Saml(Box::new(request.clone())), browser.digest(), session_id).await?;
+    let login = login::begin(
+        host,
+        LoginRequest::Saml(Box::new(request.clone())),
+        browser.digest(),
+        browser.context(host),
+        session_id,
+    )
+    .await?;
     let page = see_other(&format!("/login/{}", login.id));
     let Some(signed_in) = session else { return Ok(page) };
-    let person = Person { signed_in, cookie: None };
+    let person = Person { signed_in, cookie: None, origin: browser.origin() };
     let question = Question { login: login.id, request: &request, person: &person, old: None };
     Ok(match sign_on::respond(host, question).await? {
-        Answer::Granted(answer) | Answer::Failed(answer) => deliver(host, &answer),
+        Answer::Granted(answer) | Answer::Failed(answer) => deliver(host, browser.language(), &answer),
         Answer::Refused(_) if request.passive => {
             match sign_on::deny(host, login.id, &request, Failure::GivenUp).await? {
-                Some(answer) => deliver(host, &answer),
+                Some(answer) => deliver(host, browser.language(), &answer),
                 None => page,
             }
         }
@@ -121,15 +133,16 @@ async fn begin(host: &Host, browser: &Browser, request: SignOnRequest) -> Result
 }
 
 /// The page whose form takes a response to the service provider.
-pub(super) fn deliver(host: &Host, answer: &SignOnAnswer) -> Response {
+pub(super) fn deliver(host: &Host, language: Language, answer: &SignOnAnswer) -> Response {
     let mut fields = vec![(Kind::Response.parameter(), post_value(&answer.response))];
     fields.extend(answer.relay_state.clone().map(|state| ("RelayState", state)));
-    posted(host, answer.name.clone(), &answer.acs, fields, Shown::Alone)
+    posted(host, language, answer.name.clone(), &answer.acs, fields, Shown::Alone)
 }
 
 /// A page that posts a message to a service provider, by itself or by its button.
 pub(super) fn posted(
     host: &Host,
+    language: Language,
     application: String,
     action: &CheckedRedirect,
     fields: Vec<(&'static str, String)>,
@@ -137,7 +150,7 @@ pub(super) fn posted(
 ) -> Response {
     let nonce = nonce(host);
     let form = SamlPostPage {
-        layout: layout(host),
+        layout: layout(host, language),
         application,
         action: action.as_str().to_owned(),
         fields,
@@ -158,7 +171,7 @@ async fn start_page(host: &Host, browser: &Browser, application: &str, query: &s
     let (_, provider) = sign_on::unsolicited(host, application, relay_state.as_deref()).await?;
     let purpose = start_purpose(application);
     let start = SamlStartPage {
-        layout: layout(host),
+        layout: layout(host, browser.language()),
         application: provider.name.clone(),
         csrf: csrf::token(host, browser, &purpose)?,
         action: purpose,
@@ -177,7 +190,7 @@ async fn started(host: &Host, browser: &Browser, application: &str, body: &[u8])
     let (request, _) = sign_on::unsolicited(host, application, relay_state.as_deref()).await?;
     let Some(token) = field("csrf") else { return Err(BindingError::Missing.into()) };
     if !csrf::is_token(host, browser, &start_purpose(application), &token)? {
-        return Ok(forged(host));
+        return Ok(forged(host, browser.language()));
     }
     Ok(with_browser(begin(host, browser, request).await?, host, browser))
 }
@@ -198,56 +211,44 @@ pub(super) async fn start_buttons(
     begun_here.map(button).collect()
 }
 
-fn gone(host: &Host) -> Response {
+fn gone(host: &Host, language: Language) -> Response {
     ErrorReply {
         status: StatusCode::BAD_REQUEST,
-        title: "This sign-in was begun before",
-        what_happened: "Each request of an application counts once, and this one was used, or is too old.",
-        what_to_do: "Go back to the application and sign in there again.",
+        title: Message::of("error-login-used"),
+        what_happened: Message::of("error-login-used-happened"),
+        what_to_do: Message::of("error-login-used-advice"),
     }
-    .render(host, &"the kept SAML request is unknown, used or over")
+    .render(host, language, &"the kept SAML request is unknown, used or over")
 }
 
 /// What a person is told of a request that can't be answered: what happened, and what to do.
-const fn in_words(why: &Unanswerable) -> (&'static str, &'static str) {
-    const AGAIN: &str = "Go back to the application and try again. If it happens again, tell whoever runs it, with the \
-                         reference number.";
-    const TELL: &str = "Tell whoever runs the application, with the reference number: it has to be set up otherwise.";
+const fn in_words(why: &Unanswerable) -> (Message, Message) {
+    const AGAIN: Message = Message::of("error-request-again");
+    const TELL: Message = Message::of("error-request-tell");
     match why {
-        Unanswerable::Application => ("The application that sent you here is not known to this service.", TELL),
-        Unanswerable::Binding(BindingError::RelayStateTooLong) => {
-            ("The application sent along more than 2,048 bytes of RelayState.", TELL)
-        }
+        Unanswerable::Application => (Message::of("error-request-application"), TELL),
+        Unanswerable::Binding(BindingError::RelayStateTooLong) => (Message::of("error-request-relay-state"), TELL),
         Unanswerable::Binding(_) | Unanswerable::Response | Unanswerable::Message(_) => {
-            ("The application sent a request that can't be read.", AGAIN)
+            (Message::of("error-request-unreadable"), AGAIN)
         }
-        Unanswerable::Untrusted(_) => ("The application's request is not signed as it has to be.", TELL),
+        Unanswerable::Untrusted(_) => (Message::of("error-request-unsigned"), TELL),
         Unanswerable::Header(UnfitHeader::Old(_) | UnfitHeader::Early(_)) => {
-            ("The request is too old or too new: the clocks of the application and of this service may differ.", AGAIN)
+            (Message::of("error-request-clock"), AGAIN)
         }
-        Unanswerable::Header(_) => ("The request is not one of this application for this address.", TELL),
-        Unanswerable::Replay => (
-            "Each request of an application counts once, and this one came before. Perhaps a page was loaded again.",
-            AGAIN,
-        ),
-        Unanswerable::Acs(_) => {
-            ("The application asked to send you to an address that is not registered for it.", TELL)
+        Unanswerable::Header(_) => (Message::of("error-request-elsewhere"), TELL),
+        Unanswerable::Replay => (Message::of("error-request-replay"), AGAIN),
+        Unanswerable::Acs(_) => (Message::of("error-request-address"), TELL),
+        Unanswerable::NotInitiated => {
+            (Message::of("error-start-there-happened"), Message::of("error-start-there-advice"))
         }
-        Unanswerable::NotInitiated => (
-            "Sign-in to this application begins at the application itself.",
-            "Open the application, and sign in there.",
-        ),
-        Unanswerable::RelayState(_) => (
-            "The link leads to a place in the application that is not registered for it.",
-            "Ask whoever gave you the link, or open the application from the start page.",
-        ),
+        Unanswerable::RelayState(_) => (Message::of("error-request-link"), Message::of("error-request-link-advice")),
     }
 }
 
-fn refused(host: &Host, application: &str, rejected: Rejected) -> Response {
+fn refused(host: &Host, language: Language, application: &str, rejected: Rejected) -> Response {
     let why = match rejected {
-        Rejected::Answer(answer) => return deliver(host, &answer),
-        Rejected::Broken(error) => return broken(host, &error),
+        Rejected::Answer(answer) => return deliver(host, language, &answer),
+        Rejected::Broken(error) => return broken(host, language, &error),
         Rejected::Page(why) => why,
     };
     let (what_happened, what_to_do) = in_words(&why);
@@ -256,13 +257,10 @@ fn refused(host: &Host, application: &str, rejected: Rejected) -> Response {
         _ => StatusCode::BAD_REQUEST,
     };
     let title = match why {
-        Unanswerable::NotInitiated => "Sign in at the application",
-        _ => "This sign-in request is not valid",
+        Unanswerable::NotInitiated => Message::of("error-start-there"),
+        _ => Message::of("error-request"),
     };
     let cause = format!("{why}; the application in the address is {}", Quoted::new(application));
-    ErrorReply { status, title, what_happened, what_to_do }.render_with(
-        host,
-        &cause,
-        Some(Link { address: "/".to_owned(), text: "Start page".to_owned() }),
-    )
+    let page = ErrorReply { status, title, what_happened, what_to_do };
+    page.render_with(host, language, &cause, Some(Link::to_start()))
 }

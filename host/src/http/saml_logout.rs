@@ -9,11 +9,14 @@ use axum::response::{IntoResponse, Response};
 
 use super::client_calls::is_form;
 use super::context::Browser;
-use super::pages::{Link, SamlLogoutAnsweredPage, SamlLogoutPage, SignedOutPage};
+use super::pages::{SamlLogoutAnsweredPage, SamlLogoutPage, SignedOutPage};
 use super::reply::{ErrorReply, Shown, broken, layout, nonce, page, page_with_frames, page_with_script, see_other};
 use super::saml::posted;
+use super::session_end::sign_out_here;
+use super::texts::Message;
 use crate::domain::{Broken, Host};
 use crate::id::LogoutId;
+use crate::model::language::Language;
 use crate::model::name::Quoted;
 use crate::model::saml::{Afterwards, SessionEnd};
 use crate::saml::binding::{BindingError, Incoming, Kind};
@@ -24,18 +27,20 @@ pub(super) async fn service(
     State(host): State<Arc<Host>>,
     Path(application): Path<String>,
     RawQuery(query): RawQuery,
+    language: Language,
 ) -> Response {
     let reply = async {
         let incoming = Incoming::read_redirect(query.unwrap_or_default().as_bytes())?;
-        serve(&host, &application, &incoming).await
+        serve(&host, language, &application, &incoming).await
     };
-    reply.await.unwrap_or_else(|rejected| refused(&host, &application, &rejected))
+    reply.await.unwrap_or_else(|rejected| refused(&host, language, &application, &rejected))
 }
 
 /// `POST /sso/SingleLogoutService/{applicationId}`: a message by form.
 pub(super) async fn service_by_post(
     State(host): State<Arc<Host>>,
     Path(application): Path<String>,
+    language: Language,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
@@ -43,49 +48,54 @@ pub(super) async fn service_by_post(
         if !is_form(&headers) {
             return Err(BindingError::Missing.into());
         }
-        serve(&host, &application, &Incoming::read_post(&body)?).await
+        serve(&host, language, &application, &Incoming::read_post(&body)?).await
     };
-    reply.await.unwrap_or_else(|rejected| refused(&host, &application, &rejected))
+    reply.await.unwrap_or_else(|rejected| refused(&host, language, &application, &rejected))
 }
 
-async fn serve(host: &Host, application: &str, incoming: &Incoming) -> Result<Response, Rejected> {
+async fn serve(host: &Host, language: Language, application: &str, incoming: &Incoming) -> Result<Response, Rejected> {
     match incoming.kind() {
-        Kind::Request => Ok(go_on(host, logout::requested(host, application, incoming).await?)),
+        Kind::Request => Ok(go_on(host, language, logout::requested(host, application, incoming).await?)),
         Kind::Response => {
             let id = logout::answered(host, application, incoming).await?;
             let next = address(id);
             let nonce = nonce(host);
-            let answered = SamlLogoutAnsweredPage { layout: layout(host), next, nonce: nonce.clone() };
+            let answered = SamlLogoutAnsweredPage { layout: layout(host, language), next, nonce: nonce.clone() };
             Ok(page_with_script(&answered, None, &nonce, Shown::Framed))
         }
     }
 }
 
 /// Has the browser tell the service providers of a session that has ended; then it goes where it was to go.
-pub(super) async fn tell(host: &Host, ended: SessionEnd, afterwards: Afterwards) -> Result<Response, Broken> {
-    Ok(go_on(host, logout::begin(host, ended, afterwards).await?))
+pub(super) async fn tell(
+    host: &Host,
+    language: Language,
+    ended: SessionEnd,
+    afterwards: Afterwards,
+) -> Result<Response, Broken> {
+    Ok(go_on(host, language, logout::begin(host, ended, afterwards).await?))
 }
 
-fn go_on(host: &Host, begun: Begun) -> Response {
+fn go_on(host: &Host, language: Language, begun: Begun) -> Response {
     match begun {
         Begun::Telling(id) => see_other(&address(id)),
-        Begun::Finished(finished) => finish(host, finished),
+        Begun::Finished(finished) => finish(host, language, finished),
     }
 }
 
-fn finish(host: &Host, finished: Finished) -> Response {
+fn finish(host: &Host, language: Language, finished: Finished) -> Response {
     match finished {
         Finished::Page { untold } if untold.is_empty() => see_other("/session/ended"),
-        Finished::Page { untold } => page(&SignedOutPage { layout: layout(host), untold }, None),
+        Finished::Page { untold } => page(&SignedOutPage { layout: layout(host, language), untold }, None),
         Finished::Redirect(location) => see_other(&location),
-        Finished::Message(message) => send(host, message, Shown::Alone),
+        Finished::Message(message) => send(host, language, message, Shown::Alone),
     }
 }
 
-fn send(host: &Host, message: Outgoing, shown: Shown) -> Response {
+fn send(host: &Host, language: Language, message: Outgoing, shown: Shown) -> Response {
     match message {
         Outgoing::Redirect(location) => see_other(&location),
-        Outgoing::Form { name, action, fields } => posted(host, name, &action, fields, shown),
+        Outgoing::Form { name, action, fields } => posted(host, language, name, &action, fields, shown),
     }
 }
 
@@ -102,20 +112,20 @@ pub(super) async fn show(State(host): State<Arc<Host>>, Path(id): Path<String>, 
         Ok(match logout::view(&host, id, &browser.digests()).await? {
             View::Telling { name, request, turn, of } => {
                 let telling = SamlLogoutPage {
-                    layout: layout(&host),
+                    layout: layout(&host, browser.language()),
                     application: name,
                     frame: format!("{}/{request}", address(id)),
-                    turn,
-                    of,
+                    turn: u32::try_from(turn).unwrap_or(u32::MAX),
+                    of: u32::try_from(of).unwrap_or(u32::MAX),
                     seconds: host.settings.saml.logout_seconds,
                 };
                 page_with_frames(&host, &telling)
             }
-            View::Finished(finished) => finish(&host, finished),
+            View::Finished(finished) => finish(&host, browser.language(), finished),
             View::Unknown => see_other("/session/ended"),
         })
     };
-    reply.await.unwrap_or_else(|error: Broken| broken(&host, &error))
+    reply.await.unwrap_or_else(|error: Broken| broken(&host, browser.language(), &error))
 }
 
 /// `GET /sso/logout/{id}/{request}`: what the frame holds: the request to the service provider whose turn it is.
@@ -130,51 +140,38 @@ pub(super) async fn ask(
             Err(_) => None,
         };
         Ok(match message {
-            Some(message) => send(&host, message, Shown::Framed),
+            Some(message) => send(&host, browser.language(), message, Shown::Framed),
             // A frame stays as it is then.
             None => StatusCode::NO_CONTENT.into_response(),
         })
     };
-    reply.await.unwrap_or_else(|error: Broken| broken(&host, &error))
+    reply.await.unwrap_or_else(|error: Broken| broken(&host, browser.language(), &error))
 }
 
-fn refused(host: &Host, application: &str, rejected: &Rejected) -> Response {
+fn refused(host: &Host, language: Language, application: &str, rejected: &Rejected) -> Response {
     let why = match rejected {
-        Rejected::Broken(error) => return broken(host, error),
+        Rejected::Broken(error) => return broken(host, language, error),
         Rejected::Page(why) => why,
     };
-    let (status, what_happened) = match why {
-        Unanswerable::Application => {
-            (StatusCode::NOT_FOUND, "The application that sent you here is not known to this service.")
-        }
-        Unanswerable::Binding(_) | Unanswerable::Message(_) => {
-            (StatusCode::BAD_REQUEST, "The application sent a request that can't be read. Nobody was signed out.")
-        }
-        Unanswerable::Untrusted(_) => {
-            (StatusCode::BAD_REQUEST, "The application's request is not signed as it has to be. Nobody was signed out.")
-        }
-        Unanswerable::Header(_) | Unanswerable::Late => (
-            StatusCode::BAD_REQUEST,
-            "The request is not one that this application sent here just now. Nobody was signed out.",
-        ),
-        Unanswerable::Replay => (
-            StatusCode::BAD_REQUEST,
-            "Each request of an application counts once, and this one came before. Perhaps a page was loaded again.",
-        ),
-        Unanswerable::Unnamed => (
-            StatusCode::BAD_REQUEST,
-            "The application's request is neither signed, nor does it name your session. Nobody was signed out.",
-        ),
-        Unanswerable::Unasked => {
-            (StatusCode::BAD_REQUEST, "The application sent something that nobody waits for. Nothing was done.")
-        }
+    let what_happened = match why {
+        Unanswerable::Application => Message::of("error-request-application"),
+        Unanswerable::Binding(_) | Unanswerable::Message(_) => Message::of("error-logout-unreadable"),
+        Unanswerable::Untrusted(_) => Message::of("error-logout-unsigned"),
+        Unanswerable::Header(_) | Unanswerable::Late => Message::of("error-logout-elsewhere"),
+        Unanswerable::Replay => Message::of("error-request-replay"),
+        Unanswerable::Unnamed => Message::of("error-logout-unnamed"),
+        Unanswerable::Unasked => Message::of("error-logout-unasked"),
+    };
+    let status = match why {
+        Unanswerable::Application => StatusCode::NOT_FOUND,
+        _ => StatusCode::BAD_REQUEST,
     };
     let cause = format!("{why}; the application in the address is {}", Quoted::new(application));
     ErrorReply {
         status,
-        title: "This sign-out request is not valid",
+        title: Message::of("error-sign-out-request"),
         what_happened,
-        what_to_do: "You can still sign out here. Tell whoever runs the application, with the reference number.",
+        what_to_do: Message::of("error-sign-out-advice"),
     }
-    .render_with(host, &cause, Some(Link { address: "/session/end".to_owned(), text: "Sign out".to_owned() }))
+    .render_with(host, language, &cause, Some(sign_out_here()))
 }

@@ -8,12 +8,18 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 
 use super::reply::{ErrorReply, broken};
+use super::texts::Message;
 use crate::domain::{Broken, Host};
+use crate::model::language::Language;
 use crate::saml::metadata;
 use crate::saml::partner::find;
 
 /// `GET /sso/metadata/{applicationId}`
-pub(super) async fn metadata(State(host): State<Arc<Host>>, Path(application): Path<String>) -> Response {
+pub(super) async fn metadata(
+    State(host): State<Arc<Host>>,
+    Path(application): Path<String>,
+    language: Language,
+) -> Response {
     let document = async {
         let Some(provider) = find(&host, &application).await? else { return Ok(None) };
         metadata::document(&host, &provider).await.map(Some)
@@ -22,17 +28,17 @@ pub(super) async fn metadata(State(host): State<Arc<Host>>, Path(application): P
         Ok(Some(document)) => {
             ([(CONTENT_TYPE, "text/xml"), (CACHE_CONTROL, "public, max-age=300")], document).into_response()
         }
-        Ok(None) => unknown(&host),
-        Err::<_, Broken>(error) => broken(&host, &error),
+        Ok(None) => unknown(&host, language),
+        Err::<_, Broken>(error) => broken(&host, language, &error),
     }
 }
 
-fn unknown(host: &Host) -> Response {
+fn unknown(host: &Host, language: Language) -> Response {
     ErrorReply {
         status: StatusCode::NOT_FOUND,
-        title: "There is no such metadata",
-        what_happened: "No SAML application has the id in the address.",
-        what_to_do: "Take the address from the application's settings.",
+        title: Message::of("error-metadata"),
+        what_happened: Message::of("error-metadata-happened"),
+        what_to_do: Message::of("error-metadata-advice"),
     }
-    .render(host, &"metadata was asked for an unknown application")
+    .render(host, language, &"metadata was asked for an unknown application")
 }

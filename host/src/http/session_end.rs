@@ -15,9 +15,11 @@ use super::context::Browser;
 use super::cookies::Cookie;
 use super::pages::{Link, SignOutPage, SignedOutPage};
 use super::reply::{ErrorReply, broken, forged, layout, page, see_other, with_browser};
+use super::texts::Message;
 use super::{csrf, saml_logout};
 use crate::domain::session::{self, SignedIn};
 use crate::domain::{Broken, Host};
+use crate::model::language::Language;
 use crate::model::saml::SessionEnd;
 use crate::oidc::end_session::{self, EndSession, Rejected};
 use crate::oidc::parameters::Parameters;
@@ -29,27 +31,29 @@ const LONGEST: usize = 15 * 1024;
 
 /// `GET /oidc/session/end`
 pub(super) async fn end(State(host): State<Arc<Host>>, RawQuery(query): RawQuery, browser: Browser) -> Response {
+    let parameters = Parameters::parse(query.unwrap_or_default().as_bytes());
+    let browser = browser.speaking(parameters.as_ref().ok().and_then(Parameters::language));
     let reply = async {
-        let request = check(&host, query.unwrap_or_default().as_bytes()).await?;
+        let request = end_session::check(&host, &parameters?).await?;
         Ok(serve(&host, &browser, &request).await?)
     };
-    reply.await.unwrap_or_else(|rejected| refused(&host, &rejected))
+    reply.await.unwrap_or_else(|rejected| refused(&host, browser.language(), &rejected))
 }
 
 /// `POST /oidc/session/end`: the same with the parameters in the body. The browser comes again with GET, since it sends
 /// us no `SameSite=Lax` cookie when another site posts. What it brings is what was read of the request, sealed.
-pub(super) async fn end_by_post(State(host): State<Arc<Host>>, body: Bytes) -> Response {
+pub(super) async fn end_by_post(State(host): State<Arc<Host>>, language: Language, body: Bytes) -> Response {
     let reply = async {
-        let request = check(&host, &body).await?;
+        let request = end_session::check(&host, &Parameters::parse(&body)?).await?;
         let Some(sealed) = request.sealed(&host)? else { return Ok(see_other(QUESTION)) };
         let query = form_urlencoded::Serializer::new(String::new()).append_pair("request", &sealed).finish();
         Ok(if query.len() > LONGEST {
-            unreadable(&host, &"state is too long")
+            unreadable(&host, language, &"state is too long")
         } else {
             see_other(&format!("{QUESTION}?{query}"))
         })
     };
-    reply.await.unwrap_or_else(|rejected| refused(&host, &rejected))
+    reply.await.unwrap_or_else(|rejected| refused(&host, language, &rejected))
 }
 
 #[derive(Debug, Deserialize)]
@@ -70,7 +74,7 @@ pub(super) async fn question(
         let request = unsealed(&host, &asked.request).await?;
         Ok(serve(&host, &browser, &request).await?)
     };
-    reply.await.unwrap_or_else(|rejected| refused(&host, &rejected))
+    reply.await.unwrap_or_else(|rejected| refused(&host, browser.language(), &rejected))
 }
 
 #[derive(Debug, Deserialize)]
@@ -88,7 +92,7 @@ pub(super) struct Answer {
 pub(super) async fn answer(State(host): State<Arc<Host>>, browser: Browser, Form(form): Form<Answer>) -> Response {
     let reply = async {
         if !csrf::is_token(&host, &browser, QUESTION, &form.csrf)? {
-            return Ok(forged(&host));
+            return Ok(forged(&host, browser.language()));
         }
         if form.answer != "yes" {
             return Ok(see_other("/"));
@@ -97,16 +101,12 @@ pub(super) async fn answer(State(host): State<Arc<Host>>, browser: Browser, Form
         let signed_in = browser.signed_in(&host).await?;
         Ok(signed_out(&host, &browser, signed_in.as_ref(), &request).await?)
     };
-    reply.await.unwrap_or_else(|rejected| refused(&host, &rejected))
+    reply.await.unwrap_or_else(|rejected| refused(&host, browser.language(), &rejected))
 }
 
 /// `GET /session/ended`: you are signed out.
-pub(super) async fn ended(State(host): State<Arc<Host>>) -> Response {
-    page(&SignedOutPage { layout: layout(&host), untold: Vec::new() }, None)
-}
-
-async fn check(host: &Host, encoded: &[u8]) -> Result<EndSession, Rejected> {
-    end_session::check(host, &Parameters::parse(encoded)?).await
+pub(super) async fn ended(State(host): State<Arc<Host>>, language: Language) -> Response {
+    page(&SignedOutPage { layout: layout(&host, language), untold: Vec::new() }, None)
 }
 
 async fn unsealed(host: &Host, text: &str) -> Result<EndSession, Rejected> {
@@ -131,12 +131,12 @@ async fn signed_out(
 ) -> Result<Response, Broken> {
     let ended = match (signed_in, request.sid()) {
         // The cookie of the session is taken away, so the browser is known by its own.
-        (Some(signed_in), _) => session::end(host, signed_in).await?.held_by(browser.digest()),
+        (Some(signed_in), _) => session::end(host, signed_in, browser.origin()).await?.held_by(browser.digest()),
         // The session is over here, and its applications don't know.
         (None, Some(sid)) => session::end_if_over(host, sid).await?,
         (None, None) => SessionEnd::default(),
     };
-    let response = saml_logout::tell(host, ended, request.afterwards()).await?;
+    let response = saml_logout::tell(host, browser.language(), ended, request.afterwards()).await?;
     Ok(without_session(response, host))
 }
 
@@ -155,7 +155,7 @@ fn question_page(
     request: &EndSession,
 ) -> Result<Response, Broken> {
     let question = SignOutPage {
-        layout: layout(host),
+        layout: layout(host, browser.language()),
         name: signed_in.user.display_name().to_owned(),
         application: request.application().map(str::to_owned),
         action: QUESTION.to_owned(),
@@ -165,31 +165,32 @@ fn question_page(
     Ok(with_browser(page(&question, request.form_target().as_deref()), host, browser))
 }
 
-fn refused(host: &Host, rejected: &Rejected) -> Response {
+fn refused(host: &Host, language: Language, rejected: &Rejected) -> Response {
     let what_happened = match rejected {
-        Rejected::Broken(error) => return broken(host, error),
-        Rejected::Parameters(_) => return unreadable(host, rejected),
-        Rejected::Sealed => "The question whether to sign out was open for too long. You are not signed out.",
-        Rejected::BadHint(_) | Rejected::UnfitHint(_) | Rejected::OtherClient => {
-            "The application could not show that it is one that you signed in to. You are not signed out."
-        }
-        Rejected::RedirectUri => {
-            "The application asked to send you to an address that is not registered for it. You are not signed out."
-        }
+        Rejected::Broken(error) => return broken(host, language, error),
+        Rejected::Parameters(_) => return unreadable(host, language, rejected),
+        Rejected::Sealed => Message::of("error-sign-out-late"),
+        Rejected::BadHint(_) | Rejected::UnfitHint(_) | Rejected::OtherClient => Message::of("error-sign-out-unshown"),
+        Rejected::RedirectUri => Message::of("error-sign-out-address"),
     };
-    unserved(host, what_happened, rejected)
+    unserved(host, language, what_happened, rejected)
 }
 
-fn unreadable(host: &Host, cause: &dyn std::fmt::Display) -> Response {
-    unserved(host, "The application sent a request that can't be read. You are not signed out.", cause)
+fn unreadable(host: &Host, language: Language, cause: &dyn std::fmt::Display) -> Response {
+    unserved(host, language, Message::of("error-sign-out-unreadable"), cause)
 }
 
-fn unserved(host: &Host, what_happened: &'static str, cause: &dyn std::fmt::Display) -> Response {
+fn unserved(host: &Host, language: Language, what_happened: Message, cause: &dyn std::fmt::Display) -> Response {
     ErrorReply {
         status: StatusCode::BAD_REQUEST,
-        title: "This sign-out request is not valid",
+        title: Message::of("error-sign-out-request"),
         what_happened,
-        what_to_do: "You can still sign out here. Tell whoever runs the application, with the reference number.",
+        what_to_do: Message::of("error-sign-out-advice"),
     }
-    .render_with(host, cause, Some(Link { address: QUESTION.to_owned(), text: "Sign out".to_owned() }))
+    .render_with(host, language, cause, Some(sign_out_here()))
+}
+
+/// The link to the question whether to sign out.
+pub(super) fn sign_out_here() -> Link {
+    Link { address: QUESTION.to_owned(), text: Message::of("error-sign-out") }
 }

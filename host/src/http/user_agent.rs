@@ -1,5 +1,7 @@
 //! The browser and system in plain words, for a person to recognise. What a browser says of itself is only a hint.
 
+use super::texts::Message;
+
 /// Markers in the order in which they decide: several browsers name others too.
 const BROWSERS: [(&str, &str); 9] = [
     ("Edg", "Edge"),
@@ -25,21 +27,22 @@ const SYSTEMS: [(&str, &str); 8] = [
 ];
 
 /// `Firefox on Linux`, `Unknown browser`.
-pub(super) fn in_words(user_agent: &str) -> String {
+pub(super) fn in_words(user_agent: &str) -> Message {
     let find = |known: &[(&str, &'static str)]| {
         known.iter().find(|(mark, _)| user_agent.contains(mark)).map(|(_, name)| *name)
     };
     match (find(&BROWSERS), find(&SYSTEMS)) {
-        (Some(browser), Some(system)) => format!("{browser} on {system}"),
-        (Some(browser), None) => browser.to_owned(),
-        (None, Some(system)) => format!("Unknown browser on {system}"),
-        (None, None) => "Unknown browser".to_owned(),
+        (Some(browser), Some(system)) => Message::of("browser-on").text("browser", browser).text("system", system),
+        (Some(browser), None) => Message::of("browser-alone").text("browser", browser),
+        (None, Some(system)) => Message::of("browser-unknown-on").text("system", system),
+        (None, None) => Message::of("browser-unknown"),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::in_words;
+    use crate::model::language::Language;
 
     #[test]
     fn browsers_are_recognised() {
@@ -64,7 +67,7 @@ mod tests {
             ("", "Unknown browser"),
             ("<script>", "Unknown browser"),
         ] {
-            assert_eq!(in_words(agent), words);
+            assert_eq!(in_words(agent).plain(Language::English), words);
         }
     }
 }

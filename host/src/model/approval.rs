@@ -21,10 +21,12 @@ pub struct Approval {
     pub id: ApprovalId,
     /// The login that waits for it.
     pub login_id: LoginId,
-    /// Who was asked. `None` where the name belongs to nobody who may sign in: the browser sees the same page and the
-    /// same two minutes, but no phone is asked, so the answer does not tell who exists.
+    /// Who was asked. `None` where the name belongs to nobody who may sign in, or to somebody who denied a request a moment
+    /// ago: the browser sees the same page and the same two minutes, but no phone is asked, so the answer does not tell
+    /// who exists.
     pub user_id: Option<UserId>,
-    /// The digest of the name that was typed: one name has one open request, whether it belongs to somebody or not.
+    /// The digest of the name that was typed. A person has one open request, by whichever name; of a name that reaches
+    /// nobody there is one as well.
     pub name_digest: Digest,
     /// The number that the browser shows and the person types.
     pub number: MatchingNumber,
@@ -73,7 +75,8 @@ pub enum ApprovalStage {
     Expired,
     /// The person gave up in the browser.
     Cancelled,
-    /// A newer request for the same name took its place.
+    /// It can't be answered any more, and its browser is not told: a newer request of the same person took its place, or
+    /// the person may no longer sign in. The page waits on to its end, as it would for a name that nobody has.
     Replaced,
     /// It cannot be approved any more.
     Failed(FailureReason),
@@ -126,6 +129,26 @@ impl Approval {
     }
 }
 
+/// For how long requests reach no phone of a person who denied one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pause {
+    /// After the first denial, the second in a row, and so on; the last for all further ones. None: no pause.
+    pub steps: Vec<Duration>,
+    /// After what time without a denial they begin anew.
+    pub forgotten_after: Duration,
+    /// At least so long.
+    pub least: Duration,
+}
+
+impl Pause {
+    /// How long the pause is after so many denials in a row; `None` if there is none.
+    pub fn length(&self, denials: u32) -> Option<Duration> {
+        let index = usize::try_from(denials.saturating_sub(1)).unwrap_or(usize::MAX);
+        let step = self.steps.get(index).or_else(|| self.steps.last()).copied().unwrap_or_default();
+        Some(step.max(self.least)).filter(|length| !length.is_zero())
+    }
+}
+
 /// The two digits that the browser shows and the person types on the phone. Never sent to the phone.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct MatchingNumber(u32);
@@ -159,6 +182,21 @@ impl fmt::Debug for MatchingNumber {
 mod tests {
     use super::*;
     use crate::entropy::SystemEntropy;
+
+    #[test]
+    fn pauses_grow_to_the_last_and_there_may_be_none() {
+        let seconds = Duration::from_secs;
+        let pause = |steps: &[u64], least| Pause {
+            steps: steps.iter().copied().map(seconds).collect(),
+            forgotten_after: seconds(60),
+            least: seconds(least),
+        };
+        let lengths =
+            |pause: Pause| [1, 2, 3, u32::MAX].map(|denials| pause.length(denials).map(|length| length.as_secs()));
+        assert_eq!(lengths(pause(&[30, 120], 0)), [Some(30), Some(120), Some(120), Some(120)]);
+        assert_eq!(lengths(pause(&[30, 120], 60)), [Some(60), Some(120), Some(120), Some(120)]);
+        assert_eq!(lengths(pause(&[], 0)), [None; 4]);
+    }
 
     #[test]
     fn numbers_have_two_digits() {

@@ -6,6 +6,7 @@ use serde_json::json;
 use crate::clock::Timestamp;
 use crate::id::{ApprovalId, Did, LoginId, SessionId};
 use crate::model::claims_request::ClaimsRequest;
+use crate::model::language::Language;
 use crate::model::name::LoginName;
 use crate::model::redirect::CheckedRedirect;
 use crate::model::saml::SignOnRequest;
@@ -20,6 +21,8 @@ pub struct Login {
     pub id: LoginId,
     /// The digest of the cookie of the browser that began it. No other browser may go on with it.
     pub browser: Digest,
+    /// What that browser told about itself when it began.
+    pub context: BrowserContext,
     /// Who asks, and for what.
     pub request: LoginRequest,
     /// How far it has come.
@@ -28,6 +31,15 @@ pub struct Login {
     pub created_at: Timestamp,
     /// Until when it can be gone on with.
     pub expires_at: Timestamp,
+}
+
+/// What a browser tells about itself, for the person to recognise.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BrowserContext {
+    /// Where it seems to be.
+    pub place: String,
+    /// The browser and system in plain words.
+    pub browser: String,
 }
 
 /// How far a login has come.
@@ -68,6 +80,14 @@ impl LoginRequest {
         }
     }
 
+    /// The language that the application asks for, whatever the browser prefers.
+    pub const fn language(&self) -> Option<Language> {
+        match self {
+            Self::Oidc(request) => request.language,
+            Self::Saml(_) | Self::Local { .. } => None,
+        }
+    }
+
     /// Whether only an approval by a device of this host will do: the application says that it can't do without that, or it is
     /// the console, which decides over everybody's sign-ins.
     pub fn needs_device(&self) -> bool {
@@ -77,6 +97,23 @@ impl LoginRequest {
             Self::Local { page } => matches!(page, LocalPage::Console),
         }
     }
+}
+
+/// Why a person who was authenticated is not signed in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The application was removed meanwhile.
+    ApplicationGone,
+    /// The application takes no answer any more where it wanted this one.
+    AddressGone,
+    /// They have no account with the application of this name.
+    NoAccount(String),
+    /// Their account with the application of this name is closed.
+    AccountClosed(String),
+    /// They were suspended or terminated meanwhile.
+    PersonClosed,
+    /// A plugin refuses them, in words of its own.
+    Plugin(String),
 }
 
 /// The host's own pages that need a signed-in person.
@@ -135,6 +172,9 @@ pub struct AuthorizationRequest {
     /// How the answer travels.
     #[serde(default)]
     pub response_mode: ResponseMode,
+    /// The first of `ui_locales` that the pages speak.
+    #[serde(default)]
+    pub language: Option<Language>,
 }
 
 impl AuthorizationRequest {
@@ -198,7 +238,7 @@ mod tests {
             "max_age": null, "login_hint": null}"#;
         let LoginRequest::Oidc(request) = serde_json::from_str(kept).expect("understood") else { panic!("a client's") };
         assert_eq!((request.response_mode, request.ask_consent), (ResponseMode::Query, false));
-        assert!(request.claims.is_empty() && request.hinted_subject.is_none());
+        assert!(request.claims.is_empty() && request.hinted_subject.is_none() && request.language.is_none());
     }
 
     #[test]

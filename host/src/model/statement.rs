@@ -17,13 +17,17 @@ pub enum Decision {
     Approve,
     /// Do not.
     Deny,
+    /// Do not, and let nobody ask for a while: it was not the person who signed in.
+    NotMe,
 }
 
 impl Decision {
-    const fn as_str(self) -> &'static str {
+    /// The decision's name, in texts and in JSON.
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Approve => "approve",
             Self::Deny => "deny",
+            Self::NotMe => "not_me",
         }
     }
 }
@@ -56,24 +60,25 @@ pub struct ApprovalStatement<'a> {
 }
 
 impl ApprovalStatement<'_> {
-    /// The text to sign.
+    /// The text to sign. "This was not me" has a text of its own, without a number, so that those of the other two
+    /// decisions stay as they are.
     pub fn text(&self) -> String {
-        lines(
-            "assent-approval-v1",
-            &[
-                ("issuer", quoted(self.issuer)),
-                ("request", quoted(&self.request.to_string())),
-                ("device", quoted(&self.device.to_string())),
-                ("application", quoted(self.application)),
-                ("application-name", quoted(self.application_name)),
-                ("account", quoted(self.account)),
-                ("place", quoted(self.place)),
-                ("browser", quoted(self.browser)),
-                ("expires", self.expires.seconds().to_string()),
-                ("decision", quoted(self.decision.as_str())),
-                ("number", quoted(self.number)),
-            ],
-        )
+        let mut values = vec![
+            ("issuer", quoted(self.issuer)),
+            ("request", quoted(&self.request.to_string())),
+            ("device", quoted(&self.device.to_string())),
+            ("application", quoted(self.application)),
+            ("application-name", quoted(self.application_name)),
+            ("account", quoted(self.account)),
+            ("place", quoted(self.place)),
+            ("browser", quoted(self.browser)),
+            ("expires", self.expires.seconds().to_string()),
+        ];
+        if self.decision == Decision::NotMe {
+            return lines("assent-not-me-v1", &values);
+        }
+        values.extend([("decision", quoted(self.decision.as_str())), ("number", quoted(self.number))]);
+        lines("assent-approval-v1", &values)
     }
 }
 
@@ -184,6 +189,14 @@ mod tests {
              device: \"02020202020202020202020202020202\"\napplication: \"did:key:z6MkTest\"\n\
              application-name: \"Books \\\"R\\\" Us\\nnumber: \\\"99\\\"\"\naccount: \"ada\"\nplace: \"192.0.2.7\"\n\
              browser: \"Firefox on Linux\"\nexpires: 1800000000\ndecision: \"approve\"\nnumber: \"42\""
+        );
+        let not_me = ApprovalStatement { decision: Decision::NotMe, number: "", ..statement };
+        assert_eq!(
+            not_me.text(),
+            "assent-not-me-v1\nissuer: \"https://id.example/oidc\"\nrequest: \"01010101010101010101010101010101\"\n\
+             device: \"02020202020202020202020202020202\"\napplication: \"did:key:z6MkTest\"\n\
+             application-name: \"Books \\\"R\\\" Us\\nnumber: \\\"99\\\"\"\naccount: \"ada\"\nplace: \"192.0.2.7\"\n\
+             browser: \"Firefox on Linux\"\nexpires: 1800000000"
         );
     }
 }

@@ -6,16 +6,58 @@ use crate::clock::Timestamp;
 use crate::id::{Did, UserId};
 use crate::model::name::LoginName;
 
-/// Whether a user, or an account, may sign in.
+/// How far a user, or an account, has come in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LifeState {
+    /// Is known, and not there yet: a user has nothing to approve with, an account was never signed in to.
+    Invited,
     /// May sign in.
     Active,
     /// May not sign in until an administrator lifts it.
     Suspended,
     /// Will not sign in again.
     Terminated,
+}
+
+/// A state that does not follow on another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", if *.from == LifeState::Terminated {
+    "who is terminated cannot be brought back; make a new one".to_owned()
+} else {
+    format!("{} does not follow on {}", .to.as_str(), .from.as_str())
+})]
+pub struct NoTransition {
+    from: LifeState,
+    to: LifeState,
+}
+
+impl LifeState {
+    /// The state's name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Invited => "invited",
+            Self::Active => "active",
+            Self::Suspended => "suspended",
+            Self::Terminated => "terminated",
+        }
+    }
+
+    /// The next state. To stay is always allowed; nobody is invited twice, and a termination is final.
+    pub const fn to(self, next: Self) -> Result<Self, NoTransition> {
+        match (self, next) {
+            (Self::Invited, Self::Invited | Self::Active | Self::Suspended | Self::Terminated)
+            | (Self::Active, Self::Active | Self::Suspended | Self::Terminated)
+            | (Self::Suspended, Self::Suspended | Self::Active | Self::Terminated)
+            | (Self::Terminated, Self::Terminated) => Ok(next),
+            (from, to) => Err(NoTransition { from, to }),
+        }
+    }
+
+    /// Whether it may come to be active by itself: by a device, or by a sign-in.
+    pub const fn is_open(self) -> bool {
+        matches!(self, Self::Invited | Self::Active)
+    }
 }
 
 /// What a user may do in the console.
@@ -30,6 +72,18 @@ pub enum ConsoleRole {
     Support,
     /// Reads.
     Auditor,
+}
+
+impl ConsoleRole {
+    /// The role's name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Owner => "owner",
+            Self::Admin => "admin",
+            Self::Support => "support",
+            Self::Auditor => "auditor",
+        }
+    }
 }
 
 /// A person.
@@ -123,5 +177,22 @@ impl Profile {
         ];
         let unfit = |text: &String| text.chars().count() > 1024 || text.chars().any(char::is_control);
         fields.into_iter().find(|(_, value)| value.as_ref().is_some_and(unfit)).map(|(name, _)| name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LifeState::{Active, Invited, Suspended, Terminated};
+
+    #[test]
+    fn a_life_goes_on_and_never_back_from_its_end() {
+        let all = [Invited, Active, Suspended, Terminated];
+        let allowed =
+            |from: super::LifeState| all.into_iter().filter(move |to| from.to(*to).is_ok()).collect::<Vec<_>>();
+        assert_eq!(allowed(Invited), all);
+        assert_eq!(allowed(Active), [Active, Suspended, Terminated]);
+        assert_eq!(allowed(Suspended), [Active, Suspended, Terminated]);
+        assert_eq!(allowed(Terminated), [Terminated]);
+        assert_eq!(Active.to(Invited).unwrap_err().to_string(), "invited does not follow on active");
     }
 }

@@ -7,6 +7,7 @@ use crate::domain::{Host, keys};
 use crate::keys::client::{ASYMMETRIC, SYMMETRIC};
 use crate::model::application::GrantType;
 use crate::model::key::SigningAlgorithm;
+use crate::model::language::Language;
 use crate::model::scope::Scope;
 use crate::model::session::Acr;
 use crate::plugins::Trust;
@@ -43,7 +44,7 @@ pub fn document(host: &Host) -> Value {
         "response_modes_supported": ["query", "form_post"],
         "prompt_values_supported": ["none", "login", "consent", "select_account"],
         "display_values_supported": ["page", "popup", "touch", "wap"],
-        "ui_locales_supported": ["en"],
+        "ui_locales_supported": Language::ALL.map(Language::tag),
         "grant_types_supported": GrantType::ALL.map(GrantType::as_str),
         "subject_types_supported": ["public", "pairwise"],
         "id_token_signing_alg_values_supported": algorithms,

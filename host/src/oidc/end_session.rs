@@ -66,8 +66,8 @@ pub enum Rejected {
     Broken(#[from] Broken),
 }
 
-/// Checks a request (section 2 of the specification). An ID token is a hint even when it has expired. `logout_hint` and
-/// `ui_locales` are taken and not used.
+/// Checks a request (section 2 of the specification). An ID token is a hint even when it has expired. `logout_hint` is taken
+/// and not used; `ui_locales` is for whoever makes the page.
 pub async fn check(host: &Host, parameters: &Parameters) -> Result<EndSession, Rejected> {
     parameters.refuse_repeated()?;
     // Without a hint the request shows nothing, wherever it wants to lead.

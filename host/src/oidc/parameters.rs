@@ -1,5 +1,7 @@
 //! Request parameters (RFC 6749 section 3.1): each at most once, an empty one as good as none.
 
+use crate::model::language::Language;
+
 /// How many parameters a request may have.
 const MOST: usize = 64;
 /// How long a parameter's value may be, in bytes.
@@ -86,6 +88,11 @@ impl Parameters {
             (Some(value), None) if !value.is_empty() => Some(value),
             _ => None,
         }
+    }
+
+    /// The first language of `ui_locales` that the pages speak (OpenID Connect Core section 3.1.2.1).
+    pub fn language(&self) -> Option<Language> {
+        Language::of_ranges(self.get("ui_locales").unwrap_or_default().split(' '))
     }
 }
 

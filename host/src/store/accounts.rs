@@ -3,12 +3,13 @@
 use sqlx::AnyConnection;
 
 use super::lookup::Row;
-use super::rows::{from_json, life_state, life_state_text, moment, parse, to_json};
+use super::rows::{from_json, life_state, moment, parse, to_json};
 use super::users::UserRow;
-use super::{Result, Store, StoreError, sessions, taken};
+use super::{Result, Store, StoreError, audit, endings, taken};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, Did, UserId};
 use crate::model::account::Account;
+use crate::model::audit::Entry;
 use crate::model::user::{LifeState, User};
 
 #[derive(sqlx::FromRow)]
@@ -107,7 +108,7 @@ pub(super) async fn insert(db: &mut AnyConnection, account: &Account) -> Result<
     .bind(account.name.clone())
     .bind(to_json(&account.roles)?)
     .bind(account.short_code.clone())
-    .bind(life_state_text(account.state))
+    .bind(account.state.as_str())
     .bind(account.version)
     .bind(account.created_at.millis())
     .execute(db)
@@ -116,33 +117,48 @@ pub(super) async fn insert(db: &mut AnyConnection, account: &Account) -> Result<
     Ok(())
 }
 
-/// Ends what was granted with an account.
-async fn close(db: &mut AnyConnection, account: &Account, now: Timestamp) -> Result<()> {
-    sqlx::query("UPDATE accounts SET grants_from = $2 WHERE id = $1")
-        .bind(account.id.to_string())
-        // A grant of this very moment ends too.
-        .bind(now.millis().saturating_add(1))
-        .execute(&mut *db)
-        .await?;
-    sessions::leave(db, account.user_id.to_string(), account.application_id.to_string(), now).await
+/// Notes that a person signed in to an application: an account that was invited is active from then on, which `entry`
+/// tells of. It names both.
+pub(super) async fn signed_in_to(db: &mut AnyConnection, entry: &Entry) -> Result<()> {
+    let activated = sqlx::query(
+        "UPDATE accounts SET state = 'active', version = version + 1
+         WHERE user_id = $1 AND application_id = $2 AND state = 'invited'",
+    )
+    .bind(entry.user.map(|user| user.to_string()))
+    .bind(entry.application.as_ref().map(ToString::to_string))
+    .execute(&mut *db)
+    .await?;
+    if activated.rows_affected() > 0 {
+        audit::append(db, std::slice::from_ref(entry)).await?;
+    }
+    Ok(())
 }
 
 impl Store {
     /// Adds an account.
-    pub async fn insert_account(&self, account: Account) -> Result<()> {
+    pub async fn insert_account(&self, account: Account, entries: Vec<Entry>) -> Result<()> {
         self.write(move |db| {
-            let account = account.clone();
-            Box::pin(async move { insert(db, &account).await })
+            let (account, entries) = (account.clone(), entries.clone());
+            Box::pin(async move {
+                insert(db, &account).await?;
+                audit::append(db, &entries).await
+            })
         })
         .await
     }
 
     /// Replaces what may change of an account: its name, roles and state. `false`, and nothing done, if it was changed
-    /// since it was read. What was granted with an account that is no longer active ends, and its application is to be
-    /// told.
-    pub async fn update_account(&self, account: Account, now: Timestamp) -> Result<bool> {
+    /// since it was read. Where the state is another than `before`, what was begun with the account is over, and its
+    /// application is to be told.
+    pub async fn update_account(
+        &self,
+        account: Account,
+        before: LifeState,
+        entries: Vec<Entry>,
+        now: Timestamp,
+    ) -> Result<bool> {
         self.write(move |db| {
-            let account = account.clone();
+            let (account, entries) = (account.clone(), entries.clone());
             Box::pin(async move {
                 let result = sqlx::query(
                     "UPDATE accounts SET name = $2, roles = $3, state = $4, version = version + 1
@@ -151,7 +167,7 @@ impl Store {
                 .bind(account.id.to_string())
                 .bind(account.name.clone())
                 .bind(to_json(&account.roles)?)
-                .bind(life_state_text(account.state))
+                .bind(account.state.as_str())
                 .bind(account.version)
                 .execute(&mut *db)
                 .await
@@ -159,18 +175,21 @@ impl Store {
                 if result.rows_affected() == 0 {
                     return Ok(false);
                 }
-                if account.state != LifeState::Active {
-                    close(db, &account, now).await?;
+                if account.state != before {
+                    let (user, application) = (account.user_id.to_string(), account.application_id.to_string());
+                    endings::of_account(db, user, application, account.state, now).await?;
                 }
+                audit::append(db, &entries).await?;
                 Ok(true)
             })
         })
         .await
     }
 
-    /// Deletes an account, which ends what was granted with it. Its application is to be told. Whether there was one.
-    pub async fn delete_account(&self, id: AccountId, now: Timestamp) -> Result<bool> {
+    /// Deletes an account, which ends what was begun with it. Its application is to be told. Whether there was one.
+    pub async fn delete_account(&self, id: AccountId, entries: Vec<Entry>, now: Timestamp) -> Result<bool> {
         self.write(move |db| {
+            let entries = entries.clone();
             Box::pin(async move {
                 let deleted: Option<(String, String)> =
                     sqlx::query_as("DELETE FROM accounts WHERE id = $1 RETURNING user_id, application_id")
@@ -178,7 +197,8 @@ impl Store {
                         .fetch_optional(&mut *db)
                         .await?;
                 let Some((user, application)) = deleted else { return Ok(false) };
-                sessions::leave(db, user, application, now).await?;
+                endings::of_account(db, user, application, LifeState::Terminated, now).await?;
+                audit::append(db, &entries).await?;
                 Ok(true)
             })
         })

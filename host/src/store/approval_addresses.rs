@@ -1,7 +1,9 @@
 //! What vendors' authenticators know people by.
 
-use super::{Result, Store};
+use super::{Result, Store, audit, users};
+use crate::clock::Timestamp;
 use crate::id::UserId;
+use crate::model::audit::Entry;
 use crate::model::delivery::ApprovalAddress;
 
 impl Store {
@@ -15,10 +17,19 @@ impl Store {
         Ok(rows.into_iter().map(|(channel, address)| ApprovalAddress { channel, address }).collect())
     }
 
-    /// Sets a person's address for a channel. `false`, and nothing done, if there is no such person.
-    pub async fn set_approval_address(&self, user: UserId, address: ApprovalAddress) -> Result<bool> {
+    /// Sets a person's address for a channel, by which they can approve: who was invited is active from then on, which
+    /// `activated` is to tell of. `false`, and nothing done, if there is no such person.
+    pub async fn set_approval_address(
+        &self,
+        user: UserId,
+        address: ApprovalAddress,
+        entries: Vec<Entry>,
+        activated: Option<Entry>,
+        now: Timestamp,
+    ) -> Result<bool> {
         self.write(move |db| {
             let ApprovalAddress { channel, address } = address.clone();
+            let (entries, activated) = (entries.clone(), activated.clone());
             Box::pin(async move {
                 let set = sqlx::query(
                     "INSERT INTO approval_addresses (user_id, channel, address)
@@ -28,26 +39,35 @@ impl Store {
                 .bind(user.to_string())
                 .bind(channel)
                 .bind(address)
-                .execute(db)
+                .execute(&mut *db)
                 .await?;
-                Ok(set.rows_affected() > 0)
+                if set.rows_affected() == 0 {
+                    return Ok(false);
+                }
+                audit::append(db, &entries).await?;
+                users::activate(db, user, activated.as_ref(), now).await?;
+                Ok(true)
             })
         })
         .await
     }
 
     /// Takes a person's address for a channel away. Whether there was one.
-    pub async fn remove_approval_address(&self, user: UserId, channel: &str) -> Result<bool> {
+    pub async fn remove_approval_address(&self, user: UserId, channel: &str, entries: Vec<Entry>) -> Result<bool> {
         let channel = channel.to_owned();
         self.write(move |db| {
-            let channel = channel.clone();
+            let (channel, entries) = (channel.clone(), entries.clone());
             Box::pin(async move {
                 let removed = sqlx::query("DELETE FROM approval_addresses WHERE user_id = $1 AND channel = $2")
                     .bind(user.to_string())
                     .bind(channel)
-                    .execute(db)
+                    .execute(&mut *db)
                     .await?;
-                Ok(removed.rows_affected() > 0)
+                if removed.rows_affected() == 0 {
+                    return Ok(false);
+                }
+                audit::append(db, &entries).await?;
+                Ok(true)
             })
         })
         .await

@@ -3,10 +3,11 @@
 use sqlx::AnyConnection;
 
 use super::rows::{digest, from_json, moment, parse, to_json};
-use super::{Result, Store, StoreError, deliveries};
+use super::{Result, Store, StoreError, audit, deliveries, pauses};
 use crate::clock::Timestamp;
 use crate::id::{ApprovalId, DeliveryId, DeviceId, UserId};
-use crate::model::approval::{Approval, ApprovalStage, Approver, FailureReason, MatchingNumber};
+use crate::model::approval::{Approval, ApprovalStage, Approver, FailureReason, MatchingNumber, Pause};
+use crate::model::audit::Entry;
 use crate::model::delivery::Ruling;
 use crate::model::session::Amr;
 use crate::secret::Digest;
@@ -90,6 +91,11 @@ pub enum Verdict {
         /// The device whose proof was verified.
         device: DeviceId,
     },
+    /// The person says that it was not theirs: every open request of theirs ends.
+    NotMe {
+        /// The device whose proof was verified.
+        device: DeviceId,
+    },
     /// The person approved, but typed another number. It counts once for a device, however often its proof comes.
     WrongNumber {
         /// The device whose proof was verified.
@@ -97,6 +103,27 @@ pub enum Verdict {
         /// The digest of what was typed.
         number: Digest,
     },
+}
+
+/// What is noted of an answer, if it counts.
+#[derive(Clone, Debug)]
+pub struct Noted {
+    /// What the audit log is told of it.
+    pub entry: Entry,
+    /// The pause that it begins if it is a denial, with what the audit log is told of that.
+    pub pause: (Pause, Entry),
+}
+
+/// What came of asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// The person's phones are to be asked.
+    Person(UserId),
+    /// The login waits as for any other, but nobody is asked: nobody has the name, or whoever has it may not sign in, or
+    /// has a pause.
+    Nobody,
+    /// Nothing was done: the login was answered, or waits for another.
+    NotOpen,
 }
 
 /// What came of a device's answer.
@@ -114,13 +141,13 @@ pub enum Answer {
 }
 
 impl Store {
-    /// Asks: adds the approval, which its login then waits for, in place of an open one for the same name. `false` if
-    /// the login was answered or already waits for another.
-    pub async fn request_approval(&self, approval: Approval) -> Result<bool> {
+    /// Asks: adds the approval, which its login then waits for, in place of an open one of the same person or name. While
+    /// the person has a pause, the approval reaches nobody. `entry` tells the audit log, if it is about somebody.
+    pub async fn request_approval(&self, approval: Approval, entry: Entry) -> Result<Asked> {
         self.asks
             .write(move |db| {
-                let approval = approval.clone();
-                Box::pin(async move { request(db, &approval).await })
+                let (approval, entry) = (approval.clone(), entry.clone());
+                Box::pin(async move { request(db, &approval, entry).await })
             })
             .await
     }
@@ -134,12 +161,11 @@ impl Store {
         row.map(Approval::try_from).transpose()
     }
 
-    /// The request that waits for a person at `now`: the newest. Name and e-mail address may each have an open one, and
-    /// were the older of the two ended, its browser would learn that both belong to one person.
+    /// The request that waits for a person at `now`.
     pub async fn open_approval(&self, user: UserId, now: Timestamp) -> Result<Option<Approval>> {
         let row: Option<ApprovalRow> = sqlx::query_as(
-            "SELECT * FROM approvals WHERE user_id = $1 AND state = 'requested' AND expires_at > $2
-             ORDER BY id DESC LIMIT 1",
+            "SELECT * FROM approvals
+             WHERE COALESCE(user_id, name_digest) = $1 AND state = 'requested' AND expires_at > $2",
         )
         .bind(user.to_string())
         .bind(now.millis())
@@ -148,19 +174,28 @@ impl Store {
         row.map(Approval::try_from).transpose()
     }
 
-    /// Takes a device's verified answer. It counts only while the request is the person's newest open one, the device is not revoked and
-    /// belongs to the person who was asked, and that person may sign in.
-    pub async fn answer_approval(&self, id: ApprovalId, verdict: Verdict, now: Timestamp) -> Result<Answer> {
+    /// Takes a device's verified answer. It counts only while the request is open, the device is not revoked and belongs to
+    /// the person who was asked, and that person may sign in there. That a request was not the person's may be said of one
+    /// whose place another took, too.
+    pub async fn answer_approval(
+        &self,
+        id: ApprovalId,
+        verdict: Verdict,
+        noted: Noted,
+        now: Timestamp,
+    ) -> Result<Answer> {
         self.write(move |db| {
-            let verdict = verdict.clone();
+            let (verdict, noted) = (verdict.clone(), noted.clone());
             Box::pin(async move {
-                match verdict {
-                    Verdict::Approve { device, amr } => {
-                        decide(db, id, "approved", device, Some(to_json(&amr)?), now).await
+                let decision = match verdict {
+                    Verdict::WrongNumber { device, number } => {
+                        return wrong_number(db, id, device, number, noted, now).await;
                     }
-                    Verdict::Deny { device } => decide(db, id, "denied", device, None, now).await,
-                    Verdict::WrongNumber { device, number } => wrong_number(db, id, device, number, now).await,
-                }
+                    Verdict::Approve { device, amr } => (device, Decided::Approved(to_json(&amr)?)),
+                    Verdict::Deny { device } => (device, Decided::Denied),
+                    Verdict::NotMe { device } => (device, Decided::NotMe),
+                };
+                decide(db, id, decision, noted, now).await
             })
         })
         .await
@@ -169,8 +204,18 @@ impl Store {
     /// Takes what a vendor said of a request. It counts only for the approval that the request was begun for, while the
     /// request is not done with, by the address that it still knows the person by, and where a device's answer would: once,
     /// for the person's newest open request, while they may sign in. The request is done with then, whether it counted or not.
-    pub async fn rule_on_approval(&self, delivery: DeliveryId, ruling: Ruling, now: Timestamp) -> Result<bool> {
-        self.write(move |db| Box::pin(async move { rule(db, delivery, ruling, now).await })).await
+    pub async fn rule_on_approval(
+        &self,
+        delivery: DeliveryId,
+        ruling: Ruling,
+        noted: Noted,
+        now: Timestamp,
+    ) -> Result<bool> {
+        self.write(move |db| {
+            let noted = noted.clone();
+            Box::pin(async move { rule(db, delivery, ruling, noted, now).await })
+        })
+        .await
     }
 
     /// The person gave up in the browser. Nothing happens if the request was decided before.
@@ -192,7 +237,7 @@ impl Store {
     }
 }
 
-async fn request(db: &mut AnyConnection, approval: &Approval) -> Result<bool> {
+async fn request(db: &mut AnyConnection, approval: &Approval, entry: Entry) -> Result<Asked> {
     let claimed: Option<(String,)> = sqlx::query_as(
         "UPDATE logins SET approval_id = $2 WHERE id = $1 AND answered_at IS NULL AND approval_id IS NULL RETURNING id",
     )
@@ -201,41 +246,49 @@ async fn request(db: &mut AnyConnection, approval: &Approval) -> Result<bool> {
     .fetch_optional(&mut *db)
     .await?;
     if claimed.is_none() {
-        return Ok(false);
+        return Ok(Asked::NotOpen);
     }
-    // Another host may ask for the same name between the two statements. It is then replaced in its turn.
+    // Another host may ask for the same person between the two statements. It is then replaced in its turn.
     for _ in 0..20 {
+        // Whoever denies the open one at this moment is waited for here, so that the pause that begins with it is seen.
         replace_open(db, approval).await?;
-        if insert(db, approval).await? {
-            return Ok(true);
+        if let Some((reached,)) = insert(db, approval).await? {
+            let reached = reached.map(|id| parse(&id, "an approval's user")).transpose()?;
+            audit::append_if_about_somebody(db, &entry.with("reached", reached.is_some())).await?;
+            return Ok(reached.map_or(Asked::Nobody, Asked::Person));
         }
     }
     Err(StoreError::Taken("the open request"))
 }
 
-/// Ends the open request for the name, if there is one.
+/// Ends the open request of the person or the name, if there is one.
 async fn replace_open(db: &mut AnyConnection, approval: &Approval) -> Result<()> {
-    let ended: Option<(String,)> = sqlx::query_as(
-        "UPDATE approvals SET state = CASE WHEN expires_at <= $2 THEN 'expired' ELSE 'replaced' END, decided_at = $2
-         WHERE name_digest = $1 AND state = 'requested' RETURNING id",
+    let ended: Vec<(String,)> = sqlx::query_as(
+        "UPDATE approvals SET state = CASE WHEN expires_at <= $3 THEN 'expired' ELSE 'replaced' END, decided_at = $3
+         WHERE COALESCE(user_id, name_digest) IN ($1, $2) AND state = 'requested' RETURNING id",
     )
     .bind(approval.name_digest.to_text())
+    .bind(approval.user_id.map_or_else(|| approval.name_digest.to_text(), |id| id.to_string()))
     .bind(approval.requested_at.millis())
-    .fetch_optional(&mut *db)
+    .fetch_all(&mut *db)
     .await?;
-    match ended {
-        Some((id,)) => deliveries::wake(db, &id).await,
-        None => Ok(()),
+    for (id,) in ended {
+        deliveries::wake(db, &id).await?;
     }
+    Ok(())
 }
 
-/// Adds the request. `false` if there is an open one for the name.
-async fn insert(db: &mut AnyConnection, approval: &Approval) -> Result<bool> {
-    let result = sqlx::query(
+/// Adds the request: whom it reaches. `None`, and nothing added, if there is an open one.
+async fn insert(db: &mut AnyConnection, approval: &Approval) -> Result<Option<(Option<String>,)>> {
+    let added = sqlx::query_as(
         "INSERT INTO approvals (id, login_id, user_id, name_digest, number, shown, requested_at, expires_at,
-                                attempts_left, state)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'requested')
-         ON CONFLICT (name_digest) WHERE state = 'requested' DO NOTHING",
+                                attempts_left, state, application_id)
+         VALUES ($1, $2,
+                 CASE WHEN EXISTS (SELECT 1 FROM approval_pauses AS pause
+                                   WHERE pause.user_id = $3 AND pause.paused_until > $7) THEN NULL ELSE $3 END,
+                 $4, $5, $6, $7, $8, $9, 'requested', $10)
+         ON CONFLICT (COALESCE(user_id, name_digest)) WHERE state = 'requested' DO NOTHING
+         RETURNING user_id",
     )
     .bind(approval.id.to_string())
     .bind(approval.login_id.to_string())
@@ -246,49 +299,95 @@ async fn insert(db: &mut AnyConnection, approval: &Approval) -> Result<bool> {
     .bind(approval.requested_at.millis())
     .bind(approval.expires_at.millis())
     .bind(i64::from(approval.attempts_left))
-    .execute(db)
+    .bind(approval.shown.application.as_ref().map(ToString::to_string))
+    .fetch_optional(db)
     .await?;
-    Ok(result.rows_affected() > 0)
+    Ok(added)
+}
+
+/// What a device decided.
+enum Decided {
+    /// By these methods, in JSON.
+    Approved(String),
+    Denied,
+    NotMe,
 }
 
 async fn decide(
     db: &mut AnyConnection,
     id: ApprovalId,
-    state: &'static str,
-    device: DeviceId,
-    amr: Option<String>,
+    (device, decided): (DeviceId, Decided),
+    noted: Noted,
     now: Timestamp,
 ) -> Result<Answer> {
-    let decided: Option<(String,)> = sqlx::query_as(
+    let (state, also, amr) = match &decided {
+        Decided::Approved(amr) => ("approved", "requested", Some(amr.clone())),
+        Decided::Denied => ("denied", "requested", None),
+        Decided::NotMe => ("denied", "replaced", None),
+    };
+    let counted: Option<(String,)> = sqlx::query_as(
         "UPDATE approvals SET state = $2, decided_at = $3, device_id = $4, amr = $5
-         WHERE id = $1 AND state = 'requested' AND expires_at > $3
+         WHERE id = $1 AND state IN ('requested', $6) AND expires_at > $3
            AND EXISTS (SELECT 1 FROM devices
                        WHERE devices.id = $4 AND devices.user_id = approvals.user_id AND devices.revoked_at IS NULL)
            AND EXISTS (SELECT 1 FROM users WHERE users.id = approvals.user_id AND users.state = 'active')
-           AND NOT EXISTS (SELECT 1 FROM approvals AS newer
-                           WHERE newer.user_id = approvals.user_id AND newer.state = 'requested'
-                             AND newer.expires_at > $3 AND newer.id > approvals.id)
-         RETURNING id",
+           AND NOT EXISTS (SELECT 1 FROM accounts
+                           WHERE accounts.user_id = approvals.user_id
+                             AND accounts.application_id = approvals.application_id
+                             AND accounts.state IN ('suspended', 'terminated'))
+         RETURNING user_id",
     )
     .bind(id.to_string())
     .bind(state)
     .bind(now.millis())
     .bind(device.to_string())
     .bind(amr)
+    .bind(also)
     .fetch_optional(&mut *db)
     .await?;
-    match decided {
-        Some((id,)) => deliveries::wake(db, &id).await.map(|()| Answer::Counted),
-        None => Ok(Answer::Late),
+    let Some((user,)) = counted else { return Ok(Answer::Late) };
+    deliveries::wake(db, &id.to_string()).await?;
+    if let Decided::NotMe = decided {
+        // Another may have taken its place meanwhile.
+        let others: Vec<(String,)> = sqlx::query_as(
+            "UPDATE approvals SET state = 'denied', decided_at = $2, device_id = $3
+             WHERE COALESCE(user_id, name_digest) = $1 AND state = 'requested' RETURNING id",
+        )
+        .bind(user.clone())
+        .bind(now.millis())
+        .bind(device.to_string())
+        .fetch_all(&mut *db)
+        .await?;
+        for (other,) in others {
+            deliveries::wake(db, &other).await?;
+        }
     }
+    note(db, &user, matches!(decided, Decided::Approved(_)), noted, now).await?;
+    Ok(Answer::Counted)
 }
 
-async fn rule(db: &mut AnyConnection, delivery: DeliveryId, ruling: Ruling, now: Timestamp) -> Result<bool> {
+/// Notes a decision that counts. An approval ends what denials before it began; a denial begins a pause.
+async fn note(db: &mut AnyConnection, user: &str, approved: bool, noted: Noted, now: Timestamp) -> Result<()> {
+    audit::append(db, &[noted.entry]).await?;
+    if approved {
+        return pauses::forget(db, user).await;
+    }
+    let (pause, entry) = noted.pause;
+    pauses::begin(db, user, &pause, entry, now).await
+}
+
+async fn rule(
+    db: &mut AnyConnection,
+    delivery: DeliveryId,
+    ruling: Ruling,
+    noted: Noted,
+    now: Timestamp,
+) -> Result<bool> {
     let state = match ruling {
         Ruling::Approved => "approved",
         Ruling::Denied => "denied",
     };
-    let decided: Option<(String,)> = sqlx::query_as(
+    let decided: Option<(String, String)> = sqlx::query_as(
         "UPDATE approvals
          SET state = $2, decided_at = $3,
              channel = (SELECT channel FROM approval_deliveries AS delivery WHERE delivery.id = $1)
@@ -296,14 +395,15 @@ async fn rule(db: &mut AnyConnection, delivery: DeliveryId, ruling: Ruling, now:
                      WHERE delivery.id = $1 AND delivery.device_id IS NULL)
            AND state = 'requested' AND expires_at > $3
            AND EXISTS (SELECT 1 FROM users WHERE users.id = approvals.user_id AND users.state = 'active')
+           AND NOT EXISTS (SELECT 1 FROM accounts
+                           WHERE accounts.user_id = approvals.user_id
+                             AND accounts.application_id = approvals.application_id
+                             AND accounts.state IN ('suspended', 'terminated'))
            AND EXISTS (SELECT 1 FROM approval_deliveries AS delivery
                        JOIN approval_addresses AS known
                          ON known.channel = delivery.channel AND known.address = delivery.address
                        WHERE delivery.id = $1 AND known.user_id = approvals.user_id)
-           AND NOT EXISTS (SELECT 1 FROM approvals AS newer
-                           WHERE newer.user_id = approvals.user_id AND newer.state = 'requested'
-                             AND newer.expires_at > $3 AND newer.id > approvals.id)
-         RETURNING id",
+         RETURNING id, user_id",
     )
     .bind(delivery.to_string())
     .bind(state)
@@ -311,10 +411,10 @@ async fn rule(db: &mut AnyConnection, delivery: DeliveryId, ruling: Ruling, now:
     .fetch_optional(&mut *db)
     .await?;
     deliveries::delete(&mut *db, delivery).await?;
-    match decided {
-        Some((id,)) => deliveries::wake(db, &id).await.map(|()| true),
-        None => Ok(false),
-    }
+    let Some((id, user)) = decided else { return Ok(false) };
+    deliveries::wake(db, &id).await?;
+    note(db, &user, ruling == Ruling::Approved, noted, now).await?;
+    Ok(true)
 }
 
 async fn wrong_number(
@@ -322,6 +422,7 @@ async fn wrong_number(
     id: ApprovalId,
     device: DeviceId,
     number: Digest,
+    noted: Noted,
     now: Timestamp,
 ) -> Result<Answer> {
     let first = sqlx::query(
@@ -337,21 +438,27 @@ async fn wrong_number(
     .execute(&mut *db)
     .await?
     .rows_affected();
-    let left: Option<(i64,)> = sqlx::query_as(
+    let left: Option<(i64, String)> = sqlx::query_as(
         "UPDATE approvals SET attempts_left = attempts_left - $3,
                               state = CASE WHEN attempts_left <= $3 THEN 'wrong_number' ELSE state END,
                               decided_at = CASE WHEN attempts_left <= $3 THEN $2 ELSE decided_at END
-         WHERE id = $1 AND state = 'requested' AND expires_at > $2 RETURNING attempts_left",
+         WHERE id = $1 AND state = 'requested' AND expires_at > $2 RETURNING attempts_left, user_id",
     )
     .bind(id.to_string())
     .bind(now.millis())
     .bind(i64::try_from(first).unwrap_or(1))
     .fetch_optional(&mut *db)
     .await?;
-    let Some((left,)) = left else { return Ok(Answer::Late) };
+    let Some((left, user)) = left else { return Ok(Answer::Late) };
     let attempts_left = u32::try_from(left).unwrap_or(0);
+    if first > 0 {
+        audit::append(db, &[noted.entry.with("attempts_left", attempts_left)]).await?;
+    }
     if attempts_left == 0 {
         deliveries::wake(db, &id.to_string()).await?;
+        // Whoever guesses, be it the person who is worn down or somebody with their phone, has as little to gain as by a denial.
+        let (pause, entry) = noted.pause;
+        pauses::begin(db, &user, &pause, entry, now).await?;
     }
     Ok(Answer::WrongNumber { attempts_left })
 }

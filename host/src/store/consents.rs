@@ -3,9 +3,10 @@
 use sqlx::AnyConnection;
 
 use super::rows::{moment, parse};
-use super::{Result, Store};
+use super::{Result, Store, audit};
 use crate::clock::Timestamp;
 use crate::id::{ConsentId, Did, UserId};
+use crate::model::audit::Entry;
 use crate::model::scope::Scopes;
 
 /// What a person let an application know, and until when that is remembered.
@@ -121,9 +122,15 @@ impl Store {
 
     /// Forgets a consent, and ends everything that the person granted the application before `now`. Whether there was
     /// such a consent.
-    pub async fn withdraw_consent(&self, user: UserId, application: Did, now: Timestamp) -> Result<bool> {
+    pub async fn withdraw_consent(
+        &self,
+        user: UserId,
+        application: Did,
+        entries: Vec<Entry>,
+        now: Timestamp,
+    ) -> Result<bool> {
         self.write(move |db| {
-            let application = application.to_string();
+            let (application, entries) = (application.to_string(), entries.clone());
             Box::pin(async move {
                 let deleted = sqlx::query("DELETE FROM consents WHERE user_id = $1 AND application_id = $2")
                     .bind(user.to_string())
@@ -135,9 +142,13 @@ impl Store {
                     .bind(application)
                     // A grant of this very moment ends too.
                     .bind(now.millis().saturating_add(1))
-                    .execute(db)
+                    .execute(&mut *db)
                     .await?;
-                Ok(deleted.rows_affected() > 0)
+                if deleted.rows_affected() == 0 {
+                    return Ok(false);
+                }
+                audit::append(db, &entries).await?;
+                Ok(true)
             })
         })
         .await

@@ -1,9 +1,10 @@
 //! Devices and the right to enrol one.
 
 use super::rows::{digest, from_json, moment, parse, to_json};
-use super::{Result, Store, StoreError, taken};
+use super::{Result, Store, StoreError, audit, endings, taken, users};
 use crate::clock::Timestamp;
 use crate::id::{DeviceId, EnrolmentId, UserId};
+use crate::model::audit::Entry;
 use crate::model::device::{Device, Enrolment, PushSubscription};
 
 #[derive(sqlx::FromRow)]
@@ -58,10 +59,13 @@ pub(super) async fn insert_enrolment(
 
 impl Store {
     /// Adds the right to enrol a device.
-    pub async fn insert_enrolment(&self, enrolment: Enrolment, now: Timestamp) -> Result<()> {
+    pub async fn insert_enrolment(&self, enrolment: Enrolment, entries: Vec<Entry>, now: Timestamp) -> Result<()> {
         self.write(move |db| {
-            let enrolment = enrolment.clone();
-            Box::pin(async move { insert_enrolment(db, &enrolment, now).await })
+            let (enrolment, entries) = (enrolment.clone(), entries.clone());
+            Box::pin(async move {
+                insert_enrolment(db, &enrolment, now).await?;
+                audit::append(db, &entries).await
+            })
         })
         .await
     }
@@ -86,14 +90,23 @@ impl Store {
         .transpose()
     }
 
-    /// Uses the right to enrol and adds the device. Whether the right was still there to be used.
-    pub async fn enrol_device(&self, enrolment: EnrolmentId, device: Device) -> Result<bool> {
+    /// Uses the right to enrol and adds the device. A user who was invited is active from then on, which `activated` is to
+    /// tell of. Whether the right was still there to be used, by somebody who may sign in or is invited to.
+    pub async fn enrol_device(
+        &self,
+        enrolment: EnrolmentId,
+        device: Device,
+        entries: Vec<Entry>,
+        activated: Option<Entry>,
+    ) -> Result<bool> {
         self.write(move |db| {
-            let device = device.clone();
+            let (device, entries, activated) = (device.clone(), entries.clone(), activated.clone());
             Box::pin(async move {
                 let claimed: Option<(String,)> = sqlx::query_as(
                     "UPDATE enrolments SET used_at = $2
-                     WHERE id = $1 AND user_id = $3 AND used_at IS NULL AND expires_at > $2 RETURNING id",
+                     WHERE id = $1 AND user_id = $3 AND used_at IS NULL AND expires_at > $2
+                       AND EXISTS (SELECT 1 FROM users WHERE users.id = $3 AND users.state IN ('invited', 'active'))
+                     RETURNING id",
                 )
                 .bind(enrolment.to_string())
                 .bind(device.created_at.millis())
@@ -111,9 +124,11 @@ impl Store {
                 .bind(device.name.clone())
                 .bind(to_json(&device.key)?)
                 .bind(device.created_at.millis())
-                .execute(db)
+                .execute(&mut *db)
                 .await
                 .map_err(taken("the device's key"))?;
+                audit::append(db, &entries).await?;
+                users::activate(db, device.user_id, activated.as_ref(), device.created_at).await?;
                 Ok(true)
             })
         })
@@ -155,17 +170,24 @@ impl Store {
         .await
     }
 
-    /// Revokes a device. Whether it was not revoked before.
-    pub async fn revoke_device(&self, id: DeviceId, now: Timestamp) -> Result<bool> {
+    /// Revokes a device: it decides nothing any more, and what it approved and no browser has used is over. Whether
+    /// it was not revoked before.
+    pub async fn revoke_device(&self, id: DeviceId, entries: Vec<Entry>, now: Timestamp) -> Result<bool> {
         self.write(move |db| {
+            let entries = entries.clone();
             Box::pin(async move {
                 let result =
                     sqlx::query("UPDATE devices SET revoked_at = $2, push = NULL WHERE id = $1 AND revoked_at IS NULL")
                         .bind(id.to_string())
                         .bind(now.millis())
-                        .execute(db)
+                        .execute(&mut *db)
                         .await?;
-                Ok(result.rows_affected() > 0)
+                if result.rows_affected() == 0 {
+                    return Ok(false);
+                }
+                endings::of_device(db, id, now).await?;
+                audit::append(db, &entries).await?;
+                Ok(true)
             })
         })
         .await

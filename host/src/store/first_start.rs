@@ -1,9 +1,10 @@
 //! What the first start makes, once for a database however many hosts start.
 
-use super::{Result, Store, accounts, applications, devices, users};
+use super::{Result, Store, accounts, applications, audit, devices, users};
 use crate::clock::Timestamp;
 use crate::model::account::Account;
 use crate::model::application::Application;
+use crate::model::audit::Entry;
 use crate::model::device::Enrolment;
 use crate::model::user::User;
 
@@ -16,6 +17,8 @@ pub struct FirstStart {
     pub enrolment: Enrolment,
     /// The demo application, with the administrator's account there.
     pub demo: Option<(Application, Account)>,
+    /// What the audit log is told.
+    pub entries: Vec<Entry>,
 }
 
 impl Store {
@@ -40,6 +43,7 @@ impl Store {
                     applications::insert(db, application).await?;
                     accounts::insert(db, account).await?;
                 }
+                audit::append(db, &first.entries).await?;
                 Ok(true)
             })
         })

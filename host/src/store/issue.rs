@@ -10,9 +10,10 @@ use sqlx::AnyConnection;
 use super::gather::{Answers, Gather, MOST};
 use super::statement::Statement;
 use super::writer::Writer;
-use super::{Result, Store, StoreError, codes, tokens};
+use super::{Result, Store, StoreError, audit, codes, tokens};
 use crate::clock::Timestamp;
 use crate::id::{CodeId, TokenId};
+use crate::model::audit::Entry;
 use crate::model::token::{AccessGrant, IssuedPair, RefreshGrant};
 
 /// What came of an attempt to exchange a code.
@@ -48,6 +49,7 @@ struct Rotating {
     id: TokenId,
     pair: IssuedPair,
     repeatable_since: Option<Timestamp>,
+    reuse: Entry,
     now: Timestamp,
 }
 
@@ -101,7 +103,8 @@ where
 impl Store {
     /// Exchanges a code for tokens. However many try at once, one succeeds; a second use revokes what the first one
     /// gave (RFC 6749 section 4.1.2). From then on the row is that of the tokens' family, and is kept until `kept_until`:
-    /// as long as any of them, or a second use of the code, may come.
+    /// as long as any of them, or a second use of the code, may come. A code is worth nothing if what was granted with its
+    /// account has ended since.
     pub async fn redeem_code(
         &self,
         code: CodeId,
@@ -113,15 +116,17 @@ impl Store {
     }
 
     /// Uses a refresh token: it gives `pair`, once. A further use revokes the family, but for the first repeat of a use
-    /// that was after `repeatable_since`, which may be answered by [`Store::repeat_rotation`].
+    /// that was after `repeatable_since`, which may be answered by [`Store::repeat_rotation`]. `reuse` tells the audit log of
+    /// such a further use.
     pub async fn rotate(
         &self,
         id: TokenId,
         pair: IssuedPair,
         repeatable_since: Option<Timestamp>,
+        reuse: Entry,
         now: Timestamp,
     ) -> Result<Rotation> {
-        self.issuing.rotations.ask(Rotating { id, pair, repeatable_since, now }).await
+        self.issuing.rotations.ask(Rotating { id, pair, repeatable_since, reuse, now }).await
     }
 
     /// Keeps an application's own token, made while its settings had this version. `false`, and nothing kept, if they
@@ -136,6 +141,8 @@ static REDEEM: LazyLock<Statement> = LazyLock::new(|| {
         "UPDATE codes SET used_at = v.column2, claims = $1, kept_until = v.column3
          FROM (VALUES {($, $, $)}) AS v
          WHERE codes.id = v.column1 AND used_at IS NULL AND revoked_at IS NULL AND expires_at > v.column2
+           AND EXISTS (SELECT 1 FROM accounts WHERE accounts.id = codes.account_id
+                       AND accounts.grants_from <= codes.created_at)
          RETURNING codes.id",
         1,
     )
@@ -214,6 +221,7 @@ async fn used_before(db: &mut AnyConnection, rotating: &Rotating) -> Result<Rota
         }
     }
     tokens::revoke_family_of(db, rotating.id, rotating.now).await?;
+    audit::append(db, std::slice::from_ref(&rotating.reuse)).await?;
     Ok(Rotation::Refused)
 }
 

@@ -2,9 +2,10 @@
 
 use super::consents::ConsentGiven;
 use super::rows::{digest, from_json, moment, parse, to_json};
-use super::{Result, Store, StoreError, codes, consents, sessions};
+use super::{Result, Store, StoreError, accounts, audit, codes, consents, sessions};
 use crate::clock::Timestamp;
 use crate::id::{LoginId, SessionId};
+use crate::model::audit::Entry;
 use crate::model::login::{Login, LoginStage};
 use crate::model::saml::Participation;
 use crate::model::session::Session;
@@ -15,6 +16,7 @@ use crate::secret::Digest;
 struct LoginRow {
     id: String,
     browser: String,
+    context: String,
     request: String,
     approval_id: Option<String>,
     session_id: Option<String>,
@@ -35,6 +37,7 @@ impl TryFrom<LoginRow> for Login {
         Ok(Self {
             id: parse(&row.id, "a login's id")?,
             browser: digest(&row.browser, "a login's browser")?,
+            context: from_json(&row.context, "a login's browser")?,
             request: from_json(&row.request, "a login's request")?,
             stage,
             created_at: moment(row.created_at),
@@ -54,6 +57,10 @@ pub struct LoginAnswer {
     pub given: Option<Given>,
     /// What the person agreed to, to be remembered.
     pub consent: Option<ConsentGiven>,
+    /// What the audit log is told.
+    pub entries: Vec<Entry>,
+    /// What it is told if the account was invited, and is active from then on.
+    pub activated: Option<Entry>,
 }
 
 /// What an application is given that a person signs in to.
@@ -86,11 +93,12 @@ impl Store {
                     LoginStage::Identify | LoginStage::Asked(_) | LoginStage::Answered => None,
                 };
                 sqlx::query(
-                    "INSERT INTO logins (id, browser, request, created_at, expires_at, session_id)
-                     VALUES ($1, $2, $3, $4, $5, $6)",
+                    "INSERT INTO logins (id, browser, context, request, created_at, expires_at, session_id)
+                     VALUES ($1, $2, $3, $4, $5, $6, $7)",
                 )
                 .bind(login.id.to_string())
                 .bind(login.browser.to_text())
+                .bind(to_json(&login.context)?)
                 .bind(to_json(&login.request)?)
                 .bind(login.created_at.millis())
                 .bind(login.expires_at.millis())
@@ -200,6 +208,10 @@ impl Store {
                     }
                     Some(Given::Assertion(_, participation)) => sessions::take_part(db, participation).await?,
                     None => {}
+                }
+                audit::append(db, &answer.entries).await?;
+                if let Some(entry) = &answer.activated {
+                    accounts::signed_in_to(db, entry).await?;
                 }
                 if let Some(consent) = &answer.consent {
                     consents::remember(db, consent, now).await?;

@@ -28,29 +28,13 @@ pub(super) const fn moment(millis: i64) -> Timestamp {
     Timestamp::from_millis(millis)
 }
 
-pub(super) const fn life_state_text(state: LifeState) -> &'static str {
-    match state {
-        LifeState::Active => "active",
-        LifeState::Suspended => "suspended",
-        LifeState::Terminated => "terminated",
-    }
-}
-
 pub(super) fn life_state(text: &str) -> Result<LifeState> {
     match text {
+        "invited" => Ok(LifeState::Invited),
         "active" => Ok(LifeState::Active),
         "suspended" => Ok(LifeState::Suspended),
         "terminated" => Ok(LifeState::Terminated),
         _ => Err(StoreError::Corrupt("a state")),
-    }
-}
-
-pub(super) const fn console_role_text(role: ConsoleRole) -> &'static str {
-    match role {
-        ConsoleRole::Owner => "owner",
-        ConsoleRole::Admin => "admin",
-        ConsoleRole::Support => "support",
-        ConsoleRole::Auditor => "auditor",
     }
 }
 

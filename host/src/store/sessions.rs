@@ -3,9 +3,10 @@
 use sqlx::AnyConnection;
 
 use super::rows::{digest, from_json, moment, parse, to_json};
-use super::{Result, Store, StoreError, logout};
+use super::{Result, Store, StoreError, audit, logout};
 use crate::clock::Timestamp;
 use crate::id::{Did, SessionId, UserId};
+use crate::model::audit::Entry;
 use crate::model::saml::{Holder, NameId, NameIdFormat, Participation, SessionEnd};
 use crate::model::session::{Authentication, Session};
 use crate::model::token::CodeGrant;
@@ -262,10 +263,21 @@ impl Store {
 
     /// Ends what has this `sid` because the person signed out: the session, and what its sign-ins gave but for
     /// `offline_access`. Its clients are to be told behind the person's back, and these service providers by the browser.
-    pub async fn log_out(&self, sid: String, now: Timestamp) -> Result<SessionEnd> {
+    /// `entry` tells of it, unless it had ended before.
+    pub async fn log_out(&self, sid: String, entry: Entry, now: Timestamp) -> Result<SessionEnd> {
         self.write(move |db| {
-            let sid = sid.clone();
-            Box::pin(async move { log_out(db, sid, now).await })
+            let (sid, entry) = (sid.clone(), entry.clone());
+            Box::pin(async move {
+                let open: Option<(String,)> =
+                    sqlx::query_as("SELECT user_id FROM sessions WHERE sid = $1 AND ended_at IS NULL LIMIT 1")
+                        .bind(sid.clone())
+                        .fetch_optional(&mut *db)
+                        .await?;
+                if let Some((user,)) = open {
+                    audit::append(db, &[entry.about(parse(&user, "a session's user")?)]).await?;
+                }
+                log_out(db, sid, now).await
+            })
         })
         .await
     }

@@ -26,6 +26,10 @@ pub struct Retention {
     pub admin_tokens: Duration,
     /// What the plugins did.
     pub traces: Duration,
+    /// Entries of the audit log.
+    pub audit: Duration,
+    /// Denials, after the last in a row.
+    pub denials: Duration,
 }
 
 impl Store {
@@ -76,6 +80,10 @@ impl Store {
                 "DELETE FROM claim_traces WHERE id IN (SELECT id FROM claim_traces WHERE id < $1 AND made_at <= $3 ORDER BY id LIMIT $2)",
                 retention.traces,
             ),
+            (
+                "DELETE FROM audit_entries WHERE id IN (SELECT id FROM audit_entries WHERE id < $1 AND happened_at <= $3 ORDER BY id LIMIT $2)",
+                retention.audit,
+            ),
         ] {
             let before = first_text_of(now - kept);
             loop {
@@ -86,6 +94,7 @@ impl Store {
                 }
             }
         }
+        swept += self.sweep_pauses(now - retention.denials, now).await?;
         let before = first_text_of(now - retention.sessions);
         loop {
             let deleted = self.delete_sessions(before.clone(), now).await?;

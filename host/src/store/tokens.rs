@@ -5,9 +5,10 @@ use sqlx::AnyConnection;
 use super::issue::{self, Rotation};
 use super::lookup::Row;
 use super::rows::{digest, from_json, moment, parse};
-use super::{Result, Store, StoreError, codes};
+use super::{Result, Store, StoreError, audit, codes};
 use crate::clock::Timestamp;
 use crate::id::{CodeId, TokenId};
+use crate::model::audit::Entry;
 use crate::model::scope::Scopes;
 use crate::model::token::{AccessGrant, GrantContext, GrantSubject, IssuedPair, RefreshGrant};
 
@@ -245,9 +246,15 @@ impl Store {
 
     /// Answers the one repeat of a use whose answer was lost: `pair` takes the place of the first answer, if neither of
     /// its tokens was ever used. If one was, or the family was revoked meanwhile, the family is revoked.
-    pub async fn repeat_rotation(&self, id: TokenId, pair: IssuedPair, now: Timestamp) -> Result<Rotation> {
+    pub async fn repeat_rotation(
+        &self,
+        id: TokenId,
+        pair: IssuedPair,
+        reuse: Entry,
+        now: Timestamp,
+    ) -> Result<Rotation> {
         self.write(move |db| {
-            let pair = pair.clone();
+            let (pair, reuse) = (pair.clone(), reuse.clone());
             Box::pin(async move {
                 let first: Option<(String, Option<String>)> = sqlx::query_as(
                     "UPDATE refresh_tokens SET repeated = 2
@@ -265,6 +272,7 @@ impl Store {
                 .await?;
                 let Some((access, refresh)) = first else {
                     revoke_family_of(db, id, now).await?;
+                    audit::append(db, &[reuse]).await?;
                     return Ok(Rotation::Refused);
                 };
                 // Looked at once more as they are revoked: another transaction may have used one in between.
@@ -278,6 +286,7 @@ impl Store {
                 }
                 if !unused {
                     revoke_family_of(db, id, now).await?;
+                    audit::append(db, &[reuse]).await?;
                     return Ok(Rotation::Refused);
                 }
                 issue::insert(db, &[&pair]).await?;

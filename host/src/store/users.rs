@@ -2,12 +2,13 @@
 
 use sqlx::AnyConnection;
 
-use super::rows::{console_role, console_role_text, from_json, life_state, life_state_text, moment, parse, to_json};
-use super::{Result, Store, StoreError, sessions, taken};
+use super::rows::{console_role, from_json, life_state, moment, parse, to_json};
+use super::{Result, Store, StoreError, audit, endings, taken};
 use crate::clock::Timestamp;
 use crate::id::UserId;
+use crate::model::audit::Entry;
 use crate::model::name::LoginName;
-use crate::model::user::{LifeState, User};
+use crate::model::user::{ConsoleRole, LifeState, User};
 
 #[derive(sqlx::FromRow)]
 pub(super) struct UserRow {
@@ -90,8 +91,8 @@ pub(super) async fn insert(db: &mut AnyConnection, user: &User) -> Result<()> {
     .bind(user.name.to_string())
     .bind(user.email.as_ref().map(ToString::to_string))
     .bind(to_json(&user.profile)?)
-    .bind(user.console_role.map(console_role_text))
-    .bind(life_state_text(user.state))
+    .bind(user.console_role.map(ConsoleRole::as_str))
+    .bind(user.state.as_str())
     .bind(user.version)
     .bind(user.created_at.millis())
     .bind(user.updated_at.millis())
@@ -100,21 +101,40 @@ pub(super) async fn insert(db: &mut AnyConnection, user: &User) -> Result<()> {
     keep_login_names(db, user).await
 }
 
+/// Notes that a person has something to approve with: who was invited is active from then on, which `entry` tells of.
+pub(super) async fn activate(db: &mut AnyConnection, id: UserId, entry: Option<&Entry>, now: Timestamp) -> Result<()> {
+    let activated = sqlx::query(
+        "UPDATE users SET state = 'active', version = version + 1, updated_at = $2 WHERE id = $1 AND state = 'invited'",
+    )
+    .bind(id.to_string())
+    .bind(now.millis())
+    .execute(&mut *db)
+    .await?;
+    if activated.rows_affected() > 0 {
+        audit::append(db, entry.map(std::slice::from_ref).unwrap_or_default()).await?;
+    }
+    Ok(())
+}
+
 impl Store {
     /// Adds a user.
-    pub async fn insert_user(&self, user: User) -> Result<()> {
+    pub async fn insert_user(&self, user: User, entries: Vec<Entry>) -> Result<()> {
         self.write(move |db| {
-            let user = user.clone();
-            Box::pin(async move { insert(db, &user).await })
+            let (user, entries) = (user.clone(), entries.clone());
+            Box::pin(async move {
+                insert(db, &user).await?;
+                audit::append(db, &entries).await
+            })
         })
         .await
     }
 
     /// Replaces what may change of a user, all but the ids. `false`, and nothing done, if the user was changed since it
-    /// was read: nobody's change undoes another's unseen. The sessions of a person who is no longer active end.
-    pub async fn update_user(&self, user: User) -> Result<bool> {
+    /// was read: nobody's change undoes another's unseen. Where the state is another than `before`, what was begun in the
+    /// person's name is over.
+    pub async fn update_user(&self, user: User, before: LifeState, entries: Vec<Entry>) -> Result<bool> {
         self.write(move |db| {
-            let user = user.clone();
+            let (user, entries) = (user.clone(), entries.clone());
             Box::pin(async move {
                 let result = sqlx::query(
                     "UPDATE users SET name = $2, email = $3, profile = $4, console_role = $5, state = $6,
@@ -125,8 +145,8 @@ impl Store {
                 .bind(user.name.to_string())
                 .bind(user.email.as_ref().map(ToString::to_string))
                 .bind(to_json(&user.profile)?)
-                .bind(user.console_role.map(console_role_text))
-                .bind(life_state_text(user.state))
+                .bind(user.console_role.map(ConsoleRole::as_str))
+                .bind(user.state.as_str())
                 .bind(user.updated_at.millis())
                 .bind(user.version)
                 .execute(&mut *db)
@@ -135,29 +155,61 @@ impl Store {
                     return Ok(false);
                 }
                 keep_login_names(db, &user).await?;
-                if user.state != LifeState::Active {
-                    sessions::log_out_everywhere(db, user.id, user.updated_at).await?;
-                    // What was granted before does not come back with the person.
-                    sqlx::query("UPDATE accounts SET grants_from = $2 WHERE user_id = $1")
-                        .bind(user.id.to_string())
-                        .bind(user.updated_at.millis().saturating_add(1))
-                        .execute(db)
-                        .await?;
+                if user.state != before {
+                    endings::of_user(db, user.id, user.state, user.updated_at).await?;
                 }
+                audit::append(db, &entries).await?;
                 Ok(true)
             })
         })
         .await
     }
 
-    /// Deletes a user with everything that belongs to it. The applications of its sessions are to be told. Whether there
-    /// was one.
-    pub async fn delete_user(&self, id: UserId, now: Timestamp) -> Result<bool> {
+    /// Deletes a user with everything that belongs to it. The applications of its sessions are to be told. Of the audit log
+    /// what is personal goes, and the entries stay. Whether there was one.
+    pub async fn delete_user(&self, id: UserId, entries: Vec<Entry>, now: Timestamp) -> Result<bool> {
         self.write(move |db| {
+            let entries = entries.clone();
             Box::pin(async move {
-                sessions::log_out_everywhere(db, id, now).await?;
-                let result = sqlx::query("DELETE FROM users WHERE id = $1").bind(id.to_string()).execute(db).await?;
-                Ok(result.rows_affected() > 0)
+                endings::of_user(db, id, LifeState::Terminated, now).await?;
+                let result =
+                    sqlx::query("DELETE FROM users WHERE id = $1").bind(id.to_string()).execute(&mut *db).await?;
+                if result.rows_affected() == 0 {
+                    return Ok(false);
+                }
+                audit::erase(db, id).await?;
+                audit::append(db, &entries).await?;
+                Ok(true)
+            })
+        })
+        .await
+    }
+
+    /// Erases what says who a terminated user was. The row stays, so that its identifiers are never given again, and
+    /// `name`, which nobody signs in with, takes the place of the name. `false`, and nothing done, if there is no such
+    /// user or it is not terminated.
+    pub async fn erase_user(&self, id: UserId, name: LoginName, entries: Vec<Entry>, now: Timestamp) -> Result<bool> {
+        self.write(move |db| {
+            let (name, entries) = (name.clone(), entries.clone());
+            Box::pin(async move {
+                let erased = sqlx::query(
+                    "UPDATE users SET name = $2, email = NULL, profile = '{}', console_role = NULL,
+                                      version = version + 1, updated_at = $3
+                     WHERE id = $1 AND state = 'terminated'",
+                )
+                .bind(id.to_string())
+                .bind(name.to_string())
+                .bind(now.millis())
+                .execute(&mut *db)
+                .await?;
+                if erased.rows_affected() == 0 {
+                    return Ok(false);
+                }
+                endings::of_user(db, id, LifeState::Terminated, now).await?;
+                endings::erase(db, id, now).await?;
+                audit::erase(db, id).await?;
+                audit::append(db, &entries).await?;
+                Ok(true)
             })
         })
         .await

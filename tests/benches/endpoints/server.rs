@@ -99,7 +99,8 @@ fn settings(base: &str, address: SocketAddr, database: &str) -> String {
         "base_url = \"{base}\"\n[http]\nlisten = \"{address}\"\n[store]\nurl = \"{database}\"\n\
          [keys]\nmaster_key_file = \"master.key\"\n\
          [limits]\ntoken = {{ per_minute = 0, burst = 1 }}\nsign_in = {{ per_minute = 0, burst = 1 }}\n\
-         login_name = {{ per_minute = 0, burst = 1 }}\n\
+         login_name = {{ per_minute = 0, burst = 1 }}\naddress = {{ per_minute = 0, burst = 1 }}\n\
+         browser = {{ per_minute = 0, burst = 1 }}\nperson = {{ per_minute = 0, burst = 1 }}\n\
          [plugins]\ncompiled_folder = \"compiled\"\n\
          [[plugins.claims]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
          [[plugins.approval_channels]]\nname = \"web-push\"\nfile = \"{}\"\nhttp_hosts = [\"fcm.googleapis.com\"]\ncredentials = [{{ kind = \"vapid\" }}]\n",

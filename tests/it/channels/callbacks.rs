@@ -103,7 +103,8 @@ async fn late_and_repeated_callbacks_change_nothing() {
     it.host.advance(10);
     assert_eq!(it.waiting.again().await.outcome(), "denied");
     assert_eq!(vendor.polls(&it.question), polls);
-    // After the two minutes as well.
+    // After the two minutes as well. The denial began a pause.
+    it.host.advance(30);
     let waiting = it.ada.ask(&Browser::new(&it.host.base), &[]).await;
     let question = question(&it.host, &vendor, "ada@vendor").await;
     it.host.advance(120);

@@ -7,14 +7,15 @@ use std::time::Duration;
 use assent::entropy::SystemEntropy;
 use assent::id::{ApprovalId, DeliveryId};
 use assent::model::approval::{Approval, ApprovalStage, Approver};
+use assent::model::audit::Event;
 use assent::model::delivery::{ApprovalAddress, Delivery, Recipient, Ruling};
 use assent::model::session::Amr;
 use assent::model::user::{LifeState, User};
 use assent::secret::Digest;
-use assent::store::{Answer, Store, Verdict};
+use assent::store::{Answer, Asked, Store, Verdict};
 
 use crate::harness::Database;
-use crate::store::{Fixture, NOW, ada, approval, asked, fixture, login};
+use crate::store::{Fixture, NOW, ada, approval, asked, entry, fixture, login, noted};
 
 const LEASE: Duration = Duration::from_secs(35);
 const SECOND: Duration = Duration::from_secs(1);
@@ -26,7 +27,7 @@ fn vendor() -> Recipient {
 /// An administrator says that the channel's vendor knows the person by this.
 async fn known_as(store: &Store, person: &User, channel: &str, address: &str) {
     let address = ApprovalAddress { channel: channel.to_owned(), address: address.to_owned() };
-    assert!(store.set_approval_address(person.id, address).await.expect("set"));
+    assert!(store.set_approval_address(person.id, address, Vec::new(), None, NOW).await.expect("set"));
 }
 
 async fn delivery(store: &Store, approval: ApprovalId, channel: &str, recipient: Recipient) -> Delivery {
@@ -126,13 +127,16 @@ async fn what_is_decided_is_looked_after_at_once_and_begins_no_more() {
             assert_eq!(claimed(store, how, 0).await, []);
             match how {
                 "answer" => {
-                    let answer = store.answer_approval(asked_first.id, approve.clone(), NOW).await.expect("answered");
+                    let answer = store
+                        .answer_approval(asked_first.id, approve.clone(), noted(&[]), NOW)
+                        .await
+                        .expect("answered");
                     assert_eq!(answer, Answer::Counted);
                 }
                 "number" => {
                     for number in [b"41", b"43", b"44"] {
                         let wrong = Verdict::WrongNumber { device: phone.id, number: Digest::of(number) };
-                        store.answer_approval(asked_first.id, wrong, NOW).await.expect("answered");
+                        store.answer_approval(asked_first.id, wrong, noted(&[]), NOW).await.expect("answered");
                     }
                 }
                 "cancel" => store.cancel_approval(asked_first.id, NOW).await.expect("cancelled"),
@@ -164,7 +168,7 @@ async fn a_vendors_word_counts_where_a_devices_answer_would_and_for_its_own_requ
         }
         let stage = async |id| store.approval(id).await.expect("read").expect("an approval").stage;
         let rule = async |delivery: DeliveryId, ruling, now| {
-            store.rule_on_approval(delivery, ruling, now).await.expect("ruled")
+            store.rule_on_approval(delivery, ruling, noted(&[]), now).await.expect("ruled")
         };
         // On its way to a device: no word decides it.
         let first = asked(store, Some(&person), "ada").await;
@@ -176,18 +180,22 @@ async fn a_vendors_word_counts_where_a_devices_answer_would_and_for_its_own_requ
         assert!(!rule(late.id, Ruling::Approved, NOW).await, "what was said once is done with");
         // While the person may not sign in.
         let suspended = delivery(store, first.id, "vendor", vendor()).await;
-        assert!(store.update_user(User { state: LifeState::Suspended, ..person.clone() }).await.expect("updated"));
+        let update = async |user: User| {
+            let state = user.state;
+            assert!(store.update_user(user, state, Vec::new()).await.expect("updated"));
+        };
+        update(User { state: LifeState::Suspended, ..person.clone() }).await;
         assert!(!rule(suspended.id, Ruling::Approved, NOW).await);
-        assert!(store.update_user(User { version: 2, ..person.clone() }).await.expect("updated"));
+        update(User { version: 2, ..person.clone() }).await;
         // A name that is nobody's.
         let nobodys = asked(store, None, "nobody").await;
         let to_nobody = delivery(store, nobodys.id, "vendor", vendor()).await;
         assert!(!rule(to_nobody.id, Ruling::Approved, NOW).await);
-        // Beside a newer request of the person's, under another name.
+        // Once a newer request of the person's took its place, under another name.
         let older = delivery(store, first.id, "vendor", vendor()).await;
         let newer = asked_later(store, &person).await;
         assert!(!rule(older.id, Ruling::Approved, NOW).await);
-        assert_eq!(stage(first.id).await, ApprovalStage::Requested);
+        assert_eq!(stage(first.id).await, ApprovalStage::Replaced);
         // For itself, and once.
         let own = delivery(store, newer, "vendor", vendor()).await;
         let second = delivery(store, newer, "other", vendor()).await;
@@ -200,7 +208,7 @@ async fn a_vendors_word_counts_where_a_devices_answer_would_and_for_its_own_requ
         known_as(store, &person, "vendor", "ada.new@vendor").await;
         assert!(!rule(by_old.id, Ruling::Approved, NOW).await);
         let by_none = delivery(store, asked, "vendor", vendor()).await;
-        assert!(store.remove_approval_address(person.id, "vendor").await.expect("removed"));
+        assert!(store.remove_approval_address(person.id, "vendor", Vec::new()).await.expect("removed"));
         assert!(!rule(by_none.id, Ruling::Approved, NOW).await);
         assert_eq!(stage(asked).await, ApprovalStage::Requested);
         // The other way to end it.
@@ -217,7 +225,8 @@ async fn asked_later(store: &Store, person: &User) -> ApprovalId {
     store.insert_login(login.clone()).await.expect("inserted");
     let id = ApprovalId::new(NOW + Duration::from_millis(1), &SystemEntropy);
     let approval = Approval { id, ..approval(&login, Some(person), "ada@example.org") };
-    assert!(store.request_approval(approval).await.expect("requested"));
+    let asked = store.request_approval(approval, entry(Event::SignInAsked)).await.expect("requested");
+    assert_eq!(asked, Asked::Person(person.id));
     id
 }
 
@@ -240,9 +249,10 @@ async fn of_fifty_answers_at_once_from_devices_and_vendors_one_counts() {
             answers.push(tokio::spawn(async move {
                 if n % 2 == 0 {
                     let ruling = if n % 4 == 0 { Ruling::Approved } else { Ruling::Denied };
-                    fixture.store.rule_on_approval(delivery.id, ruling, NOW).await.expect("ruled")
+                    fixture.store.rule_on_approval(delivery.id, ruling, noted(&[]), NOW).await.expect("ruled")
                 } else {
-                    let answer = fixture.store.answer_approval(asked.id, verdict, NOW).await.expect("answered");
+                    let answer =
+                        fixture.store.answer_approval(asked.id, verdict, noted(&[]), NOW).await.expect("answered");
                     answer == Answer::Counted
                 }
             }));

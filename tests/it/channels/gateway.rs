@@ -212,9 +212,8 @@ async fn a_person_who_may_not_sign_in_any_more_is_not_let_in_by_a_vendor() {
     host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"})).await;
     vendor.answer(&question, "approved");
     host.advance(1);
-    vendor.polled(&question, 1).await;
-    super::until("the delivery is done with", async || host.host.store.next_delivery().await.expect("read").is_none())
-        .await;
+    super::until("taken back", async || vendor.cancelled(&question) == 1).await;
+    assert_eq!(vendor.polls(&question), 0, "it is not even asked");
     assert_eq!(waiting.again().await.number(), waiting.number());
 }
 

@@ -188,7 +188,7 @@ async fn a_person_without_an_account_is_told_so_once_they_have_shown_who_they_ar
     ada.approve(&page).await;
     let ended = browser.get(&page.url).await;
     assert_eq!(ended.outcome(), "refused");
-    assert!(ended.body.contains("You have no account with Books &#38; &#60;Co&#62;."), "{}", ended.body);
+    assert!(ended.body.contains("You have no account with <bdi>Books &#38; &#60;Co&#62;</bdi>."), "{}", ended.body);
     let back = ended.submit(&format!("{}/leave", ended.path()), &[]).await;
     assert_eq!(back.parameter("error"), "access_denied");
 }

@@ -426,5 +426,5 @@ async fn discovery_names_what_the_authorization_endpoint_understands() {
     assert_eq!(document["response_modes_supported"], json!(["query", "form_post"]));
     assert_eq!(document["prompt_values_supported"], json!(["none", "login", "consent", "select_account"]));
     assert_eq!(document["claims_parameter_supported"], true);
-    assert_eq!(document["ui_locales_supported"], json!(["en"]));
+    assert_eq!(document["ui_locales_supported"], json!(["en", "de"]));
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use assent::entropy::SystemEntropy;
 use assent::id::TokenId;
+use assent::model::audit::{By, Entry, Event};
 use assent::model::scope::Scopes;
 use assent::model::token::{AccessGrant, IssuedPair};
 use assent::secret::Digest;
@@ -251,12 +252,14 @@ async fn a_second_repeat_ends_the_family_though_the_first_hangs_up_then() {
         };
         let pair = IssuedPair { access, refresh: None };
         let store = &host.host.store;
-        let repeat =
-            async || store.rotate(id, pair.clone(), Some(now - Duration::from_secs(30)), now).await.expect("asked");
+        let reuse = || Entry::new(Event::RefreshReused, &By::HOST, now, &SystemEntropy);
+        let repeat = async || {
+            store.rotate(id, pair.clone(), Some(now - Duration::from_secs(30)), reuse(), now).await.expect("asked")
+        };
         assert_eq!(repeat().await, Rotation::Repeated, "{database:?}");
         assert_eq!(repeat().await, Rotation::Refused, "{database:?}");
         store.withdraw_repeat(id).await.expect("withdrawn");
-        let late = store.repeat_rotation(id, pair.clone(), now).await.expect("asked");
+        let late = store.repeat_rotation(id, pair.clone(), reuse(), now).await.expect("asked");
         assert_eq!(late, Rotation::Refused, "{database:?}");
         for token in [&first, &lost] {
             let (_, answer) = refresh(&host.base, &ada.application, refresh_token(token), &[]).await;

@@ -1,7 +1,6 @@
 //! What the tests of plugins share: the built components, settings for them, input, and what is logged.
 
-use std::io::Write;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use assent::clock::{ManualClock, Timestamp};
@@ -12,6 +11,7 @@ use assent::plugins::{
 };
 use serde_json::{Value, json};
 
+pub(super) use crate::harness::Log;
 use crate::harness::component;
 
 /// The moment at which these tests take place, in seconds.
@@ -122,44 +122,5 @@ pub(super) fn input(application_id: &Did) -> ClaimInput {
         acr: None,
         amr: vec!["swk".to_owned()],
         claims,
-    }
-}
-
-/// Everything that this thread logs while the guard lives.
-pub(super) struct Log {
-    text: Buffer,
-    _guard: tracing::subscriber::DefaultGuard,
-}
-
-#[derive(Clone, Default)]
-struct Buffer(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Buffer {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().expect("the log").write(bytes)
-    }
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Log {
-    /// Starts to listen.
-    pub(super) fn capture() -> Self {
-        let text = Buffer::default();
-        let writer = text.clone();
-        let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
-        Self { text, _guard: tracing::subscriber::set_default(subscriber) }
-    }
-
-    /// The lines so far.
-    pub(super) fn lines(&self) -> Vec<String> {
-        let bytes = self.text.0.lock().expect("the log").clone();
-        String::from_utf8(bytes).expect("text").lines().map(str::to_owned).collect()
-    }
-
-    /// The line with all these words.
-    pub(super) fn has(&self, words: &[&str]) -> bool {
-        self.lines().iter().any(|line| words.iter().all(|word| line.contains(word)))
     }
 }

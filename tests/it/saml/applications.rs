@@ -150,6 +150,8 @@ async fn what_is_over_is_forgotten() {
             enrolments: day,
             admin_tokens: day,
             traces: day,
+            audit: day,
+            denials: day,
         };
         host.host.store.sweep(retention, host.host.now()).await.expect("swept");
         for table in ["sign_on_requests", "saml_logouts", "saml_logout_requests", "used_assertions"] {

@@ -1,10 +1,12 @@
 //! What vendors' authenticators know people by.
 
 use super::{Refused, Result, invalid, user};
-use crate::domain::Host;
+use crate::domain::{Host, audit};
 use crate::id::UserId;
+use crate::model::audit::{By, Event};
 use crate::model::delivery::ApprovalAddress;
 use crate::model::name::display_text;
+use crate::model::user::LifeState;
 use crate::plugins::Trust;
 
 /// The longest address, in characters.
@@ -16,8 +18,14 @@ pub async fn approval_addresses(host: &Host, id: UserId) -> Result<Vec<ApprovalA
     Ok(host.store.approval_addresses(id).await?)
 }
 
-/// Says what the vendor of a delegated channel knows a person by.
-pub async fn set_approval_address(host: &Host, id: UserId, channel: &str, address: &str) -> Result<ApprovalAddress> {
+/// Says what the vendor of a delegated channel knows a person by. Who was invited can sign in from then on.
+pub async fn set_approval_address(
+    host: &Host,
+    id: UserId,
+    channel: &str,
+    address: &str,
+    by: &By,
+) -> Result<ApprovalAddress> {
     let is_vendors = host.plugins.channel_info(channel).is_some_and(|channel| channel.trust == Trust::Delegated);
     if !is_vendors {
         return Err(invalid(
@@ -28,7 +36,11 @@ pub async fn set_approval_address(host: &Host, id: UserId, channel: &str, addres
     let address = display_text(address, LONGEST)
         .ok_or_else(|| invalid("address", format!("expected 1 to {LONGEST} characters, without control characters")))?;
     let address = ApprovalAddress { channel: channel.to_owned(), address };
-    if !host.store.set_approval_address(id, address.clone()).await? {
+    let entry = |event| audit::entry(host, event, by).about(id);
+    let set =
+        entry(Event::ApprovalAddressSet).with("channel", channel).personal("address_there", address.address.as_str());
+    let activated = audit::of_state(entry(Event::UserStateChanged), LifeState::Invited, LifeState::Active);
+    if !host.store.set_approval_address(id, address.clone(), vec![set], Some(activated), host.now()).await? {
         return Err(Refused::NotFound("user"));
     }
     tracing::info!(user = %id, channel, "approval address set");
@@ -36,8 +48,9 @@ pub async fn set_approval_address(host: &Host, id: UserId, channel: &str, addres
 }
 
 /// Takes a person's address for a channel away, be the channel configured or not.
-pub async fn remove_approval_address(host: &Host, id: UserId, channel: &str) -> Result<()> {
-    if !host.store.remove_approval_address(id, channel).await? {
+pub async fn remove_approval_address(host: &Host, id: UserId, channel: &str, by: &By) -> Result<()> {
+    let entry = audit::entry(host, Event::ApprovalAddressRemoved, by).about(id).with("channel", channel);
+    if !host.store.remove_approval_address(id, channel, vec![entry]).await? {
         return Err(Refused::NotFound("approval address"));
     }
     tracing::info!(user = %id, channel, "approval address removed");

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
 
 use super::{List, Page, id_of, moment, parse};
@@ -13,6 +13,7 @@ use crate::domain::Host;
 use crate::domain::admin::{self, AccountChange};
 use crate::http::problem::Problem;
 use crate::model::account::Account;
+use crate::model::audit::By;
 use crate::model::user::LifeState;
 
 /// An account as the API shows it.
@@ -47,6 +48,7 @@ struct Create {
     user_id: String,
     name: Option<String>,
     roles: Option<Vec<String>>,
+    state: Option<LifeState>,
 }
 
 #[derive(Deserialize)]
@@ -60,13 +62,14 @@ struct Change {
 /// `POST /applications/{id}/accounts`
 pub(super) async fn create(
     State(host): State<Arc<Host>>,
+    Extension(by): Extension<By>,
     Path(application): Path<String>,
     body: Bytes,
 ) -> Result<(StatusCode, Json<AccountView>), Problem> {
-    let Create { user_id, name, roles } = parse(&body)?;
-    let change = AccountChange { name, roles, state: None };
+    let Create { user_id, name, roles, state } = parse(&body)?;
+    let change = AccountChange { name, roles, state };
     let application = id_of(&application, "application")?;
-    let account = admin::create_account(&host, id_of(&user_id, "user")?, &application, change).await?;
+    let account = admin::create_account(&host, id_of(&user_id, "user")?, &application, change, &by).await?;
     Ok((StatusCode::CREATED, Json(view(account))))
 }
 
@@ -89,16 +92,21 @@ pub(super) async fn read(State(host): State<Arc<Host>>, Path(id): Path<String>) 
 /// `PATCH /accounts/{id}`
 pub(super) async fn change(
     State(host): State<Arc<Host>>,
+    Extension(by): Extension<By>,
     Path(id): Path<String>,
     body: Bytes,
 ) -> Result<Json<AccountView>, Problem> {
     let Change { name, roles, state } = parse(&body)?;
     let change = AccountChange { name, roles, state };
-    Ok(Json(view(admin::change_account(&host, id_of(&id, "account")?, change).await?)))
+    Ok(Json(view(admin::change_account(&host, id_of(&id, "account")?, change, &by).await?)))
 }
 
 /// `DELETE /accounts/{id}`
-pub(super) async fn remove(State(host): State<Arc<Host>>, Path(id): Path<String>) -> Result<StatusCode, Problem> {
-    admin::delete_account(&host, id_of(&id, "account")?).await?;
+pub(super) async fn remove(
+    State(host): State<Arc<Host>>,
+    Extension(by): Extension<By>,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    admin::delete_account(&host, id_of(&id, "account")?, &by).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
 
 use super::{List, id_of, parse};
 use crate::domain::{Host, admin};
 use crate::http::problem::Problem;
+use crate::model::audit::By;
 use crate::model::delivery::ApprovalAddress;
 
 /// An address as the API shows it.
@@ -43,18 +44,20 @@ pub(super) async fn list(
 /// `PUT /users/{id}/approval-addresses/{channel}`
 pub(super) async fn set(
     State(host): State<Arc<Host>>,
+    Extension(by): Extension<By>,
     Path((id, channel)): Path<(String, String)>,
     body: Bytes,
 ) -> Result<Json<AddressView>, Problem> {
     let Change { address } = parse(&body)?;
-    Ok(Json(view(admin::set_approval_address(&host, id_of(&id, "user")?, &channel, &address).await?)))
+    Ok(Json(view(admin::set_approval_address(&host, id_of(&id, "user")?, &channel, &address, &by).await?)))
 }
 
 /// `DELETE /users/{id}/approval-addresses/{channel}`
 pub(super) async fn remove(
     State(host): State<Arc<Host>>,
+    Extension(by): Extension<By>,
     Path((id, channel)): Path<(String, String)>,
 ) -> Result<StatusCode, Problem> {
-    admin::remove_approval_address(&host, id_of(&id, "user")?, &channel).await?;
+    admin::remove_approval_address(&host, id_of(&id, "user")?, &channel, &by).await?;
     Ok(StatusCode::NO_CONTENT)
 }

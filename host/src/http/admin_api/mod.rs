@@ -4,6 +4,7 @@
 mod accounts;
 mod applications;
 mod approval_addresses;
+mod audit;
 mod claims;
 mod plugins;
 mod saml_metadata;
@@ -26,6 +27,7 @@ use super::limits;
 use super::problem::Problem;
 use crate::domain::limits::Network;
 use crate::domain::{Host, admin};
+use crate::model::audit::{Actor, By, Origin};
 
 /// The routes of the admin API, all behind the token.
 pub(super) fn routes(host: &Arc<Host>) -> Router<Arc<Host>> {
@@ -41,6 +43,7 @@ pub(super) fn routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         .route("/accounts/{id}", get(accounts::read).patch(accounts::change).delete(accounts::remove))
         .route("/users", get(users::list).post(users::create))
         .route("/users/{id}", get(users::read).patch(users::change).delete(users::remove))
+        .route("/users/{id}/erase", post(users::erase))
         .route("/users/{id}/enrolments", post(users::enrol))
         .route("/users/{id}/devices", get(users::devices))
         .route("/users/{id}/approval-addresses", get(approval_addresses::list))
@@ -50,6 +53,7 @@ pub(super) fn routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         )
         .route("/devices/{id}", delete(users::revoke_device))
         .route("/applications/{id}/claims-preview", get(claims::preview))
+        .route("/audit", get(audit::list))
         .route("/claim-traces", get(claims::list))
         .route("/claim-traces/{token}", get(claims::read))
         .route("/plugins", get(plugins::list))
@@ -71,19 +75,20 @@ async fn limit_failures(State(host): State<Arc<Host>>, from: Network, request: R
     limits::failures(&host, from, request, next, &[StatusCode::UNAUTHORIZED], too_many).await
 }
 
-/// Lets only a good token through.
-async fn authorize(State(host): State<Arc<Host>>, request: Request, next: Next) -> Response {
+/// Lets only a good token through, and tells the handlers whose it is.
+async fn authorize(State(host): State<Arc<Host>>, from: Origin, mut request: Request, next: Next) -> Response {
     let header = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let token = header.and_then(|value| value.split_once(' '));
     let allowed = match token {
-        Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => {
-            admin::is_admin_token(&host, token.trim()).await
-        }
-        _ => Ok(false),
+        Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => admin::admin_token(&host, token.trim()).await,
+        _ => Ok(None),
     };
     let mut response = match allowed {
-        Ok(true) => next.run(request).await,
-        Ok(false) => {
+        Ok(Some(token)) => {
+            request.extensions_mut().insert(By::new(Actor::Administrator(token), from));
+            next.run(request).await
+        }
+        Ok(None) => {
             let detail = "a token of `assent admin token` is required: Authorization: Bearer am_...";
             Problem::new(StatusCode::UNAUTHORIZED, detail).into_response()
         }

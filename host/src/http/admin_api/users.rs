@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use axum::{Extension, Json};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
@@ -13,6 +13,7 @@ use super::{List, Page, id_of, moment, parse};
 use crate::domain::Host;
 use crate::domain::admin::{self, UserChange};
 use crate::http::problem::Problem;
+use crate::model::audit::By;
 use crate::model::device::Device;
 use crate::model::user::{ConsoleRole, LifeState, Profile, User};
 
@@ -71,9 +72,10 @@ fn change_of(body: &Bytes) -> Result<UserChange, Problem> {
 /// `POST /users`
 pub(super) async fn create(
     State(host): State<Arc<Host>>,
+    Extension(by): Extension<By>,
     body: Bytes,
 ) -> Result<(StatusCode, Json<UserView>), Problem> {
-    let user = admin::create_user(&host, change_of(&body)?).await?;
+    let user = admin::create_user(&host, change_of(&body)?, &by).await?;
     Ok((StatusCode::CREATED, Json(view(user))))
 }
 
@@ -91,16 +93,30 @@ pub(super) async fn read(State(host): State<Arc<Host>>, Path(id): Path<String>) 
 /// `PATCH /users/{id}`
 pub(super) async fn change(
     State(host): State<Arc<Host>>,
+    Extension(by): Extension<By>,
     Path(id): Path<String>,
     body: Bytes,
 ) -> Result<Json<UserView>, Problem> {
-    Ok(Json(view(admin::change_user(&host, id_of(&id, "user")?, change_of(&body)?).await?)))
+    Ok(Json(view(admin::change_user(&host, id_of(&id, "user")?, change_of(&body)?, &by).await?)))
 }
 
 /// `DELETE /users/{id}`
-pub(super) async fn remove(State(host): State<Arc<Host>>, Path(id): Path<String>) -> Result<StatusCode, Problem> {
-    admin::delete_user(&host, id_of(&id, "user")?).await?;
+pub(super) async fn remove(
+    State(host): State<Arc<Host>>,
+    Extension(by): Extension<By>,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    admin::delete_user(&host, id_of(&id, "user")?, &by).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// `POST /users/{id}/erase`: erases what says who a terminated user was.
+pub(super) async fn erase(
+    State(host): State<Arc<Host>>,
+    Extension(by): Extension<By>,
+    Path(id): Path<String>,
+) -> Result<Json<UserView>, Problem> {
+    Ok(Json(view(admin::erase_user(&host, id_of(&id, "user")?, &by).await?)))
 }
 
 #[derive(Serialize)]
@@ -112,9 +128,10 @@ pub(super) struct EnrolmentView {
 /// `POST /users/{id}/enrolments`: a link by which the person enrols one authenticator, shown this once.
 pub(super) async fn enrol(
     State(host): State<Arc<Host>>,
+    Extension(by): Extension<By>,
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<EnrolmentView>), Problem> {
-    let (link, until) = admin::create_enrolment(&host, id_of(&id, "user")?).await?;
+    let (link, until) = admin::create_enrolment(&host, id_of(&id, "user")?, &by).await?;
     Ok((StatusCode::CREATED, Json(EnrolmentView { link, expires_at: moment(until) })))
 }
 
@@ -145,8 +162,9 @@ pub(super) async fn devices(
 /// `DELETE /devices/{id}`
 pub(super) async fn revoke_device(
     State(host): State<Arc<Host>>,
+    Extension(by): Extension<By>,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
-    admin::revoke_device(&host, id_of(&id, "device")?).await?;
+    admin::revoke_device(&host, id_of(&id, "device")?, &by).await?;
     Ok(StatusCode::NO_CONTENT)
 }

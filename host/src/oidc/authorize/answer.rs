@@ -16,7 +16,7 @@ use crate::domain::{Broken, Host, consent};
 use crate::id::{CodeId, LoginId};
 use crate::model::account::Account;
 use crate::model::application::Application;
-use crate::model::login::AuthorizationRequest;
+use crate::model::login::{AuthorizationRequest, Refusal};
 use crate::model::token::{CodeGrant, GrantContext, GrantSubject, prefix};
 use crate::plugins::{MapFailure, MapFailureKind, Sink};
 use crate::secret::Token;
@@ -59,7 +59,7 @@ pub enum Answer {
         application: String,
     },
     /// The person is told why they can't go on, and may go back to the application from there.
-    Refused(String),
+    Refused(Refusal),
     /// It was answered before, or the session is over that it was to go on with.
     AnsweredBefore,
 }
@@ -69,7 +69,7 @@ pub enum Answer {
 pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Broken> {
     let Question { login, request, person, old, agreement } = question;
     let Some(application) = host.store.application(&request.application).await? else {
-        return Ok(Answer::Refused("The application was removed while you signed in.".to_owned()));
+        return Ok(Answer::Refused(Refusal::ApplicationGone));
     };
     let signed_in = &person.signed_in;
     if !is_meant(host, &application, request, &signed_in.user)? {
@@ -86,9 +86,9 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Brok
     let account = match access(host, &signed_in.user, &application.id).await? {
         Access::Granted(account) => account,
         Access::NoAccount => {
-            return Ok(Answer::Refused(format!("You have no account with {}.", application.name)));
+            return Ok(Answer::Refused(Refusal::NoAccount(application.name.clone())));
         }
-        Access::Closed => return Ok(Answer::Refused(format!("Your account with {} is closed.", application.name))),
+        Access::Closed => return Ok(Answer::Refused(Refusal::AccountClosed(application.name.clone()))),
     };
     let agreed = agreement == Agreement::Given;
     if !agreed && consent::is_needed(host, &application, &signed_in.user, request).await? {
@@ -99,7 +99,7 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Brok
         Err(failure) => {
             tracing::error!(%login, application = %application.id, plugin = failure.plugin, %failure, "the login fails: a plugin did");
             return match failure.kind {
-                MapFailureKind::Deny(reason) => Ok(Answer::Refused(reason)),
+                MapFailureKind::Deny(reason) => Ok(Answer::Refused(Refusal::Plugin(reason))),
                 MapFailureKind::Fault(_) => {
                     let description = "the sign-in could not be completed; the operator of the identity provider finds the cause in the log";
                     let answer = fail(host, login, request, AuthorizeErrorCode::ServerError, description).await?;
@@ -110,7 +110,8 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Brok
     };
     let (code, token) = code(host, request, &application, &account, signed_in, claims);
     let consent = agreed.then(|| consent::given(host, &signed_in.user, request));
-    if !login::answer(host, login, Outcome { person, old, given: Some(Given::Code(Box::new(code))), consent }).await? {
+    let given = Some((Given::Code(Box::new(code)), &account));
+    if !login::answer(host, login, Outcome { person, old, given, consent }).await? {
         return Ok(Answer::AnsweredBefore);
     }
     Ok(Answer::Granted(Destination::of(request).code(&host.issuer, token.expose())))

@@ -156,6 +156,7 @@ async fn checked(
         hinted_subject,
         claims,
         response_mode: destination.mode,
+        language: parameters.language(),
     };
     Ok(Ok(Accepted { request, silent: prompt.none }))
 }

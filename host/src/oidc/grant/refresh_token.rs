@@ -12,8 +12,9 @@ use tokio::sync::oneshot;
 use super::{TokenResponse, new_access, new_refresh, person, required};
 use crate::clock::Timestamp;
 use crate::domain::claims::{self, Subject};
-use crate::domain::{Broken, Host, channels};
+use crate::domain::{Broken, Host, audit, channels};
 use crate::id::TokenId;
+use crate::model::audit::{Actor, By, Entry, Event, Origin};
 use crate::model::scope::{Scope, Scopes};
 use crate::model::token::{IssuedPair, prefix};
 use crate::oidc::client_auth::Client;
@@ -79,7 +80,9 @@ pub(super) async fn exchange(
     let (refresh_token, refresh) = new_refresh(host, client, family.id, family.created_at).ok_or(INVALID)?;
     let pair = IssuedPair { access, refresh: Some(refresh) };
     let id = found.grant.id;
-    let rotation = rotate(host, id, pair, repeatable_since, now).await?;
+    let by = By::new(Actor::Application(application.id.clone()), Origin::NOWHERE);
+    let reuse = audit::entry(host, Event::RefreshReused, &by).about(user.id).of(application.id.clone());
+    let rotation = rotate(host, Rotating { id, pair, repeatable_since, reuse, now }).await?;
     if rotation != Rotation::Rotated {
         tracing::warn!(application = %application.id, family = %family.id, "a refresh token came again; its family is revoked");
         return Err(INVALID);
@@ -98,6 +101,18 @@ pub(super) async fn exchange(
     })
 }
 
+/// A use of a refresh token.
+struct Rotating {
+    id: TokenId,
+    /// What it gives.
+    pair: IssuedPair,
+    /// A repeat of a use after this moment may be answered.
+    repeatable_since: Option<Timestamp>,
+    /// What the audit log is told of any other.
+    reuse: Entry,
+    now: Timestamp,
+}
+
 /// Uses the refresh token. A repeat is answered if it stays the only one, nothing of the first answer is used meanwhile, and
 /// whoever sent it is still there to be answered.
 ///
@@ -108,23 +123,18 @@ pub(super) async fn exchange(
 /// used, that it is within the window, and that one repeat is answered: once it is, the answer may be lost like any, and
 /// the next request is a reuse. Where the host itself stops during the wait nobody takes the repeat back, and the next one
 /// is a reuse too.
-async fn rotate(
-    host: &Host,
-    id: TokenId,
-    pair: IssuedPair,
-    repeatable_since: Option<Timestamp>,
-    now: Timestamp,
-) -> Result<Rotation, Broken> {
+async fn rotate(host: &Host, rotating: Rotating) -> Result<Rotation, Broken> {
+    let Rotating { id, pair, repeatable_since, reuse, now } = rotating;
     let (store, clock) = (host.store.clone(), Arc::clone(&host.clock));
     let (mut answer, rotated) = oneshot::channel();
     // A task of its own: a request whose client is gone is dropped, wherever it waits, and can take nothing back.
     tokio::spawn(async move {
-        let mut rotation = store.rotate(id, pair.clone(), repeatable_since, now).await;
+        let mut rotation = store.rotate(id, pair.clone(), repeatable_since, reuse.clone(), now).await;
         if matches!(rotation, Ok(Rotation::Repeated)) {
             let hung_up = tokio::time::timeout(SETTLE, answer.closed()).await.is_ok();
             rotation = match hung_up {
                 true => store.withdraw_repeat(id).await.map(|()| Rotation::Refused),
-                false => store.repeat_rotation(id, pair, clock.now()).await,
+                false => store.repeat_rotation(id, pair, reuse, clock.now()).await,
             };
         }
         if let Err(Err(error)) = answer.send(rotation) {

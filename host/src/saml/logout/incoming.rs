@@ -3,6 +3,7 @@
 use super::turns::{Begun, begin};
 use crate::domain::{Broken, Host, session};
 use crate::id::LogoutId;
+use crate::model::audit::{Actor, By, Origin};
 use crate::model::saml::{
     Afterwards, LogoutAnswer, LogoutOutcome, NameIdFormat, Participation, ServiceProvider, SessionEnd,
 };
@@ -101,12 +102,13 @@ pub async fn requested(host: &Host, application: &str, incoming: &Incoming) -> R
     });
     let name = &request.name_id;
     let known = host.store.sessions_of_name(&provider.id, &name.value).await.map_err(Broken::from)?;
+    let by = By::new(Actor::Application(provider.id.clone()), Origin::NOWHERE);
     let mut ended = SessionEnd::default();
     for session in known.into_iter().filter(|session| is_meant(name, session)) {
         let index = session_index(host, &provider.id, &session.sid)?;
         // Where none is named it is all of them (SAML core section 3.7.1).
         if request.session_indexes.is_empty() || request.session_indexes.contains(&index) {
-            let SessionEnd { participants, holders } = session::end_named(host, session.sid).await?;
+            let SessionEnd { participants, holders } = session::end_named(host, session.sid, &by).await?;
             ended.participants.extend(participants);
             ended.holders.extend(holders);
         }

@@ -11,6 +11,7 @@ use crate::domain::session::SignedIn;
 use crate::domain::traces::{self, Purpose};
 use crate::domain::{Broken, Host, claims};
 use crate::id::LoginId;
+use crate::model::login::Refusal;
 use crate::model::redirect::CheckedRedirect;
 use crate::model::saml::{Participation, ServiceProvider, SignOnRequest};
 use crate::plugins::{MapFailureKind, Sink};
@@ -51,7 +52,7 @@ pub enum Answer {
     /// The service provider is told of a failure. No session began.
     Failed(SignOnAnswer),
     /// The person is told why they can't go on, and may go back to the service provider from there.
-    Refused(String),
+    Refused(Refusal),
     /// It was answered before, or the session is over that it was to go on with.
     AnsweredBefore,
 }
@@ -61,17 +62,16 @@ pub enum Answer {
 pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Broken> {
     let Question { login, request, person, old } = question;
     let Some(provider) = host.store.service_provider(&request.application).await? else {
-        return Ok(Answer::Refused("The application was removed while you signed in.".to_owned()));
+        return Ok(Answer::Refused(Refusal::ApplicationGone));
     };
     if provider.settings.acs_by_url(request.acs.as_str()).is_none() {
-        let reason = "The application no longer takes sign-ins where it asked for this one.";
-        return Ok(Answer::Refused(reason.to_owned()));
+        return Ok(Answer::Refused(Refusal::AddressGone));
     }
     let SignedIn { session, user } = &person.signed_in;
     let account = match access(host, user, &provider.id).await? {
         Access::Granted(account) => account,
-        Access::NoAccount => return Ok(Answer::Refused(format!("You have no account with {}.", provider.name))),
-        Access::Closed => return Ok(Answer::Refused(format!("Your account with {} is closed.", provider.name))),
+        Access::NoAccount => return Ok(Answer::Refused(Refusal::NoAccount(provider.name.clone()))),
+        Access::Closed => return Ok(Answer::Refused(Refusal::AccountClosed(provider.name.clone()))),
     };
     if !name_id::is_meant(host, &provider, request, user, &account)? {
         return fail(host, login, request, &provider, Failure::OtherSubject).await;
@@ -88,7 +88,7 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Brok
         Err(failure) => {
             tracing::error!(%login, application = %provider.id, plugin = failure.plugin, %failure, "the login fails: a plugin did");
             return match failure.kind {
-                MapFailureKind::Deny(reason) => Ok(Answer::Refused(reason)),
+                MapFailureKind::Deny(reason) => Ok(Answer::Refused(Refusal::Plugin(reason))),
                 MapFailureKind::Fault(_) => fail(host, login, request, &provider, Failure::Broken).await,
             };
         }
@@ -119,7 +119,7 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Brok
         user_id: user.id,
         name_id: name_id.clone(),
     };
-    let given = Some(Given::Assertion(session.id, participation));
+    let given = Some((Given::Assertion(session.id, participation), &account));
     if !login::answer(host, login, Outcome { person, old, given, consent: None }).await? {
         return Ok(Answer::AnsweredBefore);
     }

@@ -190,6 +190,8 @@ impl Journey {
             Decision::Deny => {
                 let requests = self.ada.phone.waiting(5).await.expect("requests");
                 self.ada.phone.decide(&requests[0], None).await.expect("an outcome");
+                // The programs of others have their own clock, so it is not waited for.
+                self.ada.phone.lift_pause().await.expect("lifted");
             }
         }
     }

@@ -1,0 +1,113 @@
+// The code of a login page: who scans it says who signs in there. A camera in the app reads codes, too, since an app on the
+// Home Screen of an iPhone or iPad has a storage of its own, which the camera app does not open.
+
+import { call, inWords } from './api.js';
+import { tokenOf } from './enrol.js';
+import { text } from './texts.js';
+import { button, el, focusOn, notice, say, sign } from './view.js';
+
+/** How long to wait between two looks at the camera's picture, and how large that picture is at most. */
+const LOOK_MS = 120;
+const LARGEST = 720;
+
+/** The token of a login page's code, or null where the text is none. */
+export function loginTokenOf(link) {
+  const at = link.indexOf('#login=');
+  const token = at < 0 ? '' : link.slice(at + '#login='.length).trim();
+  return /^[A-Za-z0-9_-]+$/.test(token) ? token : null;
+}
+
+/** Says that one of the accounts signs in at the page of this token. `asked()` is called once that is known, `left()` on giving up. */
+export function showLogin(place, token, accounts, { asked, left }) {
+  if (accounts.length === 0) {
+    place.replaceChildren(el('div', { class: 'card' }, sign('mark', 'warn'), el('h2', {}, text('app-scan-not-enrolled')),
+      el('p', { class: 'lead' }, text('app-scan-not-enrolled-about')), button(text('app-add-go-on'), left, 'primary')));
+    focusOn(place.querySelector('h2'));
+    return;
+  }
+  const take = async (account) => {
+    place.replaceChildren(el('div', { class: 'card ready' }, el('p', { class: 'muted', role: 'status' }, text('app-scan-asking'))));
+    try {
+      await call(account, 'POST', '/scans', { value: { token } });
+      asked(account);
+    } catch (failure) {
+      place.replaceChildren(el('div', { class: 'card' }, sign('mark', 'warn'), el('h2', {}, text('app-scan-failed')),
+        el('p', { class: 'lead' }, inWords(failure)),
+        el('div', { class: 'actions' }, failure.passing && button(text('app-enrol-again-try'), () => take(account), 'primary'), button(text('app-add-go-on'), left))));
+      focusOn(place.querySelector('h2'));
+    }
+  };
+  if (accounts.length === 1) {
+    take(accounts[0]);
+    return;
+  }
+  place.replaceChildren(el('div', { class: 'card' }, el('h2', {}, text('app-scan-which')),
+    el('div', { class: 'stack' },
+      ...accounts.map((account) => button(text('app-scan-as', { name: account.displayName, account: account.account }), () => take(account))),
+      button(text('app-enrol-not-now'), left, 'quiet'))));
+  focusOn(place.querySelector('h2'));
+}
+
+/** A card with the camera's picture. `found(link)` is called with the first code that is ours, `left()` on giving up. */
+export async function showCamera(place, { found, left }) {
+  const video = el('video', { class: 'camera', muted: true, playsinline: true });
+  const error = el('p', { class: 'field-error', role: 'alert', hidden: true });
+  let stream = null;
+  let over = false;
+  const stop = () => {
+    over = true;
+    for (const track of stream?.getTracks() ?? []) track.stop();
+  };
+  const heading = el('h2', {}, text('app-scan'));
+  place.replaceChildren(el('div', { class: 'card' }, heading, el('p', { class: 'muted' }, text('app-scan-about')), video, error,
+    button(text('app-scan-stop'), () => (stop(), left()))));
+  focusOn(heading);
+  try {
+    stream = await navigator.mediaDevices.getUserMedia({ video: { facingMode: 'environment' }, audio: false });
+    if (over) return stop();
+    video.srcObject = stream;
+    await video.play();
+  } catch {
+    video.replaceWith(notice(text('app-scan-no-camera'), 'warn'));
+    say(text('app-scan-no-camera'), true);
+    return undefined;
+  }
+  // Only who scans needs it.
+  const { default: decode } = await import('../vendor/qr/decode.js');
+  const canvas = document.createElement('canvas');
+  const context = canvas.getContext('2d', { willReadFrequently: true });
+  const look = () => {
+    if (over) return;
+    const link = read(video, canvas, context, decode);
+    if (link !== null && isOurs(link)) {
+      stop();
+      found(link);
+      return;
+    }
+    if (link !== null && error.hidden) {
+      error.hidden = false;
+      error.textContent = text('app-scan-foreign');
+    }
+    setTimeout(look, LOOK_MS);
+  };
+  return look();
+}
+
+/** The text of the code in the picture, or null where there is none that can be read. */
+function read(video, canvas, context, decode) {
+  const scale = Math.min(1, LARGEST / Math.max(video.videoWidth, video.videoHeight, 1));
+  canvas.width = Math.floor(video.videoWidth * scale);
+  canvas.height = Math.floor(video.videoHeight * scale);
+  if (canvas.width === 0 || canvas.height === 0) return null;
+  context.drawImage(video, 0, 0, canvas.width, canvas.height);
+  try {
+    return decode(context.getImageData(0, 0, canvas.width, canvas.height)) || null;
+  } catch {
+    return null;
+  }
+}
+
+/** Whether a link leads here: a code of another server is for another app. */
+function isOurs(link) {
+  return link.startsWith(`${location.origin}/authenticator#`) && (loginTokenOf(link) !== null || tokenOf(link) !== null);
+}

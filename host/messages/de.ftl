@@ -1,0 +1,404 @@
+# Was die Seiten und der Authenticator auf Deutsch sagen. Dieselben Texte mit denselben Werten wie in en.ftl.
+
+## Jede Seite
+
+layout-skip = Zum Inhalt springen
+layout-foot = { $operator } fragt nie nach einem Passwort und ruft nie an, um nach einer Zahl zu fragen.
+layout-sign-out = Abmelden
+start-page = Startseite
+date = { $day }. { $month ->
+        [1] Januar
+        [2] Februar
+        [3] März
+        [4] April
+        [5] Mai
+        [6] Juni
+        [7] Juli
+        [8] August
+        [9] September
+        [10] Oktober
+        [11] November
+       *[12] Dezember
+    } { $year }
+
+## Anmelden: Wer sind Sie?
+
+login-title = Bei { $application } anmelden
+login-lead = Ganz ohne Passwort. Ihr Smartphone bittet Sie um Bestätigung.
+login-continue-as = Weiter als { $name }
+login-somebody-else = Oder mit einem anderen Konto anmelden:
+login-name = Kontoname oder E-Mail-Adresse
+login-name-unfit = Geben Sie den Namen oder die E-Mail-Adresse Ihres Kontos ohne Leerzeichen ein.
+login-continue = Weiter
+login-remember = Diesen Namen in diesem Browser merken
+login-code = Ein Code für den Authenticator auf Ihrem Smartphone
+login-scan = Oder scannen Sie dies
+login-scan-about = Mit dem Authenticator auf Ihrem Smartphone oder dessen Kamera. Dann brauchen Sie keinen Namen einzugeben.
+login-scanned = Ich habe ihn gescannt
+login-scan-here = Oder den Authenticator auf diesem Smartphone verwenden
+login-step-name = Geben Sie hier Ihren Namen ein.
+login-step-number = Diese Seite zeigt Ihnen eine Zahl.
+login-step-phone = Geben Sie die Zahl im Authenticator auf Ihrem Smartphone ein.
+login-leave = Abbrechen und zurück zu { $application }
+
+## Anmelden: die Zahl für das Smartphone
+
+waiting-title = Auf dem Smartphone bestätigen
+waiting-lead = Öffnen Sie den Authenticator auf Ihrem Smartphone und geben Sie diese Zahl ein:
+waiting-title-delegated = Diese Anmeldung bestätigen
+waiting-lead-delegated = Bestätigen Sie in Ihrer Authenticator-App. Falls sie nach einer Zahl fragt:
+waiting-binding = Falls sie Buchstaben zeigt, bestätigen Sie nur, wenn es diese sind:
+waiting-left =
+    { $seconds ->
+        [one] noch { $seconds } Sekunde
+       *[other] noch { $seconds } Sekunden
+    }
+waiting-left-minutes =
+    { $minutes ->
+        [one] noch { $minutes } Minute
+       *[other] noch { $minutes } Minuten
+    } { $seconds ->
+        [one] { $seconds } Sekunde
+       *[other] { $seconds } Sekunden
+    }
+waiting-application = Bei
+waiting-name = Als
+waiting-goes-on = Sobald Sie bestätigt haben, geht es hier von selbst weiter. Auf dem Smartphone erscheint nichts? Öffnen Sie dort den Authenticator und prüfen Sie, ob er online ist.
+waiting-cancel = Anmeldung abbrechen
+waiting-foot = Nennen Sie diese Zahl niemandem, der Sie anruft oder Ihnen schreibt.
+
+## Anmelden: ohne Erfolg beendet
+
+ended-denied = Anmeldung abgelehnt
+ended-denied-happened = Die Anfrage wurde auf dem Smartphone abgelehnt. Niemand wurde angemeldet.
+ended-denied-advice = Wenn Sie aus Versehen abgelehnt haben, versuchen Sie es noch einmal. Wenn Sie das nicht waren, sagen Sie Ihrer Administration Bescheid.
+ended-expired = Zeit abgelaufen
+ended-expired-happened = Die Bestätigung kam nicht rechtzeitig. Niemand wurde angemeldet.
+ended-expired-advice = Prüfen Sie den eingegebenen Namen und ob Ihr Smartphone eingerichtet und online ist. Hilft das nicht, wenden Sie sich an Ihre Administration.
+ended-cancelled = Anmeldung abgebrochen
+ended-cancelled-happened = Sie haben diese Anmeldung abgebrochen. Niemand wurde angemeldet.
+ended-cancelled-advice = Versuchen Sie es noch einmal, wenn Sie so weit sind, oder kehren Sie zur Anwendung zurück.
+ended-refused = Anmeldung nicht möglich
+ended-refused-advice = Wenn Sie das für einen Irrtum halten, wenden Sie sich an Ihre Administration.
+ended-again = Noch einmal versuchen
+ended-leave = Zurück zu { $application }
+refused-wrong-number = Die Zahl wurde auf dem Smartphone zu oft falsch eingegeben. Niemand wurde angemeldet.
+refused-person-closed = Ihr Konto ist geschlossen.
+refused-application-gone = Die Anwendung wurde entfernt, während Sie sich angemeldet haben.
+refused-address-gone = Die Anwendung nimmt an der Adresse, für die sie diese Anmeldung angefragt hat, keine Anmeldungen mehr an.
+refused-by-plugin = { $reason }
+refused-no-account = Sie haben kein Konto bei { $application }.
+refused-account-closed = Ihr Konto bei { $application } ist geschlossen.
+
+## Einwilligung
+
+consent-title = { $application } den Zugriff erlauben?
+consent-lead = Angemeldet als { $name }. { $application } möchte:
+consent-allow = Erlauben
+consent-deny = Ablehnen
+consent-offline = { $application } muss jedes Mal fragen, um den Zugriff zu behalten.
+consent-remembered =
+    { $days ->
+        [one] Gilt { $days } Tag lang.
+       *[other] Gilt { $days } Tage lang.
+    }
+consent-withdraw = Auf der Startseite von { $operator } können Sie das jederzeit widerrufen.
+consent-not-you = Nicht { $name }?
+consent-somebody-else = Mit einem anderen Konto anmelden
+scope-openid = Wissen, dass Sie es sind
+scope-profile = Ihren Namen, Ihr Profil und Ihr dortiges Konto sehen
+scope-email = Ihre E-Mail-Adresse sehen
+scope-phone = Ihre Telefonnummer sehen
+scope-offline-access = Zugriff behalten, auch wenn Sie nicht da sind
+
+## Auf dem Weg zu einer Anwendung
+
+answer-title = Zurück zu { $application }
+answer-title-unknown = Zurück zur Anwendung
+answer-lead = Hier geht es von selbst weiter. Wenn nicht, drücken Sie den Knopf.
+answer-continue = Weiter
+saml-title = Weiter zu { $application }
+saml-start-title = Bei { $application } anmelden
+saml-start-heading = Bei { $application } anmelden?
+saml-start-lead = Nicht die Anwendung, sondern ein Link möchte Sie dort anmelden. Fahren Sie nur fort, wenn Sie das wollen.
+saml-start-go = Anmelden
+
+## Die Startseite
+
+home-title = Anmelden ohne Passwort
+home-lead = { $operator } meldet Sie bei Ihren Anwendungen an. Jede Anmeldung bestätigen Sie auf Ihrem Smartphone; es gibt kein Passwort, das man sich merken oder verlieren könnte.
+home-hello = Guten Tag, { $name }
+home-hello-lead = Sie sind in diesem Browser angemeldet. Anwendungen, die { $operator } nutzen, kennen Sie, bis Sie sich abmelden.
+home-authenticator = Authenticator
+home-authenticator-about = Auf dem Smartphone: Anmeldungen bestätigen oder ablehnen, dieses Smartphone einrichten oder entfernen.
+home-administration = Verwaltung
+home-administration-about = Anwendungen, Personen und wie sie zusammenhängen.
+home-applications = Ihre Anwendungen
+home-start-there = Sie möchten sich anmelden? Beginnen Sie bei der Anwendung; sie schickt Sie hierher.
+home-others-start-there = Andere Anwendungen: Beginnen Sie dort; sie schicken Sie hierher.
+home-consents = Was Sie erlaubt haben
+home-consent-title = { $application } darf
+home-consent-since = Erlaubt am { $since }.
+home-consent-until = Bis zum { $until } werden Sie nicht wieder gefragt.
+home-consent-until-offline = Um Zugriff zu behalten, während Sie nicht da sind, fragt die Anwendung jedes Mal; nach dem Übrigen nicht vor dem { $until }.
+home-withdraw = Widerrufen
+home-withdraw-label = Widerrufen, was { $application } darf
+home-withdrawn = { $application } hat keine Erlaubnis mehr.
+home-withdrawn-asks = { $application } hat keine Erlaubnis mehr und muss Sie wieder fragen.
+
+## Abmelden
+
+sign-out-title = Abmelden?
+sign-out-heading = Möchten Sie sich abmelden?
+sign-out-lead = Sie sind als { $name } angemeldet.
+sign-out-asked = { $application } möchte Sie abmelden.
+sign-out-about = Damit endet die Anmeldung in diesem Browser, und die Anwendungen, die Sie damit genutzt haben, erfahren es.
+sign-out-yes = Ja, abmelden
+sign-out-no = Nein, angemeldet bleiben
+signed-out-title = Abgemeldet
+signed-out-heading = Sie sind abgemeldet
+signed-out-lead = In diesem Browser ist niemand mehr bei { $operator } angemeldet.
+signed-out-untold = Diese Anwendungen ließen sich nicht benachrichtigen. Vielleicht sind Sie dort noch angemeldet; melden Sie sich auch dort ab:
+signed-out-windows = Eine Anwendung lässt vielleicht ihr eigenes Fenster offen: Schließen Sie es, wenn auch andere diesen Computer benutzen.
+signing-out-title = Abmeldung
+signing-out-heading = Sie werden abgemeldet
+signing-out-lead = Bei { $operator } sind Sie abgemeldet. Jetzt wird { $application } benachrichtigt.
+signing-out-turn = { $turn } von { $of }. Das dauert ein paar Sekunden; bitte lassen Sie diese Seite offen.
+signing-out-frame = Abmeldung bei { $application }
+signing-out-answered = Die Anwendung hat geantwortet.
+signing-out-go-on = Weiter
+
+## Fehlerseiten
+
+error-reference = Referenz
+error-support = Hilfe:
+error-again = Noch einmal versuchen
+error-sign-out = Abmelden
+error-wait =
+    { $seconds ->
+        [one] Warten Sie { $seconds } Sekunde und versuchen Sie es dann noch einmal. Wenn die vielen Versuche nicht von Ihnen waren, sagen Sie Ihrer Administration Bescheid.
+       *[other] Warten Sie { $seconds } Sekunden und versuchen Sie es dann noch einmal. Wenn die vielen Versuche nicht von Ihnen waren, sagen Sie Ihrer Administration Bescheid.
+    }
+error-broken = Da ist etwas schiefgegangen
+error-broken-happened = Der Dienst konnte nicht antworten. Es wurde nichts geändert.
+error-broken-advice = Versuchen Sie es gleich noch einmal. Wenn es nicht aufhört, nennen Sie Ihrer Administration die Referenz.
+error-form = Dieses Formular ist abgelaufen
+error-form-happened = Das Formular stammt nicht von der Seite, die in diesem Browser offen ist. Deshalb wurde nichts getan.
+error-form-advice = Gehen Sie zurück, laden Sie die Seite neu und wiederholen Sie Ihre Eingabe. Für diese Website müssen Cookies erlaubt sein.
+error-not-found = Diese Seite gibt es nicht
+error-not-found-happened = Die Adresse führt auf dieser Website nirgendwohin.
+error-not-found-advice = Prüfen Sie die Adresse oder beginnen Sie auf der Startseite.
+error-too-many = Zu viele Anmeldungen
+error-too-many-network = Aus Ihrem Netz kamen so viele Anfragen, dass diese abgewiesen wurde.
+error-too-many-name = Mit diesem Namen gab es so viele Anmeldungen, dass diese abgewiesen wurde.
+error-too-many-here = Von hier kamen so viele Anmeldungen, dass diese abgewiesen wurde.
+error-login-unknown = Diese Anmeldung ist hier nicht offen
+error-login-unknown-happened = Sie wurde in einem anderen Browser oder vor zu langer Zeit begonnen, oder dieser Browser speichert keine Cookies.
+error-login-unknown-advice = Gehen Sie zurück zur Anwendung und melden Sie sich noch einmal an, in nur einem Browser und mit erlaubten Cookies.
+error-login-answered = Diese Anmeldung ist abgeschlossen
+error-login-answered-happened = Sie sind zu einer Anmeldung zurückgekehrt, deren Ergebnis die Anwendung schon hat.
+error-login-answered-advice = Gehen Sie zur Anwendung. Wenn sie Sie nicht kennt, melden Sie sich dort noch einmal an.
+error-login-used = Diese Anmeldung wurde schon begonnen
+error-login-used-happened = Jede Anfrage einer Anwendung gilt nur einmal, und diese wurde schon benutzt oder ist zu alt.
+error-login-used-advice = Gehen Sie zurück zur Anwendung und melden Sie sich dort noch einmal an.
+error-not-administrator = Diese Seite ist für die Administration
+error-not-administrator-happened = Sie sind angemeldet, haben in der Konsole aber keine Rolle.
+error-not-administrator-advice = Bitten Sie Ihre Administration um eine Rolle, oder melden Sie sich ab und mit einem Konto an, das eine hat.
+error-request = Diese Anmeldeanfrage ist nicht gültig
+error-request-again = Gehen Sie zurück zur Anwendung und versuchen Sie es noch einmal. Wenn es wieder geschieht, nennen Sie denen, die sie betreiben, die Referenz.
+error-request-tell = Nennen Sie denen, die die Anwendung betreiben, die Referenz: Die Anwendung muss anders eingerichtet werden.
+error-request-application = Die Anwendung, die Sie hierher geschickt hat, ist diesem Dienst nicht bekannt.
+error-request-no-address = Die Anwendung hat nicht gesagt, wohin es danach gehen soll.
+error-request-address = Die Anwendung wollte Sie an eine Adresse schicken, die für sie nicht eingetragen ist.
+error-request-unreadable = Die Anwendung hat eine Anfrage geschickt, die sich nicht lesen lässt.
+error-request-relay-state = Die Anwendung hat mehr als 2.048 Byte RelayState mitgeschickt.
+error-request-unsigned = Die Anfrage der Anwendung ist nicht so signiert, wie sie es sein muss.
+error-request-clock = Die Anfrage ist zu alt oder zu neu: Vielleicht gehen die Uhren der Anwendung und dieses Dienstes verschieden.
+error-request-elsewhere = Die Anfrage ist keine dieser Anwendung für diese Adresse.
+error-request-replay = Jede Anfrage einer Anwendung gilt nur einmal, und diese kam schon an. Vielleicht wurde eine Seite neu geladen.
+error-request-link = Der Link führt an eine Stelle der Anwendung, die für sie nicht eingetragen ist.
+error-request-link-advice = Fragen Sie, wer Ihnen den Link gegeben hat, oder öffnen Sie die Anwendung von der Startseite aus.
+error-metadata = Diese Metadaten gibt es nicht
+error-metadata-happened = Keine SAML-Anwendung hat die Kennung, die in der Adresse steht.
+error-metadata-advice = Nehmen Sie die Adresse aus den Einstellungen der Anwendung.
+error-start-there = Melden Sie sich bei der Anwendung an
+error-start-there-happened = Die Anmeldung bei dieser Anwendung beginnt bei der Anwendung selbst.
+error-start-there-advice = Öffnen Sie die Anwendung und melden Sie sich dort an.
+error-sign-out-request = Diese Abmeldeanfrage ist nicht gültig
+error-sign-out-advice = Sie können sich trotzdem hier abmelden. Nennen Sie denen, die die Anwendung betreiben, die Referenz.
+error-sign-out-unreadable = Die Anwendung hat eine Anfrage geschickt, die sich nicht lesen lässt. Sie sind nicht abgemeldet.
+error-sign-out-late = Die Frage, ob Sie sich abmelden möchten, war zu lange offen. Sie sind nicht abgemeldet.
+error-sign-out-unshown = Die Anwendung konnte nicht zeigen, dass Sie bei ihr angemeldet sind. Sie sind nicht abgemeldet.
+error-sign-out-address = Die Anwendung wollte Sie an eine Adresse schicken, die für sie nicht eingetragen ist. Sie sind nicht abgemeldet.
+error-logout-unreadable = Die Anwendung hat eine Anfrage geschickt, die sich nicht lesen lässt. Niemand wurde abgemeldet.
+error-logout-unsigned = Die Anfrage der Anwendung ist nicht so signiert, wie sie es sein muss. Niemand wurde abgemeldet.
+error-logout-elsewhere = Die Anfrage ist keine, die diese Anwendung gerade eben hierher geschickt hat. Niemand wurde abgemeldet.
+error-logout-unnamed = Die Anfrage der Anwendung ist weder signiert, noch nennt sie Ihre Sitzung. Niemand wurde abgemeldet.
+error-logout-unasked = Die Anwendung hat etwas geschickt, worauf niemand wartet. Es wurde nichts getan.
+
+## Wo und was der Browser ist, der fragt, wie das Smartphone es zeigt
+
+place-here = Dieser Computer
+place-unknown = Unbekannter Ort
+place-local = Lokales Netz ({ $address })
+place-internet = Internetadresse { $address }
+place-known = { $place } ({ $address })
+browser-on = { $browser } auf { $system }
+browser-alone = { $browser }
+browser-unknown = Unbekannter Browser
+browser-unknown-on = Unbekannter Browser auf { $system }
+
+## Die Seite des Authenticators
+
+authenticator-title = Authenticator
+authenticator-no-script = Hier wird JavaScript gebraucht
+authenticator-no-script-about = Der Authenticator bewahrt in diesem Browser einen Schlüssel auf und unterschreibt damit. Dazu braucht er JavaScript. Schalten Sie es für diese Website ein und laden Sie die Seite neu.
+authenticator-foot = Bestätigen Sie nur eine Anmeldung, die Sie selbst begonnen haben.
+authenticator-keep = Behalten
+authenticator-description = Anmeldungen auf diesem Smartphone bestätigen oder ablehnen.
+authenticator-push = Anmeldeanfrage
+authenticator-push-body = Öffnen Sie den Authenticator, um sie zu bestätigen oder abzulehnen.
+
+## Die App des Authenticators: Diese Texte gehen an das Smartphone, das die Werte selbst einsetzt
+
+app-requests = Anmeldeanfragen
+app-accounts = Konten
+app-request-news = Anmeldeanfrage: { $application }, { $account }.
+app-nothing = Nichts zu bestätigen
+app-nothing-about = Wenn Sie sich irgendwo anmelden, erscheint die Anfrage hier.
+app-offline = Sie sind offline. Anfragen erscheinen, sobald Sie wieder verbunden sind.
+app-out-of-reach = Der Server ist gerade nicht zu erreichen. Neuer Versuch läuft…
+app-connected = Wieder verbunden.
+app-your-accounts =
+    { $count ->
+        [one] Ihr Konto
+       *[other] Ihre Konten
+    }
+app-welcome = Mit diesem Smartphone anmelden
+app-welcome-about = Für den Anfang brauchen Sie einen Einrichtungslink von { $operator }.
+app-enrolled = Dieses Smartphone ist eingerichtet
+app-enrolled-about = Es bestätigt von jetzt an Anmeldungen von { $name }.
+app-enrolled-news = Dieses Smartphone ist eingerichtet.
+app-done = Fertig
+app-unsupported = Das geht hier nicht
+app-unsupported-insecure = Der Authenticator braucht eine sichere Verbindung. Öffnen Sie seine Adresse mit https.
+app-unsupported-private = Dieser Browser speichert nichts für diese Website. Private Fenster tun das oft nicht: Nehmen Sie ein gewöhnliches.
+app-push-blocked = Benachrichtigungen sind für diese Website blockiert. Öffnen Sie deshalb diese App, wenn Sie sich anmelden. In den Website-Einstellungen des Browsers lassen sie sich wieder erlauben.
+app-push-on = Benachrichtigungen sind eingeschaltet.
+app-push-failed = Der Browser konnte sie nicht einschalten. Die App arbeitet auch ohne: Öffnen Sie sie, wenn Sie sich anmelden.
+app-push-offer = Lassen Sie sich benachrichtigen, wenn Sie sich anmelden. Dann müssen Sie diese App nicht vorher öffnen.
+app-push-turn-on = Benachrichtigungen einschalten
+app-seconds = noch { $seconds } s
+app-minutes = noch { $minutes } min { $seconds } s
+
+app-account-suspended = Dieses Konto ist gesperrt: Seine Anmeldungen lassen sich nicht bestätigen. Wenden Sie sich an Ihre Administration.
+app-account-terminated = Dieses Konto ist geschlossen: Seine Anmeldungen lassen sich nicht bestätigen. Wenden Sie sich an Ihre Administration.
+app-account-device = Dieses Gerät: { $device }
+app-account-gone = Dieses Smartphone wurde bei { $operator } entfernt. Um es wieder zu nutzen, bitten Sie Ihre Administration um einen neuen Einrichtungslink.
+app-account-forget = Dieses Konto vergessen
+app-account-remove = Dieses Smartphone entfernen
+app-account-remove-ask = Dieses Smartphone entfernen?
+app-account-remove-about = Es bestätigt dann keine Anmeldungen von { $name } bei { $operator } mehr. Um es wieder zu nutzen, brauchen Sie einen neuen Einrichtungslink.
+app-account-remove-yes = Entfernen
+app-account-remove-failed = Es wurde nicht entfernt. { $reason }
+app-account-removed = Dieses Smartphone wurde entfernt.
+app-add = Konto hinzufügen
+app-add-about = Öffnen Sie den Einrichtungslink, den Sie von Ihrer Administration haben, scannen Sie seinen QR-Code mit der Kamera oder fügen Sie ihn hier ein.
+app-add-link = Einrichtungslink
+app-add-unfit = Das ist kein Einrichtungslink. Ein solcher enthält „#enrol=“; kopieren Sie ihn ganz.
+app-add-go-on = Weiter
+
+app-scan = Code scannen
+app-scan-about = Richten Sie die Kamera auf den Code der Anmeldeseite oder auf den Code eines Einrichtungslinks.
+app-scan-stop = Beenden
+app-scan-no-camera = Die Kamera lässt sich hier nicht verwenden. Erlauben Sie sie in den Einstellungen des Browsers für diese Website, oder nehmen Sie die Kamera-App Ihres Smartphones.
+app-scan-foreign = Dieser Code ist für etwas anderes: Er ist weder eine Anmeldung noch ein Einrichtungslink dieses Servers.
+app-scan-which = Als wer anmelden?
+app-scan-as = { $name } ({ $account })
+app-scan-asking = Wird angefragt …
+app-scan-failed = Der Code wurde nicht angenommen
+app-scan-not-enrolled = Dieses Smartphone ist noch nicht eingerichtet
+app-scan-not-enrolled-about = Um sich damit anzumelden, richten Sie es zuerst mit einem Link Ihrer Administration ein. Auf der Anmeldeseite können Sie stattdessen Ihren Namen eingeben.
+
+app-enrol-title = Dieses Smartphone für { $name } bei { $operator } einrichten?
+app-enrol-lead = Es bestätigt dann die Anmeldungen dieses Kontos. Fahren Sie nur fort, wenn der Link für Sie bestimmt war.
+app-enrol-account = Konto
+app-enrol-server = Server
+app-enrol-until = Gültig bis
+app-enrol-again = Dieses Konto ist schon in diesem Browser. Wenn Sie fortfahren, kommt es ein zweites Mal hinzu, als weiteres Gerät.
+app-enrol-name = Name dieses Smartphones
+app-enrol-name-missing = Geben Sie diesem Smartphone einen Namen, damit Sie es später von anderen unterscheiden können.
+app-enrol-confirm = Dieses Smartphone einrichten
+app-enrol-confirming = Wird eingerichtet…
+app-enrol-not-now = Jetzt nicht
+app-enrol-no-key = Dieser Browser konnte keinen Schlüssel erzeugen oder aufbewahren. Private Fenster können das oft nicht: Nehmen Sie ein gewöhnliches.
+app-enrol-checking = Der Link wird geprüft…
+app-enrol-unchecked = Der Link ließ sich nicht prüfen
+app-enrol-unusable = Dieser Link ist nicht zu gebrauchen
+app-enrol-unusable-about = Er wurde schon benutzt, oder seine Zeit ist abgelaufen. Bitten Sie Ihre Administration um einen neuen.
+app-enrol-again-try = Noch einmal versuchen
+app-enrol-scan-picture = QR-Code dieses Einrichtungslinks
+app-enrol-scan = An einem Computer?
+app-enrol-scan-about = Scannen Sie den Code mit der Kamera Ihres Smartphones, um es einzurichten, oder fahren Sie unten fort, um diesen Browser zu nutzen.
+app-enrol-copy = Link kopieren
+app-enrol-copied = Kopiert.
+app-enrol-copy-yourself = Kopieren Sie den Link aus der Adresszeile.
+app-enrol-home-screen = Für Benachrichtigungen auf iPhone und iPad: Kopieren Sie diesen Link, legen Sie diese Seite auf den Home-Bildschirm (Teilen, Zum Home-Bildschirm), öffnen Sie sie von dort und fügen Sie den Link ein.
+app-device-android-phone = Android-Smartphone
+app-device-android-tablet = Android-Tablet
+app-device-windows = Windows-Computer
+app-device-linux = Linux-Computer
+app-device-other = Mein Gerät
+
+app-request-title = Bei { $application } anmelden?
+app-request-account = Konto
+app-request-place = Ort
+app-request-browser = Browser
+app-request-time = Uhrzeit
+app-request-not-known = Nicht bekannt
+app-request-number = Geben Sie die Zahl ein, die dort steht, wo Sie sich anmelden
+app-request-approve = Bestätigen
+app-request-deny = Ablehnen
+app-request-not-you = Haben Sie diese Anmeldung nicht begonnen? Dann sagen Sie es: Alle offenen mit Ihrem Namen enden, neue erreichen eine Zeit lang kein Smartphone, und Ihre Administration sieht es.
+app-request-not-me = Das war ich nicht
+app-request-tries =
+    { $count ->
+        [one] Noch ein Versuch.
+       *[other] Noch { $count } Versuche.
+    }
+app-request-both-digits = Geben Sie beide Ziffern der Zahl ein.
+app-request-wrong-number = Falsche Zahl. Sehen Sie noch einmal nach, wo Sie sich anmelden.
+app-request-approved = Bestätigt
+app-request-approved-about = Sie sind bei { $application } angemeldet. Gehen Sie dorthin zurück, wo Sie begonnen haben; es geht von selbst weiter.
+app-request-expired = Zu spät
+app-request-expired-about = Die Zeit für diese Anmeldung ist abgelaufen. Beginnen Sie von vorn, wo Sie sich anmelden wollten.
+app-request-decided = Schon beantwortet
+app-request-decided-about = Diese Anmeldung wurde schon beantwortet, hier oder auf einem anderen Gerät.
+app-request-gone = Anmeldung geschlossen
+app-request-gone-about = Sie wurde abgebrochen oder anderswo beantwortet. Sie müssen nichts weiter tun.
+app-request-locked = Geschlossen
+app-request-locked-about = Die Zahl war zu oft falsch, deshalb wurde niemand angemeldet. Beginnen Sie von vorn, wo Sie sich anmelden wollten.
+app-request-denied = Abgelehnt
+app-request-denied-about = Niemand wurde angemeldet. Wenn Sie diese Anmeldung nicht begonnen haben, sagen Sie Ihrer Administration Bescheid.
+app-request-reported = Gestoppt
+app-request-reported-about = Niemand wurde angemeldet. Neue Anmeldungen mit Ihrem Namen sind angehalten, und Ihre Administration sieht, was geschehen ist.
+app-paused = Anmeldungen von { $name } sind bis { $time } angehalten: Anfragen erreichen kein Smartphone.
+app-pause-lift = Ich möchte mich jetzt anmelden
+app-pause-lifted = Anmeldungen sind nicht mehr angehalten.
+
+app-failure = Das hat nicht geklappt. Versuchen Sie es noch einmal.
+app-failure-offline = Der Server war nicht zu erreichen. Prüfen Sie Ihre Verbindung und versuchen Sie es noch einmal.
+app-failure-unreadable = Der Server hat etwas geantwortet, was diese App nicht versteht.
+app-failure-server = Der Server konnte das nicht tun. Versuchen Sie es gleich noch einmal.
+app-failure-link = Dieser Link wurde schon benutzt oder ist abgelaufen. Bitten Sie Ihre Administration um einen neuen.
+app-failure-proof = Die App konnte nicht beweisen, dass sie ihren Schlüssel hat. Laden Sie die Seite neu und wiederholen Sie es.
+app-failure-name = Geben Sie dem Smartphone einen Namen von 1 bis 80 Zeichen.
+app-failure-key = Dieser Schlüssel ist schon eingerichtet. Laden Sie die Seite neu und wiederholen Sie es.
+app-failure-clock = Die Uhr dieses Smartphones geht falsch.
+app-failure-device = Dieses Smartphone ist nicht mehr eingerichtet. Bitten Sie Ihre Administration um einen neuen Link.
+app-failure-request = Für Sie gibt es keine solche Anfrage.
+app-failure-login = Dieser Code wurde schon verwendet, oder seine Zeit ist abgelaufen. Laden Sie die Anmeldeseite neu.
+app-failure-closed = Ihr Konto kann nicht verwendet werden. Fragen Sie Ihre Administration.
+app-failure-paused = Anmeldungen mit Ihrem Namen sind angehalten. Erlauben Sie sie in dieser App wieder und scannen Sie den Code dann noch einmal.
+app-failure-too-many = Aus Ihrem Netz kamen zu viele Fehlversuche. Warten Sie eine Minute und versuchen Sie es noch einmal.
+app-failure-subscription = Dieses Abonnement lässt sich nicht verwenden.

@@ -1,0 +1,405 @@
+# What the pages and the authenticator say in English. Each message is in every language's file, with the same values.
+# Values that are names of people or applications are kept apart in their direction; the messages need no marks for that.
+
+## Every page
+
+layout-skip = Skip to content
+layout-foot = { $operator } never asks for a password, and never calls to ask for a number.
+layout-sign-out = Sign out
+start-page = Start page
+date = { $day } { $month ->
+        [1] January
+        [2] February
+        [3] March
+        [4] April
+        [5] May
+        [6] June
+        [7] July
+        [8] August
+        [9] September
+        [10] October
+        [11] November
+       *[12] December
+    } { $year }
+
+## Signing in: who are you?
+
+login-title = Sign in to { $application }
+login-lead = No password. Your phone will ask you to approve.
+login-continue-as = Continue as { $name }
+login-somebody-else = Or sign in as somebody else:
+login-name = Account name or email
+login-name-unfit = Type the name or email address of your account, without spaces.
+login-continue = Continue
+login-remember = Remember this name in this browser
+login-code = A code for the authenticator on your phone
+login-scan = Or scan this instead
+login-scan-about = With the authenticator on your phone, or its camera. Then there is no name to type.
+login-scanned = I have scanned it
+login-scan-here = Or use the authenticator on this phone
+login-step-name = Type your name here.
+login-step-number = This page shows a number.
+login-step-phone = Type the number in the authenticator on your phone.
+login-leave = Cancel and go back to { $application }
+
+## Signing in: the number to type on the phone
+
+waiting-title = Approve on your phone
+waiting-lead = Open the authenticator on your phone and type this number:
+waiting-title-delegated = Approve this sign-in
+waiting-lead-delegated = Approve in your authenticator app. If it asks for a number:
+waiting-binding = If it shows letters, approve only if they are
+waiting-left =
+    { $seconds ->
+        [one] { $seconds } second left
+       *[other] { $seconds } seconds left
+    }
+waiting-left-minutes =
+    { $minutes ->
+        [one] { $minutes } minute
+       *[other] { $minutes } minutes
+    } { $seconds ->
+        [one] { $seconds } second left
+       *[other] { $seconds } seconds left
+    }
+waiting-application = Signing in to
+waiting-name = As
+waiting-goes-on = This page goes on by itself once you have approved. Nothing on your phone? Open the authenticator there and check that it is online.
+waiting-cancel = Cancel this sign-in
+waiting-foot = Never tell this number to anybody who calls or writes to you.
+
+## Signing in: it ended without success
+
+ended-denied = Sign-in denied
+ended-denied-happened = The request was denied on the phone. Nobody was signed in.
+ended-denied-advice = If you denied it by mistake, try again. If it was not you, tell your administrator.
+ended-expired = Sign-in timed out
+ended-expired-happened = No approval came in time. Nobody was signed in.
+ended-expired-advice = Check the name you typed, that your phone is enrolled and online; if it goes on, ask your administrator.
+ended-cancelled = Sign-in cancelled
+ended-cancelled-happened = You cancelled this sign-in. Nobody was signed in.
+ended-cancelled-advice = Try again when you are ready, or go back to the application.
+ended-refused = Sign-in not possible
+ended-refused-advice = If you think that this is wrong, ask your administrator.
+ended-again = Try again
+ended-leave = Back to { $application }
+refused-wrong-number = The number typed on the phone was wrong too often. Nobody was signed in.
+refused-person-closed = Your account is closed.
+refused-application-gone = The application was removed while you signed in.
+refused-address-gone = The application no longer takes sign-ins where it asked for this one.
+refused-by-plugin = { $reason }
+refused-no-account = You have no account with { $application }.
+refused-account-closed = Your account with { $application } is closed.
+
+## Consent
+
+consent-title = Allow { $application }?
+consent-lead = Signed in as { $name }. { $application } wants to:
+consent-allow = Allow
+consent-deny = Deny
+consent-offline = { $application } has to ask each time that it wants to keep access.
+consent-remembered =
+    { $days ->
+        [one] Remembered for { $days } day.
+       *[other] Remembered for { $days } days.
+    }
+consent-withdraw = You can take it back at any time on the start page of { $operator }.
+consent-not-you = Not { $name }?
+consent-somebody-else = Sign in as somebody else
+scope-openid = Know that it is you
+scope-profile = See your name, your profile and your account with it
+scope-email = See your email address
+scope-phone = See your phone number
+scope-offline-access = Keep access while you are away
+
+## On the way to an application
+
+answer-title = Back to { $application }
+answer-title-unknown = Back to the application
+answer-lead = This page goes on by itself. If it does not, press the button.
+answer-continue = Continue
+saml-title = On to { $application }
+saml-start-title = Sign in to { $application }
+saml-start-heading = Sign in to { $application }?
+saml-start-lead = A link, and not the application, asks to sign you in there. Go on only if that is what you want.
+saml-start-go = Sign in
+
+## The start page
+
+home-title = Sign in without passwords
+home-lead = { $operator } signs you in to your applications. You approve each sign-in on your phone; there is no password to remember or to lose.
+home-hello = Hello, { $name }
+home-hello-lead = You are signed in in this browser. Applications that use { $operator } know you until you sign out.
+home-authenticator = Authenticator
+home-authenticator-about = On your phone: approve or deny sign-ins, add or remove this phone.
+home-administration = Administration
+home-administration-about = Applications, users and how they are connected.
+home-applications = Your applications
+home-start-there = Want to sign in? Start at the application; it sends you here.
+home-others-start-there = Other applications: start there; they send you here.
+home-consents = What you allowed
+home-consent-title = { $application } may
+home-consent-since = Allowed on { $since }.
+home-consent-until = You are not asked again until { $until }.
+home-consent-until-offline = You are asked each time it wants to keep access while you are away; for the rest, not until { $until }.
+home-withdraw = Withdraw
+home-withdraw-label = Withdraw what { $application } may
+home-withdrawn = { $application } is no longer allowed.
+home-withdrawn-asks = { $application } is no longer allowed; it has to ask you again.
+
+## Signing out
+
+sign-out-title = Sign out?
+sign-out-heading = Do you want to sign out?
+sign-out-lead = You are signed in as { $name }.
+sign-out-asked = { $application } asks to sign you out.
+sign-out-about = Signing out ends this browser's sign-in, and tells the applications that you used with it.
+sign-out-yes = Yes, sign out
+sign-out-no = No, stay signed in
+signed-out-title = Signed out
+signed-out-heading = You are signed out
+signed-out-lead = Nobody is signed in to { $operator } in this browser.
+signed-out-untold = These applications could not be told. You may still be signed in there; sign out there, too:
+signed-out-windows = An application may keep its own window open: close it, if others use this computer.
+signing-out-title = Signing out
+signing-out-heading = Signing you out
+signing-out-lead = You are signed out of { $operator }. Now { $application } is told.
+signing-out-turn = { $turn } of { $of }. This takes a few seconds; please keep this page open.
+signing-out-frame = Signing out of { $application }
+signing-out-answered = The application has answered.
+signing-out-go-on = Go on
+
+## Error pages
+
+error-reference = Reference
+error-support = Help:
+error-again = Try again
+error-sign-out = Sign out
+error-wait =
+    { $seconds ->
+        [one] Wait { $seconds } second and try again. If you did not ask so often yourself, tell your administrator.
+       *[other] Wait { $seconds } seconds and try again. If you did not ask so often yourself, tell your administrator.
+    }
+error-broken = Something went wrong
+error-broken-happened = The service could not answer. Nothing was changed.
+error-broken-advice = Try again in a moment. If it goes on, tell your administrator the reference number.
+error-form = This form has expired
+error-form-happened = The form did not come from the page that is open in this browser, so nothing was done.
+error-form-advice = Go back, load the page again and repeat what you did. Cookies must be allowed for this site.
+error-not-found = There is no such page
+error-not-found-happened = The address does not lead anywhere on this site.
+error-not-found-advice = Check the address, or begin at the start page.
+error-too-many = Too many sign-ins
+error-too-many-network = There were so many requests from your network that this one was refused.
+error-too-many-name = There were so many sign-ins with this name that this one was refused.
+error-too-many-here = There were so many sign-ins from here that this one was refused.
+error-login-unknown = This sign-in is not open here
+error-login-unknown-happened = It was begun in another browser, or too long ago, or this browser does not keep cookies.
+error-login-unknown-advice = Go back to the application and sign in again, in one browser and with cookies allowed.
+error-login-answered = This sign-in is finished
+error-login-answered-happened = You went back to a sign-in that the application already has the answer of.
+error-login-answered-advice = Go to the application. If it does not know you, sign in there again.
+error-login-used = This sign-in was begun before
+error-login-used-happened = Each request of an application counts once, and this one was used, or is too old.
+error-login-used-advice = Go back to the application and sign in there again.
+error-not-administrator = This page is for administrators
+error-not-administrator-happened = You are signed in, but you have no role in the console.
+error-not-administrator-advice = Ask an administrator for a role, or sign out and sign in as somebody who has one.
+error-request = This sign-in request is not valid
+error-request-again = Go back to the application and try again. If it happens again, tell whoever runs it, with the reference number.
+error-request-tell = Tell whoever runs the application, with the reference number: it has to be set up otherwise.
+error-request-application = The application that sent you here is not known to this service.
+error-request-no-address = The application did not say where to send you afterwards.
+error-request-address = The application asked to send you to an address that is not registered for it.
+error-request-unreadable = The application sent a request that can't be read.
+error-request-relay-state = The application sent along more than 2,048 bytes of RelayState.
+error-request-unsigned = The application's request is not signed as it has to be.
+error-request-clock = The request is too old or too new: the clocks of the application and of this service may differ.
+error-request-elsewhere = The request is not one of this application for this address.
+error-request-replay = Each request of an application counts once, and this one came before. Perhaps a page was loaded again.
+error-request-link = The link leads to a place in the application that is not registered for it.
+error-request-link-advice = Ask whoever gave you the link, or open the application from the start page.
+error-metadata = There is no such metadata
+error-metadata-happened = No SAML application has the id in the address.
+error-metadata-advice = Take the address from the application's settings.
+error-start-there = Sign in at the application
+error-start-there-happened = Sign-in to this application begins at the application itself.
+error-start-there-advice = Open the application, and sign in there.
+error-sign-out-request = This sign-out request is not valid
+error-sign-out-advice = You can still sign out here. Tell whoever runs the application, with the reference number.
+error-sign-out-unreadable = The application sent a request that can't be read. You are not signed out.
+error-sign-out-late = The question whether to sign out was open for too long. You are not signed out.
+error-sign-out-unshown = The application could not show that it is one that you signed in to. You are not signed out.
+error-sign-out-address = The application asked to send you to an address that is not registered for it. You are not signed out.
+error-logout-unreadable = The application sent a request that can't be read. Nobody was signed out.
+error-logout-unsigned = The application's request is not signed as it has to be. Nobody was signed out.
+error-logout-elsewhere = The request is not one that this application sent here just now. Nobody was signed out.
+error-logout-unnamed = The application's request is neither signed, nor does it name your session. Nobody was signed out.
+error-logout-unasked = The application sent something that nobody waits for. Nothing was done.
+
+## Where and what the browser is that asks, as the phone shows it
+
+place-here = This computer
+place-unknown = Unknown place
+place-local = Local network ({ $address })
+place-internet = Internet address { $address }
+place-known = { $place } ({ $address })
+browser-on = { $browser } on { $system }
+browser-alone = { $browser }
+browser-unknown = Unknown browser
+browser-unknown-on = Unknown browser on { $system }
+
+## The authenticator's page
+
+authenticator-title = Authenticator
+authenticator-no-script = JavaScript is needed here
+authenticator-no-script-about = The authenticator keeps a key in this browser and signs with it, which takes JavaScript. Turn it on for this site and load the page again.
+authenticator-foot = Approve only a sign-in that you started yourself.
+authenticator-keep = Keep it
+authenticator-description = Approve or deny sign-ins on this phone.
+authenticator-push = Sign-in request
+authenticator-push-body = Open the authenticator to approve or deny it.
+
+## The authenticator's app: these are sent to the phone, which fills the values in itself
+
+app-requests = Sign-in requests
+app-accounts = Accounts
+app-request-news = Sign-in request: { $application }, { $account }.
+app-nothing = Nothing to approve
+app-nothing-about = When you sign in somewhere, the request shows up here.
+app-offline = You are offline. Requests show up once you are connected again.
+app-out-of-reach = The server can’t be reached just now. Trying again…
+app-connected = Connected again.
+app-your-accounts =
+    { $count ->
+        [one] Your account
+       *[other] Your accounts
+    }
+app-welcome = Use this phone to sign in
+app-welcome-about = To start, you need an enrolment link from { $operator }.
+app-enrolled = This phone is enrolled
+app-enrolled-about = It approves sign-ins of { $name } from now on.
+app-enrolled-news = This phone is enrolled.
+app-done = Done
+app-unsupported = This does not work here
+app-unsupported-insecure = The authenticator needs a secure connection. Open its address with https.
+app-unsupported-private = This browser keeps nothing for this site. Private windows often do not: use an ordinary one.
+app-push-blocked = Notifications are blocked for this site, so open this app when you sign in. The browser’s site settings allow them again.
+app-push-on = Notifications are on.
+app-push-failed = The browser could not turn them on. The app works without: open it when you sign in.
+app-push-offer = Get a notification when you sign in, so that you need not open this app first.
+app-push-turn-on = Turn on notifications
+app-seconds = { $seconds } s left
+app-minutes = { $minutes } min { $seconds } s left
+
+app-account-suspended = This account is suspended: its sign-ins can’t be approved. Ask your administrator.
+app-account-terminated = This account is closed: its sign-ins can’t be approved. Ask your administrator.
+app-account-device = This device: { $device }
+app-account-gone = This phone was removed from { $operator }. To use it again, ask your administrator for a new enrolment link.
+app-account-forget = Forget this account
+app-account-remove = Remove this phone
+app-account-remove-ask = Remove this phone?
+app-account-remove-about = It will no longer approve sign-ins of { $name } at { $operator }. To use it again you need a new enrolment link.
+app-account-remove-yes = Remove
+app-account-remove-failed = It was not removed. { $reason }
+app-account-removed = This phone was removed.
+app-add = Add an account
+app-add-about = Open the enrolment link that your administrator gave you, scan its QR code with the camera, or paste it here.
+app-add-link = Enrolment link
+app-add-unfit = This is not an enrolment link. It has “#enrol=” in it; copy it whole.
+app-add-go-on = Go on
+
+app-scan = Scan a code
+app-scan-about = Point the camera at the code on the sign-in page, or at the code of an enrolment link.
+app-scan-stop = Stop
+app-scan-no-camera = The camera can’t be used here. Allow it in the browser’s settings for this site, or use your phone’s own camera app.
+app-scan-foreign = This code is for something else: it is neither a sign-in nor an enrolment link of this server.
+app-scan-which = Sign in as whom?
+app-scan-as = { $name } ({ $account })
+app-scan-asking = Asking…
+app-scan-failed = The code was not taken
+app-scan-not-enrolled = This phone is not enrolled yet
+app-scan-not-enrolled-about = To sign in with it, enrol it first with a link from your administrator. On the sign-in page you can type your name instead.
+
+app-enrol-title = Enrol this phone for { $name } at { $operator }?
+app-enrol-lead = It will approve the sign-ins of this account. Go on only if the link was meant for you.
+app-enrol-account = Account
+app-enrol-server = Server
+app-enrol-until = Valid until
+app-enrol-again = This account is in this browser already. Going on adds it a second time, as another device.
+app-enrol-name = Name of this phone
+app-enrol-name-missing = Give this phone a name, so that you can tell it from others later.
+app-enrol-confirm = Enrol this phone
+app-enrol-confirming = Enrolling…
+app-enrol-not-now = Not now
+app-enrol-no-key = This browser could not make or keep a key. Private windows often can’t: use an ordinary one.
+app-enrol-checking = Checking the link…
+app-enrol-unchecked = The link could not be checked
+app-enrol-unusable = This link can’t be used
+app-enrol-unusable-about = It was used already, or its time is over. Ask your administrator for a new one.
+app-enrol-again-try = Try again
+app-enrol-scan-picture = QR code of this enrolment link
+app-enrol-scan = On a computer?
+app-enrol-scan-about = Scan this with your phone’s camera to enrol the phone, or go on below to use this browser.
+app-enrol-copy = Copy link
+app-enrol-copied = Copied.
+app-enrol-copy-yourself = Copy the link from the address bar.
+app-enrol-home-screen = For notifications on iPhone and iPad: copy this link, add this page to the Home Screen (Share, Add to Home Screen), open it from there and paste the link.
+app-device-android-phone = Android phone
+app-device-android-tablet = Android tablet
+app-device-windows = Windows computer
+app-device-linux = Linux computer
+app-device-other = My device
+
+app-request-title = Sign in to { $application }?
+app-request-account = Account
+app-request-place = Place
+app-request-browser = Browser
+app-request-time = Asked at
+app-request-not-known = Not known
+app-request-number = Type the number shown where you sign in
+app-request-approve = Approve
+app-request-deny = Deny
+app-request-not-you = Did you not start this sign-in? Then say so: every open one with your name ends, new ones reach no phone for a while, and your administrators see it.
+app-request-not-me = This was not me
+app-request-tries =
+    { $count ->
+        [one] One try left.
+       *[other] { $count } tries left.
+    }
+app-request-both-digits = Type both digits of the number.
+app-request-wrong-number = Wrong number. Look again where you sign in.
+app-request-approved = Approved
+app-request-approved-about = You are signed in to { $application }. Go back to where you started; it goes on by itself.
+app-request-expired = Too late
+app-request-expired-about = The time for this sign-in is over. Start again where you wanted to sign in.
+app-request-decided = Already answered
+app-request-decided-about = This sign-in was answered before, here or on another phone.
+app-request-gone = Sign-in closed
+app-request-gone-about = It was cancelled or answered elsewhere. There is nothing more to do.
+app-request-locked = Closed
+app-request-locked-about = The number was wrong too often, so nobody was signed in. Start again where you wanted to sign in.
+app-request-denied = Denied
+app-request-denied-about = Nobody was signed in. If you did not start this sign-in, tell your administrator.
+app-request-reported = Stopped
+app-request-reported-about = Nobody was signed in. New sign-ins with your name are paused, and your administrators see what happened.
+app-paused = Sign-ins of { $name } are paused until { $time }: requests reach no phone.
+app-pause-lift = I want to sign in now
+app-pause-lifted = Sign-ins are no longer paused.
+
+app-failure = This did not work. Try again.
+app-failure-offline = The server could not be reached. Check your connection and try again.
+app-failure-unreadable = The server gave an answer that this app does not understand.
+app-failure-server = The server could not do this. Try again in a moment.
+app-failure-link = This link was used already, or has expired. Ask your administrator for a new one.
+app-failure-proof = The app could not prove that it has its key. Load the page again and repeat.
+app-failure-name = Give the phone a name of 1 to 80 characters.
+app-failure-key = This key is enrolled already. Load the page again and repeat.
+app-failure-clock = The phone's clock is wrong.
+app-failure-device = This phone is not enrolled any more. Ask your administrator for a new link.
+app-failure-request = There is no such request for you.
+app-failure-login = This code was used already, or its time is over. Load the sign-in page again.
+app-failure-closed = Your account can’t be used. Ask your administrator.
+app-failure-paused = Sign-ins with your name are paused. Allow them again in this app, then scan the code once more.
+app-failure-too-many = There were too many failed attempts from your network. Wait a minute and try again.
+app-failure-subscription = This subscription can't be used.

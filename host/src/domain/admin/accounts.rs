@@ -1,0 +1,166 @@
+//! Accounts: people in applications.
+
+use serde_json::{Map, Value, json};
+
+use super::users::{changed, user};
+use super::{Refused, Result, invalid, registered};
+use crate::domain::signals::Signal;
+use crate::domain::{Host, audit};
+use crate::id::{AccountId, Did, UserId};
+use crate::model::account::Account;
+use crate::model::audit::{By, Entry, Event};
+use crate::model::name::display_text;
+use crate::model::user::{LifeState, User};
+
+/// What an administrator says of an account. `None` leaves a value as it is.
+#[derive(Clone, Debug, Default)]
+pub struct AccountChange {
+    /// What the application calls the person.
+    pub name: Option<String>,
+    /// The person's roles there.
+    pub roles: Option<Vec<String>>,
+    /// Whether the account may be used.
+    pub state: Option<LifeState>,
+}
+
+/// An entry of the audit log about an account.
+fn about(host: &Host, event: Event, account: &Account, by: &By) -> Entry {
+    audit::entry(host, event, by)
+        .about(account.user_id)
+        .of(account.application_id.clone())
+        .with("account", account.id.to_string())
+}
+
+fn roles(account: &Account) -> Map<String, Value> {
+    Map::from_iter([("roles".to_owned(), json!(account.roles))])
+}
+
+/// Gives a person an account in an application. It is active at once, unless it is made to be invited until the person
+/// first signs in.
+pub async fn create_account(
+    host: &Host,
+    user_id: UserId,
+    application_id: &Did,
+    change: AccountChange,
+    by: &By,
+) -> Result<Account> {
+    registered(host, application_id).await?;
+    let user = user(host, user_id).await?;
+    let mut account = new_account(host, &user, application_id.clone());
+    account.state = change.state.unwrap_or(LifeState::Active);
+    if !account.state.is_open() {
+        return Err(invalid("state", "a new account is invited or active"));
+    }
+    apply_to_account(&mut account, change)?;
+    let entry = about(host, Event::AccountCreated, &account, by)
+        .with("state", account.state.as_str())
+        .with("after", Value::Object(roles(&account)))
+        .personal("name", account.name.as_str());
+    host.store.insert_account(account.clone(), vec![entry]).await?;
+    tracing::info!(account = %account.id, user = %user_id, application = %application_id, "account created");
+    Ok(account)
+}
+
+/// An account without roles, named as the user is, not yet kept.
+pub fn new_account(host: &Host, user: &User, application: Did) -> Account {
+    let now = host.now();
+    Account {
+        id: AccountId::new(now, &*host.entropy),
+        user_id: user.id,
+        application_id: application,
+        name: user.name.to_string(),
+        roles: Vec::new(),
+        short_code: short_code(host),
+        state: LifeState::Active,
+        version: 1,
+        created_at: now,
+    }
+}
+
+/// Ten characters that can't be mistaken for each other.
+fn short_code(host: &Host) -> String {
+    const ALPHABET: [char; 31] = [
+        '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'J', 'K', 'L', 'M', 'N', 'P',
+        'Q', 'R', 'S', 'T', 'U', 'V', 'W', 'X', 'Y',
+    ];
+    let draw = |_| ALPHABET.get(host.entropy.below(31) as usize).copied().unwrap_or('2');
+    (0..10).map(draw).collect()
+}
+
+/// The account with this id.
+pub async fn account(host: &Host, id: AccountId) -> Result<Account> {
+    host.store.account(id).await?.ok_or(Refused::NotFound("account"))
+}
+
+/// Up to `limit` accounts of an application after `after`.
+pub async fn accounts(host: &Host, id: &Did, after: Option<AccountId>, limit: u32) -> Result<Vec<Account>> {
+    registered(host, id).await?;
+    Ok(host.store.accounts_of(id, after, limit).await?)
+}
+
+/// Changes an account. Where its state changes, what was begun with it is over.
+pub async fn change_account(host: &Host, id: AccountId, change: AccountChange, by: &By) -> Result<Account> {
+    loop {
+        let before = account(host, id).await?;
+        let mut account = before.clone();
+        apply_to_account(&mut account, change.clone())?;
+        let entries = differences(host, &before, &account, by);
+        if host.store.update_account(account.clone(), before.state, entries, host.now()).await? {
+            tracing::info!(account = %id, state = ?account.state, "account changed");
+            host.signals.send(Signal::LoggedOut);
+            return Ok(account);
+        }
+    }
+}
+
+/// What the audit log is told of a change: what was there before and what is there now, of what is not as it was.
+fn differences(host: &Host, before: &Account, after: &Account, by: &By) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    if (&before.name, &before.roles) != (&after.name, &after.roles) {
+        let (was, is) = changed(roles(before), roles(after));
+        let mut entry = about(host, Event::AccountChanged, after, by)
+            .with("before", Value::Object(was))
+            .with("after", Value::Object(is));
+        if before.name != after.name {
+            entry =
+                entry.personal("before", json!({"name": before.name})).personal("after", json!({"name": after.name}));
+        }
+        entries.push(entry);
+    }
+    if before.state != after.state {
+        let entry = about(host, Event::AccountStateChanged, after, by);
+        entries.push(audit::of_state(entry, before.state, after.state));
+    }
+    entries
+}
+
+fn apply_to_account(account: &mut Account, change: AccountChange) -> Result<()> {
+    if let Some(name) = change.name {
+        account.name = display_text(&name, 128)
+            .ok_or_else(|| invalid("name", "expected 1 to 128 characters, none of them control characters"))?;
+    }
+    if let Some(roles) = change.roles {
+        if roles.len() > 500 || roles.iter().any(|role| display_text(role, 128).as_deref() != Some(role.as_str())) {
+            return Err(invalid("roles", "expected at most 500 roles of 1 to 128 characters, no blanks around them"));
+        }
+        account.roles = roles;
+    }
+    if let Some(state) = change.state {
+        account.state = account.state.to(state).map_err(|error| invalid("state", error.to_string()))?;
+    }
+    Ok(())
+}
+
+/// Deletes an account.
+pub async fn delete_account(host: &Host, id: AccountId, by: &By) -> Result<()> {
+    let account = account(host, id).await?;
+    let entry = about(host, Event::AccountDeleted, &account, by)
+        .with("before", Value::Object(roles(&account)))
+        .personal("name", account.name.as_str());
+    if !host.store.delete_account(id, vec![entry], host.now()).await? {
+        return Err(Refused::NotFound("account"));
+    }
+    host.signals.send(Signal::LoggedOut);
+    tracing::info!(account = %id, "account deleted");
+    Ok(())
+}

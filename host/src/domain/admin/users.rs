@@ -1,0 +1,249 @@
+//! Users, and what they enrol.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::{Map, Value, json};
+
+use super::{Refused, Result, fresh_did, invalid};
+use crate::clock::Timestamp;
+use crate::domain::signals::Signal;
+use crate::domain::{Host, audit, device};
+use crate::id::{DeviceId, UserId};
+use crate::model::audit::{By, Entry, Event};
+use crate::model::device::Device;
+use crate::model::name::LoginName;
+use crate::model::user::{ConsoleRole, LifeState, Profile, User};
+use crate::store::UserSummary;
+
+/// What an administrator says of a user. `None` leaves a value as it is.
+#[derive(Clone, Debug, Default)]
+pub struct UserChange {
+    /// What the person types at sign-in.
+    pub name: Option<String>,
+    /// The e-mail address; an empty text takes it away.
+    pub email: Option<String>,
+    /// What applications may be told: each member replaces the profile's, and null takes it away (RFC 7396).
+    pub profile: Option<Map<String, Value>>,
+    /// The role in the console; `Some(None)` takes it away.
+    pub console_role: Option<Option<ConsoleRole>>,
+    /// Whether the person may sign in.
+    pub state: Option<LifeState>,
+}
+
+/// Makes a user. Without another state the user is invited, until there is something to approve with.
+pub async fn create_user(host: &Host, change: UserChange, by: &By) -> Result<User> {
+    let name = change.name.clone().ok_or_else(|| invalid("name", "expected a name"))?;
+    let mut user = new_user(host, login_name("name", &name)?)?;
+    apply_to_user(&mut user, change)?;
+    if user.state == LifeState::Terminated {
+        return Err(invalid("state", "a new user is invited, active or suspended"));
+    }
+    let entry = audit::entry(host, Event::UserCreated, by)
+        .about(user.id)
+        .with("state", user.state.as_str())
+        .personal("after", Value::Object(shown(&user)));
+    host.store.insert_user(user.clone(), vec![entry]).await?;
+    tracing::info!(user = %user.id, "user created");
+    Ok(user)
+}
+
+/// A user with nothing but a name, not yet kept.
+pub fn new_user(host: &Host, name: LoginName) -> Result<User> {
+    let now = host.now();
+    Ok(User {
+        id: UserId::new(now, &*host.entropy),
+        did: fresh_did()?,
+        subject: URL_SAFE_NO_PAD.encode(host.entropy.bytes::<24>()),
+        name,
+        email: None,
+        profile: Profile::default(),
+        console_role: None,
+        state: LifeState::Invited,
+        version: 1,
+        created_at: now,
+        updated_at: now,
+    })
+}
+
+/// Changes a user. Where the state changes, what was begun in the person's name is over.
+pub async fn change_user(host: &Host, id: UserId, change: UserChange, by: &By) -> Result<User> {
+    loop {
+        let before = user(host, id).await?;
+        let mut user = before.clone();
+        apply_to_user(&mut user, change.clone())?;
+        user.updated_at = host.now();
+        if host.store.update_user(user.clone(), before.state, differences(host, &before, &user, by)).await? {
+            tracing::info!(user = %id, state = ?user.state, "user changed");
+            host.signals.send(Signal::LoggedOut);
+            return Ok(user);
+        }
+    }
+}
+
+/// What the audit log is told of a change: what was there before and what is there now, of what is not as it was.
+fn differences(host: &Host, before: &User, after: &User, by: &By) -> Vec<Entry> {
+    let entry = |event| audit::entry(host, event, by).about(after.id);
+    let mut entries = Vec::new();
+    let (was, is) = changed(shown(before), shown(after));
+    let role = |user: &User| user.console_role.map(ConsoleRole::as_str);
+    if !is.is_empty() || !was.is_empty() || role(before) != role(after) {
+        let mut changed = entry(Event::UserChanged);
+        if role(before) != role(after) {
+            changed = changed
+                .with("before", json!({"console_role": role(before)}))
+                .with("after", json!({"console_role": role(after)}));
+        }
+        entries.push(changed.personal("before", Value::Object(was)).personal("after", Value::Object(is)));
+    }
+    if before.state != after.state {
+        entries.push(audit::of_state(entry(Event::UserStateChanged), before.state, after.state));
+    }
+    entries
+}
+
+/// What says who a user is.
+fn shown(user: &User) -> Map<String, Value> {
+    let mut shown = match serde_json::to_value(&user.profile) {
+        Ok(Value::Object(profile)) => profile,
+        _ => Map::new(),
+    };
+    shown.insert("login_name".to_owned(), json!(user.name));
+    shown.insert("email".to_owned(), json!(user.email));
+    shown
+}
+
+/// The members that are not the same in both.
+pub(super) fn changed(
+    mut before: Map<String, Value>,
+    mut after: Map<String, Value>,
+) -> (Map<String, Value>, Map<String, Value>) {
+    before.retain(|name, value| {
+        let same = after.get(name) == Some(value);
+        if same {
+            after.remove(name);
+        }
+        !same
+    });
+    (before, after)
+}
+
+fn apply_to_user(user: &mut User, change: UserChange) -> Result<()> {
+    if let Some(name) = change.name {
+        user.name = login_name("name", &name)?;
+    }
+    let before = (user.email.clone(), user.profile.phone_number.clone());
+    if let Some(email) = change.email {
+        user.email = if email.is_empty() { None } else { Some(email_address(&email)?) };
+    }
+    let vouched = |name| change.profile.as_ref().is_some_and(|members| members.contains_key(name));
+    let (email_vouched, phone_vouched) = (vouched("email_verified"), vouched("phone_number_verified"));
+    if let Some(members) = change.profile {
+        user.profile = merged(&user.profile, members)?;
+    }
+    // Nobody has verified a new address or number, unless the administrator says so with it.
+    user.profile.email_verified &= user.email == before.0 || email_vouched;
+    user.profile.phone_number_verified &= user.profile.phone_number == before.1 || phone_vouched;
+    if let Some(role) = change.console_role {
+        user.console_role = role;
+    }
+    if let Some(state) = change.state {
+        user.state = user.state.to(state).map_err(|error| invalid("state", error.to_string()))?;
+    }
+    Ok(())
+}
+
+fn merged(profile: &Profile, members: Map<String, Value>) -> Result<Profile> {
+    let mut merged = serde_json::to_value(profile).unwrap_or_default();
+    if let Some(merged) = merged.as_object_mut() {
+        for (name, value) in members {
+            if value.is_null() {
+                merged.remove(&name)
+            } else {
+                merged.insert(name, value)
+            };
+        }
+    }
+    let profile: Profile =
+        serde_path_to_error::deserialize(merged).map_err(|error| invalid("profile", error.to_string()))?;
+    match profile.unfit_field() {
+        None => Ok(profile),
+        Some(field) => {
+            Err(invalid("profile", format!("{field}: expected at most 1,024 characters, no control characters")))
+        }
+    }
+}
+
+fn login_name(field: &'static str, text: &str) -> Result<LoginName> {
+    text.parse().map_err(|error: crate::model::name::InvalidName| invalid(field, error.to_string()))
+}
+
+fn email_address(text: &str) -> Result<LoginName> {
+    let has_both_sides = text.split_once('@').is_some_and(|(local, host)| !local.is_empty() && !host.is_empty());
+    if !has_both_sides {
+        return Err(invalid("email", "expected an address such as ada@example.org"));
+    }
+    login_name("email", text)
+}
+
+/// The user with this id.
+pub async fn user(host: &Host, id: UserId) -> Result<User> {
+    host.store.user(id).await?.ok_or(Refused::NotFound("user"))
+}
+
+/// Up to `limit` users after `after`.
+pub async fn users(host: &Host, after: Option<UserId>, limit: u32) -> Result<Vec<UserSummary>> {
+    Ok(host.store.users(after, limit).await?)
+}
+
+/// Deletes a user with its accounts and devices.
+pub async fn delete_user(host: &Host, id: UserId, by: &By) -> Result<()> {
+    let entry = audit::entry(host, Event::UserDeleted, by).about(id);
+    if !host.store.delete_user(id, vec![entry], host.now()).await? {
+        return Err(Refused::NotFound("user"));
+    }
+    host.signals.send(Signal::LoggedOut);
+    tracing::info!(user = %id, "user deleted");
+    Ok(())
+}
+
+/// Erases what says who a terminated user was, and what belonged to them. The user stays, under an erased name, so that
+/// its `did` and `sub` are never another's; so does the audit log, without what is personal in it.
+pub async fn erase_user(host: &Host, id: UserId, by: &By) -> Result<User> {
+    if user(host, id).await?.state != LifeState::Terminated {
+        return Err(Refused::Conflict("only a terminated user can be erased; set the state to \"terminated\" first"));
+    }
+    let name = login_name("name", &format!("erased-{id}"))?;
+    let entry = audit::entry(host, Event::UserErased, by).about(id);
+    if !host.store.erase_user(id, name, vec![entry], host.now()).await? {
+        return Err(Refused::NotFound("user"));
+    }
+    host.signals.send(Signal::LoggedOut);
+    tracing::info!(user = %id, "user erased");
+    user(host, id).await
+}
+
+/// A link by which a person enrols one authenticator, and until when it is good.
+pub async fn create_enrolment(host: &Host, id: UserId, by: &By) -> Result<(String, Timestamp)> {
+    let user = user(host, id).await?;
+    if !user.state.is_open() {
+        return Err(invalid("state", "only an invited or active user can enrol an authenticator"));
+    }
+    let (enrolment, token) = device::prepare_enrolment(host, user.id);
+    let until = enrolment.expires_at;
+    let entry = audit::entry(host, Event::EnrolmentLinkMade, by).about(id).with("enrolment", enrolment.id.to_string());
+    host.store.insert_enrolment(enrolment, vec![entry], host.now()).await?;
+    tracing::info!(user = %id, "enrolment link made");
+    Ok((device::enrolment_link(host, &token), until))
+}
+
+/// A person's devices that are not revoked.
+pub async fn devices(host: &Host, id: UserId) -> Result<Vec<Device>> {
+    user(host, id).await?;
+    Ok(host.store.devices_of(id).await?)
+}
+
+/// Revokes a device.
+pub async fn revoke_device(host: &Host, id: DeviceId, by: &By) -> Result<()> {
+    let found = host.store.device(id).await?.ok_or(Refused::NotFound("device"))?;
+    if device::revoke(host, &found, by).await? { Ok(()) } else { Err(Refused::NotFound("device")) }
+}

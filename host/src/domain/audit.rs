@@ -1,0 +1,39 @@
+//! The audit log, as use cases write and read it. An entry is kept in the transaction of the change that it tells of.
+
+use std::time::Duration;
+
+use super::{Broken, Host};
+use crate::id::{AuditId, UserId};
+use crate::model::audit::{By, Entry, Event};
+use crate::model::user::LifeState;
+use crate::store::AuditFilter;
+
+/// An entry of this moment.
+pub fn entry(host: &Host, event: Event, by: &By) -> Entry {
+    Entry::new(event, by, host.now(), &*host.entropy)
+}
+
+/// The entry of a change of state, with what it was before and is now.
+pub(super) fn of_state(entry: Entry, before: LifeState, after: LifeState) -> Entry {
+    entry.with("before", before.as_str()).with("after", after.as_str())
+}
+
+/// How long entries are kept.
+pub(crate) fn kept(host: &Host) -> Duration {
+    Duration::from_secs(u64::from(host.settings.audit.days) * 24 * 60 * 60)
+}
+
+/// Up to `limit` entries, the latest first: those before `before`, where that is given.
+pub async fn list(
+    host: &Host,
+    filter: &AuditFilter,
+    before: Option<AuditId>,
+    limit: u32,
+) -> Result<Vec<Entry>, Broken> {
+    Ok(host.store.audit_entries(filter, before, limit).await?)
+}
+
+/// What happened lately in a person's name, the latest first: those before `before`, where that is given.
+pub async fn of_user(host: &Host, user: UserId, before: Option<AuditId>, limit: u32) -> Result<Vec<Entry>, Broken> {
+    list(host, &AuditFilter { user: Some(user), ..AuditFilter::default() }, before, limit).await
+}

@@ -1,0 +1,117 @@
+//! A trial of Assent with a real phone, for `make run LAN=1`.
+//!
+//! A browser gives keys only to pages that came by https, so a phone needs a certificate that it trusts. Nobody vouches
+//! for a private address, so this makes an authority of its own, and a page that explains how to trust it.
+
+#![allow(clippy::print_stdout, reason = "a command answers on the terminal")]
+
+mod address;
+mod authority;
+mod page;
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use clap::{Args, Parser, Subcommand};
+use reqwest::{Certificate, Client};
+use tokio::net::TcpListener;
+
+use crate::address::Address;
+use crate::authority::Authority;
+use crate::page::Trial;
+
+/// What `make run LAN=1` needs beside Assent: an address, a certificate, a page that explains how to trust it.
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Print the address under which other machines of the network reach this one.
+    Address {
+        /// `1` finds this machine's own address; else the name or address that the phone shall use.
+        wanted: String,
+    },
+    /// Make the certificate, unless there is a good one, and print the origin of Assent.
+    Certify(Place),
+    /// Ask whether Assent is ready, for a second at most; the exit code says it.
+    Ready(Place),
+    /// Serve the page that explains how to trust the certificate.
+    Explain {
+        #[command(flatten)]
+        place: Place,
+        /// The page's port.
+        #[arg(long, default_value_t = 8090)]
+        page_port: u16,
+    },
+}
+
+/// Where a trial is.
+#[derive(Clone, Debug, Args)]
+struct Place {
+    /// The name or address that the phone uses.
+    address: Address,
+    /// Where the certificate is kept.
+    folder: PathBuf,
+    /// The port of Assent.
+    #[arg(long, default_value_t = 8443)]
+    port: u16,
+}
+
+impl Place {
+    fn origin(&self) -> String {
+        format!("https://{}:{}", self.address.in_url(), self.port)
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> anyhow::Result<()> {
+    match Arguments::parse().command {
+        Command::Address { wanted } => {
+            let address = if wanted == "1" { address::own()? } else { wanted.parse()? };
+            println!("{address}");
+            Ok(())
+        }
+        Command::Certify(place) => {
+            authority::prepare(&place.folder, &place.address)?;
+            println!("{}", place.origin());
+            Ok(())
+        }
+        Command::Ready(place) => ready(&place).await,
+        Command::Explain { place, page_port } => explain(place, page_port).await,
+    }
+}
+
+async fn ready(place: &Place) -> anyhow::Result<()> {
+    let authority = Certificate::from_pem(&std::fs::read(Authority::file(&place.folder))?)?;
+    let client = Client::builder().tls_certs_only([authority]).no_proxy().timeout(Duration::from_secs(1)).build()?;
+    let answer = client.get(format!("{}/readyz", place.origin())).send().await?;
+    if !answer.status().is_success() {
+        bail!("Assent is not ready: it answers {}", answer.status());
+    }
+    Ok(())
+}
+
+async fn explain(place: Place, page_port: u16) -> anyhow::Result<()> {
+    let authority = Authority::read(&place.folder)?;
+    let everywhere = match place.address.ip() {
+        Some(ip) if ip.is_ipv6() => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        _ => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+    };
+    let listener = TcpListener::bind((everywhere, page_port))
+        .await
+        .with_context(|| format!("the page can't listen on port {page_port}; is a trial running already?"))?;
+    let page = format!("http://{}:{}/", place.address.in_url(), listener.local_addr()?.port());
+    println!("\nOn your phone, in the same network, open {page}");
+    if let Ok(code) = qrcode::QrCode::new(&page) {
+        println!("{}", code.render::<qrcode::render::unicode::Dense1x2>().quiet_zone(true).build());
+    }
+    println!("It explains how the phone comes to trust this trial's certificate, whose SHA-256 fingerprint is");
+    println!("  {}\n", authority.fingerprint);
+    Ok(axum::serve(listener, page::router(Trial { origin: place.origin(), authority })).await?)
+}

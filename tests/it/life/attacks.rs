@@ -1,0 +1,140 @@
+//! Attacks on approvals that must fail, beside those in `login.rs`, `oidc/attacks.rs` and `channels/proofs.rs`.
+
+use assent::model::session::Amr;
+use assent::store::{Answer, Store, Verdict};
+use reqwest::header::USER_AGENT;
+use reqwest::{Client, StatusCode};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::harness::{Browser, Database, TestHost};
+use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
+use crate::oidc::token::userinfo;
+use crate::store::{NOW, ada, asked, fixture, noted};
+
+#[tokio::test]
+async fn a_request_a_code_and_tokens_never_work_in_each_others_place() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let code = ada.sign_in_with(&Browser::new(&host.base), &OFFLINE).await;
+    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+    let request = ada.phone.waiting(5).await.expect("requests").remove(0);
+    let id = request.id.to_string();
+    for text in [id.clone(), format!("ac_{id}"), format!("rt_{id}"), format!("at_{id}")] {
+        assert_eq!(ada.application.exchange(&host.base, &text, &[]).await.1["error"], "invalid_grant", "{text}");
+        assert_eq!(refresh(&host.base, &ada.application, &text, &[]).await.1["error"], "invalid_grant", "{text}");
+        assert_eq!(userinfo(&host, &text).await.0, StatusCode::UNAUTHORIZED, "{text}");
+    }
+    let signature = ada.phone.sign(&ada.phone.statement(&request, None).text()).expect("signed");
+    let access = tokens["access_token"].as_str().expect("a token");
+    let login = waiting.path().rsplit('/').next().expect("an id").to_owned();
+    for text in [code.as_str(), access, refresh_token(&tokens), &login] {
+        let path = format!("/authenticator/api/requests/{text}");
+        let body = json!({"decision": "deny", "number": "", "signature": signature}).to_string().into_bytes();
+        let reply = ada.phone.call(reqwest::Method::POST, &path, "", body).await.expect("an answer");
+        assert_eq!((reply.status, &reply.body["error"]), (StatusCode::NOT_FOUND, &json!("unknown_request")), "{text}");
+    }
+    ada.approve(&waiting).await;
+}
+
+#[tokio::test]
+async fn a_page_that_relays_a_login_gets_no_approval_for_a_context_that_is_not_its_own() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    // The person is at a page of the attacker's, in Firefox on Linux; the attacker's server talks to the host in their place.
+    let relay = Client::builder().cookie_store(true).build().expect("a client");
+    let send = |request: reqwest::RequestBuilder| {
+        let request =
+            request.header(USER_AGENT, "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/126.0.0.0 Safari/537.36");
+        async move { request.send().await.expect("an answer") }
+    };
+    let login = send(relay.get(format!("{}{}", host.base, ada.application.request(&[])))).await;
+    let url = login.url().clone();
+    let body = login.text().await.expect("a page");
+    let csrf = body.split_once("name=\"csrf\" value=\"").and_then(|(_, rest)| rest.split_once('"')).expect("a token").0;
+    // Whatever it says of whom it speaks for is not believed.
+    let form = [("csrf", csrf), ("name", "ada")];
+    let forged =
+        [("x-forwarded-for", "203.0.113.7"), ("forwarded", "for=203.0.113.7"), ("x-user-agent", "Firefox on Linux")];
+    let mut asked = relay.post(url.clone()).form(&form);
+    for (name, value) in forged {
+        asked = asked.header(name, value);
+    }
+    let waiting = send(asked).await.text().await.expect("a page");
+    let number = waiting.split_once("id=\"number\">").and_then(|(_, rest)| rest.split_once('<')).expect("a number").0;
+    let request = ada.phone.waiting(5).await.expect("requests").remove(0);
+    assert_eq!((request.browser.as_str(), request.place.as_str()), ("Chrome on Windows", "This computer"));
+    // A phone that shows the person's own browser in its place signs what was not asked.
+    let shown = assent::authenticator::Request { browser: "Firefox on Linux".to_owned(), ..request.clone() };
+    let refused = ada.phone.decide(&shown, Some(number)).await.expect_err("another context");
+    assert!(refused.to_string().starts_with("bad_proof"), "{refused}");
+    let page = send(relay.get(url)).await.text().await.expect("a page");
+    assert!(page.contains("id=\"number\">"), "it waits: {page}");
+}
+
+#[tokio::test]
+async fn an_approval_lets_in_the_login_that_it_is_for_and_no_other() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let (attacker, own) = (Browser::new(&host.base), Browser::new(&host.base));
+    let theirs = ada.ask(&attacker, &[]).await;
+    let page = ada.ask(&own, &[]).await;
+    ada.approve(&page).await;
+    let still = attacker.get(&theirs.url).await;
+    assert_eq!((still.status, still.number()), (StatusCode::OK, theirs.number()));
+    let elsewhere = attacker.get(&page.url).await;
+    assert_eq!(elsewhere.status, StatusCode::NOT_FOUND);
+    assert!(own.finish(&page.url).await.parameter("code").starts_with("ac_"));
+    host.advance(120);
+    assert_eq!(attacker.get(&theirs.url).await.outcome(), "expired");
+}
+
+#[tokio::test]
+async fn fifty_answers_on_two_hosts_have_one_winner_and_none_after_a_restart_on_both_databases() {
+    for database in Database::BOTH {
+        let fixture = fixture(database).await;
+        let (person, phone) = ada(&fixture.store).await;
+        let asked = asked(&fixture.store, Some(&person), "ada").await.id;
+        let second = Store::open(&fixture.url).await.expect("a store");
+        let verdicts = [
+            Verdict::Approve { device: phone.id, amr: vec![Amr::Swk] },
+            Verdict::Deny { device: phone.id },
+            Verdict::NotMe { device: phone.id },
+        ];
+        let mut attempts = JoinSet::new();
+        for count in 0..50 {
+            let store = if count % 2 == 0 { fixture.store.clone() } else { second.clone() };
+            let verdict = verdicts[count % 3].clone();
+            attempts.spawn(
+                async move { store.answer_approval(asked, verdict, noted(&[30]), NOW).await.expect("answered") },
+            );
+        }
+        let won = attempts.join_all().await.into_iter().filter(|answer| *answer == Answer::Counted).count();
+        assert_eq!(won, 1, "{database:?}");
+        fixture.store.close().await;
+        second.close().await;
+        let third = Store::open(&fixture.url).await.expect("a store");
+        for verdict in verdicts {
+            let late = third.answer_approval(asked, verdict, noted(&[30]), NOW).await.expect("answered");
+            assert_eq!(late, Answer::Late, "{database:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_decision_is_refused() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let page = ada.ask(&Browser::new(&host.base), &[]).await;
+    let request = ada.phone.waiting(5).await.expect("requests").remove(0);
+    let path = format!("/authenticator/api/requests/{}", request.id);
+    for body in
+        [Value::Null, json!({}), json!({"decision": "approve"}), json!({"decision": "Approve", "signature": ""})]
+    {
+        let reply =
+            ada.phone.call(reqwest::Method::POST, &path, "", body.to_string().into_bytes()).await.expect("an answer");
+        assert_eq!(reply.status, StatusCode::BAD_REQUEST, "{body}");
+    }
+    ada.approve(&page).await;
+}

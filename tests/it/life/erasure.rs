@@ -1,0 +1,113 @@
+//! The end of what is known of a person.
+
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use sqlx::{AssertSqlSafe, Row};
+
+use super::entries;
+use crate::harness::{Browser, Database, TestHost, Wish, id};
+
+/// All that the database holds, as text.
+async fn everything(host: &TestHost, database: Database) -> String {
+    let mut connection = host.connection().await;
+    let mut text = String::new();
+    for table in [
+        "users",
+        "login_names",
+        "accounts",
+        "devices",
+        "enrolments",
+        "logins",
+        "approvals",
+        "sessions",
+        "consents",
+        "approval_addresses",
+        "approval_pauses",
+        "claim_traces",
+        "audit_entries",
+        "session_applications",
+        "saml_participants",
+        "codes",
+    ] {
+        // Each column as text, whatever its type.
+        let columns = match database {
+            Database::Sqlite => format!("SELECT name FROM pragma_table_info('{table}')"),
+            Database::Postgres => {
+                format!("SELECT column_name::text FROM information_schema.columns WHERE table_name = '{table}'")
+            }
+        };
+        let columns: Vec<(String,)> =
+            sqlx::query_as(AssertSqlSafe(columns)).fetch_all(&mut connection).await.expect("columns");
+        let columns: Vec<String> =
+            columns.into_iter().map(|(name,)| format!("CAST({name} AS TEXT) AS {name}")).collect();
+        let rows = sqlx::query(AssertSqlSafe(format!("SELECT {} FROM {table}", columns.join(", "))));
+        for row in rows.fetch_all(&mut connection).await.expect("rows") {
+            for column in 0..row.len() {
+                text.push_str(&row.get::<Option<String>, _>(column).unwrap_or_default());
+                text.push('\n');
+            }
+        }
+    }
+    text
+}
+
+#[tokio::test]
+async fn a_terminated_user_can_be_erased_and_the_identifiers_and_the_log_stay_on_both_databases() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        // A name that no identifier holds by chance.
+        let ada = host.person("augusta", host.web_application().await).await;
+        let path = format!("/users/{}", id(&ada.user));
+        ada.sign_in(&Browser::new(&host.base)).await;
+        ada.ask(&Browser::new(&host.base), &[]).await;
+        let request = &ada.phone.waiting(5).await.expect("requests")[0];
+        ada.phone.decide(request, None).await.expect("denied");
+        let (status, refused) = host.admin(Method::POST, &format!("{path}/erase"), Value::Null).await;
+        assert_eq!(status, StatusCode::CONFLICT);
+        assert!(
+            refused["detail"].as_str().is_some_and(|detail| detail.contains("only a terminated user")),
+            "{refused}"
+        );
+        host.admin_ok(Method::PATCH, &path, json!({"state": "terminated"})).await;
+        let names = ["augusta", "lovelace", "example.org", "+44 20", "test phone", "127.0.0.1", "firefox"];
+        let before = everything(&host, database).await.to_lowercase();
+        assert!(names.iter().all(|name| before.contains(name)), "{before}");
+        let told = entries(&host, &format!("user={}", id(&ada.user))).await;
+
+        host.advance(1);
+        let erased = host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null).await;
+        for kept in ["id", "did", "sub"] {
+            assert_eq!(erased[kept], ada.user[kept], "{kept}");
+        }
+        assert_eq!(erased["name"], format!("erased-{}", id(&ada.user)));
+        assert_eq!((&erased["email"], &erased["state"]), (&Value::Null, &json!("terminated")));
+        let (mut left, mut host_entry) = (everything(&host, database).await.to_lowercase(), 0);
+        // The administrator's own address, in the entry that tells of the erasure.
+        while let Some(at) = left.find("{\"address\":\"127.0.0.1\"}") {
+            left.replace_range(at..at + 23, "");
+            host_entry += 1;
+        }
+        assert_eq!(host_entry, 1, "{left}");
+        for name in names {
+            assert!(!left.contains(name), "{database:?}: {name} in {left}");
+        }
+        let still = entries(&host, &format!("user={}", id(&ada.user))).await;
+        assert_eq!(still.len(), told.len() + 1);
+        for (was, is) in told.iter().zip(&still) {
+            assert_eq!((&was["id"], &was["event"], &was["detail"]), (&is["id"], &is["event"], &is["detail"]));
+            assert_eq!(is["personal"], json!({}));
+        }
+        assert!(ada.phone.waiting(0).await.is_err(), "the phone is nobody's");
+        // Another may have the name now, and is somebody else.
+        let another = host.user("augusta").await;
+        assert_ne!((&another["did"], &another["sub"]), (&ada.user["did"], &ada.user["sub"]));
+        host.account(&another, &ada.application).await;
+        // What is done is done.
+        host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null).await;
+        assert_eq!(host.admin_ok(Method::GET, &path, Value::Null).await["name"], erased["name"]);
+        assert_eq!(
+            host.admin(Method::PATCH, &path, json!({"state": "active"})).await.0,
+            StatusCode::UNPROCESSABLE_ENTITY
+        );
+    }
+}

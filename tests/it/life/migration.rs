@@ -1,0 +1,107 @@
+//! A database of the release before goes on: everybody keeps their state, and what was open is put in order.
+
+use assent::store::Store;
+use sqlx::migrate::Migrator;
+use sqlx::{AnyConnection, Connection};
+
+use crate::harness::Database;
+
+/// The last migration of the release before.
+const LAST: &str = "0007";
+
+/// Makes the tables as the release before did.
+async fn release_before(url: &str, folder: &std::path::Path) -> AnyConnection {
+    let released = folder.join("released");
+    std::fs::create_dir(&released).expect("a folder");
+    let all = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/migrations");
+    for file in std::fs::read_dir(all).expect("a folder") {
+        let file = file.expect("a file");
+        if file.file_name().to_string_lossy().as_ref() < format!("{LAST}~").as_str() {
+            std::fs::copy(file.path(), released.join(file.file_name())).expect("copied");
+        }
+    }
+    sqlx::any::install_default_drivers();
+    let url = if url.starts_with("sqlite:") { format!("{url}?mode=rwc") } else { url.to_owned() };
+    let mut connection = AnyConnection::connect(&url).await.expect("the database");
+    let migrator = Migrator::new(released).await.expect("the migrations");
+    migrator.run_direct(None, &mut connection, false).await.expect("the tables");
+    connection
+}
+
+#[tokio::test]
+async fn everybody_keeps_their_state_and_each_person_has_one_open_request_on_both_databases() {
+    for database in Database::BOTH {
+        let folder = tempfile::tempdir().expect("a folder");
+        let url = database.create(folder.path()).await.url().to_owned();
+        let mut connection = release_before(&url, folder.path()).await;
+        let states = ["active", "suspended", "terminated"];
+        let id = |kind: usize, number: usize| format!("01a0000000007{kind:03}80000000{number:08}");
+        let execute = async |connection: &mut AnyConnection, text: String| {
+            sqlx::raw_sql(sqlx::AssertSqlSafe(text)).execute(connection).await.expect("kept");
+        };
+        let application = "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK";
+        execute(
+            &mut connection,
+            format!(
+                "INSERT INTO applications (id, name, settings, version, created_at, updated_at)
+                 VALUES ('{application}', 'Books', '{{}}', 1, 0, 0)"
+            ),
+        )
+        .await;
+        for (number, state) in states.iter().enumerate() {
+            let (user, account) = (id(1, number), id(2, number));
+            execute(
+                &mut connection,
+                format!(
+                    "INSERT INTO users (id, did, subject, name, profile, state, version, created_at, updated_at)
+                     VALUES ('{user}', 'did {number}', 'sub {number}', 'user{number}', '{{}}', '{state}', 1, 0, 0);
+                     INSERT INTO accounts (id, user_id, application_id, name, roles, short_code, state, version, created_at)
+                     VALUES ('{account}', '{user}', '{application}', 'user{number}', '[]', 'S{number}', '{state}', 1, 0)"
+                ),
+            )
+            .await;
+        }
+        // By name and by e-mail address, which each had one; and a name that nobody has.
+        for (number, user) in [(1, Some(id(1, 0))), (2, Some(id(1, 0))), (3, None)] {
+            let user = user.map_or("NULL".to_owned(), |user| format!("'{user}'"));
+            let (login, approval) = (id(3, number), id(4, number));
+            execute(
+                &mut connection,
+                format!(
+                    "INSERT INTO logins (id, browser, request, created_at, expires_at) VALUES ('{login}', 'b', '{{}}', 0, 0);
+                     INSERT INTO approvals (id, login_id, user_id, name_digest, number, shown, requested_at, expires_at,
+                                            attempts_left, state)
+                     VALUES ('{approval}', '{login}', {user}, 'digest {number}', '42', '{{}}', 0, 1, 3, 'requested')"
+                ),
+            )
+            .await;
+        }
+        connection.close().await.expect("closed");
+
+        let store = Store::open(&url).await.expect("brought up to date");
+        store.close().await;
+        let options = if url.starts_with("sqlite:") { format!("{url}?mode=rw") } else { url.clone() };
+        let mut connection = AnyConnection::connect(&options).await.expect("the database");
+        for table in ["users", "accounts"] {
+            let kept: Vec<(String,)> =
+                sqlx::query_as(sqlx::AssertSqlSafe(format!("SELECT state FROM {table} ORDER BY id")))
+                    .fetch_all(&mut connection)
+                    .await
+                    .expect("read");
+            assert_eq!(kept.iter().map(|(state,)| state.as_str()).collect::<Vec<_>>(), states, "{database:?} {table}");
+            let invited = format!("UPDATE {table} SET state = 'invited' WHERE state = 'active'");
+            execute(&mut connection, invited).await;
+            let nonsense = sqlx::AssertSqlSafe(format!("UPDATE {table} SET state = 'nonsense'"));
+            assert!(sqlx::query(nonsense).execute(&mut connection).await.is_err(), "{database:?} {table}");
+        }
+        let open: Vec<(String, String)> = sqlx::query_as("SELECT name_digest, state FROM approvals ORDER BY id")
+            .fetch_all(&mut connection)
+            .await
+            .expect("read");
+        let open: Vec<&str> = open.iter().map(|(_, state)| state.as_str()).collect();
+        assert_eq!(open, ["replaced", "requested", "requested"], "{database:?}");
+        let (accounts,): (i64,) =
+            sqlx::query_as("SELECT COUNT(*) FROM accounts").fetch_one(&mut connection).await.expect("read");
+        assert_eq!(accounts, 3, "{database:?}");
+    }
+}

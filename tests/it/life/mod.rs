@@ -1,0 +1,28 @@
+//! The life of users and accounts, the audit log, and pauses after denials.
+
+mod attacks;
+mod audit;
+mod erasure;
+mod migration;
+mod pauses;
+mod same;
+mod states;
+
+use reqwest::Method;
+use serde_json::Value;
+
+use crate::harness::TestHost;
+
+/// The entries of the audit log that this query names, the oldest first.
+pub async fn entries(host: &TestHost, query: &str) -> Vec<Value> {
+    let path = format!("/audit?limit=200&{query}");
+    let mut answer = host.admin_ok(Method::GET, &path, Value::Null).await;
+    let mut items = answer["items"].as_array_mut().map(std::mem::take).expect("items");
+    items.reverse();
+    items
+}
+
+/// Their events.
+pub fn events(entries: &[Value]) -> Vec<&str> {
+    entries.iter().map(|entry| entry["event"].as_str().expect("an event")).collect()
+}

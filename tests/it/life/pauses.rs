@@ -1,0 +1,355 @@
+//! Pauses after denials, "this was not me", and how often a person may be asked.
+
+use std::time::Duration;
+
+use assent::entropy::SystemEntropy;
+use assent::id::{ApprovalId, DeliveryId};
+use assent::model::approval::ApprovalStage;
+use assent::model::audit::Event;
+use assent::model::delivery::{ApprovalAddress, Delivery, Recipient, Ruling};
+use assent::model::statement::{ApprovalStatement, Decision};
+use assent::model::user::User;
+use assent::store::{Asked, Retention, Store, Verdict};
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use super::{entries, events};
+use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish, id};
+use crate::store::{Fixture, NOW, ada, approval, entry, fixture, login, noted};
+
+/// Asks by a name, in a browser of its own.
+async fn ask_as(host: &TestHost, ada: &Ada, name: &str) -> Page {
+    let browser = Browser::new(&host.base);
+    let login = browser.get(&ada.application.request(&[])).await.followed().await;
+    login.submit(&login.path(), &[("name", name)]).await.followed().await
+}
+
+async fn deny(ada: &Ada) {
+    let request = &ada.phone.waiting(5).await.expect("requests")[0];
+    assert_eq!(ada.phone.decide(request, None).await.expect("an outcome"), "denied");
+}
+
+async fn is_asked(ada: &Ada) -> bool {
+    !ada.phone.waiting(0).await.expect("requests").is_empty()
+}
+
+#[tokio::test]
+async fn pauses_grow_with_each_denial_on_each_host_and_after_a_restart_until_an_approval_on_both_databases() {
+    for database in Database::BOTH {
+        let mut host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let ada = host.ada().await;
+        for pause in [30, 120, 600, 3600, 3600] {
+            let page = ask_as(&host, &ada, "ada").await;
+            deny(&ada).await;
+            assert_eq!(page.again().await.outcome(), "denied");
+            let until = ada.phone.paused_until().await.expect("an answer");
+            assert_eq!(until, Some(host.host.now().seconds() + pause), "{database:?}");
+            host.advance(u64::try_from(pause).expect("seconds") - 1);
+            // By whichever name; and the browser sees what it always sees.
+            for name in ["ada", "ada@example.org"] {
+                let page = ask_as(&host, &ada, name).await;
+                assert!(!is_asked(&ada).await, "{database:?}: {name} after {pause} s");
+                assert_eq!(page.again().await.number(), page.number());
+            }
+            let (_, second, base) = host.second(Wish { database, ..Wish::default() }).await;
+            let browser = Browser::new(&base);
+            let login = browser.get(&ada.application.request(&[])).await.followed().await;
+            login.submit(&login.path(), &[("name", "ada")]).await;
+            assert!(!is_asked(&ada).await, "{database:?}: by another host");
+            second.stop().await;
+            host.advance(1);
+            assert_eq!(ada.phone.paused_until().await.expect("an answer"), None);
+        }
+        ada.sign_in(&Browser::new(&host.base)).await;
+        ask_as(&host, &ada, "ada").await;
+        deny(&ada).await;
+        let until = ada.phone.paused_until().await.expect("an answer");
+        assert_eq!(until, Some(host.host.now().seconds() + 30), "{database:?}: the approval forgot the others");
+        host.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn denials_are_forgotten_after_a_day_and_there_may_be_no_pauses() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    for _ in 0..2 {
+        ask_as(&host, &ada, "ada").await;
+        deny(&ada).await;
+        let until = ada.phone.paused_until().await.expect("an answer");
+        assert_eq!(until, Some(host.host.now().seconds() + 30));
+        host.advance(86_400);
+    }
+    let day = Duration::from_secs(86_400);
+    let retention = Retention {
+        logins: day,
+        access_tokens: day,
+        refresh_tokens: day,
+        sessions: day,
+        enrolments: day,
+        admin_tokens: day,
+        traces: day,
+        audit: day,
+        denials: day,
+    };
+    let kept = async || {
+        let mut connection = host.connection().await;
+        let count = sqlx::query_as("SELECT COUNT(*) FROM approval_pauses").fetch_one(&mut connection).await;
+        let (kept,): (i64,) = count.expect("read");
+        kept
+    };
+    assert_eq!(kept().await, 1);
+    host.host.store.sweep(retention, host.host.now()).await.expect("swept");
+    assert_eq!(kept().await, 0);
+    let host = TestHost::start_with(Wish { settings: "[approvals]\npauses = []", ..Wish::default() }).await;
+    let ada = host.ada().await;
+    ask_as(&host, &ada, "ada").await;
+    deny(&ada).await;
+    ask_as(&host, &ada, "ada").await;
+    assert!(is_asked(&ada).await);
+}
+
+#[tokio::test]
+async fn a_number_typed_wrong_too_often_is_a_denial_on_both_databases() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let ada = host.ada().await;
+        ask_as(&host, &ada, "ada").await;
+        let request = &ada.phone.waiting(5).await.expect("requests")[0];
+        for wrong in ["01", "02", "03"] {
+            assert_eq!(ada.phone.paused_until().await.expect("an answer"), None);
+            ada.phone.decide(request, Some(wrong)).await.expect_err("wrong");
+        }
+        host.advance(1);
+        ask_as(&host, &ada, "ada").await;
+        assert!(!is_asked(&ada).await, "{database:?}");
+        let told = entries(&host, &format!("user={}", id(&ada.user))).await;
+        let count = |event| events(&told).into_iter().filter(|told| *told == event).count();
+        assert_eq!((count("sign-in.wrong-number"), count("pause.begun")), (3, 1), "{told:?}");
+        let asked = entries(&host, "event=sign-in.asked").await;
+        assert_eq!(asked.last().expect("one")["detail"]["reached"], false);
+    }
+}
+
+#[tokio::test]
+async fn this_was_not_me_ends_what_is_open_and_begins_a_longer_pause_that_the_person_can_lift_on_both_databases() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let ada = host.ada().await;
+        let session = Browser::new(&host.base);
+        ada.sign_in(&session).await;
+        host.advance(1);
+        let page = ask_as(&host, &ada, "ada").await;
+        let request = &ada.phone.waiting(5).await.expect("requests")[0];
+        assert_eq!(ada.phone.not_me(request).await.expect("an outcome"), "not_me");
+        assert_eq!(page.again().await.outcome(), "denied");
+        let again = ada.phone.not_me(request).await.expect_err("said before");
+        assert!(again.to_string().starts_with("already_decided"), "{again}");
+        let four_hours = host.host.now().seconds() + 4 * 3600;
+        assert_eq!(ada.phone.paused_until().await.expect("an answer"), Some(four_hours), "{database:?}");
+        assert!(session.get("/").await.body.contains("Hello,"), "it ends nothing else");
+        ask_as(&host, &ada, "ada").await;
+        assert!(!is_asked(&ada).await);
+
+        host.advance(1);
+        ada.phone.lift_pause().await.expect("lifted");
+        ada.phone.lift_pause().await.expect("nothing to lift");
+        assert_eq!(ada.phone.paused_until().await.expect("an answer"), None);
+        assert!(!is_asked(&ada).await, "what was asked meanwhile does not come back");
+        ada.sign_in(&Browser::new(&host.base)).await;
+        let about = format!("user={}", id(&ada.user));
+        for event in ["sign-in.not-me", "pause.begun", "pause.lifted"] {
+            let told = entries(&host, &format!("{about}&event={event}")).await;
+            assert_eq!(told.len(), 1, "{event}: {told:?}");
+            assert_eq!(told[0]["actor"], json!({"kind": "device", "id": ada.phone.device().to_string()}));
+        }
+        let begun = &entries(&host, "event=pause.begun").await[0];
+        assert_eq!(begun["detail"]["until"], four_hours);
+    }
+}
+
+#[tokio::test]
+async fn who_asks_again_and_again_does_not_keep_the_person_from_saying_so() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let first = ask_as(&host, &ada, "ada").await;
+    let request = &ada.phone.waiting(5).await.expect("requests")[0];
+    let second = ask_as(&host, &ada, "ada@example.org").await;
+    let late = ada.phone.decide(request, None).await.expect_err("another took its place");
+    assert!(late.to_string().starts_with("already_decided"), "{late}");
+    assert_eq!(ada.phone.not_me(request).await.expect("an outcome"), "not_me");
+    assert!(!is_asked(&ada).await);
+    for page in [first, second] {
+        assert_eq!(page.again().await.outcome(), "denied");
+    }
+}
+
+#[tokio::test]
+async fn a_signature_for_one_decision_is_none_for_another() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let page = ask_as(&host, &ada, "ada").await;
+    let request = &ada.phone.waiting(5).await.expect("requests")[0];
+    let number = page.number();
+    let statement = |decision, number| {
+        let text = ApprovalStatement { decision, number, ..ada.phone.statement(request, None) }.text();
+        ada.phone.sign(&text).expect("signed")
+    };
+    let signed = [(Decision::Approve, number.as_str()), (Decision::Deny, ""), (Decision::NotMe, "")];
+    for (signed_for, number) in signed {
+        let signature = statement(signed_for, number);
+        for (sent, number) in signed {
+            if sent != signed_for {
+                let reply = ada.phone.send(request.id, sent, number, &signature).await.expect("an answer");
+                assert_eq!(reply.status, StatusCode::FORBIDDEN, "{signed_for:?} as {sent:?}");
+            }
+        }
+    }
+    let eve = host.user("eve").await;
+    let eves_phone = host.authenticator(&eve).await;
+    let refused = eves_phone.not_me(request).await.expect_err("not hers");
+    assert!(refused.to_string().starts_with("unknown_request"), "{refused}");
+    assert_eq!(ada.phone.paused_until().await.expect("an answer"), None);
+    ada.approve(&page).await;
+}
+
+#[tokio::test]
+async fn the_command_line_can_say_that_it_was_not_me() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let page = ask_as(&host, &ada, "ada").await;
+    let store = host.folder().join("phone.json");
+    let mut file = assent::authenticator::Authenticator::new_file(&store).expect("a file");
+    ada.phone.save(&mut file).expect("saved");
+    let run = |arguments: &[&str]| {
+        let mut command = tokio::process::Command::new(crate::harness::binary("assent"));
+        command.args(["authenticator", "approve", "--store"]).arg(&store).args(arguments);
+        async move { command.output().await.expect("run") }
+    };
+    let both = run(&["--deny", "--not-me"]).await;
+    assert_eq!(both.status.code(), Some(2), "{both:?}");
+    let said = run(&["--not-me"]).await;
+    assert!(said.status.success() && said.stdout.starts_with(b"not_me: ada on Firefox on Linux"), "{said:?}");
+    assert_eq!(page.again().await.outcome(), "denied");
+}
+
+#[tokio::test]
+async fn a_pause_is_lifted_by_the_persons_own_device_alone() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    ask_as(&host, &ada, "ada").await;
+    deny(&ada).await;
+    let eves_phone = host.authenticator(&host.user("eve").await).await;
+    eves_phone.lift_pause().await.expect("nothing to lift");
+    let url = format!("{}/authenticator/api/pause", host.base);
+    let unsigned = reqwest::Client::new().delete(url).send().await.expect("an answer");
+    assert_eq!(unsigned.status(), StatusCode::UNAUTHORIZED);
+    assert!(ada.phone.paused_until().await.expect("an answer").is_some());
+    host.admin_ok(Method::DELETE, &format!("/devices/{}", ada.phone.device()), Value::Null).await;
+    assert!(ada.phone.lift_pause().await.is_err());
+}
+
+#[tokio::test]
+async fn a_person_is_asked_so_often_and_the_page_does_not_tell() {
+    let settings = "[limits]\nperson = { per_minute = 1, burst = 2 }";
+    let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
+    let ada = host.ada().await;
+    for (name, asked) in [("ada", true), ("ada@example.org", true), ("ada", false), ("ada@example.org", false)] {
+        let page = ask_as(&host, &ada, name).await;
+        assert_eq!(page.number().len(), 2);
+        let newest = ada.phone.waiting(0).await.expect("requests");
+        let shown = newest.iter().any(|request| request.account == name);
+        assert_eq!(shown, asked, "{name}");
+        if let [request] = newest.as_slice() {
+            // Not a denial, which begins a pause.
+            if asked {
+                page.submit(&format!("{}/cancel", page.path()), &[]).await;
+                assert!(ada.phone.decide(request, None).await.is_err());
+            }
+        }
+    }
+    host.advance(60);
+    ask_as(&host, &ada, "ada").await;
+    assert!(is_asked(&ada).await);
+}
+
+#[tokio::test]
+async fn an_address_and_a_browser_ask_so_often() {
+    for (settings, one_browser) in
+        [("address = { per_minute = 1, burst = 3 }", false), ("browser = { per_minute = 1, burst = 3 }", true)]
+    {
+        let settings = format!("[limits]\n{settings}");
+        let host = TestHost::start_with(Wish { settings: &settings, ..Wish::default() }).await;
+        let ada = host.ada().await;
+        let browser = Browser::new(&host.base);
+        for count in 0..4 {
+            let browser = if one_browser { browser.clone() } else { Browser::new(&host.base) };
+            let login = browser.get(&ada.application.request(&[])).await.followed().await;
+            let answer = login.submit(&login.path(), &[("name", &format!("nobody{count}"))]).await;
+            let expected = if count < 3 { StatusCode::SEE_OTHER } else { StatusCode::TOO_MANY_REQUESTS };
+            assert_eq!(answer.status, expected, "{settings} {count}");
+            assert_eq!(answer.headers.contains_key("retry-after"), count == 3);
+        }
+        let elsewhere = Browser::new(&host.base);
+        let login = elsewhere.get(&ada.application.request(&[])).await.followed().await;
+        let answer = login.submit(&login.path(), &[("name", "ada")]).await;
+        assert_eq!(answer.status == StatusCode::SEE_OTHER, one_browser, "another browser has its own");
+    }
+}
+
+async fn asked_by(store: &Store, person: &User, name: &str) -> (ApprovalId, Asked) {
+    let login = login();
+    store.insert_login(login.clone()).await.expect("inserted");
+    let approval = approval(&login, Some(person), name);
+    let asked = store.request_approval(approval.clone(), entry(Event::SignInAsked)).await.expect("requested");
+    (approval.id, asked)
+}
+
+#[tokio::test]
+async fn a_vendors_denial_is_a_denial_on_both_databases() {
+    for database in Database::BOTH {
+        let Fixture { store, .. } = &fixture(database).await;
+        let (person, _) = ada(store).await;
+        let known = ApprovalAddress { channel: "vendor".to_owned(), address: "ada@vendor".to_owned() };
+        assert!(store.set_approval_address(person.id, known.clone(), Vec::new(), None, NOW).await.expect("set"));
+        let (id, asked) = asked_by(store, &person, "ada").await;
+        assert_eq!(asked, Asked::Person(person.id));
+        let recipient = Recipient::Vendor { address: known.address };
+        let delivery = Delivery {
+            id: DeliveryId::new(NOW, &SystemEntropy),
+            approval: id,
+            channel: known.channel,
+            recipient,
+            handle: String::new(),
+        };
+        assert!(store.add_delivery(delivery.clone(), NOW, NOW).await.expect("added"));
+        assert!(store.rule_on_approval(delivery.id, Ruling::Denied, noted(&[30]), NOW).await.expect("ruled"));
+        let until = store.paused_until(person.id, NOW).await.expect("read");
+        assert_eq!(until, Some(NOW + Duration::from_secs(30)), "{database:?}");
+        assert_eq!(asked_by(store, &person, "ada").await.1, Asked::Nobody);
+    }
+}
+
+/// A denial, and a request by the person's other name at the same moment: the request comes first, and is ended; or it
+/// finds the pause. On PostgreSQL the two are in different transactions.
+#[tokio::test]
+async fn a_request_at_the_moment_of_a_denial_reaches_no_phone_afterwards_on_both_databases() {
+    for database in Database::BOTH {
+        let Fixture { store, .. } = &fixture(database).await;
+        let (person, phone) = ada(store).await;
+        for round in 0..30 {
+            let (id, asked) = asked_by(store, &person, "ada").await;
+            assert_eq!(asked, Asked::Person(person.id));
+            let deny = store.answer_approval(id, Verdict::Deny { device: phone.id }, noted(&[30]), NOW);
+            let (denied, (other, _)) = tokio::join!(deny, asked_by(store, &person, "ada@example.org"));
+            let paused = store.paused_until(person.id, NOW).await.expect("read").is_some();
+            let open = store.open_approval(person.id, NOW).await.expect("read");
+            // If the denial counted, there is a pause, and nothing is open beside it.
+            assert_eq!(paused, open.is_none(), "{database:?} {round}: {denied:?} {open:?}");
+            store.lift_pause(person.id, entry(Event::PauseLifted), NOW).await.expect("lifted");
+            let stage = store.approval(other).await.expect("read").expect("an approval").stage;
+            assert_eq!(stage, ApprovalStage::Requested);
+            store.cancel_approval(other, NOW).await.expect("cancelled");
+        }
+    }
+}

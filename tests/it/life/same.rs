@@ -1,0 +1,141 @@
+//! Whoever types a name learns nothing of it: the same is done, and the same is answered, whatever the name.
+
+use std::sync::{Arc, Mutex};
+
+use reqwest::Method;
+use serde_json::json;
+use tracing::field::{Field, Visit};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+
+use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish, id};
+
+/// What the host asks the database, in its order.
+#[derive(Clone, Default)]
+struct Statements(Arc<Mutex<Vec<String>>>);
+
+struct Text<'a>(&'a mut Option<String>);
+
+impl Visit for Text<'_> {
+    fn record_debug(&mut self, _: &Field, _: &dyn std::fmt::Debug) {}
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        // The whole of a statement, where it is longer than its summary.
+        if field.name() == "summary" || (field.name() == "db.statement" && !value.is_empty()) {
+            *self.0 = Some(value.split_whitespace().collect::<Vec<_>>().join(" "));
+        }
+    }
+}
+
+impl<S: tracing::Subscriber> Layer<S> for Statements {
+    fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
+        if event.metadata().target() == "sqlx::query" {
+            let mut text = None;
+            event.record(&mut Text(&mut text));
+            self.0.lock().expect("no panic").extend(text);
+        }
+    }
+}
+
+impl Statements {
+    /// Those since the last time that a request to the login page asks, without what goes on beside it: keeping keys,
+    /// deliveries, and the channels, which nobody's answer waits for.
+    fn take(&self) -> Vec<String> {
+        let beside = |statement: &str| {
+            ["approval_deliveries", "signing_keys", "logout_deliveries", "FROM devices", "claim_traces", "milestones"]
+                .iter()
+                .any(|table| statement.contains(table))
+                || statement.starts_with("SELECT * FROM approvals WHERE id")
+        };
+        let mut all = self.0.lock().expect("no panic");
+        std::mem::take(&mut *all).into_iter().filter(|statement| !beside(statement)).collect()
+    }
+}
+
+/// What a browser is answered that asks for a sign-in by this name, without what differs at each login.
+async fn answered(page: &Page, name: &str) -> (u16, Vec<(String, String)>, String) {
+    let same = |text: &str| {
+        let login = page.path();
+        let mut text = text
+            .replace(login.trim_end_matches('/'), "LOGIN")
+            .replace(&format!("<bdi>{name}</bdi>"), "<bdi>NAME</bdi>");
+        if page.body.contains("name=\"csrf\"") {
+            text = text.replace(&page.csrf(), "CSRF");
+        }
+        if page.body.contains("id=\"number\">") {
+            text = text.replace(&format!("id=\"number\">{}<", page.number()), "id=\"number\">NN<");
+        }
+        text
+    };
+    let mut headers: Vec<(String, String)> = page
+        .headers
+        .iter()
+        .filter(|(name, _)| *name != "date")
+        .map(|(name, value)| (name.to_string(), same(value.to_str().expect("text"))))
+        .collect();
+    headers.sort();
+    // The lengths of names differ, and so do those of pages.
+    headers.retain(|(name, _)| name != "content-length");
+    (page.status.as_u16(), headers, same(&page.body))
+}
+
+#[tokio::test]
+async fn the_same_is_done_and_answered_for_an_unknown_a_suspended_an_invited_a_paused_and_a_known_name() {
+    let statements = Statements::default();
+    // While there is one listener alone, whether anybody listens is decided by the thread that first comes by.
+    let _another = tracing::Dispatch::new(tracing_subscriber::registry());
+    // For this thread, on which all of this test's host runs. What SQLite is asked is told by a thread of its own.
+    let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(statements.clone()));
+    let host = TestHost::start_with(Wish { database: Database::Postgres, ..Wish::default() }).await;
+    let application = host.web_application().await;
+    let person = async |name: &str| host.person(name, application.clone()).await;
+    let [known, suspended, closed, paused] =
+        [person("known").await, person("suspended").await, person("closed").await, person("paused").await];
+    let invited = host.user("invited").await;
+    host.account(&invited, &application).await;
+    host.admin_ok(Method::PATCH, &format!("/users/{}", id(&suspended.user)), json!({"state": "suspended"})).await;
+    host.admin_ok(Method::PATCH, &format!("/accounts/{}", id(&closed.account)), json!({"state": "terminated"})).await;
+    let request = async |ada: &Ada| {
+        ada.ask(&Browser::new(&host.base), &[]).await;
+        ada.phone.waiting(5).await.expect("requests").remove(0)
+    };
+    paused.phone.not_me(&request(&paused).await).await.expect("said");
+
+    let mut seen = Vec::new();
+    for name in ["unknown", "known", "suspended", "closed", "invited", "paused"] {
+        let browser = Browser::new(&host.base);
+        let login = browser.get(&application.request(&[])).await.followed().await;
+        statements.take();
+        let posted = login.submit(&login.path(), &[("name", name)]).await;
+        let done = statements.take();
+        let posted = {
+            let (status, mut headers, body) = answered(&posted, name).await;
+            headers.iter_mut().for_each(|(_, value)| *value = value.replace(login.path().as_str(), "LOGIN"));
+            (status, headers, body)
+        };
+        let waiting = browser.get(&login.url).await;
+        let shown = answered(&waiting, name).await;
+        statements.take();
+        // The same once more, while the first one is open; and when its time is over.
+        let browser = Browser::new(&host.base);
+        let login = browser.get(&application.request(&[])).await.followed().await;
+        statements.take();
+        login.submit(&login.path(), &[("name", name)]).await;
+        let again = statements.take();
+        host.advance(120);
+        let ended = answered(&waiting.again().await, name).await;
+        seen.push((name, done, posted, shown, again, ended));
+    }
+    let (_, done, ..) = &seen[0];
+    assert!(done.len() >= 5 && done.iter().any(|statement| statement.contains("audit_entries")), "{done:#?}");
+    for (name, done, posted, shown, again, ended) in &seen[1..] {
+        let (_, nobodys, nobody_posted, nobody_shown, nobody_again, nobody_ended) = &seen[0];
+        assert_eq!(done, nobodys, "{name}: what the database is asked");
+        assert_eq!(again, nobody_again, "{name}: what the database is asked again");
+        assert_eq!(posted, nobody_posted, "{name}");
+        assert_eq!(shown, nobody_shown, "{name}");
+        assert_eq!(ended, nobody_ended, "{name}");
+    }
+    // Who is known was asked, and so all of this was not for nothing.
+    let asked = super::entries(&host, &format!("user={}&event=sign-in.asked", id(&known.user))).await;
+    assert!(asked.iter().all(|entry| entry["detail"]["reached"] == true) && asked.len() == 2, "{asked:?}");
+}

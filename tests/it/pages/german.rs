@@ -1,0 +1,20 @@
+//! A person who reads German, in Chromium: each page as they see it, in both themes, on a phone and on a desk.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::harness::{TestHost, Wish, id};
+use crate::javascript::run;
+
+#[tokio::test]
+async fn a_person_who_reads_german_enrols_and_signs_in_in_chromium() {
+    let settings = "[pages]\nsupport = \"hilfe@example.org\"\n";
+    let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
+    let ada = host.ada().await;
+    host.admin_ok(Method::PATCH, &format!("/users/{}", id(&ada.user)), json!({"console_role": "owner"})).await;
+    let enrolment = host.admin_ok(Method::POST, &format!("/users/{}/enrolments", id(&ada.user)), Value::Null).await;
+    let link = enrolment["link"].as_str().expect("a link");
+    let request = format!("{}{}", host.base, ada.application.request(&[]));
+    let variables = [("ENROL_URL", link), ("BASE_URL", &host.base), ("LOGIN_NAME", "ada"), ("AUTHORIZE_URL", &request)];
+    run("german.mjs", &variables).await;
+}

@@ -1,0 +1,31 @@
+//! The stylesheet and templates are ready for scripts that go from right to left.
+
+use std::fs;
+use std::path::Path;
+
+/// Properties and values that name a side, in place of the start or the end of a line.
+const SIDES: [&str; 12] = [
+    "margin-left",
+    "margin-right",
+    "padding-left",
+    "padding-right",
+    "border-left",
+    "border-right",
+    "text-align: left",
+    "text-align: right",
+    "float: left",
+    "float: right",
+    "-left-radius",
+    "-right-radius",
+];
+
+#[test]
+fn no_rule_names_a_side() {
+    let host = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("host");
+    let css = fs::read_to_string(host.join("assets/assent.css")).expect("the stylesheet");
+    for line in css.lines() {
+        let rule = line.trim();
+        assert!(!SIDES.iter().any(|side| rule.contains(side)), "{rule}: name the start or the end instead");
+        assert!(!rule.starts_with("left:") && !rule.starts_with("right:"), "{rule}: use inset-inline");
+    }
+}

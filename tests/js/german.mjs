@@ -1,0 +1,199 @@
+// A person who reads German goes through every page: enrols a phone, signs in, denies, allows, signs out. Each page at both
+// widths, light and dark, with axe-core, and with nothing on it in English; some from right to left as well.
+//
+// Environment: BASE_URL, ENROL_URL, LOGIN_NAME (an administrator), AUTHORIZE_URL (an application's request); CHROMIUM and SCREENSHOTS as in browser.mjs.
+
+import assert from 'node:assert/strict';
+
+import { complaints, desktop, inspect, launch, phone } from './browser.mjs';
+
+const { BASE_URL, ENROL_URL, LOGIN_NAME, AUTHORIZE_URL } = process.env;
+assert.ok(BASE_URL && ENROL_URL && LOGIN_NAME && AUTHORIZE_URL, 'BASE_URL, ENROL_URL, LOGIN_NAME or AUTHORIZE_URL is missing');
+
+const GERMAN = { locale: 'de-DE' };
+// Words of the English texts that no German text has.
+const ENGLISH = /\b(the|you|your|this|sign|approve|deny|again|left|with|phone|account|it)\b/i;
+
+const findings = [];
+
+/** Looks at a page, and for English on it. */
+async function look(page, name, main = page.locator('body')) {
+  assert.equal(await page.evaluate(() => document.documentElement.lang), 'de', name);
+  const english = (await main.innerText()).match(ENGLISH);
+  if (english) findings.push(`${name}: “${english[0]}” in ${english.input}`);
+  findings.push(...(await inspect(page, `de-${name}`)));
+}
+
+/** The page from right to left must hold together as well. */
+async function lookFromRightToLeft(page, name) {
+  await page.evaluate(() => (document.documentElement.dir = 'rtl'));
+  findings.push(...(await inspect(page, `rtl-${name}`)));
+  await page.evaluate(() => (document.documentElement.dir = 'ltr'));
+}
+
+async function errorPages(page) {
+  await page.goto(BASE_URL);
+  await page.getByRole('heading', { name: 'Anmelden ohne Passwort' }).waitFor();
+  await look(page, 'home');
+  await lookFromRightToLeft(page, 'home');
+  await page.goto(`${BASE_URL}/oidc/auth?client_id=nobody`);
+  await page.getByRole('link', { name: 'hilfe@example.org' }).waitFor();
+  await look(page, 'error-request');
+  await page.goto(`${BASE_URL}/nowhere`);
+  await look(page, 'error-not-found');
+  await page.goto(`${BASE_URL}/oidc/session/end?id_token_hint=nonsense`);
+  await page.getByRole('link', { name: 'Abmelden' }).waitFor();
+  await look(page, 'error-sign-out');
+}
+
+async function enrol(page) {
+  await page.goto(`${BASE_URL}/authenticator`);
+  await page.getByRole('heading', { name: 'Mit diesem Smartphone anmelden' }).waitFor();
+  await look(page, 'authenticator-empty');
+  await page.goto(`${BASE_URL}/authenticator#enrol=nonsense`);
+  await page.reload();
+  await page.getByRole('heading', { name: 'Dieser Link ist nicht zu gebrauchen' }).waitFor();
+  await look(page, 'enrol-unusable');
+  await page.goto(ENROL_URL);
+  await page.reload();
+  const confirm = page.getByRole('button', { name: 'Dieses Smartphone einrichten' });
+  await confirm.waitFor();
+  await look(page, 'enrol');
+  await confirm.click();
+  await page.getByRole('heading', { name: 'Dieses Smartphone ist eingerichtet' }).waitFor();
+  await look(page, 'enrolled');
+  await page.getByRole('button', { name: 'Fertig' }).click();
+  await page.getByRole('heading', { name: 'Nichts zu bestätigen' }).waitFor();
+  await look(page, 'authenticator');
+  await page.getByRole('button', { name: 'Dieses Smartphone entfernen' }).click();
+  await page.getByRole('dialog').waitFor();
+  await look(page, 'authenticator-remove');
+  await page.getByRole('button', { name: 'Behalten' }).click();
+}
+
+/** From the login page to the number. */
+async function ask(page, name) {
+  const field = page.getByRole('textbox', { name: 'Kontoname oder E-Mail-Adresse' });
+  await field.fill(name);
+  await page.getByRole('button', { name: 'Weiter', exact: true }).click();
+  await page.getByRole('heading', { name: 'Auf dem Smartphone bestätigen' }).waitFor();
+  return (await page.locator('#number').textContent()).trim();
+}
+
+async function deniedLogin(page, mobile) {
+  await page.goto(AUTHORIZE_URL);
+  await look(page, 'login');
+  await lookFromRightToLeft(page, 'login');
+  await page.getByRole('textbox').fill('kein Name');
+  await page.getByRole('button', { name: 'Weiter', exact: true }).click();
+  await page.getByText(/ohne Leerzeichen/).waitFor();
+  await look(page, 'login-error');
+  await ask(page, 'niemand');
+  await page.getByText(/^noch \d Minuten? \d+ Sekunden?$/).first().waitFor();
+  await look(page, 'waiting');
+  await lookFromRightToLeft(page, 'waiting');
+  await page.getByRole('button', { name: 'Anmeldung abbrechen' }).click();
+  await page.getByRole('heading', { name: 'Anmeldung abgebrochen' }).waitFor();
+  await look(page, 'ended-cancelled');
+  await page.getByRole('button', { name: 'Noch einmal versuchen' }).click();
+  await ask(page, LOGIN_NAME);
+  await mobile.getByRole('button', { name: 'Ablehnen' }).click();
+  await mobile.getByRole('heading', { name: 'Abgelehnt' }).waitFor();
+  await look(mobile, 'request-denied');
+  await mobile.getByRole('button', { name: 'Fertig' }).click();
+  await page.getByRole('heading', { name: 'Anmeldung abgelehnt' }).waitFor();
+  await look(page, 'ended-denied');
+  await mobile.getByText(/ angehalten: /).waitFor();
+  await look(mobile, 'paused');
+  await mobile.getByRole('button', { name: 'Ich möchte mich jetzt anmelden' }).click();
+  await mobile.getByText(/ angehalten: /).waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Noch einmal versuchen' }).click();
+}
+
+async function approvedLogin(page, mobile) {
+  const number = await ask(page, LOGIN_NAME);
+  const field = mobile.getByRole('textbox', { name: 'Geben Sie die Zahl ein' });
+  await field.waitFor();
+  const said = await mobile.getByRole('article').filter({ has: field }).innerText();
+  assert.match(said, /Chrome auf Linux/, 'the phone shows the browser in the words of whoever sits there');
+  assert.match(said, /Dieser Computer/);
+  await look(mobile, 'request');
+  await lookFromRightToLeft(mobile, 'request');
+  await field.fill(number === '42' ? '43' : '42');
+  await mobile.getByRole('button', { name: 'Bestätigen' }).click();
+  await mobile.getByText('Noch 2 Versuche.').waitFor();
+  await look(mobile, 'request-wrong-number');
+  await field.fill(number);
+  await mobile.getByRole('button', { name: 'Bestätigen' }).click();
+  await mobile.getByRole('heading', { name: 'Bestätigt' }).waitFor();
+  await look(mobile, 'request-approved');
+  const allow = page.getByRole('button', { name: 'Erlauben' });
+  await allow.waitFor();
+  await look(page, 'consent');
+  await allow.click();
+  await page.waitForFunction(() => document.title === 'Application');
+}
+
+async function session(page) {
+  await page.goto(`${AUTHORIZE_URL}&prompt=select_account`);
+  await page.getByRole('button', { name: /^Weiter als/ }).waitFor();
+  await look(page, 'login-choice');
+  const keeps = new URL(AUTHORIZE_URL);
+  keeps.searchParams.set('prompt', 'consent');
+  keeps.searchParams.set('scope', 'openid profile email phone offline_access');
+  await page.goto(keeps.href);
+  await page.getByText(/muss jedes Mal fragen/).waitFor();
+  await look(page, 'consent-offline');
+  await page.getByRole('button', { name: 'Erlauben' }).click();
+  await page.waitForFunction(() => document.title === 'Application');
+  await page.route('**/form_post*.js', (route) => route.abort());
+  await page.goto(`${AUTHORIZE_URL}&response_mode=form_post`);
+  await page.getByRole('button', { name: 'Weiter' }).waitFor();
+  await look(page, 'form-post');
+  await page.goto(BASE_URL);
+  await page.getByRole('heading', { name: /^Guten Tag/ }).waitFor();
+  await page.getByText(/^Erlaubt am \d+\. \p{L}+ \d{4}\./u).waitFor();
+  await look(page, 'home-signed-in');
+  await lookFromRightToLeft(page, 'home-signed-in');
+  await page.getByRole('button', { name: /^Widerrufen/ }).click();
+  await page.getByRole('status').getByText(/keine Erlaubnis mehr/).waitFor();
+  await look(page, 'home-withdrawn');
+  await page.goto(`${BASE_URL}/session/end`);
+  await page.getByRole('button', { name: 'Ja, abmelden' }).waitFor();
+  await look(page, 'sign-out-question');
+  await page.getByRole('button', { name: 'Ja, abmelden' }).click();
+  await page.getByRole('heading', { name: 'Sie sind abgemeldet' }).waitFor();
+  await look(page, 'signed-out');
+}
+
+/** With no network the app is there still, and speaks German. */
+async function offline(page, context) {
+  await page.evaluate(() => navigator.serviceWorker.ready);
+  await page.reload();
+  await context.setOffline(true);
+  await page.reload();
+  await page.getByText('Sie sind offline.').first().waitFor();
+  await look(page, 'authenticator-offline');
+}
+
+const browser = await launch();
+try {
+  const desk = await (await desktop(browser, GERMAN)).newPage();
+  const mobileContext = await phone(browser, GERMAN);
+  const mobile = await mobileContext.newPage();
+  const wrong = complaints(mobile);
+  // The application is not there; the way to it is what counts.
+  await desk.route('https://rp.example/**', (route) => route.fulfill({ contentType: 'text/html', body: '<title>Application</title>' }));
+  await errorPages(desk);
+  await enrol(mobile);
+  // One refused link, and no more.
+  const expected = wrong.splice(0).filter((complaint) => !complaint.includes('410'));
+  assert.deepEqual(expected, [], 'nothing goes wrong in the app by itself');
+  await deniedLogin(desk, mobile);
+  await approvedLogin(desk, mobile);
+  await session(desk);
+  await offline(mobile, mobileContext);
+  assert.deepEqual(findings, [], 'no page has a finding');
+} finally {
+  await browser.close();
+}

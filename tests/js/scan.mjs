@@ -1,0 +1,160 @@
+// Signing in without typing: the phone's camera reads the code of the login page, or the page is opened on the phone itself.
+//
+// Environment: BASE_URL, ENROL_URL and SECOND_ENROL_URL (of two administrators); CHROMIUM and SCREENSHOTS as in browser.mjs.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+import { complaints, desktop, inspect, launch, phone, shot } from './browser.mjs';
+
+const { BASE_URL, ENROL_URL, SECOND_ENROL_URL } = process.env;
+assert.ok(BASE_URL && ENROL_URL && SECOND_ENROL_URL, 'BASE_URL, ENROL_URL or SECOND_ENROL_URL is missing');
+
+const folder = mkdtempSync(path.join(tmpdir(), 'camera-'));
+const film = path.join(folder, 'camera.y4m');
+const SIZE = 480;
+
+/** A film of these shades of grey, SIZE by SIZE, for Chromium's camera. */
+function show(greys) {
+  const colours = Buffer.alloc(SIZE * SIZE / 2, 128);
+  const frame = Buffer.concat([Buffer.from('FRAME\n'), Buffer.from(greys), colours]);
+  writeFileSync(film, Buffer.concat([Buffer.from(`YUV4MPEG2 W${SIZE} H${SIZE} F10:1 Ip A1:1 C420\n`), frame, frame]));
+}
+
+/** What a camera sees that is held before a page's picture: the picture in a grey surrounding, in shades of grey. */
+function seen(page, picture) {
+  return page.locator(picture).evaluate(async (image, size) => {
+    const canvas = document.createElement('canvas');
+    canvas.width = canvas.height = size;
+    const context = canvas.getContext('2d');
+    context.fillStyle = '#999';
+    context.fillRect(0, 0, size, size);
+    context.drawImage(image, size / 6, size / 6, size * 2 / 3, size * 2 / 3);
+    const { data } = context.getImageData(0, 0, size, size);
+    return Array.from({ length: size * size }, (_, at) => data[at * 4]);
+  }, SIZE);
+}
+
+const findings = [];
+const look = async (page, name) => findings.push(...(await inspect(page, name)));
+
+async function enrol(page, link) {
+  await page.goto(link);
+  await page.getByRole('button', { name: /enrol/i }).click();
+  await page.getByRole('heading', { name: /enrolled/i }).waitFor();
+  await page.getByRole('button', { name: /done/i }).click();
+}
+
+async function approve(desk, mobile) {
+  await desk.locator('#number').waitFor();
+  await mobile.getByRole('textbox', { name: /number/i }).fill((await desk.locator('#number').textContent()).trim());
+  await mobile.getByRole('button', { name: /approve/i }).click();
+  await mobile.getByRole('heading', { name: /approved/i }).waitFor();
+  await mobile.getByRole('button', { name: /done/i }).click();
+  await desk.waitForURL(`${BASE_URL}/admin`);
+}
+
+async function byCamera(desk, mobile) {
+  await desk.goto(`${BASE_URL}/admin`);
+  await look(desk, 'login-with-code');
+  show(await seen(desk, '.scan img'));
+  await mobile.getByRole('button', { name: 'Scan a code' }).click();
+  await approve(desk, mobile);
+}
+
+async function byAnotherCode(mobile) {
+  // A code of somebody else's, then the person gives up.
+  show(new Array(SIZE * SIZE).fill(200));
+  await mobile.getByRole('button', { name: 'Scan a code' }).click();
+  await mobile.locator('video').waitFor();
+  await look(mobile, 'scan');
+  await mobile.getByRole('button', { name: 'Stop' }).click();
+  await mobile.getByRole('button', { name: 'Scan a code' }).waitFor();
+}
+
+/** On the phone alone: the page's link opens the authenticator, where the person says which account it is. */
+async function onThePhone(mobile) {
+  await enrol(mobile, SECOND_ENROL_URL);
+  const page = await mobile.context().newPage();
+  await page.goto(`${BASE_URL}/admin`);
+  const link = page.getByRole('link', { name: /authenticator on this phone/i });
+  const [opened] = await Promise.all([page.waitForEvent('popup'), link.click()]);
+  await opened.getByRole('heading', { name: 'Sign in as whom?' }).waitFor();
+  await look(opened, 'scan-which');
+  await opened.getByRole('button', { name: /\(bob\)/ }).click();
+  await approve(page, opened);
+    await opened.close();
+}
+
+const used = `${BASE_URL}/authenticator#login=${'A'.repeat(43)}`;
+
+async function usedCode(mobile) {
+  await mobile.goto('about:blank');
+  await mobile.goto(used);
+  await mobile.getByRole('button', { name: /\(ada\)/ }).click();
+  await mobile.getByRole('heading', { name: 'The code was not taken' }).waitFor();
+  await look(mobile, 'scan-used');
+  await mobile.getByRole('button', { name: 'Go on' }).click();
+  await mobile.getByRole('heading', { name: 'Nothing to approve' }).waitFor();
+}
+
+/** Somebody else types the person's name: they say so, and lift the pause that this begins. */
+async function notMe(browser, mobile) {
+  const stranger = await (await desktop(browser)).newPage();
+  await stranger.goto(`${BASE_URL}/admin`);
+  await stranger.getByRole('textbox', { name: /name/i }).fill('ada');
+  await stranger.getByRole('button', { name: /continue/i }).click();
+  await mobile.getByRole('button', { name: 'This was not me' }).click();
+  await mobile.getByRole('heading', { name: 'Stopped' }).waitFor();
+  await stranger.getByRole('heading', { name: /denied/i }).waitFor();
+  await mobile.getByText(/are paused until/).waitFor();
+  await look(mobile, 'not-me');
+  await mobile.getByRole('button', { name: 'Done' }).click();
+
+  // Nobody's requests reach the phone now, and its own scan says why.
+  await stranger.goto(`${BASE_URL}/admin`);
+  const code = await stranger.locator('.scan-here a').getAttribute('href');
+  await mobile.goto('about:blank');
+  await mobile.goto(`${BASE_URL}${code}`);
+  await mobile.getByRole('button', { name: /\(ada\)/ }).click();
+  await mobile.getByText(/are paused. Allow them again/).waitFor();
+  await mobile.getByRole('button', { name: 'Go on' }).click();
+  await mobile.getByRole('button', { name: 'I want to sign in now' }).click();
+  await mobile.getByText(/are paused until/).waitFor({ state: 'detached' });
+}
+
+async function notEnrolled(browser) {
+  const page = await (await phone(browser)).newPage();
+  await page.goto(used);
+  await page.getByRole('heading', { name: 'This phone is not enrolled yet' }).waitFor();
+  await look(page, 'scan-not-enrolled');
+}
+
+const browser = await launch({}, [
+  '--use-fake-ui-for-media-stream', '--use-fake-device-for-media-stream', `--use-file-for-fake-video-capture=${film}`,
+]);
+try {
+  const mobile = await (await phone(browser)).newPage();
+  const desk = await (await desktop(browser)).newPage();
+  const collected = [mobile, desk].map(complaints);
+  try {
+    await enrol(mobile, ENROL_URL);
+    await byCamera(desk, mobile);
+    await byAnotherCode(mobile);
+    assert.deepEqual(collected.flat(), [], 'no page complains on its console');
+    await onThePhone(mobile);
+    await usedCode(mobile);
+    await notMe(browser, mobile);
+    await notEnrolled(browser);
+  } catch (failure) {
+    await shot(mobile, 'failed-phone');
+    await shot(desk, 'failed-desktop');
+    throw failure;
+  }
+  assert.deepEqual(findings, [], 'no page has an accessibility finding');
+} finally {
+  await browser.close();
+  rmSync(folder, { recursive: true, force: true });
+}
