@@ -314,6 +314,7 @@ app-scan-stop = Beenden
 app-scan-no-camera = Die Kamera lässt sich hier nicht verwenden. Erlauben Sie sie in den Einstellungen des Browsers für diese Website, oder nehmen Sie die Kamera-App Ihres Smartphones.
 app-scan-foreign = Dieser Code ist für etwas anderes: Er ist weder eine Anmeldung noch ein Einrichtungslink dieses Servers.
 app-scan-which = Als wer anmelden?
+app-scan-which-about = Gehen Sie nur weiter, wenn Sie sich auf der Seite anmelden möchten, die diesen Code zeigt. Diese Seite erfährt dann Ihren Namen.
 app-scan-as = { $name } ({ $account })
 app-scan-asking = Wird angefragt …
 app-scan-failed = Der Code wurde nicht angenommen

@@ -315,6 +315,7 @@ app-scan-stop = Stop
 app-scan-no-camera = The camera can’t be used here. Allow it in the browser’s settings for this site, or use your phone’s own camera app.
 app-scan-foreign = This code is for something else: it is neither a sign-in nor an enrolment link of this server.
 app-scan-which = Sign in as whom?
+app-scan-which-about = Go on only if you want to sign in on the page that shows this code. That page then learns your name.
 app-scan-as = { $name } ({ $account })
 app-scan-asking = Asking…
 app-scan-failed = The code was not taken

@@ -61,6 +61,11 @@ async function byCamera(desk, mobile) {
   await look(desk, 'login-with-code');
   show(await seen(desk, '.scan img'));
   await mobile.getByRole('button', { name: 'Scan a code' }).click();
+  // Nothing is told before the person says so, though there is one account alone.
+  await mobile.getByRole('heading', { name: 'Sign in as whom?' }).waitFor();
+  await look(mobile, 'scan-alone');
+  assert.equal(await desk.locator('#number').count(), 0);
+  await mobile.getByRole('button', { name: /\(ada\)/ }).click();
   await approve(desk, mobile);
 }
 

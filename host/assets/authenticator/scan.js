@@ -37,11 +37,9 @@ export function showLogin(place, token, accounts, { asked, left }) {
       focusOn(place.querySelector('h2'));
     }
   };
-  if (accounts.length === 1) {
-    take(accounts[0]);
-    return;
-  }
+  // Always asked, also with one account: whoever leads a browser to such a link must not learn who has it.
   place.replaceChildren(el('div', { class: 'card' }, el('h2', {}, text('app-scan-which')),
+    el('p', { class: 'lead' }, text('app-scan-which-about')),
     el('div', { class: 'stack' },
       ...accounts.map((account) => button(text('app-scan-as', { name: account.displayName, account: account.account }), () => take(account))),
       button(text('app-enrol-not-now'), left, 'quiet'))));

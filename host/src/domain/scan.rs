@@ -4,6 +4,7 @@
 //! the phone what that browser told about itself when its login began, whoever shows the code.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -85,18 +86,29 @@ async fn find(host: &Host, token: &str) -> Result<Option<Login>, Broken> {
     };
     let Ok(id) = <[u8; ID]>::try_from(id) else { return Ok(None) };
     let login = host.store.login(LoginId::from_bytes(id), host.now()).await?;
-    let Some(login) = login.filter(|login| login.stage == LoginStage::Identify) else { return Ok(None) };
+    // A login from before browsers were kept would show nothing to recognise.
+    let open = |login: &Login| login.stage == LoginStage::Identify && !login.context.browser.is_empty();
+    let Some(login) = login.filter(open) else { return Ok(None) };
     let genuine = bool::from(proof(host, &login)?.as_slice().ct_eq(shown));
     Ok(genuine.then_some(login))
 }
 
-/// Returns when the page of this login has something new to show: its code was scanned, or its time is over.
-pub async fn scanned(host: &Host, id: LoginId) -> Result<(), Broken> {
+/// How long a page is told of a scan at once. It asks again by itself, so that whoever leaves holds no connection for long.
+const TELLING: Duration = Duration::from_secs(60);
+
+/// Returns when the page of this login has something new to show, since its code was scanned or its time is over: `true`; or
+/// when it should ask again: `false`.
+pub async fn scanned(host: &Host, id: LoginId) -> Result<bool, Broken> {
     let mut listener = host.signals.listen();
+    // Counted by the machine's clock, not the host's: a test that stops the one must not stop the other.
+    let deadline = tokio::time::Instant::now() + TELLING;
     loop {
         let found = host.store.login(id, host.now()).await?;
         if found.is_none_or(|login| login.stage != LoginStage::Identify) {
-            return Ok(());
+            return Ok(true);
+        }
+        if tokio::time::Instant::now() >= deadline {
+            return Ok(false);
         }
         listener.next(Signal::Scanned(id)).await;
     }

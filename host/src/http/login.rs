@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use axum::{Form, RequestExt};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use serde::Deserialize;
 
 use super::answer::deliver;
@@ -373,15 +373,17 @@ pub(super) async fn events(State(host): State<Arc<Host>>, Path(id): Path<String>
     };
     let once = stream::once(async move {
         let news = match view {
-            View::Waiting(_, approval) => login::decided(&host, approval.id).await,
+            View::Waiting(_, approval) => login::decided(&host, approval.id).await.map(|()| true),
             View::Identify(login) => scan::scanned(&host, login.id).await,
-            _ => Ok(()),
+            _ => Ok(true),
         };
-        if let Err(error) = news {
+        if let Err(error) = &news {
             tracing::error!(%error, "a waiting page could not be told");
         }
-        Ok::<_, Infallible>(Event::default().event("changed").data("changed"))
-    });
+        // Without news the stream ends, and the browser asks again.
+        news.unwrap_or(true).then(|| Ok::<_, Infallible>(Event::default().event("changed").data("changed")))
+    })
+    .filter_map(std::future::ready);
     let mut response = Sse::new(once).keep_alive(KeepAlive::default()).into_response();
     // Proxies that hold answers back would hold this one back too.
     response.headers_mut().insert("x-accel-buffering", axum::http::HeaderValue::from_static("no"));
