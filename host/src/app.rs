@@ -124,6 +124,7 @@ pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<A
     };
     let places = Places::open(settings.places.database_file.as_deref())?;
     let logo = logo(&settings)?;
+    let passkeys = domain::passkey::RelyingParty::new(&settings);
     let outgoing = Outgoing::new(settings.outgoing.allow_private_addresses);
     Ok(Arc::new(Host {
         issuer: settings.issuer(),
@@ -133,6 +134,7 @@ pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<A
         places,
         saml_keys: crate::keys::saml::OpenKeys::default(),
         fetched_keys: domain::client_keys::FetchedKeys::default(),
+        passkeys,
         store,
         master_key,
         key_ring,

@@ -331,7 +331,7 @@ async fn an_approval_is_decided_once_by_a_device_of_the_person_asked() {
 
         let asked = asked(store, Some(&ada), "ada").await;
         assert_eq!(store.open_approval(ada.id, NOW).await.expect("read").map(|open| open.id), Some(asked.id));
-        let approve = |device: DeviceId| Verdict::Approve { device, amr: vec![Amr::Swk, Amr::User] };
+        let approve = |device: DeviceId| Verdict::Approve { device, amr: vec![Amr::Swk, Amr::User], passkey: None };
         let answer =
             async |verdict, now| store.answer_approval(asked.id, verdict, noted(&[]), now).await.expect("answered");
         assert_eq!(answer(approve(eves_phone.id), NOW).await, Answer::Late);

@@ -5,16 +5,19 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use webauthn_rs::prelude::PublicKeyCredential;
 
 use super::account::{Access, access};
 use super::signals::Signal;
-use super::{Broken, Host, audit, channels, seconds};
+use super::{Broken, Host, audit, channels, passkey, seconds};
 use crate::id::{ApprovalId, Did, UserId};
 use crate::model::approval::{Approval, ApprovalStage, MatchingNumber, NUMBER_ATTEMPTS, Pause, Shown};
 use crate::model::audit::{Actor, By, Entry, Event, Origin};
 use crate::model::device::Device;
 use crate::model::login::{BrowserContext, Login};
 use crate::model::name::LoginName;
+use crate::model::passkey::Purpose;
 use crate::model::session::Amr;
 use crate::model::statement::{ApprovalStatement, Decision, application_identifier};
 use crate::model::user::LifeState;
@@ -129,6 +132,9 @@ pub struct Proof {
     /// The signature of the [`ApprovalStatement`]; base64url.
     #[serde(deserialize_with = "signature")]
     pub signature: Vec<u8>,
+    /// The assertion of the device's passkey, where it has one and the person approved.
+    #[serde(default)]
+    pub passkey: Option<Box<PublicKeyCredential>>,
 }
 
 /// What is no base64url is no signature either, and verifies as none.
@@ -137,7 +143,7 @@ fn signature<'de, D: Deserializer<'de>>(text: D) -> Result<Vec<u8>, D::Error> {
 }
 
 /// What came of a device's answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The browser is let in.
     Approved,
@@ -152,6 +158,10 @@ pub enum Outcome {
     },
     /// The signature is not this device's over what it was shown.
     BadProof,
+    /// The device has a passkey, which must be shown as well: these are the options for the browser. Nothing is decided.
+    PasskeyRequired(Value),
+    /// What was shown is not the passkey's answer to the question that was put for this very approval. Nothing is decided.
+    PasskeyRefused,
     /// The request was decided before.
     AlreadyDecided,
     /// The request's time is over.
@@ -183,19 +193,26 @@ pub async fn answer(
         tracing::warn!(approval = %id, device = %device.id, "a proof was refused: its signature is not over what was shown");
         return Ok(Outcome::BadProof);
     }
+    let by = By::new(Actor::Device(device.id), from);
     let number_fits = MatchingNumber::parse(&proof.number) == Some(approval.number);
     let (verdict, event) = match proof.decision {
         Decision::NotMe => (Verdict::NotMe { device: device.id }, Event::SignInNotMe),
         Decision::Deny => (Verdict::Deny { device: device.id }, Event::SignInDenied),
         Decision::Approve if number_fits => {
-            (Verdict::Approve { device: device.id, amr: vec![Amr::Swk, Amr::User] }, Event::SignInApproved)
+            let (purpose, left) = (Purpose::Approve(&statement), approval.remaining(now));
+            let (amr, shown) = match passkey::ask(host, device, purpose, proof.passkey.as_deref(), left, &by).await? {
+                passkey::Asked::NoPasskey => (vec![Amr::Swk, Amr::User], None),
+                passkey::Asked::Shown(shown) => (vec![Amr::Swk, Amr::User, Amr::Mfa], Some(shown)),
+                passkey::Asked::Required(options) => return Ok(Outcome::PasskeyRequired(options)),
+                passkey::Asked::Refused => return Ok(Outcome::PasskeyRefused),
+            };
+            (Verdict::Approve { device: device.id, amr, passkey: shown }, Event::SignInApproved)
         }
         Decision::Approve => {
             let number = Digest::of(proof.number.as_bytes());
             (Verdict::WrongNumber { device: device.id, number }, Event::SignInWrongNumber)
         }
     };
-    let by = By::new(Actor::Device(device.id), from);
     let counted = host.store.answer_approval(id, verdict, noted(host, event, &approval, &by), now).await?;
     host.signals.send(Signal::Decided(id));
     let outcome = match (counted, proof.decision) {
@@ -203,6 +220,7 @@ pub async fn answer(
         (Answer::Counted, Decision::Deny) => Outcome::Denied,
         (Answer::Counted, Decision::NotMe) => Outcome::NotMe,
         (Answer::WrongNumber { attempts_left }, _) => Outcome::WrongNumber { attempts_left },
+        (Answer::NoPasskey, _) => Outcome::PasskeyRefused,
         (Answer::Late, _) => Outcome::AlreadyDecided,
     };
     tracing::info!(approval = %id, device = %device.id, ?outcome, "approval answered");

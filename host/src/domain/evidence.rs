@@ -63,6 +63,7 @@ async fn verified(
         Outcome::Approved | Outcome::Denied | Outcome::NotMe => Ok(true),
         Outcome::BadProof => fault("its signature is not over what was asked"),
         Outcome::Unknown => fault("it is of nobody who was asked"),
+        Outcome::PasskeyRequired(_) | Outcome::PasskeyRefused => fault("its device has a passkey, which was not shown"),
         Outcome::WrongNumber { .. } | Outcome::AlreadyDecided | Outcome::Expired => Ok(false),
     }
 }

@@ -18,6 +18,7 @@ pub mod keys;
 pub mod limits;
 pub mod login;
 pub mod looks;
+pub mod passkey;
 pub mod plugins;
 pub mod recent;
 pub mod saml_keys;
@@ -60,6 +61,9 @@ pub struct Host {
     pub saml_keys: crate::keys::saml::OpenKeys,
     /// Key sets of applications that were fetched lately.
     pub fetched_keys: client_keys::FetchedKeys,
+    /// Asks devices' passkeys and checks what they answer. `None` where the base URL names an address: a passkey belongs to
+    /// a domain.
+    pub passkeys: Option<passkey::RelyingParty>,
     /// The plugins.
     pub plugins: Plugins,
     /// The digest of what whoever reads the metrics shows.
@@ -110,6 +114,9 @@ pub enum Broken {
     /// A SAML message could not be written or signed.
     #[error("a SAML message could not be made: {0}")]
     Saml(String),
+    /// A question to a passkey could not be made.
+    #[error("a passkey could not be asked: {0}")]
+    Passkey(String),
     /// A plugin.
     #[error("a plugin failed: {0}")]
     Plugin(String),

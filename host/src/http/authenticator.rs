@@ -4,6 +4,10 @@
 //! `Authorization: Assent-Device {device}.{seconds}.{signature}`, the signature over
 //! [`crate::model::statement::CallStatement`].
 
+mod passkey;
+
+pub(super) use passkey::{add_passkey, offer_passkey, remove_passkey};
+
 use std::sync::Arc;
 
 use axum::Json;
@@ -27,7 +31,7 @@ use crate::domain::approval::{self, Outcome, Proof};
 use crate::domain::device::{self, Call, Caller, Enrolled, EnrolmentRequest, Waiting};
 use crate::domain::limits::Network;
 use crate::domain::scan::{self, Scanned};
-use crate::domain::{Broken, Host};
+use crate::domain::{self, Broken, Host};
 use crate::id::ApprovalId;
 use crate::model::approval::Approval;
 use crate::model::audit::{Actor, By, Origin};
@@ -261,7 +265,8 @@ pub(super) struct Wait {
 }
 
 /// `GET /authenticator/api/requests?wait=25`: what waits for the person; with nothing, waits so many seconds for it. While
-/// `paused_until` is a moment to come, requests reach no phone of theirs.
+/// `paused_until` is a moment to come, requests reach no phone of theirs. `passkey` says whether this device has one: `set`,
+/// `none`, or `impossible` where this host can have none.
 pub(super) async fn requests(Query(query): Query<Wait>, call: SignedCall) -> Reply {
     let SignedCall { host, device, .. } = call;
     let Waiting { user, open, paused_until } = device::request(&host, &device, query.wait.min(LONGEST_WAIT)).await?;
@@ -270,6 +275,7 @@ pub(super) async fn requests(Query(query): Query<Wait>, call: SignedCall) -> Rep
         "now": host.now().seconds(),
         "account": {"name": user.name, "display_name": user.display_name(), "state": user.state},
         "paused_until": paused_until.map(Timestamp::seconds),
+        "passkey": domain::passkey::standing(&host, &device).await?.as_str(),
         "requests": requests,
     }))
     .into_response())
@@ -321,6 +327,8 @@ pub(super) async fn decide(Path(id): Path<String>, call: SignedCall) -> Reply {
             "bad_proof",
             "What this phone signed is not what the server asked. Load the app again.",
         )),
+        Outcome::PasskeyRequired(options) => Err(passkey::required(options)),
+        Outcome::PasskeyRefused => Err(passkey::REFUSED),
         Outcome::AlreadyDecided => {
             Err(Failure::new(StatusCode::CONFLICT, "already_decided", "This request was decided already."))
         }

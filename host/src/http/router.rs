@@ -166,6 +166,8 @@ fn authenticator_api_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         .route("/scans", post(authenticator::scan))
         .route("/pause", delete(authenticator::lift_pause))
         .route("/device/push", put(authenticator::push))
+        .route("/device/passkey", post(authenticator::offer_passkey).put(authenticator::add_passkey))
+        .route("/device/passkey/removal", post(authenticator::remove_passkey))
         .route("/device", delete(authenticator::remove))
         .layer(from_fn_with_state(Arc::clone(host), authenticator::limit_failures))
         .layer(SetResponseHeaderLayer::overriding(header::CACHE_CONTROL, HeaderValue::from_static("no-store")))

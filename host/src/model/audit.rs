@@ -222,6 +222,12 @@ events! {
     DeviceEnrolled = "device.enrolled",
     /// An authenticator was revoked.
     DeviceRevoked = "device.revoked",
+    /// A passkey was added to an authenticator: from now on it approves with that alone.
+    PasskeyAdded = "passkey.added",
+    /// It was removed, by an assertion of it.
+    PasskeyRemoved = "passkey.removed",
+    /// Its signature counter went backwards, so somebody may have a copy of it. Nothing was approved.
+    PasskeyCounterBack = "passkey.counter-back",
     /// A user was made.
     UserCreated = "user.created",
     /// A user was changed, but for the state.

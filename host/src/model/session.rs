@@ -66,6 +66,8 @@ pub enum Amr {
     Swk,
     /// The person was there: they typed the number.
     User,
+    /// More than one factor: the device's key, and a passkey that the phone used only after it was unlocked.
+    Mfa,
     /// Another channel than the browser's was used; of what happened there nothing is known.
     Mca,
 }
@@ -76,6 +78,7 @@ impl Amr {
         match self {
             Self::Swk => "swk",
             Self::User => "user",
+            Self::Mfa => "mfa",
             Self::Mca => "mca",
         }
     }

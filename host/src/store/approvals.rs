@@ -3,12 +3,13 @@
 use sqlx::AnyConnection;
 
 use super::rows::{digest, from_json, moment, parse, to_json};
-use super::{Result, Store, StoreError, audit, deliveries, pauses};
+use super::{Result, Store, StoreError, audit, deliveries, passkeys, pauses};
 use crate::clock::Timestamp;
 use crate::id::{ApprovalId, DeliveryId, DeviceId, UserId};
 use crate::model::approval::{Approval, ApprovalStage, Approver, FailureReason, MatchingNumber, Pause};
 use crate::model::audit::Entry;
 use crate::model::delivery::Ruling;
+use crate::model::passkey::PasskeyUse;
 use crate::model::session::Amr;
 use crate::secret::Digest;
 
@@ -85,6 +86,8 @@ pub enum Verdict {
         device: DeviceId,
         /// What the proof shows.
         amr: Vec<Amr>,
+        /// The good assertion of the device's passkey that came with it; where it has one, it counts with one alone.
+        passkey: Option<Box<PasskeyUse>>,
     },
     /// The person denied.
     Deny {
@@ -136,6 +139,8 @@ pub enum Answer {
         /// How often a number may still be typed.
         attempts_left: u32,
     },
+    /// The device has a passkey, and it was not used, or not as it goes on from its last use.
+    NoPasskey,
     /// It came too late: the request was decided before, is over, or its device or user is no longer good.
     Late,
 }
@@ -191,7 +196,12 @@ impl Store {
                     Verdict::WrongNumber { device, number } => {
                         return wrong_number(db, id, device, number, noted, now).await;
                     }
-                    Verdict::Approve { device, amr } => (device, Decided::Approved(to_json(&amr)?)),
+                    Verdict::Approve { device, amr, passkey } => {
+                        if !passkeys::allow(db, device, passkey.as_deref()).await? {
+                            return Ok(Answer::NoPasskey);
+                        }
+                        (device, Decided::Approved(to_json(&amr)?))
+                    }
                     Verdict::Deny { device } => (device, Decided::Denied),
                     Verdict::NotMe { device } => (device, Decided::NotMe),
                 };

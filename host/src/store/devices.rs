@@ -1,7 +1,7 @@
 //! Devices and the right to enrol one.
 
 use super::rows::{digest, from_json, moment, parse, to_json};
-use super::{Result, Store, StoreError, audit, endings, taken, users};
+use super::{Result, Store, StoreError, audit, endings, passkeys, taken, users};
 use crate::clock::Timestamp;
 use crate::id::{DeviceId, EnrolmentId, UserId};
 use crate::model::audit::Entry;
@@ -170,8 +170,8 @@ impl Store {
         .await
     }
 
-    /// Revokes a device: it decides nothing any more, and what it approved and no browser has used is over. Whether
-    /// it was not revoked before.
+    /// Revokes a device: it decides nothing any more, its passkey is gone, and what it approved and no browser has used
+    /// is over. Whether it was not revoked before.
     pub async fn revoke_device(&self, id: DeviceId, entries: Vec<Entry>, now: Timestamp) -> Result<bool> {
         self.write(move |db| {
             let entries = entries.clone();
@@ -186,6 +186,7 @@ impl Store {
                     return Ok(false);
                 }
                 endings::of_device(db, id, now).await?;
+                passkeys::forget(db, id).await?;
                 audit::append(db, &entries).await?;
                 Ok(true)
             })

@@ -24,6 +24,7 @@ mod keys;
 mod logins;
 mod logout;
 mod lookup;
+mod passkeys;
 mod pauses;
 mod rows;
 mod saml_keys;

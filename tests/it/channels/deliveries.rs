@@ -120,7 +120,7 @@ async fn what_is_decided_is_looked_after_at_once_and_begins_no_more() {
     for database in Database::BOTH {
         let Fixture { store, .. } = &fixture(database).await;
         let (person, phone) = ada(store).await;
-        let approve = Verdict::Approve { device: phone.id, amr: vec![Amr::Swk] };
+        let approve = Verdict::Approve { device: phone.id, amr: vec![Amr::Swk], passkey: None };
         for how in ["answer", "number", "cancel", "replace"] {
             let asked_first = asked(store, Some(&person), "ada").await;
             let kept = delivery(store, asked_first.id, how, vendor()).await;
@@ -245,7 +245,7 @@ async fn of_fifty_answers_at_once_from_devices_and_vendors_one_counts() {
         let mut answers = Vec::new();
         for (n, delivery) in deliveries.into_iter().enumerate() {
             let fixture = Arc::clone(&fixture);
-            let verdict = Verdict::Approve { device: phone.id, amr: vec![Amr::Swk] };
+            let verdict = Verdict::Approve { device: phone.id, amr: vec![Amr::Swk], passkey: None };
             answers.push(tokio::spawn(async move {
                 if n % 2 == 0 {
                     let ruling = if n % 4 == 0 { Ruling::Approved } else { Ruling::Denied };

@@ -98,7 +98,7 @@ async fn fifty_answers_on_two_hosts_have_one_winner_and_none_after_a_restart_on_
         let asked = asked(&fixture.store, Some(&person), "ada").await.id;
         let second = Store::open(&fixture.url).await.expect("a store");
         let verdicts = [
-            Verdict::Approve { device: phone.id, amr: vec![Amr::Swk] },
+            Verdict::Approve { device: phone.id, amr: vec![Amr::Swk], passkey: None },
             Verdict::Deny { device: phone.id },
             Verdict::NotMe { device: phone.id },
         ];

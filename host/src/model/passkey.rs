@@ -1,0 +1,55 @@
+//! Passkeys: what shows that whoever approves unlocked the phone (W3C Web Authentication Level 3).
+//!
+//! A device signs with its own key, always. A passkey is a second key, which the phone uses only after face, finger or PIN;
+//! which of them it was, WebAuthn does not tell.
+
+use webauthn_rs::prelude::Passkey;
+
+use crate::clock::Timestamp;
+use crate::id::DeviceId;
+use crate::secret::Digest;
+
+/// The passkey of a device.
+#[derive(Clone, Debug)]
+pub struct DevicePasskey {
+    /// Whose it is.
+    pub device_id: DeviceId,
+    /// Its public key, and what is known of the authenticator that made it.
+    pub credential: Passkey,
+    /// The signature counter at its last use; 0 where the authenticator counts nothing.
+    pub counter: u32,
+    /// When it was added.
+    pub added_at: Timestamp,
+}
+
+/// A good assertion of a device's passkey: the passkey as it is after it.
+#[derive(Clone, Debug)]
+pub struct PasskeyUse {
+    /// The passkey with what the assertion told of it.
+    pub credential: Passkey,
+    /// The assertion's signature counter.
+    pub counter: u32,
+}
+
+/// What a ceremony is for. Its challenge is good for nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose<'a> {
+    /// To add a passkey to the device.
+    Add,
+    /// To remove it.
+    Remove,
+    /// To approve a request: the text that the device signed, which names the request and the device, and holds all that
+    /// was shown.
+    Approve(&'a str),
+}
+
+impl Purpose<'_> {
+    /// The digest that a ceremony is found by again. No signed text can pass for one of the two words.
+    pub fn digest(self) -> Digest {
+        Digest::of(match self {
+            Self::Add => b"add",
+            Self::Remove => b"remove",
+            Self::Approve(statement) => statement.as_bytes(),
+        })
+    }
+}
