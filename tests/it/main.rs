@@ -12,6 +12,7 @@ mod life;
 mod login;
 mod oidc;
 mod pages;
+mod passkeys;
 mod plugins;
 mod programs;
 mod push;

@@ -16,7 +16,7 @@ use crate::oidc::token::userinfo;
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 const HOUR: Duration = Duration::from_secs(3600);
-const RETENTION: Retention = Retention {
+pub(crate) const RETENTION: Retention = Retention {
     logins: HOUR,
     access_tokens: HOUR,
     refresh_tokens: HOUR,

@@ -1,0 +1,203 @@
+//! Devices with a passkey: they approve with it alone.
+
+mod refused;
+mod software;
+
+use assent::authenticator::{Authenticator, Reply, Request};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+use sqlx::{AssertSqlSafe, Row};
+
+use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish, id};
+use crate::life::{entries, events};
+use crate::upkeep::RETENTION;
+use software::Software;
+
+const DEVICE: &str = "/authenticator/api/device/passkey";
+const REMOVAL: &str = "/authenticator/api/device/passkey/removal";
+/// Many of these tests come with proofs that are no good.
+const SETTINGS: &str = "[limits]\nfailures = { per_minute = 0 }\nlogin_name = { per_minute = 0 }\n";
+
+async fn call(phone: &Authenticator, method: Method, path: &str, body: &Value) -> Reply {
+    phone.call(method, path, "", serde_json::to_vec(body).expect("JSON")).await.expect("an answer")
+}
+
+fn said(reply: &Reply) -> (StatusCode, &str) {
+    (reply.status, reply.body["error"].as_str().unwrap_or_default())
+}
+
+/// Adds a passkey to a phone.
+async fn add(phone: &Authenticator, passkey: &Software) {
+    let offer = call(phone, Method::POST, DEVICE, &json!({})).await;
+    assert_eq!(offer.status, StatusCode::OK, "{}", offer.body);
+    let added = call(phone, Method::PUT, DEVICE, &passkey.make(&offer.body["options"])).await;
+    assert_eq!(added.status, StatusCode::NO_CONTENT, "{}", added.body);
+}
+
+/// What a phone sends to approve, with this passkey's assertion.
+fn proof(phone: &Authenticator, request: &Request, number: &str, assertion: Option<Value>) -> Value {
+    let signature = phone.sign(&phone.statement(request, Some(number)).text()).expect("signed");
+    json!({"decision": "approve", "number": number, "signature": signature, "passkey": assertion})
+}
+
+async fn send(phone: &Authenticator, request: &Request, body: &Value) -> Reply {
+    call(phone, Method::POST, &format!("/authenticator/api/requests/{}", request.id), body).await
+}
+
+/// The question that is put to the phone's passkey when it approves.
+async fn question(phone: &Authenticator, request: &Request, number: &str) -> Value {
+    let reply = send(phone, request, &proof(phone, request, number, None)).await;
+    assert_eq!(said(&reply), (StatusCode::CONFLICT, "passkey_required"), "{}", reply.body);
+    reply.body["options"].clone()
+}
+
+/// Ada's phone has a passkey, and she waits.
+struct It {
+    host: TestHost,
+    ada: Ada,
+    passkey: Software,
+    waiting: Page,
+    request: Request,
+    number: String,
+}
+
+impl It {
+    async fn on(database: Database) -> Self {
+        let host = TestHost::start_with(Wish { database, settings: SETTINGS, ..Wish::default() }).await;
+        let ada = host.ada().await;
+        let passkey = Software::new(&host.base);
+        add(&ada.phone, &passkey).await;
+        let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+        let request = ada.phone.waiting(5).await.expect("requests").remove(0);
+        let number = waiting.number();
+        Self { host, ada, passkey: Software { counter: 2, ..passkey }, waiting, request, number }
+    }
+
+    async fn question(&self) -> Value {
+        question(&self.ada.phone, &self.request, &self.number).await
+    }
+
+    /// Approves with this assertion.
+    async fn approve(&self, assertion: Value) -> Reply {
+        let proof = proof(&self.ada.phone, &self.request, &self.number, Some(assertion));
+        send(&self.ada.phone, &self.request, &proof).await
+    }
+
+    async fn standing(&self) -> Value {
+        let reply = call(&self.ada.phone, Method::GET, "/authenticator/api/requests", &Value::Null).await;
+        reply.body["passkey"].clone()
+    }
+
+    async fn events(&self) -> Vec<String> {
+        let entries = entries(&self.host, &format!("user={}", id(&self.ada.user))).await;
+        events(&entries).into_iter().map(str::to_owned).collect()
+    }
+
+    /// How many passkeys and questions the database holds.
+    async fn kept(&self) -> (i64, i64) {
+        let mut connection = self.host.connection().await;
+        let mut counts = Vec::new();
+        for table in ["passkeys", "passkey_ceremonies"] {
+            let query = sqlx::query(AssertSqlSafe(format!("SELECT COUNT(*) FROM {table}")));
+            counts.push(query.fetch_one(&mut connection).await.expect("a count").get(0));
+        }
+        (counts[0], counts[1])
+    }
+}
+
+#[tokio::test]
+async fn a_device_with_a_passkey_approves_with_it_and_the_tokens_say_so_on_both_databases() {
+    for database in Database::BOTH {
+        let it = It::on(database).await;
+        assert_eq!(it.standing().await, "set");
+        let options = it.question().await;
+        assert_eq!(options["userVerification"], "required");
+        assert_eq!(options["rpId"], "localhost");
+        let approved = it.approve(it.passkey.show(&options)).await;
+        assert_eq!(approved.body["outcome"], "approved", "{}", approved.body);
+
+        let browser = it.waiting.browser();
+        let code = browser.finish(&it.waiting.url).await.parameter("code");
+        let (status, tokens) = it.ada.application.exchange(&it.host.base, &code, &[]).await;
+        assert_eq!(status, StatusCode::OK, "{tokens}");
+        let payload = tokens["id_token"].as_str().expect("a token").split('.').nth(1).expect("a payload");
+        let claims: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload).expect("base64url")).expect("JSON");
+        assert_eq!(claims["amr"], json!(["swk", "user", "mfa"]));
+        assert_eq!(claims["acr"], "urn:assent:acr:device");
+        let events = it.events().await;
+        assert!(events.iter().any(|event| event == "passkey.added"), "{events:?}");
+    }
+}
+
+#[tokio::test]
+async fn denying_and_not_me_need_no_passkey() {
+    let it = It::on(Database::Sqlite).await;
+    assert_eq!(it.ada.phone.decide(&it.request, None).await.expect("an outcome"), "denied");
+    it.ada.phone.lift_pause().await.expect("lifted");
+    it.ada.ask(&Browser::new(&it.host.base), &[]).await;
+    let request = it.ada.phone.waiting(5).await.expect("requests").remove(0);
+    assert_eq!(it.ada.phone.not_me(&request).await.expect("an outcome"), "not_me");
+}
+
+#[tokio::test]
+async fn a_wrong_number_is_told_before_the_passkey_is_asked_for() {
+    let it = It::on(Database::Sqlite).await;
+    let wrong = if it.number == "42" { "43" } else { "42" };
+    let reply = send(&it.ada.phone, &it.request, &proof(&it.ada.phone, &it.request, wrong, None)).await;
+    assert_eq!(said(&reply), (StatusCode::UNPROCESSABLE_ENTITY, "wrong_number"));
+    assert_eq!(it.kept().await, (1, 0));
+}
+
+#[tokio::test]
+async fn a_passkey_is_removed_by_itself_and_then_none_is_needed_on_both_databases() {
+    for database in Database::BOTH {
+        let it = It::on(database).await;
+        let phone = &it.ada.phone;
+        let removal = async |assertion: Value| call(phone, Method::POST, REMOVAL, &json!({"passkey": assertion})).await;
+        let asked = removal(Value::Null).await;
+        assert_eq!(said(&asked), (StatusCode::CONFLICT, "passkey_required"));
+        let other = Software { counter: 9, ..Software::new(&it.host.base) };
+        assert_eq!(said(&removal(other.show(&asked.body["options"])).await), (StatusCode::FORBIDDEN, "passkey_refused"));
+        assert_eq!(it.standing().await, "set");
+        let options = removal(Value::Null).await.body["options"].clone();
+        assert_eq!(removal(it.passkey.show(&options)).await.status, StatusCode::NO_CONTENT);
+        assert_eq!((it.standing().await, it.kept().await), (json!("none"), (0, 0)));
+        assert!(it.events().await.iter().any(|event| event == "passkey.removed"));
+        assert_eq!(phone.decide(&it.request, Some(&it.number)).await.expect("an outcome"), "approved");
+        // Another one may be added then.
+        add(phone, &Software::new(&it.host.base)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_passkey_goes_with_its_device_and_with_its_person() {
+    for database in Database::BOTH {
+        let it = It::on(database).await;
+        it.question().await;
+        assert_eq!(it.kept().await, (1, 1));
+        assert_eq!(
+            call(&it.ada.phone, Method::DELETE, "/authenticator/api/device", &Value::Null).await.status,
+            StatusCode::NO_CONTENT
+        );
+        assert_eq!(it.kept().await, (0, 0), "revoked");
+
+        let it = It::on(database).await;
+        it.question().await;
+        let path = format!("/users/{}", id(&it.ada.user));
+        it.host.admin_ok(Method::PATCH, &path, json!({"state": "terminated"})).await;
+        it.host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null).await;
+        assert_eq!(it.kept().await, (0, 0), "erased");
+    }
+}
+
+#[tokio::test]
+async fn a_question_that_nobody_answers_is_swept() {
+    let it = It::on(Database::Sqlite).await;
+    it.question().await;
+    it.host.advance(121);
+    let host = &it.host.host;
+    host.store.sweep(RETENTION, host.now()).await.expect("swept");
+    assert_eq!(it.kept().await, (1, 0));
+}
