@@ -403,3 +403,37 @@ app-failure-closed = Ihr Konto kann nicht verwendet werden. Fragen Sie Ihre Admi
 app-failure-paused = Anmeldungen mit Ihrem Namen sind angehalten. Erlauben Sie sie in dieser App wieder und scannen Sie den Code dann noch einmal.
 app-failure-too-many = Aus Ihrem Netz kamen zu viele Fehlversuche. Warten Sie eine Minute und versuchen Sie es noch einmal.
 app-failure-subscription = Dieses Abonnement lässt sich nicht verwenden.
+
+app-passkey-offer-title = Bestätigungen schützen
+app-passkey-offer = Lassen Sie dieses Smartphone bei jeder Bestätigung nach Gesicht, Finger oder PIN fragen. Dann kann niemand sonst damit bestätigen, auch nicht, während es entsperrt ist.
+app-passkey-add = Mit Gesicht, Finger oder PIN schützen
+app-passkey-add-recommended = Schützen (empfohlen)
+app-passkey-skip = Jetzt nicht
+app-passkey-added = Bestätigungen sind ab jetzt geschützt.
+app-passkey-set = Jede Bestätigung braucht Ihr Gesicht, Ihren Finger oder Ihre PIN.
+app-passkey-remove = Diesen Schutz entfernen
+app-passkey-remove-ask = Den Schutz entfernen?
+app-passkey-remove-about = Dieses Smartphone bestätigt dann ohne Gesicht, Finger oder PIN. Um ihn zu entfernen, bestätigen Sie noch einmal damit.
+app-passkey-remove-yes = Entfernen
+app-passkey-removed = Bestätigungen sind nicht mehr geschützt.
+app-passkey-no-lock = Bestätigungen lassen sich mit Gesicht, Finger oder PIN schützen, sobald dieses Smartphone eine Bildschirmsperre hat, nach der der Browser fragen kann.
+app-passkey-impossible = Bestätigungen lassen sich hier nicht mit Gesicht, Finger oder PIN schützen: Dieser Server hat eine Adresse anstelle eines Namens, und Browser verlangen dafür einen Namen.
+app-failure-passkey-unconfirmed = Ihr Smartphone hat nicht bestätigt, dass Sie es sind. Versuchen Sie es noch einmal. Falls seine Bildschirmsperre entfernt wurde, entfernen Sie dieses Smartphone hier und bitten Sie Ihre Administration um einen neuen Link.
+app-failure-passkey-refused = Was Ihr Smartphone bestätigt hat, zählt nicht. Versuchen Sie es noch einmal.
+app-failure-has-passkey = Dieses Smartphone ist schon geschützt. Laden Sie die App neu.
+
+app-history = Letzte Anmeldungen
+app-history-loading = Wird geladen …
+app-history-empty = Bisher keine.
+app-history-approved = Bestätigt
+app-history-denied = Abgelehnt
+app-history-not-me = Sie sagten, dass Sie es nicht waren
+app-history-wrong-number = Zu oft die falsche Zahl
+app-history-unanswered = Nicht beantwortet
+
+app-install-offer = Installieren Sie diese App, dann hat sie ein eigenes Symbol unter Ihren Apps.
+app-install = Installieren
+app-update-ready = Eine neue Version dieser App ist bereit.
+app-update = Laden
+app-welcome-lost = War dieses Smartphone schon eingerichtet? Dann wurden die Daten des Browsers gelöscht und damit sein Schlüssel. Niemand kann ihn zurückholen: Bitten Sie um einen neuen Link, und lassen Sie das alte Smartphone entfernen.
+app-account-lost = Dieser Browser hat den Schlüssel dieses Kontos nicht mehr. Niemand kann ihn zurückholen: Bitten Sie { $operator } um einen neuen Link, und vergessen Sie dann dieses Konto hier.

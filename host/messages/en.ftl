@@ -404,3 +404,37 @@ app-failure-closed = Your account can’t be used. Ask your administrator.
 app-failure-paused = Sign-ins with your name are paused. Allow them again in this app, then scan the code once more.
 app-failure-too-many = There were too many failed attempts from your network. Wait a minute and try again.
 app-failure-subscription = This subscription can't be used.
+
+app-passkey-offer-title = Protect approvals
+app-passkey-offer = Have this phone ask for your face, finger or PIN with each approval. Then nobody else can approve with it, not even while it is unlocked.
+app-passkey-add = Protect with face, finger or PIN
+app-passkey-add-recommended = Protect (recommended)
+app-passkey-skip = Not now
+app-passkey-added = Approvals are protected from now on.
+app-passkey-set = Each approval needs your face, finger or PIN.
+app-passkey-remove = Remove this protection
+app-passkey-remove-ask = Remove the protection?
+app-passkey-remove-about = This phone then approves without face, finger or PIN. To remove it you confirm once more with it.
+app-passkey-remove-yes = Remove
+app-passkey-removed = Approvals are no longer protected.
+app-passkey-no-lock = Approvals can be protected with face, finger or PIN once this phone has a screen lock that the browser can ask for.
+app-passkey-impossible = Approvals can’t be protected with face, finger or PIN here: this server has an address in place of a name, and browsers want a name for that.
+app-failure-passkey-unconfirmed = Your phone did not confirm that it is you. Try again. If its screen lock was taken away, remove this phone here and ask your administrator for a new enrolment link.
+app-failure-passkey-refused = What your phone confirmed does not count. Try again.
+app-failure-has-passkey = This phone is protected already. Load the app again.
+
+app-history = Last sign-ins
+app-history-loading = Loading…
+app-history-empty = None so far.
+app-history-approved = Approved
+app-history-denied = Denied
+app-history-not-me = You said that it was not you
+app-history-wrong-number = Wrong number too often
+app-history-unanswered = Not answered
+
+app-install-offer = Install this app, so that it has an icon of its own among your apps.
+app-install = Install
+app-update-ready = A new version of this app is ready.
+app-update = Load it
+app-welcome-lost = Was this phone enrolled before? Then the browser’s data was deleted, and its key with it. Nobody can bring it back: ask for a new enrolment link, and have the old phone removed.
+app-account-lost = This browser no longer has the key of this account. Nobody can bring it back: ask { $operator } for a new enrolment link, then forget this account here.

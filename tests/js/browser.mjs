@@ -12,19 +12,20 @@ const SCHEMES = ['light', 'dark'];
 
 const screenshots = process.env.SCREENSHOTS ?? new URL('../../target/screenshots', import.meta.url).pathname;
 
+const LAUNCH = {
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  args: [
+    '--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync',
+    '--no-first-run',
+  ],
+};
+
 /**
  * Starts Debian's Chromium, or the one that CHROMIUM names, with these environment variables and switches. It calls no one on
  * its own.
  */
 export function launch(variables = {}, switches = []) {
-  return chromium.launch({
-    env: { ...process.env, ...variables },
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-    args: [
-      '--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync',
-      '--no-first-run', ...switches,
-    ],
-  });
+  return chromium.launch({ ...LAUNCH, env: { ...process.env, ...variables }, args: [...LAUNCH.args, ...switches] });
 }
 
 async function context(browser, options) {
@@ -87,4 +88,13 @@ export async function inspect(page, name) {
   await page.emulateMedia({ colorScheme: null, reducedMotion: 'reduce' });
   await page.setViewportSize(before);
   return findings;
+}
+
+/** A phone's browser whose profile is kept in a folder: it is there again after a restart. No private window, so it can install apps. */
+export async function keptPhone(folder, options = {}) {
+  const made = await chromium.launchPersistentContext(folder, {
+    ...LAUNCH, locale: 'en-GB', reducedMotion: 'reduce', viewport: PHONE, isMobile: true, hasTouch: true, deviceScaleFactor: 2, ...options,
+  });
+  made.setDefaultTimeout(20_000);
+  return made;
 }

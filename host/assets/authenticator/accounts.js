@@ -2,14 +2,19 @@
 
 import { call, inWords } from './api.js';
 import { tokenOf } from './enrol.js';
+import { history } from './history.js';
+import { protection } from './passkey.js';
 import { remove } from './store.js';
 import { phrase, text } from './texts.js';
 import { ask, button, el, notice, say } from './view.js';
 
 const STATES = { suspended: 'app-account-suspended', terminated: 'app-account-terminated' };
 
-/** The card of one account. `standing` is the account's state, `gone` says that the server knows this device no more. */
-export function accountCard(account, { standing, gone }, forgotten) {
+/**
+ * The card of one account. `standing` is the account's state, `gone` says that the server knows this device no more, `lost`
+ * that the browser has its key no more, `passkey` how its approvals are protected.
+ */
+export function accountCard(account, { standing, gone, lost, passkey }, { forgotten, protectedBy }) {
   const error = el('p', { class: 'field-error', role: 'alert', hidden: true });
   const forget = async () => {
     await remove(account.deviceId);
@@ -38,8 +43,11 @@ export function accountCard(account, { standing, gone }, forgotten) {
         el('h3', {}, el('bdi', {}, account.displayName)),
         el('p', {}, el('bdi', {}, account.account), ' · ', el('bdi', {}, account.operator)),
         el('p', {}, ...phrase('app-account-device', { device: account.deviceName })))),
-    gone && notice(text('app-account-gone', { operator: account.operator }), 'bad'),
+    lost && notice(text('app-account-lost', { operator: account.operator }), 'bad'),
+    gone && !lost && notice(text('app-account-gone', { operator: account.operator }), 'bad'),
     !gone && STATES[standing] && notice(text(STATES[standing]), 'bad'),
+    !gone && protection(account, passkey, protectedBy),
+    !gone && history(account),
     error,
     el('div', { class: 'actions' }, gone ? button(text('app-account-forget'), forget, 'small') : button(text('app-account-remove'), part, 'quiet danger small')));
 }

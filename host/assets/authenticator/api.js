@@ -44,6 +44,10 @@ const WORDS = {
   paused: 'app-failure-paused',
   too_many_requests: 'app-failure-too-many',
   bad_subscription: 'app-failure-subscription',
+  passkey_unconfirmed: 'app-failure-passkey-unconfirmed',
+  passkey_refused: 'app-failure-passkey-refused',
+  has_passkey: 'app-failure-has-passkey',
+  passkeys_impossible: 'app-passkey-impossible',
 };
 
 /** What to tell the person of a failure. */

@@ -55,7 +55,7 @@ function homeScreenHint() {
   return notice(text('app-enrol-home-screen'), 'calm', button(text('app-enrol-copy'), copy, 'small'), copied);
 }
 
-/** Shows what the link is for and enrols. `done(account)` is called with the new account, `left()` on giving up. */
+/** Shows what the link is for and enrols. `done(account, passkey)` is called with the new account and how it stands to passkeys, `left()` on giving up. */
 export async function showEnrolment(place, token, accounts, { done, left }) {
   place.replaceChildren(el('div', { class: 'card ready' }, el('p', { class: 'muted' }, text('app-enrol-checking'))));
   let offer;
@@ -107,7 +107,8 @@ function enrolmentCard(offer, token, accounts, { done, left }) {
     confirm.disabled = true;
     confirm.textContent = text('app-enrol-confirming');
     try {
-      done(await enrolHere(offer, token, chosen));
+      const { account, passkey } = await enrolHere(offer, token, chosen);
+      done(account, passkey);
     } catch (failure) {
       confirm.disabled = false;
       confirm.textContent = text('app-enrol-confirm');
@@ -150,5 +151,5 @@ async function enrolHere(offer, token, chosen) {
   await put(account);
   // A hint only: a browser that is short of space then spares this key.
   await navigator.storage?.persist?.().catch(() => false);
-  return account;
+  return { account, passkey: made.passkey };
 }

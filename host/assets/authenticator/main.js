@@ -3,6 +3,8 @@
 import { accountCard, addAccount } from './accounts.js';
 import { Failure, call, inWords } from './api.js';
 import { showEnrolment, tokenOf } from './enrol.js';
+import { badge, lookForUpdate, offerInstall, offerUpdate } from './life.js';
+import { offer } from './passkey.js';
 import { Poll } from './poll.js';
 import { clearNotifications, pushState, refresh, registerWorker, turnOn } from './push.js';
 import { RequestCard } from './request.js';
@@ -16,15 +18,17 @@ const connection = document.getElementById('connection');
 const title = document.title;
 
 const zones = {
+  update: el('div', { class: 'zone' }),
   news: el('div', { class: 'zone' }),
   requests: el('section', { class: 'zone', 'aria-label': text('app-requests') }),
   pauses: el('div', { class: 'zone' }),
   scan: el('div', { class: 'zone' }),
   push: el('div', { class: 'zone' }),
+  install: el('div', { class: 'zone' }),
   accounts: el('section', { class: 'zone', 'aria-label': text('app-accounts') }),
 };
 
-/** What is known of each account, by its device: { account, poll, standing, gone, failure, pausedUntil }. */
+/** What is known of each account, by its device: { account, poll, standing, gone, lost, passkey, failure, pausedUntil }. */
 const followed = new Map();
 /** The cards of requests, by their id. */
 const cards = new Map();
@@ -34,12 +38,13 @@ let elsewhere = false;
 
 const listener = {
   accounts: () => followed.size,
-  answered(account, { now, account: about, requests, paused_until: paused }) {
+  answered(account, { now, account: about, requests, paused_until: paused, passkey }) {
     const known = followed.get(account.deviceId);
     if (!known) return;
     known.failure = null;
-    if (known.standing !== about.state) {
+    if (known.standing !== about.state || known.passkey !== passkey) {
       known.standing = about.state;
+      known.passkey = passkey;
       showAccounts();
       showWaiting();
     }
@@ -67,7 +72,7 @@ const listener = {
 function showRequests(account, requests, skew) {
   const listed = new Set(requests.map((request) => request.id));
   for (const card of cards.values()) {
-    if (card.account.deviceId === account.deviceId && !listed.has(card.request.id)) card.vanished();
+    if (card.account.deviceId === account.deviceId && !listed.has(card.request.id)) card.vanished(skew);
   }
   for (const request of requests) {
     const card = cards.get(request.id);
@@ -94,6 +99,7 @@ function closeCard(card) {
 function showWaiting() {
   const waiting = [...cards.values()].filter((card) => card.state !== 'ended').length;
   document.title = waiting > 0 ? `(${waiting}) ${title}` : title;
+  badge(waiting);
   const empty = zones.requests.querySelector('.ready');
   const able = [...followed.values()].some((known) => !known.gone && known.standing === 'active');
   if (cards.size > 0 || !able) {
@@ -141,7 +147,14 @@ function showConnection() {
 }
 
 function showAccounts() {
-  const list = [...followed.values()].map((known) => accountCard(known.account, known, forgotten));
+  const list = [...followed.values()].map((known) => accountCard(known.account, known, {
+    forgotten,
+    protectedBy(standing) {
+      known.passkey = standing;
+      showAccounts();
+      focusOn(zones.accounts);
+    },
+  }));
   const heading = list.length > 0 && el('h2', {}, text('app-your-accounts', { count: list.length }));
   zones.accounts.replaceChildren(...[heading, ...list, addAccount(startEnrolment, list.length === 0)].filter(Boolean));
 }
@@ -183,15 +196,17 @@ async function showPush() {
 }
 
 function follow(account) {
-  const known = { account, standing: 'active', gone: false, failure: null, pausedUntil: null };
+  // A browser may have dropped the key and kept the rest.
+  const lost = !(account.privateKey instanceof CryptoKey);
+  const known = { account, standing: 'active', gone: lost, lost, passkey: null, failure: null, pausedUntil: null };
   known.poll = new Poll(account, listener);
   followed.set(account.deviceId, known);
-  if (!document.hidden) known.poll.start();
+  if (!document.hidden && !lost) known.poll.start();
 }
 
 function showHome() {
   elsewhere = false;
-  app.replaceChildren(...(followed.size === 0 ? [welcome()] : []), zones.news, zones.pauses, zones.requests, zones.scan, zones.push, zones.accounts);
+  app.replaceChildren(zones.update, ...(followed.size === 0 ? [welcome()] : []), zones.news, zones.pauses, zones.requests, zones.scan, zones.push, zones.install, zones.accounts);
   zones.scan.replaceChildren(...(navigator.mediaDevices ? [button(text('app-scan'), startScan)] : []));
   showAccounts();
   showWaiting();
@@ -201,7 +216,8 @@ function showHome() {
 
 function welcome() {
   return el('div', { class: 'card ready' }, sign('shield', 'calm'), el('h2', {}, text('app-welcome')),
-    el('p', { class: 'muted' }, ...phrase('app-welcome-about', { operator: app.dataset.operator })));
+    el('p', { class: 'muted' }, ...phrase('app-welcome-about', { operator: app.dataset.operator })),
+    el('p', { class: 'muted small' }, text('app-welcome-lost')));
 }
 
 function leaveLink() {
@@ -212,20 +228,32 @@ function startEnrolment(token) {
   elsewhere = true;
   showEnrolment(app, token, [...followed.values()].map((known) => known.account), {
     left: () => backHome(zones.accounts),
-    done(account) {
+    async done(account, passkey) {
       leaveLink();
       follow(account);
       showHome();
-      const heading = el('h2', {}, text('app-enrolled'));
-      const about = el('p', { class: 'lead' }, ...phrase('app-enrolled-about', { name: account.displayName }));
-      const card = el('div', { class: 'card outcome' }, sign('check', 'good'), heading, about, button(text('app-done'), () => (card.remove(), focusOn(zones.requests))));
-      zones.news.replaceChildren(card);
-      focusOn(heading);
-      say(text('app-enrolled-news'));
       // Where notifications are on for another account, they are to be on for this one too.
       refresh(registration, [account]);
+      const protection = await offer(account, passkey, (standing) => {
+        followed.get(account.deviceId).passkey = standing;
+        showAccounts();
+        welcomeAccount(account);
+      });
+      if (protection === null) return welcomeAccount(account);
+      zones.news.replaceChildren(protection.card);
+      return protection.focus();
     },
   });
+}
+
+/** Says that an account is enrolled. */
+function welcomeAccount(account) {
+  const heading = el('h2', {}, text('app-enrolled'));
+  const about = el('p', { class: 'lead' }, ...phrase('app-enrolled-about', { name: account.displayName }));
+  const card = el('div', { class: 'card outcome' }, sign('check', 'good'), heading, about, button(text('app-done'), () => (card.remove(), focusOn(zones.requests))));
+  zones.news.replaceChildren(card);
+  focusOn(heading);
+  say(text('app-enrolled-news'));
 }
 
 /** What a link of ours asks for, be it the address of this page or a code that the camera saw. Whether it asks for anything. */
@@ -269,9 +297,12 @@ function look() {
   if (document.hidden) return;
   for (const known of followed.values()) if (!known.gone) known.poll.start();
   clearNotifications(registration);
+  lookForUpdate(registration);
 }
 
 function listen() {
+  offerInstall(zones.install);
+  offerUpdate(zones.update);
   window.addEventListener('hashchange', route);
   window.addEventListener('online', () => (showConnection(), look()));
   window.addEventListener('offline', showConnection);

@@ -1,7 +1,8 @@
 // A sign-in that waits for an answer: a card with what is asked, a field for the number, and what the person may answer.
 
-import { Failure, call, inWords } from './api.js';
+import { Failure, inWords } from './api.js';
 import { approvalText, notMeText, sign as signText } from './canonical.js';
+import { callWithPasskey } from './passkey.js';
 import { phrase, region, text } from './texts.js';
 import { button, el, facts, focusOn, say, sign } from './view.js';
 
@@ -81,8 +82,9 @@ export class RequestCard {
     this.tick();
   }
 
-  /** The server lists it no more. */
-  vanished() {
+  /** The server, whose clock is `skew` seconds before ours, lists it no more. */
+  vanished(skew) {
+    this.skew = skew;
     if (this.state === 'open') this.end(this.secondsLeft() <= 1 ? 'expired' : 'gone');
   }
 
@@ -141,7 +143,7 @@ export class RequestCard {
       const about = { issuer: account.issuer, device: account.deviceId, request };
       const signed = decision === 'not_me' ? notMeText(about) : approvalText({ ...about, decision, number });
       const value = { decision, number, signature: await signText(account.privateKey, signed) };
-      const { outcome } = await call(account, 'POST', `/requests/${encodeURIComponent(request.id)}`, { value });
+      const { outcome } = await callWithPasskey(account, 'POST', `/requests/${encodeURIComponent(request.id)}`, value);
       if (outcome === 'approved') this.approved();
       else if (outcome === 'denied' || outcome === 'not_me') this.end(outcome);
       else throw new Failure(502, 'unreadable', 'an unknown outcome');

@@ -67,6 +67,8 @@ self.addEventListener('push', (event) => {
       renotify: true,
       timestamp: Date.now(),
     });
+    // How many wait only the app can ask; here it is known that something does.
+    await self.navigator.setAppBadge?.().catch(() => {});
     // After the notification is there, since an app that is looked at takes it away.
     for (const client of (await windows()).filter(isApp)) client.postMessage({ type: 'look' });
   };

@@ -78,7 +78,12 @@ pub async fn ask(
 /// An entry of the audit log about a request.
 fn about(host: &Host, event: Event, approval: &Approval, by: &By) -> Entry {
     let entry = audit::entry(host, event, by).with("request", approval.id.to_string());
-    let mut entry = entry.personal("name", approval.shown.account.as_str());
+    // What the person saw, so that they find it again in their history.
+    let shown = &approval.shown;
+    let mut entry = entry
+        .personal("name", shown.account.as_str())
+        .personal("asked_from", shown.place.as_str())
+        .personal("asked_by", shown.browser.as_str());
     entry.user = approval.user_id;
     entry.application.clone_from(&approval.shown.application);
     entry

@@ -14,6 +14,7 @@ pub mod deliveries;
 pub mod device;
 pub mod evidence;
 pub mod first_start;
+pub mod history;
 pub mod keys;
 pub mod limits;
 pub mod login;

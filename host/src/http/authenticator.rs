@@ -4,8 +4,10 @@
 //! `Authorization: Assent-Device {device}.{seconds}.{signature}`, the signature over
 //! [`crate::model::statement::CallStatement`].
 
+mod history;
 mod passkey;
 
+pub(super) use history::history;
 pub(super) use passkey::{add_passkey, offer_passkey, remove_passkey};
 
 use std::sync::Arc;
@@ -163,6 +165,7 @@ pub(super) async fn enrol(State(host): State<Arc<Host>>, from: Origin, body: Byt
                 "issuer": host.issuer,
                 "operator": host.settings.operator,
                 "push_key": push_key(&host),
+                "passkey": domain::passkey::standing(&host, &device).await?.as_str(),
             });
             Ok((StatusCode::CREATED, Json(body)).into_response())
         }

@@ -163,6 +163,7 @@ fn authenticator_api_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         .route("/enrolments", post(authenticator::enrol))
         .route("/requests", get(authenticator::requests))
         .route("/requests/{id}", post(authenticator::decide))
+        .route("/history", get(authenticator::history))
         .route("/scans", post(authenticator::scan))
         .route("/pause", delete(authenticator::lift_pause))
         .route("/device/push", put(authenticator::push))

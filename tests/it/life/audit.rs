@@ -55,7 +55,14 @@ async fn a_sign_in_is_told_step_by_step_and_without_a_secret_on_both_databases()
         let asked = &sign_in[0];
         assert_eq!(asked["actor"], json!({"kind": "application", "id": ada.application.id}));
         assert_eq!((&asked["detail"]["reached"], &asked["application_id"]), (&json!(true), &json!(ada.application.id)));
-        assert_eq!(asked["personal"], json!({"address": "127.0.0.1", "browser": "Firefox on Linux", "name": "ada"}));
+        let personal = json!({
+            "address": "127.0.0.1",
+            "browser": "Firefox on Linux",
+            "name": "ada",
+            "asked_from": "This computer",
+            "asked_by": "Firefox on Linux",
+        });
+        assert_eq!(asked["personal"], personal);
         assert_eq!(sign_in[1]["detail"]["attempts_left"], 2);
         assert_eq!(sign_in[2]["actor"], json!({"kind": "device", "id": ada.phone.device().to_string()}));
         let completed = sign_in[3..5].iter().find(|entry| entry["event"] == "sign-in.completed").expect("one");

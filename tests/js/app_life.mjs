@@ -1,0 +1,149 @@
+// The app's own life: it can be installed, opens without a network, takes a newer version, and keeps its keys through that and
+// through a restart of the browser; and it explains a key that is gone.
+//
+// Environment: BASE_URL, ENROL_URL (of an administrator); CHROMIUM and SCREENSHOTS as in browser.mjs.
+
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+import { desktop, inspect, keptPhone, launch, shot } from './browser.mjs';
+import { openDoor } from './door.mjs';
+
+const { BASE_URL, ENROL_URL } = process.env;
+assert.ok(BASE_URL && ENROL_URL, 'BASE_URL or ENROL_URL is missing');
+
+const findings = [];
+const look = async (page, name) => findings.push(...(await inspect(page, name)));
+
+const door = await openDoor(BASE_URL);
+const app = `${door.address}/authenticator`;
+
+async function enrol(page) {
+  await page.goto(ENROL_URL.replace(BASE_URL, door.address));
+  await page.getByRole('button', { name: /enrol/i }).click();
+  await page.getByRole('heading', { name: /is enrolled/i }).waitFor();
+  await page.getByRole('button', { name: /done/i }).click();
+}
+
+/** Ada signs in in a fresh browser, and this phone approves. */
+async function signsIn(browser, mobile) {
+  const page = await (await desktop(browser)).newPage();
+  await page.goto(`${BASE_URL}/admin`);
+  await page.getByRole('textbox', { name: /name/i }).fill('ada');
+  await page.getByRole('button', { name: /continue/i }).click();
+  await page.locator('#number').waitFor();
+  await mobile.getByRole('textbox', { name: /number/i }).fill((await page.locator('#number').textContent()).trim());
+  await mobile.getByRole('button', { name: 'Approve', exact: true }).click();
+  await mobile.getByRole('heading', { name: 'Approved' }).waitFor();
+  await mobile.getByRole('button', { name: /done/i }).click();
+  await page.waitForURL(`${BASE_URL}/admin`);
+  await page.context().close();
+}
+
+/** The app's service worker serves this page. */
+async function served(page) {
+  await page.evaluate(() => navigator.serviceWorker.ready);
+  await page.waitForFunction(() => navigator.serviceWorker.controller !== null);
+}
+
+async function installable(page) {
+  const session = await page.context().newCDPSession(page);
+  const manifest = await session.send('Page.getAppManifest');
+  assert.deepEqual(manifest.errors, []);
+  assert.equal(manifest.url, `${app}/manifest.webmanifest`);
+  const { installabilityErrors } = await session.send('Page.getInstallabilityErrors');
+  assert.deepEqual(installabilityErrors, []);
+  await session.detach();
+}
+
+async function withoutNetwork(page) {
+  door.shut = true;
+  await page.context().setOffline(true);
+  await page.reload();
+  const connection = (words) => page.locator('#connection', { hasText: words });
+  await connection('You are offline').waitFor();
+  await page.getByRole('heading', { name: 'Ada Lovelace' }).waitFor();
+  await look(page, 'offline');
+  await page.evaluate(() => (window.same = true));
+  // First the network alone, then the server too.
+  await page.context().setOffline(false);
+  await connection('The server can’t be reached just now').waitFor();
+  door.shut = false;
+  await connection('The server can’t be reached just now').waitFor({ state: 'detached', timeout: 60_000 });
+  assert.equal(await page.evaluate(() => window.same), true, 'it came back without being loaded again');
+}
+
+async function newerVersion(browser, page) {
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.version), undefined);
+  door.newer = true;
+  // The person comes back to the app, which looks for a newer version then.
+  await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+  await page.getByText('A new version of this app is ready.').waitFor();
+  await look(page, 'update-ready');
+  await page.getByRole('button', { name: 'Load it' }).click();
+  await page.waitForFunction(() => document.documentElement.dataset.version === 'newer');
+  await page.getByRole('heading', { name: 'Ada Lovelace' }).waitFor();
+  assert.deepEqual(await page.evaluate(() => caches.keys()), ['assent-authenticator-newer'], 'what was kept of the old one is gone');
+  await signsIn(browser, page);
+}
+
+async function pastSignIns(page) {
+  await page.getByText('Last sign-ins').click();
+  // Three were approved by now.
+  await page.locator('.past', { hasText: 'Approved' }).nth(2).waitFor();
+  await look(page, 'history');
+}
+
+/** The browser lost the key and kept the rest; then everything. */
+async function lostKey(page) {
+  await page.evaluate(() => new Promise((resolve, reject) => {
+    const opened = indexedDB.open('assent-authenticator');
+    opened.onsuccess = () => {
+      const accounts = opened.result.transaction('accounts', 'readwrite').objectStore('accounts');
+      accounts.getAll().onsuccess = ({ target }) => {
+        const written = accounts.put({ ...target.result[0], privateKey: null });
+        written.onsuccess = resolve;
+        written.onerror = reject;
+      };
+    };
+  }));
+  await page.reload();
+  await page.getByText('This browser no longer has the key of this account.').waitFor();
+  await look(page, 'lost-key');
+  await page.getByRole('button', { name: 'Forget this account' }).click();
+  await page.getByText('Was this phone enrolled before?').waitFor();
+  await look(page, 'lost-everything');
+}
+
+const folder = mkdtempSync(path.join(tmpdir(), 'phone-'));
+const browser = await launch();
+let mobile = await keptPhone(folder);
+let page = await mobile.newPage();
+try {
+  await enrol(page);
+  await served(page);
+  await installable(page);
+  await withoutNetwork(page);
+  await signsIn(browser, page);
+  await newerVersion(browser, page);
+
+  await mobile.close();
+  mobile = await keptPhone(folder);
+  page = await mobile.newPage();
+  await page.goto(app);
+  await page.getByRole('heading', { name: 'Ada Lovelace' }).waitFor();
+  await signsIn(browser, page);
+  await pastSignIns(page);
+  await lostKey(page);
+  assert.deepEqual(findings, [], 'no page has an accessibility finding');
+} catch (failure) {
+  await shot(page, 'failed-phone');
+  throw failure;
+} finally {
+  await mobile.close();
+  await browser.close();
+  door.close();
+  rmSync(folder, { recursive: true, force: true });
+}

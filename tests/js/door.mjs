@@ -1,0 +1,46 @@
+// A door before the host: it can be shut, as where there is no network, and can put a newer version of the app before it.
+
+import http from 'node:http';
+
+/** Opens the door to the host at `base`. `door.shut` refuses who comes; `door.newer` changes the app's files. */
+export async function openDoor(base) {
+  const door = { shut: false, newer: false };
+  const target = new URL(base);
+  const server = http.createServer((request, response) => {
+    if (door.shut) return request.socket.destroy();
+    const options = { host: target.hostname, port: target.port, path: request.url, method: request.method, headers: request.headers };
+    const onward = http.request(options, (answer) => {
+      const changes = door.newer && change(request.url);
+      const headers = { ...answer.headers };
+      if (!changes || answer.statusCode !== 200) {
+        response.writeHead(answer.statusCode, headers);
+        return answer.pipe(response);
+      }
+      const parts = [];
+      answer.on('data', (part) => parts.push(part));
+      return answer.on('end', () => {
+        const body = Buffer.from(changes(Buffer.concat(parts).toString()));
+        response.writeHead(200, { ...headers, 'content-length': body.length, etag: '"newer"' });
+        response.end(body);
+      });
+    });
+    // What the browser has kept is of the version before.
+    if (door.newer) onward.removeHeader('if-none-match');
+    onward.on('error', () => request.socket.destroy());
+    request.on('close', () => request.aborted && onward.destroy());
+    return request.pipe(onward);
+  });
+  await new Promise((resolve) => server.listen(0, 'localhost', resolve));
+  door.address = `http://localhost:${server.address().port}`;
+  door.close = () => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return door;
+}
+
+function change(path) {
+  if (path === '/authenticator/sw.js') return (text) => text.replace(/const VERSION = '[^']+'/, "const VERSION = 'newer'");
+  if (path === '/assets/authenticator/view.js') return (text) => `${text}\ndocument.documentElement.dataset.version = 'newer';\n`;
+  return null;
+}

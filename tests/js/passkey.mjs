@@ -1,0 +1,162 @@
+// Approvals that need face, finger or PIN, with Chromium's virtual authenticator in place of the phone's lock.
+//
+// Environment: BASE_URL, ENROL_URL and SECOND_ENROL_URL (of two administrators); CHROMIUM and SCREENSHOTS as in browser.mjs.
+
+import assert from 'node:assert/strict';
+
+import { complaints, desktop, inspect, launch, phone, shot } from './browser.mjs';
+
+const { BASE_URL, ENROL_URL, SECOND_ENROL_URL } = process.env;
+assert.ok(BASE_URL && ENROL_URL && SECOND_ENROL_URL, 'BASE_URL, ENROL_URL or SECOND_ENROL_URL is missing');
+
+const findings = [];
+const look = async (page, name) => findings.push(...(await inspect(page, name)));
+
+/** A phone with a lock: `unlocks(yes)` says whether whoever holds it can open that. */
+async function lockedPhone(browser) {
+  const page = await (await phone(browser)).newPage();
+  const session = await page.context().newCDPSession(page);
+  await session.send('WebAuthn.enable');
+  const options = {
+    protocol: 'ctap2', transport: 'internal', hasResidentKey: true, hasUserVerification: true, isUserVerified: true,
+    automaticPresenceSimulation: true,
+  };
+  const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', { options });
+  return {
+    page,
+    unlocks: (isUserVerified) => session.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified }),
+    passkeys: async () => (await session.send('WebAuthn.getCredentials', { authenticatorId })).credentials,
+  };
+}
+
+async function enrol(page, link) {
+  await page.goto(link);
+  await page.getByRole('button', { name: /enrol/i }).click();
+}
+
+async function done(page) {
+  await page.getByRole('heading', { name: /is enrolled/i }).waitFor();
+  await page.getByRole('button', { name: /done/i }).click();
+}
+
+/** A browser that asks for a sign-in by this name, up to the number. */
+async function asks(browser, name) {
+  const page = await (await desktop(browser)).newPage();
+  await page.goto(`${BASE_URL}/admin`);
+  await page.getByRole('textbox', { name: /name/i }).fill(name);
+  await page.getByRole('button', { name: /continue/i }).click();
+  await page.locator('#number').waitFor();
+  return { page, number: (await page.locator('#number').textContent()).trim() };
+}
+
+async function approve(mobile, number) {
+  await mobile.getByRole('textbox', { name: /number/i }).fill(number);
+  await mobile.getByRole('button', { name: 'Approve', exact: true }).click();
+}
+
+async function approved(mobile, desk) {
+  await mobile.getByRole('heading', { name: 'Approved' }).waitFor();
+  await mobile.getByRole('button', { name: /done/i }).click();
+  await desk.waitForURL(`${BASE_URL}/admin`);
+  await desk.context().close();
+}
+
+async function signsIn(browser, mobile) {
+  const { page, number } = await asks(browser, 'ada');
+  await approve(mobile, number);
+  await approved(mobile, page);
+}
+
+async function protectedFromTheStart(browser, it) {
+  const { page } = it;
+  await enrol(page, ENROL_URL);
+  await page.getByRole('heading', { name: 'Protect approvals' }).waitFor();
+  await look(page, 'passkey-offer');
+  await page.getByRole('button', { name: /protect \(recommended\)/i }).click();
+  await done(page);
+  await page.getByText('Each approval needs your face, finger or PIN.').waitFor();
+  assert.equal((await it.passkeys()).length, 1);
+  await look(page, 'passkey-set');
+  await signsIn(browser, page);
+}
+
+/** Somebody else holds the phone, unlocked. */
+async function whoeverCannotUnlockIt(browser, it) {
+  const { page } = it;
+  const { page: desk, number } = await asks(browser, 'ada');
+  await it.unlocks(false);
+  await approve(page, number);
+  await page.locator('.request .field-error', { hasText: 'did not confirm that it is you' }).waitFor();
+  await look(page, 'passkey-unconfirmed');
+  assert.equal((await desk.locator('#number').textContent()).trim(), number, 'the browser waits on');
+  await it.unlocks(true);
+  await approve(page, number);
+  await approved(page, desk);
+
+  // Denying must be quick: nothing is asked for.
+  await it.unlocks(false);
+  const denied = await asks(browser, 'ada');
+  await page.getByRole('button', { name: /deny/i }).click();
+  await page.getByRole('heading', { name: 'Denied' }).waitFor();
+  await page.getByRole('button', { name: /done/i }).click();
+  await denied.page.getByRole('heading', { name: /denied/i }).waitFor();
+  await page.getByRole('button', { name: 'I want to sign in now' }).click();
+  await page.getByText(/are paused until/).waitFor({ state: 'detached' });
+}
+
+async function removedAndAddedAgain(browser, it) {
+  const { page } = it;
+  const remove = page.getByRole('button', { name: 'Remove this protection' });
+  const yes = page.getByRole('dialog').getByRole('button', { name: 'Remove' });
+  await remove.click();
+  await yes.click();
+  await page.locator('.protection', { hasText: 'did not confirm that it is you' }).waitFor();
+  await it.unlocks(true);
+  await remove.click();
+  await look(page, 'passkey-remove');
+  await yes.click();
+  const add = page.getByRole('button', { name: 'Protect with face, finger or PIN' });
+  await add.waitFor();
+  await look(page, 'passkey-none');
+  await it.unlocks(false);
+  await signsIn(browser, page);
+  await it.unlocks(true);
+  await add.click();
+  await remove.waitFor();
+  // What protects an approval outlives the page.
+  await page.reload();
+  await remove.waitFor();
+  await signsIn(browser, page);
+}
+
+async function skipped(browser) {
+  const { page } = await lockedPhone(browser);
+  await enrol(page, SECOND_ENROL_URL);
+  await page.getByRole('heading', { name: 'Protect approvals' }).waitFor();
+  await page.getByRole('button', { name: 'Not now' }).click();
+  await done(page);
+  await page.getByRole('button', { name: 'Protect with face, finger or PIN' }).waitFor();
+  const { page: desk, number } = await asks(browser, 'bob');
+  await approve(page, number);
+  await approved(page, desk);
+}
+
+const browser = await launch();
+try {
+  const it = await lockedPhone(browser);
+  const collected = complaints(it.page);
+  try {
+    await protectedFromTheStart(browser, it);
+    await whoeverCannotUnlockIt(browser, it);
+    await removedAndAddedAgain(browser, it);
+    await skipped(browser);
+  } catch (failure) {
+    await shot(it.page, 'failed-phone');
+    throw failure;
+  }
+  assert.deepEqual(findings, [], 'no page has an accessibility finding');
+  // The browser itself notes the answer that asks for the passkey.
+  assert.deepEqual(collected.filter((line) => !line.includes('409')), [], 'no page complains on its console');
+} finally {
+  await browser.close();
+}
