@@ -12,9 +12,9 @@ const STATES = { suspended: 'app-account-suspended', terminated: 'app-account-te
 
 /**
  * The card of one account. `standing` is the account's state, `gone` says that the server knows this device no more, `lost`
- * that the browser has its key no more, `passkey` how its approvals are protected.
+ * that the browser has its key no more, `passkey` how its approvals are protected, `offering` that this is being asked elsewhere.
  */
-export function accountCard(account, { standing, gone, lost, passkey }, { forgotten, protectedBy }) {
+export function accountCard(account, { standing, gone, lost, passkey, offering }, { forgotten, protectedBy }) {
   const error = el('p', { class: 'field-error', role: 'alert', hidden: true });
   const forget = async () => {
     await remove(account.deviceId);
@@ -46,7 +46,7 @@ export function accountCard(account, { standing, gone, lost, passkey }, { forgot
     lost && notice(text('app-account-lost', { operator: account.operator }), 'bad'),
     gone && !lost && notice(text('app-account-gone', { operator: account.operator }), 'bad'),
     !gone && STATES[standing] && notice(text(STATES[standing]), 'bad'),
-    !gone && protection(account, passkey, protectedBy),
+    !gone && !offering && protection(account, passkey, protectedBy),
     !gone && history(account),
     error,
     el('div', { class: 'actions' }, gone ? button(text('app-account-forget'), forget, 'small') : button(text('app-account-remove'), part, 'quiet danger small')));

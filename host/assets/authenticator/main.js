@@ -28,7 +28,7 @@ const zones = {
   accounts: el('section', { class: 'zone', 'aria-label': text('app-accounts') }),
 };
 
-/** What is known of each account, by its device: { account, poll, standing, gone, lost, passkey, failure, pausedUntil }. */
+/** What is known of each account, by its device: { account, poll, standing, gone, lost, passkey, offering, failure, pausedUntil }. */
 const followed = new Map();
 /** The cards of requests, by their id. */
 const cards = new Map();
@@ -198,10 +198,11 @@ async function showPush() {
 function follow(account) {
   // A browser may have dropped the key and kept the rest.
   const lost = !(account.privateKey instanceof CryptoKey);
-  const known = { account, standing: 'active', gone: lost, lost, passkey: null, failure: null, pausedUntil: null };
+  const known = { account, standing: 'active', gone: lost, lost, passkey: null, offering: false, failure: null, pausedUntil: null };
   known.poll = new Poll(account, listener);
   followed.set(account.deviceId, known);
   if (!document.hidden && !lost) known.poll.start();
+  return known;
 }
 
 function showHome() {
@@ -230,16 +231,18 @@ function startEnrolment(token) {
     left: () => backHome(zones.accounts),
     async done(account, passkey) {
       leaveLink();
-      follow(account);
+      const known = follow(account);
+      known.offering = true;
       showHome();
       // Where notifications are on for another account, they are to be on for this one too.
       refresh(registration, [account]);
-      const protection = await offer(account, passkey, (standing) => {
-        followed.get(account.deviceId).passkey = standing;
+      const settled = (standing) => {
+        Object.assign(known, { passkey: standing, offering: false });
         showAccounts();
         welcomeAccount(account);
-      });
-      if (protection === null) return welcomeAccount(account);
+      };
+      const protection = await offer(account, passkey, settled);
+      if (protection === null) return settled(passkey);
       zones.news.replaceChildren(protection.card);
       return protection.focus();
     },

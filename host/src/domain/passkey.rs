@@ -115,12 +115,7 @@ pub enum Added {
 }
 
 /// Adds the passkey that the browser made (section 7.1).
-pub async fn add(
-    host: &Host,
-    device: &Device,
-    made: &RegisterPublicKeyCredential,
-    by: &By,
-) -> Result<Added, Broken> {
+pub async fn add(host: &Host, device: &Device, made: &RegisterPublicKeyCredential, by: &By) -> Result<Added, Broken> {
     let Some(RelyingParty(webauthn)) = &host.passkeys else { return Ok(Added::Refused) };
     let Some(state) = claim::<PasskeyRegistration>(host, device.id, Purpose::Add).await? else {
         return Ok(Added::Refused);

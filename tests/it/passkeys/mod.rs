@@ -4,6 +4,11 @@ mod refused;
 mod software;
 
 use assent::authenticator::{Authenticator, Reply, Request};
+use assent::config;
+use assent::domain::passkey::RelyingParty;
+use assent::model::passkey::PasskeyUse;
+use assent::model::session::Amr;
+use assent::store::{Answer, Verdict};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::{Method, StatusCode};
@@ -12,6 +17,7 @@ use sqlx::{AssertSqlSafe, Row};
 
 use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish, id};
 use crate::life::{entries, events};
+use crate::store::noted;
 use crate::upkeep::RETENTION;
 use software::Software;
 
@@ -159,7 +165,10 @@ async fn a_passkey_is_removed_by_itself_and_then_none_is_needed_on_both_database
         let asked = removal(Value::Null).await;
         assert_eq!(said(&asked), (StatusCode::CONFLICT, "passkey_required"));
         let other = Software { counter: 9, ..Software::new(&it.host.base) };
-        assert_eq!(said(&removal(other.show(&asked.body["options"])).await), (StatusCode::FORBIDDEN, "passkey_refused"));
+        assert_eq!(
+            said(&removal(other.show(&asked.body["options"])).await),
+            (StatusCode::FORBIDDEN, "passkey_refused")
+        );
         assert_eq!(it.standing().await, "set");
         let options = removal(Value::Null).await.body["options"].clone();
         assert_eq!(removal(it.passkey.show(&options)).await.status, StatusCode::NO_CONTENT);
@@ -200,4 +209,47 @@ async fn a_question_that_nobody_answers_is_swept() {
     let host = &it.host.host;
     host.store.sweep(RETENTION, host.now()).await.expect("swept");
     assert_eq!(it.kept().await, (1, 0));
+}
+
+/// What the code above the store has seen may have changed by the time it writes.
+#[tokio::test]
+async fn the_store_itself_takes_no_approval_without_a_passkey_that_goes_on_on_both_databases() {
+    for database in Database::BOTH {
+        let it = It::on(database).await;
+        let (store, device) = (&it.host.host.store, it.ada.phone.device());
+        let credential = store.passkey(device).await.expect("read").expect("a passkey").credential;
+        let approve = async |counter: Option<u32>| {
+            let passkey = counter.map(|counter| Box::new(PasskeyUse { credential: credential.clone(), counter }));
+            let verdict = Verdict::Approve { device, amr: vec![Amr::Swk], passkey };
+            store.answer_approval(it.request.id, verdict, noted(&[]), it.host.host.now()).await.expect("answered")
+        };
+        assert_eq!(approve(None).await, Answer::NoPasskey);
+        // One that is used at the same moment wins.
+        let used = PasskeyUse { credential: credential.clone(), counter: 5 };
+        let other = PasskeyUse { counter: 4, ..used.clone() };
+        let approvals =
+            [approve(Some(5)).await, approve(Some(5)).await, approve(Some(4)).await, approve(Some(0)).await];
+        assert_eq!(approvals, [Answer::Counted, Answer::NoPasskey, Answer::NoPasskey, Answer::NoPasskey]);
+        assert!(!store.remove_passkey(device, other, Vec::new()).await.expect("refused"));
+        assert!(store.remove_passkey(device, PasskeyUse { counter: 6, ..used }, Vec::new()).await.expect("removed"));
+        assert_eq!(approve(Some(7)).await, Answer::NoPasskey, "it is gone");
+    }
+}
+
+#[tokio::test]
+async fn a_host_that_is_reached_by_an_address_offers_no_passkeys() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("assent.toml");
+    let key = folder.path().join("master.key");
+    let relying_party = |base: &str| {
+        let text = format!("base_url = \"{base}\"\n[keys]\nmaster_key_file = \"{}\"\n", key.display());
+        std::fs::write(&file, text).expect("written");
+        RelyingParty::new(&config::load(&file).expect("good settings"))
+    };
+    for address in ["https://192.0.2.7", "https://[2001:db8::1]:8443", "http://127.0.0.1:8080"] {
+        assert!(relying_party(address).is_none(), "{address}");
+    }
+    for name in ["https://id.example.org", "http://localhost:8080"] {
+        assert!(relying_party(name).is_some(), "{name}");
+    }
 }
