@@ -10,7 +10,7 @@ use crate::model::approval::MatchingNumber;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AuthenticatorCommand {
-    /// Enrol by a link: makes a key and keeps it in the file.
+    /// Enrol by a link: makes a key and keeps it in the file. It can have no passkey: that needs a browser and a screen lock.
     Enrol {
         /// The link, as `POST /admin/api/v1/users/{id}/enrolments` or the first start gives it.
         url: String,
@@ -24,7 +24,8 @@ pub(super) enum AuthenticatorCommand {
         #[arg(long, value_name = "JSON")]
         push: Option<String>,
     },
-    /// Answer the request that waits, or the first one that comes.
+    /// Answer the request that waits, or the first one that comes. A device that was given a passkey approves in its browser
+    /// alone.
     #[command(group(clap::ArgGroup::new("decision").required(true).args(["number", "deny", "not_me"])))]
     Approve {
         /// The file that `enrol` made.

@@ -31,7 +31,8 @@ const HOUR: Duration = Duration::from_secs(60 * 60);
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// Where people and applications reach this host, such as `https://id.example.org`: no path, no query. `http` only
-    /// for localhost and loopback addresses. The issuer is this with `/oidc` behind it.
+    /// for localhost and loopback addresses. The issuer is this with `/oidc` behind it. Passkeys belong to its host name:
+    /// with another one they are no good any more, and with an address in its place there are none.
     pub base_url: Url,
     /// What the pages call the operator of this host.
     #[serde(default = "default::operator")]

@@ -14,7 +14,7 @@ use crate::domain::passkey::{self, Added, Offer, Removed};
 /// The passkey is to be shown, by these options.
 pub(super) fn required(options: Value) -> Failure {
     // Not among the refusals that are counted: it is how each approval with a passkey begins.
-    let message = "Confirm it with this phone's passkey, in the browser that it was added in.";
+    let message = "This phone has a passkey: confirm with it, in the browser that it was added in.";
     Failure::new(StatusCode::CONFLICT, "passkey_required", message).with("options", options)
 }
 
