@@ -62,7 +62,8 @@ async function byCamera(desk, mobile) {
   show(await seen(desk, '.scan img'));
   await mobile.getByRole('button', { name: 'Scan a code' }).click();
   // Nothing is told before the person says so, though there is one account alone.
-  await mobile.getByRole('heading', { name: 'Sign in as whom?' }).waitFor();
+  await mobile.getByRole('heading', { name: /Sign in to .+\?/ }).waitFor();
+  assert.match(await mobile.locator('.facts').textContent(), /This computer.*Chrome/);
   await look(mobile, 'scan-alone');
   assert.equal(await desk.locator('#number').count(), 0);
   await mobile.getByRole('button', { name: /\(ada\)/ }).click();
@@ -86,7 +87,7 @@ async function onThePhone(mobile) {
   await page.goto(`${BASE_URL}/admin`);
   const link = page.getByRole('link', { name: /authenticator on this phone/i });
   const [opened] = await Promise.all([page.waitForEvent('popup'), link.click()]);
-  await opened.getByRole('heading', { name: 'Sign in as whom?' }).waitFor();
+  await opened.getByRole('heading', { name: /Sign in to .+\?/ }).waitFor();
   await look(opened, 'scan-which');
   await opened.getByRole('button', { name: /\(bob\)/ }).click();
   await approve(page, opened);

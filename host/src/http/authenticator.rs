@@ -26,7 +26,6 @@ use crate::clock::Timestamp;
 use crate::domain::approval::{self, Outcome, Proof};
 use crate::domain::device::{self, Call, Caller, Enrolled, EnrolmentRequest, Waiting};
 use crate::domain::limits::Network;
-use crate::domain::scan::{self, Scanned};
 use crate::domain::{Broken, Host};
 use crate::id::ApprovalId;
 use crate::model::approval::Approval;
@@ -48,11 +47,11 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    const fn new(status: StatusCode, code: &'static str, message: &'static str) -> Self {
+    pub(super) const fn new(status: StatusCode, code: &'static str, message: &'static str) -> Self {
         Self { status, code, message, more: Vec::new() }
     }
 
-    fn with(mut self, name: &'static str, value: Value) -> Self {
+    pub(super) fn with(mut self, name: &'static str, value: Value) -> Self {
         self.more.push((name, value));
         self
     }
@@ -79,9 +78,9 @@ impl IntoResponse for Failure {
     }
 }
 
-type Reply = Result<Response, Failure>;
+pub(super) type Reply = Result<Response, Failure>;
 
-fn parse<T: for<'a> Deserialize<'a>>(body: &[u8]) -> Result<T, Failure> {
+pub(super) fn parse<T: for<'a> Deserialize<'a>>(body: &[u8]) -> Result<T, Failure> {
     serde_json::from_slice(body).map_err(|_| UNREADABLE)
 }
 
@@ -189,10 +188,10 @@ fn push_key(host: &Host) -> Option<&str> {
 
 /// A call that an enrolled device signed.
 pub(super) struct SignedCall {
-    host: Arc<Host>,
-    device: Device,
-    origin: Origin,
-    body: Bytes,
+    pub(super) host: Arc<Host>,
+    pub(super) device: Device,
+    pub(super) origin: Origin,
+    pub(super) body: Bytes,
 }
 
 impl SignedCall {
@@ -328,40 +327,6 @@ pub(super) async fn decide(Path(id): Path<String>, call: SignedCall) -> Reply {
         Outcome::Unknown => Err(unknown()),
     }
 }
-
-#[derive(Deserialize)]
-struct Scan {
-    token: String,
-}
-
-/// `POST /authenticator/api/scans`: the person scanned the code of a login page, and so says who signs in there. What
-/// follows is an approval like any other.
-pub(super) async fn scan(call: SignedCall) -> Reply {
-    let SignedCall { host, device, body, origin } = call;
-    let Scan { token } = parse(&body)?;
-    match scan::scan(&host, &device, &token, origin).await? {
-        Scanned::Asked => Ok(StatusCode::NO_CONTENT.into_response()),
-        Scanned::NotOpen => Err(Failure::new(
-            StatusCode::GONE,
-            "no_such_login",
-            "This code was used already, or its time is over. Load the sign-in page again.",
-        )),
-        Scanned::Closed => {
-            Err(Failure::new(StatusCode::FORBIDDEN, "closed", "Your account can't be used. Ask your administrator."))
-        }
-        Scanned::Paused { until } => {
-            let failure = Failure::new(StatusCode::CONFLICT, "paused", "Sign-ins with your name are paused.");
-            Err(failure.with("paused_until", json!(until.seconds())))
-        }
-        Scanned::TooMany(exhausted) => Err(TOO_MANY_SIGN_INS.with("retry_after", json!(exhausted.seconds()))),
-    }
-}
-
-const TOO_MANY_SIGN_INS: Failure = Failure::new(
-    StatusCode::TOO_MANY_REQUESTS,
-    "too_many_requests",
-    "There were so many sign-ins with your name that this one was refused. Wait a minute and try again.",
-);
 
 #[derive(Deserialize)]
 struct Push {

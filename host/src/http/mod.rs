@@ -28,6 +28,7 @@ mod router;
 mod saml;
 mod saml_logout;
 mod saml_metadata;
+mod scan;
 mod script_texts;
 mod serve;
 mod session_end;

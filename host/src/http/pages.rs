@@ -202,8 +202,8 @@ pub struct WaitingPage {
     pub layout: Layout,
     /// The name of the application that asks.
     pub application: String,
-    /// What the person typed as their name.
-    pub name: String,
+    /// What the person typed as their name; `None` where a phone said who signs in, since the page need not know.
+    pub name: Option<String>,
     /// The two digits to type.
     pub number: String,
     /// The letters that a vendor's authenticator shows as well; `None` where none may be asked. It needs no number.

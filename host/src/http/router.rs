@@ -19,7 +19,7 @@ use super::reply::ErrorReply;
 use super::texts::Message;
 use super::{
     admin_api, assets, authenticator, callbacks, client_calls, consent, console, cors, health, home, limits, login,
-    looks, metrics, oidc, saml, saml_logout, saml_metadata, session_end,
+    looks, metrics, oidc, saml, saml_logout, saml_metadata, scan, session_end,
 };
 use crate::domain::Host;
 use crate::model::language::Language;
@@ -163,7 +163,8 @@ fn authenticator_api_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         .route("/enrolments", post(authenticator::enrol))
         .route("/requests", get(authenticator::requests))
         .route("/requests/{id}", post(authenticator::decide))
-        .route("/scans", post(authenticator::scan))
+        .route("/scans", post(scan::scan))
+        .route("/scans/look", post(scan::look))
         .route("/pause", delete(authenticator::lift_pause))
         .route("/device/push", put(authenticator::push))
         .route("/device", delete(authenticator::remove))

@@ -128,6 +128,15 @@ pub(super) fn changed(
 }
 
 fn apply_to_user(user: &mut User, change: UserChange) -> Result<()> {
+    // What says who they were may have been erased, and shall not come back.
+    if user.state == LifeState::Terminated
+        && (change.name.is_some()
+            || change.email.is_some()
+            || change.profile.is_some()
+            || change.console_role.is_some())
+    {
+        return Err(Refused::Conflict("a terminated user can't be changed any more; make a new one"));
+    }
     if let Some(name) = change.name {
         user.name = login_name("name", &name)?;
     }
