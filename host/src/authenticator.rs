@@ -224,6 +224,12 @@ impl Authenticator {
         signature(&key, text)
     }
 
+    /// Any call of the interface, by its path below `/authenticator/api`, with a JSON body. The answer, if the host agreed.
+    pub async fn ask(&self, method: Method, path: &str, body: Option<Value>) -> anyhow::Result<Value> {
+        let body = body.map(|body| serde_json::to_vec(&body)).transpose()?.unwrap_or_default();
+        self.call(method, &format!("/authenticator/api{path}"), "", body).await?.agreed()
+    }
+
     /// A call that the device signs. Where the host finds our clock wrong, it is made once more with the host's.
     pub async fn call(&self, method: Method, path: &str, query: &str, body: Vec<u8>) -> anyhow::Result<Reply> {
         let mut time = SystemClock.now().seconds();

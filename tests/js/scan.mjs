@@ -99,11 +99,20 @@ const used = `${BASE_URL}/authenticator#login=${'A'.repeat(43)}`;
 async function usedCode(mobile) {
   await mobile.goto('about:blank');
   await mobile.goto(used);
-  await mobile.getByRole('button', { name: /\(ada\)/ }).click();
   await mobile.getByRole('heading', { name: 'The code was not taken' }).waitFor();
   await look(mobile, 'scan-used');
   await mobile.getByRole('button', { name: 'Go on' }).click();
   await mobile.getByRole('heading', { name: 'Nothing to approve' }).waitFor();
+}
+
+/** An approval ends the pause, so there must be another to lift. */
+async function notMeAgain(browser, mobile) {
+  const stranger = await (await desktop(browser)).newPage();
+  await stranger.goto(`${BASE_URL}/admin`);
+  await stranger.getByRole('textbox', { name: /name/i }).fill('ada');
+  await stranger.getByRole('button', { name: /continue/i }).click();
+  await mobile.getByRole('button', { name: 'This was not me' }).click();
+  await mobile.getByRole('button', { name: 'Done' }).click();
 }
 
 /** Somebody else types the person's name: they say so, and lift the pause that this begins. */
@@ -119,14 +128,19 @@ async function notMe(browser, mobile) {
   await look(mobile, 'not-me');
   await mobile.getByRole('button', { name: 'Done' }).click();
 
-  // Nobody's requests reach the phone now, and its own scan says why.
+  // Nobody's requests reach the phone now, but for those that it begins itself.
   await stranger.goto(`${BASE_URL}/admin`);
   const code = await stranger.locator('.scan-here a').getAttribute('href');
   await mobile.goto('about:blank');
   await mobile.goto(`${BASE_URL}${code}`);
   await mobile.getByRole('button', { name: /\(ada\)/ }).click();
-  await mobile.getByText(/are paused. Allow them again/).waitFor();
-  await mobile.getByRole('button', { name: 'Go on' }).click();
+  await mobile.getByText(/are paused until/).waitFor();
+  await mobile.getByRole('textbox', { name: /number/i }).fill((await stranger.locator('#number').textContent()).trim());
+  await mobile.getByRole('button', { name: /approve/i }).click();
+  await mobile.getByRole('heading', { name: /approved/i }).waitFor();
+  await mobile.getByRole('button', { name: /done/i }).click();
+  await stranger.waitForURL(`${BASE_URL}/admin`);
+  await notMeAgain(browser, mobile);
   await mobile.getByRole('button', { name: 'I want to sign in now' }).click();
   await mobile.getByText(/are paused until/).waitFor({ state: 'detached' });
 }

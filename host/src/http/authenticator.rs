@@ -27,7 +27,7 @@ use crate::domain::approval::{self, Outcome, Proof};
 use crate::domain::device::{self, Call, Caller, Enrolled, EnrolmentRequest, Waiting};
 use crate::domain::limits::Network;
 use crate::domain::{Broken, Host};
-use crate::id::ApprovalId;
+use crate::id::{ApprovalId, AuditId};
 use crate::model::approval::Approval;
 use crate::model::audit::{Actor, By, Origin};
 use crate::model::device::{CallCredentials, Device, DeviceKey, PushSubscription};
@@ -127,7 +127,7 @@ pub(super) async fn look(State(host): State<Arc<Host>>, body: Bytes) -> Reply {
 }
 
 /// The link as a QR code for a phone's camera, in SVG; nothing where it is too long for one.
-fn qr_code(link: &str) -> Option<String> {
+pub(super) fn qr_code(link: &str) -> Option<String> {
     let code = qrcode::QrCode::new(link).ok()?;
     Some(code.render::<qrcode::render::svg::Color<'_>>().min_dimensions(220, 220).build())
 }
@@ -196,7 +196,7 @@ pub(super) struct SignedCall {
 
 impl SignedCall {
     /// Who calls, and from where.
-    fn by(&self) -> By {
+    pub(super) fn by(&self) -> By {
         By::new(Actor::Device(self.device.id), self.origin.clone())
     }
 }
@@ -257,19 +257,26 @@ const TOO_MANY: Failure = Failure::new(
 pub(super) struct Wait {
     #[serde(default)]
     wait: u32,
+    /// The last of the news that the app shows.
+    known: Option<AuditId>,
 }
 
-/// `GET /authenticator/api/requests?wait=25`: what waits for the person; with nothing, waits so many seconds for it. While
-/// `paused_until` is a moment to come, requests reach no phone of theirs.
+/// `GET /authenticator/api/requests?wait=25&known=..`: what waits for the person, and what is new of their devices; with nothing
+/// but the news up to `known`, waits so many seconds for it. While `paused_until` is a moment to come, requests reach no phone
+/// of theirs.
 pub(super) async fn requests(Query(query): Query<Wait>, call: SignedCall) -> Reply {
     let SignedCall { host, device, .. } = call;
-    let Waiting { user, open, paused_until } = device::request(&host, &device, query.wait.min(LONGEST_WAIT)).await?;
+    let patience = query.wait.min(LONGEST_WAIT);
+    let waiting = device::request(&host, &device, patience, query.known).await?;
+    let Waiting { user, open, news, paused_until } = waiting.ok_or(UNKNOWN_DEVICE)?;
+    let news: Vec<Value> = news.iter().map(super::devices::news).collect();
     let requests: Vec<Value> = open.iter().map(|approval| request(&host, approval)).collect();
     Ok(Json(json!({
         "now": host.now().seconds(),
         "account": {"name": user.name, "display_name": user.display_name(), "state": user.state},
         "paused_until": paused_until.map(Timestamp::seconds),
         "requests": requests,
+        "news": news,
     }))
     .into_response())
 }

@@ -15,6 +15,7 @@ pub mod login;
 pub mod logout;
 pub mod name;
 pub mod palette;
+pub mod recovery;
 pub mod redirect;
 pub mod saml;
 pub mod scope;

@@ -33,10 +33,11 @@ pub(super) async fn of_user(db: &mut AnyConnection, user: UserId, state: LifeSta
                AND EXISTS (SELECT 1 FROM logins WHERE logins.id = approvals.login_id AND logins.answered_at IS NULL)",
         ]
         .as_slice(),
-        // A grant of this very moment ends too. So does a link: whoever has it may be why the person is suspended.
+        // A grant of this very moment ends too. So do links and recovery codes: whoever has them may be why the person is suspended.
         LifeState::Suspended | LifeState::Terminated => &[
             "UPDATE accounts SET grants_from = $2 + 1 WHERE user_id = $1",
             "DELETE FROM enrolments WHERE user_id = $1 AND created_at <= $2",
+            "DELETE FROM recovery_codes WHERE user_id = $1 AND created_at <= $2",
         ],
     });
     for statement in statements {
@@ -114,6 +115,7 @@ pub(super) async fn erase(db: &mut AnyConnection, user: UserId, now: Timestamp) 
         "DELETE FROM saml_logout_requests WHERE sid IN (SELECT sid FROM sessions WHERE user_id = $1)",
         "DELETE FROM devices WHERE user_id = $1",
         "DELETE FROM enrolments WHERE user_id = $1",
+        "DELETE FROM recovery_codes WHERE user_id = $1",
         "DELETE FROM approval_addresses WHERE user_id = $1",
         "DELETE FROM approval_pauses WHERE user_id = $1",
         "DELETE FROM consents WHERE user_id = $1",

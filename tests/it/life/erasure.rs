@@ -8,7 +8,7 @@ use super::entries;
 use crate::harness::{Browser, Database, TestHost, Wish, id};
 
 /// All that the database holds, as text.
-async fn everything(host: &TestHost, database: Database) -> String {
+pub async fn everything(host: &TestHost, database: Database) -> String {
     let mut connection = host.connection().await;
     let mut text = String::new();
     for table in [
@@ -17,6 +17,7 @@ async fn everything(host: &TestHost, database: Database) -> String {
         "accounts",
         "devices",
         "enrolments",
+        "recovery_codes",
         "logins",
         "approvals",
         "sessions",
