@@ -13,8 +13,10 @@ const STATES = { suspended: 'app-account-suspended', terminated: 'app-account-te
 /**
  * The card of one account. `standing` is the account's state, `gone` says that the server knows this device no more, `lost`
  * that the browser has its key no more, `passkey` how its approvals are protected, `offering` that this is being asked elsewhere.
+ * `devices(account)` is called to show its devices, `forgotten(account)` when it is no longer here, `protectedBy(standing)` when
+ * a passkey was added or removed.
  */
-export function accountCard(account, { standing, gone, lost, passkey, offering }, { forgotten, protectedBy }) {
+export function accountCard(account, { standing, gone, lost, passkey, offering }, { forgotten, devices, protectedBy }) {
   const error = el('p', { class: 'field-error', role: 'alert', hidden: true });
   const forget = async () => {
     await remove(account.deviceId);
@@ -49,7 +51,9 @@ export function accountCard(account, { standing, gone, lost, passkey, offering }
     !gone && !offering && protection(account, passkey, protectedBy),
     !gone && history(account),
     error,
-    el('div', { class: 'actions' }, gone ? button(text('app-account-forget'), forget, 'small') : button(text('app-account-remove'), part, 'quiet danger small')));
+    el('div', { class: 'actions' }, ...(gone
+      ? [button(text('app-account-forget'), forget, 'small')]
+      : [button(text('app-account-devices'), () => devices(account), 'quiet small'), button(text('app-account-remove'), part, 'quiet danger small')])));
 }
 
 /** A form that takes an enrolment link that was copied. `opened(token)` is called with what it holds. */

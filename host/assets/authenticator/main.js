@@ -2,6 +2,7 @@
 
 import { accountCard, addAccount } from './accounts.js';
 import { Failure, call, inWords } from './api.js';
+import { newsCard, showDevices } from './devices.js';
 import { showEnrolment, tokenOf } from './enrol.js';
 import { badge, lookForUpdate, offerInstall, offerUpdate } from './life.js';
 import { offer } from './passkey.js';
@@ -22,13 +23,17 @@ const zones = {
   news: el('div', { class: 'zone' }),
   requests: el('section', { class: 'zone', 'aria-label': text('app-requests') }),
   pauses: el('div', { class: 'zone' }),
+  told: el('div', { class: 'zone' }),
   scan: el('div', { class: 'zone' }),
   push: el('div', { class: 'zone' }),
   install: el('div', { class: 'zone' }),
   accounts: el('section', { class: 'zone', 'aria-label': text('app-accounts') }),
 };
 
-/** What is known of each account, by its device: { account, poll, standing, gone, lost, passkey, offering, failure, pausedUntil }. */
+/**
+ * What is known of each account, by its device: { account, poll, standing, gone, lost, passkey, offering, failure, pausedUntil,
+ * news }.
+ */
 const followed = new Map();
 /** The cards of requests, by their id. */
 const cards = new Map();
@@ -38,7 +43,7 @@ let elsewhere = false;
 
 const listener = {
   accounts: () => followed.size,
-  answered(account, { now, account: about, requests, paused_until: paused, passkey }) {
+  answered(account, { now, account: about, requests, news, paused_until: paused, passkey }) {
     const known = followed.get(account.deviceId);
     if (!known) return;
     known.failure = null;
@@ -50,8 +55,10 @@ const listener = {
     }
     const skew = now - Date.now() / 1000;
     known.pausedUntil = paused === null ? null : paused - skew;
+    known.news = news;
     showRequests(account, requests, skew);
     showPauses();
+    showNews();
     showConnection();
   },
   failed(account, failure) {
@@ -60,6 +67,8 @@ const listener = {
     if (failure.code === 'unknown_device') {
       known.gone = true;
       known.failure = null;
+      known.news = [];
+      showNews();
       showRequests(account, [], 0);
       showAccounts();
     } else {
@@ -133,6 +142,23 @@ function showPauses() {
   }));
 }
 
+/** Says what is new of somebody's devices and codes, until they have seen it. */
+function showNews() {
+  const told = [...followed.values()].filter((known) => !known.gone && known.news.length > 0);
+  const shown = told.map((known) => `${known.account.deviceId} ${known.news.at(-1).id}`).join();
+  if (zones.told.dataset.shown === shown) return;
+  zones.told.dataset.shown = shown;
+  zones.told.replaceChildren(...told.map((known) => newsCard(known.account, known.news, {
+    look: () => startDevices(known.account),
+    seen() {
+      known.news = [];
+      showNews();
+      focusOn(zones.accounts);
+    },
+  })));
+  if (told.length > 0) say(text('app-news', { name: told[0].account.displayName }));
+}
+
 function showConnection() {
   const states = [...followed.values()].filter((known) => !known.gone);
   const failed = states.filter((known) => known.failure);
@@ -149,6 +175,7 @@ function showConnection() {
 function showAccounts() {
   const list = [...followed.values()].map((known) => accountCard(known.account, known, {
     forgotten,
+    devices: startDevices,
     protectedBy(standing) {
       known.passkey = standing;
       showAccounts();
@@ -198,7 +225,9 @@ async function showPush() {
 function follow(account) {
   // A browser may have dropped the key and kept the rest.
   const lost = !(account.privateKey instanceof CryptoKey);
-  const known = { account, standing: 'active', gone: lost, lost, passkey: null, offering: false, failure: null, pausedUntil: null };
+  const known = {
+    account, standing: 'active', gone: lost, lost, passkey: null, offering: false, failure: null, pausedUntil: null, news: [],
+  };
   known.poll = new Poll(account, listener);
   followed.set(account.deviceId, known);
   if (!document.hidden && !lost) known.poll.start();
@@ -207,7 +236,7 @@ function follow(account) {
 
 function showHome() {
   elsewhere = false;
-  app.replaceChildren(zones.update, ...(followed.size === 0 ? [welcome()] : []), zones.news, zones.pauses, zones.requests, zones.scan, zones.push, zones.install, zones.accounts);
+  app.replaceChildren(zones.update, ...(followed.size === 0 ? [welcome()] : []), zones.news, zones.pauses, zones.requests, zones.told, zones.scan, zones.push, zones.install, zones.accounts);
   zones.scan.replaceChildren(...(navigator.mediaDevices ? [button(text('app-scan'), startScan)] : []));
   showAccounts();
   showWaiting();
@@ -253,7 +282,10 @@ function startEnrolment(token) {
 function welcomeAccount(account) {
   const heading = el('h2', {}, text('app-enrolled'));
   const about = el('p', { class: 'lead' }, ...phrase('app-enrolled-about', { name: account.displayName }));
-  const card = el('div', { class: 'card outcome' }, sign('check', 'good'), heading, about, button(text('app-done'), () => (card.remove(), focusOn(zones.requests))));
+  const card = el('div', { class: 'card outcome' }, sign('check', 'good'), heading, about,
+    el('p', { class: 'muted' }, text('app-enrolled-codes-about')),
+    el('div', { class: 'actions' }, button(text('app-done'), () => (card.remove(), focusOn(zones.requests)), 'primary'),
+      button(text('app-enrolled-codes'), () => startDevices(account))));
   zones.news.replaceChildren(card);
   focusOn(heading);
   say(text('app-enrolled-news'));
@@ -287,6 +319,15 @@ function startLogin(token) {
       backHome(zones.requests);
       followed.get(account.deviceId)?.poll.start();
     },
+  });
+}
+
+function startDevices(account) {
+  elsewhere = true;
+  showDevices(app, account, () => {
+    showHome();
+    focusOn(zones.accounts);
+    followed.get(account.deviceId)?.poll.start();
   });
 }
 
