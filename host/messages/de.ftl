@@ -431,6 +431,9 @@ app-history-denied = Abgelehnt
 app-history-not-me = Sie sagten, dass Sie es nicht waren
 app-history-wrong-number = Zu oft die falsche Zahl
 app-history-unanswered = Nicht beantwortet
+app-news-passkey-added = { $day }, { $time }: Das Gerät „{ $device }“ fragt ab jetzt nach Gesicht, Finger oder PIN.
+app-news-passkey-removed = { $day }, { $time }: Das Gerät „{ $device }“ fragt nicht mehr nach Gesicht, Finger oder PIN.
+app-news-passkey-copied = { $day }, { $time }: Der Schutz des Geräts „{ $device }“ wurde vielleicht kopiert, darum wurde eine Anmeldung abgewiesen.
 
 app-install-offer = Installieren Sie diese App, dann hat sie ein eigenes Symbol unter Ihren Apps.
 app-install = Installieren

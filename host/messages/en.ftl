@@ -432,6 +432,9 @@ app-history-denied = Denied
 app-history-not-me = You said that it was not you
 app-history-wrong-number = Wrong number too often
 app-history-unanswered = Not answered
+app-news-passkey-added = { $day }, { $time }: the device “{ $device }” asks for face, finger or PIN from now on.
+app-news-passkey-removed = { $day }, { $time }: the device “{ $device }” no longer asks for face, finger or PIN.
+app-news-passkey-copied = { $day }, { $time }: the protection of the device “{ $device }” may have been copied, so a sign-in was refused.
 
 app-install-offer = Install this app, so that it has an icon of its own among your apps.
 app-install = Install

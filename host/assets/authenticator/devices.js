@@ -1,6 +1,7 @@
 // The devices of an account: all of them, another one, and the codes for when there is none any more.
 
 import { call, inWords } from './api.js';
+import { callWithPasskey } from './passkey.js';
 import { region, text } from './texts.js';
 import { ask, button, el, facts, focusOn, notice, say, sign } from './view.js';
 
@@ -57,7 +58,7 @@ async function showLink(place, account, left) {
   place.replaceChildren(el('div', { class: 'card' }, heading, content, button(text('app-done'), left, 'quiet')));
   focusOn(heading);
   try {
-    const { link, link_qr: picture, expires_at: until } = await call(account, 'POST', '/devices/link');
+    const { link, link_qr: picture, expires_at: until } = await callWithPasskey(account, 'POST', '/devices/link', {});
     const source = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(picture ?? '')}`;
     content.replaceChildren(
       el('p', { class: 'lead' }, text('app-devices-add-about')),
@@ -79,7 +80,7 @@ async function makeCodes(place, account, had, left) {
   focusOn(heading);
   let codes;
   try {
-    ({ codes } = await call(account, 'POST', '/recovery-codes'));
+    ({ codes } = await callWithPasskey(account, 'POST', '/recovery-codes', {}));
   } catch (failure) {
     content.replaceChildren(notice(inWords(failure), 'warn',
       el('div', { class: 'actions' }, button(text('app-enrol-again-try'), () => makeCodes(place, account, 0, left), 'small'), button(text('app-devices-back'), left, 'quiet small'))));
@@ -120,6 +121,9 @@ const NEWS = {
   'enrolment.link-made': ({ day, time }) => text('app-news-link', { day, time }),
   'device.enrolled': ({ device, day, time }) => text('app-news-enrolled', { device, day, time }),
   'device.revoked': ({ device, day, time }) => text('app-news-revoked', { device, day, time }),
+  'passkey.added': ({ device, day, time }) => text('app-news-passkey-added', { device, day, time }),
+  'passkey.removed': ({ device, day, time }) => text('app-news-passkey-removed', { device, day, time }),
+  'passkey.counter-back': ({ device, day, time }) => text('app-news-passkey-copied', { device, day, time }),
   'recovery.codes-made': ({ day, time }) => text('app-news-codes', { day, time }),
   'recovery.code-used': ({ day, time }) => text('app-news-recovered', { day, time }),
 };

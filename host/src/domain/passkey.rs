@@ -4,6 +4,7 @@
 //! Each ceremony's challenge is of this host's making, is kept for one device and one purpose, and is good once. An approval's
 //! purpose is the very text that the device signed. Whether a device needs its passkey is read from this host's own row.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use webauthn_rs::prelude::{
@@ -16,7 +17,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Broken, Host, audit};
+use super::{Broken, Host, audit, news};
 use crate::config::Settings;
 use crate::id::DeviceId;
 use crate::model::audit::{By, Entry, Event};
@@ -115,7 +116,12 @@ pub enum Added {
 }
 
 /// Adds the passkey that the browser made (section 7.1).
-pub async fn add(host: &Host, device: &Device, made: &RegisterPublicKeyCredential, by: &By) -> Result<Added, Broken> {
+pub async fn add(
+    host: &Arc<Host>,
+    device: &Device,
+    made: &RegisterPublicKeyCredential,
+    by: &By,
+) -> Result<Added, Broken> {
     let Some(RelyingParty(webauthn)) = &host.passkeys else { return Ok(Added::Refused) };
     let Some(state) = claim::<PasskeyRegistration>(host, device.id, Purpose::Add).await? else {
         return Ok(Added::Refused);
@@ -131,6 +137,7 @@ pub async fn add(host: &Host, device: &Device, made: &RegisterPublicKeyCredentia
     match host.store.add_passkey(passkey, vec![entry(host, Event::PasskeyAdded, device, by)]).await {
         Ok(true) => {
             tracing::info!(device = %device.id, "passkey added");
+            news::tell(host, device.user_id, Some(device.id));
             Ok(Added::Added)
         }
         Ok(false) => Ok(Added::Refused),
@@ -154,7 +161,7 @@ pub enum Removed {
 
 /// Removes a device's passkey, if an assertion of it is shown.
 pub async fn remove(
-    host: &Host,
+    host: &Arc<Host>,
     device: &Device,
     assertion: Option<&PublicKeyCredential>,
     by: &By,
@@ -167,8 +174,44 @@ pub async fn remove(
             let entries = vec![entry(host, Event::PasskeyRemoved, device, by)];
             let removed = host.store.remove_passkey(device.id, *used, entries).await?;
             tracing::info!(device = %device.id, removed, "passkey removed");
-            if removed { Removed::Removed } else { Removed::Refused }
+            if removed {
+                news::tell(host, device.user_id, Some(device.id));
+                Removed::Removed
+            } else {
+                Removed::Refused
+            }
         }
+    })
+}
+
+/// Whether a device's owner confirmed what it calls for.
+#[derive(Debug)]
+pub enum Confirmed {
+    /// By its passkey; or it has none.
+    Yes,
+    /// It must be shown first: the JSON of `PublicKeyCredentialRequestOptions` (section 5.5).
+    Required(Value),
+    /// What was shown does not do.
+    Refused,
+}
+
+/// Has a device's passkey confirm a call, where the device has one. Whoever could make another device's link without would be
+/// rid of it.
+pub async fn confirm(
+    host: &Host,
+    device: &Device,
+    call: &str,
+    assertion: Option<&PublicKeyCredential>,
+    by: &By,
+) -> Result<Confirmed, Broken> {
+    Ok(match ask(host, device, Purpose::Call(call), assertion, PATIENCE, by).await? {
+        Asked::NoPasskey => Confirmed::Yes,
+        Asked::Required(options) => Confirmed::Required(options),
+        Asked::Refused => Confirmed::Refused,
+        Asked::Shown(used) => match host.store.use_passkey(device.id, *used).await? {
+            true => Confirmed::Yes,
+            false => Confirmed::Refused,
+        },
     })
 }
 

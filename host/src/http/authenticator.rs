@@ -8,7 +8,7 @@ mod history;
 mod passkey;
 
 pub(super) use history::history;
-pub(super) use passkey::{add_passkey, offer_passkey, remove_passkey};
+pub(super) use passkey::{add_passkey, confirmed, offer_passkey, remove_passkey};
 
 use std::sync::Arc;
 

@@ -1,7 +1,8 @@
 //! The part of the authenticator's interface by which people look after their devices: all of them, another one, recovery codes,
 //! and what is new.
 //!
-//! Whoever has only a browser's session gets nothing here: what lets somebody in later is made with a device alone.
+//! Whoever has only a browser's session gets nothing here: what lets somebody in later is made with a device alone, and with its
+//! passkey where it has one.
 
 use axum::Json;
 use axum::extract::Path;
@@ -10,7 +11,7 @@ use axum::response::IntoResponse;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::authenticator::{Failure, Reply, SignedCall, parse, qr_code};
+use super::authenticator::{Failure, Reply, SignedCall, confirmed, parse, qr_code};
 use crate::domain::{device, news, recovery};
 use crate::id::{AuditId, DeviceId};
 use crate::model::audit::{Actor, Entry};
@@ -48,6 +49,7 @@ pub(super) async fn revoke(Path(id): Path<String>, call: SignedCall) -> Reply {
 
 /// `POST /authenticator/api/devices/link`: a link that enrols another device of the person.
 pub(super) async fn link(call: SignedCall) -> Reply {
+    confirmed(&call, "POST /devices/link").await?;
     let closed = Failure::new(StatusCode::FORBIDDEN, "closed", "Your account can't be used. Ask your administrator.");
     let made = device::link_another(&call.host, &call.device, &call.by()).await?;
     let (link, until) = made.ok_or(closed)?;
@@ -57,6 +59,7 @@ pub(super) async fn link(call: SignedCall) -> Reply {
 
 /// `POST /authenticator/api/recovery-codes`: new codes in place of those before. They are told this once.
 pub(super) async fn recovery_codes(call: SignedCall) -> Reply {
+    confirmed(&call, "POST /recovery-codes").await?;
     let codes = recovery::make(&call.host, &call.device, call.origin.clone()).await?;
     let codes: Vec<String> = codes.iter().map(RecoveryCode::shown).collect();
     Ok((StatusCode::CREATED, Json(json!({"codes": codes}))).into_response())

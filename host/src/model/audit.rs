@@ -266,10 +266,13 @@ events! {
 
 impl Event {
     /// What a person's devices tell them of, since it gives somebody a way in or takes one away.
-    pub const NEWS: [Self; 5] = [
+    pub const NEWS: [Self; 8] = [
         Self::EnrolmentLinkMade,
         Self::DeviceEnrolled,
         Self::DeviceRevoked,
+        Self::PasskeyAdded,
+        Self::PasskeyRemoved,
+        Self::PasskeyCounterBack,
         Self::RecoveryCodesMade,
         Self::RecoveryCodeUsed,
     ];

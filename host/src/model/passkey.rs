@@ -38,18 +38,20 @@ pub enum Purpose<'a> {
     Add,
     /// To remove it.
     Remove,
+    /// To let another device in later: the method and path of the call that does so.
+    Call(&'a str),
     /// To approve a request: the text that the device signed, which names the request and the device, and holds all that
     /// was shown.
     Approve(&'a str),
 }
 
 impl Purpose<'_> {
-    /// The digest that a ceremony is found by again. No signed text can pass for one of the two words.
+    /// The digest that a ceremony is found by again. No signed text can pass for one of the two words, or for a call.
     pub fn digest(self) -> Digest {
         Digest::of(match self {
             Self::Add => b"add",
             Self::Remove => b"remove",
-            Self::Approve(statement) => statement.as_bytes(),
+            Self::Call(text) | Self::Approve(text) => text.as_bytes(),
         })
     }
 }

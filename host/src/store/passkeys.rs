@@ -112,6 +112,15 @@ impl Store {
         .await
     }
 
+    /// Notes a use of a device's passkey. Whether it was there and the assertion's counter goes on from its last use.
+    pub async fn use_passkey(&self, device: DeviceId, used: PasskeyUse) -> Result<bool> {
+        self.write(move |db| {
+            let used = used.clone();
+            Box::pin(async move { goes_on(db, device, &used).await })
+        })
+        .await
+    }
+
     /// Removes a device's passkey, by an assertion of it. Whether it was there and the assertion's counter goes on from its
     /// last use.
     pub async fn remove_passkey(&self, device: DeviceId, used: PasskeyUse, entries: Vec<Entry>) -> Result<bool> {

@@ -181,6 +181,36 @@ async fn a_passkey_is_removed_by_itself_and_then_none_is_needed_on_both_database
 }
 
 #[tokio::test]
+async fn what_lets_another_device_in_later_needs_the_passkey_too_and_the_other_devices_are_told() {
+    let it = It::on(Database::Sqlite).await;
+    let phone = &it.ada.phone;
+    let (link, codes) = ("/authenticator/api/devices/link", "/authenticator/api/recovery-codes");
+    let confirm =
+        async |path: &str, assertion: Value| call(phone, Method::POST, path, &json!({"passkey": assertion})).await;
+    let mut counter = 2;
+    for (path, other) in [(link, codes), (codes, link)] {
+        let bare = phone.call(Method::POST, path, "", Vec::new()).await.expect("an answer");
+        assert_eq!(said(&bare), (StatusCode::CONFLICT, "passkey_required"));
+        // What was asked about the other is no answer here.
+        let elsewhere = confirm(other, Value::Null).await.body["options"].clone();
+        let passkey = Software { counter, ..it.passkey.clone() };
+        assert_eq!(said(&confirm(path, passkey.show(&elsewhere)).await), (StatusCode::FORBIDDEN, "passkey_refused"));
+        let options = confirm(path, Value::Null).await.body["options"].clone();
+        let shown = passkey.show(&options);
+        assert_eq!(confirm(path, shown.clone()).await.status, StatusCode::CREATED);
+        assert_eq!(said(&confirm(path, shown).await), (StatusCode::FORBIDDEN, "passkey_refused"), "replayed");
+        counter += 1;
+    }
+    it.host.advance(1);
+    let second = it.host.authenticator(&it.ada.user).await;
+    it.host.advance(1);
+    add(&second, &Software::new(&it.host.base)).await;
+    let reply = call(phone, Method::GET, "/authenticator/api/requests", &Value::Null).await;
+    let news = reply.body["news"].as_array().expect("news").clone();
+    assert!(news.iter().any(|one| one["event"] == "passkey.added"), "{news:?}");
+}
+
+#[tokio::test]
 async fn a_passkey_goes_with_its_device_and_with_its_person() {
     for database in Database::BOTH {
         let it = It::on(database).await;

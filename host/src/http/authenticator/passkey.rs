@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use webauthn_rs::prelude::{PublicKeyCredential, RegisterPublicKeyCredential};
 
 use super::{Failure, Reply, SignedCall, parse};
-use crate::domain::passkey::{self, Added, Offer, Removed};
+use crate::domain::passkey::{self, Added, Confirmed, Offer, Removed};
 
 /// The passkey is to be shown, by these options.
 pub(super) fn required(options: Value) -> Failure {
@@ -47,15 +47,32 @@ pub(in super::super) async fn add_passkey(call: SignedCall) -> Reply {
     }
 }
 
-#[derive(Deserialize)]
-struct Removal {
+/// The body of a call that a passkey confirms.
+#[derive(Default, Deserialize)]
+struct Shown {
     passkey: Option<PublicKeyCredential>,
+}
+
+impl Shown {
+    fn read(call: &SignedCall) -> Result<Self, Failure> {
+        if call.body.is_empty() { Ok(Self::default()) } else { parse(&call.body) }
+    }
+}
+
+/// Has the device's passkey confirm this call, where it has one. Without it the answer is `passkey_required`.
+pub(in super::super) async fn confirmed(call: &SignedCall, name: &str) -> Result<(), Failure> {
+    let Shown { passkey } = Shown::read(call)?;
+    match passkey::confirm(&call.host, &call.device, name, passkey.as_ref(), &call.by()).await? {
+        Confirmed::Yes => Ok(()),
+        Confirmed::Required(options) => Err(required(options)),
+        Confirmed::Refused => Err(REFUSED),
+    }
 }
 
 /// `POST /authenticator/api/device/passkey/removal`: removes it, once it was shown. Without it the answer is
 /// `passkey_required`.
 pub(in super::super) async fn remove_passkey(call: SignedCall) -> Reply {
-    let Removal { passkey } = parse(&call.body)?;
+    let Shown { passkey } = Shown::read(&call)?;
     match passkey::remove(&call.host, &call.device, passkey.as_ref(), &call.by()).await? {
         Removed::Removed | Removed::None => Ok(done()),
         Removed::Required(options) => Err(required(options)),
