@@ -204,7 +204,12 @@ pub struct Waiting {
 
 /// The request that waits for a device's owner, and what is new. With neither, it waits up to `patience` seconds; news up to
 /// `known`, which the device shows already, are none to wait for. `None` if the device was revoked meanwhile.
-pub async fn request(host: &Host, device: &Device, patience: u32, known: Option<AuditId>) -> Result<Option<Waiting>, Broken> {
+pub async fn request(
+    host: &Host,
+    device: &Device,
+    patience: u32,
+    known: Option<AuditId>,
+) -> Result<Option<Waiting>, Broken> {
     let mut listener = host.signals.listen();
     // Counted by the machine's clock, not the host's: a test that stops the one must not stop the other.
     let deadline = tokio::time::Instant::now() + seconds(patience);

@@ -371,7 +371,11 @@ pub(super) async fn events(State(host): State<Arc<Host>>, Path(id): Path<String>
         Ok(view) => view,
         Err(error) => return broken(&host, browser.language(), &error),
     };
+    let Some(holding) = host.limits.told_pages.hold(browser.origin().address.into()) else {
+        return StatusCode::TOO_MANY_REQUESTS.into_response();
+    };
     let once = stream::once(async move {
+        let _holding = holding;
         let news = match view {
             View::Waiting(_, approval) => login::decided(&host, approval.id).await.map(|()| true),
             View::Identify(login) => scan::scanned(&host, login.id).await,

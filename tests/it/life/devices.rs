@@ -53,8 +53,9 @@ async fn a_second_device_is_enrolled_from_the_first_and_both_approve_on_both_dat
 async fn a_link_of_a_device_is_good_once_for_a_quarter_of_an_hour_and_while_its_person_may_sign_in() {
     let host = TestHost::start().await;
     let (ada, _) = with_second(&host).await;
-    let refused =
-        async |link: &str| Authenticator::enrol(link, "Third", None).await.map(|_| ()).expect_err("refused").to_string();
+    let refused = async |link: &str| {
+        Authenticator::enrol(link, "Third", None).await.map(|_| ()).expect_err("refused").to_string()
+    };
     let used = link(&ada.phone).await;
     Authenticator::enrol(&used, "Third", None).await.expect("enrolled");
     assert!(refused(&used).await.starts_with("no_such_link"));
