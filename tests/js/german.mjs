@@ -152,12 +152,21 @@ async function session(page) {
   await look(page, 'form-post');
   await page.goto(BASE_URL);
   await page.getByRole('heading', { name: /^Guten Tag/ }).waitFor();
+  await look(page, 'portal-applications');
+  await lookFromRightToLeft(page, 'portal-applications');
+  for (const part of ['devices', 'sessions', 'activity', 'profile']) {
+    await page.goto(`${BASE_URL}/${part}`);
+    await look(page, `portal-${part}`);
+  }
+  await page.getByRole('link', { name: /^Was .* sieht$/ }).click();
+  await look(page, 'portal-seen');
+  await page.goto(`${BASE_URL}/consents`);
   await page.getByText(/^Erlaubt am \d+\. \p{L}+ \d{4}\./u).waitFor();
-  await look(page, 'home-signed-in');
-  await lookFromRightToLeft(page, 'home-signed-in');
+  await look(page, 'portal-consents');
+  await lookFromRightToLeft(page, 'portal-consents');
   await page.getByRole('button', { name: /^Widerrufen/ }).click();
   await page.getByRole('status').getByText(/keine Erlaubnis mehr/).waitFor();
-  await look(page, 'home-withdrawn');
+  await look(page, 'portal-withdrawn');
   await page.goto(`${BASE_URL}/session/end`);
   await page.getByRole('button', { name: 'Ja, abmelden' }).waitFor();
   await look(page, 'sign-out-question');

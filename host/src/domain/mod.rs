@@ -19,6 +19,7 @@ pub mod limits;
 pub mod login;
 pub mod looks;
 pub mod plugins;
+pub mod portal;
 pub mod recent;
 pub mod saml_keys;
 pub mod scan;

@@ -191,6 +191,9 @@ pub struct OidcSettings {
     /// Where it is told that a session ended.
     #[serde(default)]
     pub backchannel_logout: Option<BackchannelLogout>,
+    /// Where a sign-in to it can be begun from here (OpenID Connect Core section 4).
+    #[serde(default)]
+    pub initiate_login_uri: Option<Url>,
 }
 
 impl OidcSettings {
@@ -208,6 +211,7 @@ impl OidcSettings {
             subject_type: SubjectType::default(),
             consent: ConsentPolicy::default(),
             backchannel_logout: None,
+            initiate_login_uri: None,
         }
     }
 

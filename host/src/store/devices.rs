@@ -57,6 +57,16 @@ pub(super) async fn insert_enrolment(
     Ok(())
 }
 
+/// Notes that a device decided something.
+pub(super) async fn used(db: &mut sqlx::AnyConnection, id: DeviceId, now: Timestamp) -> Result<()> {
+    sqlx::query("UPDATE devices SET used_at = $2 WHERE id = $1")
+        .bind(id.to_string())
+        .bind(now.millis())
+        .execute(db)
+        .await?;
+    Ok(())
+}
+
 impl Store {
     /// Adds the right to enrol a device.
     pub async fn insert_enrolment(&self, enrolment: Enrolment, entries: Vec<Entry>, now: Timestamp) -> Result<()> {

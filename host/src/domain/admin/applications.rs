@@ -52,6 +52,8 @@ pub struct ApplicationChange {
     pub backchannel_logout_uri: Option<Option<String>>,
     /// Whether it needs `sid` in a logout token.
     pub backchannel_logout_session_required: Option<bool>,
+    /// Where a sign-in to it can be begun from here; `Some(None)` takes it away.
+    pub initiate_login_uri: Option<Option<String>>,
 }
 
 /// What an administrator says of how an application authenticates itself: at most one of the four kinds of key.
@@ -208,7 +210,32 @@ fn apply(host: &Host, application: &mut Application, change: ApplicationChange) 
         }
         _ => {}
     }
+    if let Some(uri) = change.initiate_login_uri {
+        settings.initiate_login_uri = uri.map(|text| initiate_login_uri(&text)).transpose()?;
+    }
     Ok(())
+}
+
+/// An address that the person's browser is sent to (OpenID Connect Core section 4).
+fn initiate_login_uri(text: &str) -> Result<Url> {
+    let url = (text.len() <= 2000).then(|| Url::parse(text).ok()).flatten();
+    let fits = |url: &Url| {
+        let loopback = match url.host() {
+            Some(url::Host::Domain(name)) => name == "localhost",
+            Some(url::Host::Ipv4(address)) => address.is_loopback(),
+            Some(url::Host::Ipv6(address)) => address.is_loopback(),
+            None => false,
+        };
+        (url.scheme() == "https" && url.has_host() || url.scheme() == "http" && loopback)
+            && url.username().is_empty()
+            && url.password().is_none()
+            && url.fragment().is_none()
+    };
+    url.filter(fits).ok_or_else(|| {
+        let expected = "expected an address that starts with https://, or http:// on this machine (localhost), without \
+                        user name or fragment";
+        invalid("initiate_login_uri", expected)
+    })
 }
 
 fn uris(field: &'static str, texts: &[String], kind: ApplicationType, development: bool) -> Result<Vec<RedirectUri>> {
