@@ -19,7 +19,8 @@ const findings = [];
 /** Looks at a page, and for English on it. */
 async function look(page, name, main = page.locator('body')) {
   assert.equal(await page.evaluate(() => document.documentElement.lang), 'de', name);
-  const english = (await main.innerText()).match(ENGLISH);
+  // The name of the phone that approves in the tests is what its person called it.
+  const english = (await main.innerText()).replaceAll('Test phone', '').match(ENGLISH);
   if (english) findings.push(`${name}: “${english[0]}” in ${english.input}`);
   findings.push(...(await inspect(page, `de-${name}`)));
 }

@@ -52,7 +52,7 @@ fn facts(user: &User) -> Vec<Fact> {
         (Message::of("claim-user-did"), Some(user.did.as_str())),
     ];
     let known = texts.into_iter().filter_map(|(label, text)| Some((label, text?)));
-    known.map(|(label, text)| Fact { label, values: vec![shown(&Value::String(text.to_owned()))] }).collect()
+    known.map(|(label, text)| Fact { label, values: vec![Message::of("claim-value").text("value", text)] }).collect()
 }
 
 /// `GET /profile/{application}`
@@ -73,7 +73,7 @@ fn seen_page(owner: &Owner, seen: Seen) -> Result<SeenPage, Broken> {
         Ok(told) => {
             let fact = |(name, values): (String, Vec<Value>)| Fact {
                 label: claim(&name),
-                values: values.iter().map(shown).collect(),
+                values: values.iter().map(|value| shown(&name, value)).collect(),
             };
             (told.into_iter().map(fact).collect(), None)
         }

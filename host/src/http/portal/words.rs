@@ -137,9 +137,12 @@ pub(super) fn claim(name: &str) -> Message {
     }
 }
 
-/// A value as the application is told it.
-pub(super) fn shown(value: &Value) -> Message {
+/// The value of a claim or attribute, as the application is told it; a moment in words.
+pub(super) fn shown(name: &str, value: &Value) -> Message {
     match value {
+        Value::Number(seconds) if name == "updated_at" => {
+            When::new(Timestamp::from_seconds(seconds.as_i64().unwrap_or_default())).words
+        }
         Value::Bool(true) => Message::of("claim-yes"),
         Value::Bool(false) => Message::of("claim-no"),
         Value::String(text) => Message::of("claim-value").text("value", text.as_str()),
