@@ -10,7 +10,8 @@ use crate::domain::{Broken, Host};
 use crate::id::Did;
 use crate::keys::client;
 use crate::model::application::{
-    Application, ApplicationType, BackchannelLogout, ConsentPolicy, GrantType, OidcSettings, Registered, SubjectType,
+    Application, ApplicationType, BackchannelLogout, ConsentPolicy, GrantType, InitiateLoginUri, OidcSettings,
+    Registered, SubjectType,
 };
 use crate::model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
 use crate::model::key::SigningAlgorithm;
@@ -211,31 +212,10 @@ fn apply(host: &Host, application: &mut Application, change: ApplicationChange) 
         _ => {}
     }
     if let Some(uri) = change.initiate_login_uri {
-        settings.initiate_login_uri = uri.map(|text| initiate_login_uri(&text)).transpose()?;
+        let checked = uri.map(|text| InitiateLoginUri::parse(&text)).transpose();
+        settings.initiate_login_uri = checked.map_err(|unfit| invalid("initiate_login_uri", unfit.to_string()))?;
     }
     Ok(())
-}
-
-/// An address that the person's browser is sent to (OpenID Connect Core section 4).
-fn initiate_login_uri(text: &str) -> Result<Url> {
-    let url = (text.len() <= 2000).then(|| Url::parse(text).ok()).flatten();
-    let fits = |url: &Url| {
-        let loopback = match url.host() {
-            Some(url::Host::Domain(name)) => name == "localhost",
-            Some(url::Host::Ipv4(address)) => address.is_loopback(),
-            Some(url::Host::Ipv6(address)) => address.is_loopback(),
-            None => false,
-        };
-        (url.scheme() == "https" && url.has_host() || url.scheme() == "http" && loopback)
-            && url.username().is_empty()
-            && url.password().is_none()
-            && url.fragment().is_none()
-    };
-    url.filter(fits).ok_or_else(|| {
-        let expected = "expected an address that starts with https://, or http:// on this machine (localhost), without \
-                        user name or fragment";
-        invalid("initiate_login_uri", expected)
-    })
 }
 
 fn uris(field: &'static str, texts: &[String], kind: ApplicationType, development: bool) -> Result<Vec<RedirectUri>> {

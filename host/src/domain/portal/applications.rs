@@ -58,8 +58,5 @@ pub async fn applications(host: &Host, user: &User) -> Result<Vec<Usable>, Broke
 pub async fn login_address(host: &Host, user: &User, application: &Did) -> Result<Option<Url>, Broken> {
     let Access::Granted(_) = access(host, user, application).await? else { return Ok(None) };
     let Some(client) = host.store.application(application).await? else { return Ok(None) };
-    Ok(client.settings.initiate_login_uri.clone().map(|mut address| {
-        address.query_pairs_mut().append_pair("iss", &host.issuer);
-        address
-    }))
+    Ok(client.settings.initiate_login_uri.as_ref().map(|address| address.with_issuer(&host.issuer)))
 }

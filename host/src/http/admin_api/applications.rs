@@ -86,7 +86,7 @@ fn view(application: Application) -> ApplicationView {
         consent: settings.consent,
         backchannel_logout_uri: uri,
         backchannel_logout_session_required: session_required.unwrap_or(false),
-        initiate_login_uri: settings.initiate_login_uri.map(Into::into),
+        initiate_login_uri: settings.initiate_login_uri.map(|uri| uri.as_str().to_owned()),
         created_at: moment(application.created_at),
         updated_at: moment(application.updated_at),
     }
