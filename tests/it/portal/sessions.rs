@@ -10,6 +10,7 @@ use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish, id};
 use crate::life::entries;
 use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
 use crate::oidc::token::userinfo;
+use crate::saml::party::Party;
 
 /// The forms that end one session each, the latest first.
 fn ends(page: &Page) -> Vec<String> {
@@ -185,4 +186,24 @@ async fn a_session_from_before_it_was_noted_where_it_is_is_shown_all_the_same() 
     sqlx::query(forget).execute(&mut connection).await.expect("forgotten");
     let page = browser.get("/sessions").await;
     assert!(page.body.contains("<h2>Unknown browser") && page.body.contains("<dd>Not known</dd>"), "{}", page.body);
+}
+
+/// Only its own browser can tell a service provider of a logout.
+#[tokio::test(flavor = "multi_thread")]
+async fn service_providers_are_told_from_their_own_browser_and_the_person_of_the_others() {
+    let host = TestHost::start().await;
+    let party = Party::register(&host, json!({})).await;
+    let ada = party.ada(&host).await;
+    let (here, elsewhere) = (Browser::new(&host.base), Browser::new(&host.base));
+    party.sign_in(&ada, &elsewhere, &party.request(&host)).await;
+    host.advance(1);
+    party.sign_in(&ada, &here, &party.request(&host)).await;
+    let page = here.get("/sessions").await;
+    let done = page.submit(&ends(&page)[1], &[]).await.followed().await;
+    let said = told(&done).expect("told");
+    assert!(said.starts_with("That browser is signed out.") && said.contains("can’t be told from here"), "{said}");
+    assert!(!elsewhere.get("/").await.body.contains("Hello,"));
+    let telling = done.submit("/sessions/end-all", &[]).await;
+    assert!(telling.location().path().starts_with("/sso/logout/"), "{}", telling.location());
+    assert!(!here.get("/").await.body.contains("Hello,"));
 }
