@@ -13,6 +13,7 @@ mod login;
 mod oidc;
 mod pages;
 mod plugins;
+mod portal;
 mod programs;
 mod push;
 mod saml;

@@ -20,6 +20,7 @@ pub mod login;
 pub mod looks;
 pub mod news;
 pub mod plugins;
+pub mod portal;
 pub mod recent;
 pub mod recovery;
 pub mod saml_keys;

@@ -148,7 +148,7 @@ pub(super) async fn finish(
             let outcome = Outcome { person, old, given: None, consent: None };
             let answered = login::answer(host, login.id, outcome).await?;
             return Ok(match answered {
-                true => with_session(see_other(page.path()), host, person.cookie.as_ref()),
+                true => with_session(see_other(&page.path()), host, person.cookie.as_ref()),
                 false => answered_before(host, browser.language()),
             });
         }

@@ -220,6 +220,8 @@ events! {
     EnrolmentLinkMade = "enrolment.link-made",
     /// An authenticator was enrolled.
     DeviceEnrolled = "device.enrolled",
+    /// An authenticator got another name.
+    DeviceRenamed = "device.renamed",
     /// An authenticator was revoked.
     DeviceRevoked = "device.revoked",
     /// Recovery codes were made, in place of those before.
