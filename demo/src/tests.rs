@@ -227,6 +227,17 @@ async fn a_fresh_sign_in_asks_for_a_login() {
 }
 
 #[tokio::test]
+async fn a_sign_in_that_begins_at_the_provider_begins_only_there() {
+    let scene = Scene::new(|_| {}).await;
+    let issuer: String = url::form_urlencoded::byte_serialize(scene.provider.issuer.as_bytes()).collect();
+    let (_, asked) = scene.begin(&format!("/login?iss={issuer}")).await;
+    assert!(!asked.contains_key("prompt"));
+    let refused = scene.get("/login?iss=https%3A%2F%2Fevil.example", None).await;
+    assert_eq!(refused.status, 400);
+    assert!(refused.text.contains("another provider"), "{}", refused.text);
+}
+
+#[tokio::test]
 async fn signing_out_forgets_the_browser() {
     let scene = Scene::new(|_| {}).await;
     let session = scene.sign_in().await.cookie.unwrap();

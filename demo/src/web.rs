@@ -66,9 +66,14 @@ async fn start(State(demo): Shared, headers: HeaderMap) -> Response {
 struct Login {
     /// `login` asks for a fresh approval (OpenID Connect Core section 3.1.2.1).
     prompt: Option<String>,
+    /// The provider, where it was its page that led here (section 4).
+    iss: Option<String>,
 }
 
 async fn login(State(demo): Shared, Query(login): Query<Login>) -> Response {
+    if let Err(error) = demo.relying_party.check_issuer(login.iss.as_deref()) {
+        return page(StatusCode::BAD_REQUEST, &FailedPage::failed("The link was refused.", Some(error.to_string())));
+    }
     match demo.relying_party.begin(login.prompt.as_deref() == Some("login")).await {
         Ok((url, pending)) => {
             let id = demo.remember(Browser { since: Instant::now(), pending: Some(pending), signed_in: None });

@@ -24,6 +24,13 @@
         events.close();
         location.reload();
       });
+      events.onerror = function () {
+        // The browser connects again by itself unless it was refused.
+        if (events && events.readyState === 2) {
+          events = null;
+          setTimeout(look, 5000);
+        }
+      };
     }
   }
 

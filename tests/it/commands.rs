@@ -134,6 +134,10 @@ async fn config_check_says_what_is_wrong_and_where() {
         (("account-roles.wasm", "nothing.wasm"), "account-roles"),
         (("writes = [\"account\"]", "writes = [\"account\"]\nconfig = { nonsense = 1 }"), "account-roles"),
         (("http://127.0.0.1/callback", "http://rp.example/callback"), "first_start.demo.redirect_uri: a redirect URI"),
+        (
+            ("redirect_uri = ", "initiate_login_uri = \"http://rp.example/\"\nredirect_uri = "),
+            "first_start.demo.initiate_login_uri: expected an address that starts with https://",
+        ),
         (("[first_start]", "[store]\nurl = \"nonsense\"\n[first_start]"), "store.url: expected sqlite://"),
         (("[first_start]", "[log]\nlevel = \"=,,=\"\n[first_start]"), "log.level: expected"),
         (("[first_start]", "[keys]\nmaster_key = \"abc\"\n[first_start]"), "keys.master_key: expected 32 bytes"),

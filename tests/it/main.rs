@@ -15,6 +15,7 @@ mod oidc;
 mod pages;
 mod passkeys;
 mod plugins;
+mod portal;
 mod programs;
 mod push;
 mod saml;

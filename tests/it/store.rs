@@ -366,7 +366,8 @@ async fn a_revoked_device_decides_nothing() {
         let Fixture { store, .. } = &fixture(database).await;
         let (ada, phone) = ada(store).await;
         let asked = asked(store, Some(&ada), "ada").await;
-        assert!(store.revoke_device(phone.id, Vec::new(), NOW).await.expect("revoked"));
+        let revoked = store.revoke_device_of(ada.id, phone.id, entry(Event::DeviceRevoked), NOW).await;
+        assert!(revoked.expect("revoked").is_some());
         let verdict = Verdict::Deny { device: phone.id };
         assert_eq!(store.answer_approval(asked.id, verdict, noted(&[]), NOW).await.expect("answered"), Answer::Late);
     }

@@ -142,12 +142,11 @@ try {
   await page.getByRole('table').first().waitFor();
   await look(page, 'console');
   await consentAndFormPost(page);
-  await page.goto(BASE_URL);
-  await look(page, 'home-signed-in');
+  await page.goto(`${BASE_URL}/consents`);
   await page.getByRole('button', { name: /withdraw/i }).click();
   await page.getByRole('status').getByText(/no longer allowed/i).waitFor();
   assert.equal(await page.getByRole('button', { name: /withdraw/i }).count(), 0);
-  await look(page, 'home-withdrawn');
+  await look(page, 'portal-withdrawn');
   await page.goto(`${BASE_URL}/oidc/session/end`);
   await page.getByRole('button', { name: /yes, sign out/i }).waitFor();
   await look(page, 'sign-out-question');

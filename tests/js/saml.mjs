@@ -132,7 +132,7 @@ async function begunHere(page) {
   await admin('PATCH', `/applications/${providers.alpha.id}`, { idp_initiated: true });
   await page.goto(BASE_URL);
   await look(page, 'home-applications');
-  await page.getByRole('button', { name: 'Service alpha' }).click();
+  await page.getByRole('button', { name: 'Open Service alpha' }).click();
   await welcome(page, 'alpha');
   const { xml } = providers.alpha.responses.at(-1);
   assert.ok(!xml.includes('InResponseTo'));

@@ -46,8 +46,9 @@ function row(account, device, again) {
     }
   };
   return el('li', {},
-    el('div', {}, el('strong', {}, el('bdi', {}, device.name)), el('p', { class: 'muted small' }, device.this
-      ? text('app-devices-this', { day: day(device.enrolled_at) }) : text('app-devices-since', { day: day(device.enrolled_at) })), error),
+    el('div', {}, el('strong', {}, el('bdi', {}, device.name)),
+      el('p', { class: 'muted small' }, device.this ? text('app-devices-this', { day: day(device.enrolled_at) }) : text('app-devices-since', { day: day(device.enrolled_at) })),
+      device.used_at && el('p', { class: 'muted small' }, text('app-devices-used', { day: day(device.used_at), time: timeOfDay(device.used_at) })), error),
     !device.this && button(text('app-devices-remove'), remove, 'quiet danger small'));
 }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tracing_subscriber::EnvFilter;
 
 use super::Settings;
-use crate::model::application::ApplicationType;
+use crate::model::application::{ApplicationType, InitiateLoginUri};
 use crate::model::name::{LoginName, display_text};
 use crate::model::redirect::RedirectUri;
 
@@ -260,6 +260,10 @@ fn check(settings: &Settings) -> Vec<(String, String)> {
         };
         if let Some(error) = first.demo.as_ref().and_then(unfit) {
             expect(false, "first_start.demo.redirect_uri", &error.to_string());
+        }
+        let start = first.demo.as_ref().and_then(|demo| demo.initiate_login_uri.as_deref());
+        if let Some(Err(error)) = start.map(InitiateLoginUri::parse) {
+            expect(false, "first_start.demo.initiate_login_uri", &error.to_string());
         }
     }
     super::plugins::check(&settings.plugins, &mut expect);

@@ -297,6 +297,9 @@ pub struct FirstStart {
 pub struct Demo {
     /// Its redirect URI, on a loopback address.
     pub redirect_uri: String,
+    /// Where people open it from the start page (OpenID Connect Core section 4), by https or on a loopback address.
+    #[serde(default)]
+    pub initiate_login_uri: Option<String>,
     /// Where its issuer, Client ID and redirect URI are written for it to read.
     pub client_file: PathBuf,
 }

@@ -1,5 +1,6 @@
 //! Devices: enrolling one, knowing its calls, where it can be woken.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use crate::model::approval::Approval;
 use crate::model::audit::{Actor, By, Entry, Event, Origin};
 use crate::model::device::{Device, DeviceKey, Enrolment, PushSubscription};
 use crate::model::name::display_text;
+use crate::model::saml::SessionEnd;
 use crate::model::statement::{CallStatement, EnrolmentStatement};
 use crate::model::token::prefix;
 use crate::model::user::{LifeState, User};
@@ -248,24 +250,30 @@ pub async fn all_of(host: &Host, user: UserId) -> Result<Vec<Device>, Broken> {
     Ok(host.store.devices_of(user).await?)
 }
 
+/// When each of a person's devices last decided something, if it ever did.
+pub async fn uses_of(host: &Host, user: UserId) -> Result<HashMap<DeviceId, Timestamp>, Broken> {
+    Ok(host.store.device_uses(user).await?)
+}
+
 /// The device with this id, if it is this person's and not revoked.
 pub async fn of_owner(host: &Host, user: UserId, id: DeviceId) -> Result<Option<Device>, Broken> {
     let found = host.store.device(id).await?;
     Ok(found.filter(|device| device.user_id == user && device.revoked_at.is_none()))
 }
 
-/// Revokes a device.
-pub async fn revoke(host: &Arc<Host>, device: &Device, by: &By) -> Result<bool, Broken> {
+/// Revokes a device, and signs out the browsers that it signed in. `None` if it was revoked before.
+pub async fn revoke(host: &Arc<Host>, device: &Device, by: &By) -> Result<Option<SessionEnd>, Broken> {
     let entry = audit::entry(host, Event::DeviceRevoked, by)
         .about(device.user_id)
         .with("device", device.id.to_string())
         .personal("name", device.name.as_str());
-    let revoked = host.store.revoke_device(device.id, vec![entry], host.now()).await?;
-    tracing::info!(device = %device.id, revoked, "authenticator revoked");
-    if revoked {
+    let ended = host.store.revoke_device_of(device.user_id, device.id, entry, host.now()).await?;
+    if ended.is_some() {
+        tracing::info!(device = %device.id, "authenticator revoked");
+        host.signals.send(Signal::LoggedOut);
         news::tell(host, device.user_id, Some(device.id));
     }
-    Ok(revoked)
+    Ok(ended)
 }
 
 /// Encrypts a message for the device alone to open (RFC 8291). `None` if its keys are none.

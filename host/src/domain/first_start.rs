@@ -2,9 +2,9 @@
 
 use super::admin::{self, Refused};
 use super::{Host, audit, device};
-use crate::config::FirstStart as Wish;
+use crate::config::{Demo, FirstStart as Wish};
 use crate::id::Did;
-use crate::model::application::{Application, ApplicationType, OidcSettings};
+use crate::model::application::{Application, ApplicationType, InitiateLoginUri, OidcSettings};
 use crate::model::audit::{By, Event};
 use crate::model::redirect::RedirectUri;
 use crate::model::user::ConsoleRole;
@@ -32,7 +32,7 @@ pub async fn first_start(host: &Host, wish: &Wish) -> Result<Option<Made>, Refus
     let demo = match &wish.demo {
         None => None,
         Some(demo) => {
-            let application = demo_application(host, &demo.redirect_uri)?;
+            let application = demo_application(host, demo)?;
             let mut account = admin::new_account(host, &administrator, application.id.clone());
             account.roles = vec!["demo-admin".to_owned(), "demo-user".to_owned()];
             Some((application, account))
@@ -53,15 +53,20 @@ pub async fn first_start(host: &Host, wish: &Wish) -> Result<Option<Made>, Refus
     Ok(host.store.first_start(first, host.now()).await?.then_some(made))
 }
 
-fn demo_application(host: &Host, redirect_uri: &str) -> Result<Application, Refused> {
+fn demo_application(host: &Host, demo: &Demo) -> Result<Application, Refused> {
     let kind = ApplicationType::Native;
-    let uri = RedirectUri::register(redirect_uri, kind, host.settings.development)
+    let uri = RedirectUri::register(&demo.redirect_uri, kind, host.settings.development)
         .map_err(|error| Refused::Invalid { field: "first_start.demo.redirect_uri", expected: error.to_string() })?;
+    let start = demo.initiate_login_uri.as_deref().map(InitiateLoginUri::parse).transpose();
+    let initiate_login_uri = start.map_err(|error| Refused::Invalid {
+        field: "first_start.demo.initiate_login_uri",
+        expected: error.to_string(),
+    })?;
     let now = host.now();
     Ok(Application {
         id: admin::fresh_did()?,
         name: "Demo Application".to_owned(),
-        settings: OidcSettings { redirect_uris: vec![uri], ..OidcSettings::new(kind) },
+        settings: OidcSettings { redirect_uris: vec![uri], initiate_login_uri, ..OidcSettings::new(kind) },
         secret: None,
         sealed_secret: None,
         version: 1,

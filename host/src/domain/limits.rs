@@ -2,11 +2,12 @@
 //!
 //! Each host counts for itself and forgets at its end: what may happen once is the store's to say.
 
+use std::collections::HashMap;
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::recent::Recent;
@@ -18,6 +19,8 @@ use crate::secret::Digest;
 
 /// How many keys a limit knows at least. Whoever has more addresses than this is not held up by a limit for each.
 const KEYS: usize = 50_000;
+/// How many pages of one network are told of news at the same moment. Further ones ask again by themselves.
+const TOLD_PAGES: usize = 500;
 /// How long the log is quiet about a limit after it said that it is reached, in milliseconds.
 const BETWEEN_WARNINGS: i64 = 60_000;
 
@@ -44,6 +47,8 @@ pub struct Limits {
     pub failures: Limit<Network>,
     /// Callbacks of approval channels, for each channel by its name.
     pub callbacks: Limit<(String, Network)>,
+    /// Pages that are told when they have something new to show. Each costs a look into the database every second.
+    pub told_pages: Arc<Held<Network>>,
 }
 
 impl Limits {
@@ -60,6 +65,7 @@ impl Limits {
             client_failures: Limit::new("client_failures", settings.client_failures),
             failures: Limit::new("failures", settings.failures),
             callbacks: Limit::new("callbacks", settings.callbacks),
+            told_pages: Arc::new(Held::new(TOLD_PAGES)),
         }
     }
 }
@@ -193,6 +199,51 @@ impl<K: Debug> Limit<K> {
     }
 }
 
+/// How many there are of each key at the same moment, and may be.
+#[derive(Debug)]
+pub struct Held<K: Eq + Hash> {
+    most: usize,
+    held: Mutex<HashMap<K, usize>>,
+}
+
+/// One that there is, until it is dropped.
+#[derive(Debug)]
+pub struct Holding<K: Eq + Hash> {
+    among: Arc<Held<K>>,
+    key: K,
+}
+
+impl<K: Copy + Eq + Hash> Held<K> {
+    /// So many of each key.
+    pub fn new(most: usize) -> Self {
+        Self { most, held: Mutex::new(HashMap::new()) }
+    }
+
+    /// One more of this key, if there may be.
+    pub fn hold(self: &Arc<Self>, key: K) -> Option<Holding<K>> {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = held.entry(key).or_insert(0);
+        if *count >= self.most {
+            return None;
+        }
+        *count += 1;
+        drop(held);
+        Some(Holding { among: Arc::clone(self), key })
+    }
+}
+
+impl<K: Eq + Hash> Drop for Holding<K> {
+    fn drop(&mut self) {
+        let mut held = self.among.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = held.get_mut(&self.key) {
+            *count -= 1;
+            if *count == 0 {
+                held.remove(&self.key);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -229,6 +280,19 @@ mod tests {
         assert_eq!(limit.check(&(), at(0)).unwrap_err().seconds(), 60);
         let off = Limit::new("test", Rate { per_minute: 0, burst: 0 });
         assert!((0..1000).all(|_| off.take(&(), at(0)).is_ok()));
+    }
+
+    #[test]
+    fn so_many_are_held_of_each_key_and_no_key_is_kept_that_holds_none() {
+        let held = Arc::new(Held::new(2));
+        let (one, two) = (held.hold('a').unwrap(), held.hold('a').unwrap());
+        assert!(held.hold('a').is_none());
+        let other = held.hold('b').unwrap();
+        drop(one);
+        let three = held.hold('a').unwrap();
+        assert!(held.hold('a').is_none());
+        drop((two, three, other));
+        assert!(held.held.lock().unwrap().is_empty());
     }
 
     #[test]

@@ -187,7 +187,8 @@ pub async fn answer(host: &Host, login: LoginId, outcome: Outcome<'_>) -> Result
     let session = person.cookie.as_ref().map(|cookie| (signed_in.session.clone(), cookie.digest()));
     let replaces = old.filter(|_| session.is_some()).map(|old| old.session.id);
     let given = given.map(|(given, _)| given);
-    let answer = LoginAnswer { session, replaces, given, consent, entries, activated };
+    let from = person.origin.clone();
+    let answer = LoginAnswer { session, from, replaces, given, consent, entries, activated };
     let answered = host.store.answer_login(login, answer, host.now()).await?;
     if answered {
         tracing::info!(%login, user = %signed_in.user.id, session = %signed_in.session.id, "signed in");

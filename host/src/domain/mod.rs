@@ -22,6 +22,7 @@ pub mod looks;
 pub mod news;
 pub mod passkey;
 pub mod plugins;
+pub mod portal;
 pub mod recent;
 pub mod recovery;
 pub mod saml_keys;

@@ -56,6 +56,8 @@ macro_rules! files {
 /// Name under `assets/` (and, but for the last two, under `/assets/`), type, content.
 const FILES: &[(&str, &str, &[u8])] = files![
     CSS "assent.css",
+    CSS "portal.css",
+    JAVASCRIPT "portal.js",
     JAVASCRIPT "login.js",
     JAVASCRIPT "waiting.js",
     JAVASCRIPT "form_post.js",
@@ -156,7 +158,7 @@ fn worker(spoken: &[&str]) -> String {
     let mut shell = vec!["/authenticator".to_owned(), MANIFEST_URL.to_owned(), MESSAGES_URL.to_owned()];
     for &(name, content_type, bytes) in FILES {
         contents.extend_from_slice(&sha256(bytes));
-        if content_type == CSS || name == "icons/icon.svg" {
+        if name == "assent.css" || name == "icons/icon.svg" {
             shell.push(hashed(name, bytes));
         } else if content_type == JAVASCRIPT && name.starts_with("authenticator/") && name != "authenticator/sw.js" {
             shell.push(format!("/assets/{name}"));

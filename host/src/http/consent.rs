@@ -1,4 +1,4 @@
-//! Consent: the page that asks for it during a login, and taking it back on the start page.
+//! Consent: the page that asks for it during a login, and taking it back on the portal.
 
 use std::sync::Arc;
 
@@ -90,7 +90,7 @@ pub(super) async fn decide(posted: Posted) -> Response {
     posted.reply(reply.await)
 }
 
-/// A form of the start page.
+/// A form of the portal.
 #[derive(Debug, Deserialize)]
 pub(super) struct Withdrawal {
     #[serde(default)]
@@ -114,12 +114,12 @@ pub(super) async fn withdraw(
             consent::withdraw(&host, &signed_in.user, application.clone(), browser.origin()).await?;
             return Ok(see_other(&told(&host, &browser, &signed_in.user, &application)?));
         }
-        Ok(see_other("/"))
+        Ok(see_other("/consents"))
     };
     reply.await.unwrap_or_else(|error: Broken| broken(&host, browser.language(), &error))
 }
 
-/// What the start page is to tell: the query of its address.
+/// What the portal's page is to tell: the query of its address.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Told {
     /// The application whose consent was taken back.
@@ -130,12 +130,12 @@ pub(super) struct Told {
     token: String,
 }
 
-/// The start page's address after a consent was taken back.
+/// The page's address after a consent was taken back.
 fn told(host: &Host, browser: &Browser, user: &User, application: &Did) -> Result<String, Broken> {
     let token = csrf::token(host, browser, &withdrawn_by(user, application))?;
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.append_pair("withdrawn", application.as_str()).append_pair("token", &token);
-    Ok(format!("/?{}", query.finish()))
+    Ok(format!("/consents?{}", query.finish()))
 }
 
 fn withdrawn_by(user: &User, application: &Did) -> String {
@@ -163,7 +163,7 @@ pub(super) async fn withdrawn(
     }))
 }
 
-/// What the person let applications know, for the start page.
+/// What the person let applications know.
 pub(super) async fn list(host: &Host, browser: &Browser, signed_in: &SignedIn) -> Result<Consents, Broken> {
     let rows = consent::of(host, &signed_in.user).await?.into_iter().map(|consent| ConsentRow {
         application: consent.application_name,

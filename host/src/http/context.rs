@@ -172,7 +172,7 @@ fn hop_address(hop: &str) -> Option<IpAddr> {
 
 /// Where a browser seems to be, in words that a person understands. Only where this host itself is for one machine alone
 /// may a loopback address be called that machine: elsewhere it is a proxy's.
-fn place(address: Option<IpAddr>, host_is_local: bool, places: &Places, language: Language) -> Message {
+pub(super) fn place(address: Option<IpAddr>, host_is_local: bool, places: &Places, language: Language) -> Message {
     let Some(address) = address else { return UNKNOWN };
     let private = match address {
         IpAddr::V4(v4) => v4.is_private() || v4.is_link_local(),

@@ -20,6 +20,7 @@ use crate::model::recovery::RecoveryCode;
 /// `GET /authenticator/api/devices`: the person's devices, and how many recovery codes they have left.
 pub(super) async fn list(call: SignedCall) -> Reply {
     let devices = device::all_of(&call.host, call.device.user_id).await?;
+    let uses = device::uses_of(&call.host, call.device.user_id).await?;
     let devices: Vec<Value> = devices
         .iter()
         .map(|device| {
@@ -27,6 +28,7 @@ pub(super) async fn list(call: SignedCall) -> Reply {
                 "id": device.id,
                 "name": device.name,
                 "enrolled_at": device.created_at.seconds(),
+                "used_at": uses.get(&device.id).map(|at| at.seconds()),
                 "this": device.id == call.device.id,
             })
         })
@@ -40,11 +42,8 @@ pub(super) async fn revoke(Path(id): Path<String>, call: SignedCall) -> Reply {
     let unknown = || Failure::new(StatusCode::NOT_FOUND, "unknown_device_id", "You have no such device.");
     let id: DeviceId = id.parse().map_err(|_| unknown())?;
     let found = device::of_owner(&call.host, call.device.user_id, id).await?.ok_or_else(unknown)?;
-    if device::revoke(&call.host, &found, &call.by()).await? {
-        Ok(StatusCode::NO_CONTENT.into_response())
-    } else {
-        Err(unknown())
-    }
+    device::revoke(&call.host, &found, &call.by()).await?.ok_or_else(unknown)?;
+    Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 /// `POST /authenticator/api/devices/link`: a link that enrols another device of the person.

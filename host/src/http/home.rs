@@ -1,53 +1,22 @@
-//! The front door at `/`, and signing out.
+//! What pages show of whoever is signed in, and signing out.
 
 use std::sync::Arc;
 
 use axum::Form;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use serde::Deserialize;
 
-use super::consent::Told;
 use super::context::Browser;
-use super::pages::{HomePage, SignedIn as Header};
-use super::reply::{broken, forged, layout, page, see_other, with_browser};
+use super::pages::SignedIn as Header;
+use super::reply::{broken, forged, see_other};
 use super::session_end::without_session;
-use super::{consent, csrf, saml, saml_logout};
+use super::{csrf, saml_logout};
 use crate::domain::session::{self, SignedIn};
 use crate::domain::{Broken, Host};
 use crate::model::saml::Afterwards;
 
 const SIGN_OUT: &str = "/sign-out";
-
-/// `GET /`
-pub(super) async fn show(
-    State(host): State<Arc<Host>>,
-    browser: Browser,
-    told: Result<Query<Told>, QueryRejection>,
-) -> Response {
-    // An address with anything else in it is the start page's, too.
-    let told = told.map(|Query(told)| told).unwrap_or_default();
-    let reply = async {
-        let mut home = HomePage {
-            layout: layout(&host, browser.language()),
-            user: None,
-            administers: false,
-            consents: None,
-            withdrawn: None,
-            applications: Vec::new(),
-        };
-        if let Some(signed_in) = browser.signed_in(&host).await? {
-            home.user = Some(signed_in_header(&host, &browser, &signed_in)?);
-            home.administers = signed_in.user.console_role.is_some();
-            home.applications = saml::start_buttons(&host, &browser, &signed_in).await?;
-            home.consents = Some(consent::list(&host, &browser, &signed_in).await?);
-            home.withdrawn = consent::withdrawn(&host, &browser, &signed_in, &told).await?;
-        }
-        Ok(with_browser(page(&home, None), &host, &browser))
-    };
-    reply.await.unwrap_or_else(|error: Broken| broken(&host, browser.language(), &error))
-}
 
 /// What pages show of the person who is signed in.
 pub(super) fn signed_in_header(host: &Host, browser: &Browser, signed_in: &SignedIn) -> Result<Header, Broken> {

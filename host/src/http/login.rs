@@ -148,7 +148,7 @@ pub(super) async fn finish(
             let outcome = Outcome { person, old, given: None, consent: None };
             let answered = login::answer(host, login.id, outcome).await?;
             return Ok(match answered {
-                true => with_session(see_other(page.path()), host, person.cookie.as_ref()),
+                true => with_session(see_other(&page.path()), host, person.cookie.as_ref()),
                 false => answered_before(host, browser.language()),
             });
         }
@@ -371,7 +371,11 @@ pub(super) async fn events(State(host): State<Arc<Host>>, Path(id): Path<String>
         Ok(view) => view,
         Err(error) => return broken(&host, browser.language(), &error),
     };
+    let Some(holding) = host.limits.told_pages.hold(browser.origin().address.into()) else {
+        return StatusCode::TOO_MANY_REQUESTS.into_response();
+    };
     let once = stream::once(async move {
+        let _holding = holding;
         let news = match view {
             View::Waiting(_, approval) => login::decided(&host, approval.id).await.map(|()| true),
             View::Identify(login) => scan::scanned(&host, login.id).await,

@@ -418,17 +418,6 @@ pub struct SamlLogoutAnsweredPage {
     pub nonce: String,
 }
 
-/// A button that leads to an application.
-#[derive(Clone, Debug)]
-pub struct StartButton {
-    /// The application's name.
-    pub application: String,
-    /// Where the form is sent: `csrf`.
-    pub action: String,
-    /// The token that it carries.
-    pub csrf: String,
-}
-
 /// The person whose browser this is.
 #[derive(Clone, Debug)]
 pub struct SignedIn {
@@ -440,22 +429,12 @@ pub struct SignedIn {
     pub csrf: String,
 }
 
-/// The front door.
+/// The front door, for whoever is not signed in.
 #[derive(Clone, Debug, Template)]
 #[template(path = "home.html")]
 pub struct HomePage {
     /// What every page has.
     pub layout: Layout,
-    /// Who is signed in, if anybody.
-    pub user: Option<SignedIn>,
-    /// Whether they have a role in the console.
-    pub administers: bool,
-    /// What they let applications know.
-    pub consents: Option<Consents>,
-    /// The consent that they took back just now.
-    pub withdrawn: Option<Withdrawn>,
-    /// The applications that the person can go to from here.
-    pub applications: Vec<StartButton>,
 }
 
 /// A consent that was taken back.

@@ -19,7 +19,7 @@ use super::reply::ErrorReply;
 use super::texts::Message;
 use super::{
     admin_api, assets, authenticator, callbacks, client_calls, consent, console, cors, devices, health, home, limits,
-    login, looks, metrics, oidc, recover, saml, saml_logout, saml_metadata, scan, session_end,
+    login, logos, looks, metrics, oidc, portal, recover, saml, saml_logout, saml_metadata, scan, session_end,
 };
 use crate::domain::Host;
 use crate::model::language::Language;
@@ -39,7 +39,7 @@ const MTLS_PATHS: [&str; 4] = ["/oidc/token", "/oidc/me", "/oidc/token/introspec
 /// Everything that the host serves.
 pub fn router(host: Arc<Host>) -> Router {
     let own = Router::new()
-        .route("/", get(home::show))
+        .route("/", get(portal::start_page))
         .route("/sign-out", post(home::sign_out))
         .route("/session/ended", get(session_end::ended))
         .route("/consents/withdraw", post(consent::withdraw))
@@ -47,6 +47,8 @@ pub fn router(host: Arc<Host>) -> Router {
         .route("/readyz", get(health::ready))
         .route("/metrics", get(metrics::show))
         .route("/assets/{*path}", get(asset))
+        .route("/logos/{application}", get(logos::show))
+        .merge(portal::routes())
         .merge(sign_in_routes(&host))
         .merge(sign_out_routes())
         .merge(saml_logout_routes(&host))
@@ -138,7 +140,8 @@ fn sign_in_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         .route("/oidc/auth", get(oidc::auth).post(oidc::auth_by_post))
         .route("/sso/SingleSignOnService/{application}", get(saml::sign_on).post(saml::sign_on_by_post))
         .route("/sso/sign-on/{id}", get(saml::go_on))
-        .route("/login/{id}", get(login::show).post(login::identify));
+        .route("/login/{id}", get(login::show).post(login::identify))
+        .route("/sign-in", get(portal::sign_in));
     never_by_head("GET, POST", pages)
         .route("/sso/metadata/{application}", get(saml_metadata::metadata))
         .route("/login/{id}/events", get(login::events))

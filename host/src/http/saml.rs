@@ -10,24 +10,20 @@ use axum::response::Response;
 use super::client_calls::is_form;
 use super::context::Browser;
 use super::csrf;
-use super::pages::{Link, SamlPostPage, SamlStartPage, StartButton};
+use super::pages::{Link, SamlPostPage, SamlStartPage};
 use super::reply::{ErrorReply, Shown, broken, forged, layout, nonce, page, page_with_script, see_other, with_browser};
 use super::texts::Message;
 use crate::domain::login::{self, Person};
-use crate::domain::session::SignedIn;
 use crate::domain::{Broken, Host};
 use crate::id::SignOnId;
 use crate::model::language::Language;
 use crate::model::login::LoginRequest;
 use crate::model::name::Quoted;
 use crate::model::redirect::CheckedRedirect;
-use crate::model::saml::{ServiceProvider, SignOnRequest};
+use crate::model::saml::SignOnRequest;
 use crate::saml::binding::{BindingError, Incoming, Kind, post_value};
 use crate::saml::partner::UnfitHeader;
 use crate::saml::sign_on::{self, Answer, Failure, Question, Rejected, SignOnAnswer, Unanswerable};
-
-/// How many applications a person can go to from the start page.
-const MOST_BUTTONS: u32 = 200;
 
 /// `GET /sso/SingleSignOnService/{applicationId}`: a request by redirect; without one, the page that begins a sign-on
 /// here.
@@ -160,7 +156,7 @@ pub(super) fn posted(
 }
 
 /// What a CSRF token is for that begins a sign-on at this host.
-fn start_purpose(application: &str) -> String {
+pub(super) fn start_purpose(application: &str) -> String {
     format!("/sso/SingleSignOnService/{application}")
 }
 
@@ -193,22 +189,6 @@ async fn started(host: &Host, browser: &Browser, application: &str, body: &[u8])
         return Ok(forged(host, browser.language()));
     }
     Ok(with_browser(begin(host, browser, request).await?, host, browser))
-}
-
-/// The applications that a person can go to from here.
-pub(super) async fn start_buttons(
-    host: &Host,
-    browser: &Browser,
-    signed_in: &SignedIn,
-) -> Result<Vec<StartButton>, Broken> {
-    let providers = host.store.service_providers_of(signed_in.user.id, MOST_BUTTONS).await?;
-    let begun_here = providers.iter().filter(|provider| provider.settings.idp_initiated.enabled);
-    let button = |provider: &Arc<ServiceProvider>| {
-        let action = start_purpose(provider.id.as_str());
-        let csrf = csrf::token(host, browser, &action)?;
-        Ok(StartButton { application: provider.name.clone(), action, csrf })
-    };
-    begun_here.map(button).collect()
 }
 
 fn gone(host: &Host, language: Language) -> Response {

@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(english(&Message::day(first)), "1 January 1970");
         assert_eq!(english(&Message::day(leap)), "29 February 2024");
         assert_eq!(Message::day(leap).plain(Language::German), "29. Februar 2024");
-        let since = Message::of("home-consent-since").message("since", Message::day(first));
+        let since = Message::of("consents-since").message("since", Message::day(first));
         assert_eq!(since.html(Language::English).0, "Allowed on 1 January 1970.");
     }
 

@@ -39,9 +39,23 @@ pub(super) fn in_words(user_agent: &str) -> Message {
     }
 }
 
+/// What was told in English words before, as the audit log and sessions keep it, to be told in any language.
+pub(super) fn again(words: &str) -> Message {
+    let known = |names: &[(&str, &'static str)], text: &str| {
+        names.iter().find(|(_, name)| *name == text).map(|(_, name)| *name)
+    };
+    let (browser, system) = words.split_once(" on ").map_or((words, None), |(browser, system)| (browser, Some(system)));
+    match (known(&BROWSERS, browser), system.and_then(|system| known(&SYSTEMS, system))) {
+        (Some(browser), Some(system)) => Message::of("browser-on").text("browser", browser).text("system", system),
+        (Some(browser), None) => Message::of("browser-alone").text("browser", browser),
+        (None, Some(system)) => Message::of("browser-unknown-on").text("system", system),
+        (None, None) => Message::of("browser-unknown"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::in_words;
+    use super::{again, in_words};
     use crate::model::language::Language;
 
     #[test]
@@ -66,8 +80,11 @@ mod tests {
             ),
             ("", "Unknown browser"),
             ("<script>", "Unknown browser"),
+            ("curl/8.5.0", "curl"),
+            ("Lynx (Linux)", "Unknown browser on Linux"),
         ] {
             assert_eq!(in_words(agent).plain(Language::English), words);
+            assert_eq!(again(words), in_words(agent), "{words}");
         }
     }
 }

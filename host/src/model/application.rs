@@ -94,6 +94,51 @@ pub struct BackchannelLogout {
     pub session_required: bool,
 }
 
+/// Where the browser of a person is sent to have an application begin a sign-in with this host (OpenID Connect Core
+/// section 4).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct InitiateLoginUri(Url);
+
+/// An address that is not for that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "expected an address that starts with https://, or http:// on this machine (localhost), without user name or fragment"
+)]
+pub struct UnfitLoginUri;
+
+impl InitiateLoginUri {
+    /// The address that a text is: by https, or on a loopback address.
+    pub fn parse(text: &str) -> Result<Self, UnfitLoginUri> {
+        let url = (text.len() <= 2000).then(|| Url::parse(text).ok()).flatten();
+        let fits = |url: &Url| {
+            let loopback = match url.host() {
+                Some(url::Host::Domain(name)) => name == "localhost",
+                Some(url::Host::Ipv4(address)) => address.is_loopback(),
+                Some(url::Host::Ipv6(address)) => address.is_loopback(),
+                None => false,
+            };
+            (url.scheme() == "https" && url.has_host() || url.scheme() == "http" && loopback)
+                && url.username().is_empty()
+                && url.password().is_none()
+                && url.fragment().is_none()
+        };
+        url.filter(fits).map(Self).ok_or(UnfitLoginUri)
+    }
+
+    /// The address as text.
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+
+    /// Where the browser is sent, so that the application knows which host asks.
+    pub fn with_issuer(&self, issuer: &str) -> Url {
+        let mut address = self.0.clone();
+        address.query_pairs_mut().append_pair("iss", issuer);
+        address
+    }
+}
+
 /// An OpenID Connect client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Application {
@@ -191,6 +236,9 @@ pub struct OidcSettings {
     /// Where it is told that a session ended.
     #[serde(default)]
     pub backchannel_logout: Option<BackchannelLogout>,
+    /// Where a sign-in to it can be begun from here (OpenID Connect Core section 4).
+    #[serde(default)]
+    pub initiate_login_uri: Option<InitiateLoginUri>,
 }
 
 impl OidcSettings {
@@ -208,6 +256,7 @@ impl OidcSettings {
             subject_type: SubjectType::default(),
             consent: ConsentPolicy::default(),
             backchannel_logout: None,
+            initiate_login_uri: None,
         }
     }
 

@@ -220,6 +220,8 @@ events! {
     EnrolmentLinkMade = "enrolment.link-made",
     /// An authenticator was enrolled.
     DeviceEnrolled = "device.enrolled",
+    /// An authenticator got another name.
+    DeviceRenamed = "device.renamed",
     /// An authenticator was revoked.
     DeviceRevoked = "device.revoked",
     /// A passkey was added to an authenticator: from now on it approves with that alone.

@@ -1,10 +1,12 @@
 //! A login: an application's request that a person sign in, from the request to its answer.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::clock::Timestamp;
-use crate::id::{ApprovalId, Did, LoginId, SessionId};
+use crate::id::{ApprovalId, DeviceId, Did, LoginId, SessionId};
 use crate::model::claims_request::ClaimsRequest;
 use crate::model::language::Language;
 use crate::model::name::LoginName;
@@ -122,16 +124,48 @@ pub enum Refusal {
 pub enum LocalPage {
     /// The administration console.
     Console,
-    /// The start page.
+    /// The start page: the portal's applications.
     Home,
+    /// The portal's devices.
+    Devices,
+    /// The question whether to revoke one of them, which only a sign-in of a moment ago leads to.
+    RevokeDevice(DeviceId),
+    /// The portal's sessions.
+    Sessions,
+    /// What the person let applications know.
+    Consents,
+    /// What happened lately in their name.
+    Activity,
+    /// What is kept of them, and what applications see of it.
+    Profile,
 }
 
 impl LocalPage {
     /// Where the page is.
-    pub const fn path(self) -> &'static str {
-        match self {
+    pub fn path(self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
             Self::Console => "/admin",
             Self::Home => "/",
+            Self::Devices => "/devices",
+            Self::RevokeDevice(id) => return Cow::Owned(format!("/devices/{id}/revoke")),
+            Self::Sessions => "/sessions",
+            Self::Consents => "/consents",
+            Self::Activity => "/activity",
+            Self::Profile => "/profile",
+        })
+    }
+
+    /// The page of the portal that a path is of, or that leads there: the start page, if it is of none.
+    pub fn at(path: &str) -> Self {
+        let mut parts = path.trim_start_matches('/').split('/');
+        match (parts.next().unwrap_or_default(), parts.next(), parts.next()) {
+            ("devices", Some(id), Some("revoke")) => id.parse().map_or(Self::Devices, Self::RevokeDevice),
+            ("devices", ..) => Self::Devices,
+            ("sessions", ..) => Self::Sessions,
+            ("consents", ..) => Self::Consents,
+            ("activity", ..) => Self::Activity,
+            ("profile", ..) => Self::Profile,
+            _ => Self::Home,
         }
     }
 }

@@ -12,6 +12,7 @@ pub mod device;
 pub mod key;
 pub mod language;
 pub mod login;
+pub mod logo;
 pub mod logout;
 pub mod name;
 pub mod palette;

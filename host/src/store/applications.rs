@@ -186,20 +186,18 @@ impl Store {
         rows.into_iter().map(Registered::try_from).collect()
     }
 
-    /// Up to `limit` service providers in which a person has an account that may be used, by their names.
-    pub async fn service_providers_of(&self, user: UserId, limit: u32) -> Result<Vec<Arc<ServiceProvider>>> {
+    /// Up to `limit` applications in which a person has an account that may be used, by their names.
+    pub async fn applications_of(&self, user: UserId, limit: u32) -> Result<Vec<Registered>> {
         let rows: Vec<ApplicationRow> = sqlx::query_as(
             "SELECT applications.* FROM accounts JOIN applications ON applications.id = accounts.application_id
-             WHERE accounts.user_id = $1 AND accounts.state = 'active' AND applications.protocol = $2
-             ORDER BY applications.name, applications.id LIMIT $3",
+             WHERE accounts.user_id = $1 AND accounts.state IN ('invited', 'active')
+             ORDER BY applications.name, applications.id LIMIT $2",
         )
         .bind(user.to_string())
-        .bind(SAML)
         .bind(i64::from(limit))
         .fetch_all(&self.readers)
         .await?;
-        let found = rows.into_iter().map(Registered::try_from).collect::<Result<Vec<_>>>()?;
-        Ok(found.into_iter().filter_map(Registered::service_provider).collect())
+        rows.into_iter().map(Registered::try_from).collect()
     }
 
     /// Adds a service provider with the key that it begins with.

@@ -3,7 +3,7 @@
 use sqlx::AnyConnection;
 
 use super::rows::{digest, from_json, moment, parse, to_json};
-use super::{Result, Store, StoreError, audit, deliveries, passkeys, pauses};
+use super::{Result, Store, StoreError, audit, deliveries, devices, passkeys, pauses};
 use crate::clock::Timestamp;
 use crate::id::{ApprovalId, DeliveryId, DeviceId, UserId};
 use crate::model::approval::{Approval, ApprovalStage, Approver, FailureReason, MatchingNumber, Pause};
@@ -370,6 +370,7 @@ async fn decide(
     .await?;
     let Some((user,)) = counted else { return Ok(Answer::Late) };
     deliveries::wake(db, &id.to_string()).await?;
+    devices::used(db, device, now).await?;
     if let Decided::NotMe = decided {
         // Another may have taken its place meanwhile.
         let others: Vec<(String,)> = sqlx::query_as(

@@ -1,7 +1,7 @@
 //! Devices and the right to enrol one.
 
 use super::rows::{digest, from_json, moment, parse, to_json};
-use super::{Result, Store, StoreError, audit, endings, passkeys, taken, users};
+use super::{Result, Store, StoreError, audit, taken, users};
 use crate::clock::Timestamp;
 use crate::id::{DeviceId, EnrolmentId, UserId};
 use crate::model::audit::Entry;
@@ -52,6 +52,16 @@ pub(super) async fn insert_enrolment(
         .bind(enrolment.digest.to_text())
         .bind(now.millis())
         .bind(enrolment.expires_at.millis())
+        .execute(db)
+        .await?;
+    Ok(())
+}
+
+/// Notes that a device decided something.
+pub(super) async fn used(db: &mut sqlx::AnyConnection, id: DeviceId, now: Timestamp) -> Result<()> {
+    sqlx::query("UPDATE devices SET used_at = $2 WHERE id = $1")
+        .bind(id.to_string())
+        .bind(now.millis())
         .execute(db)
         .await?;
     Ok(())
@@ -165,30 +175,6 @@ impl Store {
                     .execute(db)
                     .await?;
                 Ok(())
-            })
-        })
-        .await
-    }
-
-    /// Revokes a device: it decides nothing any more, its passkey is gone, and what it approved and no browser has used
-    /// is over. Whether it was not revoked before.
-    pub async fn revoke_device(&self, id: DeviceId, entries: Vec<Entry>, now: Timestamp) -> Result<bool> {
-        self.write(move |db| {
-            let entries = entries.clone();
-            Box::pin(async move {
-                let result =
-                    sqlx::query("UPDATE devices SET revoked_at = $2, push = NULL WHERE id = $1 AND revoked_at IS NULL")
-                        .bind(id.to_string())
-                        .bind(now.millis())
-                        .execute(&mut *db)
-                        .await?;
-                if result.rows_affected() == 0 {
-                    return Ok(false);
-                }
-                endings::of_device(db, id, now).await?;
-                passkeys::forget(db, id).await?;
-                audit::append(db, &entries).await?;
-                Ok(true)
             })
         })
         .await

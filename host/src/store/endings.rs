@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sqlx::AnyConnection;
 
-use super::{Result, sessions};
+use super::{Result, passkeys, sessions};
 use crate::clock::Timestamp;
 use crate::id::{DeviceId, UserId};
 use crate::model::user::LifeState;
@@ -18,12 +18,8 @@ const LONGEST_CODE: Duration = Duration::from_secs(600);
 /// granted. It does so whatever the new state is: what a login under way left behind while the person was suspended does
 /// not come back with them.
 pub(super) async fn of_user(db: &mut AnyConnection, user: UserId, state: LifeState, now: Timestamp) -> Result<()> {
-    let mut statements = vec![
-        "UPDATE approvals SET state = 'replaced', decided_at = $2 WHERE user_id = $1 AND state = 'requested'",
-        "UPDATE approval_deliveries SET due_at = 0
-         WHERE approval_id IN (SELECT id FROM approvals WHERE user_id = $1 AND decided_at = $2)",
-    ];
-    statements.extend(match state {
+    of_open_request(db, user, now).await?;
+    let statements = match state {
         LifeState::Invited | LifeState::Active => [
             "UPDATE accounts SET grants_from = $2 WHERE user_id = $1 AND grants_from < $2",
             // Whoever was let in before they were suspended is not let in by that afterwards. Until then the browser is
@@ -39,9 +35,9 @@ pub(super) async fn of_user(db: &mut AnyConnection, user: UserId, state: LifeSta
             "DELETE FROM enrolments WHERE user_id = $1 AND created_at <= $2",
             "DELETE FROM recovery_codes WHERE user_id = $1 AND created_at <= $2",
         ],
-    });
+    };
     for statement in statements {
-        sqlx::query(statement).bind(user.to_string()).bind(now.millis()).execute(&mut *db).await?;
+        sqlx::query(*statement).bind(user.to_string()).bind(now.millis()).execute(&mut *db).await?;
     }
     sessions::log_out_everywhere(db, user, now).await
 }
@@ -82,7 +78,19 @@ pub(super) async fn of_account(
     sessions::leave(db, user, application, now).await
 }
 
-/// Ends what a device approved and no browser has used yet.
+/// Ends the request that waits for a person, wherever it is on its way to.
+pub(super) async fn of_open_request(db: &mut AnyConnection, user: UserId, now: Timestamp) -> Result<()> {
+    for statement in [
+        "UPDATE approvals SET state = 'replaced', decided_at = $2 WHERE user_id = $1 AND state = 'requested'",
+        "UPDATE approval_deliveries SET due_at = 0
+         WHERE approval_id IN (SELECT id FROM approvals WHERE user_id = $1 AND decided_at = $2)",
+    ] {
+        sqlx::query(statement).bind(user.to_string()).bind(now.millis()).execute(&mut *db).await?;
+    }
+    Ok(())
+}
+
+/// Ends what a device approved and no browser has used yet, and forgets its passkey.
 pub(super) async fn of_device(db: &mut AnyConnection, device: DeviceId, now: Timestamp) -> Result<()> {
     sqlx::query(
         "UPDATE approvals SET state = 'replaced', decided_at = $2
@@ -91,9 +99,9 @@ pub(super) async fn of_device(db: &mut AnyConnection, device: DeviceId, now: Tim
     )
     .bind(device.to_string())
     .bind(now.millis())
-    .execute(db)
+    .execute(&mut *db)
     .await?;
-    Ok(())
+    passkeys::forget(db, device).await
 }
 
 /// Deletes what belongs to a person whose data is erased, and takes the names from the accounts. What is left of them are

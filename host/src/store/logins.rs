@@ -5,7 +5,7 @@ use super::rows::{digest, from_json, moment, parse, to_json};
 use super::{Result, Store, StoreError, accounts, audit, codes, consents, sessions};
 use crate::clock::Timestamp;
 use crate::id::{LoginId, SessionId};
-use crate::model::audit::Entry;
+use crate::model::audit::{Entry, Origin};
 use crate::model::login::{Login, LoginStage};
 use crate::model::saml::Participation;
 use crate::model::session::Session;
@@ -51,6 +51,8 @@ impl TryFrom<LoginRow> for Login {
 pub struct LoginAnswer {
     /// The session that begins, with the digest of its cookie.
     pub session: Option<(Session, Digest)>,
+    /// Where its browser is.
+    pub from: Origin,
     /// The browser's session before, which ends.
     pub replaces: Option<SessionId>,
     /// What the application is given.
@@ -165,7 +167,7 @@ impl Store {
             let answer = answer.clone();
             Box::pin(async move {
                 if let (None, Some(given)) = (&answer.session, &answer.given)
-                    && !sessions::hold(db, given.session()).await?
+                    && !sessions::hold(db, given.session(), now).await?
                 {
                     return Ok(false);
                 }
@@ -199,7 +201,7 @@ impl Store {
                     sessions::replace(db, old, answer.session.as_ref().map(|(session, _)| session), now).await?;
                 }
                 if let Some((session, digest)) = &answer.session {
-                    sessions::insert(db, session, *digest, now).await?;
+                    sessions::insert(db, session, *digest, id, &answer.from, now).await?;
                 }
                 match &answer.given {
                     Some(Given::Code(code)) => {

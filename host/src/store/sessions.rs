@@ -5,8 +5,8 @@ use sqlx::AnyConnection;
 use super::rows::{digest, from_json, moment, parse, to_json};
 use super::{Result, Store, StoreError, audit, logout};
 use crate::clock::Timestamp;
-use crate::id::{Did, SessionId, UserId};
-use crate::model::audit::Entry;
+use crate::id::{Did, LoginId, SessionId, UserId};
+use crate::model::audit::{Entry, Origin};
 use crate::model::saml::{Holder, NameId, NameIdFormat, Participation, SessionEnd};
 use crate::model::session::{Authentication, Session};
 use crate::model::token::CodeGrant;
@@ -24,10 +24,21 @@ struct SessionRow {
     expires_at: i64,
 }
 
-pub(super) async fn insert(db: &mut AnyConnection, session: &Session, digest: Digest, now: Timestamp) -> Result<()> {
+/// Adds the session that comes of a login, with the device that approved it, and where its browser is.
+pub(super) async fn insert(
+    db: &mut AnyConnection,
+    session: &Session,
+    digest: Digest,
+    login: LoginId,
+    from: &Origin,
+    now: Timestamp,
+) -> Result<()> {
     sqlx::query(
-        "INSERT INTO sessions (id, digest, sid, user_id, auth_time, amr, channel, created_at, expires_at, logged_out)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0)",
+        "INSERT INTO sessions (id, digest, sid, user_id, auth_time, amr, channel, created_at, expires_at, logged_out,
+                               address, browser, device_id)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, $11,
+                 (SELECT approvals.device_id FROM logins JOIN approvals ON approvals.id = logins.approval_id
+                  WHERE logins.id = $12))",
     )
     .bind(session.id.to_string())
     .bind(digest.to_text())
@@ -38,6 +49,9 @@ pub(super) async fn insert(db: &mut AnyConnection, session: &Session, digest: Di
     .bind(session.authentication.channel.clone())
     .bind(now.millis())
     .bind(session.expires_at.millis())
+    .bind(from.address.map(|address| address.to_string()))
+    .bind(from.browser.clone())
+    .bind(login.to_string())
     .execute(db)
     .await?;
     Ok(())
@@ -66,7 +80,7 @@ pub(super) async fn replace(
 
 /// Ends what has this `sid`: the session, the tokens that came of it, and for each application the person's being there.
 /// The service providers, which only the browser can tell.
-async fn log_out(db: &mut AnyConnection, sid: String, now: Timestamp) -> Result<SessionEnd> {
+pub(super) async fn log_out(db: &mut AnyConnection, sid: String, now: Timestamp) -> Result<SessionEnd> {
     let mut holders = Vec::new();
     // A sign-in of the same name that this waited for has begun another one meanwhile.
     let all = "UPDATE sessions SET ended_at = COALESCE(ended_at, $2), logged_out = 1 WHERE sid = $1 RETURNING digest";
@@ -190,11 +204,12 @@ pub(super) async fn take_part(db: &mut AnyConnection, participation: &Participat
     Ok(())
 }
 
-/// Whether a session is open. Until the commit nobody can end it: a logout that waits for this row finds what was noted
-/// of it.
-pub(super) async fn hold(db: &mut AnyConnection, id: SessionId) -> Result<bool> {
-    let open = sqlx::query("UPDATE sessions SET logged_out = 0 WHERE id = $1 AND ended_at IS NULL")
+/// Whether a session is open; if so, it is used at `now`. Until the commit nobody can end it: a logout that waits for this
+/// row finds what was noted of it.
+pub(super) async fn hold(db: &mut AnyConnection, id: SessionId, now: Timestamp) -> Result<bool> {
+    let open = sqlx::query("UPDATE sessions SET logged_out = 0, used_at = $2 WHERE id = $1 AND ended_at IS NULL")
         .bind(id.to_string())
+        .bind(now.millis())
         .execute(db)
         .await?;
     Ok(open.rows_affected() > 0)

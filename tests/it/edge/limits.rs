@@ -1,5 +1,7 @@
 //! The rate limits: reached, told, and over.
 
+use std::time::Duration;
+
 use assent::domain::admin;
 use reqwest::header::HeaderMap;
 use reqwest::{Client, Method, StatusCode};
@@ -222,4 +224,25 @@ async fn a_limit_that_is_off_holds_nobody() {
         let refused = ask(&host, Method::GET, "/admin/api/v1/users", "192.0.2.1", &[]).await;
         assert_eq!(refused.status, StatusCode::UNAUTHORIZED);
     }
+}
+
+#[tokio::test]
+async fn so_many_pages_of_an_address_are_told_at_once_and_others_when_one_is_closed() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    let login = browser.get(&ada.application.request(&[])).await.followed().await;
+    let events = format!("{}/events", login.path());
+    let mut open = futures_util::future::join_all((0..500).map(|_| browser.stream(&events))).await;
+    assert!(open.iter().all(|stream| stream.status() == StatusCode::OK));
+    assert_eq!(browser.stream(&events).await.status(), StatusCode::TOO_MANY_REQUESTS);
+    open.truncate(499);
+    // The host notices at its next word to it that the page is gone.
+    let mut ticks = tokio::time::interval(Duration::from_millis(100));
+    let again = async {
+        while browser.stream(&events).await.status() != StatusCode::OK {
+            ticks.tick().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), again).await.expect("one more, once one is closed");
 }

@@ -30,7 +30,7 @@ async fn a_sign_in_is_told_step_by_step_and_without_a_secret_on_both_databases()
         let code = browser.finish(&waiting.url).await.parameter("code");
         host.advance(1);
         let form = [("application", ada.application.id.as_str())];
-        browser.get("/").await.submit("/consents/withdraw", &form).await;
+        browser.get("/consents").await.submit("/consents/withdraw", &form).await;
         host.advance(1);
         browser.get("/").await.submit("/sign-out", &[]).await;
 

@@ -234,7 +234,7 @@ async fn a_person_sees_what_they_allowed_and_takes_it_back() {
         let code = ada.sign_in(&browser).await;
         let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
         let token = tokens["access_token"].as_str().expect("a token");
-        let home = browser.get("/").await;
+        let home = browser.get("/consents").await;
         for text in ["Books &#38; &#60;Co&#62;</bdi> may", "See your email address", "You are not asked again until"] {
             assert!(home.body.contains(text), "{database:?}: {text}: {}", home.body);
         }
@@ -242,14 +242,14 @@ async fn a_person_sees_what_they_allowed_and_takes_it_back() {
 
         let application = [("application", ada.application.id.as_str())];
         assert_eq!(browser.post("/consents/withdraw", &application).await.status, StatusCode::FORBIDDEN);
-        assert!(browser.get("/").await.body.contains("may</h3>"), "a forged form does nothing");
+        assert!(browser.get("/consents").await.body.contains("may</h2>"), "a forged form does nothing");
         // Each kind of form on the page has a token of its own.
         let csrf = home.body.split("action=\"/consents/withdraw\"").nth(1).expect("a form");
         let csrf =
             csrf.split("name=\"csrf\" value=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("a token");
         let form = [("application", ada.application.id.as_str()), ("csrf", csrf)];
         let home = browser.post("/consents/withdraw", &form).await.followed().await;
-        assert!(!home.body.contains("may</h3>") && home.body.contains("Ada Lovelace"));
+        assert!(!home.body.contains("may</h2>") && home.body.contains("Ada Lovelace"));
         let told =
             "role=\"status\"><p><bdi>Books &#38; &#60;Co&#62;</bdi> is no longer allowed; it has to ask you again.";
         assert!(home.body.contains(told), "{database:?}: {}", home.body);
@@ -262,13 +262,13 @@ async fn a_person_sees_what_they_allowed_and_takes_it_back() {
 }
 
 #[tokio::test]
-async fn an_address_of_somebody_elses_making_says_nothing_on_the_start_page() {
+async fn an_address_of_somebody_elses_making_says_nothing_on_the_portals_page() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
     ada.sign_in(&browser).await;
     let other = host.web_application().await;
-    let csrf = browser.get("/").await.csrf();
+    let csrf = browser.get("/consents").await.csrf();
     let nonsense = "did:web:nowhere.example";
     for query in [
         format!("withdrawn={}", other.id),
@@ -277,7 +277,7 @@ async fn an_address_of_somebody_elses_making_says_nothing_on_the_start_page() {
         "withdrawn=Give+me+your+number&token=x".to_owned(),
         "withdrawn=a&withdrawn=b".to_owned(),
     ] {
-        let home = browser.get(&format!("/?{query}")).await;
+        let home = browser.get(&format!("/consents?{query}")).await;
         assert_eq!(home.status, StatusCode::OK, "{query}");
         assert!(home.body.contains("Ada Lovelace") && !home.body.contains("role=\"status\""), "{query}");
     }

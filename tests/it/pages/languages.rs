@@ -57,8 +57,8 @@ async fn every_page_of_a_session_speaks_the_browsers_language() {
         speaks(&posted, language, &["answer-lead", "answer-continue"]);
         let choice = asks(&ada, &browser, &[("prompt", Some("select_account"))]).await;
         speaks(&choice, language, &["login-somebody-else", "login-continue-as"]);
-        let home = browser.get("/").await;
-        speaks(&home, language, &["home-consents", "home-consent-since", "home-withdraw", "layout-sign-out"]);
+        let consents = browser.get("/consents").await;
+        speaks(&consents, language, &["consents-heading", "consents-since", "consents-withdraw", "layout-sign-out"]);
         let question = browser.get("/session/end").await;
         speaks(&question, language, &["sign-out-heading", "sign-out-about", "sign-out-yes", "sign-out-no"]);
         question.submit("/session/end", &[("answer", "yes")]).await;

@@ -22,8 +22,8 @@ const SIDES: [&str; 12] = [
 #[test]
 fn no_rule_names_a_side() {
     let host = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("host");
-    let css = fs::read_to_string(host.join("assets/assent.css")).expect("the stylesheet");
-    for line in css.lines() {
+    let read = |name| fs::read_to_string(host.join("assets").join(name)).expect("a stylesheet");
+    for line in (read("assent.css") + &read("portal.css")).lines() {
         let rule = line.trim();
         assert!(!SIDES.iter().any(|side| rule.contains(side)), "{rule}: name the start or the end instead");
         assert!(!rule.starts_with("left:") && !rule.starts_with("right:"), "{rule}: use inset-inline");

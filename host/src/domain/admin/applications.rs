@@ -10,7 +10,8 @@ use crate::domain::{Broken, Host};
 use crate::id::Did;
 use crate::keys::client;
 use crate::model::application::{
-    Application, ApplicationType, BackchannelLogout, ConsentPolicy, GrantType, OidcSettings, Registered, SubjectType,
+    Application, ApplicationType, BackchannelLogout, ConsentPolicy, GrantType, InitiateLoginUri, OidcSettings,
+    Registered, SubjectType,
 };
 use crate::model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
 use crate::model::key::SigningAlgorithm;
@@ -52,6 +53,8 @@ pub struct ApplicationChange {
     pub backchannel_logout_uri: Option<Option<String>>,
     /// Whether it needs `sid` in a logout token.
     pub backchannel_logout_session_required: Option<bool>,
+    /// Where a sign-in to it can be begun from here; `Some(None)` takes it away.
+    pub initiate_login_uri: Option<Option<String>>,
 }
 
 /// What an administrator says of how an application authenticates itself: at most one of the four kinds of key.
@@ -207,6 +210,10 @@ fn apply(host: &Host, application: &mut Application, change: ApplicationChange) 
             return Err(invalid("backchannel_logout_session_required", "expected a backchannel_logout_uri with it"));
         }
         _ => {}
+    }
+    if let Some(uri) = change.initiate_login_uri {
+        let checked = uri.map(|text| InitiateLoginUri::parse(&text)).transpose();
+        settings.initiate_login_uri = checked.map_err(|unfit| invalid("initiate_login_uri", unfit.to_string()))?;
     }
     Ok(())
 }

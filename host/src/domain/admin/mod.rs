@@ -4,6 +4,7 @@ mod accounts;
 mod applications;
 mod approval_addresses;
 mod claims_preview;
+mod logos;
 mod service_providers;
 mod users;
 
@@ -15,6 +16,7 @@ pub use applications::{
 };
 pub use approval_addresses::{approval_addresses, remove_approval_address, set_approval_address};
 pub use claims_preview::{Preview, PreviewRequest, Stopped, Told, preview, show as show_told};
+pub use logos::{logo, remove_logo, set_logo};
 pub use service_providers::{
     AcsChange, ServiceProviderChange, SingleLogoutChange, change_service_provider, changed_service_provider,
     create_service_provider, renew_saml_certificate, replace_service_provider, saml_certificates, service_provider,

@@ -257,5 +257,5 @@ pub async fn devices(host: &Host, id: UserId) -> Result<Vec<Device>> {
 /// Revokes a device.
 pub async fn revoke_device(host: &Arc<Host>, id: DeviceId, by: &By) -> Result<()> {
     let found = host.store.device(id).await?.ok_or(Refused::NotFound("device"))?;
-    if device::revoke(host, &found, by).await? { Ok(()) } else { Err(Refused::NotFound("device")) }
+    device::revoke(host, &found, by).await?.map(|_| ()).ok_or(Refused::NotFound("device"))
 }

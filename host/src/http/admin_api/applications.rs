@@ -45,6 +45,7 @@ pub(super) struct ApplicationView {
     consent: ConsentPolicy,
     backchannel_logout_uri: Option<String>,
     backchannel_logout_session_required: bool,
+    initiate_login_uri: Option<String>,
     created_at: String,
     updated_at: String,
 }
@@ -85,6 +86,7 @@ fn view(application: Application) -> ApplicationView {
         consent: settings.consent,
         backchannel_logout_uri: uri,
         backchannel_logout_session_required: session_required.unwrap_or(false),
+        initiate_login_uri: settings.initiate_login_uri.map(|uri| uri.as_str().to_owned()),
         created_at: moment(application.created_at),
         updated_at: moment(application.updated_at),
     }
@@ -123,6 +125,8 @@ struct Change {
     #[serde(default, deserialize_with = "present")]
     backchannel_logout_uri: Option<Option<String>>,
     backchannel_logout_session_required: Option<bool>,
+    #[serde(default, deserialize_with = "present")]
+    initiate_login_uri: Option<Option<String>>,
 }
 
 /// A member that is there, null or not: null takes the value away (RFC 7396).
@@ -152,6 +156,7 @@ impl From<Change> for ApplicationChange {
             consent: change.consent,
             backchannel_logout_uri: change.backchannel_logout_uri,
             backchannel_logout_session_required: change.backchannel_logout_session_required,
+            initiate_login_uri: change.initiate_login_uri,
         }
     }
 }

@@ -6,6 +6,7 @@ mod applications;
 mod approval_addresses;
 mod audit;
 mod claims;
+mod logos;
 mod plugins;
 mod saml_metadata;
 mod service_providers;
@@ -39,6 +40,7 @@ pub(super) fn routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         .route("/applications/{id}/certificates/{key}", delete(service_providers::withdraw))
         .route("/applications/{id}/certificates/{key}/use", post(service_providers::take_over))
         .route("/applications/{id}/metadata", post(saml_metadata::refresh))
+        .route("/applications/{id}/logo", get(logos::read).put(logos::set).delete(logos::remove))
         .route("/applications/{id}/accounts", get(accounts::list).post(accounts::create))
         .route("/accounts/{id}", get(accounts::read).patch(accounts::change).delete(accounts::remove))
         .route("/users", get(users::list).post(users::create))

@@ -1,7 +1,6 @@
 //! What every page keeps to, whatever it is filled with.
 
 use super::*;
-use crate::clock::Timestamp;
 use crate::http::{assets, texts};
 use crate::model::language::Language;
 
@@ -52,33 +51,6 @@ fn form_post() -> FormPostPage {
         application: Some(MARKUP.to_owned()),
         action: "https://rp.example/cb?a=1&b=2".to_owned(),
         fields: vec![("code", "ac_1".to_owned()), ("state", MARKUP.to_owned())],
-    }
-}
-
-fn consents() -> Consents {
-    let row = ConsentRow {
-        application: MARKUP.to_owned(),
-        client_id: MARKUP.to_owned(),
-        scopes: vec![Message::of("scope-email")],
-        since: Message::day(Timestamp::from_seconds(1_746_057_600)),
-        until: Message::day(Timestamp::from_seconds(1_747_267_200)),
-        offline: false,
-    };
-    Consents { rows: vec![row], withdraw: "/consents/withdraw".to_owned(), csrf: "token".to_owned() }
-}
-
-fn home() -> HomePage {
-    HomePage {
-        layout: layout(),
-        user: None,
-        administers: true,
-        consents: Some(consents()),
-        withdrawn: Some(Withdrawn { application: MARKUP.to_owned(), asks_again: true }),
-        applications: vec![StartButton {
-            application: MARKUP.to_owned(),
-            action: "/sso/SingleSignOnService/did:key:z6Mk".to_owned(),
-            csrf: "csrf".to_owned(),
-        }],
     }
 }
 
@@ -143,7 +115,6 @@ fn every_page() -> Vec<String> {
 fn every_page_in(language: Language) -> Vec<String> {
     let text = || MARKUP.to_owned();
     let words = || Message::of("refused-no-account").text("application", MARKUP);
-    let user = || Some(SignedIn { name: text(), sign_out: "/logout".to_owned(), csrf: text() });
     let support = || Some(Support { address: "mailto:help@example.org".to_owned(), text: text() });
     let error = ErrorPage {
         layout: Layout { operator: text(), support: support(), ..layout() },
@@ -171,8 +142,7 @@ fn every_page_in(language: Language) -> Vec<String> {
         ConsentPage { offline: true, ..consent() },
         form_post(),
         FormPostPage { application: None, ..form_post() },
-        HomePage { user: user(), ..home() },
-        HomePage { administers: false, consents: None, withdrawn: None, ..home() },
+        HomePage { layout: layout() },
         sign_out(),
         SignOutPage { application: None, ..sign_out() },
         SignedOutPage { layout: layout(), untold: vec![text()] },
@@ -200,6 +170,7 @@ fn every_page_in(language: Language) -> Vec<String> {
     if language == Language::English {
         render!(admin());
     }
+    pages.extend(crate::http::portal::pages::tests::every_page_in(language));
     pages
 }
 
@@ -288,22 +259,6 @@ fn to_keep_access_is_asked_for_each_time_and_not_said_to_be_remembered() {
     assert!(consent().render().unwrap().contains("Remembered for 14 days."));
     let page = ConsentPage { offline: true, ..consent() }.render().unwrap();
     assert!(!page.contains("Remembered") && page.contains("has to ask each time that it wants to keep access."));
-    assert!(home().render().unwrap().contains("You are not asked again until 15 May 2025."));
-    let mut listed = home();
-    listed.consents.as_mut().unwrap().rows[0].offline = true;
-    let page = listed.render().unwrap();
-    assert!(page.contains("You are asked each time it wants to keep access while you are away;"), "{page}");
-}
-
-#[test]
-fn the_start_page_says_what_was_taken_back_and_shows_the_console_to_administrators() {
-    let page = home().render().unwrap();
-    assert!(page.contains("role=\"status\"") && page.contains("is no longer allowed; it has to ask you again."));
-    assert!(page.contains("href=\"/admin\""));
-    let withdrawn = Some(Withdrawn { application: "Expenses".to_owned(), asks_again: false });
-    let page = HomePage { administers: false, withdrawn, ..home() }.render().unwrap();
-    assert!(page.contains("<bdi>Expenses</bdi> is no longer allowed."), "{page}");
-    assert!(!page.contains("href=\"/admin\""));
 }
 
 #[test]

@@ -1,0 +1,157 @@
+//! Moments, places, events and claims in the person's words.
+
+use serde_json::Value;
+
+use crate::clock::Timestamp;
+use crate::domain::Host;
+use crate::http::context::place;
+use crate::http::texts::Message;
+use crate::http::user_agent;
+use crate::model::audit::{Actor, Entry, Event, Origin};
+use crate::model::language::Language;
+use crate::model::user::User;
+
+/// A moment on a page. Without a script it is told as it is in Greenwich, since nothing says where the browser is.
+#[derive(Clone, Debug)]
+pub struct When {
+    /// In the form of RFC 3339.
+    pub iso: String,
+    /// In words.
+    pub words: Message,
+}
+
+impl When {
+    pub(super) fn new(at: Timestamp) -> Self {
+        let moment = jiff::Timestamp::from_second(at.seconds()).unwrap_or_default();
+        let time = moment.to_zoned(jiff::tz::TimeZone::UTC).time();
+        let time = format!("{:02}:{:02}", time.hour(), time.minute());
+        let words = Message::of("portal-moment").message("date", Message::day(at)).text("time", time);
+        Self { iso: moment.to_string(), words }
+    }
+}
+
+/// Where a browser was, if that is known.
+pub(super) fn place_of(host: &Host, from: &Origin, language: Language) -> Option<Message> {
+    from.address.map(|address| place(Some(address), host.settings.is_local(), &host.places, language))
+}
+
+/// Which browser it was, if that is known.
+pub(super) fn browser_of(from: &Origin) -> Option<Message> {
+    from.browser.as_deref().map(user_agent::again)
+}
+
+/// From where something was done, where that is the person's business: what they did themselves, and the browser in which a
+/// sign-in was asked for in their name. Where an administrator sits, or somebody else, is not.
+pub(super) fn origin_for(user: &User, entry: &Entry) -> Option<Origin> {
+    let own = match &entry.actor {
+        Actor::Host | Actor::Device(_) => true,
+        Actor::Person(person) => *person == user.id,
+        Actor::Administrator(_) | Actor::Application(_) | Actor::Channel(_) => entry.event == Event::SignInAsked,
+    };
+    let text = |name: &str| entry.personal.get(name).and_then(Value::as_str);
+    own.then(|| Origin {
+        address: text("address").and_then(|address| address.parse().ok()),
+        browser: text("browser").map(str::to_owned),
+    })
+}
+
+/// Who did it, where it was not the person in a browser.
+pub(super) fn by_whom(user: &User, entry: &Entry, application: &Message) -> Option<Message> {
+    match &entry.actor {
+        // In a browser, on its way from the application.
+        _ if entry.event == Event::SignInAsked => None,
+        Actor::Administrator(_) => Some(Message::of("activity-by-administrator")),
+        Actor::Device(_) => Some(Message::of("activity-by-device")),
+        Actor::Application(_) => {
+            Some(Message::of("activity-by-application").message("application", application.clone()))
+        }
+        Actor::Channel(_) => Some(Message::of("activity-by-channel")),
+        Actor::Person(person) if *person != user.id => Some(Message::of("activity-by-somebody")),
+        Actor::Person(_) | Actor::Host => None,
+    }
+}
+
+/// What happened.
+pub(super) fn happened(entry: &Entry, application: &Message) -> Message {
+    let application = || application.clone();
+    let personal = |name: &str| entry.personal.get(name).and_then(Value::as_str).unwrap_or_default();
+    match entry.event {
+        Event::SignInAsked => Message::of("activity-asked").message("application", application()),
+        Event::SignInApproved => Message::of("activity-approved").message("application", application()),
+        Event::SignInDenied => Message::of("activity-denied").message("application", application()),
+        Event::SignInNotMe => Message::of("activity-not-me").message("application", application()),
+        Event::SignInWrongNumber => Message::of("activity-wrong-number").message("application", application()),
+        Event::SignedIn => Message::of("activity-signed-in").message("application", application()),
+        Event::SignedOut => Message::of("activity-signed-out"),
+        Event::SessionEnded => Message::of("activity-session-ended"),
+        Event::PauseBegun => Message::of("activity-pause-begun"),
+        Event::PauseLifted => Message::of("activity-pause-lifted"),
+        Event::EnrolmentLinkMade => Message::of("activity-enrolment-link"),
+        Event::DeviceEnrolled => Message::of("activity-device-enrolled").text("device", personal("name")),
+        Event::DeviceRenamed => Message::of("activity-device-renamed").text("device", personal("new_name")),
+        Event::DeviceRevoked => Message::of("activity-device-revoked").text("device", personal("name")),
+        Event::PasskeyAdded => Message::of("activity-passkey-added").text("device", personal("name")),
+        Event::PasskeyRemoved => Message::of("activity-passkey-removed").text("device", personal("name")),
+        Event::PasskeyCounterBack => Message::of("activity-passkey-copied").text("device", personal("name")),
+        Event::RecoveryCodesMade => Message::of("activity-recovery-codes"),
+        Event::RecoveryCodeUsed => Message::of("activity-recovery-used"),
+        Event::RecoveryRefused => Message::of("activity-recovery-refused"),
+        Event::UserCreated => Message::of("activity-user-created"),
+        Event::UserChanged => Message::of("activity-user-changed"),
+        Event::UserStateChanged => Message::of("activity-user-state"),
+        Event::UserErased => Message::of("activity-user-erased"),
+        Event::UserDeleted => Message::of("activity-user-deleted"),
+        Event::AccountCreated => Message::of("activity-account-created").message("application", application()),
+        Event::AccountChanged => Message::of("activity-account-changed").message("application", application()),
+        Event::AccountStateChanged => Message::of("activity-account-state").message("application", application()),
+        Event::AccountDeleted => Message::of("activity-account-deleted").message("application", application()),
+        Event::ApprovalAddressSet => Message::of("activity-address-set"),
+        Event::ApprovalAddressRemoved => Message::of("activity-address-removed"),
+        Event::ConsentGiven => Message::of("activity-consent-given").message("application", application()),
+        Event::ConsentWithdrawn => Message::of("activity-consent-withdrawn").message("application", application()),
+        Event::RefreshReused => Message::of("activity-refresh-reused").message("application", application()),
+    }
+}
+
+/// What a claim or attribute is called: in words for those of the specification, else by its name.
+pub(super) fn claim(name: &str) -> Message {
+    match name {
+        "sub" => Message::of("claim-sub"),
+        "name" => Message::of("claim-name"),
+        "given_name" => Message::of("claim-given-name"),
+        "family_name" => Message::of("claim-family-name"),
+        "middle_name" => Message::of("claim-middle-name"),
+        "nickname" => Message::of("claim-nickname"),
+        "picture" => Message::of("claim-picture"),
+        "profile" => Message::of("claim-profile"),
+        "website" => Message::of("claim-website"),
+        "gender" => Message::of("claim-gender"),
+        "birthdate" => Message::of("claim-birthdate"),
+        "zoneinfo" => Message::of("claim-zoneinfo"),
+        "locale" => Message::of("claim-locale"),
+        "preferred_username" => Message::of("claim-preferred-username"),
+        "updated_at" => Message::of("claim-updated-at"),
+        "upn" => Message::of("claim-upn"),
+        "user_did" => Message::of("claim-user-did"),
+        "user_short_code" => Message::of("claim-user-short-code"),
+        "email" => Message::of("claim-email"),
+        "email_verified" => Message::of("claim-email-verified"),
+        "phone_number" => Message::of("claim-phone-number"),
+        "phone_number_verified" => Message::of("claim-phone-number-verified"),
+        "account" => Message::of("claim-account"),
+        other => Message::of("claim-other").text("name", other),
+    }
+}
+
+/// The value of a claim or attribute, as the application is told it; a moment in words.
+pub(super) fn shown(name: &str, value: &Value) -> Message {
+    match value {
+        Value::Number(seconds) if name == "updated_at" => {
+            When::new(Timestamp::from_seconds(seconds.as_i64().unwrap_or_default())).words
+        }
+        Value::Bool(true) => Message::of("claim-yes"),
+        Value::Bool(false) => Message::of("claim-no"),
+        Value::String(text) => Message::of("claim-value").text("value", text.as_str()),
+        other => Message::of("claim-value").text("value", other.to_string()),
+    }
+}

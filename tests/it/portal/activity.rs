@@ -1,0 +1,93 @@
+//! What happened in a person's name, in plain words, and nothing of anybody else's.
+
+use reqwest::Method;
+use serde_json::json;
+
+use super::signed_in;
+use crate::harness::{Browser, Database, TestHost, Wish, id};
+
+#[tokio::test]
+async fn what_happened_is_told_in_plain_words_on_both_databases() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let ada = host.ada().await;
+        host.advance(60);
+        let browser = Browser::new(&host.base);
+        let waiting = ada.ask(&browser, &[]).await;
+        let requests = ada.phone.waiting(5).await.expect("requests");
+        ada.phone.decide(&requests[0], None).await.expect("denied");
+        assert_eq!(browser.get(&waiting.url).await.outcome(), "denied");
+        host.advance(3600);
+        ada.sign_in(&browser).await;
+        let page = browser.get("/activity").await;
+        for text in [
+            "Signed in to <bdi>Books &#38; &#60;Co&#62;</bdi>",
+            "Permission given: <bdi>Books &#38; &#60;Co&#62;</bdi>",
+            "Sign-in to <bdi>Books &#38; &#60;Co&#62;</bdi> approved",
+            "Sign-in to <bdi>Books &#38; &#60;Co&#62;</bdi> denied",
+            "asked for with your name",
+            "Sign-ins with your name paused",
+            "Device added: <bdi>Test phone</bdi>",
+            "Link made to enrol a device for you",
+            "You were given an account with",
+            "Your account was made",
+            "<bdi>Firefox</bdi> on <bdi>Linux</bdi> · This computer",
+            "on your device",
+            "by an administrator",
+        ] {
+            assert!(page.body.contains(text), "{database:?}: {text}: {}", page.body);
+        }
+        let newest = page.body.find("Permission given").min(page.body.find("Signed in to"));
+        assert!(newest < page.body.find("Your account was made"), "{database:?}: the latest first");
+    }
+}
+
+/// Where an administrator or an application's server is, is nobody's business here.
+#[tokio::test]
+async fn nothing_is_told_of_where_somebody_else_was() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let eve = host.person("mallory", ada.application.clone()).await;
+    let browser = signed_in(&host, &ada).await;
+    signed_in(&host, &eve).await;
+    let path = format!("/users/{}", id(&ada.user));
+    host.admin_ok(Method::PATCH, &path, json!({"profile": {"name": "Ada King"}})).await;
+    let page = browser.get("/activity").await;
+    for row in page.body.split("<li>").filter(|row| row.contains("by an administrator")) {
+        assert!(!row.contains("This computer") && !row.contains("Unknown browser"), "{row}");
+    }
+    assert!(page.body.contains("Your details were changed"));
+    assert!(!page.body.contains("mallory") && !page.body.contains(id(&eve.user)), "{}", page.body);
+    assert!(!page.body.contains(&ada.phone.device().to_string()), "ids say nothing to people");
+}
+
+#[tokio::test]
+async fn a_long_activity_is_turned_over_page_by_page() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let browser = signed_in(&host, &ada).await;
+    let rename = format!("/devices/{}/name", ada.phone.device());
+    let devices = browser.get("/devices").await;
+    for number in 0..70 {
+        host.advance(1);
+        let name = format!("Phone {number:02}");
+        devices.submit(&rename, &[("name", &name)]).await.location();
+    }
+    let mut page = browser.get("/activity").await;
+    let mut seen = Vec::new();
+    for turn in 0.. {
+        assert!(turn < 10, "it ends");
+        assert_eq!(page.body.contains("Back to the newest"), turn > 0);
+        let rows = page.body.split("Device renamed: <bdi>").skip(1).filter_map(|rest| rest.split('<').next());
+        seen.extend(rows.map(str::to_owned));
+        assert!(page.body.matches("<strong>").count() <= 30);
+        let older = page.body.split("href=\"").find(|rest| rest.starts_with("/activity?before="));
+        let Some(older) = older.and_then(|rest| rest.split('"').next()).map(str::to_owned) else { break };
+        page = browser.get(&older).await;
+    }
+    let expected: Vec<String> = (0..70).rev().map(|number| format!("Phone {number:02}")).collect();
+    assert_eq!(seen, expected, "each once, the latest first");
+    for odd in ["/activity?before=nonsense", "/activity?before=a&before=b", "/activity?x=y"] {
+        assert!(browser.get(odd).await.body.contains("Phone 69"), "{odd}");
+    }
+}

@@ -1,0 +1,172 @@
+// The portal in Chromium: each page at both widths, light and dark, with axe-core; a device renamed and another revoked after
+// a sign-in of a moment ago, sessions ended, a consent withdrawn; and all of it once more with scripts off.
+//
+// Environment: BASE_URL, ENROL_URL, LOGIN_NAME, AUTHORIZE_URL (an application's request); CHROMIUM and SCREENSHOTS as in browser.mjs.
+
+import assert from 'node:assert/strict';
+
+import { complaints, desktop, inspect, launch, phone, shot } from './browser.mjs';
+
+const { BASE_URL, ENROL_URL, LOGIN_NAME, AUTHORIZE_URL } = process.env;
+assert.ok(BASE_URL && ENROL_URL && LOGIN_NAME && AUTHORIZE_URL, 'BASE_URL, ENROL_URL, LOGIN_NAME or AUTHORIZE_URL is missing');
+
+const findings = [];
+const look = async (page, name) => findings.push(...(await inspect(page, name)));
+
+async function enrol(page) {
+  await page.goto(ENROL_URL);
+  await page.getByRole('button', { name: /enrol/i }).click();
+  await page.getByRole('heading', { name: /enrolled/i }).waitFor();
+  await page.getByRole('button', { name: /done/i }).click();
+}
+
+/** From the login page on: says who it is, and approves on the phone. */
+async function signIn(page, mobile) {
+  await page.getByRole('textbox', { name: /name|email/i }).fill(LOGIN_NAME);
+  await page.getByRole('button', { name: 'Continue', exact: true }).click();
+  const number = (await page.locator('#number').textContent()).trim();
+  await mobile.getByRole('textbox', { name: /number/i }).fill(number);
+  await mobile.getByRole('button', { name: /approve/i }).click();
+  await mobile.getByRole('heading', { name: /approved/i }).waitFor();
+  await mobile.getByRole('button', { name: /done/i }).click();
+}
+
+/** The parts of the portal, by its navigation. */
+async function open(page, part) {
+  await page.getByRole('navigation').getByRole('link', { name: part, exact: true }).click();
+  await page.getByRole('navigation').locator(`[aria-current="page"]:text-is("${part}")`).waitFor();
+}
+
+async function applications(page) {
+  await page.getByRole('heading', { name: '<b>Books</b> & Co' }).waitFor();
+  const shown = await page.locator('.application img').evaluate((image) => image.complete && image.naturalWidth > 0);
+  assert.ok(shown, 'the picture of the application is shown');
+  await look(page, 'portal-applications');
+  await page.getByRole('link', { name: 'Open <b>Books</b> & Co' }).click();
+  await page.waitForURL(`${BASE_URL}/authenticator?iss=*`);
+  await page.goto(BASE_URL);
+}
+
+async function devices(page, mobile) {
+  await open(page, 'Devices');
+  const moment = await page.locator('time').first().textContent();
+  assert.doesNotMatch(moment, /UTC/, 'a script tells it in the time of the place');
+  await look(page, 'portal-devices');
+  const card = page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: 'Test phone' }) });
+  await card.getByText('Rename').click();
+  await card.getByRole('textbox', { name: 'New name' }).fill('<i>Drawer</i>');
+  await look(page, 'portal-devices-rename');
+  await card.getByRole('button', { name: 'Save the name' }).click();
+  await page.getByRole('status').getByText('The device has its new name.').waitFor();
+  await page.getByRole('heading', { name: '<i>Drawer</i>' }).waitFor();
+  await page.getByRole('link', { name: 'Revoke <i>Drawer</i>' }).click();
+  await page.getByRole('heading', { name: 'Revoke <i>Drawer</i>?' }).waitFor();
+  await look(page, 'portal-revoke');
+  await page.getByRole('link', { name: 'Keep it' }).click();
+  await page.getByRole('link', { name: 'Revoke <i>Drawer</i>' }).click();
+  await page.getByRole('button', { name: 'Revoke it' }).click();
+  await page.getByRole('status').getByText(/^The device is revoked/).waitFor();
+  assert.equal(await page.getByRole('heading', { name: '<i>Drawer</i>' }).count(), 0);
+  await look(page, 'portal-revoked');
+  // The other one is the last.
+  await page.getByRole('link', { name: /^Revoke / }).click();
+  await page.getByText('This is your last device.').waitFor();
+  await look(page, 'portal-revoke-last');
+  await page.getByRole('link', { name: 'Keep it' }).click();
+  await mobile.getByRole('heading', { name: /nothing to approve/i }).waitFor();
+}
+
+async function consents(page) {
+  await page.route('https://rp.example/**', (route) => route.fulfill({ contentType: 'text/html', body: '<title>Application</title>' }));
+  await open(page, 'Permissions');
+  await look(page, 'portal-consents-none');
+  await page.goto(AUTHORIZE_URL);
+  await page.getByRole('button', { name: 'Allow' }).click();
+  await page.waitForFunction(() => document.title === 'Application');
+  await page.goto(`${BASE_URL}/consents`);
+  await look(page, 'portal-consents');
+}
+
+async function sessions(page, other) {
+  await open(page, 'Sessions');
+  assert.equal(await page.getByRole('button', { name: 'Sign out there' }).count(), 1);
+  await look(page, 'portal-sessions');
+  await page.getByRole('button', { name: 'Sign out there' }).click();
+  await page.getByRole('status').getByText('That browser is signed out.').waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Sign out all others' }).count(), 0);
+  await look(page, 'portal-sessions-one');
+  await other.goto(BASE_URL);
+  await other.getByRole('link', { name: /^Sign in/ }).waitFor();
+}
+
+async function rest(page) {
+  await open(page, 'Activity');
+  await page.getByText('Device renamed: <i>Drawer</i>').waitFor();
+  await look(page, 'portal-activity');
+  await open(page, 'Profile');
+  await look(page, 'portal-profile');
+  await page.getByRole('link', { name: 'What <b>Books</b> & Co sees' }).click();
+  await page.getByText('ada@example.org').waitFor();
+  await look(page, 'portal-seen');
+  await page.getByRole('link', { name: 'Back to your profile' }).click();
+}
+
+/** Everything that can be done works without a script. */
+async function withoutScripts(browser, mobile) {
+  const context = await browser.newContext({ locale: 'en-GB', javaScriptEnabled: false, viewport: { width: 360, height: 740 } });
+  context.setDefaultTimeout(20_000);
+  const page = await context.newPage();
+  await page.goto(BASE_URL);
+  await page.getByRole('link', { name: /^Sign in/ }).click();
+  await signIn(page, mobile);
+  await page.getByRole('heading', { name: /^Hello/ }).waitFor();
+  await open(page, 'Devices');
+  assert.match(await page.locator('time').first().textContent(), /UTC$/, 'without a script it says which time it is');
+  await page.getByText('Rename').click();
+  await page.getByRole('textbox', { name: 'New name' }).fill('Pocket');
+  await page.getByRole('button', { name: 'Save the name' }).click();
+  await page.getByRole('heading', { name: 'Pocket' }).waitFor();
+  await open(page, 'Permissions');
+  await page.getByRole('button', { name: /withdraw/i }).click();
+  await page.getByRole('status').getByText(/no longer allowed/).waitFor();
+  await open(page, 'Activity');
+  await page.getByText('Permission withdrawn').waitFor();
+  await open(page, 'Profile');
+  await open(page, 'Sessions');
+  await page.getByRole('button', { name: 'Sign out everywhere' }).click();
+  await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
+}
+
+const browser = await launch();
+try {
+  const mobile = await (await phone(browser)).newPage();
+  const desk = await (await desktop(browser)).newPage();
+  const other = await (await desktop(browser)).newPage();
+  const wrong = complaints(desk);
+  try {
+    await enrol(mobile);
+    await other.goto(`${BASE_URL}/sessions`);
+    await signIn(other, mobile);
+    await other.getByRole('heading', { name: 'Where you are signed in' }).waitFor();
+    await desk.goto(BASE_URL);
+    await look(desk, 'portal-front');
+    await desk.getByRole('link', { name: /^Sign in/ }).click();
+    await signIn(desk, mobile);
+    await applications(desk);
+    await devices(desk, mobile);
+    await consents(desk);
+    await sessions(desk, other);
+    await rest(desk);
+    await withoutScripts(browser, mobile);
+    await desk.reload();
+    await desk.getByRole('textbox', { name: /name|email/i }).waitFor();
+    assert.deepEqual(wrong, [], 'no page complains on its console');
+  } catch (failure) {
+    await shot(mobile, 'failed-phone');
+    await shot(desk, 'failed-desktop');
+    throw failure;
+  }
+  assert.deepEqual(findings, [], 'no page has a finding');
+} finally {
+  await browser.close();
+}
