@@ -14,6 +14,8 @@ use crate::oidc::token::userinfo;
 
 /// Another phone of a person's, which goes by this name.
 async fn another(host: &TestHost, ada: &Ada, name: &str) -> Authenticator {
+    // Of what is made at one moment the order is chance.
+    host.advance(1);
     let path = format!("/users/{}/enrolments", id(&ada.user));
     let enrolment = host.admin_ok(Method::POST, &path, Value::Null).await;
     Authenticator::enrol(enrolment["link"].as_str().expect("a link"), name, None).await.expect("enrolled")
