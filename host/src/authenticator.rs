@@ -131,12 +131,16 @@ impl Authenticator {
     /// The requests that wait for the person. With none, waits up to `wait` seconds for one.
     pub async fn waiting(&self, wait: u32) -> anyhow::Result<Vec<Request>> {
         let deadline = SystemClock.now() + Duration::from_secs(wait.into());
+        let mut known = String::new();
         loop {
             let left = deadline.remaining(SystemClock.now()).as_secs().min(25);
-            let query = format!("?wait={left}");
+            let query = format!("?wait={left}{known}");
             let reply = self.call(Method::GET, "/authenticator/api/requests", &query, Vec::new()).await?;
-            let requests = reply.agreed()?.get("requests").cloned().unwrap_or_default();
-            let requests: Vec<Request> = serde_json::from_value(requests)?;
+            let answer = reply.agreed()?;
+            // Nobody reads the news here, so it does not wait for them again.
+            let last = answer.get("news").and_then(Value::as_array).and_then(|news| news.last()?.get("id")?.as_str());
+            known = last.map(|last| format!("&known={last}")).unwrap_or_default();
+            let requests: Vec<Request> = serde_json::from_value(answer.get("requests").cloned().unwrap_or_default())?;
             if !requests.is_empty() || left == 0 {
                 return Ok(requests);
             }

@@ -172,7 +172,7 @@ async fn enrol(store: &Store, device: &Device) -> bool {
     let id = EnrolmentId::new(NOW, &SystemEntropy);
     let token = Token::new("en", id.as_bytes(), &SystemEntropy);
     let expires_at = NOW + Duration::from_secs(60);
-    let enrolment = Enrolment { id, user_id: device.user_id, digest: token.digest(), expires_at };
+    let enrolment = Enrolment { id, user_id: device.user_id, digest: token.digest(), expires_at, made_by: None };
     store.insert_enrolment(enrolment, Vec::new(), NOW).await.expect("inserted");
     let enrolled = store.enrol_device(id, device.clone(), Vec::new(), None).await.expect("enrolled");
     assert!(!store.enrol_device(id, device.clone(), Vec::new(), None).await.expect("asked"), "a link is good once");

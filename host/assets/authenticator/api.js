@@ -42,6 +42,8 @@ const WORDS = {
   no_such_login: 'app-failure-login',
   closed: 'app-failure-closed',
   unknown_device_id: 'app-failure-device-unknown',
+  too_many_calls: 'app-failure-often',
+  too_many_devices: 'app-failure-devices',
   too_many_sign_ins: 'app-failure-scans',
   too_many_requests: 'app-failure-too-many',
   bad_subscription: 'app-failure-subscription',

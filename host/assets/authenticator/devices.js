@@ -37,7 +37,7 @@ function row(account, device, again) {
   const remove = async () => {
     if (!(await ask(text('app-devices-remove-ask', { device: device.name }), text('app-devices-remove-about'), text('app-account-remove-yes')))) return;
     try {
-      await call(account, 'DELETE', `/devices/${device.id}`);
+      await callWithPasskey(account, 'DELETE', `/devices/${device.id}`, {});
       say(text('app-devices-removed'));
       await again();
     } catch (failure) {

@@ -22,7 +22,8 @@ pub struct RateLimits {
     /// Requests that reach the phones of one person, by name and e-mail address together. Over it the page is the same as
     /// for a name that nobody has, and no phone is asked.
     pub person: Rate,
-    /// Sign-ins that one device begins by scanning the code of a login page. Those do not count to the limits above.
+    /// Sign-ins that one device begins by scanning the code of a login page, which do not count to the limits above; and links
+    /// and recovery codes that it makes.
     pub device: Rate,
     /// Requests of one address to the token, introspection and revocation endpoints.
     pub token: Rate,

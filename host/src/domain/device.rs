@@ -10,7 +10,7 @@ use crate::clock::Timestamp;
 use crate::id::{AuditId, DeviceId, EnrolmentId, UserId};
 use crate::model::approval::Approval;
 use crate::model::audit::{Actor, By, Entry, Event, Origin};
-use crate::model::device::{Device, DeviceKey, Enrolment, PushSubscription};
+use crate::model::device::{Device, DeviceKey, Enrolment, LinkMaker, PushSubscription};
 use crate::model::name::display_text;
 use crate::model::saml::SessionEnd;
 use crate::model::statement::{CallStatement, EnrolmentStatement};
@@ -19,6 +19,8 @@ use crate::model::user::{LifeState, User};
 use crate::secret::Token;
 use crate::store::StoreError;
 
+/// How many devices a person may have: each is told of each request and of news.
+const MOST_DEVICES: usize = 20;
 /// How far a device's clock may be from ours, in seconds.
 const CLOCK_TOLERANCE: i64 = 60;
 
@@ -28,7 +30,7 @@ pub fn prepare_enrolment(host: &Host, user: UserId) -> (Enrolment, Token) {
     let id = EnrolmentId::new(now, &*host.entropy);
     let token = Token::new(prefix::ENROLMENT, id.as_bytes(), &*host.entropy);
     let expires_at = now + seconds(host.settings.lifetimes.enrolment);
-    (Enrolment { id, user_id: user, digest: token.digest(), expires_at }, token)
+    (Enrolment { id, user_id: user, digest: token.digest(), expires_at, made_by: None }, token)
 }
 
 /// The link that enrols an authenticator. The token is in the fragment, which browsers do not send and nobody logs.
@@ -46,16 +48,15 @@ const LINK_OF_DEVICE: Duration = Duration::from_secs(15 * 60);
 
 /// A link by which the owner of a device enrols another, and until when it is good. `None` if they may not sign in.
 pub async fn link_another(host: &Arc<Host>, device: &Device, by: &By) -> Result<Option<(String, Timestamp)>, Broken> {
-    let owner = host.store.user(device.user_id).await?;
-    if owner.is_none_or(|user| user.state != LifeState::Active) {
-        return Ok(None);
-    }
     let (mut enrolment, token) = prepare_enrolment(host, device.user_id);
+    enrolment.made_by = Some(LinkMaker::Device(device.id));
     enrolment.expires_at = enrolment.expires_at.min(host.now() + LINK_OF_DEVICE);
     let until = enrolment.expires_at;
     let entry = audit::entry(host, Event::EnrolmentLinkMade, by).about(device.user_id);
     let entry = entry.with("enrolment", enrolment.id.to_string());
-    host.store.insert_enrolment(enrolment, vec![entry], host.now()).await?;
+    if !host.store.insert_enrolment_by_device(enrolment, device.id, entry, host.now()).await? {
+        return Ok(None);
+    }
     tracing::info!(user = %device.user_id, device = %device.id, "enrolment link made by a device");
     news::tell(host, device.user_id, Some(device.id));
     Ok(Some((enrolment_link(host, &token), until)))
@@ -96,6 +97,8 @@ pub enum Enrolled {
     BadName,
     /// The key is enrolled already.
     KeyTaken,
+    /// The person has as many devices as there may be.
+    TooMany,
 }
 
 /// Enrols a device: the link is used up and the device added, both or neither. Who was invited is active from then on.
@@ -111,6 +114,9 @@ pub async fn enrol(host: &Arc<Host>, request: &EnrolmentRequest, from: Origin) -
     };
     if !request.key.verifies(&statement.text(), &request.signature) {
         return Ok(Enrolled::BadProof);
+    }
+    if host.store.devices_of(user.id).await?.len() >= MOST_DEVICES {
+        return Ok(Enrolled::TooMany);
     }
     let now = host.now();
     let device = Device {
@@ -198,6 +204,8 @@ pub struct Waiting {
     pub user: User,
     /// The request.
     pub open: Option<Approval>,
+    /// The digest of the picture of the application that asks, where it has one.
+    pub logo: Option<String>,
     /// What they have not seen yet, the oldest first.
     pub news: Vec<Entry>,
     /// Until when none reaches their phones, if they denied one a moment ago.
@@ -227,7 +235,11 @@ pub async fn request(
                 return Ok(None);
             }
             let paused_until = host.store.paused_until(device.user_id, host.now()).await?;
-            return Ok(Some(Waiting { user, open, news, paused_until }));
+            let logo = match open.as_ref().and_then(|open| open.shown.application.as_ref()) {
+                Some(application) => host.store.logo_digest(application).await?,
+                None => None,
+            };
+            return Ok(Some(Waiting { user, open, logo, news, paused_until }));
         }
         listener.next_of([Signal::Asked(device.user_id), Signal::News(device.user_id)]).await;
     }

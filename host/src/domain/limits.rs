@@ -49,6 +49,8 @@ pub struct Limits {
     pub callbacks: Limit<(String, Network)>,
     /// Pages that are told when they have something new to show. Each costs a look into the database every second.
     pub told_pages: Arc<Held<Network>>,
+    /// Looks at what an application sees of a person: they call the plugins that sign-ins call.
+    pub looks: Arc<Held<UserId>>,
 }
 
 impl Limits {
@@ -66,6 +68,7 @@ impl Limits {
             failures: Limit::new("failures", settings.failures),
             callbacks: Limit::new("callbacks", settings.callbacks),
             told_pages: Arc::new(Held::new(TOLD_PAGES)),
+            looks: Arc::new(Held::new(1)),
         }
     }
 }
@@ -121,6 +124,9 @@ impl std::fmt::Debug for BrowserKey {
 pub struct Exhausted(Duration);
 
 impl Exhausted {
+    /// What holds it up is over in a moment.
+    pub const SOON: Self = Self(Duration::from_secs(1));
+
     /// In seconds, rounded up: the value of `Retry-After` (RFC 9110 section 10.2.3).
     pub const fn seconds(self) -> u64 {
         self.0.as_millis().div_ceil(1000) as u64

@@ -17,10 +17,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::signals::Signal;
 use super::{Broken, Host, audit, news};
 use crate::config::Settings;
 use crate::id::DeviceId;
-use crate::model::audit::{By, Entry, Event};
+use crate::model::audit::{Actor, By, Entry, Event};
 use crate::model::device::Device;
 use crate::model::passkey::{DevicePasskey, PasskeyUse, Purpose};
 use crate::store::StoreError;
@@ -264,7 +265,10 @@ pub(super) async fn ask(
         Err(error) => {
             tracing::warn!(device = %device.id, %error, "an assertion was refused");
             if matches!(error, WebauthnError::CredentialPossibleCompromise) {
-                host.store.append_audit(vec![entry(host, Event::PasskeyCounterBack, device, by)]).await?;
+                // It may be a copy that speaks as this device, so that the device itself is told too.
+                let by = By::new(Actor::Host, by.origin.clone());
+                host.store.append_audit(vec![entry(host, Event::PasskeyCounterBack, device, &by)]).await?;
+                host.signals.send(Signal::News(device.user_id));
             }
             Ok(Asked::Refused)
         }

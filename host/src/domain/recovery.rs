@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{Broken, Host, audit, device, news};
 use crate::id::{RecoveryCodeId, UserId};
 use crate::model::audit::{Actor, By, Event, Origin};
-use crate::model::device::Device;
+use crate::model::device::{Device, LinkMaker};
 use crate::model::name::LoginName;
 use crate::model::recovery::{CODES, RecoveryCode};
 use crate::store::Recovery;
@@ -14,17 +14,20 @@ use crate::store::Recovery;
 /// How long the link is good that a code gives, at most: whoever has it goes on at once.
 const LINK: Duration = Duration::from_secs(15 * 60);
 
-/// Gives the owner of a device new codes, in place of those they had. They are shown once.
-pub async fn make(host: &Arc<Host>, device: &Device, from: Origin) -> Result<Vec<RecoveryCode>, Broken> {
+/// Gives the owner of a device new codes, in place of those they had. They are shown once. `None` if the owner may not sign in.
+pub async fn make(host: &Arc<Host>, device: &Device, from: Origin) -> Result<Option<Vec<RecoveryCode>>, Broken> {
     let now = host.now();
     let codes: Vec<RecoveryCode> = (0..CODES).map(|_| RecoveryCode::random(&*host.entropy)).collect();
     let kept = codes.iter().map(|code| (RecoveryCodeId::new(now, &*host.entropy), code.digest(device.user_id)));
     let by = By::new(Actor::Device(device.id), from);
     let entry = audit::entry(host, Event::RecoveryCodesMade, &by).about(device.user_id).with("codes", CODES);
-    host.store.set_recovery_codes(device.user_id, kept.collect(), vec![entry], now).await?;
+    let whose = (device.user_id, device.id);
+    if !host.store.set_recovery_codes(whose, kept.collect(), entry, now).await? {
+        return Ok(None);
+    }
     tracing::info!(user = %device.user_id, device = %device.id, "recovery codes made");
     news::tell(host, device.user_id, Some(device.id));
-    Ok(codes)
+    Ok(Some(codes))
 }
 
 /// How many codes a person has that were not used.
@@ -42,6 +45,7 @@ pub async fn redeem(host: &Arc<Host>, name: &LoginName, typed: &str, from: Origi
     let code = RecoveryCode::parse(typed).unwrap_or_else(|| RecoveryCode::random(&*host.entropy));
     let (mut enrolment, token) = device::prepare_enrolment(host, user);
     enrolment.expires_at = enrolment.expires_at.min(now + LINK);
+    enrolment.made_by = Some(LinkMaker::Code);
     let by = By::new(Actor::Host, from);
     let used = audit::entry(host, Event::RecoveryCodeUsed, &by).about(user);
     let mut refused = audit::entry(host, Event::RecoveryRefused, &by);

@@ -25,9 +25,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::context::origin_of;
-use super::limits;
 use super::pages::AuthenticatorApp;
 use super::reply::{layout, page};
+use super::{limits, logos};
 use crate::clock::Timestamp;
 use crate::domain::approval::{self, Outcome, Proof};
 use crate::domain::device::{self, Call, Caller, Enrolled, EnrolmentRequest, Waiting};
@@ -179,6 +179,11 @@ pub(super) async fn enrol(State(host): State<Arc<Host>>, from: Origin, body: Byt
             "bad_name",
             "Give the phone a name of 1 to 80 characters.",
         )),
+        Enrolled::TooMany => Err(Failure::new(
+            StatusCode::CONFLICT,
+            "too_many_devices",
+            "You have as many devices as there may be. Remove one, then open the link again.",
+        )),
         Enrolled::KeyTaken => Err(Failure::new(
             StatusCode::CONFLICT,
             "key_taken",
@@ -275,9 +280,9 @@ pub(super) async fn requests(Query(query): Query<Wait>, call: SignedCall) -> Rep
     let SignedCall { host, device, .. } = call;
     let patience = query.wait.min(LONGEST_WAIT);
     let waiting = device::request(&host, &device, patience, query.known).await?;
-    let Waiting { user, open, news, paused_until } = waiting.ok_or(UNKNOWN_DEVICE)?;
+    let Waiting { user, open, logo, news, paused_until } = waiting.ok_or(UNKNOWN_DEVICE)?;
     let news: Vec<Value> = news.iter().map(super::devices::news).collect();
-    let requests: Vec<Value> = open.iter().map(|approval| request(&host, approval)).collect();
+    let requests: Vec<Value> = open.iter().map(|approval| request(&host, approval, logo.as_deref())).collect();
     Ok(Json(json!({
         "now": host.now().seconds(),
         "account": {"name": user.name, "display_name": user.display_name(), "state": user.state},
@@ -297,13 +302,15 @@ pub(super) async fn lift_pause(call: SignedCall) -> Reply {
 }
 
 /// What the person is shown. The number is not in it.
-fn request(host: &Host, approval: &Approval) -> Value {
+fn request(host: &Host, approval: &Approval, logo: Option<&str>) -> Value {
     let shown = &approval.shown;
+    let logo = shown.application.as_ref().zip(logo).map(|(application, digest)| logos::address(application, digest));
     json!({
         "id": approval.id,
         "application": {
             "id": application_identifier(shown.application.as_ref(), &host.issuer),
             "name": shown.application_name,
+            "logo": logo,
         },
         "account": shown.account,
         "place": shown.place,

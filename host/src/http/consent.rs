@@ -12,6 +12,7 @@ use super::context::Browser;
 use super::csrf;
 use super::login::{Posted, answered_before, finish, resumed};
 use super::pages::{ConsentPage, ConsentRow, Consents, Withdrawn};
+use super::portal;
 use super::reply::{broken, forged, layout, page, see_other};
 use super::texts::Message;
 use crate::domain::login::{self, Person, View};
@@ -19,7 +20,7 @@ use crate::domain::session::SignedIn;
 use crate::domain::{Broken, Host, consent};
 use crate::id::{Did, LoginId};
 use crate::model::application::ConsentPolicy;
-use crate::model::login::{AuthorizationRequest, Login, LoginRequest};
+use crate::model::login::{AuthorizationRequest, LocalPage, Login, LoginRequest};
 use crate::model::scope::{Scope, Scopes};
 use crate::model::user::User;
 use crate::oidc::authorize::{self, Agreement, DenialReason};
@@ -110,7 +111,9 @@ pub(super) async fn withdraw(
             return Ok(forged(&host, browser.language()));
         }
         let application: Option<Did> = form.application.parse().ok();
-        if let (Some(signed_in), Some(application)) = (browser.signed_in(&host).await?, application) {
+        let signed_in = browser.signed_in(&host).await?;
+        let signed_in = signed_in.filter(|signed_in| portal::is_enough(&host, LocalPage::Consents, signed_in));
+        if let (Some(signed_in), Some(application)) = (signed_in, application) {
             consent::withdraw(&host, &signed_in.user, application.clone(), browser.origin()).await?;
             return Ok(see_other(&told(&host, &browser, &signed_in.user, &application)?));
         }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::authenticator::{Failure, Reply, SignedCall, confirmed, parse, qr_code};
 use crate::domain::{device, news, recovery};
 use crate::id::{AuditId, DeviceId};
-use crate::model::audit::{Actor, Entry};
+use crate::model::audit::Entry;
 use crate::model::recovery::RecoveryCode;
 
 /// `GET /authenticator/api/devices`: the person's devices, and how many recovery codes they have left.
@@ -42,6 +42,10 @@ pub(super) async fn revoke(Path(id): Path<String>, call: SignedCall) -> Reply {
     let unknown = || Failure::new(StatusCode::NOT_FOUND, "unknown_device_id", "You have no such device.");
     let id: DeviceId = id.parse().map_err(|_| unknown())?;
     let found = device::of_owner(&call.host, call.device.user_id, id).await?.ok_or_else(unknown)?;
+    // Else whoever can use this device and not its passkey would take the others away, which tell of it.
+    if id != call.device.id {
+        confirmed(&call, &format!("DELETE /devices/{id}")).await?;
+    }
     device::revoke(&call.host, &found, &call.by()).await?.ok_or_else(unknown)?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
@@ -49,9 +53,9 @@ pub(super) async fn revoke(Path(id): Path<String>, call: SignedCall) -> Reply {
 /// `POST /authenticator/api/devices/link`: a link that enrols another device of the person.
 pub(super) async fn link(call: SignedCall) -> Reply {
     confirmed(&call, "POST /devices/link").await?;
-    let closed = Failure::new(StatusCode::FORBIDDEN, "closed", "Your account can't be used. Ask your administrator.");
+    within_limit(&call)?;
     let made = device::link_another(&call.host, &call.device, &call.by()).await?;
-    let (link, until) = made.ok_or(closed)?;
+    let (link, until) = made.ok_or(CLOSED)?;
     let body = json!({"link": link, "link_qr": qr_code(&link), "expires_at": until.seconds()});
     Ok((StatusCode::CREATED, Json(body)).into_response())
 }
@@ -59,10 +63,26 @@ pub(super) async fn link(call: SignedCall) -> Reply {
 /// `POST /authenticator/api/recovery-codes`: new codes in place of those before. They are told this once.
 pub(super) async fn recovery_codes(call: SignedCall) -> Reply {
     confirmed(&call, "POST /recovery-codes").await?;
-    let codes = recovery::make(&call.host, &call.device, call.origin.clone()).await?;
+    within_limit(&call)?;
+    let codes = recovery::make(&call.host, &call.device, call.origin.clone()).await?.ok_or(CLOSED)?;
     let codes: Vec<String> = codes.iter().map(RecoveryCode::shown).collect();
     Ok((StatusCode::CREATED, Json(json!({"codes": codes}))).into_response())
 }
+
+/// Counts what a device makes, and what others are told of, to its limit.
+fn within_limit(call: &SignedCall) -> Result<(), Failure> {
+    let taken = call.host.limits.device.take(&call.device.id, call.host.now());
+    taken.map_err(|exhausted| TOO_MANY_CALLS.with("retry_after", json!(exhausted.seconds())))
+}
+
+const CLOSED: Failure =
+    Failure::new(StatusCode::FORBIDDEN, "closed", "Your account can't be used. Ask your administrator.");
+
+const TOO_MANY_CALLS: Failure = Failure::new(
+    StatusCode::TOO_MANY_REQUESTS,
+    "too_many_calls",
+    "This phone did that so often that it was refused this time. Wait a minute and try again.",
+);
 
 /// What a device tells its owner of an entry.
 pub(super) fn news(entry: &Entry) -> Value {
@@ -71,7 +91,6 @@ pub(super) fn news(entry: &Entry) -> Value {
         "event": entry.event.as_str(),
         "at": entry.at.seconds(),
         "name": entry.personal.get("name"),
-        "by_administrator": matches!(entry.actor, Actor::Administrator(_) | Actor::Host),
     })
 }
 

@@ -103,7 +103,7 @@ pub struct InitiateLoginUri(Url);
 /// An address that is not for that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "expected an address that starts with https://, or http:// on this machine (localhost), without user name or fragment"
+    "expected an address that starts with https://, or http:// on this machine (localhost), without user name, fragment or a parameter iss"
 )]
 pub struct UnfitLoginUri;
 
@@ -122,6 +122,7 @@ impl InitiateLoginUri {
                 && url.username().is_empty()
                 && url.password().is_none()
                 && url.fragment().is_none()
+                && url.query_pairs().all(|(name, _)| name != "iss")
         };
         url.filter(fits).map(Self).ok_or(UnfitLoginUri)
     }

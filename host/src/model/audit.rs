@@ -267,17 +267,20 @@ events! {
 }
 
 impl Event {
-    /// What a person's devices tell them of, since it gives somebody a way in or takes one away.
-    pub const NEWS: [Self; 8] = [
-        Self::EnrolmentLinkMade,
-        Self::DeviceEnrolled,
-        Self::DeviceRevoked,
-        Self::PasskeyAdded,
-        Self::PasskeyRemoved,
-        Self::PasskeyCounterBack,
-        Self::RecoveryCodesMade,
-        Self::RecoveryCodeUsed,
-    ];
+    /// Whether a person's devices tell them of it, since it gives somebody a way in or takes one away.
+    pub const fn is_news(self) -> bool {
+        matches!(
+            self,
+            Self::EnrolmentLinkMade
+                | Self::DeviceEnrolled
+                | Self::DeviceRevoked
+                | Self::PasskeyAdded
+                | Self::PasskeyRemoved
+                | Self::PasskeyCounterBack
+                | Self::RecoveryCodesMade
+                | Self::RecoveryCodeUsed
+        )
+    }
 
     /// The event with this name.
     pub fn parse(name: &str) -> Option<Self> {

@@ -42,6 +42,17 @@ pub struct Enrolment {
     pub digest: Digest,
     /// Until when the link is good.
     pub expires_at: Timestamp,
+    /// What made it, where that was not an administrator or the host.
+    pub made_by: Option<LinkMaker>,
+}
+
+/// What made a link by which a person enrols another device themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkMaker {
+    /// One of their devices, with which the link ends.
+    Device(DeviceId),
+    /// A recovery code.
+    Code,
 }
 
 /// A Web Push subscription (RFC 8030, with the keys of RFC 8291), as a browser's `PushSubscription.toJSON()` has it.

@@ -348,6 +348,7 @@ async fn decide(
         Decided::Denied => ("denied", "requested", None),
         Decided::NotMe => ("denied", "replaced", None),
     };
+    devices::hold(db, device).await?;
     let counted: Option<(String,)> = sqlx::query_as(
         "UPDATE approvals SET state = $2, decided_at = $3, device_id = $4, amr = $5
          WHERE id = $1 AND state IN ('requested', $6) AND expires_at > $3

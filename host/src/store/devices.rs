@@ -3,9 +3,9 @@
 use super::rows::{digest, from_json, moment, parse, to_json};
 use super::{Result, Store, StoreError, audit, taken, users};
 use crate::clock::Timestamp;
-use crate::id::{DeviceId, EnrolmentId, UserId};
+use crate::id::{DeviceId, EnrolmentId, LoginId, UserId};
 use crate::model::audit::Entry;
-use crate::model::device::{Device, Enrolment, PushSubscription};
+use crate::model::device::{Device, Enrolment, LinkMaker, PushSubscription};
 
 #[derive(sqlx::FromRow)]
 struct DeviceRow {
@@ -39,6 +39,7 @@ struct EnrolmentRow {
     user_id: String,
     digest: String,
     expires_at: i64,
+    made_by: Option<String>,
 }
 
 pub(super) async fn insert_enrolment(
@@ -46,14 +47,69 @@ pub(super) async fn insert_enrolment(
     enrolment: &Enrolment,
     now: Timestamp,
 ) -> Result<()> {
-    sqlx::query("INSERT INTO enrolments (id, user_id, digest, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)")
-        .bind(enrolment.id.to_string())
-        .bind(enrolment.user_id.to_string())
-        .bind(enrolment.digest.to_text())
-        .bind(now.millis())
-        .bind(enrolment.expires_at.millis())
+    let made_by = enrolment.made_by.map(|maker| match maker {
+        LinkMaker::Device(device) => device.to_string(),
+        LinkMaker::Code => BY_CODE.to_owned(),
+    });
+    sqlx::query(
+        "INSERT INTO enrolments (id, user_id, digest, created_at, expires_at, made_by) VALUES ($1, $2, $3, $4, $5, $6)",
+    )
+    .bind(enrolment.id.to_string())
+    .bind(enrolment.user_id.to_string())
+    .bind(enrolment.digest.to_text())
+    .bind(now.millis())
+    .bind(enrolment.expires_at.millis())
+    .bind(made_by)
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// What stands in the place of a device where a recovery code made a link.
+const BY_CODE: &str = "code";
+
+/// Holds a person and one of their devices until the transaction ends: whoever suspends the one or revokes the other waits, or
+/// was before. Whether the person may sign in and the device is theirs and not revoked.
+pub(super) async fn hold_with_owner(db: &mut sqlx::AnyConnection, user: UserId, device: DeviceId) -> Result<bool> {
+    let user = user.to_string();
+    let open = sqlx::query("UPDATE users SET state = state WHERE id = $1 AND state = 'active'")
+        .bind(user.clone())
+        .execute(&mut *db)
+        .await?;
+    let own = sqlx::query("UPDATE devices SET name = name WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL")
+        .bind(device.to_string())
+        .bind(user)
         .execute(db)
         .await?;
+    Ok(open.rows_affected() > 0 && own.rows_affected() > 0)
+}
+
+/// Ends the links that a person's devices and recovery codes made, and nobody used.
+pub(super) async fn end_own_links(db: &mut sqlx::AnyConnection, user: UserId) -> Result<()> {
+    sqlx::query("DELETE FROM enrolments WHERE user_id = $1 AND made_by IS NOT NULL AND used_at IS NULL")
+        .bind(user.to_string())
+        .execute(db)
+        .await?;
+    Ok(())
+}
+
+/// Holds a device until the transaction ends, so that whoever revokes it waits, or was before. What is about a device and an
+/// approval touches them in this order.
+pub(super) async fn hold(db: &mut sqlx::AnyConnection, id: DeviceId) -> Result<()> {
+    sqlx::query("UPDATE devices SET name = name WHERE id = $1").bind(id.to_string()).execute(db).await?;
+    Ok(())
+}
+
+/// Holds the device that approved a login, if one did.
+pub(super) async fn hold_approver(db: &mut sqlx::AnyConnection, login: LoginId) -> Result<()> {
+    sqlx::query(
+        "UPDATE devices SET name = name
+         WHERE id = (SELECT approvals.device_id FROM logins JOIN approvals ON approvals.id = logins.approval_id
+                     WHERE logins.id = $1)",
+    )
+    .bind(login.to_string())
+    .execute(db)
+    .await?;
     Ok(())
 }
 
@@ -80,10 +136,33 @@ impl Store {
         .await
     }
 
+    /// Adds the right to enrol a device that another made. `false`, and nothing done, if that was revoked or its owner may not
+    /// sign in.
+    pub async fn insert_enrolment_by_device(
+        &self,
+        enrolment: Enrolment,
+        device: DeviceId,
+        entry: Entry,
+        now: Timestamp,
+    ) -> Result<bool> {
+        self.write(move |db| {
+            let (enrolment, entry) = (enrolment.clone(), entry.clone());
+            Box::pin(async move {
+                if !hold_with_owner(db, enrolment.user_id, device).await? {
+                    return Ok(false);
+                }
+                insert_enrolment(db, &enrolment, now).await?;
+                audit::append(db, &[entry]).await?;
+                Ok(true)
+            })
+        })
+        .await
+    }
+
     /// The right to enrol with this id, if it was not used and is still good at `now`.
     pub async fn open_enrolment(&self, id: EnrolmentId, now: Timestamp) -> Result<Option<Enrolment>> {
         let row: Option<EnrolmentRow> = sqlx::query_as(
-            "SELECT id, user_id, digest, expires_at FROM enrolments WHERE id = $1 AND used_at IS NULL AND expires_at > $2",
+            "SELECT id, user_id, digest, expires_at, made_by FROM enrolments WHERE id = $1 AND used_at IS NULL AND expires_at > $2",
         )
         .bind(id.to_string())
         .bind(now.millis())
@@ -95,6 +174,11 @@ impl Store {
                 user_id: parse(&row.user_id, "an enrolment's user")?,
                 digest: digest(&row.digest, "an enrolment's digest")?,
                 expires_at: moment(row.expires_at),
+                made_by: match row.made_by.as_deref() {
+                    None => None,
+                    Some(BY_CODE) => Some(LinkMaker::Code),
+                    Some(id) => Some(LinkMaker::Device(parse(id, "who made an enrolment")?)),
+                },
             })
         })
         .transpose()

@@ -2,7 +2,7 @@
 
 use super::consents::ConsentGiven;
 use super::rows::{digest, from_json, moment, parse, to_json};
-use super::{Result, Store, StoreError, accounts, audit, codes, consents, sessions};
+use super::{Result, Store, StoreError, accounts, audit, codes, consents, devices, sessions};
 use crate::clock::Timestamp;
 use crate::id::{LoginId, SessionId};
 use crate::model::audit::{Entry, Origin};
@@ -170,6 +170,9 @@ impl Store {
                     && !sessions::hold(db, given.session(), now).await?
                 {
                     return Ok(false);
+                }
+                if answer.session.is_some() {
+                    devices::hold_approver(db, id).await?;
                 }
                 let statement = match (&answer.session, &answer.given) {
                     (Some(_), _) => {

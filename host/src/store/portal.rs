@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use sqlx::AnyConnection;
 
 use super::rows::{moment, parse};
-use super::{Result, Store, audit, endings, sessions};
+use super::{Result, Store, audit, devices, endings, sessions};
 use crate::clock::Timestamp;
 use crate::id::{DeviceId, SessionId, UserId};
 use crate::model::audit::{Entry, Origin};
@@ -171,8 +171,8 @@ impl Store {
     }
 
     /// Revokes a device of a person's: it decides nothing any more, what it approved and no browser has used is over, the
-    /// person's open request ends, and so do the sessions that it approved, as signing out there would. `entry` tells how
-    /// many these were. `None`, and nothing done, if they have no such device.
+    /// person's open request ends, and so do the sessions that it approved, as signing out there would, the recovery codes that
+    /// it made, and the links that devices and codes made. `entry` tells how many sessions and codes these were. `None`, and nothing done, if they have no such device.
     pub async fn revoke_device_of(
         &self,
         user: UserId,
@@ -197,6 +197,13 @@ impl Store {
                 }
                 endings::of_device(db, id, now).await?;
                 endings::of_open_request(db, user, now).await?;
+                // Whoever had it may have made themselves another way in.
+                devices::end_own_links(db, user).await?;
+                let codes = sqlx::query("DELETE FROM recovery_codes WHERE user_id = $1 AND made_by = $2")
+                    .bind(user.to_string())
+                    .bind(id.to_string())
+                    .execute(&mut *db)
+                    .await?;
                 let begun: Vec<(String,)> = sqlx::query_as(
                     "SELECT DISTINCT sid FROM sessions
                      WHERE user_id = $1 AND device_id = $2 AND ended_at IS NULL ORDER BY sid",
@@ -205,7 +212,8 @@ impl Store {
                 .bind(id.to_string())
                 .fetch_all(&mut *db)
                 .await?;
-                audit::append(db, &[entry.with("sessions", begun.len())]).await?;
+                let entry = entry.with("sessions", begun.len()).with("recovery_codes", codes.rows_affected());
+                audit::append(db, &[entry]).await?;
                 end_all(db, begun, now).await.map(Some)
             })
         })

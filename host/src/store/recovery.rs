@@ -2,7 +2,7 @@
 
 use super::{Result, Store, audit, devices};
 use crate::clock::Timestamp;
-use crate::id::{RecoveryCodeId, UserId};
+use crate::id::{DeviceId, RecoveryCodeId, UserId};
 use crate::model::audit::Entry;
 use crate::model::device::Enrolment;
 use crate::secret::Digest;
@@ -19,31 +19,40 @@ pub struct Recovery {
 }
 
 impl Store {
-    /// Gives a person these codes in place of those that they had.
+    /// Gives the owner of a device these codes in place of those that they had, and ends the links that nobody used. `false`,
+    /// and nothing done, if the device was revoked or its owner may not sign in.
     pub async fn set_recovery_codes(
         &self,
-        user: UserId,
+        (user, device): (UserId, DeviceId),
         codes: Vec<(RecoveryCodeId, Digest)>,
-        entries: Vec<Entry>,
+        entry: Entry,
         now: Timestamp,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         self.write(move |db| {
-            let (codes, entries) = (codes.clone(), entries.clone());
+            let (codes, entry) = (codes.clone(), entry.clone());
             Box::pin(async move {
+                if !devices::hold_with_owner(db, user, device).await? {
+                    return Ok(false);
+                }
+                devices::end_own_links(db, user).await?;
                 sqlx::query("DELETE FROM recovery_codes WHERE user_id = $1")
                     .bind(user.to_string())
                     .execute(&mut *db)
                     .await?;
                 for (id, digest) in codes {
-                    sqlx::query("INSERT INTO recovery_codes (id, user_id, digest, created_at) VALUES ($1, $2, $3, $4)")
-                        .bind(id.to_string())
-                        .bind(user.to_string())
-                        .bind(digest.to_text())
-                        .bind(now.millis())
-                        .execute(&mut *db)
-                        .await?;
+                    sqlx::query(
+                        "INSERT INTO recovery_codes (id, user_id, digest, created_at, made_by) VALUES ($1, $2, $3, $4, $5)",
+                    )
+                    .bind(id.to_string())
+                    .bind(user.to_string())
+                    .bind(digest.to_text())
+                    .bind(now.millis())
+                    .bind(device.to_string())
+                    .execute(&mut *db)
+                    .await?;
                 }
-                audit::append(db, &entries).await
+                audit::append(db, &[entry]).await?;
+                Ok(true)
             })
         })
         .await

@@ -174,3 +174,30 @@ async fn whoever_waits_with_a_device_that_is_revoked_meanwhile_is_told_nothing()
     let error = reply.expect("an answer").agreed().expect_err("refused").to_string();
     assert!(error.starts_with("unknown_device"), "{error}");
 }
+
+#[tokio::test]
+async fn a_device_makes_so_many_links_and_codes_and_a_person_has_so_many_devices() {
+    let settings = "[limits]\ndevice = { per_minute = 1, burst = 3 }\n";
+    let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
+    let ada = host.ada().await;
+    for path in ["/devices/link", "/recovery-codes", "/devices/link"] {
+        ada.phone.ask(Method::POST, path, None).await.expect("made");
+    }
+    for path in ["/devices/link", "/recovery-codes"] {
+        let error = ada.phone.ask(Method::POST, path, None).await.expect_err("refused").to_string();
+        assert!(error.starts_with("too_many_calls"), "{path}: {error}");
+    }
+    for _ in 1..20 {
+        host.authenticator(&ada.user).await;
+    }
+    let path = format!("/users/{}/enrolments", id(&ada.user));
+    let link = host.admin_ok(Method::POST, &path, Value::Null).await["link"].as_str().expect("a link").to_owned();
+    let error = Authenticator::enrol(&link, "One more", None).await.map(|_| ()).expect_err("refused").to_string();
+    assert!(error.starts_with("too_many_devices"), "{error}");
+    let listed = ada.phone.ask(Method::GET, "/devices", None).await.expect("devices");
+    let last = listed["devices"].as_array().expect("a list").last().expect("one")["id"].as_str().expect("an id");
+    let last = if last == ada.phone.device().to_string() { &listed["devices"][0]["id"] } else { &json!(last) };
+    let path = format!("/devices/{}", last.as_str().expect("an id"));
+    ada.phone.ask(Method::DELETE, &path, None).await.expect("removed");
+    Authenticator::enrol(&link, "One more", None).await.expect("the link was not used up");
+}

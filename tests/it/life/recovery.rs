@@ -23,7 +23,7 @@ async fn tried(host: &TestHost, name: &str, code: &str) -> Page {
 }
 
 /// The link that the page of a good code leads to.
-fn link(page: &Page) -> String {
+fn link_of(page: &Page) -> String {
     let path = page.body.split("href=\"").find(|rest| rest.starts_with("/authenticator#enrol=")).expect("a link");
     format!("{}{}", page.origin().ascii_serialization(), path.split('"').next().expect("a link"))
 }
@@ -43,7 +43,7 @@ async fn a_code_enrols_another_device_once_and_the_others_are_told_on_both_datab
         assert_eq!(page.status, StatusCode::OK, "{database:?}: {}", page.body);
         assert_eq!(page.headers[header::CACHE_CONTROL], "no-store");
         host.advance(1);
-        let found = Authenticator::enrol(&link(&page), "New phone", None).await.expect("enrolled");
+        let found = Authenticator::enrol(&link_of(&page), "New phone", None).await.expect("enrolled");
         let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
         let request = &found.waiting(5).await.expect("requests")[0];
         assert_eq!(found.decide(request, Some(&waiting.number())).await.expect("an outcome"), "approved");
@@ -136,10 +136,66 @@ async fn the_link_of_a_code_is_good_once_and_for_a_quarter_of_an_hour() {
     let host = TestHost::start().await;
     let ada: Ada = host.ada().await;
     let codes = codes(&ada.phone).await;
-    let first = link(&tried(&host, "ada", &codes[0]).await);
+    let first = link_of(&tried(&host, "ada", &codes[0]).await);
     Authenticator::enrol(&first, "New phone", None).await.expect("enrolled");
     assert!(Authenticator::enrol(&first, "Newer phone", None).await.is_err());
-    let late = link(&tried(&host, "ada", &codes[1]).await);
+    let late = link_of(&tried(&host, "ada", &codes[1]).await);
     host.advance(15 * 60 + 1);
     assert!(Authenticator::enrol(&late, "New phone", None).await.is_err());
+}
+
+#[tokio::test]
+async fn a_suspended_persons_phone_makes_no_codes_that_would_outlive_the_suspension_on_both_databases() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let ada = host.ada().await;
+        let path = format!("/users/{}", id(&ada.user));
+        host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"})).await;
+        let error = ada.phone.ask(Method::POST, "/recovery-codes", None).await.expect_err("refused").to_string();
+        assert!(error.starts_with("closed"), "{database:?}: {error}");
+        host.admin_ok(Method::PATCH, &path, json!({"state": "active"})).await;
+        assert_eq!(left(&ada.phone).await, 0);
+        codes(&ada.phone).await;
+    }
+}
+
+#[tokio::test]
+async fn what_a_stolen_phone_made_ends_with_it_and_what_others_made_does_not_on_both_databases() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let ada = host.ada().await;
+        host.advance(1);
+        let stolen = host.authenticator(&ada.user).await;
+        let own = codes(&ada.phone).await;
+        let link = |made: &Value| made["link"].as_str().expect("a link").to_owned();
+        let of_thief = link(&stolen.ask(Method::POST, "/devices/link", None).await.expect("a link"));
+        let of_code = link_of(&tried(&host, "ada", &own[0]).await);
+        let path = format!("/users/{}/enrolments", id(&ada.user));
+        let of_administrator = link(&host.admin_ok(Method::POST, &path, Value::Null).await);
+        ada.phone.ask(Method::DELETE, &format!("/devices/{}", stolen.device()), None).await.expect("removed");
+        for dead in [&of_thief, &of_code] {
+            let error = Authenticator::enrol(dead, "Thief", None).await.map(|_| ()).expect_err("refused").to_string();
+            assert!(error.starts_with("no_such_link"), "{database:?}: {error}");
+        }
+        assert_eq!(left(&ada.phone).await, 9, "her own are as they were");
+        let third = Authenticator::enrol(&of_administrator, "Third", None).await.expect("enrolled");
+
+        // Those that the thief made in place of hers end as well; so does a link, where she makes new ones.
+        codes(&third).await;
+        ada.phone.ask(Method::DELETE, &format!("/devices/{}", third.device()), None).await.expect("removed");
+        assert_eq!(left(&ada.phone).await, 0);
+        let open = link(&ada.phone.ask(Method::POST, "/devices/link", None).await.expect("a link"));
+        codes(&ada.phone).await;
+        assert!(Authenticator::enrol(&open, "Late", None).await.is_err(), "{database:?}");
+    }
+}
+
+#[tokio::test]
+async fn of_new_codes_made_at_once_ten_are_good_on_both_databases() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let ada = host.ada().await;
+        futures_util::future::join_all((0..8).map(|_| codes(&ada.phone))).await;
+        assert_eq!(left(&ada.phone).await, 10, "{database:?}");
+    }
 }

@@ -187,6 +187,8 @@ async fn what_lets_another_device_in_later_needs_the_passkey_too_and_the_other_d
     let (link, codes) = ("/authenticator/api/devices/link", "/authenticator/api/recovery-codes");
     let confirm =
         async |path: &str, assertion: Value| call(phone, Method::POST, path, &json!({"passkey": assertion})).await;
+    it.host.advance(1);
+    let third = it.host.authenticator(&it.ada.user).await;
     for (path, other, counter) in [(link, codes, 2), (codes, link, 3)] {
         let bare = phone.call(Method::POST, path, "", Vec::new()).await.expect("an answer");
         assert_eq!(said(&bare), (StatusCode::CONFLICT, "passkey_required"));
@@ -199,6 +201,13 @@ async fn what_lets_another_device_in_later_needs_the_passkey_too_and_the_other_d
         assert_eq!(confirm(path, shown.clone()).await.status, StatusCode::CREATED);
         assert_eq!(said(&confirm(path, shown).await), (StatusCode::FORBIDDEN, "passkey_refused"), "replayed");
     }
+    // To take away those that would tell of it needs it as well, but not to part with the device itself.
+    let removal = format!("/authenticator/api/devices/{}", third.device());
+    let bare = phone.call(Method::DELETE, &removal, "", Vec::new()).await.expect("an answer");
+    assert_eq!(said(&bare), (StatusCode::CONFLICT, "passkey_required"));
+    let passkey = Software { counter: 4, ..it.passkey.clone() };
+    let shown = json!({"passkey": passkey.show(&bare.body["options"])});
+    assert_eq!(call(phone, Method::DELETE, &removal, &shown).await.status, StatusCode::NO_CONTENT);
     it.host.advance(1);
     let second = it.host.authenticator(&it.ada.user).await;
     it.host.advance(1);

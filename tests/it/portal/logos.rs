@@ -5,7 +5,7 @@ use reqwest::{Client, Method, StatusCode};
 use serde_json::Value;
 
 use super::signed_in;
-use crate::harness::{Database, TestHost, Wish};
+use crate::harness::{Browser, Database, TestHost, Wish};
 
 const PNG: &[u8] = include_bytes!("../../../host/assets/icons/badge-96.png");
 
@@ -35,6 +35,10 @@ async fn a_picture_is_set_shown_replaced_and_removed_on_both_databases() {
         let address = view["address"].as_str().expect("an address").to_owned();
         let page = signed_in(&host, &ada).await.get("/").await;
         assert!(page.body.contains(&format!("<img src=\"{address}\" alt=\"\"")), "{database:?}: {}", page.body);
+
+        ada.ask(&Browser::new(&host.base), &[]).await;
+        let waiting = ada.phone.ask(Method::GET, "/requests", None).await.expect("an answer");
+        assert_eq!(waiting["requests"][0]["application"]["logo"], address, "{database:?}: {waiting}");
 
         let (status, headers, bytes) = load(&host, &address).await;
         assert_eq!((status, bytes.as_slice()), (StatusCode::OK, PNG));

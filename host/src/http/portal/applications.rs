@@ -6,7 +6,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 
 use super::pages::{ApplicationTile, ApplicationsPage, Form, Tab, TileStart};
-use super::{Owner, forms};
+use super::{Owner, forms, is_enough};
 use crate::domain::portal::{self, Start, Usable};
 use crate::domain::{Broken, Host};
 use crate::http::context::Browser;
@@ -16,15 +16,16 @@ use crate::http::pages::HomePage;
 use crate::http::reply::{broken, layout, page, see_other, with_browser};
 use crate::http::saml::start_purpose;
 use crate::id::Did;
+use crate::model::login::LocalPage;
 
 /// `GET /`
 pub(in crate::http) async fn show(State(host): State<Arc<Host>>, browser: Browser) -> Response {
     match browser.signed_in(&host).await {
-        Ok(Some(signed_in)) => {
+        Ok(Some(signed_in)) if is_enough(&host, LocalPage::Home, &signed_in) => {
             let owner = Owner { host, browser, signed_in, told: forms::Told::default() };
             owner.page(listed(&owner).await)
         }
-        Ok(None) => {
+        Ok(_) => {
             let home = HomePage { layout: layout(&host, browser.language()) };
             with_browser(page(&home, None), &host, &browser)
         }

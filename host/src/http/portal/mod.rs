@@ -108,7 +108,7 @@ impl FromRequestParts<Arc<Host>> for Owner {
 }
 
 /// Whether the session is by an authentication that the portal still takes.
-fn is_enough(host: &Host, page: LocalPage, signed_in: &SignedIn) -> bool {
+pub(super) fn is_enough(host: &Host, page: LocalPage, signed_in: &SignedIn) -> bool {
     channels::is_enough_for(host, &LoginRequest::Local { page }, &signed_in.session.authentication)
 }
 

@@ -8,7 +8,9 @@ use super::Owner;
 use super::pages::{Fact, ProfilePage, SeenPage, SeenStopped, Tab};
 use super::words::{claim, shown};
 use crate::domain::Broken;
+use crate::domain::limits::Exhausted;
 use crate::domain::portal::{self, Seen};
+use crate::http::limits::{too_many_pages, try_again};
 use crate::http::reply::page;
 use crate::http::texts::Message;
 use crate::id::Did;
@@ -58,6 +60,10 @@ fn facts(user: &User) -> Vec<Fact> {
 /// `GET /profile/{application}`
 pub(super) async fn seen(owner: Owner, Path(id): Path<String>) -> Response {
     let reply = async {
+        let Some(_held) = owner.host.limits.looks.hold(owner.signed_in.user.id) else {
+            let (refused, again) = (Message::of("error-too-many-here"), try_again(&format!("/profile/{id}")));
+            return Ok(too_many_pages(&owner.host, owner.browser.language(), Exhausted::SOON, refused, again));
+        };
         let seen = match id.parse::<Did>() {
             Ok(id) => portal::seen_by(&owner.host, &owner.signed_in.user, &id).await?,
             Err(_) => None,

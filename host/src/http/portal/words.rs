@@ -59,7 +59,7 @@ pub(super) fn origin_for(user: &User, entry: &Entry) -> Option<Origin> {
 pub(super) fn by_whom(user: &User, entry: &Entry, application: &Message) -> Option<Message> {
     match &entry.actor {
         // In a browser, on its way from the application.
-        _ if entry.event == Event::SignInAsked => None,
+        Actor::Application(_) | Actor::Host if entry.event == Event::SignInAsked => None,
         Actor::Administrator(_) => Some(Message::of("activity-by-administrator")),
         Actor::Device(_) => Some(Message::of("activity-by-device")),
         Actor::Application(_) => {
