@@ -54,6 +54,17 @@ pub struct Request {
     pub attempts_left: u32,
 }
 
+/// A login whose code was scanned, before anything is said of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoginLook {
+    /// The name of the application that asks.
+    pub application: String,
+    /// Where the browser seems to be.
+    pub place: String,
+    /// The browser and system in plain words.
+    pub browser: String,
+}
+
 /// The application that asks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Application {
@@ -132,12 +143,18 @@ impl Authenticator {
         }
     }
 
+    /// What the login is for whose page has this link in its code, and in which browser; its page learns nothing of it.
+    pub async fn look_at_login(&self, link: &str) -> anyhow::Result<LoginLook> {
+        let reply = self.call(Method::POST, "/authenticator/api/scans/look", "", token_of(link)?).await?;
+        let look = reply.agreed()?;
+        let name = look.pointer("/application/name").and_then(Value::as_str).unwrap_or_default().to_owned();
+        Ok(LoginLook { application: name, place: text(&look, "place")?, browser: text(&look, "browser")? })
+    }
+
     /// Says that this authenticator's person signs in at the login page whose code holds this link. What follows is a request
     /// like any other.
     pub async fn scan(&self, link: &str) -> anyhow::Result<()> {
-        let (_, token) = link.split_once("#login=").context("the link has no #login= in it")?;
-        let body = serde_json::to_vec(&json!({ "token": token }))?;
-        self.call(Method::POST, "/authenticator/api/scans", "", body).await?.agreed()?;
+        self.call(Method::POST, "/authenticator/api/scans", "", token_of(link)?).await?.agreed()?;
         Ok(())
     }
 
@@ -205,6 +222,12 @@ impl Authenticator {
     pub fn sign(&self, text: &str) -> anyhow::Result<String> {
         let key = EcKey::private_key_from_pem(self.private_key.as_bytes()).context("the file holds no private key")?;
         signature(&key, text)
+    }
+
+    /// Any call of the interface, by its path below `/authenticator/api`, with a JSON body. The answer, if the host agreed.
+    pub async fn ask(&self, method: Method, path: &str, body: Option<Value>) -> anyhow::Result<Value> {
+        let body = body.map(|body| serde_json::to_vec(&body)).transpose()?.unwrap_or_default();
+        self.call(method, &format!("/authenticator/api{path}"), "", body).await?.agreed()
     }
 
     /// A call that the device signs. Where the host finds our clock wrong, it is made once more with the host's.
@@ -282,6 +305,12 @@ async fn exchange(request: reqwest::RequestBuilder) -> anyhow::Result<Reply> {
     let status = response.status();
     let body = serde_json::from_slice(&response.bytes().await?).unwrap_or_default();
     Ok(Reply { status, body })
+}
+
+/// The body of a call about the login whose code holds this link.
+fn token_of(link: &str) -> anyhow::Result<Vec<u8>> {
+    let (_, token) = link.split_once("#login=").context("the link has no #login= in it")?;
+    Ok(serde_json::to_vec(&json!({ "token": token }))?)
 }
 
 fn text(answer: &Value, name: &str) -> anyhow::Result<String> {

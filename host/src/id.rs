@@ -101,6 +101,8 @@ ids! {
     DeviceId;
     /// The right to enrol one authenticator.
     EnrolmentId;
+    /// A recovery code.
+    RecoveryCodeId;
     /// An application's request that a person sign in.
     LoginId;
     /// The question put to a person's phone.

@@ -4,7 +4,7 @@
 //! ever sign another.
 
 use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -158,7 +158,12 @@ fn builder(subject: &X509Name, issuer: &X509Name, key: &PKey<Private>) -> anyhow
 fn keep(file: &Path, content: &[u8]) -> anyhow::Result<()> {
     let beside = file.with_extension("new");
     let write = || -> std::io::Result<()> {
-        let mut written = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+        // What a stopped run left is not written into: it may be another's by now, or readable for others.
+        match fs::remove_file(&beside) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut written = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
         written.write_all(content)?;
         fs::rename(&beside, file)
     };

@@ -179,21 +179,25 @@ async fn a_person_signs_in_by_a_scanned_code_in_chromium() {
 }
 
 #[tokio::test]
+async fn a_person_looks_after_their_devices_and_comes_back_by_a_recovery_code_in_chromium() {
+    let host = TestHost::start().await;
+    let ada = host.user("ada").await;
+    let enrolment = host.admin_ok(Method::POST, &format!("/users/{}/enrolments", id(&ada)), Value::Null).await;
+    // What happens at one moment of a clock that stands still is no news.
+    let passing = passing(&host);
+    let link = enrolment["link"].as_str().expect("a link");
+    run("devices.mjs", &[("BASE_URL", &host.base), ("ENROL_URL", link)]).await;
+    passing.abort();
+}
+
+#[tokio::test]
 async fn a_person_signs_in_to_service_providers_and_out_again_in_chromium() {
     let settings = "development = true\n[saml]\nlogout_seconds = 15\n";
     let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
     let ada = host.user("ada").await;
     let enrolment = host.admin_ok(Method::POST, &format!("/users/{}/enrolments", id(&ada)), Value::Null).await;
     // A service provider that does not answer is passed over in its time, which must go by.
-    let clock = std::sync::Arc::clone(&host.clock);
-    let passing = tokio::spawn(async move {
-        let mut ticks = tokio::time::interval(Duration::from_secs(1));
-        ticks.tick().await;
-        loop {
-            ticks.tick().await;
-            clock.advance(Duration::from_secs(1));
-        }
-    });
+    let passing = passing(&host);
     let link = enrolment["link"].as_str().expect("a link");
     let variables = [
         ("ENROL_URL", link),
@@ -204,6 +208,19 @@ async fn a_person_signs_in_to_service_providers_and_out_again_in_chromium() {
     ];
     run("saml.mjs", &variables).await;
     passing.abort();
+}
+
+/// Has the host's time go by, as that of the browsers does.
+fn passing(host: &TestHost) -> tokio::task::JoinHandle<()> {
+    let clock = std::sync::Arc::clone(&host.clock);
+    tokio::spawn(async move {
+        let mut ticks = tokio::time::interval(Duration::from_secs(1));
+        ticks.tick().await;
+        loop {
+            ticks.tick().await;
+            clock.advance(Duration::from_secs(1));
+        }
+    })
 }
 
 /// Runs a script that drives Chromium; it must succeed.

@@ -160,3 +160,24 @@ async fn a_channel_that_may_not_call_the_push_service_fails_no_login() {
     ada.sign_in(&Browser::new(&host.base)).await;
     assert!(service.arrived.try_recv().is_err(), "nothing was sent to a host that was not granted");
 }
+
+#[tokio::test]
+async fn news_wake_the_devices_but_for_the_one_that_made_them_and_say_nothing_of_what_they_are() {
+    let mut service = PushService::start().await;
+    let plugin = service.plugin();
+    let host = TestHost::start_with(Wish { plugins: &plugin, ..Wish::default() }).await;
+    let browser = subscription(&service, 201);
+    let ada = ada_with(&host, browser.public.clone()).await;
+    ada.phone.ask(Method::POST, "/recovery-codes", None).await.expect("codes");
+    let link = ada.phone.ask(Method::POST, "/devices/link", None).await.expect("a link");
+    Authenticator::enrol(link["link"].as_str().expect("a link"), "Tablet", None).await.expect("enrolled");
+    let (headers, body) = service.next().await;
+    let text = ece::decrypt(&browser.keys, &browser.auth, &body).expect("decrypted");
+    assert_eq!(serde_json::from_slice::<Value>(&text).expect("JSON"), json!({"version": 1, "kind": "news"}));
+    assert!(headers["topic"].len() <= 32);
+    // Of what the phone did itself there was none: the next is a request.
+    ada.ask(&Browser::new(&host.base), &[]).await;
+    let (_, body) = service.next().await;
+    let text = ece::decrypt(&browser.keys, &browser.auth, &body).expect("decrypted");
+    assert_eq!(serde_json::from_slice::<Value>(&text).expect("JSON")["kind"], "approval");
+}

@@ -5,7 +5,7 @@ use futures_util::StreamExt;
 use reqwest::{Method, StatusCode, header};
 use serde_json::json;
 
-use crate::harness::{Browser, Page, TestHost, id};
+use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish, id};
 
 /// What the code of a login page leads to.
 fn code(page: &Page) -> String {
@@ -115,19 +115,103 @@ async fn a_person_who_may_not_sign_in_is_told_so_and_the_browser_is_not() {
     assert!(browser.get(&login.url).await.body.contains("id=\"name\""), "it still asks who the person is");
 }
 
+/// A login of Ada's application, in a browser of its own.
+async fn begun(host: &TestHost, ada: &Ada) -> (Browser, Page) {
+    let browser = Browser::new(&host.base);
+    let login = browser.get(&ada.application.request(&[])).await.followed().await;
+    (browser, login)
+}
+
 #[tokio::test]
-async fn scans_count_as_sign_ins_with_the_persons_name() {
-    let settings = "[limits]\nlogin_name = { per_minute = 1, burst = 2 }\n";
-    let host = TestHost::start_with(crate::harness::Wish { settings, ..Default::default() }).await;
+async fn whoever_floods_a_name_does_not_keep_its_owner_from_signing_in_by_a_scan_on_both_databases() {
+    for database in Database::BOTH {
+        let settings =
+            "[limits]\nlogin_name = { per_minute = 60, burst = 60 }\nperson = { per_minute = 1, burst = 1 }\n";
+        let host = TestHost::start_with(Wish { database, settings, ..Default::default() }).await;
+        let ada = host.ada().await;
+        let flood = async |times: usize| {
+            let mut refused = 0;
+            for at in 0..times {
+                let (_, login) = begun(&host, &ada).await;
+                let name = ["ada", "ada@example.org"][at % 2];
+                refused += usize::from(login.submit(&login.path(), &[("name", name)]).await.status == 429);
+            }
+            refused
+        };
+        // Both names beyond their limits, and Ada had enough of it.
+        assert!(flood(150).await > 0);
+        let request = &ada.phone.waiting(5).await.expect("requests")[0];
+        assert_eq!(ada.phone.not_me(request).await.expect("an outcome"), "not_me");
+        assert!(ada.phone.paused_until().await.expect("an answer").is_some());
+
+        let (browser, login) = begun(&host, &ada).await;
+        ada.phone.scan(&code(&login)).await.expect("taken");
+        // Neither the pause nor what is typed meanwhile takes it away from her.
+        host.advance(70);
+        ada.phone.lift_pause().await.expect("lifted");
+        assert_eq!(flood(10).await, 0);
+        let requests = ada.phone.waiting(0).await.expect("requests");
+        let waiting = browser.get(&login.url).await;
+        assert_eq!(requests.len(), 1, "{database:?}");
+        assert_eq!(ada.phone.decide(&requests[0], Some(&waiting.number())).await.expect("an outcome"), "approved");
+        assert!(browser.finish(&waiting.url).await.parameter("code").starts_with("ac_"));
+    }
+}
+
+#[tokio::test]
+async fn a_scan_gives_way_to_another_scan_and_to_a_typed_name_when_its_time_is_over() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let (first, login) = begun(&host, &ada).await;
+    ada.phone.scan(&code(&login)).await.expect("taken");
+    let one = ada.phone.waiting(0).await.expect("requests")[0].clone();
+    let (_, other) = begun(&host, &ada).await;
+    ada.phone.scan(&code(&other)).await.expect("taken");
+    let two = ada.phone.waiting(0).await.expect("requests")[0].clone();
+    assert_ne!(one.id, two.id);
+    let number = first.get(&login.url).await.number();
+    let error = ada.phone.decide(&one, Some(&number)).await.expect_err("refused").to_string();
+    assert!(error.starts_with("already_decided"), "{error}");
+
+    host.advance(121);
+    let (_, typed) = begun(&host, &ada).await;
+    typed.submit(&typed.path(), &[("name", "ada")]).await;
+    assert_eq!(ada.phone.waiting(0).await.expect("requests").len(), 1);
+}
+
+#[tokio::test]
+async fn a_device_scans_so_often_and_others_of_the_person_are_not_held_by_it() {
+    let settings = "[limits]\ndevice = { per_minute = 1, burst = 2 }\n";
+    let host = TestHost::start_with(Wish { settings, ..Default::default() }).await;
     let ada = host.ada().await;
     let mut told = Vec::new();
     for _ in 0..3 {
-        let browser = Browser::new(&host.base);
-        let login = browser.get(&ada.application.request(&[])).await.followed().await;
+        let (_, login) = begun(&host, &ada).await;
         told.push(ada.phone.scan(&code(&login)).await.map_err(|error| error.to_string()));
     }
     assert!(told[..2].iter().all(Result::is_ok), "{told:?}");
-    assert!(told[2].as_ref().is_err_and(|error| error.starts_with("too_many_requests")), "{told:?}");
+    assert!(told[2].as_ref().is_err_and(|error| error.starts_with("too_many_sign_ins")), "{told:?}");
+    let second = host.authenticator(&ada.user).await;
+    let (_, login) = begun(&host, &ada).await;
+    second.scan(&code(&login)).await.expect("taken");
+}
+
+#[tokio::test]
+async fn the_phone_shows_what_a_code_lets_in_before_the_page_learns_who_scanned() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let (browser, login) = begun(&host, &ada).await;
+    let link = code(&login);
+    let look = ada.phone.look_at_login(&link).await.expect("a look");
+    let shown = (look.application.as_str(), look.place.as_str(), look.browser.as_str());
+    assert_eq!(shown, ("Books & <Co>", "This computer", "Firefox on Linux"));
+    assert!(browser.get(&login.url).await.body.contains("id=\"name\""), "it still asks who the person is");
+    assert!(ada.phone.waiting(0).await.expect("requests").is_empty());
+    ada.phone.scan(&link).await.expect("taken");
+    let waiting = browser.get(&login.url).await;
+    assert!(!waiting.body.contains("ada"), "the page need not know: {}", waiting.body);
+    let error = ada.phone.look_at_login(&link).await.expect_err("refused").to_string();
+    assert!(error.starts_with("no_such_login"), "{error}");
 }
 
 #[tokio::test]

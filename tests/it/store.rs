@@ -128,6 +128,7 @@ pub fn approval(login: &Login, user: Option<&User>, name: &str) -> Approval {
         login_id: login.id,
         user_id: user.map(|user| user.id),
         name_digest: Digest::of(name.as_bytes()),
+        scanned_by: None,
         number: MatchingNumber::parse("42").expect("a number"),
         shown: Shown {
             application: None,

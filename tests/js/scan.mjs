@@ -62,7 +62,8 @@ async function byCamera(desk, mobile) {
   show(await seen(desk, '.scan img'));
   await mobile.getByRole('button', { name: 'Scan a code' }).click();
   // Nothing is told before the person says so, though there is one account alone.
-  await mobile.getByRole('heading', { name: 'Sign in as whom?' }).waitFor();
+  await mobile.getByRole('heading', { name: /Sign in to .+\?/ }).waitFor();
+  assert.match(await mobile.locator('.facts').textContent(), /This computer.*Chrome/);
   await look(mobile, 'scan-alone');
   assert.equal(await desk.locator('#number').count(), 0);
   await mobile.getByRole('button', { name: /\(ada\)/ }).click();
@@ -86,7 +87,7 @@ async function onThePhone(mobile) {
   await page.goto(`${BASE_URL}/admin`);
   const link = page.getByRole('link', { name: /authenticator on this phone/i });
   const [opened] = await Promise.all([page.waitForEvent('popup'), link.click()]);
-  await opened.getByRole('heading', { name: 'Sign in as whom?' }).waitFor();
+  await opened.getByRole('heading', { name: /Sign in to .+\?/ }).waitFor();
   await look(opened, 'scan-which');
   await opened.getByRole('button', { name: /\(bob\)/ }).click();
   await approve(page, opened);
@@ -98,11 +99,20 @@ const used = `${BASE_URL}/authenticator#login=${'A'.repeat(43)}`;
 async function usedCode(mobile) {
   await mobile.goto('about:blank');
   await mobile.goto(used);
-  await mobile.getByRole('button', { name: /\(ada\)/ }).click();
   await mobile.getByRole('heading', { name: 'The code was not taken' }).waitFor();
   await look(mobile, 'scan-used');
   await mobile.getByRole('button', { name: 'Go on' }).click();
   await mobile.getByRole('heading', { name: 'Nothing to approve' }).waitFor();
+}
+
+/** An approval ends the pause, so there must be another to lift. */
+async function notMeAgain(browser, mobile) {
+  const stranger = await (await desktop(browser)).newPage();
+  await stranger.goto(`${BASE_URL}/admin`);
+  await stranger.getByRole('textbox', { name: /name/i }).fill('ada');
+  await stranger.getByRole('button', { name: /continue/i }).click();
+  await mobile.getByRole('button', { name: 'This was not me' }).click();
+  await mobile.getByRole('button', { name: 'Done' }).click();
 }
 
 /** Somebody else types the person's name: they say so, and lift the pause that this begins. */
@@ -118,14 +128,19 @@ async function notMe(browser, mobile) {
   await look(mobile, 'not-me');
   await mobile.getByRole('button', { name: 'Done' }).click();
 
-  // Nobody's requests reach the phone now, and its own scan says why.
+  // Nobody's requests reach the phone now, but for those that it begins itself.
   await stranger.goto(`${BASE_URL}/admin`);
   const code = await stranger.locator('.scan-here a').getAttribute('href');
   await mobile.goto('about:blank');
   await mobile.goto(`${BASE_URL}${code}`);
   await mobile.getByRole('button', { name: /\(ada\)/ }).click();
-  await mobile.getByText(/are paused. Allow them again/).waitFor();
-  await mobile.getByRole('button', { name: 'Go on' }).click();
+  await mobile.getByText(/are paused until/).waitFor();
+  await mobile.getByRole('textbox', { name: /number/i }).fill((await stranger.locator('#number').textContent()).trim());
+  await mobile.getByRole('button', { name: /approve/i }).click();
+  await mobile.getByRole('heading', { name: /approved/i }).waitFor();
+  await mobile.getByRole('button', { name: /done/i }).click();
+  await stranger.waitForURL(`${BASE_URL}/admin`);
+  await notMeAgain(browser, mobile);
   await mobile.getByRole('button', { name: 'I want to sign in now' }).click();
   await mobile.getByText(/are paused until/).waitFor({ state: 'detached' });
 }

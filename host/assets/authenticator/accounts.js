@@ -8,8 +8,11 @@ import { ask, button, el, notice, say } from './view.js';
 
 const STATES = { suspended: 'app-account-suspended', terminated: 'app-account-terminated' };
 
-/** The card of one account. `standing` is the account's state, `gone` says that the server knows this device no more. */
-export function accountCard(account, { standing, gone }, forgotten) {
+/**
+ * The card of one account. `standing` is the account's state, `gone` says that the server knows this device no more.
+ * `devices(account)` is called to show its devices, `forgotten(account)` when it is no longer here.
+ */
+export function accountCard(account, { standing, gone }, { forgotten, devices }) {
   const error = el('p', { class: 'field-error', role: 'alert', hidden: true });
   const forget = async () => {
     await remove(account.deviceId);
@@ -41,7 +44,9 @@ export function accountCard(account, { standing, gone }, forgotten) {
     gone && notice(text('app-account-gone', { operator: account.operator }), 'bad'),
     !gone && STATES[standing] && notice(text(STATES[standing]), 'bad'),
     error,
-    el('div', { class: 'actions' }, gone ? button(text('app-account-forget'), forget, 'small') : button(text('app-account-remove'), part, 'quiet danger small')));
+    el('div', { class: 'actions' }, ...(gone
+      ? [button(text('app-account-forget'), forget, 'small')]
+      : [button(text('app-account-devices'), () => devices(account), 'quiet small'), button(text('app-account-remove'), part, 'quiet danger small')])));
 }
 
 /** A form that takes an enrolment link that was copied. `opened(token)` is called with what it holds. */

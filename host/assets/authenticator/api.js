@@ -41,7 +41,8 @@ const WORDS = {
   unknown_request: 'app-failure-request',
   no_such_login: 'app-failure-login',
   closed: 'app-failure-closed',
-  paused: 'app-failure-paused',
+  unknown_device_id: 'app-failure-device-unknown',
+  too_many_sign_ins: 'app-failure-scans',
   too_many_requests: 'app-failure-too-many',
   bad_subscription: 'app-failure-subscription',
 };

@@ -2,6 +2,7 @@
 
 import { accountCard, addAccount } from './accounts.js';
 import { Failure, call, inWords } from './api.js';
+import { newsCard, showDevices } from './devices.js';
 import { showEnrolment, tokenOf } from './enrol.js';
 import { Poll } from './poll.js';
 import { clearNotifications, pushState, refresh, registerWorker, turnOn } from './push.js';
@@ -19,12 +20,13 @@ const zones = {
   news: el('div', { class: 'zone' }),
   requests: el('section', { class: 'zone', 'aria-label': text('app-requests') }),
   pauses: el('div', { class: 'zone' }),
+  told: el('div', { class: 'zone' }),
   scan: el('div', { class: 'zone' }),
   push: el('div', { class: 'zone' }),
   accounts: el('section', { class: 'zone', 'aria-label': text('app-accounts') }),
 };
 
-/** What is known of each account, by its device: { account, poll, standing, gone, failure, pausedUntil }. */
+/** What is known of each account, by its device: { account, poll, standing, gone, failure, pausedUntil, news }. */
 const followed = new Map();
 /** The cards of requests, by their id. */
 const cards = new Map();
@@ -34,7 +36,7 @@ let elsewhere = false;
 
 const listener = {
   accounts: () => followed.size,
-  answered(account, { now, account: about, requests, paused_until: paused }) {
+  answered(account, { now, account: about, requests, news, paused_until: paused }) {
     const known = followed.get(account.deviceId);
     if (!known) return;
     known.failure = null;
@@ -45,8 +47,10 @@ const listener = {
     }
     const skew = now - Date.now() / 1000;
     known.pausedUntil = paused === null ? null : paused - skew;
+    known.news = news;
     showRequests(account, requests, skew);
     showPauses();
+    showNews();
     showConnection();
   },
   failed(account, failure) {
@@ -55,6 +59,8 @@ const listener = {
     if (failure.code === 'unknown_device') {
       known.gone = true;
       known.failure = null;
+      known.news = [];
+      showNews();
       showRequests(account, [], 0);
       showAccounts();
     } else {
@@ -127,6 +133,23 @@ function showPauses() {
   }));
 }
 
+/** Says what is new of somebody's devices and codes, until they have seen it. */
+function showNews() {
+  const told = [...followed.values()].filter((known) => !known.gone && known.news.length > 0);
+  const shown = told.map((known) => `${known.account.deviceId} ${known.news.at(-1).id}`).join();
+  if (zones.told.dataset.shown === shown) return;
+  zones.told.dataset.shown = shown;
+  zones.told.replaceChildren(...told.map((known) => newsCard(known.account, known.news, {
+    look: () => startDevices(known.account),
+    seen() {
+      known.news = [];
+      showNews();
+      focusOn(zones.accounts);
+    },
+  })));
+  if (told.length > 0) say(text('app-news', { name: told[0].account.displayName }));
+}
+
 function showConnection() {
   const states = [...followed.values()].filter((known) => !known.gone);
   const failed = states.filter((known) => known.failure);
@@ -141,7 +164,7 @@ function showConnection() {
 }
 
 function showAccounts() {
-  const list = [...followed.values()].map((known) => accountCard(known.account, known, forgotten));
+  const list = [...followed.values()].map((known) => accountCard(known.account, known, { forgotten, devices: startDevices }));
   const heading = list.length > 0 && el('h2', {}, text('app-your-accounts', { count: list.length }));
   zones.accounts.replaceChildren(...[heading, ...list, addAccount(startEnrolment, list.length === 0)].filter(Boolean));
 }
@@ -183,7 +206,7 @@ async function showPush() {
 }
 
 function follow(account) {
-  const known = { account, standing: 'active', gone: false, failure: null, pausedUntil: null };
+  const known = { account, standing: 'active', gone: false, failure: null, pausedUntil: null, news: [] };
   known.poll = new Poll(account, listener);
   followed.set(account.deviceId, known);
   if (!document.hidden) known.poll.start();
@@ -191,7 +214,7 @@ function follow(account) {
 
 function showHome() {
   elsewhere = false;
-  app.replaceChildren(...(followed.size === 0 ? [welcome()] : []), zones.news, zones.pauses, zones.requests, zones.scan, zones.push, zones.accounts);
+  app.replaceChildren(...(followed.size === 0 ? [welcome()] : []), zones.news, zones.pauses, zones.requests, zones.told, zones.scan, zones.push, zones.accounts);
   zones.scan.replaceChildren(...(navigator.mediaDevices ? [button(text('app-scan'), startScan)] : []));
   showAccounts();
   showWaiting();
@@ -218,7 +241,10 @@ function startEnrolment(token) {
       showHome();
       const heading = el('h2', {}, text('app-enrolled'));
       const about = el('p', { class: 'lead' }, ...phrase('app-enrolled-about', { name: account.displayName }));
-      const card = el('div', { class: 'card outcome' }, sign('check', 'good'), heading, about, button(text('app-done'), () => (card.remove(), focusOn(zones.requests))));
+      const card = el('div', { class: 'card outcome' }, sign('check', 'good'), heading, about, 
+        el('p', { class: 'muted' }, text('app-enrolled-codes-about')),
+        el('div', { class: 'actions' }, button(text('app-done'), () => (card.remove(), focusOn(zones.requests)), 'primary'),
+          button(text('app-enrolled-codes'), () => startDevices(account))));
       zones.news.replaceChildren(card);
       focusOn(heading);
       say(text('app-enrolled-news'));
@@ -256,6 +282,15 @@ function startLogin(token) {
       backHome(zones.requests);
       followed.get(account.deviceId)?.poll.start();
     },
+  });
+}
+
+function startDevices(account) {
+  elsewhere = true;
+  showDevices(app, account, () => {
+    showHome();
+    focusOn(zones.accounts);
+    followed.get(account.deviceId)?.poll.start();
   });
 }
 

@@ -22,6 +22,8 @@ export class Poll {
     this.account = account;
     this.listener = listener;
     this.running = null;
+    /** The last of the news that are shown: the server need not tell of them at once. */
+    this.known = null;
   }
 
   /** Asks now, and then goes on. */
@@ -45,9 +47,11 @@ export class Poll {
       const began = performance.now();
       let pause;
       try {
-        const answer = await call(this.account, 'GET', '/requests', { query: `?wait=${hold}`, signal, limit: (hold + 15) * 1000 });
+        const query = `?wait=${hold}${this.known === null ? '' : `&known=${this.known}`}`;
+        const answer = await call(this.account, 'GET', '/requests', { query, signal, limit: (hold + 15) * 1000 });
         if (signal.aborted) return;
         failures = 0;
+        this.known = answer.news.at(-1)?.id ?? null;
         this.listener.answered(this.account, answer);
         // While a request is shown, the news may be that it is gone, so the server must not wait for another one.
         hold = answer.requests.length > 0 || this.listener.accounts() > MOST_HELD ? 0 : HOLD;

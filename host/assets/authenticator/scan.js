@@ -3,8 +3,8 @@
 
 import { call, inWords } from './api.js';
 import { tokenOf } from './enrol.js';
-import { text } from './texts.js';
-import { button, el, focusOn, notice, say, sign } from './view.js';
+import { phrase, text } from './texts.js';
+import { button, el, facts, focusOn, notice, say, sign } from './view.js';
 
 /** How long to wait between two looks at the camera's picture, and how large that picture is at most. */
 const LOOK_MS = 120;
@@ -17,33 +17,64 @@ export function loginTokenOf(link) {
   return /^[A-Za-z0-9_-]+$/.test(token) ? token : null;
 }
 
-/** Says that one of the accounts signs in at the page of this token. `asked()` is called once that is known, `left()` on giving up. */
-export function showLogin(place, token, accounts, { asked, left }) {
-  if (accounts.length === 0) {
-    place.replaceChildren(el('div', { class: 'card' }, sign('mark', 'warn'), el('h2', {}, text('app-scan-not-enrolled')),
-      el('p', { class: 'lead' }, text('app-scan-not-enrolled-about')), button(text('app-add-go-on'), left, 'primary')));
-    focusOn(place.querySelector('h2'));
-    return;
+/** What the login of this token is for: { application, place, browser }. Its page learns nothing of it. */
+async function lookAt(token, [account, ...others]) {
+  try {
+    return await call(account, 'POST', '/scans/look', { value: { token } });
+  } catch (failure) {
+    // This account's device was removed; another's may ask as well.
+    if (failure.code === 'unknown_device' && others.length > 0) return lookAt(token, others);
+    throw failure;
   }
+}
+
+/**
+ * Says that one of the accounts signs in at the page of this token, once the person saw what they would let in.
+ * `asked(account)` is called when that is known, `left()` on giving up.
+ */
+export async function showLogin(place, token, accounts, { asked, left }) {
+  const show = (...children) => {
+    const heading = children.find((child) => child.tagName === 'H2');
+    place.replaceChildren(el('div', { class: 'card' }, ...children));
+    if (heading) focusOn(heading);
+  };
+  const failed = (failure, again) => show(sign('mark', 'warn'), el('h2', {}, text('app-scan-failed')),
+    el('p', { class: 'lead' }, inWords(failure)),
+    el('div', { class: 'actions' }, failure.passing && button(text('app-enrol-again-try'), again, 'primary'), button(text('app-add-go-on'), left)));
+  const wait = (words) => place.replaceChildren(el('div', { class: 'card ready' }, el('p', { class: 'muted', role: 'status' }, words)));
   const take = async (account) => {
-    place.replaceChildren(el('div', { class: 'card ready' }, el('p', { class: 'muted', role: 'status' }, text('app-scan-asking'))));
+    wait(text('app-scan-asking'));
     try {
       await call(account, 'POST', '/scans', { value: { token } });
       asked(account);
     } catch (failure) {
-      place.replaceChildren(el('div', { class: 'card' }, sign('mark', 'warn'), el('h2', {}, text('app-scan-failed')),
-        el('p', { class: 'lead' }, inWords(failure)),
-        el('div', { class: 'actions' }, failure.passing && button(text('app-enrol-again-try'), () => take(account), 'primary'), button(text('app-add-go-on'), left))));
-      focusOn(place.querySelector('h2'));
+      failed(failure, () => take(account));
     }
   };
-  // Always asked, also with one account: whoever leads a browser to such a link must not learn who has it.
-  place.replaceChildren(el('div', { class: 'card' }, el('h2', {}, text('app-scan-which')),
-    el('p', { class: 'lead' }, text('app-scan-which-about')),
-    el('div', { class: 'stack' },
-      ...accounts.map((account) => button(text('app-scan-as', { name: account.displayName, account: account.account }), () => take(account))),
-      button(text('app-enrol-not-now'), left, 'quiet'))));
-  focusOn(place.querySelector('h2'));
+  const offer = async () => {
+    wait(text('app-scan-looking'));
+    try {
+      const { application, place: where, browser } = await lookAt(token, accounts);
+      // Always asked, also with one account: whoever leads a phone to such a code must not learn whose it is.
+      show(el('h2', {}, ...phrase('app-scan-which', { application: application.name })),
+        el('p', { class: 'lead' }, text('app-scan-which-about')),
+        facts([
+          [text('app-request-place'), where || text('app-request-not-known')],
+          [text('app-request-browser'), browser || text('app-request-not-known')],
+        ]),
+        el('div', { class: 'stack' },
+          ...accounts.map((account) => button(text('app-scan-as', { name: account.displayName, account: account.account }), () => take(account))),
+          button(text('app-enrol-not-now'), left, 'quiet')));
+    } catch (failure) {
+      failed(failure, offer);
+    }
+  };
+  if (accounts.length === 0) {
+    show(sign('mark', 'warn'), el('h2', {}, text('app-scan-not-enrolled')),
+      el('p', { class: 'lead' }, text('app-scan-not-enrolled-about')), button(text('app-add-go-on'), left, 'primary'));
+    return;
+  }
+  await offer();
 }
 
 /** A card with the camera's picture. `found(link)` is called with the first code that is ours, `left()` on giving up. */

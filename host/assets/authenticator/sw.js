@@ -7,6 +7,7 @@ const CACHE = `assent-authenticator-${VERSION}`;
 const APP = '/authenticator';
 const TITLE = '{title}';
 const BODY = '{body}';
+const NEWS = '{news}';
 
 self.addEventListener('install', (event) => {
   event.waitUntil(
@@ -56,14 +57,24 @@ function isApp(client) {
   return path === APP || path === `${APP}/`;
 }
 
+/** What a message is about. One that can't be read is as good a reason to look as a request. */
+function kindOf(message) {
+  try {
+    return message.json().kind;
+  } catch {
+    return 'approval';
+  }
+}
+
 // The message itself says nothing that may be read on a locked phone: it is only a reason to look.
 self.addEventListener('push', (event) => {
   const wake = async () => {
+    const news = kindOf(event.data) === 'news';
     await self.registration.showNotification(TITLE, {
-      body: BODY,
+      body: news ? NEWS : BODY,
       icon: '/assets/icons/icon-192.png',
       badge: '/assets/icons/badge-96.png',
-      tag: 'assent-request',
+      tag: news ? 'assent-news' : 'assent-request',
       renotify: true,
       timestamp: Date.now(),
     });

@@ -91,7 +91,12 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
             };
             println!("{outcome}: {} on {} for {}", request.account, request.browser, request.application.name);
         }
-        AuthenticatorCommand::Scan { link, store } => Authenticator::load(&store)?.scan(&link).await?,
+        AuthenticatorCommand::Scan { link, store } => {
+            let authenticator = Authenticator::load(&store)?;
+            let look = authenticator.look_at_login(&link).await?;
+            authenticator.scan(&link).await?;
+            println!("Signing in to {} on {}, {}.", look.application, look.browser, look.place);
+        }
         AuthenticatorCommand::List { store } => {
             let requests = Authenticator::load(&store)?.waiting(0).await?;
             println!("{}", serde_json::to_string_pretty(&requests)?);

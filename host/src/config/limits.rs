@@ -22,6 +22,8 @@ pub struct RateLimits {
     /// Requests that reach the phones of one person, by name and e-mail address together. Over it the page is the same as
     /// for a name that nobody has, and no phone is asked.
     pub person: Rate,
+    /// Sign-ins that one device begins by scanning the code of a login page. Those do not count to the limits above.
+    pub device: Rate,
     /// Requests of one address to the token, introspection and revocation endpoints.
     pub token: Rate,
     /// Failed client authentications of one application from one address. Others are not counted.
@@ -72,6 +74,7 @@ impl Default for RateLimits {
             address: rate(300, 300),
             browser: rate(20, 40),
             person: rate(10, 20),
+            device: rate(10, 20),
             token: rate(12_000, 2000),
             client_failures: rate(10, 20),
             failures: rate(60, 60),
@@ -82,14 +85,25 @@ impl Default for RateLimits {
 
 /// What the types can't say.
 pub(super) fn check(settings: &Settings, expect: &mut impl FnMut(bool, &str, &str)) {
-    let RateLimits { sign_in, login_name, address, browser, person, token, client_failures, failures, callbacks } =
-        settings.limits;
+    let RateLimits {
+        sign_in,
+        login_name,
+        address,
+        browser,
+        person,
+        device,
+        token,
+        client_failures,
+        failures,
+        callbacks,
+    } = settings.limits;
     for (name, rate) in [
         ("sign_in", sign_in),
         ("login_name", login_name),
         ("address", address),
         ("browser", browser),
         ("person", person),
+        ("device", device),
         ("token", token),
         ("client_failures", client_failures),
         ("failures", failures),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 use super::account::{Access, access};
 use super::signals::Signal;
 use super::{Broken, Host, audit, channels, seconds};
-use crate::id::{ApprovalId, Did, UserId};
+use crate::id::{ApprovalId, DeviceId, Did, UserId};
 use crate::model::approval::{Approval, ApprovalStage, MatchingNumber, NUMBER_ATTEMPTS, Pause, Shown};
 use crate::model::audit::{Actor, By, Entry, Event, Origin};
 use crate::model::device::Device;
@@ -17,7 +17,7 @@ use crate::model::login::{BrowserContext, Login};
 use crate::model::name::LoginName;
 use crate::model::session::Amr;
 use crate::model::statement::{ApprovalStatement, Decision, application_identifier};
-use crate::model::user::LifeState;
+use crate::model::user::{LifeState, User};
 use crate::secret::Digest;
 use crate::store::{Answer, Asked, Noted, Verdict};
 
@@ -33,21 +33,58 @@ pub async fn ask(
     context: BrowserContext,
     from: Origin,
 ) -> Result<bool, Broken> {
-    let now = host.now();
     let Named { known, asked: user_id } = whose(host, name, login.request.application()).await?;
-    let application = match login.request.application() {
-        Some(id) => host.store.registered(id).await?.map(|application| application.name().to_owned()),
-        None => None,
+    let question = Question { name, known, user_id, scanned_by: None, context };
+    Ok(put(host, login, question, from).await? != Asked::NotOpen)
+}
+
+/// Asks the phones of a person one of whose devices, the one that says so, scanned the code of a login's page. What others
+/// who type the person's name do to it does not hold it up: no pause, and no limit of theirs.
+pub(super) async fn ask_by_scan(
+    host: &Arc<Host>,
+    login: &Login,
+    device: &Device,
+    user: &User,
+    from: Origin,
+) -> Result<Asked, Broken> {
+    let question = Question {
+        name: &user.name,
+        known: Some(user.id),
+        user_id: Some(user.id),
+        scanned_by: Some(device.id),
+        context: login.context.clone(),
     };
+    put(host, login, question, from).await
+}
+
+/// What is to be asked.
+struct Question<'a> {
+    /// The name that the person is shown.
+    name: &'a LoginName,
+    /// Whose it is.
+    known: Option<UserId>,
+    /// Whose phones are asked.
+    user_id: Option<UserId>,
+    /// The device that scanned the login's code.
+    scanned_by: Option<DeviceId>,
+    /// What the browser tells about itself.
+    context: BrowserContext,
+}
+
+/// Keeps the request, which the login then waits for, and has it carried to the phones that it reaches.
+async fn put(host: &Arc<Host>, login: &Login, question: Question<'_>, from: Origin) -> Result<Asked, Broken> {
+    let now = host.now();
+    let Question { name, known, user_id, scanned_by, context } = question;
     let approval = Approval {
         id: ApprovalId::new(now, &*host.entropy),
         login_id: login.id,
         user_id,
         name_digest: Digest::of(name.as_str().as_bytes()),
+        scanned_by,
         number: MatchingNumber::random(&*host.entropy),
         shown: Shown {
             application: login.request.application().cloned(),
-            application_name: application.unwrap_or_else(|| host.settings.operator.clone()),
+            application_name: application_name(host, login).await?,
             account: name.to_string(),
             place: context.place,
             browser: context.browser,
@@ -57,7 +94,8 @@ pub async fn ask(
         attempts_left: NUMBER_ATTEMPTS,
         stage: ApprovalStage::Requested,
     };
-    let actor = login.request.application().map_or(Actor::Host, |application| Actor::Application(application.clone()));
+    let asking = || login.request.application().map_or(Actor::Host, |id| Actor::Application(id.clone()));
+    let actor = scanned_by.map_or_else(asking, Actor::Device);
     let mut entry = about(host, Event::SignInAsked, &approval, &By::new(actor, from));
     // Those who are not asked may want to know as well.
     entry.user = known;
@@ -69,7 +107,16 @@ pub async fn ask(
         let trust = channels::trusted(&login.request);
         tokio::spawn(channels::carry(Arc::clone(host), user, approval, trust));
     }
-    Ok(asked != Asked::NotOpen)
+    Ok(asked)
+}
+
+/// What the application that asks is called.
+pub(super) async fn application_name(host: &Host, login: &Login) -> Result<String, Broken> {
+    let found = match login.request.application() {
+        Some(id) => host.store.registered(id).await?.map(|application| application.name().to_owned()),
+        None => None,
+    };
+    Ok(found.unwrap_or_else(|| host.settings.operator.clone()))
 }
 
 /// An entry of the audit log about a request.

@@ -5,6 +5,7 @@
 //! it delays the browser's page, and a device finds the request by asking, whatever becomes of the channels.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -13,7 +14,7 @@ use subtle::ConstantTimeEq;
 
 use super::signals::Signal;
 use super::{Broken, Host, device, evidence};
-use crate::id::{ApprovalId, DeliveryId, Did, UserId};
+use crate::id::{ApprovalId, DeliveryId, DeviceId, Did, UserId};
 use crate::model::approval::{Approval, ApprovalStage};
 use crate::model::delivery::{Delivery, Recipient};
 use crate::model::device::{Device, PushSubscription};
@@ -128,6 +129,50 @@ async fn notify(host: &Host, user: UserId, approval: &Approval, channel: &Channe
         }
     }
     Ok(outcome)
+}
+
+/// How long a push message about news is worth delivering.
+const NEWS_FRESH: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Tells the person's devices that there are news, but the one that made them, through the first channel that carries to any.
+/// What the news are they ask this host for.
+pub(super) async fn tell_news(host: Arc<Host>, user: UserId, but: Option<DeviceId>) {
+    let devices = match host.store.devices_of(user).await {
+        Ok(devices) => devices,
+        Err(error) => return tracing::warn!(%user, %error, "the devices were not told of news"),
+    };
+    let told = devices.iter().filter(|device| Some(device.id) != but);
+    let told: Vec<_> = told.filter_map(|device| Some((device, device.push.as_ref()?))).collect();
+    for channel in host.plugins.channels().iter().filter(|channel| channel.trust == Trust::Verified) {
+        let began = join_all(told.iter().map(|(device, push)| news_to(&host, channel, device, push))).await;
+        if began.contains(&true) {
+            return;
+        }
+    }
+}
+
+/// Whether the channel takes the message that there are news to this device.
+async fn news_to(host: &Host, channel: &ChannelInfo, device: &Device, push: &PushSubscription) -> bool {
+    let message = serde_json::json!({"version": 1, "kind": "news"});
+    let Some(sealed) = device::seal(push, message.to_string().as_bytes()) else { return false };
+    let id = DeliveryId::new(host.now(), &*host.entropy).to_string();
+    let Ok(callback_url) = callback_url(host, &channel.name) else { return false };
+    let notice = Notice {
+        expires_at: host.now() + NEWS_FRESH,
+        address: push.endpoint.clone(),
+        sealed,
+        // One message that there are some takes the place of another, and not that of a request.
+        collapse_key: format!("n{}", device.id).chars().take(32).collect(),
+        callback_url,
+        request_id: id,
+    };
+    match host.plugins.begin(&channel.name, Opening::Notice(notice)).await {
+        Ok(_) => true,
+        Err(failure) => {
+            tracing::info!(device = %device.id, %failure, "a device was not told of news");
+            false
+        }
+    }
 }
 
 async fn wake(

@@ -1,11 +1,14 @@
 //! Devices: enrolling one, knowing its calls, where it can be woken.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use super::signals::Signal;
-use super::{Broken, Host, audit, seconds};
+use super::{Broken, Host, audit, news, seconds};
 use crate::clock::Timestamp;
-use crate::id::{DeviceId, EnrolmentId, UserId};
+use crate::id::{AuditId, DeviceId, EnrolmentId, UserId};
 use crate::model::approval::Approval;
-use crate::model::audit::{Actor, By, Event, Origin};
+use crate::model::audit::{Actor, By, Entry, Event, Origin};
 use crate::model::device::{Device, DeviceKey, Enrolment, PushSubscription};
 use crate::model::name::display_text;
 use crate::model::statement::{CallStatement, EnrolmentStatement};
@@ -28,7 +31,32 @@ pub fn prepare_enrolment(host: &Host, user: UserId) -> (Enrolment, Token) {
 
 /// The link that enrols an authenticator. The token is in the fragment, which browsers do not send and nobody logs.
 pub fn enrolment_link(host: &Host, token: &Token) -> String {
-    format!("{}/authenticator#enrol={}", host.settings.origin(), token.expose())
+    format!("{}{}", host.settings.origin(), enrolment_path(token))
+}
+
+/// The same link, for a page of this host.
+pub fn enrolment_path(token: &Token) -> String {
+    format!("/authenticator#enrol={}", token.expose())
+}
+
+/// How long a link is good at most that a device makes: whoever wants it is at hand.
+const LINK_OF_DEVICE: Duration = Duration::from_secs(15 * 60);
+
+/// A link by which the owner of a device enrols another, and until when it is good. `None` if they may not sign in.
+pub async fn link_another(host: &Arc<Host>, device: &Device, by: &By) -> Result<Option<(String, Timestamp)>, Broken> {
+    let owner = host.store.user(device.user_id).await?;
+    if owner.is_none_or(|user| user.state != LifeState::Active) {
+        return Ok(None);
+    }
+    let (mut enrolment, token) = prepare_enrolment(host, device.user_id);
+    enrolment.expires_at = enrolment.expires_at.min(host.now() + LINK_OF_DEVICE);
+    let until = enrolment.expires_at;
+    let entry = audit::entry(host, Event::EnrolmentLinkMade, by).about(device.user_id);
+    let entry = entry.with("enrolment", enrolment.id.to_string());
+    host.store.insert_enrolment(enrolment, vec![entry], host.now()).await?;
+    tracing::info!(user = %device.user_id, device = %device.id, "enrolment link made by a device");
+    news::tell(host, device.user_id, Some(device.id));
+    Ok(Some((enrolment_link(host, &token), until)))
 }
 
 /// The right that a link's token gives, with the person it is for.
@@ -69,7 +97,7 @@ pub enum Enrolled {
 }
 
 /// Enrols a device: the link is used up and the device added, both or neither. Who was invited is active from then on.
-pub async fn enrol(host: &Host, request: &EnrolmentRequest, from: Origin) -> Result<Enrolled, Broken> {
+pub async fn enrol(host: &Arc<Host>, request: &EnrolmentRequest, from: Origin) -> Result<Enrolled, Broken> {
     let Some((enrolment, user)) = find_enrolment(host, &request.token).await? else { return Ok(Enrolled::NoSuchLink) };
     let Some(name) = display_text(&request.device_name, 80) else { return Ok(Enrolled::BadName) };
     let thumbprint = request.key.thumbprint();
@@ -102,6 +130,7 @@ pub async fn enrol(host: &Host, request: &EnrolmentRequest, from: Origin) -> Res
     match host.store.enrol_device(enrolment.id, device.clone(), vec![enrolled], Some(activated)).await {
         Ok(true) => {
             tracing::info!(user = %user.id, device = %device.id, "authenticator enrolled");
+            news::tell(host, user.id, Some(device.id));
             Ok(Enrolled::Device(Box::new(device), Box::new(user)))
         }
         Ok(false) => Ok(Enrolled::NoSuchLink),
@@ -167,12 +196,20 @@ pub struct Waiting {
     pub user: User,
     /// The request.
     pub open: Option<Approval>,
+    /// What they have not seen yet, the oldest first.
+    pub news: Vec<Entry>,
     /// Until when none reaches their phones, if they denied one a moment ago.
     pub paused_until: Option<Timestamp>,
 }
 
-/// The request that waits for a device's owner. With none, it waits up to `patience` seconds for one.
-pub async fn request(host: &Host, device: &Device, patience: u32) -> Result<Waiting, Broken> {
+/// The request that waits for a device's owner, and what is new. With neither, it waits up to `patience` seconds; news up to
+/// `known`, which the device shows already, are none to wait for. `None` if the device was revoked meanwhile.
+pub async fn request(
+    host: &Host,
+    device: &Device,
+    patience: u32,
+    known: Option<AuditId>,
+) -> Result<Option<Waiting>, Broken> {
     let mut listener = host.signals.listen();
     // Counted by the machine's clock, not the host's: a test that stops the one must not stop the other.
     let deadline = tokio::time::Instant::now() + seconds(patience);
@@ -180,11 +217,17 @@ pub async fn request(host: &Host, device: &Device, patience: u32) -> Result<Wait
         let user = host.store.user(device.user_id).await?;
         let user = user.ok_or(StoreError::Corrupt("a device without an owner"))?;
         let open = host.store.open_approval(device.user_id, host.now()).await?;
-        if open.is_some() || user.state != LifeState::Active || tokio::time::Instant::now() >= deadline {
+        let news = news::of(host, device).await?;
+        let told = news.last().is_some_and(|last| known.is_none_or(|known| last.id > known));
+        let over = user.state != LifeState::Active || tokio::time::Instant::now() >= deadline;
+        if open.is_some() || told || over {
+            if host.store.device(device.id).await?.is_none_or(|device| device.revoked_at.is_some()) {
+                return Ok(None);
+            }
             let paused_until = host.store.paused_until(device.user_id, host.now()).await?;
-            return Ok(Waiting { user, open, paused_until });
+            return Ok(Some(Waiting { user, open, news, paused_until }));
         }
-        listener.next(Signal::Asked(device.user_id)).await;
+        listener.next_of([Signal::Asked(device.user_id), Signal::News(device.user_id)]).await;
     }
 }
 
@@ -200,14 +243,28 @@ pub async fn set_push(host: &Host, device: &Device, push: Option<PushSubscriptio
     Ok(true)
 }
 
+/// A person's devices that are not revoked.
+pub async fn all_of(host: &Host, user: UserId) -> Result<Vec<Device>, Broken> {
+    Ok(host.store.devices_of(user).await?)
+}
+
+/// The device with this id, if it is this person's and not revoked.
+pub async fn of_owner(host: &Host, user: UserId, id: DeviceId) -> Result<Option<Device>, Broken> {
+    let found = host.store.device(id).await?;
+    Ok(found.filter(|device| device.user_id == user && device.revoked_at.is_none()))
+}
+
 /// Revokes a device.
-pub async fn revoke(host: &Host, device: &Device, by: &By) -> Result<bool, Broken> {
+pub async fn revoke(host: &Arc<Host>, device: &Device, by: &By) -> Result<bool, Broken> {
     let entry = audit::entry(host, Event::DeviceRevoked, by)
         .about(device.user_id)
         .with("device", device.id.to_string())
         .personal("name", device.name.as_str());
     let revoked = host.store.revoke_device(device.id, vec![entry], host.now()).await?;
     tracing::info!(device = %device.id, revoked, "authenticator revoked");
+    if revoked {
+        news::tell(host, device.user_id, Some(device.id));
+    }
     Ok(revoked)
 }
 

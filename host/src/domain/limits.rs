@@ -12,7 +12,7 @@ use std::time::Duration;
 use super::recent::Recent;
 use crate::clock::Timestamp;
 use crate::config::{Rate, RateLimits};
-use crate::id::{Did, UserId};
+use crate::id::{DeviceId, Did, UserId};
 use crate::model::name::LoginName;
 use crate::secret::Digest;
 
@@ -34,6 +34,8 @@ pub struct Limits {
     pub browser: Limit<BrowserKey>,
     /// Requests that reach the phones of one person, by whichever name.
     pub person: Limit<UserId>,
+    /// Sign-ins that one device begins by scanning the code of a login page.
+    pub device: Limit<DeviceId>,
     /// Requests to the token, introspection and revocation endpoints.
     pub token: Limit<Network>,
     /// Failed client authentications.
@@ -53,6 +55,7 @@ impl Limits {
             address: Limit::new("address", settings.address),
             browser: Limit::new("browser", settings.browser),
             person: Limit::new("person", settings.person),
+            device: Limit::new("device", settings.device),
             token: Limit::new("token", settings.token),
             client_failures: Limit::new("client_failures", settings.client_failures),
             failures: Limit::new("failures", settings.failures),

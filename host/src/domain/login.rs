@@ -212,9 +212,9 @@ fn noted(host: &Host, outcome: &Outcome<'_>) -> (Vec<Entry>, Option<Entry>) {
     let began = person.cookie.is_some();
     let methods: Vec<&str> = session.authentication.amr.iter().map(|method| method.as_str()).collect();
     let mut entries = vec![about(Event::SignedIn).with("new_session", began).with("amr", methods)];
-    // Somebody else was signed in there.
+    // Somebody else was signed in there. Whoever came after them is none of theirs to know, nor of their data.
     if let Some(old) = old.filter(|old| began && old.user.id != user.id) {
-        entries.push(audit::entry(host, Event::SessionEnded, &by).about(old.user.id));
+        entries.push(audit::entry(host, Event::SessionEnded, &By::HOST).about(old.user.id).with("by_sign_in", true));
     }
     if let Some(consent) = consent {
         entries.push(about(Event::ConsentGiven).with("scopes", consent.scopes.to_string()));

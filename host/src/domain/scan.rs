@@ -10,19 +10,23 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use subtle::ConstantTimeEq;
 
+use super::account::{Access, access};
 use super::limits::Exhausted;
 use super::signals::Signal;
 use super::{Broken, Host, approval};
-use crate::clock::Timestamp;
 use crate::id::LoginId;
 use crate::model::audit::Origin;
 use crate::model::device::Device;
-use crate::model::login::{Login, LoginStage};
+use crate::model::login::{BrowserContext, Login, LoginStage};
 use crate::model::user::LifeState;
+use crate::store::Asked;
 
 /// How many bytes of the code are a login's id, and how many show that this host made it.
 const ID: usize = 16;
 const PROOF: usize = 16;
+
+/// How long a page is told of a scan at once. It asks again by itself, so that whoever leaves holds no connection for long.
+const TELLING: Duration = Duration::from_secs(60);
 
 /// The path of the link that the code of a login's page is made of. The token is in the fragment, which browsers do not send
 /// and nobody logs.
@@ -40,6 +44,22 @@ fn proof(host: &Host, login: &Login) -> Result<[u8; PROOF], Broken> {
     Ok(proof)
 }
 
+/// What a person is shown of a login before they say that it is theirs. Nobody learns from it who scanned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// The name of the application that they would sign in to.
+    pub application: String,
+    /// Where the browser seems to be, and what it is.
+    pub context: BrowserContext,
+}
+
+/// What the login is that a code is of. `None` if it is none of ours, its login is over, or somebody said already who signs in.
+pub async fn look(host: &Host, token: &str) -> Result<Option<Look>, Broken> {
+    let Some(login) = find(host, token).await? else { return Ok(None) };
+    let application = approval::application_name(host, &login).await?;
+    Ok(Some(Look { application, context: login.context }))
+}
+
 /// What came of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scanned {
@@ -49,33 +69,34 @@ pub enum Scanned {
     NotOpen,
     /// The person may not sign in.
     Closed,
-    /// The person's sign-ins are paused, which they may lift.
-    Paused {
-        /// Until when.
-        until: Timestamp,
-    },
-    /// There were too many sign-ins with the person's name.
+    /// The device scanned too many.
     TooMany(Exhausted),
 }
 
-/// Takes what a device scanned.
+/// Takes what a device scanned. A limit of its own holds it, and nothing that others do with the person's name: not the limits
+/// of those who type it, nor a pause, which is of requests that the person did not begin.
 pub async fn scan(host: &Arc<Host>, device: &Device, token: &str, from: Origin) -> Result<Scanned, Broken> {
     let Some(login) = find(host, token).await? else { return Ok(Scanned::NotOpen) };
     let user = host.store.user(device.user_id).await?.filter(|user| user.state == LifeState::Active);
     let Some(user) = user else { return Ok(Scanned::Closed) };
-    // Whoever lifts it lets others' requests through as well, so that is for the person to decide.
-    if let Some(until) = host.store.paused_until(user.id, host.now()).await? {
-        return Ok(Scanned::Paused { until });
+    if let Some(application) = login.request.application()
+        && matches!(access(host, &user, application).await?, Access::Closed)
+    {
+        return Ok(Scanned::Closed);
     }
-    if let Err(exhausted) = host.limits.login_name.take(&(&user.name).into(), host.now()) {
+    if let Err(exhausted) = host.limits.device.take(&device.id, host.now()) {
         return Ok(Scanned::TooMany(exhausted));
     }
-    let asked = approval::ask(host, &login, &user.name, login.context.clone(), from).await?;
-    if asked {
-        tracing::info!(login = %login.id, device = %device.id, "a login's code was scanned");
-        host.signals.send(Signal::Scanned(login.id));
-    }
-    Ok(if asked { Scanned::Asked } else { Scanned::NotOpen })
+    Ok(match approval::ask_by_scan(host, &login, device, &user, from).await? {
+        Asked::Person(_) => {
+            tracing::info!(login = %login.id, device = %device.id, "a login's code was scanned");
+            host.signals.send(Signal::Scanned(login.id));
+            Scanned::Asked
+        }
+        Asked::NotOpen => Scanned::NotOpen,
+        // The person was suspended at this moment.
+        Asked::Nobody => Scanned::Closed,
+    })
 }
 
 /// The login that a token is of, if it still waits to be told who signs in.
@@ -92,9 +113,6 @@ async fn find(host: &Host, token: &str) -> Result<Option<Login>, Broken> {
     let genuine = bool::from(proof(host, &login)?.as_slice().ct_eq(shown));
     Ok(genuine.then_some(login))
 }
-
-/// How long a page is told of a scan at once. It asks again by itself, so that whoever leaves holds no connection for long.
-const TELLING: Duration = Duration::from_secs(60);
 
 /// Returns when the page of this login has something new to show, since its code was scanned or its time is over: `true`; or
 /// when it should ask again: `false`.

@@ -21,6 +21,8 @@ pub enum Signal {
     Asked(UserId),
     /// Somebody scanned a login's code.
     Scanned(LoginId),
+    /// A person has news of their devices.
+    News(UserId),
     /// There is an approval request to look after, or news of one.
     Carried,
     /// A session may have ended, so that applications are to be told.
@@ -57,14 +59,23 @@ pub struct Listener(broadcast::Receiver<Signal>);
 impl Listener {
     /// Returns when `wanted` was signalled, or when it is time to look again.
     pub async fn next(&mut self, wanted: Signal) {
-        let _ = tokio::time::timeout(TICK, self.heard(wanted)).await;
+        self.next_of([wanted]).await;
+    }
+
+    /// The same for one of several.
+    pub async fn next_of<const N: usize>(&mut self, wanted: [Signal; N]) {
+        let _ = tokio::time::timeout(TICK, self.heard_of(wanted)).await;
     }
 
     /// Returns when `wanted` was signalled, or may have been.
     pub async fn heard(&mut self, wanted: Signal) {
+        self.heard_of([wanted]).await;
+    }
+
+    async fn heard_of<const N: usize>(&mut self, wanted: [Signal; N]) {
         // An error means that signals were missed: look.
         while let Ok(signal) = self.0.recv().await {
-            if signal == wanted {
+            if wanted.contains(&signal) {
                 break;
             }
         }

@@ -66,6 +66,7 @@ const FILES: &[(&str, &str, &[u8])] = files![
     JAVASCRIPT "authenticator/accounts.js",
     JAVASCRIPT "authenticator/api.js",
     JAVASCRIPT "authenticator/canonical.js",
+    JAVASCRIPT "authenticator/devices.js",
     JAVASCRIPT "authenticator/enrol.js",
     JAVASCRIPT "authenticator/poll.js",
     JAVASCRIPT "authenticator/push.js",
@@ -130,7 +131,8 @@ impl Spoken {
             .replace("\"{description}\"", &say(Message::of("authenticator-description")).to_string());
         let worker = worker(&[&messages, &manifest])
             .replace("'{title}'", &say(Message::of("authenticator-push")).to_string())
-            .replace("'{body}'", &say(Message::of("authenticator-push-body")).to_string());
+            .replace("'{body}'", &say(Message::of("authenticator-push-body")).to_string())
+            .replace("'{news}'", &say(Message::of("authenticator-push-news")).to_string());
         Self { messages, manifest, worker }
     }
 
@@ -221,7 +223,7 @@ mod tests {
         let worker = find(SERVICE_WORKER).unwrap();
         assert_eq!(worker.service_worker_allowed, Some("/authenticator"));
         let text = std::str::from_utf8(worker.bytes).unwrap();
-        for place in ["{version}", "{shell}", "{title}", "{body}"] {
+        for place in ["{version}", "{shell}", "{title}", "{body}", "{news}"] {
             assert!(!text.contains(place), "{place}");
         }
         let shell = text.lines().find_map(|line| line.strip_prefix("const SHELL = '")).unwrap();

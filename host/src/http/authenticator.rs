@@ -26,9 +26,8 @@ use crate::clock::Timestamp;
 use crate::domain::approval::{self, Outcome, Proof};
 use crate::domain::device::{self, Call, Caller, Enrolled, EnrolmentRequest, Waiting};
 use crate::domain::limits::Network;
-use crate::domain::scan::{self, Scanned};
 use crate::domain::{Broken, Host};
-use crate::id::ApprovalId;
+use crate::id::{ApprovalId, AuditId};
 use crate::model::approval::Approval;
 use crate::model::audit::{Actor, By, Origin};
 use crate::model::device::{CallCredentials, Device, DeviceKey, PushSubscription};
@@ -48,11 +47,11 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    const fn new(status: StatusCode, code: &'static str, message: &'static str) -> Self {
+    pub(super) const fn new(status: StatusCode, code: &'static str, message: &'static str) -> Self {
         Self { status, code, message, more: Vec::new() }
     }
 
-    fn with(mut self, name: &'static str, value: Value) -> Self {
+    pub(super) fn with(mut self, name: &'static str, value: Value) -> Self {
         self.more.push((name, value));
         self
     }
@@ -79,9 +78,9 @@ impl IntoResponse for Failure {
     }
 }
 
-type Reply = Result<Response, Failure>;
+pub(super) type Reply = Result<Response, Failure>;
 
-fn parse<T: for<'a> Deserialize<'a>>(body: &[u8]) -> Result<T, Failure> {
+pub(super) fn parse<T: for<'a> Deserialize<'a>>(body: &[u8]) -> Result<T, Failure> {
     serde_json::from_slice(body).map_err(|_| UNREADABLE)
 }
 
@@ -128,7 +127,7 @@ pub(super) async fn look(State(host): State<Arc<Host>>, body: Bytes) -> Reply {
 }
 
 /// The link as a QR code for a phone's camera, in SVG; nothing where it is too long for one.
-fn qr_code(link: &str) -> Option<String> {
+pub(super) fn qr_code(link: &str) -> Option<String> {
     let code = qrcode::QrCode::new(link).ok()?;
     Some(code.render::<qrcode::render::svg::Color<'_>>().min_dimensions(220, 220).build())
 }
@@ -189,15 +188,15 @@ fn push_key(host: &Host) -> Option<&str> {
 
 /// A call that an enrolled device signed.
 pub(super) struct SignedCall {
-    host: Arc<Host>,
-    device: Device,
-    origin: Origin,
-    body: Bytes,
+    pub(super) host: Arc<Host>,
+    pub(super) device: Device,
+    pub(super) origin: Origin,
+    pub(super) body: Bytes,
 }
 
 impl SignedCall {
     /// Who calls, and from where.
-    fn by(&self) -> By {
+    pub(super) fn by(&self) -> By {
         By::new(Actor::Device(self.device.id), self.origin.clone())
     }
 }
@@ -258,19 +257,26 @@ const TOO_MANY: Failure = Failure::new(
 pub(super) struct Wait {
     #[serde(default)]
     wait: u32,
+    /// The last of the news that the app shows.
+    known: Option<AuditId>,
 }
 
-/// `GET /authenticator/api/requests?wait=25`: what waits for the person; with nothing, waits so many seconds for it. While
-/// `paused_until` is a moment to come, requests reach no phone of theirs.
+/// `GET /authenticator/api/requests?wait=25&known=..`: what waits for the person, and what is new of their devices; with nothing
+/// but the news up to `known`, waits so many seconds for it. While `paused_until` is a moment to come, requests reach no phone
+/// of theirs.
 pub(super) async fn requests(Query(query): Query<Wait>, call: SignedCall) -> Reply {
     let SignedCall { host, device, .. } = call;
-    let Waiting { user, open, paused_until } = device::request(&host, &device, query.wait.min(LONGEST_WAIT)).await?;
+    let patience = query.wait.min(LONGEST_WAIT);
+    let waiting = device::request(&host, &device, patience, query.known).await?;
+    let Waiting { user, open, news, paused_until } = waiting.ok_or(UNKNOWN_DEVICE)?;
+    let news: Vec<Value> = news.iter().map(super::devices::news).collect();
     let requests: Vec<Value> = open.iter().map(|approval| request(&host, approval)).collect();
     Ok(Json(json!({
         "now": host.now().seconds(),
         "account": {"name": user.name, "display_name": user.display_name(), "state": user.state},
         "paused_until": paused_until.map(Timestamp::seconds),
         "requests": requests,
+        "news": news,
     }))
     .into_response())
 }
@@ -328,40 +334,6 @@ pub(super) async fn decide(Path(id): Path<String>, call: SignedCall) -> Reply {
         Outcome::Unknown => Err(unknown()),
     }
 }
-
-#[derive(Deserialize)]
-struct Scan {
-    token: String,
-}
-
-/// `POST /authenticator/api/scans`: the person scanned the code of a login page, and so says who signs in there. What
-/// follows is an approval like any other.
-pub(super) async fn scan(call: SignedCall) -> Reply {
-    let SignedCall { host, device, body, origin } = call;
-    let Scan { token } = parse(&body)?;
-    match scan::scan(&host, &device, &token, origin).await? {
-        Scanned::Asked => Ok(StatusCode::NO_CONTENT.into_response()),
-        Scanned::NotOpen => Err(Failure::new(
-            StatusCode::GONE,
-            "no_such_login",
-            "This code was used already, or its time is over. Load the sign-in page again.",
-        )),
-        Scanned::Closed => {
-            Err(Failure::new(StatusCode::FORBIDDEN, "closed", "Your account can't be used. Ask your administrator."))
-        }
-        Scanned::Paused { until } => {
-            let failure = Failure::new(StatusCode::CONFLICT, "paused", "Sign-ins with your name are paused.");
-            Err(failure.with("paused_until", json!(until.seconds())))
-        }
-        Scanned::TooMany(exhausted) => Err(TOO_MANY_SIGN_INS.with("retry_after", json!(exhausted.seconds()))),
-    }
-}
-
-const TOO_MANY_SIGN_INS: Failure = Failure::new(
-    StatusCode::TOO_MANY_REQUESTS,
-    "too_many_requests",
-    "There were so many sign-ins with your name that this one was refused. Wait a minute and try again.",
-);
 
 #[derive(Deserialize)]
 struct Push {

@@ -469,7 +469,7 @@ fn waiting_page(host: &Host, browser: &Browser, login: &Login, approval: &Approv
     let waiting = WaitingPage {
         layout: layout(host, browser.language()),
         application: approval.shown.application_name.clone(),
-        name: approval.shown.account.clone(),
+        name: approval.scanned_by.is_none().then(|| approval.shown.account.clone()),
         number: approval.number.to_string(),
         // It depends on the request alone, and so says nothing of whose name was typed.
         binding: match channels::may_be_delegated(host, &login.request) {

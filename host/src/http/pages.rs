@@ -30,6 +30,8 @@ macro_rules! pages {
 
 pages!(
     LoginPage,
+    RecoverPage,
+    RecoveredPage,
     ConsentPage,
     FormPostPage,
     SamlPostPage,
@@ -202,8 +204,8 @@ pub struct WaitingPage {
     pub layout: Layout,
     /// The name of the application that asks.
     pub application: String,
-    /// What the person typed as their name.
-    pub name: String,
+    /// What the person typed as their name; `None` where a phone said who signs in, since the page need not know.
+    pub name: Option<String>,
     /// The two digits to type.
     pub number: String,
     /// The letters that a vendor's authenticator shows as well; `None` where none may be asked. It needs no number.
@@ -225,6 +227,32 @@ impl WaitingPage {
     fn texts(&self) -> &'static str {
         script_texts::waiting(self.layout.language)
     }
+}
+
+/// A name and a recovery code, for whoever has no authenticator any more.
+#[derive(Clone, Debug, Template)]
+#[template(path = "recover.html")]
+pub struct RecoverPage {
+    /// What every page has.
+    pub layout: Layout,
+    /// Where the form is sent: `csrf`, `name`, `code`.
+    pub action: String,
+    /// The token that the form carries.
+    pub csrf: String,
+    /// What the name field holds already.
+    pub name: String,
+    /// Whether a name and code were refused.
+    pub refused: bool,
+}
+
+/// The code was good: the way on to enrol an authenticator.
+#[derive(Clone, Debug, Template)]
+#[template(path = "recovered.html")]
+pub struct RecoveredPage {
+    /// What every page has.
+    pub layout: Layout,
+    /// The path of the enrolment link.
+    pub link: String,
 }
 
 /// Why a sign-in ended without success.

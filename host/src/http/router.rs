@@ -18,8 +18,8 @@ use tower_http::timeout::TimeoutLayer;
 use super::reply::ErrorReply;
 use super::texts::Message;
 use super::{
-    admin_api, assets, authenticator, callbacks, client_calls, consent, console, cors, health, home, limits, login,
-    logos, looks, metrics, oidc, portal, saml, saml_logout, saml_metadata, session_end,
+    admin_api, assets, authenticator, callbacks, client_calls, consent, console, cors, devices, health, home, limits,
+    login, logos, looks, metrics, oidc, portal, recover, saml, saml_logout, saml_metadata, scan, session_end,
 };
 use crate::domain::Host;
 use crate::model::language::Language;
@@ -54,6 +54,7 @@ pub fn router(host: Arc<Host>) -> Router {
         .merge(saml_logout_routes(&host))
         .merge(called(&host, Router::new().route("/oidc/token/introspection", post(client_calls::introspect))))
         .nest("/authenticator", authenticator_routes(&host))
+        .merge(recovery_routes(&host))
         .route("/approvals/callbacks/{id}", post(callbacks::take))
         .merge(never_by_head("GET", Router::new().route("/admin", get(console::overview))))
         .nest("/admin/api/v1", admin_api::routes(&host))
@@ -152,6 +153,13 @@ fn sign_in_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         .layer(from_fn_with_state(Arc::clone(host), limits::sign_in))
 }
 
+/// A code is looked for in the database, whoever comes with it.
+fn recovery_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
+    Router::new()
+        .route("/recover", get(recover::show).post(recover::redeem))
+        .layer(from_fn_with_state(Arc::clone(host), limits::sign_in))
+}
+
 fn authenticator_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
     Router::new()
         .route("/", get(authenticator::app))
@@ -166,7 +174,13 @@ fn authenticator_api_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         .route("/enrolments", post(authenticator::enrol))
         .route("/requests", get(authenticator::requests))
         .route("/requests/{id}", post(authenticator::decide))
-        .route("/scans", post(authenticator::scan))
+        .route("/scans", post(scan::scan))
+        .route("/scans/look", post(scan::look))
+        .route("/devices", get(devices::list))
+        .route("/devices/{id}", delete(devices::revoke))
+        .route("/devices/link", post(devices::link))
+        .route("/recovery-codes", post(devices::recovery_codes))
+        .route("/news/seen", post(devices::news_seen))
         .route("/pause", delete(authenticator::lift_pause))
         .route("/device/push", put(authenticator::push))
         .route("/device", delete(authenticator::remove))

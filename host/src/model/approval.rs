@@ -28,6 +28,8 @@ pub struct Approval {
     /// The digest of the name that was typed. A person has one open request, by whichever name; of a name that reaches
     /// nobody there is one as well.
     pub name_digest: Digest,
+    /// The person's own device, where it scanned the code of the login's page; `None` where somebody typed a name.
+    pub scanned_by: Option<DeviceId>,
     /// The number that the browser shows and the person types.
     pub number: MatchingNumber,
     /// What the person is shown.

@@ -224,6 +224,12 @@ events! {
     DeviceRenamed = "device.renamed",
     /// An authenticator was revoked.
     DeviceRevoked = "device.revoked",
+    /// Recovery codes were made, in place of those before.
+    RecoveryCodesMade = "recovery.codes-made",
+    /// A recovery code was used, which gave a link to enrol an authenticator.
+    RecoveryCodeUsed = "recovery.code-used",
+    /// Somebody tried to recover with the person's name, and a code that is none of theirs, or was used.
+    RecoveryRefused = "recovery.refused",
     /// A user was made.
     UserCreated = "user.created",
     /// A user was changed, but for the state.
@@ -255,6 +261,15 @@ events! {
 }
 
 impl Event {
+    /// What a person's devices tell them of, since it gives somebody a way in or takes one away.
+    pub const NEWS: [Self; 5] = [
+        Self::EnrolmentLinkMade,
+        Self::DeviceEnrolled,
+        Self::DeviceRevoked,
+        Self::RecoveryCodesMade,
+        Self::RecoveryCodeUsed,
+    ];
+
     /// The event with this name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|event| event.as_str() == name)

@@ -16,6 +16,7 @@ pub mod logo;
 pub mod logout;
 pub mod name;
 pub mod palette;
+pub mod recovery;
 pub mod redirect;
 pub mod saml;
 pub mod scope;

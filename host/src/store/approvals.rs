@@ -18,6 +18,7 @@ struct ApprovalRow {
     login_id: String,
     user_id: Option<String>,
     name_digest: String,
+    scanned_by: Option<String>,
     number: String,
     shown: String,
     requested_at: i64,
@@ -66,6 +67,7 @@ impl TryFrom<ApprovalRow> for Approval {
             login_id: parse(&row.login_id, "an approval's login")?,
             user_id: row.user_id.as_deref().map(|id| parse(id, "an approval's user")).transpose()?,
             name_digest: digest(&row.name_digest, "an approval's name")?,
+            scanned_by: row.scanned_by.as_deref().map(|id| parse(id, "who scanned")).transpose()?,
             number: MatchingNumber::parse(&row.number).ok_or(StoreError::Corrupt("an approval's number"))?,
             shown: from_json(&row.shown, "what an approval shows")?,
             requested_at: moment(row.requested_at),
@@ -142,7 +144,8 @@ pub enum Answer {
 
 impl Store {
     /// Asks: adds the approval, which its login then waits for, in place of an open one of the same person or name. While
-    /// the person has a pause, the approval reaches nobody. `entry` tells the audit log, if it is about somebody.
+    /// the person has a pause, or one is open that their own device began, it reaches nobody if a name was typed for it.
+    /// `entry` tells the audit log, if it is about somebody.
     pub async fn request_approval(&self, approval: Approval, entry: Entry) -> Result<Asked> {
         self.asks
             .write(move |db| {
@@ -261,15 +264,19 @@ async fn request(db: &mut AnyConnection, approval: &Approval, entry: Entry) -> R
     Err(StoreError::Taken("the open request"))
 }
 
-/// Ends the open request of the person or the name, if there is one.
+/// Ends the open request of the person or the name, if there is one. What a device of the person began gives way only to what
+/// another of theirs began: else whoever types a name could keep its owner from signing in.
 async fn replace_open(db: &mut AnyConnection, approval: &Approval) -> Result<()> {
     let ended: Vec<(String,)> = sqlx::query_as(
         "UPDATE approvals SET state = CASE WHEN expires_at <= $3 THEN 'expired' ELSE 'replaced' END, decided_at = $3
-         WHERE COALESCE(user_id, name_digest) IN ($1, $2) AND state = 'requested' RETURNING id",
+         WHERE COALESCE(user_id, name_digest) IN ($1, $2) AND state = 'requested'
+           AND (scanned_by IS NULL OR $4 = 1 OR expires_at <= $3)
+         RETURNING id",
     )
     .bind(approval.name_digest.to_text())
     .bind(approval.user_id.map_or_else(|| approval.name_digest.to_text(), |id| id.to_string()))
     .bind(approval.requested_at.millis())
+    .bind(i64::from(approval.scanned_by.is_some()))
     .fetch_all(&mut *db)
     .await?;
     for (id,) in ended {
@@ -282,11 +289,16 @@ async fn replace_open(db: &mut AnyConnection, approval: &Approval) -> Result<()>
 async fn insert(db: &mut AnyConnection, approval: &Approval) -> Result<Option<(Option<String>,)>> {
     let added = sqlx::query_as(
         "INSERT INTO approvals (id, login_id, user_id, name_digest, number, shown, requested_at, expires_at,
-                                attempts_left, state, application_id)
+                                attempts_left, state, application_id, scanned_by)
          VALUES ($1, $2,
-                 CASE WHEN EXISTS (SELECT 1 FROM approval_pauses AS pause
-                                   WHERE pause.user_id = $3 AND pause.paused_until > $7) THEN NULL ELSE $3 END,
-                 $4, $5, $6, $7, $8, $9, 'requested', $10)
+                 CASE WHEN $11 IS NOT NULL THEN $3
+                      WHEN EXISTS (SELECT 1 FROM approval_pauses AS pause
+                                   WHERE pause.user_id = $3 AND pause.paused_until > $7) THEN NULL
+                      WHEN EXISTS (SELECT 1 FROM approvals AS open
+                                   WHERE COALESCE(open.user_id, open.name_digest) = $3 AND open.state = 'requested'
+                                     AND open.scanned_by IS NOT NULL) THEN NULL
+                      ELSE $3 END,
+                 $4, $5, $6, $7, $8, $9, 'requested', $10, $11)
          ON CONFLICT (COALESCE(user_id, name_digest)) WHERE state = 'requested' DO NOTHING
          RETURNING user_id",
     )
@@ -300,6 +312,7 @@ async fn insert(db: &mut AnyConnection, approval: &Approval) -> Result<Option<(O
     .bind(approval.expires_at.millis())
     .bind(i64::from(approval.attempts_left))
     .bind(approval.shown.application.as_ref().map(ToString::to_string))
+    .bind(approval.scanned_by.map(|device| device.to_string()))
     .fetch_optional(db)
     .await?;
     Ok(added)

@@ -4,7 +4,8 @@ use sqlx::AnyConnection;
 
 use super::rows::{from_json, moment, parse, to_json};
 use super::{Result, Store, StoreError};
-use crate::id::{AuditId, Did, UserId};
+use crate::clock::Timestamp;
+use crate::id::{AuditId, DeviceId, Did, UserId, first_text_of};
 use crate::model::audit::{Actor, Entry, Event};
 
 #[derive(sqlx::FromRow)]
@@ -99,6 +100,9 @@ pub(super) async fn erase(db: &mut AnyConnection, user: UserId) -> Result<()> {
     Ok(())
 }
 
+/// How many kinds of news there are places for in the statement below.
+const PLACES: usize = 8;
+
 /// What every id is below.
 const END: &str = "g";
 
@@ -108,6 +112,42 @@ impl Store {
         self.write(move |db| {
             let entries = entries.clone();
             Box::pin(async move { append(db, &entries).await })
+        })
+        .await
+    }
+
+    /// Up to `limit` of a person's news, the oldest first: those after `since` that a device has not shown, but for what it did
+    /// itself.
+    pub async fn news(&self, user: UserId, device: DeviceId, since: Timestamp, limit: u32) -> Result<Vec<Entry>> {
+        let mut query = sqlx::query_as(
+            "SELECT * FROM audit_entries
+             WHERE user_id = $1 AND id > COALESCE((SELECT news_seen FROM devices WHERE devices.id = $2), '') AND id >= $3
+               AND (actor IS NULL OR actor <> $2)
+               AND event IN ($5, $6, $7, $8, $9, $10, $11, $12)
+             ORDER BY id LIMIT $4",
+        )
+        .bind(user.to_string())
+        .bind(device.to_string())
+        .bind(first_text_of(since))
+        .bind(i64::from(limit));
+        for place in 0..PLACES {
+            query = query.bind(Event::NEWS.get(place).copied().map(Event::as_str));
+        }
+        let rows: Vec<EntryRow> = query.fetch_all(&self.readers).await?;
+        rows.into_iter().map(Entry::try_from).collect()
+    }
+
+    /// Notes that a device showed the news up to this entry.
+    pub async fn see_news(&self, device: DeviceId, last: AuditId) -> Result<()> {
+        self.write(move |db| {
+            Box::pin(async move {
+                sqlx::query("UPDATE devices SET news_seen = $2 WHERE id = $1 AND COALESCE(news_seen, '') < $2")
+                    .bind(device.to_string())
+                    .bind(last.to_string())
+                    .execute(db)
+                    .await?;
+                Ok(())
+            })
         })
         .await
     }
@@ -147,3 +187,5 @@ impl Store {
         rows.into_iter().map(Entry::try_from).collect()
     }
 }
+
+const _: () = assert!(Event::NEWS.len() <= PLACES, "the statement of the news has a place for each kind");

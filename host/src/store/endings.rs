@@ -9,6 +9,7 @@ use super::{Result, sessions};
 use crate::clock::Timestamp;
 use crate::id::{DeviceId, UserId};
 use crate::model::user::LifeState;
+use crate::secret::Digest;
 
 /// The longest that a code may be good.
 const LONGEST_CODE: Duration = Duration::from_secs(600);
@@ -28,11 +29,11 @@ pub(super) async fn of_user(db: &mut AnyConnection, user: UserId, state: LifeSta
                AND EXISTS (SELECT 1 FROM logins WHERE logins.id = approvals.login_id AND logins.answered_at IS NULL)",
         ]
         .as_slice(),
-        // A grant of this very moment ends too.
-        LifeState::Suspended => &["UPDATE accounts SET grants_from = $2 + 1 WHERE user_id = $1"],
-        LifeState::Terminated => &[
+        // A grant of this very moment ends too. So do links and recovery codes: whoever has them may be why the person is suspended.
+        LifeState::Suspended | LifeState::Terminated => &[
             "UPDATE accounts SET grants_from = $2 + 1 WHERE user_id = $1",
             "DELETE FROM enrolments WHERE user_id = $1 AND created_at <= $2",
+            "DELETE FROM recovery_codes WHERE user_id = $1 AND created_at <= $2",
         ],
     };
     for statement in statements {
@@ -106,11 +107,23 @@ pub(super) async fn of_device(db: &mut AnyConnection, device: DeviceId, now: Tim
 /// Deletes what belongs to a person whose data is erased, and takes the names from the accounts. What is left of them are
 /// identifiers that say nothing.
 pub(super) async fn erase(db: &mut AnyConnection, user: UserId, now: Timestamp) -> Result<()> {
+    let names: Vec<(String,)> = sqlx::query_as("DELETE FROM login_names WHERE user_id = $1 RETURNING name")
+        .bind(user.to_string())
+        .fetch_all(&mut *db)
+        .await?;
+    for (name,) in names {
+        // Those that reached no phone, during a pause for one, know nobody but the name.
+        sqlx::query("DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE name_digest = $1)")
+            .bind(Digest::of(name.as_bytes()).to_text())
+            .execute(&mut *db)
+            .await?;
+    }
     for statement in [
-        "DELETE FROM login_names WHERE user_id = $1",
         "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE user_id = $1)",
+        "DELETE FROM saml_logout_requests WHERE sid IN (SELECT sid FROM sessions WHERE user_id = $1)",
         "DELETE FROM devices WHERE user_id = $1",
         "DELETE FROM enrolments WHERE user_id = $1",
+        "DELETE FROM recovery_codes WHERE user_id = $1",
         "DELETE FROM approval_addresses WHERE user_id = $1",
         "DELETE FROM approval_pauses WHERE user_id = $1",
         "DELETE FROM consents WHERE user_id = $1",

@@ -172,6 +172,7 @@ impl Store {
             let entries = entries.clone();
             Box::pin(async move {
                 endings::of_user(db, id, LifeState::Terminated, now).await?;
+                endings::erase(db, id, now).await?;
                 let result =
                     sqlx::query("DELETE FROM users WHERE id = $1").bind(id.to_string()).execute(&mut *db).await?;
                 if result.rows_affected() == 0 {

@@ -8,7 +8,7 @@ use super::entries;
 use crate::harness::{Browser, Database, TestHost, Wish, id};
 
 /// All that the database holds, as text.
-async fn everything(host: &TestHost, database: Database) -> String {
+pub async fn everything(host: &TestHost, database: Database) -> String {
     let mut connection = host.connection().await;
     let mut text = String::new();
     for table in [
@@ -17,6 +17,7 @@ async fn everything(host: &TestHost, database: Database) -> String {
         "accounts",
         "devices",
         "enrolments",
+        "recovery_codes",
         "logins",
         "approvals",
         "sessions",
@@ -27,6 +28,7 @@ async fn everything(host: &TestHost, database: Database) -> String {
         "audit_entries",
         "session_applications",
         "saml_participants",
+        "saml_logout_requests",
         "codes",
     ] {
         // Each column as text, whatever its type.
@@ -62,6 +64,9 @@ async fn a_terminated_user_can_be_erased_and_the_identifiers_and_the_log_stay_on
         ada.ask(&Browser::new(&host.base), &[]).await;
         let request = &ada.phone.waiting(5).await.expect("requests")[0];
         ada.phone.decide(request, None).await.expect("denied");
+        // In the pause that follows it reaches nobody, and knows the name alone.
+        ada.ask(&Browser::new(&host.base), &[]).await;
+        host.admin_ok(Method::PATCH, &format!("/accounts/{}", id(&ada.account)), json!({"roles": ["augusta's"]})).await;
         let (status, refused) = host.admin(Method::POST, &format!("{path}/erase"), Value::Null).await;
         assert_eq!(status, StatusCode::CONFLICT);
         assert!(
@@ -102,6 +107,8 @@ async fn a_terminated_user_can_be_erased_and_the_identifiers_and_the_log_stay_on
         let another = host.user("augusta").await;
         assert_ne!((&another["did"], &another["sub"]), (&ada.user["did"], &ada.user["sub"]));
         host.account(&another, &ada.application).await;
+        let (status, _) = host.admin(Method::PATCH, &path, json!({"name": "augusta.king"})).await;
+        assert_eq!(status, StatusCode::CONFLICT, "what was erased does not come back");
         // What is done is done.
         host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null).await;
         assert_eq!(host.admin_ok(Method::GET, &path, Value::Null).await["name"], erased["name"]);

@@ -2,9 +2,11 @@
 
 mod attacks;
 mod audit;
-mod erasure;
+mod devices;
+pub mod erasure;
 mod migration;
 mod pauses;
+mod recovery;
 mod same;
 mod states;
 

@@ -31,8 +31,9 @@ fn about(host: &Host, event: Event, account: &Account, by: &By) -> Entry {
         .with("account", account.id.to_string())
 }
 
-fn roles(account: &Account) -> Map<String, Value> {
-    Map::from_iter([("roles".to_owned(), json!(account.roles))])
+/// What an account says about its person: what they are called there, and what they do.
+fn shown(account: &Account) -> Map<String, Value> {
+    Map::from_iter([("name".to_owned(), json!(account.name)), ("roles".to_owned(), json!(account.roles))])
 }
 
 /// Gives a person an account in an application. It is active at once, unless it is made to be invited until the person
@@ -54,8 +55,7 @@ pub async fn create_account(
     apply_to_account(&mut account, change)?;
     let entry = about(host, Event::AccountCreated, &account, by)
         .with("state", account.state.as_str())
-        .with("after", Value::Object(roles(&account)))
-        .personal("name", account.name.as_str());
+        .personal("after", Value::Object(shown(&account)));
     host.store.insert_account(account.clone(), vec![entry]).await?;
     tracing::info!(account = %account.id, user = %user_id, application = %application_id, "account created");
     Ok(account)
@@ -116,16 +116,10 @@ pub async fn change_account(host: &Host, id: AccountId, change: AccountChange, b
 /// What the audit log is told of a change: what was there before and what is there now, of what is not as it was.
 fn differences(host: &Host, before: &Account, after: &Account, by: &By) -> Vec<Entry> {
     let mut entries = Vec::new();
-    if (&before.name, &before.roles) != (&after.name, &after.roles) {
-        let (was, is) = changed(roles(before), roles(after));
-        let mut entry = about(host, Event::AccountChanged, after, by)
-            .with("before", Value::Object(was))
-            .with("after", Value::Object(is));
-        if before.name != after.name {
-            entry =
-                entry.personal("before", json!({"name": before.name})).personal("after", json!({"name": after.name}));
-        }
-        entries.push(entry);
+    let (was, is) = changed(shown(before), shown(after));
+    if !is.is_empty() {
+        let entry = about(host, Event::AccountChanged, after, by);
+        entries.push(entry.personal("before", Value::Object(was)).personal("after", Value::Object(is)));
     }
     if before.state != after.state {
         let entry = about(host, Event::AccountStateChanged, after, by);
@@ -154,9 +148,7 @@ fn apply_to_account(account: &mut Account, change: AccountChange) -> Result<()> 
 /// Deletes an account.
 pub async fn delete_account(host: &Host, id: AccountId, by: &By) -> Result<()> {
     let account = account(host, id).await?;
-    let entry = about(host, Event::AccountDeleted, &account, by)
-        .with("before", Value::Object(roles(&account)))
-        .personal("name", account.name.as_str());
+    let entry = about(host, Event::AccountDeleted, &account, by).personal("before", Value::Object(shown(&account)));
     if !host.store.delete_account(id, vec![entry], host.now()).await? {
         return Err(Refused::NotFound("account"));
     }

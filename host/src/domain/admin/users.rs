@@ -1,5 +1,7 @@
 //! Users, and what they enrol.
 
+use std::sync::Arc;
+
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
@@ -7,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::{Refused, Result, fresh_did, invalid};
 use crate::clock::Timestamp;
 use crate::domain::signals::Signal;
-use crate::domain::{Host, audit, device};
+use crate::domain::{Host, audit, device, news};
 use crate::id::{DeviceId, UserId};
 use crate::model::audit::{By, Entry, Event};
 use crate::model::device::Device;
@@ -128,6 +130,15 @@ pub(super) fn changed(
 }
 
 fn apply_to_user(user: &mut User, change: UserChange) -> Result<()> {
+    // What says who they were may have been erased, and shall not come back.
+    if user.state == LifeState::Terminated
+        && (change.name.is_some()
+            || change.email.is_some()
+            || change.profile.is_some()
+            || change.console_role.is_some())
+    {
+        return Err(Refused::Conflict("a terminated user can't be changed any more; make a new one"));
+    }
     if let Some(name) = change.name {
         user.name = login_name("name", &name)?;
     }
@@ -223,7 +234,7 @@ pub async fn erase_user(host: &Host, id: UserId, by: &By) -> Result<User> {
 }
 
 /// A link by which a person enrols one authenticator, and until when it is good.
-pub async fn create_enrolment(host: &Host, id: UserId, by: &By) -> Result<(String, Timestamp)> {
+pub async fn create_enrolment(host: &Arc<Host>, id: UserId, by: &By) -> Result<(String, Timestamp)> {
     let user = user(host, id).await?;
     if !user.state.is_open() {
         return Err(invalid("state", "only an invited or active user can enrol an authenticator"));
@@ -233,6 +244,7 @@ pub async fn create_enrolment(host: &Host, id: UserId, by: &By) -> Result<(Strin
     let entry = audit::entry(host, Event::EnrolmentLinkMade, by).about(id).with("enrolment", enrolment.id.to_string());
     host.store.insert_enrolment(enrolment, vec![entry], host.now()).await?;
     tracing::info!(user = %id, "enrolment link made");
+    news::tell(host, id, None);
     Ok((device::enrolment_link(host, &token), until))
 }
 
@@ -243,7 +255,7 @@ pub async fn devices(host: &Host, id: UserId) -> Result<Vec<Device>> {
 }
 
 /// Revokes a device.
-pub async fn revoke_device(host: &Host, id: DeviceId, by: &By) -> Result<()> {
+pub async fn revoke_device(host: &Arc<Host>, id: DeviceId, by: &By) -> Result<()> {
     let found = host.store.device(id).await?.ok_or(Refused::NotFound("device"))?;
     if device::revoke(host, &found, by).await? { Ok(()) } else { Err(Refused::NotFound("device")) }
 }

@@ -1,9 +1,11 @@
 //! A person's own devices. A new one is not made here: a browser's session must never be worth a key.
 
+use std::sync::Arc;
+
 use crate::clock::Timestamp;
 use crate::domain::session::SignedIn;
 use crate::domain::signals::Signal;
-use crate::domain::{Broken, Host, audit, seconds};
+use crate::domain::{Broken, Host, audit, news, seconds};
 use crate::id::DeviceId;
 use crate::model::audit::{Actor, By, Entry, Event, Origin};
 use crate::model::device::Device;
@@ -81,7 +83,7 @@ pub enum Revocation {
 }
 
 /// Revokes a device, and signs out the browsers that it signed in.
-pub async fn revoke(host: &Host, signed_in: &SignedIn, id: DeviceId, from: Origin) -> Result<Revocation, Broken> {
+pub async fn revoke(host: &Arc<Host>, signed_in: &SignedIn, id: DeviceId, from: Origin) -> Result<Revocation, Broken> {
     if !is_recent(host, signed_in) {
         return Ok(Revocation::NotRecent);
     }
@@ -92,6 +94,7 @@ pub async fn revoke(host: &Host, signed_in: &SignedIn, id: DeviceId, from: Origi
     let Some(ended) = ended else { return Ok(Revocation::Unknown) };
     tracing::info!(device = %id, "authenticator revoked by its owner");
     host.signals.send(Signal::LoggedOut);
+    news::tell(host, user.id, Some(id));
     let SessionEnd { participants, holders } = ended;
     let own = &signed_in.session.sid;
     let (here, elsewhere): (Vec<_>, Vec<_>) = participants.into_iter().partition(|one| one.sid == *own);

@@ -58,7 +58,7 @@ fn waiting() -> WaitingPage {
     WaitingPage {
         layout: layout(),
         application: MARKUP.to_owned(),
-        name: MARKUP.to_owned(),
+        name: Some(MARKUP.to_owned()),
         number: "42".to_owned(),
         binding: Some(MARKUP.to_owned()),
         seconds_left: 99,

@@ -1,0 +1,115 @@
+// A person's devices: recovery codes, a second device by the first, news on the others, removing one, and the way back by a code.
+//
+// Environment: BASE_URL and ENROL_URL; CHROMIUM and SCREENSHOTS as in browser.mjs.
+
+import assert from 'node:assert/strict';
+
+import { complaints, desktop, inspect, launch, phone, shot } from './browser.mjs';
+
+const { BASE_URL, ENROL_URL } = process.env;
+assert.ok(BASE_URL && ENROL_URL, 'BASE_URL or ENROL_URL is missing');
+
+const findings = [];
+const look = async (page, name) => findings.push(...(await inspect(page, name)));
+
+async function enrol(page, link) {
+  await page.goto(link);
+  await page.getByRole('button', { name: /enrol this/i }).click();
+  await page.getByRole('heading', { name: /enrolled/i }).waitFor();
+}
+
+/** Recovery codes, as offered when the phone was enrolled. */
+async function makeCodes(mobile) {
+  await look(mobile, 'enrolled');
+  await mobile.getByRole('button', { name: 'Make recovery codes' }).click();
+  await mobile.getByText('You have none.').waitFor();
+  await look(mobile, 'devices');
+  await mobile.getByRole('button', { name: 'Make new codes' }).click();
+  await mobile.locator('.codes li').first().waitFor();
+  await look(mobile, 'recovery-codes');
+  const codes = await mobile.locator('.codes code').allTextContents();
+  assert.equal(codes.length, 10);
+  const [download] = await Promise.all([mobile.waitForEvent('download'), mobile.getByRole('link', { name: 'Save as a file' }).click()]);
+  const saved = await (await download.createReadStream()).toArray();
+  for (const code of codes) assert.ok(Buffer.concat(saved).includes(code), code);
+  await mobile.getByRole('button', { name: 'I have kept them' }).click();
+  await mobile.getByText('You have 10 left.').waitFor();
+  return codes;
+}
+
+async function addSecond(mobile, second) {
+  await mobile.getByRole('button', { name: 'Add another device' }).click();
+  await mobile.getByRole('img', { name: /QR code/ }).waitFor();
+  await look(mobile, 'add-device');
+  await mobile.getByRole('button', { name: 'Copy the link' }).click();
+  await mobile.getByText('Copied.').waitFor();
+  const link = await mobile.evaluate(() => navigator.clipboard.readText());
+  await enrol(second, link);
+  await second.getByRole('button', { name: /done/i }).click();
+  await mobile.getByRole('button', { name: /done/i }).click();
+  await mobile.getByRole('button', { name: 'Back' }).click();
+  await mobile.getByText(/the device “.+” was enrolled/).waitFor();
+  await look(mobile, 'news');
+}
+
+/** The first removes the second, which says so. */
+async function removeSecond(mobile, second) {
+  await mobile.getByRole('button', { name: 'Look at the devices' }).click();
+  await mobile.locator('.devices').getByRole('button', { name: 'Remove' }).click();
+  await mobile.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+  await mobile.locator('.devices li').nth(1).waitFor({ state: 'detached' });
+  await mobile.getByRole('button', { name: 'Back' }).click();
+  await mobile.getByRole('button', { name: 'It was me' }).click();
+  await mobile.getByRole('heading', { name: /News of/ }).waitFor({ state: 'detached' });
+  await second.getByText(/was removed from/).waitFor();
+  await look(second, 'device-removed');
+}
+
+/** All is lost but a code. */
+async function recover(browser, code) {
+  const desk = await (await desktop(browser)).newPage();
+  const complained = complaints(desk);
+  await desk.goto(`${BASE_URL}/admin`);
+  await desk.getByRole('link', { name: 'Phone lost?' }).click();
+  await look(desk, 'recover');
+  await desk.getByRole('textbox', { name: /name/i }).fill('ada');
+  await desk.getByRole('textbox', { name: /code/i }).fill('1234');
+  await desk.getByRole('button', { name: 'Continue' }).click();
+  await desk.getByRole('alert').waitFor();
+  await look(desk, 'recover-refused');
+  assert.deepEqual(complained.filter((one) => !one.includes('422')), []);
+  const mobile = await (await phone(browser)).newPage();
+  await mobile.goto(`${BASE_URL}/recover`);
+  await mobile.getByRole('textbox', { name: /name/i }).fill('ada');
+  await mobile.getByRole('textbox', { name: /code/i }).fill(code.toLowerCase());
+  await mobile.getByRole('button', { name: 'Continue' }).click();
+  await mobile.getByRole('heading', { name: 'Your code was good' }).waitFor();
+  await look(mobile, 'recovered');
+  await mobile.getByRole('link', { name: 'Enrol an authenticator' }).click();
+  await mobile.getByRole('button', { name: /enrol this/i }).click();
+  await mobile.getByRole('heading', { name: /enrolled/i }).waitFor();
+}
+
+const browser = await launch();
+try {
+  const mobile = await (await phone(browser, { permissions: ['clipboard-read', 'clipboard-write'] })).newPage();
+  const second = await (await phone(browser)).newPage();
+  const collected = complaints(mobile);
+  try {
+    await enrol(mobile, ENROL_URL);
+    const codes = await makeCodes(mobile);
+    await addSecond(mobile, second);
+    await removeSecond(mobile, second);
+    await recover(browser, codes[4]);
+    await mobile.getByText(/a recovery code was used/).waitFor();
+    await look(mobile, 'news-recovered');
+    assert.deepEqual(collected, [], 'the app complains of nothing on its console');
+  } catch (failure) {
+    await shot(mobile, 'failed-phone');
+    await shot(second, 'failed-second');
+    throw failure;
+  }
+  assert.deepEqual(findings, [], 'no page has an accessibility finding');
+} finally {
+  await browser.close();
+}
