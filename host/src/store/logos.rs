@@ -65,15 +65,6 @@ impl Store {
         .transpose()
     }
 
-    /// The digest of an application's picture, where it has one.
-    pub async fn logo_digest(&self, application: &Did) -> Result<Option<String>> {
-        let row: Option<(String,)> = sqlx::query_as("SELECT digest FROM application_logos WHERE application_id = $1")
-            .bind(application.to_string())
-            .fetch_optional(&self.readers)
-            .await?;
-        Ok(row.map(|(digest,)| digest))
-    }
-
     /// The digests of the pictures of those applications in which a person has an account.
     pub async fn logos_of(&self, user: UserId) -> Result<Vec<(Did, String)>> {
         let rows: Vec<(String, String)> = sqlx::query_as(
