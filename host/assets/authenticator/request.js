@@ -58,7 +58,7 @@ export class RequestCard {
     this.notMe = button(text('app-request-not-me'), () => this.decide('not_me', ''), 'quiet danger small');
     this.title = el('h2', { id: `${id}-title` }, ...phrase('app-request-title', { application: request.application.name }));
     this.element = el('article', { class: 'card request', 'aria-labelledby': `${id}-title` },
-      request.application.logo && el('img', { class: 'app-logo', src: request.application.logo, alt: '', width: '48', height: '48' }),
+      request.application.logo && el('img', { class: 'picture', src: request.application.logo, alt: '', width: '48', height: '48' }),
       this.title,
       facts([
         [text('app-request-account'), request.account || text('app-request-not-known')],
