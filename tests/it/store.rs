@@ -14,6 +14,7 @@ use assent::model::audit::{By, Entry, Event};
 use assent::model::device::{Device, DeviceKey, Enrolment};
 use assent::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
 use assent::model::login::{BrowserContext, LocalPage, Login, LoginRequest, LoginStage};
+use assent::model::recovery::CodesOfDevice;
 use assent::model::redirect::RedirectUri;
 use assent::model::scope::Scopes;
 use assent::model::session::Amr;
@@ -366,7 +367,8 @@ async fn a_revoked_device_decides_nothing() {
         let Fixture { store, .. } = &fixture(database).await;
         let (ada, phone) = ada(store).await;
         let asked = asked(store, Some(&ada), "ada").await;
-        let revoked = store.revoke_device_of(ada.id, phone.id, entry(Event::DeviceRevoked), NOW).await;
+        let revoked =
+            store.revoke_device_of(ada.id, phone.id, CodesOfDevice::End, entry(Event::DeviceRevoked), NOW).await;
         assert!(revoked.expect("revoked").is_some());
         let verdict = Verdict::Deny { device: phone.id };
         assert_eq!(store.answer_approval(asked.id, verdict, noted(&[]), NOW).await.expect("answered"), Answer::Late);

@@ -247,7 +247,8 @@ function showHome() {
 function welcome() {
   return el('div', { class: 'card ready' }, sign('shield', 'calm'), el('h2', {}, text('app-welcome')),
     el('p', { class: 'muted' }, ...phrase('app-welcome-about', { operator: app.dataset.operator })),
-    el('p', { class: 'muted small' }, text('app-welcome-lost')));
+    el('p', { class: 'muted small' }, text('app-welcome-lost')),
+    el('p', {}, el('a', { href: '/recover' }, text('app-welcome-recover'))));
 }
 
 function leaveLink() {

@@ -12,6 +12,7 @@ use crate::model::approval::Approval;
 use crate::model::audit::{Actor, By, Entry, Event, Origin};
 use crate::model::device::{Device, DeviceKey, Enrolment, LinkMaker, PushSubscription};
 use crate::model::name::display_text;
+use crate::model::recovery::CodesOfDevice;
 use crate::model::saml::SessionEnd;
 use crate::model::statement::{CallStatement, EnrolmentStatement};
 use crate::model::token::prefix;
@@ -274,12 +275,17 @@ pub async fn of_owner(host: &Host, user: UserId, id: DeviceId) -> Result<Option<
 }
 
 /// Revokes a device, and signs out the browsers that it signed in. `None` if it was revoked before.
-pub async fn revoke(host: &Arc<Host>, device: &Device, by: &By) -> Result<Option<SessionEnd>, Broken> {
+pub async fn revoke(
+    host: &Arc<Host>,
+    device: &Device,
+    codes: CodesOfDevice,
+    by: &By,
+) -> Result<Option<SessionEnd>, Broken> {
     let entry = audit::entry(host, Event::DeviceRevoked, by)
         .about(device.user_id)
         .with("device", device.id.to_string())
         .personal("name", device.name.as_str());
-    let ended = host.store.revoke_device_of(device.user_id, device.id, entry, host.now()).await?;
+    let ended = host.store.revoke_device_of(device.user_id, device.id, codes, entry, host.now()).await?;
     if ended.is_some() {
         tracing::info!(device = %device.id, "authenticator revoked");
         host.signals.send(Signal::LoggedOut);

@@ -56,6 +56,7 @@ macro_rules! files {
 /// Name under `assets/` (and, but for the last two, under `/assets/`), type, content.
 const FILES: &[(&str, &str, &[u8])] = files![
     CSS "assent.css",
+    CSS "authenticator.css",
     CSS "portal.css",
     JAVASCRIPT "portal.js",
     JAVASCRIPT "login.js",

@@ -38,6 +38,7 @@ use crate::model::approval::Approval;
 use crate::model::audit::{Actor, By, Origin};
 use crate::model::device::{CallCredentials, Device, DeviceKey, PushSubscription};
 use crate::model::language::Language;
+use crate::model::recovery::CodesOfDevice;
 use crate::model::statement::application_identifier;
 use crate::plugins::Trust;
 
@@ -370,6 +371,6 @@ pub(super) async fn push(call: SignedCall) -> Reply {
 
 /// `DELETE /authenticator/api/device`: the person removes this device.
 pub(super) async fn remove(call: SignedCall) -> Reply {
-    device::revoke(&call.host, &call.device, &call.by()).await?;
+    device::revoke(&call.host, &call.device, CodesOfDevice::End, &call.by()).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

@@ -15,7 +15,7 @@ use super::authenticator::{Failure, Reply, SignedCall, confirmed, parse, qr_code
 use crate::domain::{device, news, recovery};
 use crate::id::{AuditId, DeviceId};
 use crate::model::audit::Entry;
-use crate::model::recovery::RecoveryCode;
+use crate::model::recovery::{CodesOfDevice, RecoveryCode};
 
 /// `GET /authenticator/api/devices`: the person's devices, and how many recovery codes they have left.
 pub(super) async fn list(call: SignedCall) -> Reply {
@@ -46,7 +46,7 @@ pub(super) async fn revoke(Path(id): Path<String>, call: SignedCall) -> Reply {
     if id != call.device.id {
         confirmed(&call, &format!("DELETE /devices/{id}")).await?;
     }
-    device::revoke(&call.host, &found, &call.by()).await?.ok_or_else(unknown)?;
+    device::revoke(&call.host, &found, CodesOfDevice::End, &call.by()).await?.ok_or_else(unknown)?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 

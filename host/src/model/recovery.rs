@@ -18,6 +18,15 @@ const ALPHABET: [char; 32] = [
     'Q', 'R', 'S', 'T', 'V', 'W', 'X', 'Y', 'Z',
 ];
 
+/// What becomes of the codes that a device made, when it is revoked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CodesOfDevice {
+    /// They end: whoever has the device may have made them.
+    End,
+    /// They stay: the person says that they have them, and nobody else.
+    Keep,
+}
+
 /// A code that lets its person enrol an authenticator, once. It is told to them alone, and once.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RecoveryCode(String);

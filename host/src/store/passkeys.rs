@@ -1,11 +1,13 @@
 //! Passkeys, and the questions put to them. A question is answered once: whoever answers takes it out of the table.
 
+use std::collections::HashSet;
+
 use sqlx::AnyConnection;
 
-use super::rows::{from_json, moment, to_json};
+use super::rows::{from_json, moment, parse, to_json};
 use super::{Result, Store, StoreError, audit, taken};
 use crate::clock::Timestamp;
-use crate::id::DeviceId;
+use crate::id::{DeviceId, UserId};
 use crate::model::audit::Entry;
 use crate::model::passkey::{DevicePasskey, PasskeyUse};
 use crate::secret::Digest;
@@ -34,6 +36,18 @@ impl Store {
             })
         })
         .transpose()
+    }
+
+    /// Those of a person's devices that have a passkey.
+    pub async fn devices_with_passkey(&self, user: UserId) -> Result<HashSet<DeviceId>> {
+        let rows: Vec<(String,)> = sqlx::query_as(
+            "SELECT passkeys.device_id FROM passkeys JOIN devices ON devices.id = passkeys.device_id
+             WHERE devices.user_id = $1 AND devices.revoked_at IS NULL",
+        )
+        .bind(user.to_string())
+        .fetch_all(&self.readers)
+        .await?;
+        rows.into_iter().map(|(id,)| parse(&id, "a passkey's device")).collect()
     }
 
     /// Keeps the state of a ceremony of a device, in place of one that was not answered.

@@ -9,6 +9,7 @@ use super::{Result, Store, audit, devices, endings, sessions};
 use crate::clock::Timestamp;
 use crate::id::{DeviceId, SessionId, UserId};
 use crate::model::audit::{Entry, Origin};
+use crate::model::recovery::CodesOfDevice;
 use crate::model::saml::SessionEnd;
 
 /// How many open sessions of a person are read at most.
@@ -172,11 +173,12 @@ impl Store {
 
     /// Revokes a device of a person's: it decides nothing any more, what it approved and no browser has used is over, the
     /// person's open request ends, and so do the sessions that it approved, as signing out there would, the recovery codes that
-    /// it made, and the links that devices and codes made. `entry` tells how many sessions and codes these were. `None`, and nothing done, if they have no such device.
+    /// it made unless they are kept, and the links that devices and codes made. `entry` tells how many sessions and codes these were. `None`, and nothing done, if they have no such device.
     pub async fn revoke_device_of(
         &self,
         user: UserId,
         id: DeviceId,
+        codes: CodesOfDevice,
         entry: Entry,
         now: Timestamp,
     ) -> Result<Option<SessionEnd>> {
@@ -199,9 +201,10 @@ impl Store {
                 endings::of_open_request(db, user, now).await?;
                 // Whoever had it may have made themselves another way in.
                 devices::end_own_links(db, user).await?;
-                let codes = sqlx::query("DELETE FROM recovery_codes WHERE user_id = $1 AND made_by = $2")
+                let ended = sqlx::query("DELETE FROM recovery_codes WHERE user_id = $1 AND made_by = $2 AND $3 = 1")
                     .bind(user.to_string())
                     .bind(id.to_string())
+                    .bind(i64::from(codes == CodesOfDevice::End))
                     .execute(&mut *db)
                     .await?;
                 let begun: Vec<(String,)> = sqlx::query_as(
@@ -212,7 +215,7 @@ impl Store {
                 .bind(id.to_string())
                 .fetch_all(&mut *db)
                 .await?;
-                let entry = entry.with("sessions", begun.len()).with("recovery_codes", codes.rows_affected());
+                let entry = entry.with("sessions", begun.len()).with("recovery_codes", ended.rows_affected());
                 audit::append(db, &[entry]).await?;
                 end_all(db, begun, now).await.map(Some)
             })

@@ -1,5 +1,6 @@
 //! Recovery codes.
 
+use super::rows::moment;
 use super::{Result, Store, audit, devices};
 use crate::clock::Timestamp;
 use crate::id::{DeviceId, RecoveryCodeId, UserId};
@@ -66,6 +67,18 @@ impl Store {
                 .fetch_one(&self.readers)
                 .await?;
         Ok(u32::try_from(left).unwrap_or(u32::MAX))
+    }
+
+    /// When the codes were made that a person's device made and that were not used, if there are any.
+    pub async fn recovery_codes_made_by(&self, user: UserId, device: DeviceId) -> Result<Option<Timestamp>> {
+        let (at,): (Option<i64>,) = sqlx::query_as(
+            "SELECT MAX(created_at) FROM recovery_codes WHERE user_id = $1 AND made_by = $2 AND used_at IS NULL",
+        )
+        .bind(user.to_string())
+        .bind(device.to_string())
+        .fetch_one(&self.readers)
+        .await?;
+        Ok(at.map(moment))
     }
 
     /// Uses a code up, for the right to enrol a device. Whether it was one that its person had not used; the person may sign

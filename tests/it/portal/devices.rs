@@ -4,6 +4,7 @@ use assent::authenticator::Authenticator;
 use assent::domain::audit;
 use assent::domain::portal::{self, Renaming};
 use assent::model::audit::{By, Event, Origin};
+use assent::model::recovery::CodesOfDevice;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -163,7 +164,7 @@ async fn another_persons_device_is_not_there_and_stays_as_it_is_on_both_database
         let (store, now) = (&host.host.store, host.host.now());
         let renamed = store.rename_device_of(user, device, "Stolen".to_owned(), entry(Event::DeviceRenamed)).await;
         assert!(!renamed.expect("done"), "{database:?}");
-        let revoked = store.revoke_device_of(user, device, entry(Event::DeviceRevoked), now).await;
+        let revoked = store.revoke_device_of(user, device, CodesOfDevice::End, entry(Event::DeviceRevoked), now).await;
         assert!(revoked.expect("done").is_none(), "{database:?}");
         assert!(ada.phone.waiting(0).await.is_ok(), "{database:?}: Ada's phone is still hers");
         assert!(signed_in(&host, &ada).await.get("/devices").await.body.contains("<bdi>Test phone</bdi>"));
@@ -171,5 +172,24 @@ async fn another_persons_device_is_not_there_and_stays_as_it_is_on_both_database
             let noted = entries(&host, &format!("user={}", id(&person.user))).await;
             assert!(!events(&noted).iter().any(|event| event.starts_with("device.re")), "{database:?}: {noted:?}");
         }
+    }
+}
+
+#[tokio::test]
+async fn whoever_loses_their_last_device_may_keep_the_codes_that_it_made() {
+    for (fields, status) in [(&[("codes", "keep")][..], StatusCode::OK), (&[], StatusCode::UNPROCESSABLE_ENTITY)] {
+        let host = TestHost::start().await;
+        let ada = host.ada().await;
+        let browser = signed_in(&host, &ada).await;
+        let asked = browser.get(&question(&ada.phone)).await;
+        assert!(!asked.body.contains("name=\"codes\""), "there are none");
+        let made = ada.phone.ask(Method::POST, "/recovery-codes", None).await.expect("codes");
+        let asked = browser.get(&question(&ada.phone)).await;
+        assert!(asked.body.contains("name=\"codes\" value=\"keep\">"), "{}", asked.body);
+        asked.submit(&question(&ada.phone), fields).await;
+        let page = Browser::new(&host.base).get("/recover").await;
+        let code = made["codes"][0].as_str().expect("a code");
+        let tried = page.submit("/recover", &[("name", "ada"), ("code", code)]).await;
+        assert_eq!(tried.status, status, "{fields:?}");
     }
 }

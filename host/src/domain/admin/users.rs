@@ -14,6 +14,7 @@ use crate::id::{DeviceId, UserId};
 use crate::model::audit::{By, Entry, Event};
 use crate::model::device::Device;
 use crate::model::name::LoginName;
+use crate::model::recovery::CodesOfDevice;
 use crate::model::user::{ConsoleRole, LifeState, Profile, User};
 use crate::store::UserSummary;
 
@@ -257,5 +258,5 @@ pub async fn devices(host: &Host, id: UserId) -> Result<Vec<Device>> {
 /// Revokes a device.
 pub async fn revoke_device(host: &Arc<Host>, id: DeviceId, by: &By) -> Result<()> {
     let found = host.store.device(id).await?.ok_or(Refused::NotFound("device"))?;
-    device::revoke(host, &found, by).await?.map(|_| ()).ok_or(Refused::NotFound("device"))
+    device::revoke(host, &found, CodesOfDevice::End, by).await?.map(|_| ()).ok_or(Refused::NotFound("device"))
 }

@@ -9,6 +9,7 @@ use crate::id::DeviceId;
 use crate::model::audit::{Actor, By, Event, Origin};
 use crate::model::device::Device;
 use crate::model::name::display_text;
+use crate::model::recovery::CodesOfDevice;
 use crate::model::saml::SessionEnd;
 use crate::model::user::User;
 
@@ -24,13 +25,22 @@ pub struct OwnDevice {
     pub device: Device,
     /// When it last decided something, if it ever did since that is noted.
     pub used_at: Option<Timestamp>,
+    /// Whether it approves only after face, finger or PIN.
+    pub has_passkey: bool,
 }
 
 /// A person's devices, in the order in which they were enrolled.
 pub async fn devices(host: &Host, user: &User) -> Result<Vec<OwnDevice>, Broken> {
     let uses = host.store.device_uses(user.id).await?;
-    let devices = host.store.devices_of(user.id).await?;
-    Ok(devices.into_iter().map(|device| OwnDevice { used_at: uses.get(&device.id).copied(), device }).collect())
+    let passkeys = host.store.devices_with_passkey(user.id).await?;
+    let devices = host.store.devices_of(user.id).await?.into_iter();
+    Ok(devices
+        .map(|device| OwnDevice {
+            used_at: uses.get(&device.id).copied(),
+            has_passkey: passkeys.contains(&device.id),
+            device,
+        })
+        .collect())
 }
 
 /// A device of this person's, and whether it is their last.
@@ -43,6 +53,11 @@ pub async fn device(host: &Host, user: &User, id: DeviceId) -> Result<Option<(De
 /// Whether the person signed in a moment ago.
 pub fn is_recent(host: &Host, signed_in: &SignedIn) -> bool {
     host.now() <= signed_in.session.authentication.at + seconds(RECENT)
+}
+
+/// When the recovery codes were made that a device of this person's made and that are good, if there are any.
+pub async fn codes_of(host: &Host, device: &Device) -> Result<Option<Timestamp>, Broken> {
+    Ok(host.store.recovery_codes_made_by(device.user_id, device.id).await?)
 }
 
 /// What came of naming a device anew.
@@ -86,14 +101,21 @@ pub enum Revocation {
 }
 
 /// Revokes a device, and signs out the browsers that it signed in.
-pub async fn revoke(host: &Arc<Host>, signed_in: &SignedIn, id: DeviceId, from: Origin) -> Result<Revocation, Broken> {
+pub async fn revoke(
+    host: &Arc<Host>,
+    signed_in: &SignedIn,
+    id: DeviceId,
+    codes: CodesOfDevice,
+    from: Origin,
+) -> Result<Revocation, Broken> {
     if !is_recent(host, signed_in) {
         return Ok(Revocation::NotRecent);
     }
     let user = &signed_in.user;
     let Some((device, _)) = device(host, user, id).await? else { return Ok(Revocation::Unknown) };
     let by = By::new(Actor::Person(user.id), from);
-    let Some(ended) = crate::domain::device::revoke(host, &device, &by).await? else { return Ok(Revocation::Unknown) };
+    let ended = crate::domain::device::revoke(host, &device, codes, &by).await?;
+    let Some(ended) = ended else { return Ok(Revocation::Unknown) };
     let SessionEnd { participants, holders } = ended;
     let own = &signed_in.session.sid;
     let (here, elsewhere): (Vec<_>, Vec<_>) = participants.into_iter().partition(|one| one.sid == *own);

@@ -15,6 +15,7 @@ use crate::http::reply::{page, see_other};
 use crate::http::texts::Message;
 use crate::id::DeviceId;
 use crate::model::login::LocalPage;
+use crate::model::recovery::CodesOfDevice;
 
 /// `GET /devices`
 pub(super) async fn list(owner: Owner) -> Response {
@@ -33,7 +34,7 @@ async fn listed(owner: &Owner, unfit: Option<DeviceId>) -> Result<DevicesPage, B
 
 fn card(
     owner: &Owner,
-    OwnDevice { device, used_at }: OwnDevice,
+    OwnDevice { device, used_at, has_passkey }: OwnDevice,
     unfit: Option<DeviceId>,
 ) -> Result<DeviceCard, Broken> {
     let rename = owner.form(&format!("/devices/{}/name", device.id))?;
@@ -43,7 +44,7 @@ fn card(
         added: When::new(device.created_at),
         used: used_at.map(When::new),
         // Each is made and kept by the browser's own cryptography, and can't be taken out of it.
-        key: Message::of("devices-key-browser"),
+        key: if has_passkey { Message::of("devices-key-passkey") } else { Message::of("devices-key-browser") },
         rename,
         unfit: unfit == Some(device.id),
         revoke: LocalPage::RevokeDevice(device.id).path().into_owned(),
@@ -79,11 +80,13 @@ pub(super) async fn question(owner: Owner, Path(id): Path<String>) -> Response {
         if !portal::is_recent(&owner.host, &owner.signed_in) {
             return Ok(see_other(&way_in(asked)));
         }
+        let codes = portal::codes_of(&owner.host, &device).await?;
         let question = RevokeDevicePage {
             layout: owner.layout(),
             frame: owner.frame(Tab::Devices)?,
             name: device.name,
             last,
+            codes: codes.map(When::new),
             form: owner.form(&asked.path())?,
         };
         Ok(page(&question, None))
@@ -96,7 +99,8 @@ pub(super) async fn revoke(Path(id): Path<String>, posted: Posted) -> Response {
     let owner = &posted.owner;
     let reply = async {
         let Ok(id) = id.parse::<DeviceId>() else { return Ok(owner.nothing_here(Tab::Devices)) };
-        let revocation = portal::revoke(&owner.host, &owner.signed_in, id, owner.browser.origin()).await?;
+        let codes = if posted.field("codes") == "keep" { CodesOfDevice::Keep } else { CodesOfDevice::End };
+        let revocation = portal::revoke(&owner.host, &owner.signed_in, id, codes, owner.browser.origin()).await?;
         match revocation {
             Revocation::Done { here: Some(ended), .. } => signed_out(owner, ended).await,
             Revocation::Done { here: None, untold } => {

@@ -185,6 +185,8 @@ pub struct RevokeDevicePage {
     pub name: String,
     /// Whether it is their last.
     pub last: bool,
+    /// When the recovery codes were made that it made and that are good, if there are any.
+    pub codes: Option<When>,
     /// Revokes it.
     pub form: Form,
 }

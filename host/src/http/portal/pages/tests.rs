@@ -60,7 +60,7 @@ fn devices() -> DevicesPage {
 
 fn revoke() -> RevokeDevicePage {
     let (layout, frame) = (Layout::default(), frame(Tab::Devices));
-    RevokeDevicePage { layout, frame, name: text(), last: true, form: form() }
+    RevokeDevicePage { layout, frame, name: text(), last: true, codes: Some(when()), form: form() }
 }
 
 fn sessions() -> SessionsPage {
