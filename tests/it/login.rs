@@ -16,7 +16,7 @@ async fn the_phone_is_shown_what_the_browser_is_and_never_the_number() {
     let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
     let reply = ada.phone.call(Method::GET, "/authenticator/api/requests", "", Vec::new()).await.expect("an answer");
     let request = &reply.body["requests"][0];
-    assert_eq!(request["application"], json!({"id": ada.application.id, "name": "Books & <Co>"}));
+    assert_eq!(request["application"], json!({"id": ada.application.id, "name": "Books & <Co>", "logo": null}));
     assert_eq!(request["account"], "ada");
     assert_eq!((&request["place"], &request["browser"]), (&json!("This computer"), &json!("Firefox on Linux")));
     let names: Vec<&String> = request.as_object().expect("an object").keys().collect();

@@ -87,7 +87,9 @@ async function makeCodes(place, account, had, left) {
       el('div', { class: 'actions' }, button(text('app-enrol-again-try'), () => makeCodes(place, account, 0, left), 'small'), button(text('app-devices-back'), left, 'quiet small'))));
     return;
   }
-  const lines = [text('app-recovery-file', { account: account.account, operator: account.operator }), '', ...codes, ''].join('\n');
+  const where = text('app-recovery-where', { address: `${location.origin}/recover` });
+  const made = text('app-recovery-file', { account: account.account, operator: account.operator });
+  const lines = [made, day(Date.now() / 1000), '', ...codes, '', where, ''].join('\n');
   const file = URL.createObjectURL(new Blob([lines], { type: 'text/plain;charset=utf-8' }));
   const done = () => {
     URL.revokeObjectURL(file);
@@ -96,7 +98,7 @@ async function makeCodes(place, account, had, left) {
   content.replaceChildren(
     el('p', { class: 'lead' }, text('app-recovery-once')),
     el('ol', { class: 'codes', dir: 'ltr' }, ...codes.map((code) => el('li', {}, el('code', {}, code)))),
-    el('p', { class: 'muted' }, text('app-recovery-where', { address: `${location.origin}/recover` })),
+    el('p', { class: 'muted' }, where),
     el('div', { class: 'actions' }, copying(lines, text('app-recovery-copy')),
       el('a', { class: 'button', href: file, download: 'recovery-codes.txt' }, text('app-recovery-save'))),
     button(text('app-recovery-kept'), done, 'primary'));

@@ -194,6 +194,8 @@ function forgotten(account) {
     cards.delete(id);
     card.element.remove();
   }
+  showNews();
+  showPauses();
   showHome();
   focusOn(zones.accounts);
 }
