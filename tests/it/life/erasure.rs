@@ -18,6 +18,8 @@ pub async fn everything(host: &TestHost, database: Database) -> String {
         "devices",
         "enrolments",
         "recovery_codes",
+        "passkeys",
+        "passkey_ceremonies",
         "logins",
         "approvals",
         "sessions",
