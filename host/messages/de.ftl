@@ -61,8 +61,8 @@ waiting-left-minutes =
         [one] { $seconds } Sekunde
        *[other] { $seconds } Sekunden
     }
-waiting-application = Anmeldung bei
-waiting-name = Anmeldung als
+waiting-application = Anwendung
+waiting-name = Konto
 waiting-goes-on = Sobald Sie bestätigt haben, geht es hier von selbst weiter. Auf dem Smartphone erscheint nichts? Öffnen Sie dort den Authenticator: Er sagt, ob er online ist und ob Ihre Anmeldungen angehalten sind.
 waiting-cancel = Anmeldung abbrechen
 waiting-foot = Nennen Sie diese Zahl niemandem, der Sie anruft oder Ihnen schreibt.
