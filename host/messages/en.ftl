@@ -257,6 +257,7 @@ activity-address-removed = Another approval app was removed
 activity-consent-given = Permission given: { $application }
 activity-consent-withdrawn = Permission withdrawn: { $application }
 activity-refresh-reused = Access ended, since it was used twice: { $application }
+activity-chain-begun = Log secured against changes
 profile-heading = Your profile
 profile-lead = What { $operator } keeps of you. If something is wrong, ask your administrator to change it.
 profile-login-name = Account name
