@@ -261,6 +261,7 @@ activity-address-removed = Eine andere Bestätigungs-App wurde entfernt
 activity-consent-given = Erlaubnis erteilt: { $application }
 activity-consent-withdrawn = Erlaubnis widerrufen: { $application }
 activity-refresh-reused = Zugriff beendet, weil er zweimal benutzt wurde: { $application }
+activity-chain-begun = Protokoll gegen Änderungen gesichert
 profile-heading = Ihr Profil
 profile-lead = Was bei { $operator } über Sie gespeichert ist. Wenn etwas nicht stimmt, bitten Sie Ihre Administration, es zu ändern.
 profile-did-about = Die dezentrale Kennung ist ein fester Name, unter dem Anwendungen Sie führen können. Sie ist nicht geheim, und Sie brauchen sie sich nicht zu merken.

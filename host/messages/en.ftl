@@ -262,6 +262,7 @@ activity-address-removed = Another approval app was removed
 activity-consent-given = Permission given: { $application }
 activity-consent-withdrawn = Permission withdrawn: { $application }
 activity-refresh-reused = Access ended, since it was used twice: { $application }
+activity-chain-begun = Log secured against changes
 profile-heading = Your profile
 profile-lead = What { $operator } keeps of you. If something is wrong, ask your administrator to change it.
 profile-did-about = The decentralized identifier is a fixed name by which applications can know you. It is no secret, and you need not remember it.

@@ -2,6 +2,7 @@
 
 mod admin;
 mod app;
+mod audit;
 mod channels;
 mod clients;
 mod commands;

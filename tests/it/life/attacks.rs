@@ -1,13 +1,13 @@
 //! Attacks on approvals that must fail, beside those in `login.rs`, `oidc/attacks.rs` and `channels/proofs.rs`.
 
 use assent::model::session::Amr;
-use assent::store::{Answer, Store, Verdict};
+use assent::store::{Answer, Verdict};
 use reqwest::header::USER_AGENT;
 use reqwest::{Client, StatusCode};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::harness::{Browser, Database, TestHost};
+use crate::harness::{Browser, Database, TestHost, open_store};
 use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
 use crate::oidc::token::userinfo;
 use crate::store::{NOW, ada, asked, fixture, noted};
@@ -96,7 +96,7 @@ async fn fifty_answers_on_two_hosts_have_one_winner_and_none_after_a_restart_on_
         let fixture = fixture(database).await;
         let (person, phone) = ada(&fixture.store).await;
         let asked = asked(&fixture.store, Some(&person), "ada").await.id;
-        let second = Store::open(&fixture.url).await.expect("a store");
+        let second = open_store(&fixture.url).await.expect("a store");
         let verdicts = [
             Verdict::Approve { device: phone.id, amr: vec![Amr::Swk], passkey: None },
             Verdict::Deny { device: phone.id },
@@ -119,7 +119,7 @@ async fn fifty_answers_on_two_hosts_have_one_winner_and_none_after_a_restart_on_
         assert!([&[0][..], &[1], &[2], &[1, 2]].contains(&&won[..]), "{database:?}: {won:?}");
         fixture.store.close().await;
         second.close().await;
-        let third = Store::open(&fixture.url).await.expect("a store");
+        let third = open_store(&fixture.url).await.expect("a store");
         for verdict in verdicts.into_iter().take(if won == [1] { 2 } else { 3 }) {
             let late = third.answer_approval(asked, verdict, noted(&[30]), NOW).await.expect("answered");
             assert_eq!(late, Answer::Late, "{database:?}");

@@ -56,6 +56,7 @@ pub(super) fn routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         .route("/devices/{id}", delete(users::revoke_device))
         .route("/applications/{id}/claims-preview", get(claims::preview))
         .route("/audit", get(audit::list))
+        .route("/audit/verification", get(audit::verification))
         .route("/claim-traces", get(claims::list))
         .route("/claim-traces/{token}", get(claims::read))
         .route("/plugins", get(plugins::list))

@@ -112,6 +112,7 @@ pub(super) fn happened(entry: &Entry, application: &Message) -> Message {
         Event::ConsentGiven => Message::of("activity-consent-given").message("application", application()),
         Event::ConsentWithdrawn => Message::of("activity-consent-withdrawn").message("application", application()),
         Event::RefreshReused => Message::of("activity-refresh-reused").message("application", application()),
+        Event::ChainBegun => Message::of("activity-chain-begun"),
     }
 }
 
