@@ -8,15 +8,25 @@ use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::routes;
 
-use super::{List, id_of, moment};
+use super::input::List;
+use super::routes::Area;
+use super::{id_of, moment};
 use crate::domain::{Host, audit};
 use crate::http::problem::Problem;
+use crate::model::administration::Permission;
 use crate::model::audit::{Entry, Event};
 use crate::store::AuditFilter;
 
-/// An entry as the API shows it.
-#[derive(Serialize)]
+pub(super) fn routes() -> Area {
+    Area::new("Audit").route(Permission::AuditRead, routes!(list))
+}
+
+/// An entry of the audit log.
+#[derive(Serialize, ToSchema)]
+#[schema(as = AuditEntry)]
 pub(super) struct EntryView {
     id: String,
     at: String,
@@ -24,17 +34,23 @@ pub(super) struct EntryView {
     actor: ActorView,
     user_id: Option<String>,
     application_id: Option<String>,
+    /// More of it, with nothing in it that says who somebody is.
+    #[schema(value_type = Object)]
     detail: Map<String, Value>,
+    /// What does. Empty where it was erased.
+    #[schema(value_type = Object)]
     personal: Map<String, Value>,
 }
 
-#[derive(Serialize)]
+/// Who did it.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Actor)]
 struct ActorView {
     kind: &'static str,
     id: Option<String>,
 }
 
-fn view(entry: Entry) -> EntryView {
+pub(super) fn view(entry: Entry) -> EntryView {
     EntryView {
         id: entry.id.to_string(),
         at: moment(entry.at),
@@ -48,18 +64,21 @@ fn view(entry: Entry) -> EntryView {
 }
 
 /// Which entries are listed.
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(super) struct AuditQuery {
     user: Option<String>,
     application: Option<String>,
     event: Option<String>,
     after: Option<String>,
+    #[param(minimum = 1, maximum = 200)]
     limit: Option<u32>,
 }
 
-/// `GET /audit`: the latest first.
-pub(super) async fn list(
+/// List the audit log, the latest first.
+#[utoipa::path(get, path = "/audit", params(AuditQuery), responses((status = 200, description = "A page of entries.", body = List<EntryView>)))]
+async fn list(
     State(host): State<Arc<Host>>,
     query: Result<Query<AuditQuery>, QueryRejection>,
 ) -> Result<Json<List<EntryView>>, Problem> {
