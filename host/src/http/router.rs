@@ -68,6 +68,7 @@ pub fn router(host: Arc<Host>) -> Router {
         .merge(shared)
         .layer(from_fn(refuse_long_addresses))
         .layer(from_fn(client_calls::in_its_words))
+        .layer(from_fn(admin_api::in_its_words))
         .layer(from_fn_with_state(Arc::clone(&host), common_headers))
         .with_state(host)
 }

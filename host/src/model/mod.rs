@@ -1,6 +1,7 @@
 //! The nouns of the host, and the proofs. Nothing here does input or output.
 
 pub mod account;
+pub mod administration;
 pub mod application;
 pub mod approval;
 pub mod audit;

@@ -56,7 +56,7 @@ use approval::ApprovalChannel;
 use claims::ClaimMapper;
 
 /// Which plugin it is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Identity {
     /// The operator's name for it.
     pub plugin: String,
@@ -130,7 +130,7 @@ struct Loaded {
 }
 
 /// What is known of one loaded plugin.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 pub struct PluginStatus {
     /// Which one it is.
     #[serde(flatten)]

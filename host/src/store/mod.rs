@@ -17,9 +17,11 @@ mod connect;
 mod consents;
 mod deliveries;
 mod devices;
+mod directory;
 mod endings;
 mod first_start;
 mod gather;
+mod idempotency;
 mod issue;
 mod keys;
 mod logins;
@@ -49,6 +51,7 @@ pub use chain::Chaining;
 pub use connect::Database;
 pub use consents::{Consent, ConsentGiven};
 pub use first_start::FirstStart;
+pub use idempotency::IdempotentRow;
 pub use issue::{Redemption, Rotation};
 pub use logins::{Given, LoginAnswer};
 pub use portal::OpenSession;
@@ -56,7 +59,7 @@ pub use recovery::Recovery;
 pub use sweep::Retention;
 pub use tokens::{Family, FoundRefresh, OpenAccess};
 pub use traces::ClaimTrace;
-pub use users::UserSummary;
+pub use users::{UserKept, UserSummary};
 
 use std::sync::Arc;
 

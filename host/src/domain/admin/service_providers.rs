@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::applications::server_address;
-use super::{Refused, Result, fresh_did, invalid};
+use super::{Guard, Refused, Result, fresh_did, invalid};
 use crate::domain::{Host, saml_keys};
 use crate::id::{Did, KeyId};
 use crate::keys::saml;
@@ -36,7 +36,7 @@ const MOST_CLOCK_SKEW: u32 = 600;
 
 /// What an administrator says of a service provider, with the names of the admin API. What is not there leaves a value
 /// as it is.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServiceProviderChange {
     /// The name that people see.
@@ -78,7 +78,7 @@ pub struct ServiceProviderChange {
 }
 
 /// A custom attribute.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields, expecting = "an object such as {\"name\": \"mail\", \"values\": [\"{email}\"]}")]
 pub struct CustomAttributeChange {
     /// `Name`.
@@ -88,7 +88,7 @@ pub struct CustomAttributeChange {
 }
 
 /// An assertion consumer.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields, expecting = "an object such as {\"url\": \"https://app.example.org/acs\"}")]
 pub struct AcsChange {
     /// Its address.
@@ -102,7 +102,7 @@ pub struct AcsChange {
 }
 
 /// A single logout service.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize, utoipa::ToSchema)]
 #[serde(
     deny_unknown_fields,
     expecting = "an object such as {\"url\": \"https://app.example.org/slo\", \"binding\": \"redirect\"}"
@@ -152,10 +152,16 @@ pub async fn create_service_provider(host: &Host, change: ServiceProviderChange)
 }
 
 /// Changes a service provider.
-pub async fn change_service_provider(host: &Host, id: &Did, change: ServiceProviderChange) -> Result<ServiceProvider> {
+pub async fn change_service_provider(
+    host: &Host,
+    id: &Did,
+    change: ServiceProviderChange,
+    guard: Guard<'_, ServiceProvider>,
+) -> Result<ServiceProvider> {
     // Whoever changed it in between is not undone: it is read again, and the change made to what is there now.
     loop {
         let mut provider = service_provider(host, id).await?;
+        guard(&provider)?;
         apply(host, &mut provider, change.clone())?;
         if let Some(changed) = replace_service_provider(host, provider).await? {
             return Ok(changed);
