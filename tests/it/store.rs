@@ -137,6 +137,7 @@ pub fn approval(login: &Login, user: Option<&User>, name: &str) -> Approval {
             account: name.to_owned(),
             place: "This computer".to_owned(),
             browser: "Firefox".to_owned(),
+            step: None,
         },
         requested_at: NOW,
         expires_at: NOW + Duration::from_secs(120),

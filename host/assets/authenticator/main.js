@@ -97,7 +97,7 @@ function showRequests(account, requests, skew) {
     const fresh = new RequestCard(account, request, skew, closeCard);
     cards.set(request.id, fresh);
     zones.requests.prepend(fresh.element);
-    say(text('app-request-news', { application: request.application.name, account: request.account }));
+    say(request.step ?? text('app-request-news', { application: request.application.name, account: request.account }));
   }
   showWaiting();
 }

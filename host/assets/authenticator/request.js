@@ -56,11 +56,15 @@ export class RequestCard {
     this.approve = el('button', { class: 'button primary', type: 'submit' }, text('app-request-approve'));
     this.deny = button(text('app-request-deny'), () => this.decide('deny', ''), 'danger');
     this.notMe = button(text('app-request-not-me'), () => this.decide('not_me', ''), 'quiet danger small');
-    this.title = el('h2', { id: `${id}-title` }, ...phrase('app-request-title', { application: request.application.name }));
+    this.title = request.step
+      ? el('h2', { id: `${id}-title` }, el('bdi', {}, request.step), '?')
+      : el('h2', { id: `${id}-title` }, ...phrase('app-request-title', { application: request.application.name }));
     this.element = el('article', { class: 'card request', 'aria-labelledby': `${id}-title` },
       request.application.logo && el('img', { class: 'picture', src: request.application.logo, alt: '', width: '48', height: '48' }),
       this.title,
+      request.step && el('p', { class: 'lead' }, text('app-step-about')),
       facts([
+        ...(request.step ? [[text('app-step-where'), request.application.name]] : []),
         [text('app-request-account'), request.account || text('app-request-not-known')],
         [text('app-request-place'), request.place || text('app-request-not-known')],
         [text('app-request-browser'), request.browser || text('app-request-not-known')],
@@ -68,7 +72,7 @@ export class RequestCard {
       ]),
       el('form', { class: 'stack', novalidate: true, onsubmit: (event) => this.submitted(event) },
         el('div', { class: 'field number-field' },
-          el('label', { for: `${id}-number` }, text('app-request-number')),
+          el('label', { for: `${id}-number` }, request.step ? text('app-step-number') : text('app-request-number')),
           this.input, this.error, this.tries),
         el('div', { class: 'actions' }, this.approve, this.deny),
         el('div', { class: 'clock' }, this.bar, this.left)),
@@ -181,7 +185,9 @@ export class RequestCard {
   }
 
   approved() {
-    this.finish('check', 'good', text('app-request-approved'), phrase('app-request-approved-about', { application: this.request.application.name }));
+    const { step, application } = this.request;
+    this.finish('check', 'good', text('app-request-approved'),
+      step ? [text('app-step-approved')] : phrase('app-request-approved-about', { application: application.name }));
   }
 
   end(kind) {

@@ -62,6 +62,9 @@ kinds! {
     Forbidden = "urn:assent:problem:forbidden", FORBIDDEN, "Not allowed";
     /// A browser's request does not show that it comes from the console's page.
     CrossSite = "urn:assent:problem:cross-site", FORBIDDEN, "Not from the console";
+    /// The step is dangerous, and the phone of whoever takes it was asked. `step` says which number to type there; once it is
+    /// approved, the same request with the header `X-Assent-Step` is done.
+    ApprovalRequired = "urn:assent:problem:approval-required", FORBIDDEN, "Approve on your phone";
     /// There is no such thing.
     NotFound = "urn:assent:problem:not-found", NOT_FOUND, "Not found";
     /// The path does not know the method. `Allow` has those that it knows.
@@ -111,6 +114,21 @@ pub(super) struct Problem {
     kind: ProblemKind,
     detail: String,
     errors: Vec<Unfit>,
+    step: Option<Box<StepView>>,
+}
+
+/// A step that waits for an approval.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Step)]
+pub(super) struct StepView {
+    /// What it is known by.
+    pub(super) id: String,
+    /// What the phone shows.
+    pub(super) words: String,
+    /// The number to type on the phone.
+    pub(super) number: String,
+    /// Until when it can be approved.
+    pub(super) expires_at: String,
 }
 
 /// A problem (RFC 9457).
@@ -130,6 +148,9 @@ pub(super) struct ProblemView {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     errors: Vec<Unfit>,
+    /// What waits for an approval, where one is required.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<Box<StepView>>,
 }
 
 impl Problem {
@@ -139,7 +160,7 @@ impl Problem {
     }
 
     pub(super) fn of(kind: ProblemKind, detail: impl Into<String>) -> Self {
-        Self { kind, detail: detail.into(), errors: Vec::new() }
+        Self { kind, detail: detail.into(), errors: Vec::new(), step: None }
     }
 
     /// A member of the body that does not fit.
@@ -147,6 +168,12 @@ impl Problem {
         let pointer = format!("/{field}");
         let errors = vec![Unfit { pointer, detail: expected.to_owned() }];
         Self { errors, ..Self::of(ProblemKind::Invalid, format!("{field}: {expected}")) }
+    }
+
+    /// A step that waits for an approval.
+    pub(super) fn approval_required(step: StepView) -> Self {
+        let detail = format!("type {} on your phone to approve: {}", step.number, step.words);
+        Self { step: Some(Box::new(step)), ..Self::of(ProblemKind::ApprovalRequired, detail) }
     }
 
     /// A body that is not the JSON that is expected.
@@ -197,8 +224,14 @@ impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let status = self.kind.status();
         let title = self.kind.title();
-        let view =
-            ProblemView { kind: self.kind, title, status: status.as_u16(), detail: self.detail, errors: self.errors };
+        let view = ProblemView {
+            kind: self.kind,
+            title,
+            status: status.as_u16(),
+            detail: self.detail,
+            errors: self.errors,
+            step: self.step,
+        };
         let mut response = (status, Json(view)).into_response();
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if status == StatusCode::UNAUTHORIZED {

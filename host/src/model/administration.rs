@@ -243,7 +243,7 @@ impl fmt::Display for AdminScopes {
 }
 
 /// A step that does harm if somebody else takes it with an administrator's browser: what it is, for the routes that take it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Danger {
     /// Deletes a user.
@@ -266,6 +266,24 @@ pub enum Danger {
     RevokeKey,
     /// Exchanges the plugins.
     ReloadPlugins,
+}
+
+impl Danger {
+    /// The step's stable name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::DeleteUser => "delete-user",
+            Self::EraseUser => "erase-user",
+            Self::GiveRole => "give-role",
+            Self::EnrolAdministrator => "enrol-administrator",
+            Self::DeleteApplication => "delete-application",
+            Self::GiveAdminScopes => "give-admin-scopes",
+            Self::NewSecret => "new-secret",
+            Self::RotateKey => "rotate-key",
+            Self::RevokeKey => "revoke-key",
+            Self::ReloadPlugins => "reload-plugins",
+        }
+    }
 }
 
 #[cfg(test)]

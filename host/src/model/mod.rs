@@ -26,5 +26,6 @@ pub mod saml;
 pub mod scope;
 pub mod session;
 pub mod statement;
+pub mod step;
 pub mod token;
 pub mod user;

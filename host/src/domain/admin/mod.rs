@@ -9,6 +9,7 @@ mod claims_preview;
 mod directory;
 mod logos;
 mod service_providers;
+pub mod steps;
 mod users;
 
 pub use accounts::{

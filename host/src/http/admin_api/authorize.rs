@@ -7,6 +7,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use crate::domain::admin::steps::Console;
 use crate::domain::admin::{self, Caller, Refused, Standing};
 use crate::domain::limits::Network;
 use crate::domain::{Broken, Host, channels};
@@ -29,6 +30,8 @@ pub(super) const CSRF: &str = "x-assent-csrf";
 pub(super) struct ConsoleSession {
     /// The value of the header [`CSRF`].
     pub(super) csrf: String,
+    /// Whose it is, and in which browser.
+    pub(super) console: Console,
 }
 
 /// Limits how often an address may come without anything good to show.
@@ -137,7 +140,9 @@ async fn by_session(
         return Err(Problem::of(ProblemKind::CrossSite, detail));
     }
     let by = By::new(Actor::Person(signed_in.user.id), browser.origin());
-    Ok((Caller { by, standing: Standing::Person(role) }, ConsoleSession { csrf }))
+    let console =
+        Console { browser: browser.digest(), context: browser.context(host), origin: browser.origin(), signed_in };
+    Ok((Caller { by, standing: Standing::Person(role) }, ConsoleSession { csrf, console }))
 }
 
 fn purpose(session: SessionId) -> String {

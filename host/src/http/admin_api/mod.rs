@@ -20,6 +20,7 @@ mod plugins;
 mod routes;
 mod saml_metadata;
 mod service_providers;
+mod steps;
 mod users;
 
 use std::sync::Arc;
@@ -44,6 +45,7 @@ const BASE: &str = "/admin/api/v1";
 fn all_routes() -> Vec<Route> {
     let areas = [
         me::routes(),
+        steps::routes(),
         users::routes(),
         activity::routes(),
         approval_addresses::routes(),

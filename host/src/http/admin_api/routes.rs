@@ -17,6 +17,7 @@ use utoipa_axum::router::UtoipaMethodRouter;
 
 use super::conditional;
 use super::idempotency;
+use super::steps;
 use crate::domain::Host;
 use crate::domain::admin::Caller;
 use crate::http::problem::{Problem, ProblemKind};
@@ -120,6 +121,7 @@ impl Route {
             _ => self.handler.route_layer(from_fn(conditional::without_version)),
         };
         let rule = self.rule;
+        let handler = handler.route_layer(from_fn_with_state(Arc::clone(host), steps::approved));
         let handler =
             handler.route_layer(from_fn(permit)).route_layer(from_fn(move |mut request: Request, next: Next| {
                 request.extensions_mut().insert(rule);

@@ -77,6 +77,11 @@ pub(super) fn by_whom(user: &User, entry: &Entry, application: &Message) -> Opti
 pub(super) fn happened(entry: &Entry, application: &Message) -> Message {
     let application = || application.clone();
     let personal = |name: &str| entry.personal.get(name).and_then(Value::as_str).unwrap_or_default();
+    if entry.detail.contains_key("step")
+        && let Some(told) = step(entry.event, personal("step"))
+    {
+        return told;
+    }
     match entry.event {
         Event::SignInAsked => Message::of("activity-asked").message("application", application()),
         Event::SignInApproved => Message::of("activity-approved").message("application", application()),
@@ -113,6 +118,16 @@ pub(super) fn happened(entry: &Entry, application: &Message) -> Message {
         Event::ConsentWithdrawn => Message::of("activity-consent-withdrawn").message("application", application()),
         Event::RefreshReused => Message::of("activity-refresh-reused").message("application", application()),
         Event::ChainBegun => Message::of("activity-chain-begun"),
+    }
+}
+
+/// What happened to a step in the console that the phone was asked about.
+fn step(event: Event, words: &str) -> Option<Message> {
+    match event {
+        Event::SignInAsked => Some(Message::of("activity-step-asked").text("step", words)),
+        Event::SignInApproved => Some(Message::of("activity-step-approved").text("step", words)),
+        Event::SignInDenied => Some(Message::of("activity-step-denied").text("step", words)),
+        _ => None,
     }
 }
 
