@@ -20,12 +20,13 @@ use crate::http::tls::{Clients, Identity, TlsError};
 use crate::http::{self, Listener};
 use crate::id::KeyId;
 use crate::keys::{self, KeyError, KeyRing, MasterKey, MasterKeyError, PushKey};
+use crate::model::chain::ChainKey;
 use crate::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
 use crate::oidc::backchannel;
 use crate::outgoing::Outgoing;
 use crate::places::{Places, PlacesError};
 use crate::plugins::{Compiled, Compiler, Credentials, LoadError, Loader, Plugins};
-use crate::store::{Retention, Store, StoreError};
+use crate::store::{Chaining, Database, Retention, Store, StoreError};
 
 /// How often a newer database of places is looked for.
 const PLACES: Duration = Duration::from_secs(60);
@@ -97,13 +98,15 @@ impl Surroundings {
 /// Opens the database and the keys, and loads the plugins: everything but the listener.
 pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<Arc<Host>, StartError> {
     let Surroundings { clock, entropy, compiler, settings_file } = surroundings;
-    let store = Store::open(&settings.store.url).await?;
+    let database = Database::open(&settings.store.url).await?;
     let master_key = match &settings.keys.master_key {
         Some(text) => MasterKey::from_text(text, "keys.master_key")?,
         // A fresh key in place of a lost one would open nothing, and hide that the old one is missing.
-        None if !store.signing_keys().await?.is_empty() => MasterKey::read(&settings.keys.master_key_file)?,
+        None if database.holds_keys().await? => MasterKey::read(&settings.keys.master_key_file)?,
         None => MasterKey::read_or_make(&settings.keys.master_key_file, &*entropy)?,
     };
+    let chaining = Chaining::new(ChainKey::new(master_key.authenticate("audit chain", b"")?), Arc::clone(&entropy));
+    let store = Store::start(database, chaining, clock.now()).await?;
     let kept = with_first_keys(&store, &master_key, &clock, &entropy).await?;
     let key_ring = KeyRing::open(&kept, &master_key)?;
     let push_key = Arc::new(PushKey::open(push_key(&kept)?, &master_key, settings.origin())?);

@@ -53,6 +53,11 @@ impl Digest {
         Self(openssl::sha::sha256(bytes))
     }
 
+    /// The digest, or code, of these bytes.
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     /// The digest in the form the store keeps.
     pub fn to_text(self) -> String {
         hex::encode(self.0)

@@ -1,8 +1,12 @@
 //! Databases for tests: each test has one of its own.
 
 use std::path::Path;
+use std::sync::Arc;
 
+use assent::clock::{Clock, SystemClock};
 use assent::entropy::{Entropy, SystemEntropy};
+use assent::model::chain::ChainKey;
+use assent::store::{self, Chaining, Store, StoreError};
 use sqlx::any::AnyConnectOptions;
 use sqlx::{AnyConnection, AssertSqlSafe, ConnectOptions, Connection};
 
@@ -27,6 +31,12 @@ impl DatabaseUrl {
         let options: AnyConnectOptions = self.0.parse().expect("a URL");
         options.connect().await.expect("the database")
     }
+}
+
+/// A store on the database at this URL, without a host. All of them have one key for the chain of the audit log.
+pub async fn open_store(url: &str) -> Result<Store, StoreError> {
+    let chaining = Chaining::new(ChainKey::new([7; 32]), Arc::new(SystemEntropy));
+    Store::start(store::Database::open(url).await?, chaining, SystemClock.now()).await
 }
 
 impl Database {

@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 pub use browser::{Browser, Page};
 pub use certificate::certificate;
 pub use crowd::{Crowd, crowd, slow_vendor};
-pub use database::{Database, DatabaseUrl};
+pub use database::{Database, DatabaseUrl, open_store};
 pub use log::Log;
 
 /// What the hosts of all tests share: a folder in which compiled plugins are kept, since compiling them takes longer than

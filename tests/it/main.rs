@@ -3,6 +3,7 @@
 mod admin;
 mod admin_api;
 mod app;
+mod audit;
 mod channels;
 mod clients;
 mod commands;

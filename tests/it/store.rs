@@ -22,7 +22,7 @@ use assent::model::user::{LifeState, Profile, User};
 use assent::secret::{Digest, Token};
 use assent::store::{Answer, Asked, ConsentGiven, Noted, Retention, Store, StoreError, UserKept, Verdict};
 
-use crate::harness::Database;
+use crate::harness::{Database, open_store};
 
 pub const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
@@ -36,7 +36,7 @@ pub struct Fixture {
 pub async fn fixture(database: Database) -> Fixture {
     let folder = tempfile::tempdir().expect("a folder");
     let url = database.create(folder.path()).await.url().to_owned();
-    let store = Store::open(&url).await.expect("a store");
+    let store = open_store(&url).await.expect("a store");
     Fixture { store, url, _folder: folder }
 }
 
@@ -299,7 +299,7 @@ async fn hosts_that_start_at_once_on_a_fresh_database_agree() {
         for number in 0..4 {
             let url = url.clone();
             starts.spawn(async move {
-                let store = Store::open(&url).await.unwrap_or_else(|error| panic!("{error}"));
+                let store = open_store(&url).await.unwrap_or_else(|error| panic!("{error}"));
                 let id = KeyId::new(NOW, &SystemEntropy);
                 let material = KeyMaterial::Sealed(format!("key {number}"));
                 let key = SigningKey { id, purpose: KeyPurpose::Push, material, times: KeyTimes::at_once(1, NOW) };
@@ -321,7 +321,7 @@ async fn what_was_acknowledged_is_there_after_a_restart() {
         fixture.store.insert_user(ada.clone(), Vec::new()).await.expect("inserted");
         fixture.store.close().await;
         assert!(matches!(fixture.store.insert_user(user("late"), Vec::new()).await, Err(StoreError::Closed)));
-        let store = Store::open(&fixture.url).await.expect("a store");
+        let store = open_store(&fixture.url).await.expect("a store");
         assert_eq!(store.user(ada.id).await.expect("read"), Some(ada));
     }
 }
@@ -468,14 +468,14 @@ async fn a_database_that_sorts_ids_out_of_the_order_of_time_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let danish = "TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'da'";
     let url = Database::Postgres.create_with(folder.path(), danish).await;
-    let error = Store::open(url.url()).await.expect_err("in Danish, aa comes after z").to_string();
+    let error = open_store(url.url()).await.expect_err("in Danish, aa comes after z").to_string();
     assert!(error.contains("it sorts texts by the rules of a language; make it with `createdb"), "{error}");
 }
 
 #[tokio::test]
 async fn a_database_that_can_not_be_opened_is_named_without_its_password() {
     for url in ["mysql://x", "sqlite:///proc/nowhere/assent.db", "postgres://u:hunter2@127.0.0.1:1/x"] {
-        let error = Store::open(url).await.expect_err("no such database").to_string();
+        let error = open_store(url).await.expect_err("no such database").to_string();
         assert!(error.starts_with("cannot open the database") && !error.contains("hunter2"), "{error}");
     }
 }

@@ -11,7 +11,7 @@ use reqwest::StatusCode;
 use sqlx::migrate::Migrator;
 use sqlx::{AnyConnection, Connection};
 
-use crate::harness::{Browser, Database, DatabaseUrl, TestHost, Wish};
+use crate::harness::{Browser, Database, DatabaseUrl, TestHost, Wish, open_store};
 use crate::oidc::token::userinfo;
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
@@ -41,7 +41,7 @@ impl Fixture {
     async fn new(database: Database) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let url = database.create(folder.path()).await;
-        let store = Store::open(url.url()).await.expect("a store");
+        let store = open_store(url.url()).await.expect("a store");
         let mut connection = url.connection().await;
         let ada = "INSERT INTO users (id, did, subject, name, profile, state, version, created_at, updated_at)
                    VALUES ('ada', 'did', 'subject', 'ada', '{}', 'active', 1, 0, 0)";
@@ -287,7 +287,7 @@ async fn what_an_earlier_release_kept_for_too_long_goes_too() {
         ] {
             sqlx::query(statement).execute(&mut connection).await.expect("inserted");
         }
-        let store = Store::open(url.url()).await.expect("a store");
+        let store = open_store(url.url()).await.expect("a store");
         let kept: Vec<(String, i64)> = sqlx::query_as("SELECT id, kept_until FROM codes ORDER BY id")
             .fetch_all(&mut connection)
             .await

@@ -139,18 +139,24 @@ export class RequestCard {
     if (this.state !== 'open') return;
     this.busy(true);
     this.complain('');
-    const { account, request } = this;
     try {
-      const about = { issuer: account.issuer, device: account.deviceId, request };
-      const signed = decision === 'not_me' ? notMeText(about) : approvalText({ ...about, decision, number });
-      const value = { decision, number, signature: await signText(account.privateKey, signed) };
-      const { outcome } = await callWithPasskey(account, 'POST', `/requests/${encodeURIComponent(request.id)}`, value);
+      const outcome = await this.answer(decision, number);
       if (outcome === 'approved') this.approved();
       else if (outcome === 'denied' || outcome === 'not_me') this.end(outcome);
       else throw new Failure(502, 'unreadable', 'an unknown outcome');
     } catch (failure) {
       this.refused(failure);
     }
+  }
+
+  /** Sends a decision with its proof: the outcome. */
+  async answer(decision, number) {
+    const { account, request } = this;
+    const about = { issuer: account.issuer, device: account.deviceId, request };
+    const signed = decision === 'not_me' ? notMeText(about) : approvalText({ ...about, decision, number });
+    const value = { decision, number, signature: await signText(account.privateKey, signed) };
+    const { outcome } = await callWithPasskey(account, 'POST', `/requests/${encodeURIComponent(request.id)}`, value);
+    return outcome;
   }
 
   refused(failure) {
@@ -180,10 +186,28 @@ export class RequestCard {
 
   end(kind) {
     const [shape, tone, title, about] = ENDINGS[kind];
-    this.finish(shape, tone, text(title), [text(about)]);
+    this.finish(shape, tone, text(title), [text(about)], kind === 'denied' ? this.disowning() : []);
   }
 
-  finish(shape, tone, title, about) {
+  /** Lets whoever denied say that the request was not even theirs. */
+  disowning() {
+    const error = el('p', { class: 'field-error', role: 'alert', hidden: true });
+    const disown = async () => {
+      control.disabled = true;
+      try {
+        await this.answer('not_me', '');
+        this.end('not_me');
+      } catch (failure) {
+        control.disabled = false;
+        error.textContent = failure.code === 'expired' ? text('app-request-expired-about') : inWords(failure);
+        error.hidden = false;
+      }
+    };
+    const control = button(text('app-request-not-me'), disown, 'quiet danger small');
+    return [el('div', { class: 'not-me' }, el('p', { class: 'muted small' }, text('app-request-denied-not-you')), error, control)];
+  }
+
+  finish(shape, tone, title, about, more = []) {
     const hadFocus = this.element.contains(document.activeElement) || document.activeElement === document.body;
     this.state = 'ended';
     const heading = el('h2', {}, title);
@@ -192,7 +216,7 @@ export class RequestCard {
     this.element.removeAttribute('aria-busy');
     this.title.remove();
     heading.id = this.title.id;
-    this.element.replaceChildren(sign(shape, tone), heading, detail, button(text('app-done'), () => this.closed(this)));
+    this.element.replaceChildren(sign(shape, tone), heading, detail, button(text('app-done'), () => this.closed(this)), ...more);
     if (hadFocus) focusOn(heading);
     say(`${title}. ${detail.textContent}`);
   }

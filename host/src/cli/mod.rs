@@ -1,6 +1,7 @@
 //! The command line.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command answers on the terminal")]
 
+mod audit;
 mod authenticator;
 mod explain;
 mod keys;
@@ -43,6 +44,9 @@ enum Command {
     /// What whoever holds the machine may do.
     #[command(subcommand)]
     Admin(AdminCommand),
+    /// The audit log.
+    #[command(subcommand)]
+    Audit(audit::AuditCommand),
     /// The keys that ID tokens are signed with.
     #[command(subcommand)]
     Keys(keys::KeysCommand),
@@ -97,7 +101,8 @@ pub fn compile_plugin() -> ExitCode {
     }
 }
 
-/// Runs the command that the arguments name. 0: done; 1: it failed; 2: the arguments are wrong.
+/// Runs the command that the arguments name. 0: done; 1: it failed; 2: the arguments are wrong. `audit verify` has a code of
+/// its own for what it could not look at.
 pub fn run() -> ExitCode {
     let arguments = Arguments::parse();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
@@ -108,7 +113,7 @@ pub fn run() -> ExitCode {
         }
     };
     match runtime.block_on(dispatch(arguments.command)) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("assent: {error:#}");
             ExitCode::FAILURE
@@ -116,8 +121,9 @@ pub fn run() -> ExitCode {
     }
 }
 
-async fn dispatch(command: Command) -> anyhow::Result<()> {
-    match command {
+async fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
+    let done = match command {
+        Command::Audit(command) => return audit::run(command).await,
         Command::Serve(file) => serve::run(&file.config).await,
         Command::Config(ConfigCommand::Check(file)) => check(&file.config).await,
         Command::Config(ConfigCommand::Schema) => {
@@ -134,7 +140,8 @@ async fn dispatch(command: Command) -> anyhow::Result<()> {
         Command::Authenticator(command) => authenticator::run(command).await,
         Command::Explain(arguments) => explain::run(arguments).await,
         Command::Plugin(command) => plugin::run(command).await,
-    }
+    };
+    done.map(|()| ExitCode::SUCCESS)
 }
 
 fn settings(file: &Path) -> anyhow::Result<Settings> {

@@ -235,8 +235,8 @@ pub async fn answer(
     let Some(approval) = found else { return Ok(Outcome::Unknown) };
     match approval.stage_at(now) {
         ApprovalStage::Requested => {}
-        // Whoever asks again and again must not be able to keep the person from saying so.
-        ApprovalStage::Replaced if proof.decision == Decision::NotMe => {}
+        // Whoever asks again and again must not be able to keep the person from saying so, and who denied may say why.
+        ApprovalStage::Replaced | ApprovalStage::Denied if proof.decision == Decision::NotMe => {}
         ApprovalStage::Expired => return Ok(Outcome::Expired),
         _ => return Ok(Outcome::AlreadyDecided),
     }

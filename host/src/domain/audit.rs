@@ -1,12 +1,17 @@
 //! The audit log, as use cases write and read it. An entry is kept in the transaction of the change that it tells of.
 
+mod verify;
+
+pub use verify::{Unreadable, Verdict, verify, verify_export};
+
 use std::time::Duration;
 
 use super::{Broken, Host};
-use crate::id::{AuditId, UserId};
+use crate::clock::Timestamp;
+use crate::id::UserId;
 use crate::model::audit::{By, Entry, Event};
 use crate::model::user::LifeState;
-use crate::store::AuditFilter;
+use crate::store::{AuditFilter, KeptEntry};
 
 /// An entry of this moment.
 pub fn entry(host: &Host, event: Event, by: &By) -> Entry {
@@ -23,17 +28,26 @@ pub(crate) fn kept(host: &Host) -> Duration {
     Duration::from_secs(u64::from(host.settings.audit.days) * 24 * 60 * 60)
 }
 
-/// Up to `limit` entries, the latest first: those before `before`, where that is given.
+/// The moment that a text names in the form of RFC 3339, or in which the day begins that it names, as UTC has it.
+pub fn moment(text: &str) -> Option<Timestamp> {
+    let moment = text.parse().or_else(|_| {
+        let day: jiff::civil::Date = text.parse()?;
+        day.to_zoned(jiff::tz::TimeZone::UTC).map(|day| day.timestamp())
+    });
+    moment.ok().map(|moment: jiff::Timestamp| Timestamp::from_millis(moment.as_millisecond()))
+}
+
+/// Up to `limit` entries, the latest first: those before the position `before`, where that is given.
 pub async fn list(
     host: &Host,
     filter: &AuditFilter,
-    before: Option<AuditId>,
+    before: Option<i64>,
     limit: u32,
-) -> Result<Vec<Entry>, Broken> {
+) -> Result<Vec<KeptEntry>, Broken> {
     Ok(host.store.audit_entries(filter, before, limit).await?)
 }
 
-/// What happened lately in a person's name, the latest first: those before `before`, where that is given.
-pub async fn of_user(host: &Host, user: UserId, before: Option<AuditId>, limit: u32) -> Result<Vec<Entry>, Broken> {
+/// What happened lately in a person's name, the latest first: those before the position `before`, where that is given.
+pub async fn of_user(host: &Host, user: UserId, before: Option<i64>, limit: u32) -> Result<Vec<KeptEntry>, Broken> {
     list(host, &AuditFilter { user: Some(user), ..AuditFilter::default() }, before, limit).await
 }

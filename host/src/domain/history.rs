@@ -83,7 +83,7 @@ async fn over(host: &Host, user: UserId) -> Result<Vec<(PastOutcome, Entry)>, Br
     let ended = host.now() - seconds(host.settings.lifetimes.approval);
     let entries = audit::of_user(host, user, None, READ).await?;
     let decided: HashSet<Value> =
-        entries.iter().filter(|entry| decision(entry).is_some()).filter_map(request).cloned().collect();
+        entries.iter().filter(|entry| decision(entry).is_some()).filter_map(|entry| request(entry)).cloned().collect();
     let over = entries.into_iter().filter_map(|entry| {
         let unanswered = |entry: &Entry| {
             // What reached no phone the person never saw.
@@ -93,7 +93,7 @@ async fn over(host: &Host, user: UserId) -> Result<Vec<(PastOutcome, Entry)>, Br
                 && request(entry).is_some_and(|request| !decided.contains(request))
         };
         let outcome = decision(&entry).or_else(|| unanswered(&entry).then_some(PastOutcome::Unanswered))?;
-        Some((outcome, entry))
+        Some((outcome, entry.entry))
     });
     Ok(over.collect())
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::clock::Timestamp;
 use crate::entropy::Entropy;
-use crate::id::{AuditId, DeviceId, Did, TokenId, UserId};
+use crate::id::{ApprovalId, AuditId, DeviceId, Did, TokenId, UserId};
 
 /// An entry of the audit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub struct Entry {
     pub user: Option<UserId>,
     /// The application that it is about.
     pub application: Option<Did>,
+    /// The approval on a phone that allowed it, where one was asked for.
+    pub approval: Option<ApprovalId>,
     /// More of it, with nothing in it that says who somebody is.
     pub detail: Map<String, Value>,
     /// What does: addresses, browsers, names. Empty where it was erased.
@@ -42,6 +44,7 @@ impl Entry {
             actor: by.actor.clone(),
             user: None,
             application: None,
+            approval: by.approval,
             detail: Map::new(),
             personal: Map::new(),
         };
@@ -90,15 +93,24 @@ pub struct By {
     pub actor: Actor,
     /// From where.
     pub origin: Origin,
+    /// The approval on their phone that allowed it, where one was asked for.
+    pub approval: Option<ApprovalId>,
 }
 
 impl By {
     /// The host itself, or whoever holds its machine.
-    pub const HOST: Self = Self { actor: Actor::Host, origin: Origin::NOWHERE };
+    pub const HOST: Self = Self { actor: Actor::Host, origin: Origin::NOWHERE, approval: None };
 
     /// This one, from there.
     pub const fn new(actor: Actor, origin: Origin) -> Self {
-        Self { actor, origin }
+        Self { actor, origin, approval: None }
+    }
+
+    /// The same, allowed by this approval.
+    #[must_use]
+    pub const fn with_approval(mut self, approval: ApprovalId) -> Self {
+        self.approval = Some(approval);
+        self
     }
 }
 
@@ -264,6 +276,8 @@ events! {
     ConsentWithdrawn = "consent.withdrawn",
     /// A refresh token was used twice, so what came of its sign-in is over.
     RefreshReused = "refresh-token.reused",
+    /// The entries that were there were chained: what came before was not until then.
+    ChainBegun = "audit.chain-begun",
 }
 
 impl Event {

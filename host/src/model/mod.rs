@@ -5,6 +5,8 @@ pub mod administration;
 pub mod application;
 pub mod approval;
 pub mod audit;
+pub mod audit_line;
+pub mod chain;
 pub mod claims_request;
 pub mod client_auth;
 pub mod colour;

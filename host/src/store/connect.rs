@@ -13,8 +13,9 @@ use super::{Result, StoreError};
 
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
 
-/// The opened database.
-pub(super) struct Database {
+/// A database that is open and whose tables are up to date.
+#[derive(Debug)]
+pub struct Database {
     pub(super) readers: AnyPool,
     pub(super) writers: AnyPool,
     /// How many connections write: one for SQLite, which lets no two write at once.
@@ -29,7 +30,22 @@ enum Kind {
     Postgres,
 }
 
-pub(super) async fn open(url: &str) -> Result<Database> {
+impl Database {
+    /// Opens the database at `url` (`sqlite://path` or `postgres://...`), making it where it does not exist, and
+    /// brings its tables up to date. Safe when several hosts do so at once.
+    pub async fn open(url: &str) -> Result<Self> {
+        open(url).await
+    }
+
+    /// Whether a master key was used with it: it holds keys that were sealed with one.
+    pub async fn holds_keys(&self) -> Result<bool> {
+        let key: Option<(String,)> =
+            sqlx::query_as("SELECT id FROM signing_keys LIMIT 1").fetch_optional(&self.readers).await?;
+        Ok(key.is_some())
+    }
+}
+
+async fn open(url: &str) -> Result<Database> {
     sqlx::any::install_default_drivers();
     let failed = |reason: String| StoreError::Open { url: without_password(url), reason };
     let (kind, url) = match url.split_once(':').map(|(scheme, _)| scheme) {

@@ -11,6 +11,7 @@ mod approval_addresses;
 mod approvals;
 mod assertions;
 mod audit;
+mod chain;
 mod codes;
 mod connect;
 mod consents;
@@ -46,7 +47,9 @@ mod writer;
 
 pub use accounts::Person;
 pub use approvals::{Answer, Asked, Noted, Verdict};
-pub use audit::AuditFilter;
+pub use audit::{AuditFilter, KeptEntry};
+pub use chain::Chaining;
+pub use connect::Database;
 pub use consents::{Consent, ConsentGiven};
 pub use first_start::FirstStart;
 pub use idempotency::IdempotentRow;
@@ -59,9 +62,12 @@ pub use tokens::{Family, FoundRefresh, OpenAccess};
 pub use traces::ClaimTrace;
 pub use users::{UserKept, UserSummary};
 
+use std::sync::Arc;
+
 use futures_util::future::BoxFuture;
 use sqlx::{AnyConnection, AnyPool};
 
+use crate::clock::Timestamp;
 use crate::model::application::Registered;
 use crate::model::token::CodeGrant;
 use issue::Issuing;
@@ -82,6 +88,9 @@ pub enum StoreError {
     /// The database could not be reached.
     #[error("the database could not be reached: {0}")]
     Unavailable(String),
+    /// An entry of the audit log could not be chained.
+    #[error("the audit log could not go on: {0}")]
+    Chain(String),
     /// The store is shutting down.
     #[error("the store is closed")]
     Closed,
@@ -111,6 +120,7 @@ pub struct Store {
     asks: writer::Writer,
     lookups: Lookups,
     issuing: Issuing,
+    chaining: Arc<Chaining>,
 }
 
 /// What applications' requests look up.
@@ -124,12 +134,13 @@ struct Lookups {
 }
 
 impl Store {
-    /// Opens the database at `url` (`sqlite://path` or `postgres://...`), making it where it does not exist, and
-    /// brings its tables up to date. Safe when several hosts do so at once.
-    pub async fn open(url: &str) -> Result<Self> {
-        let database = connect::open(url).await?;
-        let writer = writer::Writer::start(&database, database.writer_count);
-        let asks = if database.writer_count == 1 { writer.clone() } else { writer::Writer::start(&database, 1) };
+    /// Goes on with a database, whose audit log is chained with `chaining`. Where it was not chained yet, its entries are now.
+    pub async fn start(database: Database, chaining: Chaining, now: Timestamp) -> Result<Self> {
+        chain::begin(&database.writers, database.begin, &chaining, now).await?;
+        let chaining = Arc::new(chaining);
+        let writer = writer::Writer::start(&database, database.writer_count, &chaining);
+        let asks =
+            if database.writer_count == 1 { writer.clone() } else { writer::Writer::start(&database, 1, &chaining) };
         let readers = database.readers;
         // One connection that hangs holds up no other where there are several.
         let at_a_time = if database.writer_count == 1 { 1 } else { 2 };
@@ -141,7 +152,7 @@ impl Store {
             refresh_tokens: lookup::<tokens::RefreshRow>(&readers, at_a_time, tokens::REFRESH),
         };
         let issuing = Issuing::start(&writer);
-        Ok(Self { readers, writer, asks, lookups, issuing })
+        Ok(Self { readers, writer, asks, lookups, issuing, chaining })
     }
 
     /// Whether there may be a database at `url`: `false` only where it would be a file, and is none.

@@ -7,7 +7,7 @@ use crate::clock::Timestamp;
 use crate::id::first_text_of;
 
 /// How many rows one write deletes at most, so that other writes get their turn in between.
-const SLICE: u64 = 500;
+pub(super) const SLICE: u64 = 500;
 
 /// How long rows are kept after they were made.
 #[derive(Clone, Copy, Debug)]
@@ -88,10 +88,6 @@ impl Store {
                 "DELETE FROM claim_traces WHERE id IN (SELECT id FROM claim_traces WHERE id < $1 AND made_at <= $3 ORDER BY id LIMIT $2)",
                 retention.traces,
             ),
-            (
-                "DELETE FROM audit_entries WHERE id IN (SELECT id FROM audit_entries WHERE id < $1 AND happened_at <= $3 ORDER BY id LIMIT $2)",
-                retention.audit,
-            ),
         ] {
             let before = first_text_of(now - kept);
             loop {
@@ -100,6 +96,13 @@ impl Store {
                 if deleted < SLICE {
                     break;
                 }
+            }
+        }
+        loop {
+            let deleted = self.sweep_audit(now - retention.audit, i64::MAX).await?;
+            swept += deleted;
+            if deleted < SLICE {
+                break;
             }
         }
         swept += self.sweep_pauses(now - retention.denials, now).await?;

@@ -8,6 +8,7 @@ use sqlx::{AnyConnection, AnyPool, Connection, SqlSafeStr};
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinSet;
 
+use super::chain::{self, Chaining};
 use super::connect::Database;
 use super::{Result, StoreError};
 
@@ -42,12 +43,14 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Starts `count` writers with one queue.
-    pub(super) fn start(database: &Database, count: u32) -> Self {
+    pub(super) fn start(database: &Database, count: u32, chaining: &Arc<Chaining>) -> Self {
         let (sender, receiver) = mpsc::channel(QUEUE);
         let receiver = Arc::new(Mutex::new(receiver));
         let mut tasks = JoinSet::new();
         for _ in 0..count {
-            tasks.spawn(run(Arc::clone(&receiver), database.writers.clone(), database.begin));
+            let connections =
+                Connections { pool: database.writers.clone(), begin: database.begin, chaining: Arc::clone(chaining) };
+            tasks.spawn(run(Arc::clone(&receiver), connections));
         }
         Self {
             queue: sender.downgrade(),
@@ -89,7 +92,15 @@ impl Writer {
     }
 }
 
-async fn run(jobs: Arc<Mutex<mpsc::Receiver<Job>>>, pool: AnyPool, begin: &'static str) {
+/// What a writer writes with.
+struct Connections {
+    pool: AnyPool,
+    /// The statement that begins a transaction which will write.
+    begin: &'static str,
+    chaining: Arc<Chaining>,
+}
+
+async fn run(jobs: Arc<Mutex<mpsc::Receiver<Job>>>, connections: Connections) {
     loop {
         let mut batch = Vec::new();
         // The lock is held while waiting, so that one writer at a time collects; the others are then at work.
@@ -101,7 +112,7 @@ async fn run(jobs: Arc<Mutex<mpsc::Receiver<Job>>>, pool: AnyPool, begin: &'stat
         if batch.is_empty() {
             continue;
         }
-        match together(&pool, begin, &batch).await {
+        match together(&connections, &batch).await {
             Ok(outcomes) => {
                 for (job, outcome) in batch.into_iter().zip(outcomes) {
                     // Whoever asked may have gone away; the write stands all the same.
@@ -120,12 +131,12 @@ async fn run(jobs: Arc<Mutex<mpsc::Receiver<Job>>>, pool: AnyPool, begin: &'stat
                 }
             }
             // One of them failed and undid all, so each is tried alone and only the culprit fails.
-            Err(_) => one_by_one(&pool, begin, batch).await,
+            Err(_) => one_by_one(&connections, batch).await,
         }
     }
 }
 
-async fn one_by_one(pool: &AnyPool, begin: &'static str, batch: Vec<Job>) {
+async fn one_by_one(connections: &Connections, batch: Vec<Job>) {
     let mut outage = None;
     for job in batch {
         if job.reply.is_closed() {
@@ -133,7 +144,7 @@ async fn one_by_one(pool: &AnyPool, begin: &'static str, batch: Vec<Job>) {
         }
         let outcome = match &outage {
             Some(reason) => Err(StoreError::Unavailable(String::clone(reason))),
-            None => together(pool, begin, std::slice::from_ref(&job)).await,
+            None => together(connections, std::slice::from_ref(&job)).await,
         };
         if let Err(error) = &outcome
             && error.is_outage()
@@ -144,14 +155,20 @@ async fn one_by_one(pool: &AnyPool, begin: &'static str, batch: Vec<Job>) {
     }
 }
 
-/// Does all of the batch in one transaction, or none.
-async fn together(pool: &AnyPool, begin: &'static str, batch: &[Job]) -> Result<Vec<Outcome>> {
-    let mut connection = pool.acquire().await?;
-    let mut transaction = connection.begin_with(begin.into_sql_str()).await?;
-    let mut outcomes = Vec::with_capacity(batch.len());
-    for job in batch {
-        outcomes.push((job.work)(&mut transaction).await?);
-    }
+/// Does all of the batch in one transaction, or none. What it added to the audit log is chained last, since all writers wait
+/// for each other there.
+async fn together(connections: &Connections, batch: &[Job]) -> Result<Vec<Outcome>> {
+    let mut connection = connections.pool.acquire().await?;
+    let mut transaction = connection.begin_with(connections.begin.into_sql_str()).await?;
+    let work = async {
+        let mut outcomes = Vec::with_capacity(batch.len());
+        for job in batch {
+            outcomes.push((job.work)(&mut transaction).await?);
+        }
+        Ok(outcomes)
+    };
+    let (outcomes, appended) = chain::collect(work).await?;
+    chain::append(&mut transaction, &connections.chaining, appended).await?;
     transaction.commit().await?;
     Ok(outcomes)
 }

@@ -14,7 +14,7 @@ use assent::model::user::{LifeState, User};
 use assent::secret::Digest;
 use assent::store::{Answer, Asked, Store, UserKept, Verdict};
 
-use crate::harness::Database;
+use crate::harness::{Database, open_store};
 use crate::store::{Fixture, NOW, ada, approval, asked, entry, fixture, login, noted};
 
 const LEASE: Duration = Duration::from_secs(35);
@@ -84,7 +84,7 @@ async fn of_many_hosts_that_claim_at_once_each_request_has_one() {
         // Stores of their own, as hosts have.
         let mut stores = Vec::new();
         for _ in 0..4 {
-            stores.push(Store::open(&fixture.url).await.expect("a store"));
+            stores.push(open_store(&fixture.url).await.expect("a store"));
         }
         let claims = stores.iter().flat_map(|store| (0..5).map(move |_| claimed(store, "vendor", 1)));
         let claimed: Vec<DeliveryId> = futures_util::future::join_all(claims).await.into_iter().flatten().collect();

@@ -6,7 +6,6 @@ use assent::clock::Clock;
 use assent::id::KeyId;
 use assent::keys::NotOurs;
 use assent::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningAlgorithm, SigningKey};
-use assent::store::Store;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use josekit::jwk::Jwk;
@@ -15,7 +14,7 @@ use reqwest::StatusCode;
 use tokio::sync::watch;
 
 use super::*;
-use crate::harness::{Browser, TestHost, Wish};
+use crate::harness::{Browser, TestHost, Wish, open_store};
 
 #[tokio::test]
 async fn hosts_that_rotate_at_once_make_one_key() {
@@ -55,7 +54,7 @@ async fn hosts_that_rotate_at_once_make_one_key() {
 async fn hosts_that_revoke_what_signs_and_what_waits_at_once_leave_a_key_that_signs() {
     for database in Database::BOTH {
         let installation = Installation::new(database).await;
-        let open = async || Store::open(&installation.url).await.expect("a store");
+        let open = async || open_store(&installation.url).await.expect("a store");
         let (one, two, now) = (open().await, open().await, installation.clock.now());
         let key = |times| SigningKey {
             id: KeyId::new(now, &SystemEntropy),

@@ -1,13 +1,13 @@
 //! Attacks on approvals that must fail, beside those in `login.rs`, `oidc/attacks.rs` and `channels/proofs.rs`.
 
 use assent::model::session::Amr;
-use assent::store::{Answer, Store, Verdict};
+use assent::store::{Answer, Verdict};
 use reqwest::header::USER_AGENT;
 use reqwest::{Client, StatusCode};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::harness::{Browser, Database, TestHost};
+use crate::harness::{Browser, Database, TestHost, open_store};
 use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
 use crate::oidc::token::userinfo;
 use crate::store::{NOW, ada, asked, fixture, noted};
@@ -96,7 +96,7 @@ async fn fifty_answers_on_two_hosts_have_one_winner_and_none_after_a_restart_on_
         let fixture = fixture(database).await;
         let (person, phone) = ada(&fixture.store).await;
         let asked = asked(&fixture.store, Some(&person), "ada").await.id;
-        let second = Store::open(&fixture.url).await.expect("a store");
+        let second = open_store(&fixture.url).await.expect("a store");
         let verdicts = [
             Verdict::Approve { device: phone.id, amr: vec![Amr::Swk], passkey: None },
             Verdict::Deny { device: phone.id },
@@ -106,16 +106,21 @@ async fn fifty_answers_on_two_hosts_have_one_winner_and_none_after_a_restart_on_
         for count in 0..50 {
             let store = if count % 2 == 0 { fixture.store.clone() } else { second.clone() };
             let verdict = verdicts[count % 3].clone();
-            attempts.spawn(
-                async move { store.answer_approval(asked, verdict, noted(&[30]), NOW).await.expect("answered") },
-            );
+            attempts.spawn(async move {
+                let answer = store.answer_approval(asked, verdict, noted(&[30]), NOW).await.expect("answered");
+                (count % 3, answer)
+            });
         }
-        let won = attempts.join_all().await.into_iter().filter(|answer| *answer == Answer::Counted).count();
-        assert_eq!(won, 1, "{database:?}");
+        let answers = attempts.join_all().await;
+        let mut won: Vec<usize> =
+            answers.iter().filter(|(_, answer)| *answer == Answer::Counted).map(|(of, _)| *of).collect();
+        won.sort_unstable();
+        // Who denied may also say that it was not theirs, once.
+        assert!([&[0][..], &[1], &[2], &[1, 2]].contains(&&won[..]), "{database:?}: {won:?}");
         fixture.store.close().await;
         second.close().await;
-        let third = Store::open(&fixture.url).await.expect("a store");
-        for verdict in verdicts {
+        let third = open_store(&fixture.url).await.expect("a store");
+        for verdict in verdicts.into_iter().take(if won == [1] { 2 } else { 3 }) {
             let late = third.answer_approval(asked, verdict, noted(&[30]), NOW).await.expect("answered");
             assert_eq!(late, Answer::Late, "{database:?}");
         }

@@ -1,22 +1,21 @@
 //! A database of the release before goes on: everybody keeps their state, and what was open is put in order.
 
-use assent::store::Store;
 use sqlx::migrate::Migrator;
 use sqlx::{AnyConnection, Connection};
 
-use crate::harness::Database;
+use crate::harness::{Database, open_store};
 
 /// The last migration of the release before.
 const LAST: &str = "0007";
 
-/// Makes the tables as the release before did.
-async fn release_before(url: &str, folder: &std::path::Path) -> AnyConnection {
+/// Makes the tables as the release did whose last migration has this number.
+pub async fn release(last: &str, url: &str, folder: &std::path::Path) -> AnyConnection {
     let released = folder.join("released");
     std::fs::create_dir(&released).expect("a folder");
     let all = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/migrations");
     for file in std::fs::read_dir(all).expect("a folder") {
         let file = file.expect("a file");
-        if file.file_name().to_string_lossy().as_ref() < format!("{LAST}~").as_str() {
+        if file.file_name().to_string_lossy().as_ref() < format!("{last}~").as_str() {
             std::fs::copy(file.path(), released.join(file.file_name())).expect("copied");
         }
     }
@@ -33,7 +32,7 @@ async fn everybody_keeps_their_state_and_each_person_has_one_open_request_on_bot
     for database in Database::BOTH {
         let folder = tempfile::tempdir().expect("a folder");
         let url = database.create(folder.path()).await.url().to_owned();
-        let mut connection = release_before(&url, folder.path()).await;
+        let mut connection = release(LAST, &url, folder.path()).await;
         let states = ["active", "suspended", "terminated"];
         let id = |kind: usize, number: usize| format!("01a0000000007{kind:03}80000000{number:08}");
         let execute = async |connection: &mut AnyConnection, text: String| {
@@ -78,7 +77,7 @@ async fn everybody_keeps_their_state_and_each_person_has_one_open_request_on_bot
         }
         connection.close().await.expect("closed");
 
-        let store = Store::open(&url).await.expect("brought up to date");
+        let store = open_store(&url).await.expect("brought up to date");
         store.close().await;
         let options = if url.starts_with("sqlite:") { format!("{url}?mode=rw") } else { url.clone() };
         let mut connection = AnyConnection::connect(&options).await.expect("the database");

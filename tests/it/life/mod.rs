@@ -4,7 +4,7 @@ mod attacks;
 mod audit;
 mod devices;
 pub mod erasure;
-mod migration;
+pub mod migration;
 mod pauses;
 mod recovery;
 mod same;

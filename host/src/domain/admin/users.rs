@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Guard, Refused, Result, fresh_did, invalid};
 use crate::clock::Timestamp;
-use crate::domain::portal::{self, OwnDevice};
+use crate::domain::device::OwnDevice;
 use crate::domain::signals::Signal;
 use crate::domain::{Host, audit, device, news};
 use crate::id::{DeviceId, UserId};
@@ -276,7 +276,7 @@ pub async fn create_enrolment(
 
 /// A person's devices that are not revoked.
 pub async fn devices(host: &Host, id: UserId) -> Result<Vec<OwnDevice>> {
-    Ok(portal::devices(host, &user(host, id).await?).await?)
+    Ok(device::all_of(host, user(host, id).await?.id).await?)
 }
 
 /// Revokes a device.

@@ -14,32 +14,39 @@ use utoipa_axum::routes;
 use super::input::List;
 use super::routes::Area;
 use super::{id_of, moment};
-use crate::domain::{Host, audit};
+use crate::clock::Timestamp;
+use crate::domain::{Broken, Host, audit};
 use crate::http::problem::Problem;
 use crate::model::administration::Permission;
-use crate::model::audit::{Entry, Event};
-use crate::store::AuditFilter;
+use crate::model::audit::Event;
+use crate::store::{AuditFilter, KeptEntry};
 
 pub(super) fn routes() -> Area {
-    Area::new("Audit").route(Permission::AuditRead, routes!(list))
+    Area::new("Audit").route(Permission::AuditRead, routes!(list)).route(Permission::AuditRead, routes!(verification))
 }
 
 /// An entry of the audit log.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AuditEntry)]
 pub(super) struct EntryView {
+    /// Its place in the chain: 1, 2, ...
+    seq: i64,
     id: String,
     at: String,
     event: &'static str,
     actor: ActorView,
     user_id: Option<String>,
     application_id: Option<String>,
+    /// The approval on a phone that allowed it.
+    approval_id: Option<String>,
     /// More of it, with nothing in it that says who somebody is.
     #[schema(value_type = Object)]
     detail: Map<String, Value>,
     /// What does. Empty where it was erased.
     #[schema(value_type = Object)]
     personal: Map<String, Value>,
+    /// The digest of it and of all before it (SHA-256, hexadecimal).
+    digest: String,
 }
 
 /// Who did it.
@@ -50,16 +57,19 @@ struct ActorView {
     id: Option<String>,
 }
 
-pub(super) fn view(entry: Entry) -> EntryView {
+pub(super) fn view(KeptEntry { seq, digest, entry }: KeptEntry) -> EntryView {
     EntryView {
+        seq,
         id: entry.id.to_string(),
         at: moment(entry.at),
         event: entry.event.as_str(),
         actor: ActorView { kind: entry.actor.kind(), id: entry.actor.id() },
         user_id: entry.user.map(|id| id.to_string()),
         application_id: entry.application.map(|id| id.to_string()),
+        approval_id: entry.approval.map(|id| id.to_string()),
         detail: entry.detail,
         personal: entry.personal,
+        digest,
     }
 }
 
@@ -71,6 +81,12 @@ pub(super) struct AuditQuery {
     user: Option<String>,
     application: Option<String>,
     event: Option<String>,
+    /// Those by this actor's id alone.
+    actor: Option<String>,
+    /// Those from this moment or day on alone (RFC 3339).
+    since: Option<String>,
+    /// Those before this moment or day alone (RFC 3339).
+    until: Option<String>,
     after: Option<String>,
     #[param(minimum = 1, maximum = 200)]
     limit: Option<u32>,
@@ -83,7 +99,8 @@ async fn list(
     query: Result<Query<AuditQuery>, QueryRejection>,
 ) -> Result<Json<List<EntryView>>, Problem> {
     let Query(query) = query.map_err(|_| {
-        let detail = "the query may have `user`, `application`, `event`, `after` and `limit` (1 to 200)";
+        let detail = "the query may have `user`, `application`, `event`, `actor`, `since` and `until` (RFC 3339), \
+                      `after` and `limit` (1 to 200)";
         Problem::new(StatusCode::BAD_REQUEST, detail)
     })?;
     let unfit = |detail: &str| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail);
@@ -97,11 +114,70 @@ async fn list(
     };
     let before = query.after.as_deref().map(str::parse).transpose();
     let before = before.map_err(|_| unfit("after: expected `next` of the page before"))?;
+    let at = |name: &str, text: Option<&str>| {
+        let expected = || unfit(&format!("{name}: expected a moment (2026-11-22T09:30:00Z) or a day (2026-11-22)"));
+        text.map(|text| audit::moment(text).ok_or_else(expected)).transpose()
+    };
     let filter = AuditFilter {
         user: query.user.as_deref().map(|id| id_of(id, "user")).transpose()?,
         application: query.application.as_deref().map(|id| id_of(id, "application")).transpose()?,
         event: query.event.as_deref().map(event).transpose()?,
+        actor: query.actor,
+        since: at("since", query.since.as_deref())?,
+        until: at("until", query.until.as_deref())?,
     };
     let found = audit::list(&host, &filter, before, limit + 1).await?;
-    Ok(Json(List::of(found, limit, |entry| entry.id.to_string(), view)))
+    Ok(Json(List::of(found, limit, |entry| entry.seq.to_string(), view)))
+}
+
+/// How many entries the API verifies: so many take no time that anybody notices. `assent audit verify` looks at all.
+const VERIFIED: i64 = 10_000;
+
+/// What a verification came to.
+#[derive(Serialize, ToSchema)]
+#[schema(as = AuditVerification)]
+pub(super) struct VerificationView {
+    good: bool,
+    /// How many entries were found good, from where to where.
+    entries: u64,
+    first: Option<PlaceView>,
+    last: Option<PlaceView>,
+    /// The digest of the last one.
+    digest: String,
+    /// The first break.
+    broken: Option<BreakView>,
+}
+
+/// An entry's place.
+#[derive(Serialize, ToSchema)]
+#[schema(as = AuditPlace)]
+struct PlaceView {
+    seq: i64,
+    at: String,
+}
+
+/// Where the chain is broken, and how.
+#[derive(Serialize, ToSchema)]
+#[schema(as = AuditBreak)]
+struct BreakView {
+    kind: &'static str,
+    seq: Option<i64>,
+    message: String,
+}
+
+/// Verify the audit log: whether the last 10,000 entries are as they were written.
+#[utoipa::path(get, path = "/audit/verification", responses((status = 200, description = "What it came to.", body = VerificationView)))]
+async fn verification(State(host): State<Arc<Host>>) -> Result<Json<VerificationView>, Problem> {
+    let verdict = audit::verify(&host.store, Some(VERIFIED)).await.map_err(Broken::from)?;
+    let place = |place: Option<(i64, Timestamp)>| place.map(|(seq, at)| PlaceView { seq, at: moment(at) });
+    let broken =
+        verdict.broken.map(|broken| BreakView { kind: broken.kind(), seq: broken.seq(), message: broken.to_string() });
+    Ok(Json(VerificationView {
+        good: broken.is_none(),
+        entries: verdict.checked.entries,
+        first: place(verdict.checked.first),
+        last: place(verdict.checked.last),
+        digest: verdict.last.digest.to_text(),
+        broken,
+    }))
 }

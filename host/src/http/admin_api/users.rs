@@ -16,7 +16,7 @@ use super::input::{Body, Limit, List, Query, Search, after};
 use super::routes::Area;
 use super::{id_of, moment};
 use crate::domain::admin::{self, Caller, UserChange, UserQuery};
-use crate::domain::portal::OwnDevice;
+use crate::domain::device::OwnDevice;
 use crate::domain::{Host, recovery};
 use crate::http::problem::Problem;
 use crate::model::administration::{Danger, Permission};

@@ -12,7 +12,7 @@ use super::pages::{ActivityPage, ActivityRow, Tab};
 use super::words::{When, browser_of, by_whom, happened, origin_for, place_of};
 use crate::domain::{Broken, audit};
 use crate::http::texts::Message;
-use crate::id::{AuditId, Did};
+use crate::id::Did;
 use crate::model::audit::Entry;
 
 /// How many entries a page shows.
@@ -21,7 +21,7 @@ const ROWS: u32 = 30;
 /// Which page of the list it is.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct From {
-    /// The last entry of the page before.
+    /// The position of the last entry of the page before.
     #[serde(default)]
     before: String,
 }
@@ -33,12 +33,12 @@ pub(super) async fn list(owner: Owner, from: Result<Query<From>, QueryRejection>
     owner.page(listed(&owner, before).await)
 }
 
-async fn listed(owner: &Owner, before: Option<AuditId>) -> Result<ActivityPage, Broken> {
+async fn listed(owner: &Owner, before: Option<i64>) -> Result<ActivityPage, Broken> {
     let (host, user) = (&owner.host, &owner.signed_in.user);
     let mut entries = audit::of_user(host, user.id, before, ROWS + 1).await?;
     let more = entries.len() > ROWS as usize;
     entries.truncate(ROWS as usize);
-    let older = entries.last().filter(|_| more).map(|last| format!("/activity?before={}", last.id));
+    let older = entries.last().filter(|_| more).map(|last| format!("/activity?before={}", last.seq));
     let mut names: HashMap<Did, Option<String>> = HashMap::new();
     let mut rows = Vec::with_capacity(entries.len());
     for entry in entries {

@@ -1,0 +1,120 @@
+//! `assent audit`, by the real binary.
+
+use std::process::{Output, Stdio};
+use std::time::Duration;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::process::Command;
+
+use super::tamper;
+use crate::harness::{Database, TestHost, Wish, binary, id};
+
+/// The command, with settings that name this host's database and master key.
+fn command(host: &TestHost, arguments: &[&str]) -> Command {
+    let folder = host.folder();
+    let settings = folder.join("commands.toml");
+    let text = format!(
+        "base_url = \"http://localhost:1\"\n[store]\nurl = \"{}\"\n[keys]\nmaster_key_file = \"{}\"\n",
+        host.host.settings.store.url,
+        host.host.settings.keys.master_key_file.display()
+    );
+    std::fs::write(&settings, text).expect("written");
+    let mut command = Command::new(binary("assent"));
+    command.args(arguments).current_dir(folder).kill_on_drop(true);
+    if !arguments.contains(&"--file") {
+        command.arg("--config").arg(settings);
+    }
+    command
+}
+
+async fn run(host: &TestHost, arguments: &[&str]) -> Output {
+    let output = command(host, arguments).output();
+    tokio::time::timeout(Duration::from_secs(60), output).await.expect("in time").expect("run")
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[tokio::test]
+async fn the_log_is_verified_listed_and_exported_by_commands_on_both_databases() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let ada = host.user("ada").await;
+        host.advance(2);
+        host.user("grace").await;
+
+        let good = run(&host, &["audit", "verify"]).await;
+        assert_eq!(good.status.code(), Some(0), "{good:?}");
+        assert!(out(&good).contains("Good: 2 entries, 1 to 2, of 2"), "{good:?}");
+        let good = run(&host, &["audit", "verify", "--json"]).await;
+        let told: Value = serde_json::from_str(&out(&good)).expect("JSON");
+        assert_eq!((&told["good"], &told["entries"], &told["broken"]), (&json!(true), &json!(2), &Value::Null));
+
+        let listed = run(&host, &["audit", "list", "--user", "ada", "--json"]).await;
+        let entry: Value = serde_json::from_str(&out(&listed)).expect("one line");
+        assert_eq!((&entry["user_id"], &entry["event"]), (&ada["id"], &json!("user.created")));
+        let listed = run(&host, &["audit", "list", "--limit", "1"]).await;
+        assert_eq!(out(&listed).lines().count(), 2, "a head and a row: {listed:?}");
+        assert!(!out(&listed).contains(id(&ada)), "the latest first");
+        let since = run(&host, &["audit", "list", "--since", "2999-01-01", "--json"]).await;
+        assert_eq!((since.status.code(), out(&since)), (Some(0), String::new()));
+        let wrong = run(&host, &["audit", "list", "--event", "nonsense"]).await;
+        assert!(String::from_utf8_lossy(&wrong.stderr).contains("user.created"), "{wrong:?}");
+
+        let exported = run(&host, &["audit", "export"]).await;
+        let file = host.folder().join("export.jsonl");
+        std::fs::write(&file, &exported.stdout).expect("written");
+        let file = file.to_str().expect("text");
+        assert_eq!(run(&host, &["audit", "verify", "--file", file]).await.status.code(), Some(0));
+        let mut piped = command(&host, &["audit", "verify", "--file", "-"]);
+        let mut piped = piped.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("started");
+        let mut input = piped.stdin.take().expect("its input");
+        input.write_all(&out(&exported).replace("user.created", "user.changed").into_bytes()).await.expect("written");
+        drop(input);
+        assert_eq!(piped.wait().await.expect("ended").code(), Some(1));
+
+        let good = host.admin_ok(Method::GET, "/audit/verification", Value::Null).await;
+        assert_eq!((&good["good"], &good["entries"], &good["last"]["seq"]), (&json!(true), &json!(2), &json!(2)));
+        let latest = host.admin_ok(Method::GET, "/audit?limit=1", Value::Null).await;
+        assert_eq!(latest["items"][0]["digest"], good["digest"]);
+        tamper(&mut host.connection().await, &["UPDATE audit_entries SET detail = '{\"x\":1}' WHERE seq = 2"]).await;
+        let broken = run(&host, &["audit", "verify"]).await;
+        assert_eq!(broken.status.code(), Some(1), "{broken:?}");
+        assert!(out(&broken).starts_with("BROKEN: entry 2 ("), "{broken:?}");
+        let broken = run(&host, &["audit", "verify", "--json"]).await;
+        let told: Value = serde_json::from_str(&out(&broken)).expect("JSON");
+        assert_eq!((broken.status.code(), &told["broken"]["kind"]), (Some(1), &json!("changed")));
+
+        let broken = host.admin_ok(Method::GET, "/audit/verification", Value::Null).await;
+        assert_eq!((&broken["good"], &broken["broken"]["seq"]), (&json!(false), &json!(2)), "{broken}");
+
+        let nothing = run(&host, &["audit", "verify", "--file", "no-such-file"]).await;
+        assert_eq!(nothing.status.code(), Some(3), "{nothing:?}");
+        assert!(String::from_utf8_lossy(&nothing.stderr).contains("could not be looked at"), "{nothing:?}");
+    }
+}
+
+/// Whoever reads a little of a long answer, as `head` does, is no reason to complain.
+#[tokio::test]
+async fn a_pipe_that_closes_early_is_no_failure() {
+    let host = TestHost::start().await;
+    for number in 0..150 {
+        host.user(&format!("user{number}")).await;
+    }
+    for arguments in [["audit", "export"], ["audit", "list"]] {
+        let mut arguments = arguments.to_vec();
+        if arguments[1] == "list" {
+            arguments.extend(["--json", "--limit", "1000"]);
+        }
+        let mut process = command(&host, &arguments);
+        let mut process = process.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+        let mut lines = BufReader::new(process.stdout.take().expect("its output")).lines();
+        lines.next_line().await.expect("readable").expect("a line");
+        drop(lines);
+        let output = process.wait_with_output().await.expect("ended");
+        assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), b"".as_slice()), "{output:?}");
+    }
+}
