@@ -5,6 +5,7 @@
 
 mod approvals;
 mod http;
+mod in_force;
 mod limits;
 mod load;
 mod pages;
@@ -19,6 +20,7 @@ use url::Url;
 
 pub use approvals::Approvals;
 pub use http::{Http, Mtls, Tls};
+pub use in_force::{Setting, Source, in_force};
 pub use limits::{Rate, RateLimits};
 pub use load::{ConfigError, load};
 pub use pages::Pages;

@@ -28,6 +28,7 @@ mod logins;
 mod logos;
 mod logout;
 mod lookup;
+mod overview;
 mod passkeys;
 mod pauses;
 mod portal;

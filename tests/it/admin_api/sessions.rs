@@ -37,6 +37,7 @@ async fn what_changes_something_comes_from_the_consoles_own_page() {
         let answer = call(&browser, Method::GET, "/users", &[("sec-fetch-site", site)], Value::Null).await;
         assert_eq!((answer.status, answer.problem()), (StatusCode::FORBIDDEN, "cross-site"), "{site}");
     }
+    host.advance(1);
     // A browser that says nothing of the site is old; the token shows what is needed.
     let good = call(&browser, Method::POST, "/users", &[("x-assent-csrf", &csrf)], make).await;
     assert_eq!(good.status, StatusCode::CREATED, "{}", good.body);

@@ -8,6 +8,7 @@ mod caller;
 mod claims_preview;
 mod directory;
 mod logos;
+mod overview;
 mod service_providers;
 pub mod steps;
 mod users;
@@ -26,6 +27,7 @@ pub use caller::{Caller, Standing, service_account};
 pub use claims_preview::{Preview, PreviewRequest, Stopped, Told, preview, show as show_told};
 pub use directory::{UserQuery, find_users};
 pub use logos::{logo, remove_logo, set_logo};
+pub use overview::{HourOfSignIns, Overview, overview};
 pub use service_providers::{
     AcsChange, ServiceProviderChange, SingleLogoutChange, change_service_provider, changed_service_provider,
     create_service_provider, renew_saml_certificate, replace_service_provider, saml_certificates, service_provider,

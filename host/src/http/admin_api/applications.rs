@@ -12,7 +12,7 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
 use super::conditional::{IfMatch, Versioned};
-use super::input::{Limit, List, Query, Text, after, parse};
+use super::input::{Limit, List, Query, Search, Text, after, parse};
 use super::routes::Area;
 use super::service_providers::{self, ServiceProviderView};
 use super::{id_of, moment, saml_metadata};
@@ -362,9 +362,11 @@ async fn create(
 #[into_params(parameter_in = Query)]
 struct ApplicationsQuery {
     /// How the name begins, in upper or lower case; or a whole id.
-    #[param(max_length = 120)]
-    q: Option<String>,
+    #[serde(default)]
+    #[param(value_type = String, max_length = 254, required = false)]
+    q: Search,
     /// Those of this protocol alone.
+    #[param(inline)]
     protocol: Option<Protocol>,
     /// Where the page begins: `next` of the page before.
     after: Option<String>,
@@ -381,7 +383,7 @@ async fn list(
     Query(query): Query<ApplicationsQuery>,
 ) -> Result<Json<List<View>>, Problem> {
     let ApplicationsQuery { q, protocol, after: cursor, limit } = query;
-    let query = ApplicationQuery { q: q.unwrap_or_default(), protocol, after: after(cursor.as_deref())? };
+    let query = ApplicationQuery { q: q.text().unwrap_or_default(), protocol, after: after(cursor.as_deref())? };
     let rows = admin::find_applications(&host, &query, limit.and_one()).await?;
     Ok(Json(List::of(rows, limit.get(), |row| row.id().to_string(), View::from)))
 }

@@ -37,6 +37,7 @@ struct PreviewQuery {
     /// The scopes, one space between them; all that the application may ask for without it.
     scope: Option<String>,
     /// Where the claims would go; the ID token or the assertion without it.
+    #[param(inline)]
     sink: Option<Sink>,
 }
 

@@ -43,34 +43,46 @@ pub(super) async fn once(
     next: Next,
 ) -> Response {
     let Some(key) = request.headers().get(KEY).cloned() else { return next.run(request).await };
-    let key = key.to_str().ok().filter(|key| (1..=LONGEST).contains(&key.len())).map(str::to_owned);
+    let key = key.to_str().ok().filter(|key| is_key(key)).map(str::to_owned);
     let Some(key) = key else {
-        let detail = format!("Idempotency-Key: expected 1 to {LONGEST} characters of ASCII");
+        let detail = format!("Idempotency-Key: expected 1 to {LONGEST} characters of ASCII, without blanks");
         return Problem::of(ProblemKind::Malformed, detail).into_response();
     };
     match claim(&host, &caller, &key, request).await {
-        Ok((asked, request)) => run(host, asked, request, next).await,
-        Err(answer) => answer,
+        Ok(Claimed::Ours(asked, request)) => run(host, asked, *request, next).await,
+        Ok(Claimed::Answered(answer)) => replay(&answer),
+        Err(problem) => problem.into_response(),
     }
 }
 
-/// Claims the key. Where somebody else has, the answer that stands.
-async fn claim(host: &Host, caller: &Caller, key: &str, request: Request) -> Result<(Asked, Request), Response> {
+/// Whose a key is.
+enum Claimed {
+    /// Whoever asks now is the first, and this is what they ask.
+    Ours(Asked, Box<Request>),
+    /// It was done, and this is the answer that is kept.
+    Answered(Vec<u8>),
+}
+
+fn is_key(text: &str) -> bool {
+    (1..=LONGEST).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// Claims the key, unless somebody else has.
+async fn claim(host: &Host, caller: &Caller, key: &str, request: Request) -> Result<Claimed, Problem> {
     let (parts, body) = request.into_parts();
     let path = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
-    let whole = Request::from_parts(parts.clone(), body);
-    let bytes = input::body(whole, &()).await.map_err(IntoResponse::into_response)?;
+    let bytes = input::body(Request::from_parts(parts.clone(), body), &()).await?;
     let asked = Asked::new(&caller.by.actor, [parts.method.as_str(), &path, key], &bytes);
-    let claim = idempotency::claim(host, &asked).await.map_err(|error| Problem::from(error).into_response())?;
-    let problem = |kind, detail: &str| Err(Problem::of(kind, detail).into_response());
-    match claim {
-        Claim::First => Ok((asked, Request::from_parts(parts, Body::from(bytes)))),
-        Claim::Answered(answer) => Err(replay(&answer)),
+    match idempotency::claim(host, &asked).await? {
+        Claim::First => Ok(Claimed::Ours(asked, Box::new(Request::from_parts(parts, Body::from(bytes))))),
+        Claim::Answered(answer) => Ok(Claimed::Answered(answer)),
         Claim::UnderWay => {
-            problem(ProblemKind::UnderWay, "the first request with this Idempotency-Key is not answered yet; try again")
+            let detail = "the first request with this Idempotency-Key is not answered yet; try again";
+            Err(Problem::of(ProblemKind::UnderWay, detail))
         }
         Claim::OtherBody => {
-            problem(ProblemKind::KeyReused, "this Idempotency-Key was used with another body; take another key")
+            let detail = "this Idempotency-Key was used with another body; take another key";
+            Err(Problem::of(ProblemKind::KeyReused, detail))
         }
     }
 }

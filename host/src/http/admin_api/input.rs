@@ -126,6 +126,28 @@ impl Limit {
     }
 }
 
+/// What is looked for: how a name begins, or an identifier.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct Search(String);
+
+impl Search {
+    /// How long it may be, in characters: as long as the longest name.
+    pub(super) const LONGEST: usize = 254;
+
+    /// The text; none where it is blank.
+    pub(super) fn text(self) -> Option<String> {
+        Some(self.0).filter(|text| !text.trim().is_empty())
+    }
+}
+
+impl TryFrom<String> for Search {
+    type Error = &'static str;
+    fn try_from(text: String) -> Result<Self, &'static str> {
+        if text.chars().count() <= Self::LONGEST { Ok(Self(text)) } else { Err("expected 254 characters at most") }
+    }
+}
+
 /// A page of a list.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]

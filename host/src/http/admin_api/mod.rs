@@ -16,6 +16,7 @@ mod keys;
 mod logos;
 mod me;
 mod openapi;
+mod operation;
 mod plugins;
 mod routes;
 mod saml_metadata;
@@ -57,6 +58,7 @@ fn all_routes() -> Vec<Route> {
         audit::routes(),
         keys::routes(),
         plugins::routes(),
+        operation::routes(),
     ];
     areas.into_iter().flat_map(routes::Area::into_routes).collect()
 }

@@ -211,13 +211,15 @@ fn operation(route: Route) -> Map<String, Value> {
     if has_query || has_body || method == Method::POST {
         refused.push(400);
     }
-    if path.contains('{') {
+    // A query may name what is not there, too.
+    if has_query || path.contains('{') {
         refused.push(404);
     }
-    if method != Method::GET {
-        refused.extend([409, 413, 422]);
-    } else if path.contains("preview") {
+    if has_query || method != Method::GET {
         refused.push(422);
+    }
+    if method != Method::GET {
+        refused.extend([409, 413]);
     }
     if has_body {
         refused.push(415);
@@ -305,7 +307,7 @@ fn header_parameters(method: &Method, versioned: bool) -> Vec<Value> {
             let schema = json!({"type": "string", "minLength": 1, "maxLength": LONGEST, "pattern": "^[!-~]+$"});
             vec![header("Idempotency-Key", description, schema)]
         }
-        Method::PUT | Method::PATCH | Method::DELETE if versioned => {
+        Method::PATCH | Method::DELETE if versioned => {
             let description = "The tags of the versions that may be changed; `*` for any. 412 for another.";
             vec![header("If-Match", description, json!({"type": "string"}))]
         }

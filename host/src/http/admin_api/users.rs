@@ -12,7 +12,7 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
 use super::conditional::{IfMatch, Versioned};
-use super::input::{Body, Limit, List, Query, after};
+use super::input::{Body, Limit, List, Query, Search, after};
 use super::routes::Area;
 use super::{id_of, moment};
 use crate::domain::admin::{self, Caller, UserChange, UserQuery};
@@ -136,11 +136,14 @@ async fn create(
 #[into_params(parameter_in = Query)]
 struct UsersQuery {
     /// How the name or the e-mail address begins; or a whole id, `did` or `sub`.
-    #[param(max_length = 254)]
-    q: Option<String>,
+    #[serde(default)]
+    #[param(value_type = String, max_length = 254, required = false)]
+    q: Search,
     /// Those in this state alone.
+    #[param(inline)]
     state: Option<LifeState>,
     /// Those with this role in the console alone.
+    #[param(inline)]
     role: Option<ConsoleRole>,
     /// Where the page begins: `next` of the page before.
     after: Option<String>,
@@ -156,7 +159,7 @@ struct UsersQuery {
 #[utoipa::path(get, path = "/users", params(UsersQuery), responses((status = 200, description = "A page of users.", body = List<UserView>)))]
 async fn list(State(host): State<Arc<Host>>, Query(query): Query<UsersQuery>) -> Result<Json<List<UserView>>, Problem> {
     let UsersQuery { q, state, role, after: cursor, limit } = query;
-    let rows = match q.filter(|q| !q.trim().is_empty()) {
+    let rows = match q.text() {
         Some(q) => admin::find_users(&host, &UserQuery { q, state, role, after: cursor }, limit.and_one()).await?,
         None => {
             let found = host.store.users_in(state, role, after(cursor.as_deref())?, limit.and_one()).await;
