@@ -25,5 +25,6 @@ pub mod saml;
 pub mod scope;
 pub mod session;
 pub mod statement;
+pub mod syslog;
 pub mod token;
 pub mod user;

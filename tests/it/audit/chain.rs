@@ -209,6 +209,7 @@ async fn erasure_and_retention_leave_the_chain_whole_on_both_databases() {
             admin_tokens: day * 1000,
             traces: day * 1000,
             audit: day * 5,
+            streams: &[],
             denials: day * 1000,
         };
         store.sweep(retention, host.host.now()).await.expect("swept");
@@ -242,6 +243,7 @@ async fn retention_does_not_vouch_for_what_was_tampered_with_on_both_databases()
             admin_tokens: day,
             traces: day,
             audit: day,
+            streams: &[],
             denials: day,
         };
         let store = &host.host.store;

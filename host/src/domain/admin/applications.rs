@@ -5,14 +5,16 @@ use std::sync::Arc;
 use serde_json::Value;
 use url::Url;
 
+use super::changes::Settings;
 use super::{Refused, Result, fresh_did, invalid};
-use crate::domain::{Broken, Host};
+use crate::domain::{Broken, Host, audit};
 use crate::id::Did;
 use crate::keys::client;
 use crate::model::application::{
     Application, ApplicationType, BackchannelLogout, ConsentPolicy, GrantType, InitiateLoginUri, OidcSettings,
     Registered, SubjectType,
 };
+use crate::model::audit::{By, Entry, Event};
 use crate::model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
 use crate::model::key::SigningAlgorithm;
 use crate::model::name::display_text;
@@ -73,7 +75,12 @@ pub struct AuthenticationChange {
 }
 
 /// Makes an application of this type. Its Client ID is a fresh DID.
-pub async fn create_application(host: &Host, kind: ApplicationType, change: ApplicationChange) -> Result<Application> {
+pub async fn create_application(
+    host: &Host,
+    kind: ApplicationType,
+    change: ApplicationChange,
+    by: &By,
+) -> Result<Application> {
     let now = host.now();
     let mut application = Application {
         id: fresh_did()?,
@@ -93,7 +100,9 @@ pub async fn create_application(host: &Host, kind: ApplicationType, change: Appl
     if settings.redirect_uris.is_empty() && settings.grant_types.contains(&GrantType::AuthorizationCode) {
         return Err(invalid("redirect_uris", "expected one redirect URI at least"));
     }
-    host.store.insert_application(application.clone()).await?;
+    let entry = audit::entry(host, Event::ApplicationCreated, by).of(application.id.clone());
+    let entry = Settings::of_client(&application).made(entry);
+    host.store.insert_application(application.clone(), vec![entry]).await?;
     tracing::info!(application = %application.id, "application created");
     Ok(application)
 }
@@ -104,11 +113,14 @@ pub async fn change_application(
     host: &Host,
     id: &Did,
     change: ApplicationChange,
+    by: &By,
 ) -> Result<(Application, Option<Secret>)> {
+    let entry = |event| audit::entry(host, event, by).of(id.clone());
     // Whoever changed it in between is not undone: it is read again, and the change made to what is there now.
     loop {
         let mut application = application(host, id).await?;
         let before = application.settings.auth_method();
+        let settings = Settings::of_client(&application);
         apply(host, &mut application, change.clone())?;
         application.updated_at = host.now();
         let method = application.settings.auth_method();
@@ -121,7 +133,10 @@ pub async fn change_application(
         if !method.uses_secret() {
             application.secret = None;
         }
-        if host.store.update_application(application.clone()).await? {
+        let mut entries: Vec<Entry> =
+            settings.change(Settings::of_client(&application), entry(Event::ApplicationChanged)).into_iter().collect();
+        entries.extend(fresh.is_some().then(|| entry(Event::ClientSecretMade)));
+        if host.store.update_application(application.clone(), entries).await? {
             application.version += 1;
             tracing::info!(application = %id, "application changed");
             return Ok((application, fresh));
@@ -130,7 +145,7 @@ pub async fn change_application(
 }
 
 /// Gives a web application a new client secret. It is shown this once; the old one is worth nothing from now on.
-pub async fn create_secret(host: &Host, id: &Did) -> Result<Secret> {
+pub async fn create_secret(host: &Host, id: &Did, by: &By) -> Result<Secret> {
     loop {
         if let Registered::ServiceProvider(_) = registered(host, id).await? {
             return Err(invalid("protocol", "a SAML application has certificates, and no secret"));
@@ -146,7 +161,8 @@ pub async fn create_secret(host: &Host, id: &Did) -> Result<Secret> {
         }
         let secret = give_secret(host, &mut application)?;
         application.updated_at = host.now();
-        if host.store.update_application(application).await? {
+        let entry = audit::entry(host, Event::ClientSecretMade, by).of(id.clone());
+        if host.store.update_application(application, vec![entry]).await? {
             tracing::info!(application = %id, "client secret made");
             return Ok(secret);
         }
@@ -356,8 +372,13 @@ pub async fn applications(host: &Host, after: Option<&Did>, limit: u32) -> Resul
 }
 
 /// Deletes an application with its accounts and tokens.
-pub async fn delete_application(host: &Host, id: &Did) -> Result<()> {
-    if !host.store.delete_application(id.clone()).await? {
+pub async fn delete_application(host: &Host, id: &Did, by: &By) -> Result<()> {
+    let settings = match registered(host, id).await? {
+        Registered::Client(client) => Settings::of_client(&client),
+        Registered::ServiceProvider(provider) => Settings::of_service_provider(&provider),
+    };
+    let entry = settings.gone(audit::entry(host, Event::ApplicationDeleted, by).of(id.clone()));
+    if !host.store.delete_application(id.clone(), vec![entry]).await? {
         return Err(Refused::NotFound("application"));
     }
     tracing::info!(application = %id, "application deleted");

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use axum::{Extension, Json};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -15,6 +15,7 @@ use crate::domain::Host;
 use crate::domain::admin::{self, ApplicationChange, AuthenticationChange};
 use crate::http::problem::Problem;
 use crate::model::application::{Application, ApplicationType, ConsentPolicy, GrantType, Registered, SubjectType};
+use crate::model::audit::By;
 use crate::model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
 use crate::model::key::SigningAlgorithm;
 use crate::model::redirect::RedirectUri;
@@ -209,10 +210,14 @@ fn unspoken(body: &Bytes) -> Result<(Protocol, Bytes), Problem> {
 }
 
 /// `POST /applications`
-pub(super) async fn create(State(host): State<Arc<Host>>, body: Bytes) -> Result<(StatusCode, Json<View>), Problem> {
+pub(super) async fn create(
+    State(host): State<Arc<Host>>,
+    Extension(by): Extension<By>,
+    body: Bytes,
+) -> Result<(StatusCode, Json<View>), Problem> {
     let (protocol, body) = unspoken(&body)?;
     if protocol == Protocol::Saml {
-        let provider = saml_metadata::create(&host, &body).await?;
+        let provider = saml_metadata::create(&host, &body, &by).await?;
         let view = View::ServiceProvider(Box::new(service_providers::view(provider)));
         return Ok((StatusCode::CREATED, Json(view)));
     }
@@ -225,7 +230,7 @@ pub(super) async fn create(State(host): State<Arc<Host>>, body: Bytes) -> Result
     }
     let change: Change = parse(&body)?;
     let kind = change.application_type.ok_or_else(|| unfit("expected application_type: web, spa or native"))?;
-    let application = admin::create_application(&host, kind, change.into()).await?;
+    let application = admin::create_application(&host, kind, change.into(), &by).await?;
     Ok((StatusCode::CREATED, Json(View::Client(Box::new(view(application))))))
 }
 
@@ -243,26 +248,31 @@ pub(super) async fn read(State(host): State<Arc<Host>>, Path(id): Path<String>) 
 /// `PATCH /applications/{id}`
 pub(super) async fn change(
     State(host): State<Arc<Host>>,
+    Extension(by): Extension<By>,
     Path(id): Path<String>,
     body: Bytes,
 ) -> Result<Json<View>, Problem> {
     let id = id_of(&id, "application")?;
     if let Registered::ServiceProvider(_) = admin::registered(&host, &id).await? {
-        let provider = admin::change_service_provider(&host, &id, parse(&body)?).await?;
+        let provider = admin::change_service_provider(&host, &id, parse(&body)?, &by).await?;
         return Ok(Json(View::ServiceProvider(Box::new(service_providers::view(provider)))));
     }
     let change: Change = parse(&body)?;
     if change.application_type.is_some() {
         return Err(unfit("application_type: it can't be changed; make a new application"));
     }
-    let (application, secret) = admin::change_application(&host, &id, change.into()).await?;
+    let (application, secret) = admin::change_application(&host, &id, change.into(), &by).await?;
     let client_secret = secret.map(|secret| secret.expose().to_owned());
     Ok(Json(View::Client(Box::new(ApplicationView { client_secret, ..view(application) }))))
 }
 
 /// `DELETE /applications/{id}`
-pub(super) async fn remove(State(host): State<Arc<Host>>, Path(id): Path<String>) -> Result<StatusCode, Problem> {
-    admin::delete_application(&host, &id_of(&id, "application")?).await?;
+pub(super) async fn remove(
+    State(host): State<Arc<Host>>,
+    Extension(by): Extension<By>,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    admin::delete_application(&host, &id_of(&id, "application")?, &by).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -274,8 +284,9 @@ pub(super) struct SecretView {
 /// `POST /applications/{id}/secret`: a new client secret, shown this once.
 pub(super) async fn secret(
     State(host): State<Arc<Host>>,
+    Extension(by): Extension<By>,
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<SecretView>), Problem> {
-    let secret = admin::create_secret(&host, &id_of(&id, "application")?).await?;
+    let secret = admin::create_secret(&host, &id_of(&id, "application")?, &by).await?;
     Ok((StatusCode::CREATED, Json(SecretView { client_secret: secret.expose().to_owned() })))
 }

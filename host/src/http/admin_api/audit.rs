@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::{List, id_of, moment};
 use crate::clock::Timestamp;
-use crate::domain::{Host, audit};
+use crate::domain::{Broken, Host, audit};
 use crate::http::problem::Problem;
 use crate::model::audit::Event;
 use crate::store::{AuditFilter, KeptEntry};
@@ -138,7 +138,7 @@ struct BreakView {
 
 /// `GET /audit/verification`: whether the last entries are as they were written.
 pub(super) async fn verification(State(host): State<Arc<Host>>) -> Result<Json<VerificationView>, Problem> {
-    let verdict = audit::verify(&host.store, Some(VERIFIED)).await?;
+    let verdict = audit::verify(&host.store, Some(VERIFIED)).await.map_err(Broken::from)?;
     let place = |place: Option<(i64, Timestamp)>| place.map(|(seq, at)| PlaceView { seq, at: moment(at) });
     let broken =
         verdict.broken.map(|broken| BreakView { kind: broken.kind(), seq: broken.seq(), message: broken.to_string() });

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use axum::{Extension, Json};
 use serde::Serialize;
 
 use super::id_of;
@@ -13,6 +13,7 @@ use crate::domain::{Host, admin};
 use crate::http::logos::address;
 use crate::http::problem::Problem;
 use crate::id::Did;
+use crate::model::audit::By;
 use crate::model::logo::ApplicationLogo;
 
 /// A picture as the API shows it.
@@ -38,15 +39,20 @@ pub(super) async fn read(State(host): State<Arc<Host>>, Path(id): Path<String>) 
 /// `PUT /applications/{id}/logo`: the body is the picture.
 pub(super) async fn set(
     State(host): State<Arc<Host>>,
+    Extension(by): Extension<By>,
     Path(id): Path<String>,
     body: Bytes,
 ) -> Result<Json<LogoView>, Problem> {
     let id = id_of(&id, "application")?;
-    Ok(view(&id, &admin::set_logo(&host, &id, body.into()).await?))
+    Ok(view(&id, &admin::set_logo(&host, &id, body.into(), &by).await?))
 }
 
 /// `DELETE /applications/{id}/logo`
-pub(super) async fn remove(State(host): State<Arc<Host>>, Path(id): Path<String>) -> Result<StatusCode, Problem> {
-    admin::remove_logo(&host, &id_of(&id, "application")?).await?;
+pub(super) async fn remove(
+    State(host): State<Arc<Host>>,
+    Extension(by): Extension<By>,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    admin::remove_logo(&host, &id_of(&id, "application")?, &by).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::{Extension, Json};
 use serde::Serialize;
 
 use super::moment;
 use crate::domain::Host;
 use crate::domain::plugins::{self, Reload, ReloadError};
 use crate::http::problem::Problem;
+use crate::model::audit::By;
 use crate::plugins::PluginStatus;
 
 /// The plugins of the host that answers. Several hosts on one database have plugins of their own each.
@@ -42,11 +43,14 @@ pub(super) async fn list(State(host): State<Arc<Host>>) -> Json<PluginsView> {
 }
 
 /// `POST /plugins/reload`
-pub(super) async fn reload(State(host): State<Arc<Host>>) -> Result<Json<PluginsView>, Problem> {
+pub(super) async fn reload(
+    State(host): State<Arc<Host>>,
+    Extension(by): Extension<By>,
+) -> Result<Json<PluginsView>, Problem> {
     // It goes on by itself if nobody waits for it any more: half an exchange would leave compiled files behind and no word.
     let exchanging = tokio::spawn({
         let host = Arc::clone(&host);
-        async move { plugins::reload(&host).await }
+        async move { plugins::reload(&host, &by).await }
     });
     let exchanged = exchanging.await.map_err(|error| {
         tracing::error!(%error, "the exchange of the plugins broke off");

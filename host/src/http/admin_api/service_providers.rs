@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use axum::{Extension, Json};
 use serde::Serialize;
 
 use super::{id_of, moment};
 use crate::domain::{Host, admin};
 use crate::http::problem::Problem;
+use crate::model::audit::By;
 use crate::model::saml::{
     AssertionConsumer, CustomAttribute, NameIdFormat, NameIdSource, SamlKey, SamlKeyStage, ServiceProvider,
     SingleLogout,
@@ -105,28 +106,31 @@ pub(super) async fn certificates(
 /// `POST /applications/{id}/certificates`: publishes the next one.
 pub(super) async fn renew(
     State(host): State<Arc<Host>>,
+    Extension(by): Extension<By>,
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<CertificateView>), Problem> {
-    let key = admin::renew_saml_certificate(&host, &id_of(&id, "application")?).await?;
+    let key = admin::renew_saml_certificate(&host, &id_of(&id, "application")?, &by).await?;
     Ok((StatusCode::CREATED, Json(certificate(key, SamlKeyStage::Published))))
 }
 
 /// `POST /applications/{id}/certificates/{key}/use`: it signs from now on.
 pub(super) async fn take_over(
     State(host): State<Arc<Host>>,
+    Extension(by): Extension<By>,
     Path((id, key)): Path<(String, String)>,
 ) -> Result<Json<CertificateView>, Problem> {
     let (id, key) = (id_of(&id, "application")?, id_of(&key, "certificate")?);
-    let key = admin::use_saml_certificate(&host, &id, key).await?;
+    let key = admin::use_saml_certificate(&host, &id, key, &by).await?;
     Ok(Json(certificate(key, SamlKeyStage::Signing)))
 }
 
 /// `DELETE /applications/{id}/certificates/{key}`: out of the metadata at once.
 pub(super) async fn withdraw(
     State(host): State<Arc<Host>>,
+    Extension(by): Extension<By>,
     Path((id, key)): Path<(String, String)>,
 ) -> Result<StatusCode, Problem> {
     let (id, key) = (id_of(&id, "application")?, id_of(&key, "certificate")?);
-    admin::withdraw_saml_certificate(&host, &id, key).await?;
+    admin::withdraw_saml_certificate(&host, &id, key, &by).await?;
     Ok(StatusCode::NO_CONTENT)
 }
