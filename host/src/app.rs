@@ -146,6 +146,7 @@ pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<A
         metrics_secret,
         logo,
         traces: domain::traces::Traces::default(),
+        audit_streams: domain::audit::Streams::default(),
         reloads: domain::plugins::Reloads::default(),
         settings_file,
         signals: crate::domain::signals::Signals::default(),
@@ -182,7 +183,7 @@ async fn with_first_keys(
             times: KeyTimes::at_once(last + 1, now),
         };
         // If another host that starts at the same moment was first, its key is the one.
-        store.add_key(fresh).await?;
+        store.add_key(fresh, Vec::new()).await?;
         kept = store.signing_keys().await?;
     }
     Ok(kept)
@@ -320,6 +321,7 @@ pub fn serve(host: Arc<Host>, ports: Ports) -> Result<Running, StartError> {
     background.spawn(backchannel::deliver(Arc::clone(&host)));
     background.spawn(domain::deliveries::run(Arc::clone(&host)));
     background.spawn(domain::traces::keep(Arc::clone(&host)));
+    background.spawn(domain::audit::stream(Arc::clone(&host)));
     Ok(Running { host, address, stop, servers, background })
 }
 
@@ -353,6 +355,7 @@ async fn sweep(host: Arc<Host>) {
         admin_tokens: after(lifetimes.admin_token, DAY),
         traces: domain::traces::kept(&host),
         audit: domain::audit::kept(&host),
+        streams: host.settings.audit.stream.names(),
         denials: Duration::from_secs(host.settings.approvals.forget_denials.into()),
     };
     loop {

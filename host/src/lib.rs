@@ -21,4 +21,5 @@ pub mod places;
 pub mod plugins;
 pub mod saml;
 pub mod secret;
+pub mod sinks;
 pub mod store;

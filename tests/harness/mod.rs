@@ -20,6 +20,7 @@ use assent::config;
 use assent::domain::{Host, admin};
 use assent::entropy::SystemEntropy;
 use assent::keys::MasterKey;
+use assent::model::audit::By;
 use assent::plugins::Compiler;
 use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
@@ -76,7 +77,7 @@ impl TestHost {
         let database = wish.database.create(folder.path()).await;
         let clock = Arc::new(ManualClock::new(SystemClock.now()));
         let (host, running, base) = launch(&wish, &database, folder.path(), &clock).await;
-        let (token, _) = admin::issue_admin_token(&host).await.expect("a token");
+        let (token, _) = admin::issue_admin_token(&host, &By::HOST).await.expect("a token");
         let admin = Admin { base, token: token.expose().to_owned() };
         Self { running: Some(running), host, clock, database, folder, admin }
     }

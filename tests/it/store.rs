@@ -213,11 +213,14 @@ async fn users_applications_and_accounts_come_back_as_they_went_in() {
         assert_eq!(store.user(user.id).await.expect("read"), Some(user.clone()));
 
         let mut application = application();
-        store.insert_application(application.clone()).await.expect("inserted");
+        store.insert_application(application.clone(), Vec::new()).await.expect("inserted");
         application.secret = Some(Digest::of(b"secret"));
         application.sealed_secret = Some("sealed".to_owned());
-        assert!(store.update_application(application.clone()).await.expect("updated"));
-        assert!(!store.update_application(application.clone()).await.expect("asked"), "it was changed since");
+        assert!(store.update_application(application.clone(), Vec::new()).await.expect("updated"));
+        assert!(
+            !store.update_application(application.clone(), Vec::new()).await.expect("asked"),
+            "it was changed since"
+        );
         application.version += 1;
         assert_eq!(store.application(&application.id).await.expect("read"), Some(Arc::new(application.clone())));
 
@@ -228,8 +231,9 @@ async fn users_applications_and_accounts_come_back_as_they_went_in() {
         assert_eq!((summary.accounts, summary.devices), (1, 0));
 
         let (id, version) = (application.id.clone(), application.version);
-        assert!(!store.delete_application(id.clone(), version + 1).await.expect("asked"), "another version");
-        assert!(store.delete_application(id, version).await.expect("deleted"));
+        let delete = async |version| store.delete_application(id.clone(), version, Vec::new()).await.expect("asked");
+        assert!(!delete(version + 1).await, "another version");
+        assert!(delete(version).await);
         assert_eq!(store.account(account.id).await.expect("read"), None, "accounts go with the application");
         let delete = async |version| store.delete_user(user.id, version, Vec::new(), NOW).await.expect("asked");
         assert_eq!(delete(user.version + 1).await, UserKept::Stale, "another version");
@@ -304,7 +308,7 @@ async fn hosts_that_start_at_once_on_a_fresh_database_agree() {
                 let id = KeyId::new(NOW, &SystemEntropy);
                 let material = KeyMaterial::Sealed(format!("key {number}"));
                 let key = SigningKey { id, purpose: KeyPurpose::Push, material, times: KeyTimes::at_once(1, NOW) };
-                store.add_key(key).await.expect("asked");
+                store.add_key(key, Vec::new()).await.expect("asked");
                 let kept = store.signing_keys().await.expect("read");
                 kept.iter().map(|key| key.id.to_string()).collect::<Vec<_>>().join(" ")
             });
@@ -417,6 +421,7 @@ async fn old_rows_are_swept_in_slices_and_others_stay() {
         admin_tokens: hour,
         traces: hour,
         audit: hour,
+        streams: &[],
         denials: hour,
     };
     for database in Database::BOTH {
@@ -442,7 +447,7 @@ async fn a_consent_holds_for_its_time() {
         let Fixture { store, .. } = &fixture(database).await;
         let (ada, _) = ada(store).await;
         let application = application();
-        store.insert_application(application.clone()).await.expect("inserted");
+        store.insert_application(application.clone(), Vec::new()).await.expect("inserted");
         let days = |count: u64| NOW + Duration::from_secs(count * 86_400);
         let remember = async |scopes, now: Timestamp| {
             let given = ConsentGiven {

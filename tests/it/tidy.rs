@@ -10,7 +10,7 @@ const LAYERS: [&[&str]; 8] = [
     &["http"],
     &["oidc", "saml"],
     &["domain"],
-    &["store", "keys", "plugins", "config", "places"],
+    &["store", "keys", "plugins", "config", "places", "sinks"],
     &["outgoing"],
     &["model"],
 ];

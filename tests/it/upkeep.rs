@@ -25,6 +25,7 @@ pub(crate) const RETENTION: Retention = Retention {
     admin_tokens: HOUR,
     traces: HOUR,
     audit: HOUR,
+    streams: &[],
     denials: HOUR,
 };
 

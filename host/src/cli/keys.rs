@@ -8,6 +8,7 @@ use super::{ConfigFile, host_without_plugins};
 use crate::clock::Timestamp;
 use crate::domain::keys::{self, Revoked, Rotated, Takeover};
 use crate::keys::KnownKey;
+use crate::model::audit::By;
 use crate::model::key::SigningAlgorithm;
 
 #[derive(Debug, Subcommand)]
@@ -63,7 +64,7 @@ pub(super) async fn run(command: KeysCommand) -> anyhow::Result<()> {
             let host = host_without_plugins(&config.config).await?;
             let takeover = if now { Takeover::Now } else { Takeover::InTime };
             for algorithm in SigningAlgorithm::ALL.into_iter().filter(|own| algorithm.is_none_or(|one| one == *own)) {
-                match keys::rotate(&host, algorithm, takeover).await? {
+                match keys::rotate(&host, algorithm, takeover, &By::HOST).await? {
                     Rotated::Published(key) => println!("{algorithm}: {} is published. {}", key.key_id, plan(&key)),
                     Rotated::Waiting(key) => {
                         println!("{algorithm}: {} was published before. {}", key.key_id, plan(&key));
@@ -75,7 +76,7 @@ pub(super) async fn run(command: KeysCommand) -> anyhow::Result<()> {
         }
         KeysCommand::Revoke { kid, config } => {
             let host = host_without_plugins(&config.config).await?;
-            let revoked = keys::revoke(&host, &kid).await?;
+            let revoked = keys::revoke(&host, &kid, &By::HOST).await?;
             host.store.close().await;
             match revoked {
                 Revoked::Done { algorithm, signing } => println!("{algorithm}: {kid} is revoked. {signing} signs."),

@@ -161,6 +161,9 @@ async fn check(file: &Path) -> anyhow::Result<()> {
     app::identities(&settings, &clock).with_context(|| file.display().to_string())?;
     Places::open(settings.places.database_file.as_deref()).with_context(|| file.display().to_string())?;
     app::logo(&settings).with_context(|| file.display().to_string())?;
+    crate::domain::audit::check_streams(&settings.audit.stream)
+        .map_err(anyhow::Error::msg)
+        .with_context(|| file.display().to_string())?;
     if let Some(folder) = &settings.plugins.compiled_folder {
         let key = || format!("{}: plugins.compiled_folder: {}", file.display(), folder.display());
         plugins::check_compiled_folder(folder).map_err(anyhow::Error::msg).with_context(key)?;
@@ -204,7 +207,7 @@ async fn enrolment(file: &Path, user: &str) -> anyhow::Result<()> {
 
 async fn token(file: &Path) -> anyhow::Result<()> {
     let host = host_without_plugins(file).await?;
-    let (token, until) = admin::issue_admin_token(&host).await?;
+    let (token, until) = admin::issue_admin_token(&host, &By::HOST).await?;
     host.store.close().await;
     let minutes = until.remaining(host.now()).as_secs().div_ceil(60);
     eprintln!("A token for {}/admin/api/v1, good for {minutes} minutes:", host.settings.origin());

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::{ConfigFile, host_without_plugins, number, text};
 use crate::config::Settings;
 use crate::domain::admin;
+use crate::model::audit::By;
 use crate::plugins::{self, Compiler};
 
 /// How long the server may take to compile and try out every plugin.
@@ -122,7 +123,7 @@ fn list(answer: &Value) -> anyhow::Result<()> {
 async fn call(file: &Path, method: reqwest::Method, path: &str) -> anyhow::Result<Value> {
     let host = host_without_plugins(file).await?;
     // It goes to whoever listens there, so it is good for this call alone.
-    let (token, _) = admin::issue_admin_token_for(&host, PATIENCE).await?;
+    let (token, _) = admin::issue_admin_token_for(&host, PATIENCE, &By::HOST).await?;
     host.store.close().await;
     let client = reqwest::Client::builder().no_proxy().timeout(PATIENCE);
     let (client, origin) = reach(client, &host.settings);

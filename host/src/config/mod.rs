@@ -4,6 +4,7 @@
 //! Unknown keys are errors. File paths are relative to the folder in which the command is started.
 
 mod approvals;
+mod audit;
 mod http;
 mod in_force;
 mod limits;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 pub use approvals::Approvals;
+pub use audit::{Audit, AuditStream};
 pub use http::{Http, Mtls, Tls};
 pub use in_force::{Setting, Source, in_force};
 pub use limits::{Rate, RateLimits};
@@ -69,7 +71,7 @@ pub struct Settings {
     /// What the log says and how.
     #[serde(default)]
     pub log: Log,
-    /// How long the audit log is kept.
+    /// How long the audit log is kept, and where it is streamed to.
     #[serde(default)]
     pub audit: Audit,
     /// What the first start makes. Without this table it makes nothing.
@@ -246,20 +248,6 @@ pub struct Session {
     pub sliding: bool,
     /// How long after the sign-in a sliding session ends at the latest, in seconds.
     pub longest: u32,
-}
-
-/// The audit log: who did what, in the database. `GET /admin/api/v1/audit` reads it.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Audit {
-    /// For how many days an entry is kept: 1 to 3,650.
-    pub days: u32,
-}
-
-impl Default for Audit {
-    fn default() -> Self {
-        Self { days: 400 }
-    }
 }
 
 /// What the log says and how.

@@ -1,7 +1,9 @@
 //! The audit log, as use cases write and read it. An entry is kept in the transaction of the change that it tells of.
 
+mod stream;
 mod verify;
 
+pub use stream::{Faring, Streams, check as check_streams, run as stream};
 pub use verify::{Unreadable, Verdict, verify, verify_export};
 
 use std::time::Duration;

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::{Broken, Host};
+use super::{Broken, Host, audit};
 use crate::id::KeyId;
 use crate::keys::{self, KeyError, KnownKey, NotOurs};
+use crate::model::audit::{By, Entry, Event};
 use crate::model::key::{KeyMaterial, KeyPurpose, KeyStage, KeyTimes, SigningAlgorithm, SigningKey};
 
 /// How long an answer that could do with the keys at hand waits for the database.
@@ -66,7 +67,8 @@ pub async fn maintain(host: &Host) -> Result<(), Broken> {
         if settings.rotation().is_some_and(|rotation| host.key_ring.is_next_due(algorithm, rotation, ahead, now)) {
             let key = next_key(host, algorithm, Takeover::InTime).await?;
             let from = key.times.signs_from;
-            if host.store.add_key(key).await? {
+            let entry = published(host, algorithm, &key, &By::HOST);
+            if host.store.add_key(key, vec![entry]).await? {
                 tracing::info!(%algorithm, signs_from = from.seconds(), "the next signing key is published");
             }
             changed = true;
@@ -106,13 +108,15 @@ pub async fn verify_own(host: &Host, jwt: &str) -> Result<Map<String, Value>, No
 }
 
 /// Publishes the algorithm's next key, unless one waits already, and lets it sign: now, or when its time comes.
-pub async fn rotate(host: &Host, algorithm: SigningAlgorithm, takeover: Takeover) -> Result<Rotated, Broken> {
+pub async fn rotate(host: &Host, algorithm: SigningAlgorithm, takeover: Takeover, by: &By) -> Result<Rotated, Broken> {
     reload(host).await?;
     let waits = known(host, algorithm).any(|key| key.life.stage == KeyStage::Published);
     let mut made = false;
     if !waits {
         // If another host is first, its key is the next one.
-        made = host.store.add_key(next_key(host, algorithm, takeover).await?).await?;
+        let next = next_key(host, algorithm, takeover).await?;
+        let entry = published(host, algorithm, &next, by);
+        made = host.store.add_key(next, vec![entry]).await?;
         reload(host).await?;
     }
     let now = host.now();
@@ -120,7 +124,9 @@ pub async fn rotate(host: &Host, algorithm: SigningAlgorithm, takeover: Takeover
     if takeover == Takeover::Now
         && let Some(next) = &published
     {
-        host.store.sign_from(next.id, now).await?;
+        let entry = audit::entry(host, Event::SigningKeyTookOver, by);
+        let entry = entry.with("algorithm", algorithm.as_str()).with("kid", next.key_id.as_str());
+        host.store.sign_from(next.id, now, entry).await?;
         reload(host).await?;
     }
     match published.filter(|_| takeover == Takeover::InTime) {
@@ -131,17 +137,25 @@ pub async fn rotate(host: &Host, algorithm: SigningAlgorithm, takeover: Takeover
 }
 
 /// Takes the key with this `kid` out of use. If it signs, another one does at once.
-pub async fn revoke(host: &Host, key_id: &str) -> Result<Revoked, Broken> {
+pub async fn revoke(host: &Host, key_id: &str, by: &By) -> Result<Revoked, Broken> {
     reload(host).await?;
     let known = host.key_ring.known(host.now());
     let Some(key) = known.into_iter().find(|key| key.key_id == key_id) else { return Ok(Revoked::Unknown) };
     let fresh = next_key(host, key.algorithm, Takeover::Now).await?;
-    let revoked = host.store.revoke_key(key.id, key.public_jwk.clone(), fresh, host.now()).await?;
+    let entry = audit::entry(host, Event::SigningKeyRevoked, by);
+    let entry = entry.with("algorithm", key.algorithm.as_str()).with("kid", key_id);
+    let revoked = host.store.revoke_key(key.id, key.public_jwk.clone(), fresh, vec![entry], host.now()).await?;
     reload(host).await?;
     if !revoked {
         return Ok(Revoked::Already);
     }
     Ok(Revoked::Done { algorithm: key.algorithm, signing: signing(host, key.algorithm)?.key_id })
+}
+
+/// What the audit log is told of a key that was published.
+fn published(host: &Host, algorithm: SigningAlgorithm, key: &SigningKey, by: &By) -> Entry {
+    let entry = audit::entry(host, Event::SigningKeyPublished, by).with("algorithm", algorithm.as_str());
+    entry.with("key", key.id.to_string()).with("signs_from", key.times.signs_from.seconds())
 }
 
 /// A database that does not answer leaves the keys at hand as they are.

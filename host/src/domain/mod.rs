@@ -77,6 +77,8 @@ pub struct Host {
     pub logo: Option<looks::Logo>,
     /// What the plugins did, on its way to the store.
     pub traces: traces::Traces,
+    /// How the streams of the audit log fare.
+    pub audit_streams: audit::Streams,
     /// How the plugins were exchanged.
     pub reloads: plugins::Reloads,
     /// The file that the settings come from, where there is one.

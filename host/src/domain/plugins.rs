@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::Host;
+use super::{Host, audit};
 use crate::clock::Timestamp;
 use crate::config;
+use crate::model::audit::{By, Event};
 use crate::plugins::{Credential, CredentialGrant, HttpGrant, Limits, LoadError, OnFailure, PluginSpec, Role, Trust};
 use crate::secret::{Digest, Secret};
 
@@ -169,7 +170,7 @@ pub enum ReloadError {
 ///
 /// # Errors
 /// What is wrong, for the operator, who finds it in the log and with [`last_reload`] too.
-pub async fn reload(host: &Host) -> Result<Reload, ReloadError> {
+pub async fn reload(host: &Host, by: &By) -> Result<Reload, ReloadError> {
     let _alone = host.reloads.one_at_a_time.lock().await;
     let exchanged = exchange(host).await;
     let reload = Reload {
@@ -182,6 +183,11 @@ pub async fn reload(host: &Host) -> Result<Reload, ReloadError> {
         Ok(needs_restart) => {
             let names: Vec<_> = host.plugins.status().into_iter().map(|status| status.identity.plugin).collect();
             tracing::info!(plugins = names.join(", "), "the plugins were exchanged");
+            // They are not in the database, so there is no transaction to share.
+            let entry = audit::entry(host, Event::PluginsReloaded, by).with("plugins", loaded(host));
+            if let Err(error) = host.store.append_audit(vec![entry]).await {
+                tracing::error!(%error, "the audit log was not told that the plugins were exchanged");
+            }
             if !needs_restart.is_empty() {
                 tracing::warn!(
                     tables = needs_restart.join(", "),
@@ -195,6 +201,14 @@ pub async fn reload(host: &Host) -> Result<Reload, ReloadError> {
             Err(error)
         }
     }
+}
+
+/// The plugins that are loaded, each with its version and the digest of its file, for the audit log.
+fn loaded(host: &Host) -> Vec<serde_json::Value> {
+    let identities = host.plugins.status().into_iter().map(|status| status.identity);
+    identities
+        .map(|one| serde_json::json!({"name": one.plugin, "version": one.version, "sha256": one.sha256}))
+        .collect()
 }
 
 /// How the last exchange went, if there was one since the host started.

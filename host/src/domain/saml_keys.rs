@@ -4,10 +4,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Broken, Host};
+use super::{Broken, Host, audit};
 use crate::id::{Did, KeyId};
 use crate::keys::KeyError;
 use crate::keys::saml::{self, OpenKey, Validity};
+use crate::model::audit::{By, Entry, Event};
 use crate::model::saml::{RETIRED, SamlKey, SamlKeyStage, stages};
 
 /// The key that signs for a service provider, and all that are in its metadata, that one first.
@@ -56,6 +57,11 @@ async fn make(host: &Host, application: &Did, generation: i64, ahead: Duration) 
     Ok(saml::generate(application, generation, validity, &host.master_key, &*host.entropy).await?)
 }
 
+/// What the audit log is told of a key: which one, and nothing of what it is.
+fn told(host: &Host, event: Event, key: &SamlKey, by: &By) -> Entry {
+    audit::entry(host, event, by).of(key.application.clone()).with("certificate", key.id.to_string())
+}
+
 /// What came of a change of a key.
 #[derive(Clone, Debug)]
 pub enum Changed {
@@ -68,7 +74,7 @@ pub enum Changed {
 }
 
 /// Publishes a service provider's next key, unless one waits already: that one is answered.
-pub async fn renew(host: &Host, application: &Did) -> Result<SamlKey, Broken> {
+pub async fn renew(host: &Host, application: &Did, by: &By) -> Result<SamlKey, Broken> {
     loop {
         let known = staged(host, application).await?;
         if let Some((waiting, SamlKeyStage::Published)) = known.first() {
@@ -77,7 +83,8 @@ pub async fn renew(host: &Host, application: &Did) -> Result<SamlKey, Broken> {
         let last = known.first().map_or(0, |(key, _)| key.generation);
         let next = make(host, application, last + 1, host.settings.saml.publish_ahead()).await?;
         // Else another was quicker, and its key is found in the next round.
-        if host.store.add_saml_key(next.clone()).await? {
+        let entry = told(host, Event::CertificatePublished, &next, by).with("signs_from", next.signs_from.seconds());
+        if host.store.add_saml_key(next.clone(), entry).await? {
             tracing::info!(%application, signs_from = next.signs_from.seconds(), "the next SAML certificate is published");
             return Ok(next);
         }
@@ -85,26 +92,26 @@ pub async fn renew(host: &Host, application: &Did) -> Result<SamlKey, Broken> {
 }
 
 /// Lets a published key sign now, rather than when its time comes.
-pub async fn take_over(host: &Host, application: &Did, id: KeyId) -> Result<Changed, Broken> {
+pub async fn take_over(host: &Host, application: &Did, id: KeyId, by: &By) -> Result<Changed, Broken> {
     let found = staged(host, application).await?.into_iter().find(|(key, _)| key.id == id);
     let Some((key, stage)) = found else { return Ok(Changed::Unknown) };
     if stage != SamlKeyStage::Published {
         return Ok(Changed::Unfit(stage));
     }
     let now = host.now();
-    host.store.saml_key_signs(id, now).await?;
+    host.store.saml_key_signs(id, now, told(host, Event::CertificateTookOver, &key, by)).await?;
     tracing::info!(%application, "the next SAML certificate takes over");
     Ok(Changed::Done(SamlKey { signs_from: now, ..key }))
 }
 
 /// Takes a key that does not sign out of the metadata at once.
-pub async fn withdraw(host: &Host, application: &Did, id: KeyId) -> Result<Changed, Broken> {
+pub async fn withdraw(host: &Host, application: &Did, id: KeyId, by: &By) -> Result<Changed, Broken> {
     let found = staged(host, application).await?.into_iter().find(|(key, _)| key.id == id);
     let Some((key, stage)) = found else { return Ok(Changed::Unknown) };
     if stage == SamlKeyStage::Signing {
         return Ok(Changed::Unfit(stage));
     }
-    host.store.delete_saml_key(id).await?;
+    host.store.delete_saml_key(id, vec![told(host, Event::CertificateWithdrawn, &key, by)]).await?;
     host.saml_keys.forget(id);
     tracing::info!(%application, "a SAML certificate was withdrawn");
     Ok(Changed::Done(key))
@@ -117,11 +124,11 @@ pub async fn maintain(host: &Host) -> Result<(), Broken> {
     for application in host.store.saml_keys_due(now + ahead * 2, now - RETIRED).await? {
         let known = staged(host, &application).await?;
         if known.first().is_some_and(|(key, _)| key.expires_at < now + ahead * 2) {
-            renew(host, &application).await?;
+            renew(host, &application, &By::HOST).await?;
         }
         for (key, stage) in known {
             if stage == SamlKeyStage::Over {
-                host.store.delete_saml_key(key.id).await?;
+                host.store.delete_saml_key(key.id, Vec::new()).await?;
                 host.saml_keys.forget(key.id);
             }
         }

@@ -1,6 +1,7 @@
 //! `GET /metrics`: what is measured, in the text format of OpenMetrics, for whoever shows the secret of
 //! `http.metrics_secret_file`.
 
+use std::collections::BTreeMap;
 use std::fmt::Error;
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
 use crate::domain::Host;
+use crate::domain::audit::Faring;
 use crate::plugins::{Measured, PluginStatus};
 use crate::secret::Digest;
 
@@ -31,8 +33,10 @@ pub(super) async fn show(State(host): State<Arc<Host>>, headers: HeaderMap) -> R
         return (StatusCode::UNAUTHORIZED, challenge, "The secret of http.metrics_secret_file is required.\n")
             .into_response();
     }
-    let mut registry = Registry::with_prefix("assent_plugin");
-    registry.register_collector(Box::new(Plugins(host.plugins.status())));
+    let mut registry = Registry::with_prefix("assent");
+    registry.sub_registry_with_prefix("plugin").register_collector(Box::new(Plugins(host.plugins.status())));
+    let streams = registry.sub_registry_with_prefix("audit_stream");
+    streams.register_collector(Box::new(Streams(host.audit_streams.faring())));
     let mut text = String::new();
     match prometheus_client::encoding::text::encode(&mut text, &registry) {
         Ok(()) => ([(header::CONTENT_TYPE, OPEN_METRICS), (header::CACHE_CONTROL, "no-store")], text).into_response(),
@@ -40,6 +44,32 @@ pub(super) async fn show(State(host): State<Arc<Host>>, headers: HeaderMap) -> R
             tracing::error!(%error, "the metrics can't be written");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
+    }
+}
+
+/// How the streams of the audit log fare on this host.
+#[derive(Debug)]
+struct Streams(BTreeMap<&'static str, Faring>);
+
+impl Collector for Streams {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
+        let help = "1 if the last entries arrived, 0 if not; nothing where another host carries it";
+        let mut family = encoder.encode_descriptor("up", help, None, MetricType::Gauge)?;
+        for (stream, faring) in &self.0 {
+            if let Some(up) = faring.up {
+                ConstGauge::new(i64::from(up)).encode(family.encode_family(&[("stream", *stream)])?)?;
+            }
+        }
+        let mut family = encoder.encode_descriptor("behind", "Entries that wait", None, MetricType::Gauge)?;
+        for (stream, faring) in &self.0 {
+            ConstGauge::new(faring.behind).encode(family.encode_family(&[("stream", *stream)])?)?;
+        }
+        let help = "Entries that this host handed over";
+        let mut family = encoder.encode_descriptor("sent", help, None, MetricType::Counter)?;
+        for (stream, faring) in &self.0 {
+            ConstCounter::new(faring.sent).encode(family.encode_family(&[("stream", *stream)])?)?;
+        }
+        Ok(())
     }
 }
 

@@ -276,6 +276,36 @@ events! {
     ConsentWithdrawn = "consent.withdrawn",
     /// A refresh token was used twice, so what came of its sign-in is over.
     RefreshReused = "refresh-token.reused",
+    /// An application or service provider was made.
+    ApplicationCreated = "application.created",
+    /// It was changed.
+    ApplicationChanged = "application.changed",
+    /// It was deleted, with its accounts.
+    ApplicationDeleted = "application.deleted",
+    /// It was changed to what its metadata says.
+    MetadataApplied = "application.metadata-applied",
+    /// It got a client secret, in place of the one before.
+    ClientSecretMade = "application.secret-made",
+    /// It got a picture.
+    LogoSet = "application.logo-set",
+    /// Its picture was taken away.
+    LogoRemoved = "application.logo-removed",
+    /// The next certificate towards a service provider was published.
+    CertificatePublished = "certificate.published",
+    /// It signs from now on.
+    CertificateTookOver = "certificate.took-over",
+    /// One was taken out of the metadata.
+    CertificateWithdrawn = "certificate.withdrawn",
+    /// The next key for ID tokens was published.
+    SigningKeyPublished = "signing-key.published",
+    /// It signs from now on.
+    SigningKeyTookOver = "signing-key.took-over",
+    /// One was taken out of use.
+    SigningKeyRevoked = "signing-key.revoked",
+    /// The plugins were exchanged.
+    PluginsReloaded = "plugins.reloaded",
+    /// A token for the admin API was made.
+    AdminTokenMade = "admin-token.made",
     /// The entries that were there were chained: what came before was not until then.
     ChainBegun = "audit.chain-begun",
 }

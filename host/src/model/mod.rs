@@ -27,5 +27,6 @@ pub mod scope;
 pub mod session;
 pub mod statement;
 pub mod step;
+pub mod syslog;
 pub mod token;
 pub mod user;

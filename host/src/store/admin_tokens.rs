@@ -1,9 +1,10 @@
 //! Administrators' tokens: short-lived, for whoever holds the machine.
 
 use super::rows::digest;
-use super::{Result, Store};
+use super::{Result, Store, audit};
 use crate::clock::Timestamp;
 use crate::id::TokenId;
+use crate::model::audit::Entry;
 use crate::secret::Digest;
 
 impl Store {
@@ -14,17 +15,19 @@ impl Store {
         digest: Digest,
         now: Timestamp,
         until: Timestamp,
+        entry: Entry,
     ) -> Result<()> {
         self.write(move |db| {
+            let entry = entry.clone();
             Box::pin(async move {
                 sqlx::query("INSERT INTO admin_tokens (id, digest, created_at, expires_at) VALUES ($1, $2, $3, $4)")
                     .bind(id.to_string())
                     .bind(digest.to_text())
                     .bind(now.millis())
                     .bind(until.millis())
-                    .execute(db)
+                    .execute(&mut *db)
                     .await?;
-                Ok(())
+                audit::append(db, &[entry]).await
             })
         })
         .await

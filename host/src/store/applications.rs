@@ -6,9 +6,10 @@ use sqlx::AnyConnection;
 
 use super::lookup::Row;
 use super::rows::{digest, from_json, moment, parse, to_json};
-use super::{Result, Store, StoreError, saml_keys};
+use super::{Result, Store, StoreError, audit, saml_keys};
 use crate::id::{Did, UserId};
 use crate::model::application::{Application, Protocol, Registered};
+use crate::model::audit::Entry;
 use crate::model::saml::{SamlKey, ServiceProvider};
 use crate::secret::Digest;
 
@@ -98,19 +99,22 @@ async fn insert_origins(db: &mut AnyConnection, application: &Application) -> Re
 
 impl Store {
     /// Adds an application.
-    pub async fn insert_application(&self, application: Application) -> Result<()> {
+    pub async fn insert_application(&self, application: Application, entries: Vec<Entry>) -> Result<()> {
         self.write(move |db| {
-            let application = application.clone();
-            Box::pin(async move { insert(db, &application).await })
+            let (application, entries) = (application.clone(), entries.clone());
+            Box::pin(async move {
+                insert(db, &application).await?;
+                audit::append(db, &entries).await
+            })
         })
         .await
     }
 
     /// Replaces an application's name, settings and secret. `false`, and nothing done, if it was changed since it was
     /// read.
-    pub async fn update_application(&self, application: Application) -> Result<bool> {
+    pub async fn update_application(&self, application: Application, entries: Vec<Entry>) -> Result<bool> {
         self.write(move |db| {
-            let application = application.clone();
+            let (application, entries) = (application.clone(), entries.clone());
             Box::pin(async move {
                 let result = sqlx::query(
                     "UPDATE applications SET name = $2, settings = $3, version = version + 1, updated_at = $4,
@@ -134,6 +138,7 @@ impl Store {
                     .execute(&mut *db)
                     .await?;
                 insert_origins(db, &application).await?;
+                audit::append(db, &entries).await?;
                 Ok(true)
             })
         })
@@ -150,16 +155,20 @@ impl Store {
     }
 
     /// Deletes this version of an application with its accounts, which ends its tokens. Whether there was that.
-    pub async fn delete_application(&self, id: Did, version: i64) -> Result<bool> {
+    pub async fn delete_application(&self, id: Did, version: i64, entries: Vec<Entry>) -> Result<bool> {
         self.write(move |db| {
-            let id = id.to_string();
+            let (id, entries) = (id.to_string(), entries.clone());
             Box::pin(async move {
                 let result = sqlx::query("DELETE FROM applications WHERE id = $1 AND version = $2")
                     .bind(id)
                     .bind(version)
-                    .execute(db)
+                    .execute(&mut *db)
                     .await?;
-                Ok(result.rows_affected() > 0)
+                if result.rows_affected() == 0 {
+                    return Ok(false);
+                }
+                audit::append(db, &entries).await?;
+                Ok(true)
             })
         })
         .await
@@ -232,9 +241,14 @@ impl Store {
     }
 
     /// Adds a service provider with the key that it begins with.
-    pub async fn insert_service_provider(&self, provider: ServiceProvider, key: SamlKey) -> Result<()> {
+    pub async fn insert_service_provider(
+        &self,
+        provider: ServiceProvider,
+        key: SamlKey,
+        entries: Vec<Entry>,
+    ) -> Result<()> {
         self.write(move |db| {
-            let (provider, key) = (provider.clone(), key.clone());
+            let (provider, key, entries) = (provider.clone(), key.clone(), entries.clone());
             Box::pin(async move {
                 sqlx::query(
                     "INSERT INTO applications (id, name, protocol, settings, version, created_at, updated_at)
@@ -250,16 +264,16 @@ impl Store {
                 .execute(&mut *db)
                 .await?;
                 saml_keys::insert(db, &key).await?;
-                Ok(())
+                audit::append(db, &entries).await
             })
         })
         .await
     }
 
     /// Replaces a service provider's name and settings. `false`, and nothing done, if it was changed since it was read.
-    pub async fn update_service_provider(&self, provider: ServiceProvider) -> Result<bool> {
+    pub async fn update_service_provider(&self, provider: ServiceProvider, entries: Vec<Entry>) -> Result<bool> {
         self.write(move |db| {
-            let provider = provider.clone();
+            let (provider, entries) = (provider.clone(), entries.clone());
             Box::pin(async move {
                 let result = sqlx::query(
                     "UPDATE applications SET name = $2, settings = $3, version = version + 1, updated_at = $4
@@ -270,9 +284,13 @@ impl Store {
                 .bind(to_json(&provider.settings)?)
                 .bind(provider.updated_at.millis())
                 .bind(provider.version)
-                .execute(db)
+                .execute(&mut *db)
                 .await?;
-                Ok(result.rows_affected() > 0)
+                if result.rows_affected() == 0 {
+                    return Ok(false);
+                }
+                audit::append(db, &entries).await?;
+                Ok(true)
             })
         })
         .await

@@ -96,6 +96,14 @@ pub(super) async fn append(_transaction: &mut AnyConnection, entries: &[Entry]) 
     entries.iter().try_for_each(|entry| chain::add(entry, true))
 }
 
+/// Adds entries to the log where something was done. Whether it was.
+pub(super) async fn append_if(transaction: &mut AnyConnection, done: bool, entries: &[Entry]) -> Result<bool> {
+    if done {
+        append(transaction, entries).await?;
+    }
+    Ok(done)
+}
+
 /// Does the same work, but adds the entry only if it is about somebody. Anybody may type names that nobody has, so those
 /// leave nothing; and who measures how long it took learns nothing either.
 pub(super) async fn append_if_about_somebody(_transaction: &mut AnyConnection, entry: &Entry) -> Result<()> {

@@ -381,12 +381,15 @@ impl Store {
 
     /// An entry that stands outside of the chain: before its beginning, after its end, or without a position.
     pub async fn stray_audit_entry(&self) -> Result<Option<String>> {
-        // One statement sees the ends and the entries of one moment.
+        // One statement sees the ends and the entries of one moment; each part looks at an end of the index.
         let row: Option<(String,)> = sqlx::query_as(
-            "SELECT id FROM audit_entries
-             WHERE seq IS NULL OR seq > (SELECT seq FROM audit_chain WHERE name = 'head')
-                OR seq <= (SELECT seq FROM audit_chain WHERE name = 'anchor')
-             LIMIT 1",
+            "SELECT id FROM (SELECT id FROM audit_entries WHERE seq IS NULL LIMIT 1) AS without
+             UNION ALL
+             SELECT id FROM (SELECT id, seq FROM audit_entries WHERE seq IS NOT NULL ORDER BY seq DESC LIMIT 1) AS latest
+             WHERE seq > (SELECT seq FROM audit_chain WHERE name = 'head')
+             UNION ALL
+             SELECT id FROM (SELECT id, seq FROM audit_entries WHERE seq IS NOT NULL ORDER BY seq LIMIT 1) AS earliest
+             WHERE seq <= (SELECT seq FROM audit_chain WHERE name = 'anchor')",
         )
         .fetch_optional(&self.readers)
         .await?;

@@ -4,9 +4,10 @@ use serde_json::Value;
 use sqlx::AnyConnection;
 
 use super::rows::{from_json, moment, parse, to_json};
-use super::{Result, Store, StoreError};
+use super::{Result, Store, StoreError, audit};
 use crate::clock::Timestamp;
 use crate::id::KeyId;
+use crate::model::audit::Entry;
 use crate::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey, signing_at};
 
 const ALL: &str = "SELECT id, purpose, generation, sealed, public_jwk, created_at, signs_from, revoked_at
@@ -55,25 +56,42 @@ impl Store {
 
     /// Keeps a key, unless its purpose has one of this generation: of hosts that make the next key at once, one does.
     /// Whether it was this one.
-    pub async fn add_key(&self, key: SigningKey) -> Result<bool> {
+    pub async fn add_key(&self, key: SigningKey, entries: Vec<Entry>) -> Result<bool> {
         self.write(move |db| {
-            let key = key.clone();
-            Box::pin(async move { insert(db, &key).await })
+            let (key, entries) = (key.clone(), entries.clone());
+            Box::pin(async move {
+                let kept = insert(db, &key).await?;
+                audit::append_if(db, kept, &entries).await
+            })
         })
         .await
     }
 
     /// Lets a published key sign from `now` on. Whether it would have begun later.
-    pub async fn sign_from(&self, id: KeyId, now: Timestamp) -> Result<bool> {
-        self.write(move |db| Box::pin(async move { sign_from(db, id, now).await })).await
+    pub async fn sign_from(&self, id: KeyId, now: Timestamp, entry: Entry) -> Result<bool> {
+        self.write(move |db| {
+            let entry = entry.clone();
+            Box::pin(async move {
+                let sooner = sign_from(db, id, now).await?;
+                audit::append_if(db, sooner, &[entry]).await
+            })
+        })
+        .await
     }
 
     /// Takes a key out of use: its private half is deleted, `public_jwk` stays. If it was the one that signs, another
     /// does from `now` on: the one that is published, or else `fresh`, whose generation is found here. Whether it was
     /// not revoked before.
-    pub async fn revoke_key(&self, id: KeyId, public_jwk: Value, fresh: SigningKey, now: Timestamp) -> Result<bool> {
+    pub async fn revoke_key(
+        &self,
+        id: KeyId,
+        public_jwk: Value,
+        fresh: SigningKey,
+        entries: Vec<Entry>,
+        now: Timestamp,
+    ) -> Result<bool> {
         self.write(move |db| {
-            let (public_jwk, fresh) = (public_jwk.clone(), fresh.clone());
+            let (public_jwk, fresh, entries) = (public_jwk.clone(), fresh.clone(), entries.clone());
             Box::pin(async move {
                 let keys = locked(db, fresh.purpose).await?;
                 let times: Vec<KeyTimes> = keys.iter().map(|key| key.times).collect();
@@ -88,6 +106,7 @@ impl Store {
                 .fetch_optional(&mut *db)
                 .await?;
                 let Some((revoked,)) = revoked else { return Ok(false) };
+                audit::append(db, &entries).await?;
                 if signing != Some(revoked) {
                     return Ok(true);
                 }

@@ -4,15 +4,16 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use super::rows::parse;
-use super::{Result, Store, StoreError};
+use super::{Result, Store, StoreError, audit};
 use crate::id::{Did, UserId};
+use crate::model::audit::Entry;
 use crate::model::logo::{ApplicationLogo, PictureKind};
 
 impl Store {
     /// Sets an application's picture. `false`, and nothing done, if there is no such application.
-    pub async fn set_logo(&self, application: Did, logo: ApplicationLogo) -> Result<bool> {
+    pub async fn set_logo(&self, application: Did, logo: ApplicationLogo, entry: Entry) -> Result<bool> {
         self.write(move |db| {
-            let (application, logo) = (application.to_string(), logo.clone());
+            let (application, logo, entry) = (application.to_string(), logo.clone(), entry.clone());
             Box::pin(async move {
                 // Who deletes the application meanwhile is waited for, and found.
                 let result = sqlx::query(
@@ -25,24 +26,24 @@ impl Store {
                 .bind(logo.kind.as_str())
                 .bind(logo.digest.clone())
                 .bind(STANDARD.encode(&logo.bytes))
-                .execute(db)
+                .execute(&mut *db)
                 .await?;
-                Ok(result.rows_affected() > 0)
+                audit::append_if(db, result.rows_affected() > 0, &[entry]).await
             })
         })
         .await
     }
 
     /// Removes an application's picture. Whether there was one.
-    pub async fn remove_logo(&self, application: Did) -> Result<bool> {
+    pub async fn remove_logo(&self, application: Did, entry: Entry) -> Result<bool> {
         self.write(move |db| {
-            let application = application.to_string();
+            let (application, entry) = (application.to_string(), entry.clone());
             Box::pin(async move {
                 let result = sqlx::query("DELETE FROM application_logos WHERE application_id = $1")
                     .bind(application)
-                    .execute(db)
+                    .execute(&mut *db)
                     .await?;
-                Ok(result.rows_affected() > 0)
+                audit::append_if(db, result.rows_affected() > 0, &[entry]).await
             })
         })
         .await

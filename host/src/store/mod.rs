@@ -39,6 +39,7 @@ mod saml_logouts;
 mod sessions;
 mod sign_on;
 mod statement;
+mod streams;
 mod sweep;
 mod tokens;
 mod traces;

@@ -3,9 +3,10 @@
 use sqlx::AnyConnection;
 
 use super::rows::{moment, parse};
-use super::{Result, Store, StoreError};
+use super::{Result, Store, StoreError, audit};
 use crate::clock::Timestamp;
 use crate::id::{Did, KeyId};
+use crate::model::audit::Entry;
 use crate::model::saml::SamlKey;
 
 #[derive(sqlx::FromRow)]
@@ -83,32 +84,37 @@ impl Store {
 
     /// Keeps a key, unless its service provider has one of this generation: of hosts that make the next key at once, one
     /// does. Whether it was this one.
-    pub async fn add_saml_key(&self, key: SamlKey) -> Result<bool> {
+    pub async fn add_saml_key(&self, key: SamlKey, entry: Entry) -> Result<bool> {
         self.write(move |db| {
-            let key = key.clone();
-            Box::pin(async move { insert(db, &key).await })
+            let (key, entry) = (key.clone(), entry.clone());
+            Box::pin(async move {
+                let kept = insert(db, &key).await?;
+                audit::append_if(db, kept, &[entry]).await
+            })
         })
         .await
     }
 
     /// Lets a published key sign from `now` on. Whether it would have begun later.
-    pub async fn saml_key_signs(&self, id: KeyId, now: Timestamp) -> Result<bool> {
+    pub async fn saml_key_signs(&self, id: KeyId, now: Timestamp, entry: Entry) -> Result<bool> {
         self.write(move |db| {
+            let entry = entry.clone();
             Box::pin(async move {
                 let changed = sqlx::query("UPDATE saml_keys SET signs_from = $2 WHERE id = $1 AND signs_from > $2")
                     .bind(id.to_string())
                     .bind(now.millis())
-                    .execute(db)
+                    .execute(&mut *db)
                     .await?;
-                Ok(changed.rows_affected() == 1)
+                audit::append_if(db, changed.rows_affected() == 1, &[entry]).await
             })
         })
         .await
     }
 
     /// Deletes a key, unless it is its service provider's last one. Whether it was there.
-    pub async fn delete_saml_key(&self, id: KeyId) -> Result<bool> {
+    pub async fn delete_saml_key(&self, id: KeyId, entries: Vec<Entry>) -> Result<bool> {
         self.write(move |db| {
+            let entries = entries.clone();
             Box::pin(async move {
                 // Of two at once, each would see the other's.
                 sqlx::query(
@@ -123,9 +129,9 @@ impl Store {
                         WHERE o.application_id = saml_keys.application_id AND o.id <> saml_keys.id)",
                 )
                 .bind(id.to_string())
-                .execute(db)
+                .execute(&mut *db)
                 .await?;
-                Ok(deleted.rows_affected() == 1)
+                audit::append_if(db, deleted.rows_affected() == 1, &entries).await
             })
         })
         .await

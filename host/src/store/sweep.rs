@@ -28,6 +28,8 @@ pub struct Retention {
     pub traces: Duration,
     /// Entries of the audit log.
     pub audit: Duration,
+    /// The streams that must have had an entry before it goes.
+    pub streams: &'static [&'static str],
     /// Denials, after the last in a row.
     pub denials: Duration,
 }
@@ -98,8 +100,9 @@ impl Store {
                 }
             }
         }
+        let streamed = self.streamed(retention.streams).await?;
         loop {
-            let deleted = self.sweep_audit(now - retention.audit, i64::MAX).await?;
+            let deleted = self.sweep_audit(now - retention.audit, streamed).await?;
             swept += deleted;
             if deleted < SLICE {
                 break;

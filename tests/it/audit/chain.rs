@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use assent::domain::audit::verify;
 use assent::entropy::SystemEntropy;
+use assent::id::UserId;
 use assent::model::audit::{By, Entry, Event};
 use assent::model::chain::{Break, End, Mark};
-use assent::store::Retention;
+use assent::store::{AuditFilter, Retention};
 use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::{AnyConnection, Connection};
@@ -209,6 +210,7 @@ async fn erasure_and_retention_leave_the_chain_whole_on_both_databases() {
             admin_tokens: day * 1000,
             traces: day * 1000,
             audit: day * 5,
+            streams: &[],
             denials: day * 1000,
         };
         store.sweep(retention, host.host.now()).await.expect("swept");
@@ -242,6 +244,7 @@ async fn retention_does_not_vouch_for_what_was_tampered_with_on_both_databases()
             admin_tokens: day,
             traces: day,
             audit: day,
+            streams: &[],
             denials: day,
         };
         let store = &host.host.store;
@@ -346,4 +349,69 @@ async fn another_key_finds_the_ends_forged() {
     let database = assent::store::Database::open(&fixture.url).await.expect("open");
     let other = assent::store::Store::start(database, chaining, crate::store::NOW).await.expect("a store");
     assert!(matches!(broken(&other).await, Some(Break::AnchorForged { seq: 0 })));
+}
+
+/// What is personal goes out of the entries that are still on their way to the log, too.
+#[tokio::test]
+async fn what_is_told_of_a_person_while_they_are_deleted_says_nothing_of_them_on_both_databases() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let store = &host.host.store;
+        let entry = |event| Entry::new(event, &By::HOST, host.host.now(), &SystemEntropy);
+        for number in 0..20 {
+            let user = host.user(&format!("user{number}")).await;
+            let user: UserId = id(&user).parse().expect("an id");
+            let version = store.user(user).await.expect("read").expect("a user").version;
+            let told = entry(Event::UserChanged).about(user).personal("name", "augusta");
+            let gone = entry(Event::UserDeleted).about(user);
+            // One occupies the writer, so that the next two share a transaction.
+            let (first, second, third) = tokio::join!(
+                store.append_audit(vec![entry(Event::PauseBegun)]),
+                store.append_audit(vec![told]),
+                store.delete_user(user, version, vec![gone], host.host.now()),
+            );
+            assert!(first.is_ok() && second.is_ok() && third.expect("deleted") == assent::store::UserKept::Done);
+        }
+        let left = store.audit_records(0, 500).await.expect("read");
+        let mut gone = std::collections::HashSet::new();
+        for record in left.iter().rev().filter(|record| record.user.is_some()) {
+            if record.event == Event::UserDeleted.as_str() {
+                gone.insert(record.user.clone());
+            } else if gone.contains(&record.user) && database == Database::Sqlite {
+                assert_eq!(record.personal, None, "{database:?}: {record:?}");
+            }
+        }
+        assert_eq!((gone.len(), broken(store).await), (20, None), "{database:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_stretch_of_time_is_listed_whole_on_both_databases() {
+    for database in Database::BOTH {
+        let fixture = fixture(database).await;
+        let begun = crate::store::NOW;
+        let hour = Duration::from_secs(3600);
+        // Several in each millisecond, whose ids have no order.
+        for number in 0..10 {
+            let at = begun + hour * number;
+            let entries = (0..5).map(|_| Entry::new(Event::UserCreated, &By::HOST, at, &SystemEntropy)).collect();
+            fixture.store.append_audit(entries).await.expect("kept");
+        }
+        let listed = async |since: Option<u32>, until: Option<u32>| {
+            let filter = AuditFilter {
+                since: since.map(|hours| begun + hour * hours),
+                until: until.map(|hours| begun + hour * hours),
+                ..AuditFilter::default()
+            };
+            let entries = fixture.store.audit_entries(&filter, None, 100).await.expect("read");
+            assert!(entries.windows(2).all(|pair| pair[0].seq > pair[1].seq), "{database:?}: the latest first");
+            entries.len()
+        };
+        assert_eq!(listed(None, None).await, 50, "{database:?}");
+        assert_eq!(listed(Some(0), Some(10)).await, 50, "{database:?}");
+        assert_eq!(listed(Some(3), None).await, 35, "{database:?}");
+        assert_eq!(listed(None, Some(3)).await, 15, "{database:?}");
+        assert_eq!(listed(Some(3), Some(4)).await, 5, "{database:?}");
+        assert_eq!(listed(Some(20), None).await, 0, "{database:?}");
+    }
 }

@@ -1,8 +1,10 @@
 //! The chain of the audit log, and what is read of it elsewhere.
 
 mod chain;
+mod changes;
 mod commands;
 mod export;
+mod stream;
 
 use assent::domain::audit::{Verdict, verify};
 use assent::model::chain::Break;

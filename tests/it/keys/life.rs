@@ -90,7 +90,7 @@ async fn a_clock_that_was_set_back_leaves_a_key_that_signs() {
     let installation = Installation::new(Database::Sqlite).await;
     let host = installation.host().await;
     let first = signing(&host);
-    keys::rotate(&host, RS256, Takeover::Now).await.expect("rotated");
+    keys::rotate(&host, RS256, Takeover::Now, &By::HOST).await.expect("rotated");
     assert_ne!(signing(&host), first);
     let long_ago = Timestamp::from_millis(installation.clock.now().millis() / 2);
     assert_eq!(host.key_ring.signer(RS256, long_ago).key_id(), first);
@@ -102,8 +102,8 @@ async fn without_rotation_days_only_a_command_rotates() {
     let host = installation.host_with("rotation_days = 0\npublish_ahead_hours = 2").await;
     installation.pass(&host, 4000 * DAYS).await;
     assert_eq!(stages(&host), [Signing]);
-    assert!(matches!(keys::rotate(&host, RS256, Takeover::InTime).await, Ok(Rotated::Published(_))));
-    assert!(matches!(keys::rotate(&host, RS256, Takeover::InTime).await, Ok(Rotated::Waiting(_))));
+    assert!(matches!(keys::rotate(&host, RS256, Takeover::InTime, &By::HOST).await, Ok(Rotated::Published(_))));
+    assert!(matches!(keys::rotate(&host, RS256, Takeover::InTime, &By::HOST).await, Ok(Rotated::Waiting(_))));
     installation.pass(&host, 2 * HOURS).await;
     assert_eq!(stages(&host), [Retired, Signing]);
 }
@@ -113,9 +113,9 @@ async fn a_rotation_now_uses_the_key_that_waits() {
     for database in Database::BOTH {
         let installation = Installation::new(database).await;
         let host = installation.host().await;
-        keys::rotate(&host, RS256, Takeover::InTime).await.expect("rotated");
+        keys::rotate(&host, RS256, Takeover::InTime, &By::HOST).await.expect("rotated");
         let set = published(&host).await;
-        let Rotated::Signing(now) = keys::rotate(&host, RS256, Takeover::Now).await.expect("rotated") else {
+        let Rotated::Signing(now) = keys::rotate(&host, RS256, Takeover::Now, &By::HOST).await.expect("rotated") else {
             panic!("it signs");
         };
         assert_eq!((now.key_id.clone(), signing(&host)), (set[1].clone(), set[1].clone()));
@@ -132,32 +132,32 @@ async fn a_revoked_key_is_gone_at_once_and_another_signs() {
         let forged = token(&host, RS256, claims()).await;
 
         // None waits, so one is made.
-        let revoked = keys::revoke(&host, &first).await.expect("revoked");
+        let revoked = keys::revoke(&host, &first, &By::HOST).await.expect("revoked");
         assert!(matches!(&revoked, keys::Revoked::Done { signing: now, .. } if *now == signing(&host)), "{revoked:?}");
         assert_eq!(stages(&host), [Revoked, Signing]);
         assert!(!published(&host).await.contains(&first));
         assert_eq!(host.key_ring.verify_own(&forged), Err(NotOurs::UnknownKey));
-        assert!(matches!(keys::revoke(&host, &first).await, Ok(keys::Revoked::Already)));
-        assert!(matches!(keys::revoke(&host, "nothing").await, Ok(keys::Revoked::Unknown)));
+        assert!(matches!(keys::revoke(&host, &first, &By::HOST).await, Ok(keys::Revoked::Already)));
+        assert!(matches!(keys::revoke(&host, "nothing", &By::HOST).await, Ok(keys::Revoked::Unknown)));
 
         // One waits, and takes its place; revoked before its time, it takes none.
         let second = signing(&host);
-        keys::rotate(&host, RS256, Takeover::InTime).await.expect("rotated");
+        keys::rotate(&host, RS256, Takeover::InTime, &By::HOST).await.expect("rotated");
         let waiting = published(&host).await[1].clone();
-        keys::revoke(&host, &waiting).await.expect("revoked");
+        keys::revoke(&host, &waiting, &By::HOST).await.expect("revoked");
         assert_eq!((stages(&host), signing(&host)), (vec![Revoked, Signing, Revoked], second.clone()));
-        keys::rotate(&host, RS256, Takeover::InTime).await.expect("rotated");
+        keys::rotate(&host, RS256, Takeover::InTime, &By::HOST).await.expect("rotated");
         let waiting = published(&host).await[1].clone();
-        keys::revoke(&host, &second).await.expect("revoked");
+        keys::revoke(&host, &second, &By::HOST).await.expect("revoked");
         assert_eq!((stages(&host), signing(&host)), (vec![Revoked, Revoked, Revoked, Signing], waiting.clone()));
 
         // One that is retired does not come back.
         let third = waiting;
-        keys::rotate(&host, RS256, Takeover::Now).await.expect("rotated");
-        keys::rotate(&host, RS256, Takeover::InTime).await.expect("rotated");
+        keys::rotate(&host, RS256, Takeover::Now, &By::HOST).await.expect("rotated");
+        keys::rotate(&host, RS256, Takeover::InTime, &By::HOST).await.expect("rotated");
         let [fourth, waiting, retired] = &published(&host).await[..] else { panic!("three keys") };
         assert_eq!(*retired, third);
-        keys::revoke(&host, fourth).await.expect("revoked");
+        keys::revoke(&host, fourth, &By::HOST).await.expect("revoked");
         assert_eq!((signing(&host), published(&host).await), (waiting.clone(), vec![waiting.clone(), third]));
 
         let kept = host.store.signing_keys().await.expect("read");

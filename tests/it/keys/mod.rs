@@ -16,6 +16,7 @@ use assent::domain::keys::{Rotated, Takeover};
 use assent::domain::{Host, keys};
 use assent::entropy::SystemEntropy;
 use assent::keys::TokenType;
+use assent::model::audit::By;
 use assent::model::key::{KeyStage, SigningAlgorithm};
 use serde_json::{Map, Value, json};
 

@@ -25,7 +25,8 @@ async fn hosts_that_rotate_at_once_make_one_key() {
         let mut rotations = tokio::task::JoinSet::new();
         for host in &hosts {
             let host = Arc::clone(host);
-            rotations.spawn(async move { keys::rotate(&host, SigningAlgorithm::Ps256, Takeover::InTime).await });
+            rotations
+                .spawn(async move { keys::rotate(&host, SigningAlgorithm::Ps256, Takeover::InTime, &By::HOST).await });
         }
         let rotated = rotations.join_all().await;
         let made = rotated.iter().filter(|rotated| matches!(rotated, Ok(Rotated::Published(_)))).count();
@@ -65,17 +66,17 @@ async fn hosts_that_revoke_what_signs_and_what_waits_at_once_leave_a_key_that_si
         // One that is retired must not come back.
         let mut signing = key(KeyTimes::at_once(2, now));
         for first in [key(KeyTimes::at_once(1, now)), signing.clone()] {
-            assert!(one.add_key(first).await.expect("kept"));
+            assert!(one.add_key(first, Vec::new()).await.expect("kept"));
         }
         for _ in 0..100 {
             let generation = signing.times.generation + 1;
             let later = KeyTimes { signs_from: now + DAYS, ..KeyTimes::at_once(generation, now) };
             let waiting = key(later);
-            assert!(two.add_key(waiting.clone()).await.expect("kept"));
+            assert!(two.add_key(waiting.clone(), Vec::new()).await.expect("kept"));
             let fresh = || key(KeyTimes::at_once(0, now));
             let revoked = tokio::join!(
-                one.revoke_key(signing.id, json!({}), fresh(), now),
-                two.revoke_key(waiting.id, json!({}), fresh(), now),
+                one.revoke_key(signing.id, json!({}), fresh(), Vec::new(), now),
+                two.revoke_key(waiting.id, json!({}), fresh(), Vec::new(), now),
             );
             assert!(matches!(revoked, (Ok(true), Ok(true))), "{database:?}: {revoked:?}");
             let mut kept = one.signing_keys().await.expect("read");
@@ -94,7 +95,7 @@ async fn a_token_of_another_host_is_known_at_once_and_unknown_ones_cost_little()
     let (one, two) = (installation.host().await, installation.host().await);
     let mut tokens = Vec::new();
     for _ in 0..2 {
-        keys::rotate(&two, SigningAlgorithm::Rs256, Takeover::Now).await.expect("rotated");
+        keys::rotate(&two, SigningAlgorithm::Rs256, Takeover::Now, &By::HOST).await.expect("rotated");
         tokens.push(token(&two, SigningAlgorithm::Rs256, claims()).await);
         if let [token] = tokens.as_slice() {
             assert_eq!(one.key_ring.verify_own(token), Err(NotOurs::UnknownKey));
@@ -181,7 +182,7 @@ async fn a_rotation_under_load_fails_no_client_that_fetches_keys_it_does_not_kno
             let used = counted.wait_for(|(count, _)| *count >= wanted);
             tokio::time::timeout(Duration::from_secs(60), used).await.expect("in time").expect("clients");
             let by = if number % 2 == 0 { &host.host } else { &other };
-            keys::rotate(by, SigningAlgorithm::Rs256, Takeover::Now).await.expect("rotated");
+            keys::rotate(by, SigningAlgorithm::Rs256, Takeover::Now, &By::HOST).await.expect("rotated");
         }
         let wanted = counted.borrow_and_update().0 + 12;
         let used = counted.wait_for(|(count, _)| *count >= wanted);

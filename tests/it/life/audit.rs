@@ -211,6 +211,7 @@ async fn entries_are_kept_for_their_days_and_an_invited_user_for_ever() {
             admin_tokens: day * 1000,
             traces: day,
             audit: day * 30,
+            streams: &[],
             denials: day * 30,
         };
         let store = &host.host.store;
@@ -218,7 +219,7 @@ async fn entries_are_kept_for_their_days_and_an_invited_user_for_ever() {
             store.sweep(retention, host.host.now() + day * days).await.expect("swept");
             store.audit_entries(&AuditFilter::default(), None, 10).await.expect("read").len()
         };
-        assert_eq!(left(29).await, 1, "{database:?}");
+        assert_eq!(left(29).await, 2, "{database:?}");
         assert_eq!(left(31).await, 0, "{database:?}");
         left(3000).await;
         let kept = store.user(id(&ada).parse().expect("an id")).await.expect("read");

@@ -90,6 +90,7 @@ async fn denials_are_forgotten_after_a_day_and_there_may_be_no_pauses() {
         admin_tokens: day,
         traces: day,
         audit: day,
+        streams: &[],
         denials: day,
     };
     let kept = async || {

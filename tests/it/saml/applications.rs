@@ -151,6 +151,7 @@ async fn what_is_over_is_forgotten() {
             admin_tokens: day,
             traces: day,
             audit: day,
+            streams: &[],
             denials: day,
         };
         host.host.store.sweep(retention, host.host.now()).await.expect("swept");

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use serde_json::Value;
 use url::Url;
 
+use super::changes::Settings;
 use super::{Guard, Refused, Result, fresh_did, invalid};
-use crate::domain::{Broken, Host};
+use crate::domain::{Broken, Host, audit};
 use crate::id::Did;
 use crate::keys::client;
 use crate::model::administration::AdminScopes;
@@ -14,6 +15,7 @@ use crate::model::application::{
     Application, ApplicationType, BackchannelLogout, ConsentPolicy, GrantType, InitiateLoginUri, OidcSettings,
     Protocol, Registered, SubjectType,
 };
+use crate::model::audit::{By, Entry, Event};
 use crate::model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
 use crate::model::key::SigningAlgorithm;
 use crate::model::name::display_text;
@@ -76,7 +78,12 @@ pub struct AuthenticationChange {
 }
 
 /// Makes an application of this type. Its Client ID is a fresh DID.
-pub async fn create_application(host: &Host, kind: ApplicationType, change: ApplicationChange) -> Result<Application> {
+pub async fn create_application(
+    host: &Host,
+    kind: ApplicationType,
+    change: ApplicationChange,
+    by: &By,
+) -> Result<Application> {
     let now = host.now();
     let mut application = Application {
         id: fresh_did()?,
@@ -96,7 +103,9 @@ pub async fn create_application(host: &Host, kind: ApplicationType, change: Appl
     if settings.redirect_uris.is_empty() && settings.grant_types.contains(&GrantType::AuthorizationCode) {
         return Err(invalid("redirect_uris", "expected one redirect URI at least"));
     }
-    host.store.insert_application(application.clone()).await?;
+    let entry = audit::entry(host, Event::ApplicationCreated, by).of(application.id.clone());
+    let entry = Settings::of_client(&application).made(entry);
+    host.store.insert_application(application.clone(), vec![entry]).await?;
     tracing::info!(application = %application.id, "application created");
     Ok(application)
 }
@@ -108,12 +117,15 @@ pub async fn change_application(
     id: &Did,
     change: ApplicationChange,
     guard: Guard<'_, Application>,
+    by: &By,
 ) -> Result<(Application, Option<Secret>)> {
+    let entry = |event| audit::entry(host, event, by).of(id.clone());
     // Whoever changed it in between is not undone: it is read again, and the change made to what is there now.
     loop {
         let mut application = application(host, id).await?;
         guard(&application)?;
         let before = application.settings.auth_method();
+        let settings = Settings::of_client(&application);
         apply(host, &mut application, change.clone())?;
         application.updated_at = host.now();
         let method = application.settings.auth_method();
@@ -126,7 +138,10 @@ pub async fn change_application(
         if !method.uses_secret() {
             application.secret = None;
         }
-        if host.store.update_application(application.clone()).await? {
+        let mut entries: Vec<Entry> =
+            settings.change(Settings::of_client(&application), entry(Event::ApplicationChanged)).into_iter().collect();
+        entries.extend(fresh.is_some().then(|| entry(Event::ClientSecretMade)));
+        if host.store.update_application(application.clone(), entries).await? {
             application.version += 1;
             tracing::info!(application = %id, "application changed");
             return Ok((application, fresh));
@@ -135,7 +150,7 @@ pub async fn change_application(
 }
 
 /// Gives a web application a new client secret. It is shown this once; the old one is worth nothing from now on.
-pub async fn create_secret(host: &Host, id: &Did, guard: Guard<'_, Application>) -> Result<Secret> {
+pub async fn create_secret(host: &Host, id: &Did, guard: Guard<'_, Application>, by: &By) -> Result<Secret> {
     loop {
         if let Registered::ServiceProvider(_) = registered(host, id).await? {
             return Err(invalid("protocol", "a SAML application has certificates, and no secret"));
@@ -152,7 +167,8 @@ pub async fn create_secret(host: &Host, id: &Did, guard: Guard<'_, Application>)
         }
         let secret = give_secret(host, &mut application)?;
         application.updated_at = host.now();
-        if host.store.update_application(application).await? {
+        let entry = audit::entry(host, Event::ClientSecretMade, by).of(id.clone());
+        if host.store.update_application(application, vec![entry]).await? {
             tracing::info!(application = %id, "client secret made");
             return Ok(secret);
         }
@@ -390,11 +406,16 @@ pub async fn find_applications(host: &Host, query: &ApplicationQuery, limit: u32
 }
 
 /// Deletes an application with its accounts and tokens.
-pub async fn delete_application(host: &Host, id: &Did, guard: Guard<'_, Registered>) -> Result<()> {
+pub async fn delete_application(host: &Host, id: &Did, guard: Guard<'_, Registered>, by: &By) -> Result<()> {
     loop {
         let known = registered(host, id).await?;
         guard(&known)?;
-        if host.store.delete_application(id.clone(), known.version()).await? {
+        let settings = match &known {
+            Registered::Client(client) => Settings::of_client(client),
+            Registered::ServiceProvider(provider) => Settings::of_service_provider(provider),
+        };
+        let entry = settings.gone(audit::entry(host, Event::ApplicationDeleted, by).of(id.clone()));
+        if host.store.delete_application(id.clone(), known.version(), vec![entry]).await? {
             break;
         }
     }

@@ -5,6 +5,7 @@ mod activity;
 mod applications;
 mod approval_addresses;
 mod caller;
+mod changes;
 mod claims_preview;
 mod directory;
 mod logos;
@@ -41,10 +42,11 @@ pub use users::{
 
 use std::time::Duration;
 
-use super::{Broken, Host, seconds};
+use super::{Broken, Host, audit, seconds};
 use crate::clock::Timestamp;
 use crate::id::{Did, TokenId};
 use crate::keys::fresh_ed25519_public_key;
+use crate::model::audit::{By, Event};
 use crate::model::token::prefix;
 use crate::secret::Token;
 use crate::store::StoreError;
@@ -105,17 +107,24 @@ fn invalid(field: &'static str, expected: impl Into<String>) -> Refused {
 }
 
 /// A fresh token for the admin API, and until when it is good.
-pub async fn issue_admin_token(host: &Host) -> std::result::Result<(Token, Timestamp), Broken> {
-    issue_admin_token_for(host, seconds(host.settings.lifetimes.admin_token)).await
+pub async fn issue_admin_token(host: &Host, by: &By) -> std::result::Result<(Token, Timestamp), Broken> {
+    issue_admin_token_for(host, seconds(host.settings.lifetimes.admin_token), by).await
 }
 
 /// A token for the admin API that is good for so long.
-pub async fn issue_admin_token_for(host: &Host, life: Duration) -> std::result::Result<(Token, Timestamp), Broken> {
+pub async fn issue_admin_token_for(
+    host: &Host,
+    life: Duration,
+    by: &By,
+) -> std::result::Result<(Token, Timestamp), Broken> {
     let now = host.now();
     let id = TokenId::new(now, &*host.entropy);
     let token = Token::new(prefix::ADMIN, id.as_bytes(), &*host.entropy);
     let until = now + life;
-    host.store.insert_admin_token(id, token.digest(), now, until).await?;
+    // The id is what entries name as the actor; the secret is another part of the token.
+    let entry = audit::entry(host, Event::AdminTokenMade, by);
+    let entry = entry.with("token", id.to_string()).with("until", until.seconds());
+    host.store.insert_admin_token(id, token.digest(), now, until, entry).await?;
     Ok((token, until))
 }
 

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::applications::server_address;
+use super::changes::Settings;
 use super::{Guard, Refused, Result, fresh_did, invalid};
-use crate::domain::{Host, saml_keys};
+use crate::domain::{Host, audit, saml_keys};
 use crate::id::{Did, KeyId};
 use crate::keys::saml;
 use crate::model::application::ApplicationType;
+use crate::model::audit::{By, Entry, Event};
 use crate::model::name::display_text;
 use crate::model::redirect::RedirectUri;
 use crate::model::saml::{
@@ -127,7 +129,7 @@ where
 }
 
 /// Makes a service provider, with a key and certificate of its own. Its id is a fresh DID.
-pub async fn create_service_provider(host: &Host, change: ServiceProviderChange) -> Result<ServiceProvider> {
+pub async fn create_service_provider(host: &Host, change: ServiceProviderChange, by: &By) -> Result<ServiceProvider> {
     let now = host.now();
     let entity_id = change.entity_id.clone();
     let entity_id = entity_id.ok_or_else(|| invalid("entity_id", "expected the entity ID of the service provider"))?;
@@ -146,7 +148,9 @@ pub async fn create_service_provider(host: &Host, change: ServiceProviderChange)
     }
     apply(host, &mut provider, change)?;
     let key = saml_keys::first(host, &provider.id).await?;
-    host.store.insert_service_provider(provider.clone(), key).await?;
+    let entry = audit::entry(host, Event::ApplicationCreated, by).of(provider.id.clone());
+    let entry = Settings::of_service_provider(&provider).made(entry);
+    host.store.insert_service_provider(provider.clone(), key, vec![entry]).await?;
     tracing::info!(application = %provider.id, "service provider created");
     Ok(provider)
 }
@@ -157,23 +161,42 @@ pub async fn change_service_provider(
     id: &Did,
     change: ServiceProviderChange,
     guard: Guard<'_, ServiceProvider>,
+    by: &By,
 ) -> Result<ServiceProvider> {
     // Whoever changed it in between is not undone: it is read again, and the change made to what is there now.
     loop {
-        let mut provider = service_provider(host, id).await?;
-        guard(&provider)?;
+        let before = service_provider(host, id).await?;
+        guard(&before)?;
+        let mut provider = before.clone();
         apply(host, &mut provider, change.clone())?;
-        if let Some(changed) = replace_service_provider(host, provider).await? {
+        let entry = audit::entry(host, Event::ApplicationChanged, by);
+        if let Some(changed) = replace(host, &before, provider, entry).await? {
             return Ok(changed);
         }
     }
 }
 
-/// Keeps what [`changed_service_provider`] gave. `None`, and nothing done, if the service provider was changed since it was
-/// read.
-pub async fn replace_service_provider(host: &Host, mut provider: ServiceProvider) -> Result<Option<ServiceProvider>> {
+/// Keeps what [`changed_service_provider`] made of `before` by its metadata. `None`, and nothing done, if the service provider was
+/// changed since it was read.
+pub async fn replace_service_provider(
+    host: &Host,
+    before: &ServiceProvider,
+    provider: ServiceProvider,
+    by: &By,
+) -> Result<Option<ServiceProvider>> {
+    replace(host, before, provider, audit::entry(host, Event::MetadataApplied, by)).await
+}
+
+async fn replace(
+    host: &Host,
+    before: &ServiceProvider,
+    mut provider: ServiceProvider,
+    entry: Entry,
+) -> Result<Option<ServiceProvider>> {
     provider.updated_at = host.now();
-    if !host.store.update_service_provider(provider.clone()).await? {
+    let settings = Settings::of_service_provider;
+    let entry = settings(before).change(settings(&provider), entry.of(provider.id.clone()));
+    if !host.store.update_service_provider(provider.clone(), entry.into_iter().collect()).await? {
         return Ok(None);
     }
     provider.version += 1;
@@ -204,19 +227,19 @@ pub async fn saml_certificates(host: &Host, id: &Did) -> Result<Vec<(SamlKey, Sa
 }
 
 /// Publishes the next certificate of a service provider.
-pub async fn renew_saml_certificate(host: &Host, id: &Did) -> Result<SamlKey> {
+pub async fn renew_saml_certificate(host: &Host, id: &Did, by: &By) -> Result<SamlKey> {
     service_provider(host, id).await?;
-    Ok(saml_keys::renew(host, id).await?)
+    Ok(saml_keys::renew(host, id, by).await?)
 }
 
 /// Lets a published certificate take over now.
-pub async fn use_saml_certificate(host: &Host, id: &Did, key: KeyId) -> Result<SamlKey> {
-    done(saml_keys::take_over(host, id, key).await?, "expected one that is published and does not sign yet")
+pub async fn use_saml_certificate(host: &Host, id: &Did, key: KeyId, by: &By) -> Result<SamlKey> {
+    done(saml_keys::take_over(host, id, key, by).await?, "expected one that is published and does not sign yet")
 }
 
 /// Takes a certificate that does not sign out of the metadata.
-pub async fn withdraw_saml_certificate(host: &Host, id: &Did, key: KeyId) -> Result<SamlKey> {
-    done(saml_keys::withdraw(host, id, key).await?, "it signs; let another take over first")
+pub async fn withdraw_saml_certificate(host: &Host, id: &Did, key: KeyId, by: &By) -> Result<SamlKey> {
+    done(saml_keys::withdraw(host, id, key, by).await?, "it signs; let another take over first")
 }
 
 fn done(changed: saml_keys::Changed, expected: &'static str) -> Result<SamlKey> {

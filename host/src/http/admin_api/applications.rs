@@ -336,7 +336,7 @@ async fn create(
 ) -> Result<(StatusCode, Versioned<View>), Problem> {
     let (protocol, body) = unspoken(&body)?;
     if protocol == Protocol::Saml {
-        let provider = saml_metadata::create(&host, &body).await?;
+        let provider = saml_metadata::create(&host, &body, &caller.by).await?;
         let version = provider.version;
         let view = View::ServiceProvider(Box::new(service_providers::view(provider)));
         return Ok((StatusCode::CREATED, Versioned(version, view)));
@@ -351,7 +351,7 @@ async fn create(
     let change: Change = parse(&body)?;
     let kind = change.application_type;
     let kind = kind.ok_or_else(|| Problem::field("application_type", "expected web, spa or native"))?;
-    let application = admin::create_application(&host, kind, change.allowed(&caller)?).await?;
+    let application = admin::create_application(&host, kind, change.allowed(&caller)?, &caller.by).await?;
     let version = application.version;
     Ok((StatusCode::CREATED, Versioned(version, View::Client(Box::new(view(application))))))
 }
@@ -409,7 +409,7 @@ async fn change(
     let id = id_of(&id, "application")?;
     if let Registered::ServiceProvider(_) = admin::registered(&host, &id).await? {
         let guard = |provider: &ServiceProvider| when.check(provider.version);
-        let provider = admin::change_service_provider(&host, &id, parse(&body)?, &guard).await?;
+        let provider = admin::change_service_provider(&host, &id, parse(&body)?, &guard, &caller.by).await?;
         let version = provider.version;
         return Ok(Versioned(version, View::ServiceProvider(Box::new(service_providers::view(provider)))));
     }
@@ -418,7 +418,8 @@ async fn change(
         return Err(Problem::field("application_type", "it can't be changed; make a new application"));
     }
     let guard = |client: &Application| caller.must_reach_application(client).and_then(|()| when.check(client.version));
-    let (application, secret) = admin::change_application(&host, &id, change.allowed(&caller)?, &guard).await?;
+    let (application, secret) =
+        admin::change_application(&host, &id, change.allowed(&caller)?, &guard, &caller.by).await?;
     let client_secret = secret.map(|secret| secret.expose().to_owned());
     let version = application.version;
     Ok(Versioned(version, View::Client(Box::new(ApplicationView { client_secret, ..view(application) }))))
@@ -435,7 +436,7 @@ async fn remove(
     when: IfMatch,
 ) -> Result<StatusCode, Problem> {
     let guard = |known: &Registered| caller.must_reach_registered(known).and_then(|()| when.check(known.version()));
-    admin::delete_application(&host, &id_of(&id, "application")?, &guard).await?;
+    admin::delete_application(&host, &id_of(&id, "application")?, &guard, &caller.by).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -457,6 +458,6 @@ async fn secret(
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<SecretView>), Problem> {
     let guard = |client: &Application| caller.must_reach_application(client);
-    let secret = admin::create_secret(&host, &id_of(&id, "application")?, &guard).await?;
+    let secret = admin::create_secret(&host, &id_of(&id, "application")?, &guard, &caller.by).await?;
     Ok((StatusCode::CREATED, Json(SecretView { client_secret: secret.expose().to_owned() })))
 }

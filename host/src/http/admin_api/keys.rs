@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{Path, State};
+use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::routes;
@@ -16,6 +16,7 @@ use crate::domain::keys::{self, Revoked, Takeover};
 use crate::http::problem::{Problem, ProblemKind};
 use crate::keys::KnownKey;
 use crate::model::administration::{Danger, Permission};
+use crate::model::audit::By;
 use crate::model::key::{KeyStage, SigningAlgorithm};
 
 pub(super) fn routes() -> Area {
@@ -81,11 +82,12 @@ struct Rotation {
 #[utoipa::path(post, path = "/keys/rotate", request_body = Rotation, responses((status = 200, description = "The keys as they are now.", body = List<KeyView>)))]
 async fn rotate(
     State(host): State<Arc<Host>>,
+    Extension(by): Extension<By>,
     Body(Rotation { algorithm, now }): Body<Rotation>,
 ) -> Result<Json<List<KeyView>>, Problem> {
     let takeover = if now { Takeover::Now } else { Takeover::InTime };
     for algorithm in SigningAlgorithm::ALL.into_iter().filter(|own| algorithm.is_none_or(|one| one == *own)) {
-        keys::rotate(&host, algorithm, takeover).await?;
+        keys::rotate(&host, algorithm, takeover, &by).await?;
     }
     Ok(all(&host))
 }
@@ -95,8 +97,12 @@ async fn rotate(
 /// For a key that others may have. If it signs, another one takes its place. Tokens that it signed are good nowhere that the
 /// key set is fetched anew.
 #[utoipa::path(post, path = "/keys/{kid}/revoke", responses((status = 200, description = "The keys as they are now.", body = List<KeyView>)))]
-async fn revoke(State(host): State<Arc<Host>>, Path(kid): Path<String>) -> Result<Json<List<KeyView>>, Problem> {
-    match keys::revoke(&host, &kid).await? {
+async fn revoke(
+    State(host): State<Arc<Host>>,
+    Extension(by): Extension<By>,
+    Path(kid): Path<String>,
+) -> Result<Json<List<KeyView>>, Problem> {
+    match keys::revoke(&host, &kid, &by).await? {
         Revoked::Done { .. } => Ok(all(&host)),
         Revoked::Already => Err(Problem::of(ProblemKind::Conflict, "the key was revoked before")),
         Revoked::Unknown => Err(Problem::of(ProblemKind::NotFound, "there is no such key")),

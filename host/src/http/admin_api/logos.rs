@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use axum::{Extension, Json};
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::routes;
@@ -17,6 +17,7 @@ use crate::http::logos::address;
 use crate::http::problem::Problem;
 use crate::id::Did;
 use crate::model::administration::Permission;
+use crate::model::audit::By;
 use crate::model::logo::ApplicationLogo;
 
 pub(super) fn routes() -> Area {
@@ -51,14 +52,23 @@ async fn read(State(host): State<Arc<Host>>, Path(id): Path<String>) -> Result<J
 
 /// Give an application a picture: the body.
 #[utoipa::path(put, path = "/applications/{id}/logo", request_body(content = Vec<u8>, content_type = "image/*"), responses((status = 200, description = "The picture.", body = LogoView)))]
-async fn set(State(host): State<Arc<Host>>, Path(id): Path<String>, Raw(body): Raw) -> Result<Json<LogoView>, Problem> {
+async fn set(
+    State(host): State<Arc<Host>>,
+    Extension(by): Extension<By>,
+    Path(id): Path<String>,
+    Raw(body): Raw,
+) -> Result<Json<LogoView>, Problem> {
     let id = id_of(&id, "application")?;
-    Ok(view(&id, &admin::set_logo(&host, &id, body.into()).await?))
+    Ok(view(&id, &admin::set_logo(&host, &id, body.into(), &by).await?))
 }
 
 /// Take an application's picture away.
 #[utoipa::path(delete, path = "/applications/{id}/logo", responses((status = 204, description = "There is none any more.")))]
-async fn remove(State(host): State<Arc<Host>>, Path(id): Path<String>) -> Result<StatusCode, Problem> {
-    admin::remove_logo(&host, &id_of(&id, "application")?).await?;
+async fn remove(
+    State(host): State<Arc<Host>>,
+    Extension(by): Extension<By>,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    admin::remove_logo(&host, &id_of(&id, "application")?, &by).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -16,20 +16,21 @@ use super::service_providers::{self, ServiceProviderView};
 use crate::domain::admin::{self, ServiceProviderChange};
 use crate::domain::{Broken, Host};
 use crate::http::problem::Problem;
+use crate::model::audit::By;
 use crate::model::saml::ServiceProvider;
 use crate::saml::metadata::{self, Given};
 use crate::secret::Digest;
 
 /// Makes a service provider of a body without `protocol`. With `metadata` or `metadata_url` the metadata says what the
 /// other members do not; `entity_id` then says which of several service providers it is.
-pub(super) async fn create(host: &Host, body: &Bytes) -> Result<ServiceProvider, Problem> {
+pub(super) async fn create(host: &Host, body: &Bytes, by: &By) -> Result<ServiceProvider, Problem> {
     let given: Given = parse(body)?;
     let mut members: Map<String, Value> = parse(body)?;
     members.remove("metadata");
     members.remove("metadata_certificate");
     let said: ServiceProviderChange = parse(Value::Object(members).to_string().as_bytes())?;
     if !given.is_some() {
-        return Ok(admin::create_service_provider(host, said).await?);
+        return Ok(admin::create_service_provider(host, said, by).await?);
     }
     let described = metadata::describe(host, &given, said.entity_id.as_deref(), None).await?;
     let change = described.beside(said);
@@ -37,7 +38,7 @@ pub(super) async fn create(host: &Host, body: &Bytes) -> Result<ServiceProvider,
         let expected = "the metadata has no DisplayName; say in `name` what people shall see";
         return Err(Problem::field("name", expected));
     }
-    Ok(admin::create_service_provider(host, change).await?)
+    Ok(admin::create_service_provider(host, change, by).await?)
 }
 
 /// What to do with the metadata of a service provider that is known.
@@ -91,6 +92,7 @@ pub(super) struct Refreshed {
 #[utoipa::path(post, path = "/applications/{id}/metadata", request_body = Refresh, responses((status = 200, description = "The differences.", body = Refreshed)))]
 pub(super) async fn refresh(
     State(host): State<Arc<Host>>,
+    Extension(by): Extension<By>,
     Path(id): Path<String>,
     Body(body): Body<Refresh>,
 ) -> Result<Json<Refreshed>, Problem> {
@@ -110,7 +112,7 @@ pub(super) async fn refresh(
         }
         let application = match changes.is_empty() || !apply {
             true => provider,
-            false => match admin::replace_service_provider(&host, after).await? {
+            false => match admin::replace_service_provider(&host, &provider, after, &by).await? {
                 Some(changed) => changed,
                 // What was changed in between is compared with, too.
                 None => continue,

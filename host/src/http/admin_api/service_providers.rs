@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use axum::{Extension, Json};
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::routes;
@@ -15,6 +15,7 @@ use super::{id_of, moment};
 use crate::domain::{Host, admin};
 use crate::http::problem::Problem;
 use crate::model::administration::{Danger, Permission};
+use crate::model::audit::By;
 use crate::model::saml::{
     AssertionConsumer, CustomAttribute, NameIdFormat, NameIdSource, SamlKey, SamlKeyStage, ServiceProvider,
     SingleLogout,
@@ -132,9 +133,10 @@ async fn certificates(
 #[utoipa::path(post, path = "/applications/{id}/certificates", responses((status = 201, description = "The next one.", body = CertificateView)))]
 async fn renew(
     State(host): State<Arc<Host>>,
+    Extension(by): Extension<By>,
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<CertificateView>), Problem> {
-    let key = admin::renew_saml_certificate(&host, &id_of(&id, "application")?).await?;
+    let key = admin::renew_saml_certificate(&host, &id_of(&id, "application")?, &by).await?;
     Ok((StatusCode::CREATED, Json(certificate(key, SamlKeyStage::Published))))
 }
 
@@ -142,10 +144,11 @@ async fn renew(
 #[utoipa::path(post, path = "/applications/{id}/certificates/{key}/use", responses((status = 200, description = "It signs.", body = CertificateView)))]
 async fn take_over(
     State(host): State<Arc<Host>>,
+    Extension(by): Extension<By>,
     Path((id, key)): Path<(String, String)>,
 ) -> Result<Json<CertificateView>, Problem> {
     let (id, key) = (id_of(&id, "application")?, id_of(&key, "certificate")?);
-    let key = admin::use_saml_certificate(&host, &id, key).await?;
+    let key = admin::use_saml_certificate(&host, &id, key, &by).await?;
     Ok(Json(certificate(key, SamlKeyStage::Signing)))
 }
 
@@ -153,9 +156,10 @@ async fn take_over(
 #[utoipa::path(delete, path = "/applications/{id}/certificates/{key}", responses((status = 204, description = "It is out.")))]
 async fn withdraw(
     State(host): State<Arc<Host>>,
+    Extension(by): Extension<By>,
     Path((id, key)): Path<(String, String)>,
 ) -> Result<StatusCode, Problem> {
     let (id, key) = (id_of(&id, "application")?, id_of(&key, "certificate")?);
-    admin::withdraw_saml_certificate(&host, &id, key).await?;
+    admin::withdraw_saml_certificate(&host, &id, key, &by).await?;
     Ok(StatusCode::NO_CONTENT)
 }

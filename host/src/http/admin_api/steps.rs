@@ -70,7 +70,7 @@ async fn checked(
         })?,
     };
     let of_path = |name: &str| path.iter().find(|(known, _)| *known == name).map(|(_, value)| value);
-    let words = steps::in_words(host, danger, of_path("id"), of_path("key"), &value).await;
+    let words = steps::in_words(host, danger, of_path("id"), of_path("kid"), &value).await;
     let Some(words) = words.map_err(|refused| problem(refused.into()))? else {
         return Ok(Request::from_parts(parts, Body::from(bytes)));
     };

@@ -117,6 +117,27 @@ pub(super) fn happened(entry: &Entry, application: &Message) -> Message {
         Event::ConsentGiven => Message::of("activity-consent-given").message("application", application()),
         Event::ConsentWithdrawn => Message::of("activity-consent-withdrawn").message("application", application()),
         Event::RefreshReused => Message::of("activity-refresh-reused").message("application", application()),
+        Event::ApplicationCreated => Message::of("activity-application-created").message("application", application()),
+        Event::ApplicationChanged => Message::of("activity-application-changed").message("application", application()),
+        Event::ApplicationDeleted => Message::of("activity-application-deleted").message("application", application()),
+        Event::MetadataApplied => Message::of("activity-metadata-applied").message("application", application()),
+        Event::ClientSecretMade => Message::of("activity-secret-made").message("application", application()),
+        Event::LogoSet => Message::of("activity-logo-set").message("application", application()),
+        Event::LogoRemoved => Message::of("activity-logo-removed").message("application", application()),
+        Event::CertificatePublished => {
+            Message::of("activity-certificate-published").message("application", application())
+        }
+        Event::CertificateTookOver => {
+            Message::of("activity-certificate-took-over").message("application", application())
+        }
+        Event::CertificateWithdrawn => {
+            Message::of("activity-certificate-withdrawn").message("application", application())
+        }
+        Event::SigningKeyPublished => Message::of("activity-key-published"),
+        Event::SigningKeyTookOver => Message::of("activity-key-took-over"),
+        Event::SigningKeyRevoked => Message::of("activity-key-revoked"),
+        Event::PluginsReloaded => Message::of("activity-plugins-reloaded"),
+        Event::AdminTokenMade => Message::of("activity-admin-token"),
         Event::ChainBegun => Message::of("activity-chain-begun"),
     }
 }

@@ -1,0 +1,29 @@
+//! An export of the audit log, as `assent audit verify --file` reads it: what is found good is what would be written again, and
+//! no change of it is found good as well.
+
+#![no_main]
+
+use assent::domain::audit::verify_export;
+use assent::model::audit_line;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|input: &[u8]| {
+    let Ok(verdict) = verify_export(input) else { return };
+    if let Some(broken) = verdict.broken {
+        assert!(!broken.to_string().is_empty() && !broken.kind().is_empty());
+        return;
+    }
+    assert!(verdict.checked.entries > 0);
+    let text = std::str::from_utf8(input).expect("it was read");
+    let records: Vec<_> = text.lines().map(|line| audit_line::read(line).expect("it was read")).collect();
+    let written = |records: &[assent::model::chain::Record]| {
+        let lines = records.iter().map(|record| audit_line::write(record).expect("written") + "\n");
+        verify_export(lines.collect::<String>().as_bytes())
+    };
+    assert_eq!(written(&records).expect("readable"), verdict);
+    for place in 0..records.len() {
+        let mut changed = records.clone();
+        changed[place].event.push('x');
+        assert!(written(&changed).is_ok_and(|verdict| verdict.broken.is_some()));
+    }
+});
