@@ -16,6 +16,7 @@ pub use applications::{
     create_secret, delete_application, registered,
 };
 pub use approval_addresses::{approval_addresses, remove_approval_address, set_approval_address};
+pub(super) use changes::Settings;
 pub use claims_preview::{Preview, PreviewRequest, Stopped, Told, preview, show as show_told};
 pub use logos::{logo, remove_logo, set_logo};
 pub use service_providers::{
