@@ -2,7 +2,7 @@
 //!
 //! The modules are layers: each calls only those below it (`tests/it/tidy.rs` holds that). From the top:
 //! `cli` and `app` (composition), `http` (the edge), `oidc` and `saml` (protocols), `domain` (use cases), the adapters
-//! `store`, `keys`, `plugins`, `config`, below them `outgoing` (the way out by HTTP), and at the bottom `model` with the nouns and proofs, which do no input or output.
+//! `store`, `keys`, `plugins`, `config`, `places`, `sinks`, below them `outgoing` (the way out by HTTP), and at the bottom `model` with the nouns and proofs, which do no input or output.
 
 pub mod app;
 pub mod authenticator;

@@ -1,6 +1,6 @@
 //! The first start: somebody has to be the first administrator.
 
-use super::admin::{self, Refused};
+use super::admin::{self, Refused, Settings};
 use super::{Host, audit, device};
 use crate::config::{Demo, FirstStart as Wish};
 use crate::id::Did;
@@ -43,12 +43,18 @@ pub async fn first_start(host: &Host, wish: &Wish) -> Result<Option<Made>, Refus
         demo: demo.as_ref().map(|(application, _)| application.id.clone()),
     };
     let entry = |event| audit::entry(host, event, &By::HOST).about(administrator.id);
-    let entries = vec![
+    let mut entries = vec![
         entry(Event::UserCreated)
             .with("state", administrator.state.as_str())
             .personal("name", administrator.name.as_str()),
         entry(Event::EnrolmentLinkMade).with("enrolment", enrolment.id.to_string()),
     ];
+    if let Some((application, account)) = &demo {
+        let made = Settings::of_client(application).made(audit::entry(host, Event::ApplicationCreated, &By::HOST));
+        entries.push(made.of(application.id.clone()));
+        let entry = entry(Event::AccountCreated).of(application.id.clone());
+        entries.push(entry.with("account", account.id.to_string()).with("state", account.state.as_str()));
+    }
     let first = FirstStart { administrator, enrolment, demo, entries };
     Ok(host.store.first_start(first, host.now()).await?.then_some(made))
 }

@@ -118,3 +118,25 @@ async fn a_pipe_that_closes_early_is_no_failure() {
         assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), b"".as_slice()), "{output:?}");
     }
 }
+
+#[tokio::test]
+async fn config_check_names_a_stream_that_can_not_be() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("assent.toml");
+    for (setting, said) in [
+        ("file = \"/no/such/folder/audit.jsonl\"", "audit.stream.file: /no/such/folder/audit.jsonl: the folder"),
+        ("file = \".\"", "audit.stream.file: .: it is no file"),
+        ("syslog = \"tls://logs.example:6514\"", "audit.stream.syslog: expected udp://HOST:PORT"),
+        ("syslog = \"tcp://logs.example\"", "audit.stream.syslog: expected udp://HOST:PORT"),
+    ] {
+        let settings = format!("base_url = \"http://localhost:8080\"\n[audit.stream]\n{setting}\n");
+        std::fs::write(&file, settings).expect("written");
+        let mut command = Command::new(binary("assent"));
+        command.args(["config", "check", "--config", "assent.toml"]).current_dir(folder.path()).kill_on_drop(true);
+        let output =
+            tokio::time::timeout(Duration::from_secs(60), command.output()).await.expect("in time").expect("run");
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{setting}: {error}");
+        assert!(error.contains(said), "{setting}: {error}");
+    }
+}

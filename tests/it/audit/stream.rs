@@ -252,3 +252,27 @@ async fn syslog_by_a_socket_of_this_machine_of_either_kind() {
     counted(stream, &mut seqs, head(&host).await).await;
     assert_whole(&seqs, head(&host).await);
 }
+
+#[tokio::test]
+async fn a_receiver_that_is_down_is_seen_in_the_metrics() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let secret = folder.path().join("secret");
+    std::fs::write(&secret, "a-secret-of-the-operator\n").expect("written");
+    let settings = format!(
+        "[http]\nmetrics_secret_file = \"{}\"\n[audit.stream]\nsyslog = \"unix://{}\"",
+        secret.display(),
+        folder.path().join("nobody").display()
+    );
+    let host = TestHost::start_with(Wish { settings: &settings, ..Wish::default() }).await;
+    host.user("ada").await;
+    until("it is seen", async || {
+        let request = reqwest::Client::new().get(format!("{}/metrics", host.base));
+        let answer = request.bearer_auth("a-secret-of-the-operator").send().await.expect("an answer");
+        let text = answer.text().await.expect("text");
+        let seen = text.contains("assent_audit_stream_up{stream=\"syslog\"} 0\n")
+            && text.contains("assent_audit_stream_sent_total{stream=\"syslog\"} 0\n")
+            && text.contains("assent_audit_stream_behind{stream=\"syslog\"} 2\n");
+        seen.then_some(())
+    })
+    .await;
+}

@@ -9,10 +9,10 @@ use crate::model::audit::Entry;
 use crate::model::saml::ServiceProvider;
 
 /// The name and settings of an application, each by its name.
-pub(super) struct Settings(Map<String, Value>);
+pub(in crate::domain) struct Settings(Map<String, Value>);
 
 impl Settings {
-    pub(super) fn of_client(application: &Application) -> Self {
+    pub(in crate::domain) fn of_client(application: &Application) -> Self {
         Self::new(&application.name, &application.settings)
     }
 
@@ -30,7 +30,7 @@ impl Settings {
     }
 
     /// The entry of an application that was made.
-    pub(super) fn made(self, entry: Entry) -> Entry {
+    pub(in crate::domain) fn made(self, entry: Entry) -> Entry {
         entry.with("after", without_keys(self.0))
     }
 

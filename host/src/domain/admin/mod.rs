@@ -25,6 +25,7 @@ pub use applications::{
 };
 pub use approval_addresses::{approval_addresses, remove_approval_address, set_approval_address};
 pub use caller::{Caller, Standing, service_account};
+pub(super) use changes::Settings;
 pub use claims_preview::{Preview, PreviewRequest, Stopped, Told, preview, show as show_told};
 pub use directory::{UserQuery, find_users};
 pub use logos::{logo, remove_logo, set_logo};
