@@ -19,7 +19,7 @@ fn acts(user: &Value, account: &Value, device: &str) -> Vec<(Method, String, Val
         (Method::PUT, format!("{user}/approval-addresses/vendor"), json!({"address": "mallory"})),
         (Method::DELETE, format!("{user}/approval-addresses/vendor"), Value::Null),
         (Method::DELETE, format!("{user}/sessions"), Value::Null),
-        (Method::DELETE, format!("{user}/sessions/00000000-0000-0000-0000-000000000000"), Value::Null),
+        (Method::DELETE, format!("{user}/sessions/00000000000000000000000000000000"), Value::Null),
         (
             Method::DELETE,
             format!("{user}/consents/did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"),
@@ -187,7 +187,7 @@ async fn what_nobody_may_set_is_refused_and_no_listing_has_a_secret() {
     let secret = ada.application.secret.clone().expect("a secret");
     for path in ["/applications", application.as_str(), "/users", user.as_str(), "/audit?limit=200"] {
         let shown = host.admin_ok(Method::GET, path, Value::Null).await.to_string();
-        for word in [secret.as_str(), "secret_digest", "sealed", "public_key\"", "\"digest\""] {
+        for word in [secret.as_str(), "secret_digest", "sealed", "public_key\""] {
             assert!(!shown.contains(word), "{path} has {word}: {shown}");
         }
     }

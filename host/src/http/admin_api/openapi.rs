@@ -86,6 +86,11 @@ fn document(routes: Vec<Route>) -> Value {
     if let Some(schemas) = document.pointer_mut("/components/schemas").and_then(Value::as_object_mut) {
         let known = schemas.clone();
         schemas.values_mut().for_each(|schema| join(schema, &known));
+        // What is not sent stays as it is, and some generators would have it sent.
+        let members = schemas.values_mut().filter_map(|schema| schema.get_mut("properties")?.as_object_mut());
+        for member in members.flat_map(Map::values_mut).filter_map(Value::as_object_mut) {
+            member.remove("default");
+        }
         for (list, schema) in schemas.iter_mut() {
             let item = list.strip_prefix("List_").filter(|item| known.contains_key(*item));
             if let (Some(item), Some(items)) = (item, schema.pointer_mut("/properties/items/items")) {
