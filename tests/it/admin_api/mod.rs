@@ -8,6 +8,9 @@ mod people;
 mod roles;
 mod sessions;
 mod shape;
+mod steps;
+
+use std::sync::Arc;
 
 use assent::authenticator::Authenticator;
 use reqwest::header::HeaderMap;
@@ -54,7 +57,7 @@ enum Caller {
     /// With a bearer token.
     Bearer { base: String, token: String },
     /// With a session of the console, as its page does.
-    Console { browser: Browser, csrf: String },
+    Console { browser: Browser, csrf: String, phone: Arc<Authenticator> },
 }
 
 impl Caller {
@@ -68,16 +71,32 @@ impl Caller {
             Self::Bearer { base, token } => {
                 Client::new().request(method, format!("{base}/admin/api/v1{path}")).bearer_auth(token)
             }
-            Self::Console { browser, csrf } => browser
+            Self::Console { browser, csrf, .. } => browser
                 .request(method, &format!("/admin/api/v1{path}"))
                 .header("x-assent-csrf", csrf)
                 .header("sec-fetch-site", "same-origin"),
         }
     }
 
+    /// Calls, and approves on the phone what has to be approved.
     async fn call(&self, method: Method, path: &str, body: Value) -> Answer {
+        let answer = self.call_once(method.clone(), path, &body, None).await;
+        let (Self::Console { phone, .. }, Some(step)) = (self, answer.body.get("step")) else { return answer };
+        let number = step["number"].as_str().expect("a number");
+        let requests = phone.waiting(5).await.expect("requests");
+        assert_eq!(phone.decide(&requests[0], Some(number)).await.expect("an outcome"), "approved");
+        self.call_once(method, path, &body, step["id"].as_str()).await
+    }
+
+    /// Calls, with the step that was approved.
+    async fn call_once(&self, method: Method, path: &str, body: &Value, step: Option<&str>) -> Answer {
         let request = self.request(method, path);
-        sent(if body.is_null() { request } else { request.json(&body) }).await
+        let request = if body.is_null() { request } else { request.json(body) };
+        sent(match step {
+            Some(step) => request.header("x-assent-step", step),
+            None => request,
+        })
+        .await
     }
 
     async fn get(&self, path: &str) -> Answer {
@@ -88,7 +107,7 @@ impl Caller {
 /// A person with a role in the console, and their phone.
 struct Administrator {
     user: Value,
-    phone: Authenticator,
+    phone: Arc<Authenticator>,
 }
 
 impl Administrator {
@@ -96,7 +115,9 @@ impl Administrator {
         let user = host.user(name).await;
         let path = format!("/users/{}", id(&user));
         let user = host.admin_ok(Method::PATCH, &path, json!({"console_role": role})).await;
-        Self { phone: host.authenticator(&user).await, user }
+        let phone = Arc::new(host.authenticator(&user).await);
+        // The first device makes whoever was invited active.
+        Self { user: host.admin_ok(Method::GET, &path, Value::Null).await, phone }
     }
 
     /// A browser in which they are signed in to the console.
@@ -116,7 +137,7 @@ impl Administrator {
         let browser = self.browser(host).await;
         let me = sent(browser.request(Method::GET, "/admin/api/v1/me")).await.good();
         let csrf = me["csrf_token"].as_str().expect("a token").to_owned();
-        Caller::Console { browser, csrf }
+        Caller::Console { browser, csrf, phone: Arc::clone(&self.phone) }
     }
 }
 

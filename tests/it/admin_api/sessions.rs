@@ -16,7 +16,7 @@ async fn call(browser: &Browser, method: Method, path: &str, headers: &[(&str, &
 #[tokio::test]
 async fn what_changes_something_comes_from_the_consoles_own_page() {
     let host = TestHost::start().await;
-    let Caller::Console { browser, csrf } = person(&host, "ada", "owner").await else { unreachable!() };
+    let Caller::Console { browser, csrf, .. } = person(&host, "ada", "owner").await else { unreachable!() };
     let Caller::Console { csrf: others, .. } = person(&host, "grace", "owner").await else { unreachable!() };
     let make = json!({"name": "eve"});
     let same = ("sec-fetch-site", "same-origin");

@@ -1,0 +1,210 @@
+//! Dangerous steps in the console: each waits for a fresh approval on the phone, of that very step.
+
+use assent::authenticator::{Authenticator, Request};
+use assent::model::statement::{ApprovalStatement, Decision};
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use super::{Administrator, Answer, Caller, person, sent};
+use crate::harness::{Browser, Database, TestHost, Wish, id};
+use crate::life::entries;
+
+async fn owner(host: &TestHost) -> (Caller, Administrator) {
+    let owner = Administrator::new(host, "grace", "owner").await;
+    (owner.signed_in(host).await, owner)
+}
+
+/// Asks for a step that needs an approval: what the API says of it.
+async fn asked(caller: &Caller, method: Method, path: &str, body: &Value) -> Value {
+    let answer = caller.call_once(method, path, body, None).await;
+    assert_eq!((answer.status, answer.problem()), (StatusCode::FORBIDDEN, "approval-required"), "{}", answer.body);
+    answer.body["step"].clone()
+}
+
+async fn waiting(phone: &Authenticator) -> Request {
+    phone.waiting(5).await.expect("requests").remove(0)
+}
+
+async fn state(caller: &Caller, step: &Value) -> Value {
+    caller.get(&format!("/steps/{}", id(step))).await.good()["state"].clone()
+}
+
+fn number(step: &Value) -> Option<&str> {
+    step["number"].as_str()
+}
+
+fn refused(answer: &Answer) -> bool {
+    answer.status == StatusCode::FORBIDDEN && answer.problem() == "forbidden"
+}
+
+#[tokio::test]
+async fn a_step_is_shown_signed_done_once_and_noted_on_both_databases() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let (console, grace) = owner(&host).await;
+        let bob = host.user("bob").await;
+        let path = format!("/users/{}", id(&bob));
+        let step = asked(&console, Method::DELETE, &path, &Value::Null).await;
+        assert_eq!(step["words"], "Delete the user bob");
+        assert_eq!(state(&console, &step).await, "waiting", "{database:?}");
+        let request = waiting(&grace.phone).await;
+        assert_eq!(
+            (request.step.as_deref(), request.application.name.as_str()),
+            (Some("Delete the user bob"), "Assent")
+        );
+        let early = console.call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str()).await;
+        assert!(refused(&early), "{}", early.body);
+
+        assert_eq!(grace.phone.decide(&request, number(&step)).await.expect("an outcome"), "approved");
+        assert_eq!(state(&console, &step).await, "approved", "{database:?}");
+        let done = console.call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str()).await;
+        assert_eq!(done.status, StatusCode::NO_CONTENT, "{database:?}: {}", done.body);
+        let again = console.call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str()).await;
+        assert_eq!(again.status, StatusCode::NOT_FOUND, "there is nobody to delete any more");
+        assert_eq!(state(&console, &step).await, "over", "{database:?}");
+
+        let told = &entries(&host, "event=user.deleted").await[0];
+        assert_eq!(told["approval_id"], request.id.to_string(), "{database:?}: {told}");
+        assert_eq!(told["actor"], json!({"kind": "person", "id": id(&grace.user)}));
+        let approved = entries(&host, &format!("event=sign-in.approved&user={}", id(&grace.user))).await;
+        let approved = approved.iter().find(|entry| entry["detail"]["step"] == "delete-user").expect("noted");
+        assert_eq!(approved["personal"]["step"], "Delete the user bob");
+        let past = grace.phone.ask(Method::GET, "/history", None).await.expect("history");
+        assert_eq!(past["items"][0]["step"], "Delete the user bob");
+    }
+}
+
+#[tokio::test]
+async fn an_approval_is_good_for_one_request_in_one_console_and_for_two_minutes() {
+    let host = TestHost::start().await;
+    let (console, grace) = owner(&host).await;
+    let other = grace.signed_in(&host).await;
+    let heidi = person(&host, "heidi", "owner").await;
+    let (bob, eve) = (host.user("bob").await, host.user("eve").await);
+    let of = |user: &Value| format!("/users/{}", id(user));
+    let role = |role: &str| json!({"console_role": role});
+    let approved = async |method: Method, path: &str, body: &Value| {
+        let step = asked(&console, method, path, body).await;
+        let request = waiting(&grace.phone).await;
+        assert_eq!(grace.phone.decide(&request, number(&step)).await.expect("an outcome"), "approved");
+        step
+    };
+    let step = approved(Method::PATCH, &of(&bob), &role("auditor")).await;
+    let named = step["id"].as_str();
+    let erase = format!("{}/erase", of(&bob));
+    let wrong = [
+        console.call_once(Method::PATCH, &of(&eve), &role("auditor"), named).await,
+        console.call_once(Method::PATCH, &of(&bob), &role("owner"), named).await,
+        console.call_once(Method::DELETE, &of(&bob), &Value::Null, named).await,
+        console.call_once(Method::POST, &erase, &Value::Null, named).await,
+        other.call_once(Method::PATCH, &of(&bob), &role("auditor"), named).await,
+        heidi.call_once(Method::PATCH, &of(&bob), &role("auditor"), named).await,
+        console.call_once(Method::PATCH, &of(&bob), &role("auditor"), Some("nonsense")).await,
+    ];
+    for answer in &wrong {
+        assert!(refused(answer), "{}", answer.body);
+    }
+    for stranger in [&other, &heidi, &Caller::machine(&host)] {
+        let answer = stranger.get(&format!("/steps/{}", id(&step))).await;
+        assert_eq!(answer.status, StatusCode::NOT_FOUND, "{}", answer.body);
+    }
+    console.call_once(Method::PATCH, &of(&bob), &role("auditor"), named).await.good();
+
+    let late = approved(Method::PATCH, &of(&bob), &role("admin")).await;
+    host.advance(121);
+    let answer = console.call_once(Method::PATCH, &of(&bob), &role("admin"), late["id"].as_str()).await;
+    assert!(refused(&answer), "{}", answer.body);
+
+    let gone = approved(Method::PATCH, &of(&bob), &role("admin")).await;
+    host.admin_ok(Method::DELETE, &format!("/devices/{}", grace.phone.device()), Value::Null).await;
+    let answer = console.call_once(Method::PATCH, &of(&bob), &role("admin"), gone["id"].as_str()).await;
+    assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "the session went with the phone: {}", answer.body);
+    let bob = host.admin_ok(Method::GET, &of(&bob), Value::Null).await;
+    assert_eq!(bob["console_role"], "auditor");
+}
+
+#[tokio::test]
+async fn what_was_denied_or_said_not_to_be_theirs_is_not_done_and_a_proof_for_a_sign_in_is_none_for_a_step() {
+    let host = TestHost::start().await;
+    let (console, grace) = owner(&host).await;
+    let bob = host.user("bob").await;
+    let path = format!("/users/{}", id(&bob));
+    let step = asked(&console, Method::DELETE, &path, &Value::Null).await;
+    let request = waiting(&grace.phone).await;
+    // What a phone signs that does not show the step.
+    let blind = ApprovalStatement { step: None, ..grace.phone.statement(&request, number(&step)) }.text();
+    let signature = grace.phone.sign(&blind).expect("signed");
+    let number_of = number(&step).expect("a number");
+    let reply = grace.phone.send(request.id, Decision::Approve, number_of, &signature).await.expect("an answer");
+    assert_eq!(reply.status, StatusCode::FORBIDDEN, "its signature is not over what was shown");
+    assert_eq!(grace.phone.decide(&request, None).await.expect("an outcome"), "denied");
+    assert_eq!(state(&console, &step).await, "denied");
+    let answer = console.call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str()).await;
+    assert!(refused(&answer), "{}", answer.body);
+    assert_eq!(host.admin(Method::GET, &path, Value::Null).await.0, StatusCode::OK, "bob is there");
+}
+
+/// Whoever types the administrator's name again and again holds no step up, and gets nobody to approve one.
+#[tokio::test]
+async fn no_stranger_holds_a_step_up_or_goes_on_with_it() {
+    let host = TestHost::start().await;
+    let (console, grace) = owner(&host).await;
+    let bob = host.user("bob").await;
+    let path = format!("/users/{}", id(&bob));
+    let step = asked(&console, Method::DELETE, &path, &Value::Null).await;
+    let stranger = Browser::new(&host.base);
+    let login = stranger.get("/admin").await.followed().await;
+    login.submit(&login.path(), &[("name", "grace")]).await;
+    let request = waiting(&grace.phone).await;
+    assert_eq!(request.step.as_deref(), Some("Delete the user bob"));
+    // A step has no pages, not even in its own browser.
+    let Caller::Console { browser, .. } = &console else { unreachable!() };
+    for browser in [browser, &stranger] {
+        let page = browser.get(&format!("/login/{}", id(&step))).await;
+        assert_eq!(page.status, StatusCode::NOT_FOUND);
+    }
+    assert_eq!(grace.phone.decide(&request, number(&step)).await.expect("an outcome"), "approved");
+    for browser in [browser, &stranger] {
+        assert_eq!(browser.get(&format!("/login/{}", id(&step))).await.status, StatusCode::NOT_FOUND);
+    }
+    let done = console.call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str()).await;
+    assert_eq!(done.status, StatusCode::NO_CONTENT);
+}
+
+#[tokio::test]
+async fn what_is_not_dangerous_or_can_not_be_read_asks_nobody() {
+    let host = TestHost::start().await;
+    let (console, grace) = owner(&host).await;
+    let bob = host.user("bob").await;
+    let path = format!("/users/{}", id(&bob));
+    console.call_once(Method::PATCH, &path, &json!({"email": "bob@example.org"}), None).await.good();
+    console.call_once(Method::POST, &format!("{path}/enrolments"), &Value::Null, None).await.good();
+    let missing =
+        console.call_once(Method::DELETE, "/users/01a1fedd54ab7d72a67895d39f91c13f", &Value::Null, None).await;
+    assert_eq!(missing.status, StatusCode::NOT_FOUND, "{}", missing.body);
+    for unread in
+        ["{\"console_role\": \"owner\"", "{\"console_role\": \"owner\"} {}", "\u{feff}{\"console_role\": \"owner\"}"]
+    {
+        let request = console.request(Method::PATCH, &path).header("content-type", "application/json").body(unread);
+        let answer = sent(request).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{unread}: {}", answer.body);
+    }
+    assert!(grace.phone.waiting(0).await.expect("requests").is_empty());
+    // Nor does whoever has no phone to ask.
+    host.admin_ok(Method::DELETE, &path, Value::Null).await;
+}
+
+#[tokio::test]
+async fn a_phone_that_is_asked_too_often_is_asked_no_more_for_a_while() {
+    let settings = "[limits]\ndevice = { per_minute = 1, burst = 3 }\n";
+    let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
+    let (console, _) = owner(&host).await;
+    let path = format!("/users/{}", id(&host.user("bob").await));
+    for _ in 0..3 {
+        asked(&console, Method::DELETE, &path, &Value::Null).await;
+    }
+    let answer = console.call_once(Method::DELETE, &path, &Value::Null, None).await;
+    assert!(refused(&answer), "{}", answer.body);
+    host.advance(61);
+    asked(&console, Method::DELETE, &path, &Value::Null).await;
+}
