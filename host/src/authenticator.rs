@@ -48,6 +48,9 @@ pub struct Request {
     pub place: String,
     /// The browser and system in plain words.
     pub browser: String,
+    /// What is to happen in place of a sign-in.
+    #[serde(default)]
+    pub step: Option<String>,
     /// Until when it is good, in seconds since the epoch.
     pub expires_at: i64,
     /// How often a number may still be typed.
@@ -195,6 +198,7 @@ impl Authenticator {
             device: self.device,
             application: &request.application.id,
             application_name: &request.application.name,
+            step: request.step.as_deref(),
             account: &request.account,
             place: &request.place,
             browser: &request.browser,

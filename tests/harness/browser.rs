@@ -73,6 +73,11 @@ impl Browser {
         self.page(url, response).await
     }
 
+    /// A request with the browser's cookies, as a script of its page makes it.
+    pub fn request(&self, method: reqwest::Method, address: &str) -> reqwest::RequestBuilder {
+        self.client.request(method, self.base.join(address).expect("an address"))
+    }
+
     /// Opens an address whose answer does not end.
     pub async fn stream(&self, address: &str) -> reqwest::Response {
         self.client.get(self.base.join(address).expect("an address")).send().await.expect("an answer")

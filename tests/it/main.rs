@@ -1,6 +1,7 @@
 //! The integration tests, in one binary: a running host with the real components, on both databases.
 
 mod admin;
+mod admin_api;
 mod app;
 mod audit;
 mod channels;

@@ -20,7 +20,7 @@ use assent::model::scope::Scopes;
 use assent::model::session::Amr;
 use assent::model::user::{LifeState, Profile, User};
 use assent::secret::{Digest, Token};
-use assent::store::{Answer, Asked, ConsentGiven, Noted, Retention, Store, StoreError, Verdict};
+use assent::store::{Answer, Asked, ConsentGiven, Noted, Retention, Store, StoreError, UserKept, Verdict};
 
 use crate::harness::{Database, open_store};
 
@@ -137,6 +137,7 @@ pub fn approval(login: &Login, user: Option<&User>, name: &str) -> Approval {
             account: name.to_owned(),
             place: "This computer".to_owned(),
             browser: "Firefox".to_owned(),
+            step: None,
         },
         requested_at: NOW,
         expires_at: NOW + Duration::from_secs(120),
@@ -202,11 +203,12 @@ async fn users_applications_and_accounts_come_back_as_they_went_in() {
         }
         user.email = None;
         user.state = LifeState::Suspended;
-        assert!(store.update_user(user.clone(), LifeState::Active, Vec::new()).await.expect("updated"));
-        assert!(
-            !store.update_user(user.clone(), LifeState::Active, Vec::new()).await.expect("asked"),
-            "it was changed since"
+        assert_eq!(
+            store.update_user(user.clone(), LifeState::Active, Vec::new()).await.expect("updated"),
+            UserKept::Done
         );
+        let again = store.update_user(user.clone(), LifeState::Active, Vec::new()).await.expect("asked");
+        assert_eq!(again, UserKept::Stale, "it was changed since");
         user.version += 1;
         assert_eq!(store.user(user.id).await.expect("read"), Some(user.clone()));
 
@@ -228,10 +230,15 @@ async fn users_applications_and_accounts_come_back_as_they_went_in() {
         let summary = &store.users(None, 10).await.expect("read")[0];
         assert_eq!((summary.accounts, summary.devices), (1, 0));
 
-        assert!(store.delete_application(application.id.clone(), Vec::new()).await.expect("deleted"));
+        let (id, version) = (application.id.clone(), application.version);
+        let delete = async |version| store.delete_application(id.clone(), version, Vec::new()).await.expect("asked");
+        assert!(!delete(version + 1).await, "another version");
+        assert!(delete(version).await);
         assert_eq!(store.account(account.id).await.expect("read"), None, "accounts go with the application");
-        assert!(store.delete_user(user.id, Vec::new(), NOW).await.expect("deleted"));
-        assert!(!store.delete_user(user.id, Vec::new(), NOW).await.expect("asked"));
+        let delete = async |version| store.delete_user(user.id, version, Vec::new(), NOW).await.expect("asked");
+        assert_eq!(delete(user.version + 1).await, UserKept::Stale, "another version");
+        assert_eq!(delete(user.version).await, UserKept::Done);
+        assert_eq!(delete(user.version).await, UserKept::Stale);
     }
 }
 
@@ -343,10 +350,13 @@ async fn an_approval_is_decided_once_by_a_device_of_the_person_asked() {
         assert_eq!(answer(approve(phone.id), asked.expires_at).await, Answer::Late);
         let mut suspended = ada.clone();
         suspended.state = LifeState::Suspended;
-        assert!(store.update_user(suspended, LifeState::Suspended, Vec::new()).await.expect("updated"));
+        assert_eq!(
+            store.update_user(suspended, LifeState::Suspended, Vec::new()).await.expect("updated"),
+            UserKept::Done
+        );
         assert_eq!(answer(approve(phone.id), NOW).await, Answer::Late);
         let active = User { version: 2, ..ada.clone() };
-        assert!(store.update_user(active, LifeState::Active, Vec::new()).await.expect("updated"));
+        assert_eq!(store.update_user(active, LifeState::Active, Vec::new()).await.expect("updated"), UserKept::Done);
         let wrong = Verdict::WrongNumber { device: phone.id, number: Digest::of(b"41") };
         for _ in 0..5 {
             let counted_once = Answer::WrongNumber { attempts_left: 2 };

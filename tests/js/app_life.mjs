@@ -113,7 +113,7 @@ async function lostKey(page) {
   await page.getByText('This browser no longer has the key of this account.').waitFor();
   await look(page, 'lost-key');
   await page.getByRole('button', { name: 'Forget this account' }).click();
-  await page.getByText('Was this phone enrolled before?').waitFor();
+  await page.getByText('Was this device enrolled before?').waitFor();
   await look(page, 'lost-everything');
 }
 

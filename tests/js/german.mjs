@@ -49,7 +49,7 @@ async function errorPages(page) {
 
 async function enrol(page) {
   await page.goto(`${BASE_URL}/authenticator`);
-  await page.getByRole('heading', { name: 'Mit diesem Smartphone anmelden' }).waitFor();
+  await page.getByRole('heading', { name: 'Mit diesem Gerät anmelden' }).waitFor();
   await look(page, 'authenticator-empty');
   await page.goto(`${BASE_URL}/authenticator#enrol=nonsense`);
   await page.reload();
@@ -57,19 +57,19 @@ async function enrol(page) {
   await look(page, 'enrol-unusable');
   await page.goto(ENROL_URL);
   await page.reload();
-  const confirm = page.getByRole('button', { name: 'Dieses Smartphone einrichten' });
+  const confirm = page.getByRole('button', { name: 'Dieses Gerät einrichten' });
   await confirm.waitFor();
   await look(page, 'enrol');
   await confirm.click();
-  await page.getByRole('heading', { name: 'Dieses Smartphone ist eingerichtet' }).waitFor();
+  await page.getByRole('heading', { name: 'Dieses Gerät ist eingerichtet' }).waitFor();
   await look(page, 'enrolled');
   await page.getByRole('button', { name: 'Fertig' }).click();
   await page.getByRole('heading', { name: 'Nichts zu bestätigen' }).waitFor();
   await look(page, 'authenticator');
-  await page.getByRole('button', { name: 'Dieses Smartphone entfernen' }).click();
+  await page.getByRole('button', { name: 'Dieses Gerät entfernen' }).click();
   await page.getByRole('dialog').waitFor();
   await look(page, 'authenticator-remove');
-  await page.getByRole('button', { name: 'Behalten' }).click();
+  await page.getByRole('button', { name: 'Abbrechen' }).click();
 }
 
 /** From the login page to the number. */

@@ -50,7 +50,7 @@ async function onceItIsTrusted(file) {
   await page.goto(PAGE_URL);
   await page.getByText('This device trusts the trial').waitFor();
   await page.getByRole('link', { name: 'Open the authenticator' }).click();
-  await page.getByRole('heading', { name: 'Use this phone to sign in' }).waitFor();
+  await page.getByRole('heading', { name: 'Use this device to sign in' }).waitFor();
   assert.ok(await page.evaluate(() => isSecureContext), 'a page that may have keys');
   await page.goto(ENROL_URL);
   await page.getByRole('button', { name: /enrol/i }).click();

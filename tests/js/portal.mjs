@@ -59,17 +59,17 @@ async function devices(page, mobile) {
   await card.getByRole('button', { name: 'Save the name' }).click();
   await page.getByRole('status').getByText('The device has its new name.').waitFor();
   await page.getByRole('heading', { name: '<i>Drawer</i>' }).waitFor();
-  await page.getByRole('link', { name: 'Revoke <i>Drawer</i>' }).click();
-  await page.getByRole('heading', { name: 'Revoke <i>Drawer</i>?' }).waitFor();
+  await page.getByRole('link', { name: 'Remove <i>Drawer</i>' }).click();
+  await page.getByRole('heading', { name: 'Remove <i>Drawer</i>?' }).waitFor();
   await look(page, 'portal-revoke');
   await page.getByRole('link', { name: 'Keep it' }).click();
-  await page.getByRole('link', { name: 'Revoke <i>Drawer</i>' }).click();
-  await page.getByRole('button', { name: 'Revoke it' }).click();
-  await page.getByRole('status').getByText(/^The device is revoked/).waitFor();
+  await page.getByRole('link', { name: 'Remove <i>Drawer</i>' }).click();
+  await page.getByRole('button', { name: 'Remove it' }).click();
+  await page.getByRole('status').getByText(/^The device is removed/).waitFor();
   assert.equal(await page.getByRole('heading', { name: '<i>Drawer</i>' }).count(), 0);
   await look(page, 'portal-revoked');
   // The other one is the last.
-  await page.getByRole('link', { name: /^Revoke / }).click();
+  await page.getByRole('link', { name: /^Remove / }).click();
   await page.getByText('This is your last device.').waitFor();
   await look(page, 'portal-revoke-last');
   await page.getByRole('link', { name: 'Keep it' }).click();

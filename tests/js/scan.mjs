@@ -101,7 +101,7 @@ async function usedCode(mobile) {
   await mobile.goto(used);
   await mobile.getByRole('heading', { name: 'The code was not taken' }).waitFor();
   await look(mobile, 'scan-used');
-  await mobile.getByRole('button', { name: 'Go on' }).click();
+  await mobile.getByRole('button', { name: 'To the authenticator' }).click();
   await mobile.getByRole('heading', { name: 'Nothing to approve' }).waitFor();
 }
 
@@ -111,7 +111,11 @@ async function notMeAgain(browser, mobile) {
   await stranger.goto(`${BASE_URL}/admin`);
   await stranger.getByRole('textbox', { name: /name/i }).fill('ada');
   await stranger.getByRole('button', { name: /continue/i }).click();
+  await mobile.getByRole('button', { name: 'Deny' }).click();
+  await mobile.getByRole('heading', { name: 'Denied' }).waitFor();
+  await look(mobile, 'denied-not-me');
   await mobile.getByRole('button', { name: 'This was not me' }).click();
+  await mobile.getByRole('heading', { name: 'Stopped' }).waitFor();
   await mobile.getByRole('button', { name: 'Done' }).click();
 }
 
@@ -143,12 +147,15 @@ async function notMe(browser, mobile) {
   await notMeAgain(browser, mobile);
   await mobile.getByRole('button', { name: 'I want to sign in now' }).click();
   await mobile.getByText(/are paused until/).waitFor({ state: 'detached' });
+  await mobile.getByText('Sign-ins reach you again. Begin the sign-in anew.').first().waitFor();
+  await look(mobile, 'pause-lifted');
+  await mobile.getByRole('button', { name: 'Done' }).click();
 }
 
 async function notEnrolled(browser) {
   const page = await (await phone(browser)).newPage();
   await page.goto(used);
-  await page.getByRole('heading', { name: 'This phone is not enrolled yet' }).waitFor();
+  await page.getByRole('heading', { name: 'This device is not enrolled yet' }).waitFor();
   await look(page, 'scan-not-enrolled');
 }
 

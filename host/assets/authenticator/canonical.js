@@ -76,8 +76,9 @@ function shownLines({ issuer, device, request }) {
 /** The text that a device signs to approve or deny: all that the person was shown, and what they answered. */
 export function approvalText({ issuer, device, request, decision, number }) {
   return [
-    'assent-approval-v1',
+    request.step ? 'assent-step-v1' : 'assent-approval-v1',
     ...shownLines({ issuer, device, request }),
+    ...(request.step ? [`step: ${JSON.stringify(request.step)}`] : []),
     `decision: ${JSON.stringify(decision)}`,
     `number: ${JSON.stringify(number)}`,
   ].join('\n');

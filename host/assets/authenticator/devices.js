@@ -2,6 +2,7 @@
 
 import { call, inWords } from './api.js';
 import { callWithPasskey } from './passkey.js';
+import { put } from './store.js';
 import { region, text } from './texts.js';
 import { ask, button, el, facts, focusOn, notice, say, sign } from './view.js';
 
@@ -45,11 +46,44 @@ function row(account, device, again) {
       error.hidden = false;
     }
   };
-  return el('li', {},
+  const line = (words) => el('p', { class: 'muted small' }, words);
+  const [on, at] = [day(device.enrolled_at), timeOfDay(device.enrolled_at)];
+  const item = el('li', {},
     el('div', {}, el('strong', {}, el('bdi', {}, device.name)),
-      el('p', { class: 'muted small' }, device.this ? text('app-devices-this', { day: day(device.enrolled_at) }) : text('app-devices-since', { day: day(device.enrolled_at) })),
-      device.used_at && el('p', { class: 'muted small' }, text('app-devices-used', { day: day(device.used_at), time: timeOfDay(device.used_at) })), error),
-    !device.this && button(text('app-devices-remove'), remove, 'quiet danger small'));
+      line(device.this ? text('app-devices-this', { day: on, time: at }) : text('app-devices-since', { day: on, time: at })),
+      line(device.used_at ? text('app-devices-used', { day: day(device.used_at), time: timeOfDay(device.used_at) }) : text('app-devices-unused')),
+      device.passkey && line(text('app-devices-protected')), error),
+    el('div', { class: 'actions' },
+      button(text('app-devices-rename'), () => rename(account, device, item, again), 'quiet small'),
+      !device.this && button(text('app-devices-remove'), remove, 'quiet danger small')));
+  return item;
+}
+
+/** Asks in the row of a device for its new name. */
+function rename(account, device, item, again) {
+  const id = `name-${device.id}`;
+  const name = el('input', { id, type: 'text', value: device.name, maxlength: '80', autocomplete: 'off', required: true, dir: 'auto', 'aria-describedby': `${id}-error` });
+  const error = el('p', { class: 'field-error', id: `${id}-error`, role: 'alert', hidden: true });
+  const save = async (event) => {
+    event.preventDefault();
+    const chosen = name.value.trim();
+    try {
+      await call(account, 'PATCH', `/devices/${device.id}`, { value: { name: chosen } });
+      if (device.this) await put(Object.assign(account, { deviceName: chosen }));
+      say(text('app-devices-renamed'));
+      await again();
+    } catch (failure) {
+      error.textContent = inWords(failure);
+      error.hidden = false;
+      name.setAttribute('aria-invalid', 'true');
+      name.focus();
+    }
+  };
+  item.replaceChildren(el('form', { class: 'stack', novalidate: true, onsubmit: save },
+    el('div', { class: 'field' }, el('label', { for: id }, text('app-devices-name')), name, error),
+    el('div', { class: 'actions' }, el('button', { class: 'button primary small', type: 'submit' }, text('app-devices-rename-save')),
+      button(text('app-cancel'), again, 'quiet small'))));
+  name.select();
 }
 
 /** A link for another device, as a code to be scanned and as text. */
@@ -59,7 +93,13 @@ async function showLink(place, account, left) {
   place.replaceChildren(el('div', { class: 'card' }, heading, content, button(text('app-done'), left, 'quiet')));
   focusOn(heading);
   try {
-    const { link, link_qr: picture, expires_at: until } = await callWithPasskey(account, 'POST', '/devices/link', {});
+    const { link, link_qr: picture, made_at: made, expires_at: until } = await callWithPasskey(account, 'POST', '/devices/link', {});
+    const used = ({ detail: { account: whose, news } }) => {
+      const enrolled = whose === account && news.find(({ event, at }) => event === 'device.enrolled' && at >= made);
+      if (!content.isConnected) place.removeEventListener('news', used);
+      else if (enrolled) showAdded(content, enrolled.name);
+    };
+    place.addEventListener('news', used);
     const source = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(picture ?? '')}`;
     content.replaceChildren(
       el('p', { class: 'lead' }, text('app-devices-add-about')),
@@ -70,6 +110,14 @@ async function showLink(place, account, left) {
   } catch (failure) {
     content.replaceChildren(notice(inWords(failure), 'warn', button(text('app-enrol-again-try'), () => showLink(place, account, left), 'small')));
   }
+}
+
+/** Another device was enrolled while the link was shown. */
+function showAdded(content, name) {
+  const words = text('app-devices-added', { device: name ?? text('app-request-not-known') });
+  if (content.textContent.includes(words)) return;
+  content.replaceChildren(sign('check', 'good'), el('p', { class: 'lead' }, words), el('p', { class: 'muted' }, text('app-devices-added-about')));
+  say(words);
 }
 
 /** New recovery codes, which are shown this once. */

@@ -55,7 +55,10 @@ function homeScreenHint() {
   return notice(text('app-enrol-home-screen'), 'calm', button(text('app-enrol-copy'), copy, 'small'), copied);
 }
 
-/** Shows what the link is for and enrols. `done(account, passkey)` is called with the new account and how it stands to passkeys, `left()` on giving up. */
+/**
+ * Shows what the link is for and enrols. `done(account, passkey, recovered)` is called with the new account, how it stands to
+ * passkeys, and whether a recovery code led here; `left()` on giving up.
+ */
 export async function showEnrolment(place, token, accounts, { done, left }) {
   place.replaceChildren(el('div', { class: 'card ready' }, el('p', { class: 'muted' }, text('app-enrol-checking'))));
   let offer;
@@ -81,7 +84,7 @@ function unusable(failure, left) {
   const used = failure.status === 404 || failure.status === 410 || failure.status === 409;
   return el('div', { class: 'card' }, sign('mark', 'warn'), el('h2', {}, text('app-enrol-unusable')),
     el('p', { class: 'lead' }, used ? text('app-enrol-unusable-about') : inWords(failure)),
-    el('div', { class: 'actions' }, button(text('app-add-go-on'), left, 'primary')));
+    el('div', { class: 'actions' }, button(text('app-enrol-leave'), left, 'primary')));
 }
 
 function enrolmentCard(offer, token, accounts, { done, left }) {
@@ -107,8 +110,8 @@ function enrolmentCard(offer, token, accounts, { done, left }) {
     confirm.disabled = true;
     confirm.textContent = text('app-enrol-confirming');
     try {
-      const { account, passkey } = await enrolHere(offer, token, chosen);
-      done(account, passkey);
+      const { account, passkey, recovered } = await enrolHere(offer, token, chosen);
+      done(account, passkey, recovered);
     } catch (failure) {
       confirm.disabled = false;
       confirm.textContent = text('app-enrol-confirm');
@@ -143,7 +146,7 @@ async function enrolHere(offer, token, chosen) {
     operator: made.operator,
     account: made.account,
     displayName: made.display_name,
-    deviceName: chosen,
+    deviceName: made.device_name,
     pushKey: made.push_key ?? null,
     privateKey: pair.privateKey,
     clockOffset: 0,
@@ -151,5 +154,5 @@ async function enrolHere(offer, token, chosen) {
   await put(account);
   // A hint only: a browser that is short of space then spares this key.
   await navigator.storage?.persist?.().catch(() => false);
-  return { account, passkey: made.passkey };
+  return { account, passkey: made.passkey, recovered: made.recovered };
 }

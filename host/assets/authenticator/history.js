@@ -12,10 +12,10 @@ const OUTCOMES = {
   unanswered: 'app-history-unanswered',
 };
 
-function item({ outcome, application, account, place, browser, at }) {
+function item({ outcome, application, account, place, browser, step, at }) {
   const time = new Date(at * 1000).toLocaleString(region, { dateStyle: 'medium', timeStyle: 'short' });
   return el('li', { class: 'card past' },
-    el('h4', {}, el('bdi', {}, application.name)),
+    el('h4', {}, el('bdi', {}, step || application.name)),
     el('p', {}, text(OUTCOMES[outcome]), ' · ', time),
     facts([
       [text('app-request-account'), account || text('app-request-not-known')],

@@ -12,10 +12,11 @@ import { RequestCard } from './request.js';
 import { loginTokenOf, showCamera, showLogin } from './scan.js';
 import { all } from './store.js';
 import { phrase, region, text } from './texts.js';
-import { button, el, focusOn, notice, say, sign } from './view.js';
+import { ask, button, el, focusOn, notice, say, sign } from './view.js';
 
 const app = document.getElementById('app');
 const connection = document.getElementById('connection');
+const attention = document.getElementById('attention');
 const title = document.title;
 
 const zones = {
@@ -32,7 +33,7 @@ const zones = {
 
 /**
  * What is known of each account, by its device: { account, poll, standing, gone, lost, passkey, offering, failure, pausedUntil,
- * news }.
+ * lifted, news }.
  */
 const followed = new Map();
 /** The cards of requests, by their id. */
@@ -40,6 +41,8 @@ const cards = new Map();
 let registration = null;
 /** Whether another screen than the home screen is shown. */
 let elsewhere = false;
+/** Whether the person has removed an account here: then it is no riddle where it went. */
+let parted = false;
 
 const listener = {
   accounts: () => followed.size,
@@ -56,6 +59,7 @@ const listener = {
     const skew = now - Date.now() / 1000;
     known.pausedUntil = paused === null ? null : paused - skew;
     known.news = news;
+    app.dispatchEvent(new CustomEvent('news', { detail: { account, news } }));
     showRequests(account, requests, skew);
     showPauses();
     showNews();
@@ -89,10 +93,11 @@ function showRequests(account, requests, skew) {
       card.update(request, skew);
       continue;
     }
+    followed.get(account.deviceId).lifted = false;
     const fresh = new RequestCard(account, request, skew, closeCard);
     cards.set(request.id, fresh);
     zones.requests.prepend(fresh.element);
-    say(text('app-request-news', { application: request.application.name, account: request.account }));
+    say(request.step ?? text('app-request-news', { application: request.application.name, account: request.account }));
   }
   showWaiting();
 }
@@ -109,6 +114,7 @@ function showWaiting() {
   const waiting = [...cards.values()].filter((card) => card.state !== 'ended').length;
   document.title = waiting > 0 ? `(${waiting}) ${title}` : title;
   badge(waiting);
+  showAttention();
   const empty = zones.requests.querySelector('.ready');
   const able = [...followed.values()].some((known) => !known.gone && known.standing === 'active');
   if (cards.size > 0 || !able) {
@@ -119,31 +125,61 @@ function showWaiting() {
   }
 }
 
+/** Says above another screen that something waits on the home screen. */
+function showAttention() {
+  const card = [...cards.values()].find(({ state }) => state !== 'ended');
+  const told = [...followed.values()].find((known) => !known.gone && known.news.length > 0);
+  let words = '';
+  if (elsewhere && card) words = text('app-attention', { application: card.request.application.name });
+  else if (elsewhere && told) words = text('app-news', { name: told.account.displayName });
+  if ((attention.dataset.shown ?? '') === words) return;
+  attention.dataset.shown = words;
+  const go = async () => {
+    // Codes that are shown this once are not lost to a press.
+    const codes = app.querySelector('.codes') !== null;
+    if (codes && !(await ask(text('app-recovery-leave'), text('app-recovery-once'), text('app-recovery-kept')))) return;
+    backHome(card ? zones.requests : zones.told);
+  };
+  attention.replaceChildren(...(words === '' ? [] : [notice(words, 'warn', button(text('app-attention-go'), go, 'small'))]));
+}
+
 /** Says whose sign-ins are paused, since they denied one or said that it was not theirs, and lets them go on. */
 function showPauses() {
   const paused = [...followed.values()].filter((known) => !known.gone && known.pausedUntil > Date.now() / 1000);
-  const shown = paused.map((known) => `${known.account.deviceId} ${Math.round(known.pausedUntil)}`).join();
+  const lifted = [...followed.values()].filter((known) => known.lifted);
+  const shown = [...paused.map((known) => `${known.account.deviceId} ${Math.round(known.pausedUntil)}`), lifted.length].join();
   if (zones.pauses.dataset.shown === shown) return;
   zones.pauses.dataset.shown = shown;
-  zones.pauses.replaceChildren(...paused.map(({ account, pausedUntil, poll }) => {
+  const notices = paused.map((known) => {
+    const { account, pausedUntil, poll } = known;
     const time = new Date(pausedUntil * 1000).toLocaleTimeString(region, { hour: '2-digit', minute: '2-digit' });
     const error = el('p', { role: 'alert' });
     const lift = async () => {
       try {
         await call(account, 'DELETE', '/pause');
         say(text('app-pause-lifted'));
+        Object.assign(known, { pausedUntil: null, lifted: true });
         poll.start();
-        focusOn(zones.requests);
+        showPauses();
+        focusOn(zones.pauses);
       } catch (failure) {
         error.textContent = inWords(failure);
       }
     };
     return notice(text('app-paused', { name: account.displayName, time }), 'warn', button(text('app-pause-lift'), lift, 'small'), error);
-  }));
+  });
+  const seen = (known) => {
+    known.lifted = false;
+    showPauses();
+    focusOn(zones.requests);
+  };
+  zones.pauses.replaceChildren(...notices,
+    ...lifted.map((known) => notice(text('app-pause-lifted'), 'calm', button(text('app-done'), () => seen(known), 'small'))));
 }
 
 /** Says what is new of somebody's devices and codes, until they have seen it. */
 function showNews() {
+  showAttention();
   const told = [...followed.values()].filter((known) => !known.gone && known.news.length > 0);
   const shown = told.map((known) => `${known.account.deviceId} ${known.news.at(-1).id}`).join();
   if (zones.told.dataset.shown === shown) return;
@@ -187,6 +223,7 @@ function showAccounts() {
 }
 
 function forgotten(account) {
+  parted = followed.get(account.deviceId)?.lost === false;
   followed.get(account.deviceId)?.poll.stop();
   followed.delete(account.deviceId);
   for (const [id, card] of cards) {
@@ -228,7 +265,7 @@ function follow(account) {
   // A browser may have dropped the key and kept the rest.
   const lost = !(account.privateKey instanceof CryptoKey);
   const known = {
-    account, standing: 'active', gone: lost, lost, passkey: null, offering: false, failure: null, pausedUntil: null, news: [],
+    account, standing: 'active', gone: lost, lost, passkey: null, offering: false, failure: null, pausedUntil: null, lifted: false, news: [],
   };
   known.poll = new Poll(account, listener);
   followed.set(account.deviceId, known);
@@ -249,7 +286,7 @@ function showHome() {
 function welcome() {
   return el('div', { class: 'card ready' }, sign('shield', 'calm'), el('h2', {}, text('app-welcome')),
     el('p', { class: 'muted' }, ...phrase('app-welcome-about', { operator: app.dataset.operator })),
-    el('p', { class: 'muted small' }, text('app-welcome-lost')),
+    !parted && el('p', { class: 'muted small' }, text('app-welcome-lost')),
     el('p', {}, el('a', { href: '/recover' }, text('app-welcome-recover'))));
 }
 
@@ -257,11 +294,17 @@ function leaveLink() {
   history.replaceState(null, '', location.pathname);
 }
 
-function startEnrolment(token) {
+/** Another screen is shown from now on. What it shows comes with the next statement. */
+function leaveHome() {
   elsewhere = true;
+  showAttention();
+}
+
+function startEnrolment(token) {
+  leaveHome();
   showEnrolment(app, token, [...followed.values()].map((known) => known.account), {
     left: () => backHome(zones.accounts),
-    async done(account, passkey) {
+    async done(account, passkey, recovered) {
       leaveLink();
       const known = follow(account);
       known.offering = true;
@@ -271,7 +314,7 @@ function startEnrolment(token) {
       const settled = (standing) => {
         Object.assign(known, { passkey: standing, offering: false });
         showAccounts();
-        welcomeAccount(account);
+        welcomeAccount(account, recovered);
       };
       const protection = await offer(account, passkey, settled);
       if (protection === null) return settled(passkey);
@@ -281,14 +324,15 @@ function startEnrolment(token) {
   });
 }
 
-/** Says that an account is enrolled. */
-function welcomeAccount(account) {
+/** Says that an account is enrolled, and what to do next. Who came by a recovery code has lost a device, and used up a code. */
+function welcomeAccount(account, recovered) {
   const heading = el('h2', {}, text('app-enrolled'));
+  const done = (kind) => button(text('app-done'), () => (card.remove(), focusOn(zones.requests)), kind);
+  const devices = (label, kind) => button(text(label), () => startDevices(account), kind);
   const about = el('p', { class: 'lead' }, ...phrase('app-enrolled-about', { name: account.displayName }));
   const card = el('div', { class: 'card outcome' }, sign('check', 'good'), heading, about,
-    el('p', { class: 'muted' }, text('app-enrolled-codes-about')),
-    el('div', { class: 'actions' }, button(text('app-done'), () => (card.remove(), focusOn(zones.requests)), 'primary'),
-      button(text('app-enrolled-codes'), () => startDevices(account))));
+    el('p', { class: 'muted' }, text(recovered ? 'app-enrolled-recovered' : 'app-enrolled-codes-about')),
+    el('div', { class: 'actions' }, ...(recovered ? [devices('app-news-look', 'primary'), done()] : [done('primary'), devices('app-enrolled-codes')])));
   zones.news.replaceChildren(card);
   focusOn(heading);
   say(text('app-enrolled-news'));
@@ -314,7 +358,7 @@ function backHome(zone) {
 
 /** Somebody scanned the code of a login page: the person of this phone signs in there. */
 function startLogin(token) {
-  elsewhere = true;
+  leaveHome();
   const able = [...followed.values()].filter((known) => !known.gone).map((known) => known.account);
   showLogin(app, token, able, {
     left: () => backHome(zones.requests),
@@ -326,7 +370,7 @@ function startLogin(token) {
 }
 
 function startDevices(account) {
-  elsewhere = true;
+  leaveHome();
   showDevices(app, account, () => {
     showHome();
     focusOn(zones.accounts);
@@ -335,7 +379,7 @@ function startDevices(account) {
 }
 
 function startScan() {
-  elsewhere = true;
+  leaveHome();
   showCamera(app, { found: follows, left: () => backHome(zones.scan) });
 }
 

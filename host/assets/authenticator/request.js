@@ -56,11 +56,15 @@ export class RequestCard {
     this.approve = el('button', { class: 'button primary', type: 'submit' }, text('app-request-approve'));
     this.deny = button(text('app-request-deny'), () => this.decide('deny', ''), 'danger');
     this.notMe = button(text('app-request-not-me'), () => this.decide('not_me', ''), 'quiet danger small');
-    this.title = el('h2', { id: `${id}-title` }, ...phrase('app-request-title', { application: request.application.name }));
+    this.title = request.step
+      ? el('h2', { id: `${id}-title` }, el('bdi', {}, request.step), '?')
+      : el('h2', { id: `${id}-title` }, ...phrase('app-request-title', { application: request.application.name }));
     this.element = el('article', { class: 'card request', 'aria-labelledby': `${id}-title` },
       request.application.logo && el('img', { class: 'picture', src: request.application.logo, alt: '', width: '48', height: '48' }),
       this.title,
+      request.step && el('p', { class: 'lead' }, text('app-step-about')),
       facts([
+        ...(request.step ? [[text('app-step-where'), request.application.name]] : []),
         [text('app-request-account'), request.account || text('app-request-not-known')],
         [text('app-request-place'), request.place || text('app-request-not-known')],
         [text('app-request-browser'), request.browser || text('app-request-not-known')],
@@ -68,7 +72,7 @@ export class RequestCard {
       ]),
       el('form', { class: 'stack', novalidate: true, onsubmit: (event) => this.submitted(event) },
         el('div', { class: 'field number-field' },
-          el('label', { for: `${id}-number` }, text('app-request-number')),
+          el('label', { for: `${id}-number` }, request.step ? text('app-step-number') : text('app-request-number')),
           this.input, this.error, this.tries),
         el('div', { class: 'actions' }, this.approve, this.deny),
         el('div', { class: 'clock' }, this.bar, this.left)),
@@ -139,18 +143,24 @@ export class RequestCard {
     if (this.state !== 'open') return;
     this.busy(true);
     this.complain('');
-    const { account, request } = this;
     try {
-      const about = { issuer: account.issuer, device: account.deviceId, request };
-      const signed = decision === 'not_me' ? notMeText(about) : approvalText({ ...about, decision, number });
-      const value = { decision, number, signature: await signText(account.privateKey, signed) };
-      const { outcome } = await callWithPasskey(account, 'POST', `/requests/${encodeURIComponent(request.id)}`, value);
+      const outcome = await this.answer(decision, number);
       if (outcome === 'approved') this.approved();
       else if (outcome === 'denied' || outcome === 'not_me') this.end(outcome);
       else throw new Failure(502, 'unreadable', 'an unknown outcome');
     } catch (failure) {
       this.refused(failure);
     }
+  }
+
+  /** Sends a decision with its proof: the outcome. */
+  async answer(decision, number) {
+    const { account, request } = this;
+    const about = { issuer: account.issuer, device: account.deviceId, request };
+    const signed = decision === 'not_me' ? notMeText(about) : approvalText({ ...about, decision, number });
+    const value = { decision, number, signature: await signText(account.privateKey, signed) };
+    const { outcome } = await callWithPasskey(account, 'POST', `/requests/${encodeURIComponent(request.id)}`, value);
+    return outcome;
   }
 
   refused(failure) {
@@ -175,15 +185,35 @@ export class RequestCard {
   }
 
   approved() {
-    this.finish('check', 'good', text('app-request-approved'), phrase('app-request-approved-about', { application: this.request.application.name }));
+    const { step, application } = this.request;
+    this.finish('check', 'good', text('app-request-approved'),
+      step ? [text('app-step-approved')] : phrase('app-request-approved-about', { application: application.name }));
   }
 
   end(kind) {
     const [shape, tone, title, about] = ENDINGS[kind];
-    this.finish(shape, tone, text(title), [text(about)]);
+    this.finish(shape, tone, text(title), [text(about)], kind === 'denied' ? this.disowning() : []);
   }
 
-  finish(shape, tone, title, about) {
+  /** Lets whoever denied say that the request was not even theirs. */
+  disowning() {
+    const error = el('p', { class: 'field-error', role: 'alert', hidden: true });
+    const disown = async () => {
+      control.disabled = true;
+      try {
+        await this.answer('not_me', '');
+        this.end('not_me');
+      } catch (failure) {
+        control.disabled = false;
+        error.textContent = failure.code === 'expired' ? text('app-request-expired-about') : inWords(failure);
+        error.hidden = false;
+      }
+    };
+    const control = button(text('app-request-not-me'), disown, 'quiet danger small');
+    return [el('div', { class: 'not-me' }, el('p', { class: 'muted small' }, text('app-request-denied-not-you')), error, control)];
+  }
+
+  finish(shape, tone, title, about, more = []) {
     const hadFocus = this.element.contains(document.activeElement) || document.activeElement === document.body;
     this.state = 'ended';
     const heading = el('h2', {}, title);
@@ -192,7 +222,7 @@ export class RequestCard {
     this.element.removeAttribute('aria-busy');
     this.title.remove();
     heading.id = this.title.id;
-    this.element.replaceChildren(sign(shape, tone), heading, detail, button(text('app-done'), () => this.closed(this)));
+    this.element.replaceChildren(sign(shape, tone), heading, detail, button(text('app-done'), () => this.closed(this)), ...more);
     if (hadFocus) focusOn(heading);
     say(`${title}. ${detail.textContent}`);
   }

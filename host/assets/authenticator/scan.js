@@ -40,7 +40,7 @@ export async function showLogin(place, token, accounts, { asked, left }) {
   };
   const failed = (failure, again) => show(sign('mark', 'warn'), el('h2', {}, text('app-scan-failed')),
     el('p', { class: 'lead' }, inWords(failure)),
-    el('div', { class: 'actions' }, failure.passing && button(text('app-enrol-again-try'), again, 'primary'), button(text('app-add-go-on'), left)));
+    el('div', { class: 'actions' }, failure.passing && button(text('app-enrol-again-try'), again, 'primary'), button(text('app-enrol-leave'), left)));
   const wait = (words) => place.replaceChildren(el('div', { class: 'card ready' }, el('p', { class: 'muted', role: 'status' }, words)));
   const take = async (account) => {
     wait(text('app-scan-asking'));
@@ -71,7 +71,7 @@ export async function showLogin(place, token, accounts, { asked, left }) {
   };
   if (accounts.length === 0) {
     show(sign('mark', 'warn'), el('h2', {}, text('app-scan-not-enrolled')),
-      el('p', { class: 'lead' }, text('app-scan-not-enrolled-about')), button(text('app-add-go-on'), left, 'primary'));
+      el('p', { class: 'lead' }, text('app-scan-not-enrolled-about')), button(text('app-enrol-leave'), left, 'primary'));
     return;
   }
   await offer();

@@ -55,11 +55,17 @@ export function focusOn(element) {
   element.focus();
 }
 
+// What was said long ago must not be read as if it still held.
+const SAID_MS = 10_000;
+const silences = new Map();
+
 /** Says a text to screen readers: politely, or at once where it is about what the person just did wrong. */
 export function say(text, urgent = false) {
   const region = document.getElementById(urgent ? 'loud' : 'say');
   // The same text twice is news too.
   region.textContent = region.textContent === text ? `${text}\u00a0` : text;
+  clearTimeout(silences.get(region));
+  silences.set(region, setTimeout(() => (region.textContent = ''), SAID_MS));
 }
 
 /** Asks before something that can't be undone. Gives true for yes. */

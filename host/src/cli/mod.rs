@@ -20,6 +20,7 @@ use crate::app::{self, Surroundings};
 use crate::config::{self, Settings};
 use crate::domain::plugins::plugin_specs;
 use crate::domain::{Host, admin};
+use crate::http::admin_api::openapi_document;
 use crate::model::audit::By;
 use crate::places::Places;
 use crate::plugins;
@@ -72,6 +73,8 @@ enum ConfigCommand {
     Check(ConfigFile),
     /// Print the JSON Schema of the settings.
     Schema,
+    /// Print the OpenAPI document of the admin API, as it is served at /admin/api/v1/openapi.json.
+    Openapi,
 }
 
 #[derive(Debug, Subcommand)]
@@ -125,6 +128,10 @@ async fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
         Command::Config(ConfigCommand::Check(file)) => check(&file.config).await,
         Command::Config(ConfigCommand::Schema) => {
             println!("{}", config_schema());
+            Ok(())
+        }
+        Command::Config(ConfigCommand::Openapi) => {
+            println!("{}", openapi_document());
             Ok(())
         }
         Command::Admin(AdminCommand::Token(file)) => token(&file.config).await,
@@ -187,7 +194,7 @@ async fn enrolment(file: &Path, user: &str) -> anyhow::Result<()> {
     let host = host_without_plugins(file).await?;
     let name = user.parse()?;
     let user = host.store.user_by_login(&name).await?.with_context(|| format!("there is no user {name}"))?;
-    let (link, until) = admin::create_enrolment(&host, user.id, &By::HOST).await?;
+    let (link, until) = admin::create_enrolment(&host, user.id, &By::HOST, &admin::whatever_it_is).await?;
     host.store.close().await;
     let hours = until.remaining(host.now()).as_secs().div_ceil(3600);
     eprintln!("{} enrols an authenticator here, once, within {hours} hours:", user.name);

@@ -6,6 +6,7 @@
 mod approvals;
 mod audit;
 mod http;
+mod in_force;
 mod limits;
 mod load;
 mod pages;
@@ -21,6 +22,7 @@ use url::Url;
 pub use approvals::Approvals;
 pub use audit::{Audit, AuditStream};
 pub use http::{Http, Mtls, Tls};
+pub use in_force::{Setting, Source, in_force};
 pub use limits::{Rate, RateLimits};
 pub use load::{ConfigError, load};
 pub use pages::Pages;

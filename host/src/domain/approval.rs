@@ -20,6 +20,7 @@ use crate::model::name::LoginName;
 use crate::model::passkey::Purpose;
 use crate::model::session::Amr;
 use crate::model::statement::{ApprovalStatement, Decision, application_identifier};
+use crate::model::step::ShownStep;
 use crate::model::user::{LifeState, User};
 use crate::secret::Digest;
 use crate::store::{Answer, Asked, Noted, Verdict};
@@ -37,7 +38,7 @@ pub async fn ask(
     from: Origin,
 ) -> Result<bool, Broken> {
     let Named { known, asked: user_id } = whose(host, name, login.request.application()).await?;
-    let question = Question { name, known, user_id, scanned_by: None, context };
+    let question = Question { name, known, user_id, scanned_by: None, context, step: None };
     Ok(put(host, login, question, from).await? != Asked::NotOpen)
 }
 
@@ -56,6 +57,27 @@ pub(super) async fn ask_by_scan(
         user_id: Some(user.id),
         scanned_by: Some(device.id),
         context: login.context.clone(),
+        step: None,
+    };
+    put(host, login, question, from).await
+}
+
+/// Asks the phones of somebody about a step that they take in the console. The session there came of an approval by `device`,
+/// so, as with a scan, nobody who types the person's name holds it up.
+pub(super) async fn ask_about_step(
+    host: &Arc<Host>,
+    login: &Login,
+    device: DeviceId,
+    user: &User,
+    (step, from): (ShownStep, Origin),
+) -> Result<Asked, Broken> {
+    let question = Question {
+        name: &user.name,
+        known: Some(user.id),
+        user_id: Some(user.id),
+        scanned_by: Some(device),
+        context: login.context.clone(),
+        step: Some(step),
     };
     put(host, login, question, from).await
 }
@@ -68,16 +90,18 @@ struct Question<'a> {
     known: Option<UserId>,
     /// Whose phones are asked.
     user_id: Option<UserId>,
-    /// The device that scanned the login's code.
+    /// The person's own device with which it began.
     scanned_by: Option<DeviceId>,
     /// What the browser tells about itself.
     context: BrowserContext,
+    /// What is to happen in place of a sign-in.
+    step: Option<ShownStep>,
 }
 
 /// Keeps the request, which the login then waits for, and has it carried to the phones that it reaches.
 async fn put(host: &Arc<Host>, login: &Login, question: Question<'_>, from: Origin) -> Result<Asked, Broken> {
     let now = host.now();
-    let Question { name, known, user_id, scanned_by, context } = question;
+    let Question { name, known, user_id, scanned_by, context, step } = question;
     let approval = Approval {
         id: ApprovalId::new(now, &*host.entropy),
         login_id: login.id,
@@ -91,6 +115,7 @@ async fn put(host: &Arc<Host>, login: &Login, question: Question<'_>, from: Orig
             account: name.to_string(),
             place: context.place,
             browser: context.browser,
+            step,
         },
         requested_at: now,
         expires_at: now + seconds(host.settings.lifetimes.approval),
@@ -131,6 +156,9 @@ fn about(host: &Host, event: Event, approval: &Approval, by: &By) -> Entry {
         .personal("name", shown.account.as_str())
         .personal("asked_from", shown.place.as_str())
         .personal("asked_by", shown.browser.as_str());
+    if let Some(step) = &shown.step {
+        entry = entry.with("step", step.danger.as_str()).personal("step", step.words.as_str());
+    }
     entry.user = approval.user_id;
     entry.application.clone_from(&approval.shown.application);
     entry
@@ -235,8 +263,8 @@ pub async fn answer(
     let Some(approval) = found else { return Ok(Outcome::Unknown) };
     match approval.stage_at(now) {
         ApprovalStage::Requested => {}
-        // Whoever asks again and again must not be able to keep the person from saying so.
-        ApprovalStage::Replaced if proof.decision == Decision::NotMe => {}
+        // Whoever asks again and again must not be able to keep the person from saying so, and who denied may say why.
+        ApprovalStage::Replaced | ApprovalStage::Denied if proof.decision == Decision::NotMe => {}
         ApprovalStage::Expired => return Ok(Outcome::Expired),
         _ => return Ok(Outcome::AlreadyDecided),
     }
@@ -295,6 +323,7 @@ fn statement(host: &Host, device: &Device, approval: &Approval, proof: &Proof) -
         device: device.id,
         application: application_identifier(shown.application.as_ref(), &host.issuer),
         application_name: &shown.application_name,
+        step: shown.step.as_ref().map(|step| step.words.as_str()),
         account: &shown.account,
         place: &shown.place,
         browser: &shown.browser,

@@ -1,6 +1,5 @@
 //! Devices: enrolling one, knowing its calls, where it can be woken.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,6 +21,8 @@ use crate::store::StoreError;
 
 /// How many devices a person may have: each is told of each request and of news.
 const MOST_DEVICES: usize = 20;
+/// How long a device's name may be, in characters.
+const LONGEST_NAME: usize = 80;
 /// How far a device's clock may be from ours, in seconds.
 const CLOCK_TOLERANCE: i64 = 60;
 
@@ -88,8 +89,15 @@ pub struct EnrolmentRequest {
 /// What came of a request to enrol.
 #[derive(Debug)]
 pub enum Enrolled {
-    /// The device is enrolled.
-    Device(Box<Device>, Box<User>),
+    /// It is enrolled.
+    Done {
+        /// The device, whose name may differ from the one asked for: another device of the person's may have that.
+        device: Box<Device>,
+        /// Its owner.
+        user: Box<User>,
+        /// Whether the link came of a recovery code, so that a device was lost.
+        recovered: bool,
+    },
     /// The link was used, is over, or never was.
     NoSuchLink,
     /// The signature does not show that the device has the key.
@@ -105,7 +113,7 @@ pub enum Enrolled {
 /// Enrols a device: the link is used up and the device added, both or neither. Who was invited is active from then on.
 pub async fn enrol(host: &Arc<Host>, request: &EnrolmentRequest, from: Origin) -> Result<Enrolled, Broken> {
     let Some((enrolment, user)) = find_enrolment(host, &request.token).await? else { return Ok(Enrolled::NoSuchLink) };
-    let Some(name) = display_text(&request.device_name, 80) else { return Ok(Enrolled::BadName) };
+    let Some(name) = display_text(&request.device_name, LONGEST_NAME) else { return Ok(Enrolled::BadName) };
     let thumbprint = request.key.thumbprint();
     let statement = EnrolmentStatement {
         issuer: &host.issuer,
@@ -116,14 +124,15 @@ pub async fn enrol(host: &Arc<Host>, request: &EnrolmentRequest, from: Origin) -
     if !request.key.verifies(&statement.text(), &request.signature) {
         return Ok(Enrolled::BadProof);
     }
-    if host.store.devices_of(user.id).await?.len() >= MOST_DEVICES {
+    let others = host.store.devices_of(user.id).await?;
+    if others.len() >= MOST_DEVICES {
         return Ok(Enrolled::TooMany);
     }
     let now = host.now();
     let device = Device {
         id: DeviceId::new(now, &*host.entropy),
         user_id: user.id,
-        name,
+        name: own_name(name, &others),
         key: request.key.clone(),
         push: None,
         created_at: now,
@@ -140,12 +149,48 @@ pub async fn enrol(host: &Arc<Host>, request: &EnrolmentRequest, from: Origin) -
         Ok(true) => {
             tracing::info!(user = %user.id, device = %device.id, "authenticator enrolled");
             news::tell(host, user.id, Some(device.id));
-            Ok(Enrolled::Device(Box::new(device), Box::new(user)))
+            let recovered = enrolment.made_by == Some(LinkMaker::Code);
+            Ok(Enrolled::Done { device: Box::new(device), user: Box::new(user), recovered })
         }
         Ok(false) => Ok(Enrolled::NoSuchLink),
         Err(StoreError::Taken(_)) => Ok(Enrolled::KeyTaken),
         Err(error) => Err(error.into()),
     }
+}
+
+/// The name with a number behind it where another device has it already: who removes a lost one must be able to tell them apart.
+fn own_name(name: String, others: &[Device]) -> String {
+    let taken = |name: &str| others.iter().any(|other| other.name == name);
+    let numbered = |number: usize| {
+        let number = format!(" {number}");
+        let kept: String = name.chars().take(LONGEST_NAME - number.len()).collect();
+        kept + &number
+    };
+    if taken(&name) { (2..).map(numbered).find(|name| !taken(name)).unwrap_or(name) } else { name }
+}
+
+/// What came of naming a device anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Renaming {
+    /// It has the name.
+    Done,
+    /// The name is blank, too long or has control characters.
+    BadName,
+    /// The person has no such device.
+    Unknown,
+}
+
+/// Gives a person's device another name.
+pub async fn rename(host: &Host, owner: UserId, id: DeviceId, name: &str, by: &By) -> Result<Renaming, Broken> {
+    let Some(device) = of_owner(host, owner, id).await? else { return Ok(Renaming::Unknown) };
+    let Some(name) = display_text(name, LONGEST_NAME) else { return Ok(Renaming::BadName) };
+    let entry = audit::entry(host, Event::DeviceRenamed, by)
+        .about(owner)
+        .with("device", id.to_string())
+        .personal("name", device.name.as_str())
+        .personal("new_name", name.as_str());
+    let renamed = host.store.rename_device_of(owner, id, name, entry).await?;
+    Ok(if renamed { Renaming::Done } else { Renaming::Unknown })
 }
 
 /// A call of the authenticator's interface, as it came.
@@ -258,14 +303,29 @@ pub async fn set_push(host: &Host, device: &Device, push: Option<PushSubscriptio
     Ok(true)
 }
 
-/// A person's devices that are not revoked.
-pub async fn all_of(host: &Host, user: UserId) -> Result<Vec<Device>, Broken> {
-    Ok(host.store.devices_of(user).await?)
+/// A device of a person's that is not revoked.
+#[derive(Clone, Debug)]
+pub struct OwnDevice {
+    /// The device.
+    pub device: Device,
+    /// When it last decided something, if it ever did.
+    pub used_at: Option<Timestamp>,
+    /// Whether it approves only after face, finger or PIN.
+    pub has_passkey: bool,
 }
 
-/// When each of a person's devices last decided something, if it ever did.
-pub async fn uses_of(host: &Host, user: UserId) -> Result<HashMap<DeviceId, Timestamp>, Broken> {
-    Ok(host.store.device_uses(user).await?)
+/// A person's devices, the one that was enrolled last first.
+pub async fn all_of(host: &Host, user: UserId) -> Result<Vec<OwnDevice>, Broken> {
+    let uses = host.store.device_uses(user).await?;
+    let passkeys = host.store.devices_with_passkey(user).await?;
+    let devices = host.store.devices_of(user).await?.into_iter().rev();
+    Ok(devices
+        .map(|device| OwnDevice {
+            used_at: uses.get(&device.id).copied(),
+            has_passkey: passkeys.contains(&device.id),
+            device,
+        })
+        .collect())
 }
 
 /// The device with this id, if it is this person's and not revoked.

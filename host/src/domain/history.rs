@@ -25,6 +25,8 @@ pub struct Past {
     pub application: Option<Did>,
     /// What the application is called now.
     pub application_name: String,
+    /// What was to happen in place of a sign-in; empty where that is not known any more.
+    pub step: Option<String>,
     /// The name that was typed; empty where it is not known any more.
     pub account: String,
     /// Where the browser seemed to be; empty where that is not known.
@@ -123,6 +125,7 @@ fn past(host: &Host, outcome: PastOutcome, entry: Entry, names: &HashMap<Did, St
         account: text("name"),
         place: text("asked_from"),
         browser: text("asked_by"),
+        step: entry.detail.contains_key("step").then(|| text("step")),
         at: entry.at,
         application: entry.application,
     }

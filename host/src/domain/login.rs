@@ -89,8 +89,15 @@ pub struct Approved {
     authentication: Authentication,
 }
 
-/// Looks at a login. A login of another browser is as good as none.
+/// Looks at a login. A login of another browser is as good as none; so is a step in the console, which has no pages.
 pub async fn view(host: &Host, id: LoginId, browser: Digest) -> Result<View, Broken> {
+    let view = look(host, id, browser).await?;
+    let is_step = view.login().is_some_and(|login| matches!(login.request, LoginRequest::Step(_)));
+    Ok(if is_step { View::Unknown } else { view })
+}
+
+/// The same, for steps in the console too.
+pub(super) async fn look(host: &Host, id: LoginId, browser: Digest) -> Result<View, Broken> {
     let now = host.now();
     let Some(login) = host.store.login(id, now).await?.filter(|login| login.browser == browser) else {
         return Ok(View::Unknown);

@@ -15,6 +15,7 @@ pub mod device;
 pub mod evidence;
 pub mod first_start;
 pub mod history;
+pub mod idempotency;
 pub mod keys;
 pub mod limits;
 pub mod login;

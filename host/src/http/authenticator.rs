@@ -157,15 +157,17 @@ pub(super) async fn enrol(State(host): State<Arc<Host>>, from: Origin, body: Byt
         signature: signature(&form.signature),
     };
     match device::enrol(&host, &request, from).await? {
-        Enrolled::Device(device, user) => {
+        Enrolled::Done { device, user, recovered } => {
             let body = json!({
                 "device_id": device.id,
+                "device_name": device.name,
                 "account": user.name,
                 "display_name": user.display_name(),
                 "issuer": host.issuer,
                 "operator": host.settings.operator,
                 "push_key": push_key(&host),
                 "passkey": domain::passkey::standing(&host, &device).await?.as_str(),
+                "recovered": recovered,
             });
             Ok((StatusCode::CREATED, Json(body)).into_response())
         }
@@ -175,11 +177,7 @@ pub(super) async fn enrol(State(host): State<Arc<Host>>, from: Origin, body: Byt
             "bad_proof",
             "The app could not prove that it has its key. Load the page again and repeat.",
         )),
-        Enrolled::BadName => Err(Failure::new(
-            StatusCode::UNPROCESSABLE_ENTITY,
-            "bad_name",
-            "Give the phone a name of 1 to 80 characters.",
-        )),
+        Enrolled::BadName => Err(BAD_NAME),
         Enrolled::TooMany => Err(Failure::new(
             StatusCode::CONFLICT,
             "too_many_devices",
@@ -192,6 +190,9 @@ pub(super) async fn enrol(State(host): State<Arc<Host>>, from: Origin, body: Byt
         )),
     }
 }
+
+pub(super) const BAD_NAME: Failure =
+    Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "bad_name", "Give the device a name of 1 to 80 characters.");
 
 /// The key for push subscriptions, where a channel would use them.
 fn push_key(host: &Host) -> Option<&str> {
@@ -316,6 +317,7 @@ fn request(host: &Host, approval: &Approval, logo: Option<&str>) -> Value {
         "account": shown.account,
         "place": shown.place,
         "browser": shown.browser,
+        "step": shown.step.as_ref().map(|step| &step.words),
         "requested_at": approval.requested_at.seconds(),
         "expires_at": approval.expires_at.seconds(),
         "attempts_left": approval.attempts_left,

@@ -11,7 +11,9 @@ use axum::response::IntoResponse;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::authenticator::{Failure, Reply, SignedCall, confirmed, parse, qr_code};
+use super::authenticator::{BAD_NAME, Failure, Reply, SignedCall, confirmed, parse, qr_code};
+use crate::clock::Timestamp;
+use crate::domain::device::{OwnDevice, Renaming};
 use crate::domain::{device, news, recovery};
 use crate::id::{AuditId, DeviceId};
 use crate::model::audit::Entry;
@@ -20,15 +22,15 @@ use crate::model::recovery::{CodesOfDevice, RecoveryCode};
 /// `GET /authenticator/api/devices`: the person's devices, and how many recovery codes they have left.
 pub(super) async fn list(call: SignedCall) -> Reply {
     let devices = device::all_of(&call.host, call.device.user_id).await?;
-    let uses = device::uses_of(&call.host, call.device.user_id).await?;
     let devices: Vec<Value> = devices
         .iter()
-        .map(|device| {
+        .map(|OwnDevice { device, used_at, has_passkey }| {
             json!({
                 "id": device.id,
                 "name": device.name,
                 "enrolled_at": device.created_at.seconds(),
-                "used_at": uses.get(&device.id).map(|at| at.seconds()),
+                "used_at": used_at.map(Timestamp::seconds),
+                "passkey": has_passkey,
                 "this": device.id == call.device.id,
             })
         })
@@ -37,16 +39,33 @@ pub(super) async fn list(call: SignedCall) -> Reply {
     Ok(Json(json!({"devices": devices, "recovery_codes": left})).into_response())
 }
 
+#[derive(Deserialize)]
+struct Rename {
+    name: String,
+}
+
+/// `PATCH /authenticator/api/devices/{id}`: the person names one of their devices anew.
+pub(super) async fn rename(Path(id): Path<String>, call: SignedCall) -> Reply {
+    let Rename { name } = parse(&call.body)?;
+    let id: DeviceId = id.parse().map_err(|_| UNKNOWN)?;
+    match device::rename(&call.host, call.device.user_id, id, &name, &call.by()).await? {
+        Renaming::Done => Ok(StatusCode::NO_CONTENT.into_response()),
+        Renaming::BadName => Err(BAD_NAME),
+        Renaming::Unknown => Err(UNKNOWN),
+    }
+}
+
+const UNKNOWN: Failure = Failure::new(StatusCode::NOT_FOUND, "unknown_device_id", "You have no such device.");
+
 /// `DELETE /authenticator/api/devices/{id}`: the person removes one of their devices.
 pub(super) async fn revoke(Path(id): Path<String>, call: SignedCall) -> Reply {
-    let unknown = || Failure::new(StatusCode::NOT_FOUND, "unknown_device_id", "You have no such device.");
-    let id: DeviceId = id.parse().map_err(|_| unknown())?;
-    let found = device::of_owner(&call.host, call.device.user_id, id).await?.ok_or_else(unknown)?;
+    let id: DeviceId = id.parse().map_err(|_| UNKNOWN)?;
+    let found = device::of_owner(&call.host, call.device.user_id, id).await?.ok_or(UNKNOWN)?;
     // Else whoever can use this device and not its passkey would take the others away, which tell of it.
     if id != call.device.id {
         confirmed(&call, &format!("DELETE /devices/{id}")).await?;
     }
-    device::revoke(&call.host, &found, CodesOfDevice::End, &call.by()).await?.ok_or_else(unknown)?;
+    device::revoke(&call.host, &found, CodesOfDevice::End, &call.by()).await?.ok_or(UNKNOWN)?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -56,7 +75,12 @@ pub(super) async fn link(call: SignedCall) -> Reply {
     within_limit(&call)?;
     let made = device::link_another(&call.host, &call.device, &call.by()).await?;
     let (link, until) = made.ok_or(CLOSED)?;
-    let body = json!({"link": link, "link_qr": qr_code(&link), "expires_at": until.seconds()});
+    let body = json!({
+        "link": link,
+        "link_qr": qr_code(&link),
+        "made_at": call.host.now().seconds(),
+        "expires_at": until.seconds(),
+    });
     Ok((StatusCode::CREATED, Json(body)).into_response())
 }
 

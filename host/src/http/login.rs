@@ -127,7 +127,7 @@ pub(super) async fn resumed(
     let enough = match &login.request {
         LoginRequest::Oidc(request) => authorize::may_go_on(host, request, &signed_in).await?,
         LoginRequest::Saml(request) => sign_on::may_go_on(host, request, &signed_in).await?,
-        LoginRequest::Local { .. } => false,
+        LoginRequest::Local { .. } | LoginRequest::Step(_) => false,
     };
     Ok(enough.then_some(Person { signed_in, cookie: None, origin: browser.origin() }))
 }
@@ -152,6 +152,8 @@ pub(super) async fn finish(
                 false => answered_before(host, browser.language()),
             });
         }
+        // It signs nobody in.
+        LoginRequest::Step(_) => return Ok(unknown(host, browser.language())),
     };
     let question = Question { login: login.id, request, person, old, agreement };
     match authorize::respond(host, question).await? {
@@ -356,7 +358,9 @@ pub(super) async fn leave(posted: Posted) -> Response {
                 let answer = sign_on::deny(host, login.id, request, why).await?;
                 answer.map(|answer| saml::deliver(host, language, &answer))
             }
-            LoginRequest::Local { .. } => login::give_up(host, login.id).await?.then(|| see_other("/")),
+            LoginRequest::Local { .. } | LoginRequest::Step(_) => {
+                login::give_up(host, login.id).await?.then(|| see_other("/"))
+            }
         };
         Ok(reply.unwrap_or_else(|| answered_before(host, language)))
     };
@@ -421,7 +425,9 @@ async fn asking(host: &Host, login: &Login) -> Result<Asking, Broken> {
                 .unwrap_or_default(),
             form_target: None,
         },
-        LoginRequest::Local { .. } => Asking { name: host.settings.operator.clone(), form_target: None },
+        LoginRequest::Local { .. } | LoginRequest::Step(_) => {
+            Asking { name: host.settings.operator.clone(), form_target: None }
+        }
     })
 }
 
@@ -436,7 +442,7 @@ async fn identify_page(
     let hint = match &login.request {
         LoginRequest::Oidc(request) => request.login_hint.as_ref().map(ToString::to_string),
         LoginRequest::Saml(request) => request.login_hint.as_ref().map(ToString::to_string),
-        LoginRequest::Local { .. } => None,
+        LoginRequest::Local { .. } | LoginRequest::Step(_) => None,
     };
     let unfit = rejected.is_some();
     let known = browser.name().map(|name| name.as_str().to_owned());

@@ -383,6 +383,8 @@ pub struct SignOutPage {
 pub struct SignedOutPage {
     /// What every page has.
     pub layout: Layout,
+    /// Whether that came of removing the device that had signed this browser in.
+    pub by_device: bool,
     /// The names of SAML applications that could not be told.
     pub untold: Vec<String>,
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use axum::Form;
-use axum::extract::State;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
@@ -12,12 +13,13 @@ use super::context::Browser;
 use super::csrf;
 use super::limits::{too_many_pages, try_again};
 use super::pages::{RecoverPage, RecoveredPage};
-use super::reply::{broken, forged, layout, page, with_browser};
+use super::reply::{broken, forged, layout, page, see_other, with_browser};
 use super::texts::Message;
 use crate::domain::{Broken, Host, recovery};
 use crate::model::name::LoginName;
 
 const RECOVER: &str = "/recover";
+const RECOVERED: &str = "/recover/done";
 
 #[derive(Debug, Deserialize)]
 pub(super) struct RecoverForm {
@@ -55,7 +57,8 @@ pub(super) async fn redeem(
             Err(_) => None,
         };
         match redeemed {
-            Some(link) => Ok(page(&RecoveredPage { layout: layout(&host, browser.language()), link }, None)),
+            // Its page has an address of its own: whoever loads it again must not use up another code.
+            Some(link) => Ok(see_other(&recovered(&host, &browser, &link)?)),
             None => {
                 // Whether this one was still within the limit is for the next to find out.
                 let _ = host.limits.failures.take(&from, host.now());
@@ -66,6 +69,38 @@ pub(super) async fn redeem(
         }
     };
     reply.await.unwrap_or_else(|error: Broken| broken(&host, browser.language(), &error))
+}
+
+/// The address of the page of a good code: with its link, which can be read there alone, and in this browser alone.
+fn recovered(host: &Host, browser: &Browser, link: &str) -> Result<String, Broken> {
+    let sealed = host.master_key.seal(&purpose(browser), link.as_bytes(), &*host.entropy)?;
+    let query = form_urlencoded::Serializer::new(String::new()).append_pair("link", &sealed).finish();
+    Ok(format!("{RECOVERED}?{query}"))
+}
+
+fn purpose(browser: &Browser) -> String {
+    format!("recovered {}", browser.digest().to_text())
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Recovered {
+    #[serde(default)]
+    link: String,
+}
+
+/// `GET /recover/done?link=..`
+pub(super) async fn done(
+    State(host): State<Arc<Host>>,
+    browser: Browser,
+    query: Result<Query<Recovered>, QueryRejection>,
+) -> Response {
+    let Query(Recovered { link }) = query.unwrap_or_default();
+    let opened = host.master_key.open(&purpose(&browser), &link).ok();
+    let link = opened.and_then(|link| String::from_utf8(link.to_vec()).ok());
+    match link {
+        Some(link) => page(&RecoveredPage { layout: layout(&host, browser.language()), link }, None),
+        None => see_other(RECOVER),
+    }
 }
 
 /// The form. What was typed as the code is not shown again.

@@ -68,6 +68,7 @@ pub fn router(host: Arc<Host>) -> Router {
         .merge(shared)
         .layer(from_fn(refuse_long_addresses))
         .layer(from_fn(client_calls::in_its_words))
+        .layer(from_fn(admin_api::in_its_words))
         .layer(from_fn_with_state(Arc::clone(&host), common_headers))
         .with_state(host)
 }
@@ -157,6 +158,7 @@ fn sign_in_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
 fn recovery_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
     Router::new()
         .route("/recover", get(recover::show).post(recover::redeem))
+        .route("/recover/done", get(recover::done))
         .layer(from_fn_with_state(Arc::clone(host), limits::sign_in))
 }
 
@@ -178,7 +180,7 @@ fn authenticator_api_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         .route("/scans", post(scan::scan))
         .route("/scans/look", post(scan::look))
         .route("/devices", get(devices::list))
-        .route("/devices/{id}", delete(devices::revoke))
+        .route("/devices/{id}", delete(devices::revoke).patch(devices::rename))
         .route("/devices/link", post(devices::link))
         .route("/recovery-codes", post(devices::recovery_codes))
         .route("/news/seen", post(devices::news_seen))

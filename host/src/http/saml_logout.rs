@@ -86,7 +86,9 @@ fn go_on(host: &Host, language: Language, begun: Begun) -> Response {
 fn finish(host: &Host, language: Language, finished: Finished) -> Response {
     match finished {
         Finished::Page { untold } if untold.is_empty() => see_other("/session/ended"),
-        Finished::Page { untold } => page(&SignedOutPage { layout: layout(host, language), untold }, None),
+        Finished::Page { untold } => {
+            page(&SignedOutPage { layout: layout(host, language), by_device: false, untold }, None)
+        }
         Finished::Redirect(location) => see_other(&location),
         Finished::Message(message) => send(host, language, message, Shown::Alone),
     }

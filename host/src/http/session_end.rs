@@ -105,8 +105,30 @@ pub(super) async fn answer(State(host): State<Arc<Host>>, browser: Browser, Form
 }
 
 /// `GET /session/ended`: you are signed out.
-pub(super) async fn ended(State(host): State<Arc<Host>>, language: Language) -> Response {
-    page(&SignedOutPage { layout: layout(&host, language), untold: Vec::new() }, None)
+pub(super) async fn ended(
+    State(host): State<Arc<Host>>,
+    browser: Browser,
+    query: Result<Query<Ended>, QueryRejection>,
+) -> Response {
+    // Anybody can make up an address that says so.
+    let Query(Ended { device }) = query.unwrap_or_default();
+    let by_device = csrf::is_token(&host, &browser, DEVICE_REMOVED, &device).unwrap_or(false);
+    page(&SignedOutPage { layout: layout(&host, browser.language()), by_device, untold: Vec::new() }, None)
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Ended {
+    /// The token that shows that a device was removed here.
+    #[serde(default)]
+    device: String,
+}
+
+const DEVICE_REMOVED: &str = "signed out with a device";
+
+/// The address of that page, for whoever has just removed the device that had signed this browser in.
+pub(super) fn ended_with_device(host: &Host, browser: &Browser) -> Result<String, Broken> {
+    let token = csrf::token(host, browser, DEVICE_REMOVED)?;
+    Ok(format!("/session/ended?device={token}"))
 }
 
 async fn unsealed(host: &Host, text: &str) -> Result<EndSession, Rejected> {

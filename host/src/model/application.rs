@@ -8,6 +8,7 @@ use url::Url;
 
 use crate::clock::Timestamp;
 use crate::id::Did;
+use crate::model::administration::AdminScopes;
 use crate::model::client_auth::{ClientAuthMethod, ClientAuthentication};
 use crate::model::key::SigningAlgorithm;
 use crate::model::redirect::RedirectUri;
@@ -16,7 +17,7 @@ use crate::model::scope::{Scope, Scopes};
 use crate::secret::Digest;
 
 /// The specification's three types of OpenID Connect application.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ApplicationType {
     /// Confidential: runs on a server and keeps a secret.
@@ -34,8 +35,19 @@ impl ApplicationType {
     }
 }
 
+/// What an application speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Protocol {
+    /// OpenID Connect.
+    #[default]
+    OpenidConnect,
+    /// SAML 2.0.
+    Saml,
+}
+
 /// A grant type that an application may use at the token endpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GrantType {
     /// RFC 6749 section 4.1.
@@ -75,7 +87,7 @@ pub enum SubjectType {
 }
 
 /// Whether people are asked before an application learns about them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ConsentPolicy {
     /// They are asked, and their answer is remembered.
@@ -187,6 +199,22 @@ impl Registered {
         }
     }
 
+    /// What it speaks.
+    pub const fn protocol(&self) -> Protocol {
+        match self {
+            Self::Client(_) => Protocol::OpenidConnect,
+            Self::ServiceProvider(_) => Protocol::Saml,
+        }
+    }
+
+    /// How often it was changed.
+    pub fn version(&self) -> i64 {
+        match self {
+            Self::Client(client) => client.version,
+            Self::ServiceProvider(provider) => provider.version,
+        }
+    }
+
     /// The OpenID Connect client, if it is one.
     pub fn client(self) -> Option<Arc<Application>> {
         match self {
@@ -240,6 +268,9 @@ pub struct OidcSettings {
     /// Where a sign-in to it can be begun from here (OpenID Connect Core section 4).
     #[serde(default)]
     pub initiate_login_uri: Option<InitiateLoginUri>,
+    /// What it may do in the admin API as itself.
+    #[serde(default, skip_serializing_if = "AdminScopes::is_empty")]
+    pub admin_scopes: AdminScopes,
 }
 
 impl OidcSettings {
@@ -258,7 +289,20 @@ impl OidcSettings {
             consent: ConsentPolicy::default(),
             backchannel_logout: None,
             initiate_login_uri: None,
+            admin_scopes: AdminScopes::default(),
         }
+    }
+
+    /// Whether it may act in the admin API as itself. Who may change such an application may act as it does.
+    pub fn is_service_account(&self) -> bool {
+        !self.admin_scopes.is_empty()
+    }
+
+    /// What it may do in the admin API now, with a token that was given these scopes.
+    pub fn admin_scopes_of(&self, token: &AdminScopes) -> AdminScopes {
+        let as_itself =
+            self.application_type.is_confidential() && self.grant_types.contains(&GrantType::ClientCredentials);
+        if as_itself { self.admin_scopes.both(token) } else { AdminScopes::default() }
     }
 
     /// How the application authenticates itself at the token endpoint.

@@ -9,6 +9,7 @@ use crate::clock::Timestamp;
 use crate::entropy::Entropy;
 use crate::id::{ApprovalId, DeviceId, Did, LoginId, UserId};
 use crate::model::session::{Amr, Authentication};
+use crate::model::step::ShownStep;
 use crate::secret::Digest;
 
 /// How often a person may type a number before the request fails.
@@ -57,6 +58,9 @@ pub struct Shown {
     pub place: String,
     /// The browser and system in plain words.
     pub browser: String,
+    /// What is to happen in place of a sign-in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<ShownStep>,
 }
 
 /// How far an approval has come. All but `Requested` are final.

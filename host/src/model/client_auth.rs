@@ -7,7 +7,7 @@ use url::Url;
 use crate::secret::Digest;
 
 /// The methods of the specification, by their registered names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ClientAuthMethod {
     /// The secret in the `Authorization` header (RFC 6749 section 2.3.1).

@@ -95,7 +95,7 @@ impl FromStr for KeyPurpose {
 }
 
 /// How an application's ID tokens are signed (RFC 7518 section 3.1).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
 pub enum SigningAlgorithm {
     /// RSASSA-PKCS1-v1_5 with SHA-256.
     #[default]
@@ -151,7 +151,7 @@ pub struct KeyTimes {
 }
 
 /// Where a key is in its life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyStage {
     /// It signs, and is in the key set.

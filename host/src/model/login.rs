@@ -14,6 +14,7 @@ use crate::model::redirect::CheckedRedirect;
 use crate::model::saml::SignOnRequest;
 use crate::model::scope::{Scope, Scopes};
 use crate::model::session::Acr;
+use crate::model::step::StepRequest;
 use crate::secret::Digest;
 
 /// A login that is under way in one browser.
@@ -70,6 +71,8 @@ pub enum LoginRequest {
         /// The page's path.
         page: LocalPage,
     },
+    /// A dangerous step in the console, by somebody who is signed in there. It signs nobody in, and has no page.
+    Step(Box<StepRequest>),
 }
 
 impl LoginRequest {
@@ -78,7 +81,7 @@ impl LoginRequest {
         match self {
             Self::Oidc(request) => Some(&request.application),
             Self::Saml(request) => Some(&request.application),
-            Self::Local { .. } => None,
+            Self::Local { .. } | Self::Step(_) => None,
         }
     }
 
@@ -86,7 +89,7 @@ impl LoginRequest {
     pub const fn language(&self) -> Option<Language> {
         match self {
             Self::Oidc(request) => request.language,
-            Self::Saml(_) | Self::Local { .. } => None,
+            Self::Saml(_) | Self::Local { .. } | Self::Step(_) => None,
         }
     }
 
@@ -97,6 +100,7 @@ impl LoginRequest {
             Self::Oidc(request) => !request.admits(Acr::Delegated),
             Self::Saml(request) => request.needs_device,
             Self::Local { page } => matches!(page, LocalPage::Console),
+            Self::Step(_) => true,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The nouns of the host, and the proofs. Nothing here does input or output.
 
 pub mod account;
+pub mod administration;
 pub mod application;
 pub mod approval;
 pub mod audit;
@@ -25,6 +26,7 @@ pub mod saml;
 pub mod scope;
 pub mod session;
 pub mod statement;
+pub mod step;
 pub mod syslog;
 pub mod token;
 pub mod user;

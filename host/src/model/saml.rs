@@ -107,9 +107,10 @@ impl SamlSettings {
 }
 
 /// Where a service provider takes responses, by HTTP POST (SAML metadata section 2.4.4).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct AssertionConsumer {
     /// Its address.
+    #[schema(value_type = String)]
     pub url: RedirectUri,
     /// Its number among them, which a request may name.
     pub index: u16,
@@ -118,11 +119,13 @@ pub struct AssertionConsumer {
 }
 
 /// Where a service provider takes part in single logout (SAML metadata section 2.4.2).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct SingleLogout {
     /// Where requests go.
+    #[schema(value_type = String)]
     pub url: RedirectUri,
     /// Where responses go, if that is elsewhere.
+    #[schema(value_type = Option<String>)]
     pub response_url: Option<RedirectUri>,
     /// How they travel.
     pub binding: Binding,
@@ -136,7 +139,7 @@ impl SingleLogout {
 }
 
 /// How a message travels through the browser (SAML bindings sections 3.4 and 3.5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Binding {
     /// In the query of an address.
@@ -156,7 +159,7 @@ impl Binding {
 }
 
 /// A form of name for a person (SAML core section 8.3), of those that the specification has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum NameIdFormat {
     /// An e-mail address.
@@ -191,7 +194,7 @@ impl NameIdFormat {
 }
 
 /// Which name is told in the formats that are not opaque.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NameIdSource {
     /// The user's e-mail address.
@@ -241,7 +244,7 @@ pub struct PartnerCertificate {
 }
 
 /// An attribute that an administrator wants in each assertion.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct CustomAttribute {
     /// `Name`.
     pub name: String,
@@ -390,7 +393,7 @@ impl std::fmt::Debug for SamlKey {
 }
 
 /// Where a key is in its life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SamlKeyStage {
     /// It is in the metadata, and will sign.

@@ -45,6 +45,8 @@ pub struct ApprovalStatement<'a> {
     pub application: &'a str,
     /// The application's name.
     pub application_name: &'a str,
+    /// What is to happen in place of a sign-in.
+    pub step: Option<&'a str>,
     /// The name of the account.
     pub account: &'a str,
     /// Where the browser seems to be.
@@ -60,7 +62,7 @@ pub struct ApprovalStatement<'a> {
 }
 
 impl ApprovalStatement<'_> {
-    /// The text to sign. "This was not me" has a text of its own, without a number, so that those of the other two
+    /// The text to sign. What lets a step happen can never pass for what lets a browser in. "This was not me" has a text of its own, without a number, so that those of the other two
     /// decisions stay as they are.
     pub fn text(&self) -> String {
         let mut values = vec![
@@ -77,8 +79,15 @@ impl ApprovalStatement<'_> {
         if self.decision == Decision::NotMe {
             return lines("assent-not-me-v1", &values);
         }
+        let purpose = match self.step {
+            Some(step) => {
+                values.push(("step", quoted(step)));
+                "assent-step-v1"
+            }
+            None => "assent-approval-v1",
+        };
         values.extend([("decision", quoted(self.decision.as_str())), ("number", quoted(self.number))]);
-        lines("assent-approval-v1", &values)
+        lines(purpose, &values)
     }
 }
 
@@ -175,6 +184,7 @@ mod tests {
             request: ApprovalId::from_bytes([1; 16]),
             device: DeviceId::from_bytes([2; 16]),
             application: "did:key:z6MkTest",
+            step: None,
             application_name: "Books \"R\" Us\nnumber: \"99\"",
             account: "ada",
             place: "192.0.2.7",

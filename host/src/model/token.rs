@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::clock::Timestamp;
 use crate::id::{AccountId, CodeId, Did, SessionId, TokenId, UserId};
+use crate::model::administration::AdminScopes;
 use crate::model::claims_request::ClaimsRequest;
 use crate::model::login::CodeChallenge;
 use crate::model::redirect::CheckedRedirect;
@@ -95,6 +96,8 @@ pub struct AccessGrant {
     pub family: Option<CodeId>,
     /// The granted scopes.
     pub scopes: Scopes,
+    /// What an application may do in the admin API as itself. A token has these or [`scopes`](Self::scopes), never both.
+    pub admin_scopes: AdminScopes,
     /// The certificate that its bearer must show.
     pub certificate: Option<CertificateDigest>,
     /// When it was issued.

@@ -7,7 +7,7 @@ use crate::id::{Did, UserId};
 use crate::model::name::LoginName;
 
 /// How far a user, or an account, has come in its life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LifeState {
     /// Is known, and not there yet: a user has nothing to approve with, an account was never signed in to.
@@ -61,7 +61,7 @@ impl LifeState {
 }
 
 /// What a user may do in the console.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ConsoleRole {
     /// Everything.
@@ -123,7 +123,7 @@ impl User {
 /// The claims of OpenID Connect Core 1.0 section 5.1 that are kept about a person, under their own names.
 ///
 /// `preferred_username`, `email` and `updated_at` are not here: they follow from the user itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields, default)]
 #[allow(missing_docs, reason = "the fields are the claims of the OpenID Connect specification")]
 pub struct Profile {

@@ -14,6 +14,7 @@ use crate::domain::account::person;
 use crate::domain::claims::{self, Subject, subject_of};
 use crate::domain::{Broken, Host};
 use crate::id::{Did, TokenId};
+use crate::model::administration::AdminScopes;
 use crate::model::application::Application;
 use crate::model::scope::Scopes;
 use crate::model::session::Acr;
@@ -67,6 +68,7 @@ struct Known {
     application: Did,
     family: Option<Family>,
     scopes: Scopes,
+    admin_scopes: AdminScopes,
     issued_at: Timestamp,
     expires_at: Timestamp,
     certificate: Option<CertificateDigest>,
@@ -77,9 +79,11 @@ pub async fn introspect(host: &Host, client: &Client, parameters: &Parameters) -
     let text = parameters.get("token").ok_or_else(|| TokenError::InvalidRequest("token is missing".to_owned()))?;
     let is_own = |owner: &Did| *owner == client.application.id;
     let known = match access_token(host, text).await? {
-        // A resource server asks about tokens that it was shown; a public client proves nothing, and sees its own alone.
-        Some(known) if client.application.settings.application_type.is_confidential() || is_own(&known.application) => {
-            Some(known)
+        Some(known) if is_own(&known.application) => Some(known),
+        // A resource server asks about tokens that it was shown; a public client proves nothing, and sees its own alone. One
+        // for the admin API is good nowhere else, so nobody else shall take it for good.
+        Some(known) if known.admin_scopes.is_empty() => {
+            Some(known).filter(|_| client.application.settings.application_type.is_confidential())
         }
         Some(_) => None,
         // A refresh token goes to nobody but its owner.
@@ -108,7 +112,10 @@ pub async fn introspect(host: &Host, client: &Client, parameters: &Parameters) -
         active: true,
         client_id: known.application,
         sub,
-        scope: known.scopes.to_string(),
+        scope: match known.admin_scopes.is_empty() {
+            true => known.scopes.to_string(),
+            false => known.admin_scopes.to_string(),
+        },
         exp: known.expires_at.seconds(),
         iat: known.issued_at.seconds(),
         acr: acr.filter(|acr| *acr != Acr::Device).map(Acr::as_str),
@@ -156,6 +163,7 @@ async fn access_token(host: &Host, text: &str) -> Result<Option<Known>, TokenErr
             application: found.grant.application,
             family: found.family,
             scopes: found.grant.scopes,
+            admin_scopes: found.grant.admin_scopes,
             issued_at: found.grant.issued_at,
             expires_at: found.grant.expires_at,
             certificate: found.grant.certificate,
@@ -172,6 +180,7 @@ async fn refresh_token(host: &Host, text: &str) -> Result<Option<Known>, TokenEr
     Ok(found.map(|found| Known {
         application: found.grant.application,
         scopes: found.family.scopes.clone(),
+        admin_scopes: AdminScopes::default(),
         family: Some(found.family),
         issued_at: found.grant.issued_at,
         expires_at: found.grant.expires_at,

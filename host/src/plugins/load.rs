@@ -19,7 +19,7 @@ use super::fault::LoadError;
 use super::meter::Meter;
 use super::protected::Grants;
 use super::spec::{Credentials, HttpGrant, NoCredentials, OnFailure, PluginSpec, Role, Trust};
-use super::{Description, Identity, Loaded};
+use super::{Description, Granted, Identity, Loaded};
 use crate::clock::{SharedClock, SystemClock};
 use crate::secret::Digest;
 
@@ -112,6 +112,7 @@ impl Loader {
             version: one_line(&described.version),
             sha256: digest.to_text(),
         });
+        loaded.granted.insert(name.clone(), Granted::of(&role));
         match (role, linked) {
             (Role::ClaimMapper { applications, writes, on_failure }, Linked::Mapper(component)) => {
                 if described.denies && on_failure == OnFailure::Omit {

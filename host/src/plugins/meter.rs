@@ -27,7 +27,7 @@ struct Used {
 }
 
 /// What is known of a plugin's calls.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, utoipa::ToSchema)]
 pub struct Measured {
     /// Calls that began.
     pub calls: u64,
@@ -46,7 +46,7 @@ pub struct Measured {
 }
 
 /// How a measure is spread over the calls.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, utoipa::ToSchema)]
 pub struct Quantiles {
     /// Half of the calls took at most this.
     pub p50: u64,

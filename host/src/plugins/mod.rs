@@ -4,6 +4,7 @@
 //! work, time, memory and output, behind a queue of the plugin's own, so that one plugin can harm no other call. Nothing
 //! outside this module knows which engine runs them.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -56,7 +57,7 @@ use approval::ApprovalChannel;
 use claims::ClaimMapper;
 
 /// Which plugin it is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Identity {
     /// The operator's name for it.
     pub plugin: String,
@@ -127,18 +128,48 @@ pub struct Plugins {
 struct Loaded {
     mappers: Vec<ClaimMapper>,
     channels: Vec<ApprovalChannel>,
+    /// By their names.
+    granted: HashMap<String, Granted>,
 }
 
 /// What is known of one loaded plugin.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 pub struct PluginStatus {
     /// Which one it is.
     #[serde(flatten)]
     pub identity: Identity,
     /// The role that it plays.
     pub role: &'static str,
+    /// What the operator lets it do.
+    pub granted: Granted,
     /// What its calls used since the host started.
     pub measured: Measured,
+}
+
+/// What the operator lets a plugin do.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct Granted {
+    /// The applications that it serves; `None` stands for all.
+    #[schema(value_type = Option<Vec<String>>)]
+    pub applications: Option<Vec<Did>>,
+    /// The claims that it may write.
+    pub writes: Vec<String>,
+    /// The hosts that it may send requests to.
+    pub hosts: Vec<String>,
+}
+
+impl Granted {
+    /// What a role gives.
+    fn of(role: &Role) -> Self {
+        match role {
+            Role::ClaimMapper { applications, writes, .. } => {
+                Self { applications: applications.clone(), writes: writes.clone(), hosts: Vec::new() }
+            }
+            Role::ApprovalChannel { applications, http, .. } => {
+                Self { applications: applications.clone(), writes: Vec::new(), hosts: http.hosts.clone() }
+            }
+        }
+    }
 }
 
 impl Plugins {
@@ -175,9 +206,11 @@ impl Plugins {
     /// What is known of each plugin: claim mappers in their order, then channels.
     pub fn status(&self) -> Vec<PluginStatus> {
         let loaded = self.loaded.load();
+        let granted = |name: &str| loaded.granted.get(name).cloned().unwrap_or_default();
         let mappers = loaded.mappers.iter().map(|mapper| PluginStatus {
             identity: Identity::clone(mapper.identity()),
             role: "claim-mapper",
+            granted: granted(mapper.name()),
             measured: mapper.runner().meter().measured(),
         });
         let channels = loaded.channels.iter().map(|channel| PluginStatus {
@@ -186,6 +219,7 @@ impl Plugins {
                 Trust::Verified => "approval-channel",
                 Trust::Delegated => "delegated-approval-channel",
             },
+            granted: granted(channel.name()),
             measured: channel.runner.meter().measured(),
         });
         mappers.chain(channels).collect()

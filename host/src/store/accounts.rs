@@ -186,16 +186,25 @@ impl Store {
         .await
     }
 
-    /// Deletes an account, which ends what was begun with it. Its application is to be told. Whether there was one.
-    pub async fn delete_account(&self, id: AccountId, entries: Vec<Entry>, now: Timestamp) -> Result<bool> {
+    /// Deletes this version of an account, which ends what was begun with it. Its application is to be told. Whether there was
+    /// that.
+    pub async fn delete_account(
+        &self,
+        id: AccountId,
+        version: i64,
+        entries: Vec<Entry>,
+        now: Timestamp,
+    ) -> Result<bool> {
         self.write(move |db| {
             let entries = entries.clone();
             Box::pin(async move {
-                let deleted: Option<(String, String)> =
-                    sqlx::query_as("DELETE FROM accounts WHERE id = $1 RETURNING user_id, application_id")
-                        .bind(id.to_string())
-                        .fetch_optional(&mut *db)
-                        .await?;
+                let deleted: Option<(String, String)> = sqlx::query_as(
+                    "DELETE FROM accounts WHERE id = $1 AND version = $2 RETURNING user_id, application_id",
+                )
+                .bind(id.to_string())
+                .bind(version)
+                .fetch_optional(&mut *db)
+                .await?;
                 let Some((user, application)) = deleted else { return Ok(false) };
                 endings::of_account(db, user, application, LifeState::Terminated, now).await?;
                 audit::append(db, &entries).await?;
@@ -226,6 +235,18 @@ impl Store {
         let rows: Vec<AccountRow> =
             sqlx::query_as("SELECT * FROM accounts WHERE application_id = $1 AND id > $2 ORDER BY id LIMIT $3")
                 .bind(application.to_string())
+                .bind(after.map(|id| id.to_string()).unwrap_or_default())
+                .bind(i64::from(limit))
+                .fetch_all(&self.readers)
+                .await?;
+        rows.into_iter().map(Account::try_from).collect()
+    }
+
+    /// Up to `limit` accounts of a person after `after`, in the order in which they were made.
+    pub async fn accounts_of_user(&self, user: UserId, after: Option<AccountId>, limit: u32) -> Result<Vec<Account>> {
+        let rows: Vec<AccountRow> =
+            sqlx::query_as("SELECT * FROM accounts WHERE user_id = $1 AND id > $2 ORDER BY id LIMIT $3")
+                .bind(user.to_string())
                 .bind(after.map(|id| id.to_string()).unwrap_or_default())
                 .bind(i64::from(limit))
                 .fetch_all(&self.readers)

@@ -8,7 +8,7 @@ use super::lookup::Row;
 use super::rows::{digest, from_json, moment, parse, to_json};
 use super::{Result, Store, StoreError, audit, saml_keys};
 use crate::id::{Did, UserId};
-use crate::model::application::{Application, Registered};
+use crate::model::application::{Application, Protocol, Registered};
 use crate::model::audit::Entry;
 use crate::model::saml::{SamlKey, ServiceProvider};
 use crate::secret::Digest;
@@ -154,17 +154,17 @@ impl Store {
         Ok(row.is_some())
     }
 
-    /// Deletes an application with its accounts, which ends its tokens. Whether there was one.
-    pub async fn delete_application(&self, id: Did, entries: Vec<Entry>) -> Result<bool> {
+    /// Deletes this version of an application with its accounts, which ends its tokens. Whether there was that.
+    pub async fn delete_application(&self, id: Did, version: i64, entries: Vec<Entry>) -> Result<bool> {
         self.write(move |db| {
             let (id, entries) = (id.to_string(), entries.clone());
             Box::pin(async move {
-                let result = sqlx::query("DELETE FROM applications WHERE id = $1").bind(id).execute(&mut *db).await?;
-                if result.rows_affected() == 0 {
-                    return Ok(false);
-                }
-                audit::append(db, &entries).await?;
-                Ok(true)
+                let result = sqlx::query("DELETE FROM applications WHERE id = $1 AND version = $2")
+                    .bind(id)
+                    .bind(version)
+                    .execute(&mut *db)
+                    .await?;
+                audit::append_if(db, result.rows_affected() > 0, &entries).await
             })
         })
         .await
@@ -192,6 +192,33 @@ impl Store {
             .bind(i64::from(limit))
             .fetch_all(&self.readers)
             .await?;
+        rows.into_iter().map(Registered::try_from).collect()
+    }
+
+    /// Up to `limit` applications whose id follows `after` and whose name begins with `prefix`, in upper or lower case; of a
+    /// protocol alone, where that is given. There are few enough to look at each name.
+    pub async fn applications_named(
+        &self,
+        prefix: &str,
+        protocol: Option<Protocol>,
+        after: Option<&Did>,
+        limit: u32,
+    ) -> Result<Vec<Registered>> {
+        let rows: Vec<ApplicationRow> = sqlx::query_as(
+            "SELECT * FROM applications
+             WHERE id > $1 AND ($2 = '' OR protocol = $2) AND substr(lower(name), 1, length($3)) = lower($3)
+             ORDER BY id LIMIT $4",
+        )
+        .bind(after.map(ToString::to_string).unwrap_or_default())
+        .bind(match protocol {
+            None => "",
+            Some(Protocol::OpenidConnect) => OIDC,
+            Some(Protocol::Saml) => SAML,
+        })
+        .bind(prefix.to_owned())
+        .bind(i64::from(limit))
+        .fetch_all(&self.readers)
+        .await?;
         rows.into_iter().map(Registered::try_from).collect()
     }
 

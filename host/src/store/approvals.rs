@@ -344,14 +344,15 @@ async fn decide(
     now: Timestamp,
 ) -> Result<Answer> {
     let (state, also, amr) = match &decided {
-        Decided::Approved(amr) => ("approved", "requested", Some(amr.clone())),
-        Decided::Denied => ("denied", "requested", None),
-        Decided::NotMe => ("denied", "replaced", None),
+        Decided::Approved(amr) => ("approved", ["requested"; 2], Some(amr.clone())),
+        Decided::Denied => ("denied", ["requested"; 2], None),
+        Decided::NotMe => ("denied", ["replaced", "denied"], None),
     };
+    let [also, or_also] = also;
     devices::hold(db, device).await?;
     let counted: Option<(String,)> = sqlx::query_as(
-        "UPDATE approvals SET state = $2, decided_at = $3, device_id = $4, amr = $5
-         WHERE id = $1 AND state IN ('requested', $6) AND expires_at > $3
+        "UPDATE approvals SET state = $2, decided_at = $3, device_id = $4, amr = $5, disowned = $8
+         WHERE id = $1 AND state IN ('requested', $6, $7) AND disowned = 0 AND expires_at > $3
            AND EXISTS (SELECT 1 FROM devices
                        WHERE devices.id = $4 AND devices.user_id = approvals.user_id AND devices.revoked_at IS NULL)
            AND EXISTS (SELECT 1 FROM users WHERE users.id = approvals.user_id AND users.state = 'active')
@@ -367,6 +368,8 @@ async fn decide(
     .bind(device.to_string())
     .bind(amr)
     .bind(also)
+    .bind(or_also)
+    .bind(i64::from(matches!(decided, Decided::NotMe)))
     .fetch_optional(&mut *db)
     .await?;
     let Some((user,)) = counted else { return Ok(Answer::Late) };
@@ -375,7 +378,7 @@ async fn decide(
     if let Decided::NotMe = decided {
         // Another may have taken its place meanwhile.
         let others: Vec<(String,)> = sqlx::query_as(
-            "UPDATE approvals SET state = 'denied', decided_at = $2, device_id = $3
+            "UPDATE approvals SET state = 'denied', decided_at = $2, device_id = $3, disowned = 1
              WHERE COALESCE(user_id, name_digest) = $1 AND state = 'requested' RETURNING id",
         )
         .bind(user.clone())

@@ -1,10 +1,12 @@
 //! Logins under way.
 
+use std::time::Duration;
+
 use super::consents::ConsentGiven;
 use super::rows::{digest, from_json, moment, parse, to_json};
 use super::{Result, Store, StoreError, accounts, audit, codes, consents, devices, sessions};
 use crate::clock::Timestamp;
-use crate::id::{LoginId, SessionId};
+use crate::id::{ApprovalId, LoginId, SessionId};
 use crate::model::audit::{Entry, Origin};
 use crate::model::login::{Login, LoginStage};
 use crate::model::saml::Participation;
@@ -108,6 +110,29 @@ impl Store {
                 .execute(db)
                 .await?;
                 Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Uses up the approval of a step in the console, if it was given no longer ago than `fresh`: which one it was.
+    pub async fn claim_step(&self, id: LoginId, fresh: Duration, now: Timestamp) -> Result<Option<ApprovalId>> {
+        self.write(move |db| {
+            Box::pin(async move {
+                devices::hold_approver(db, id).await?;
+                let claimed: Option<(String,)> = sqlx::query_as(
+                    "UPDATE logins SET answered_at = $2 WHERE id = $1 AND answered_at IS NULL AND expires_at > $2
+                     AND EXISTS (SELECT 1 FROM approvals
+                                 WHERE approvals.id = logins.approval_id AND approvals.login_id = logins.id
+                                   AND approvals.state = 'approved' AND approvals.decided_at >= $3)
+                     RETURNING approval_id",
+                )
+                .bind(id.to_string())
+                .bind(now.millis())
+                .bind((now - fresh).millis())
+                .fetch_optional(db)
+                .await?;
+                claimed.map(|(approval,)| parse(&approval, "a step's approval")).transpose()
             })
         })
         .await

@@ -5,7 +5,7 @@ use sqlx::AnyConnection;
 use super::rows::{digest, from_json, moment, parse, to_json};
 use super::{Result, Store, StoreError, audit, logout};
 use crate::clock::Timestamp;
-use crate::id::{Did, LoginId, SessionId, UserId};
+use crate::id::{DeviceId, Did, LoginId, SessionId, UserId};
 use crate::model::audit::{Entry, Origin};
 use crate::model::saml::{Holder, NameId, NameIdFormat, Participation, SessionEnd};
 use crate::model::session::{Authentication, Session};
@@ -232,6 +232,18 @@ pub(super) async fn join(db: &mut AnyConnection, code: &CodeGrant) -> Result<()>
 }
 
 impl Store {
+    /// The device by whose approval an open session began, if it was one, and is not revoked.
+    pub async fn device_of_session(&self, id: SessionId) -> Result<Option<DeviceId>> {
+        let found: Option<(String,)> = sqlx::query_as(
+            "SELECT devices.id FROM sessions JOIN devices ON devices.id = sessions.device_id
+             WHERE sessions.id = $1 AND sessions.ended_at IS NULL AND devices.revoked_at IS NULL",
+        )
+        .bind(id.to_string())
+        .fetch_optional(&self.readers)
+        .await?;
+        found.map(|(device,)| parse(&device, "a session's device")).transpose()
+    }
+
     /// The session with this id and the digest of its cookie, if it has not ended at `now`.
     pub async fn open_session(&self, id: SessionId, now: Timestamp) -> Result<Option<(Session, Digest)>> {
         let row: Option<SessionRow> = sqlx::query_as(

@@ -8,6 +8,7 @@ use super::rows::{digest, from_json, moment, parse};
 use super::{Result, Store, StoreError, audit, codes};
 use crate::clock::Timestamp;
 use crate::id::{CodeId, TokenId};
+use crate::model::administration::AdminScopes;
 use crate::model::audit::Entry;
 use crate::model::scope::Scopes;
 use crate::model::token::{AccessGrant, GrantContext, GrantSubject, IssuedPair, RefreshGrant};
@@ -137,6 +138,7 @@ impl TryFrom<AccessRow> for Access {
                 application: parse(&row.application_id, "a token's application")?,
                 family: family_id,
                 scopes: Scopes::known(&row.scopes),
+                admin_scopes: AdminScopes::known(&row.scopes),
                 certificate: row.certificate.map(|text| digest(&text, "a token's certificate")).transpose()?,
                 issued_at: moment(row.issued_at),
                 expires_at: moment(row.expires_at),

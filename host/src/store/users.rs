@@ -63,6 +63,43 @@ struct SummaryRow {
     accounts: i64,
 }
 
+/// What came of a change of a user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UserKept {
+    /// It is kept.
+    Done,
+    /// Nothing: the user was changed, or deleted, since it was read.
+    Stale,
+    /// Nothing: no owner that may sign in would be left.
+    LastOwner,
+}
+
+/// The role that a user has now.
+async fn role_of(db: &mut AnyConnection, id: UserId) -> Result<Option<ConsoleRole>> {
+    let row: Option<(Option<String>,)> =
+        sqlx::query_as("SELECT console_role FROM users WHERE id = $1").bind(id.to_string()).fetch_optional(db).await?;
+    row.and_then(|(role,)| role).map(|role| console_role(&role)).transpose()
+}
+
+/// Whether a user is an owner who may sign in, and no other one is there. Only one transaction at a time may ask, so that of
+/// the last two owners not each goes because the other is there.
+async fn is_last_owner(db: &mut AnyConnection, id: UserId, role: Option<ConsoleRole>) -> Result<bool> {
+    if role != Some(ConsoleRole::Owner) {
+        return Ok(false);
+    }
+    sqlx::query("UPDATE latches SET name = name WHERE name = 'owners'").execute(&mut *db).await?;
+    let last: Option<(i64,)> = sqlx::query_as(
+        "SELECT 1 FROM users
+         WHERE id = $1 AND console_role = 'owner' AND state IN ('invited', 'active')
+           AND NOT EXISTS (SELECT 1 FROM users AS other
+                           WHERE other.console_role = 'owner' AND other.state = 'active' AND other.id <> $1)",
+    )
+    .bind(id.to_string())
+    .fetch_optional(db)
+    .await?;
+    Ok(last.is_some())
+}
+
 const LOGIN: &str = "the name or e-mail address";
 
 /// Keeps what the person signs in with: the name, and the e-mail address. Neither may be anything of another's.
@@ -131,11 +168,16 @@ impl Store {
 
     /// Replaces what may change of a user, all but the ids. `false`, and nothing done, if the user was changed since it
     /// was read: nobody's change undoes another's unseen. Where the state is another than `before`, what was begun in the
-    /// person's name is over.
-    pub async fn update_user(&self, user: User, before: LifeState, entries: Vec<Entry>) -> Result<bool> {
+    /// person's name is over. Where a console role is given, so are links that enrol a phone: who made them may do less.
+    pub async fn update_user(&self, user: User, before: LifeState, entries: Vec<Entry>) -> Result<UserKept> {
         self.write(move |db| {
             let (user, entries) = (user.clone(), entries.clone());
             Box::pin(async move {
+                let role = role_of(db, user.id).await?;
+                let stays_owner = user.console_role == Some(ConsoleRole::Owner) && user.state.is_open();
+                if !stays_owner && is_last_owner(db, user.id, role).await? {
+                    return Ok(UserKept::LastOwner);
+                }
                 let result = sqlx::query(
                     "UPDATE users SET name = $2, email = $3, profile = $4, console_role = $5, state = $6,
                                       version = version + 1, updated_at = $7
@@ -152,35 +194,50 @@ impl Store {
                 .execute(&mut *db)
                 .await?;
                 if result.rows_affected() == 0 {
-                    return Ok(false);
+                    return Ok(UserKept::Stale);
                 }
                 keep_login_names(db, &user).await?;
                 if user.state != before {
                     endings::of_user(db, user.id, user.state, user.updated_at).await?;
                 }
+                if user.console_role != role && user.console_role.is_some() {
+                    sqlx::query("DELETE FROM enrolments WHERE user_id = $1 AND used_at IS NULL")
+                        .bind(user.id.to_string())
+                        .execute(&mut *db)
+                        .await?;
+                }
                 audit::append(db, &entries).await?;
-                Ok(true)
+                Ok(UserKept::Done)
             })
         })
         .await
     }
 
-    /// Deletes a user with everything that belongs to it. The applications of its sessions are to be told. Of the audit log
-    /// what is personal goes, and the entries stay. Whether there was one.
-    pub async fn delete_user(&self, id: UserId, entries: Vec<Entry>, now: Timestamp) -> Result<bool> {
+    /// Deletes this version of a user with everything that belongs to it. The applications of its sessions are to be told. Of
+    /// the audit log what is personal goes, and the entries stay.
+    pub async fn delete_user(&self, id: UserId, version: i64, entries: Vec<Entry>, now: Timestamp) -> Result<UserKept> {
         self.write(move |db| {
             let entries = entries.clone();
             Box::pin(async move {
+                let role = role_of(db, id).await?;
+                if is_last_owner(db, id, role).await? {
+                    return Ok(UserKept::LastOwner);
+                }
+                // Held until the commit, so that nothing ends of a user who is another by now.
+                let held = sqlx::query("UPDATE users SET version = version WHERE id = $1 AND version = $2")
+                    .bind(id.to_string())
+                    .bind(version)
+                    .execute(&mut *db)
+                    .await?;
+                if held.rows_affected() == 0 {
+                    return Ok(UserKept::Stale);
+                }
                 endings::of_user(db, id, LifeState::Terminated, now).await?;
                 endings::erase(db, id, now).await?;
-                let result =
-                    sqlx::query("DELETE FROM users WHERE id = $1").bind(id.to_string()).execute(&mut *db).await?;
-                if result.rows_affected() == 0 {
-                    return Ok(false);
-                }
+                sqlx::query("DELETE FROM users WHERE id = $1").bind(id.to_string()).execute(&mut *db).await?;
                 audit::erase(db, id).await?;
                 audit::append(db, &entries).await?;
-                Ok(true)
+                Ok(UserKept::Done)
             })
         })
         .await

@@ -7,7 +7,7 @@ use assent::entropy::SystemEntropy;
 use assent::id::UserId;
 use assent::model::audit::{By, Entry, Event};
 use assent::model::chain::{Break, End, Mark};
-use assent::store::{AuditFilter, Retention};
+use assent::store::{AuditFilter, Retention, UserKept};
 use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::{AnyConnection, Connection};
@@ -367,9 +367,10 @@ async fn what_is_told_of_a_person_while_they_are_deleted_says_nothing_of_them_on
             let (first, second, third) = tokio::join!(
                 store.append_audit(vec![entry(Event::PauseBegun)]),
                 store.append_audit(vec![told]),
-                store.delete_user(user, vec![gone], host.host.now()),
+                store.delete_user(user, 1, vec![gone], host.host.now()),
             );
-            assert!(first.is_ok() && second.is_ok() && third.expect("deleted"));
+            assert!(first.is_ok() && second.is_ok());
+            assert_eq!(third.expect("asked"), UserKept::Done);
         }
         let left = store.audit_records(0, 500).await.expect("read");
         let mut gone = std::collections::HashSet::new();

@@ -12,7 +12,7 @@ use assent::model::delivery::{ApprovalAddress, Delivery, Recipient, Ruling};
 use assent::model::session::Amr;
 use assent::model::user::{LifeState, User};
 use assent::secret::Digest;
-use assent::store::{Answer, Asked, Store, Verdict};
+use assent::store::{Answer, Asked, Store, UserKept, Verdict};
 
 use crate::harness::{Database, open_store};
 use crate::store::{Fixture, NOW, ada, approval, asked, entry, fixture, login, noted};
@@ -182,7 +182,8 @@ async fn a_vendors_word_counts_where_a_devices_answer_would_and_for_its_own_requ
         let suspended = delivery(store, first.id, "vendor", vendor()).await;
         let update = async |user: User| {
             let state = user.state;
-            assert!(store.update_user(user, state, Vec::new()).await.expect("updated"));
+            let kept = store.update_user(user, state, Vec::new()).await.expect("updated");
+            assert_eq!(kept, UserKept::Done);
         };
         update(User { state: LifeState::Suspended, ..person.clone() }).await;
         assert!(!rule(suspended.id, Ruling::Approved, NOW).await);

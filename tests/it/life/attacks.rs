@@ -106,16 +106,21 @@ async fn fifty_answers_on_two_hosts_have_one_winner_and_none_after_a_restart_on_
         for count in 0..50 {
             let store = if count % 2 == 0 { fixture.store.clone() } else { second.clone() };
             let verdict = verdicts[count % 3].clone();
-            attempts.spawn(
-                async move { store.answer_approval(asked, verdict, noted(&[30]), NOW).await.expect("answered") },
-            );
+            attempts.spawn(async move {
+                let answer = store.answer_approval(asked, verdict, noted(&[30]), NOW).await.expect("answered");
+                (count % 3, answer)
+            });
         }
-        let won = attempts.join_all().await.into_iter().filter(|answer| *answer == Answer::Counted).count();
-        assert_eq!(won, 1, "{database:?}");
+        let answers = attempts.join_all().await;
+        let mut won: Vec<usize> =
+            answers.iter().filter(|(_, answer)| *answer == Answer::Counted).map(|(of, _)| *of).collect();
+        won.sort_unstable();
+        // Who denied may also say that it was not theirs, once.
+        assert!([&[0][..], &[1], &[2], &[1, 2]].contains(&&won[..]), "{database:?}: {won:?}");
         fixture.store.close().await;
         second.close().await;
         let third = open_store(&fixture.url).await.expect("a store");
-        for verdict in verdicts {
+        for verdict in verdicts.into_iter().take(if won == [1] { 2 } else { 3 }) {
             let late = third.answer_approval(asked, verdict, noted(&[30]), NOW).await.expect("answered");
             assert_eq!(late, Answer::Late, "{database:?}");
         }

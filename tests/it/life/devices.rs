@@ -34,8 +34,8 @@ async fn a_second_device_is_enrolled_from_the_first_and_both_approve_on_both_dat
         let (ada, second) = with_second(&host).await;
         let listed = second.ask(Method::GET, "/devices", None).await.expect("devices");
         let names: Vec<_> = listed["devices"].as_array().expect("a list").iter().map(|one| &one["name"]).collect();
-        assert_eq!(names, ["Test phone", "Tablet"], "{database:?}");
-        assert_eq!((&listed["devices"][0]["this"], &listed["devices"][1]["this"]), (&json!(false), &json!(true)));
+        assert_eq!(names, ["Tablet", "Test phone"], "{database:?}");
+        assert_eq!((&listed["devices"][0]["this"], &listed["devices"][1]["this"]), (&json!(true), &json!(false)));
 
         let browser = Browser::new(&host.base);
         let waiting = ada.ask(&browser, &[]).await;
@@ -95,6 +95,41 @@ async fn a_person_removes_their_own_devices_alone_and_it_counts_at_once() {
     let told = entries(&host, &format!("user={}&event=device.revoked", id(&ada.user))).await;
     assert_eq!(told.len(), 1);
     assert_eq!(told[0]["actor"]["id"], ada.phone.device().to_string());
+}
+
+#[tokio::test]
+async fn devices_have_names_of_their_own_and_a_person_renames_them_on_both_databases() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let (ada, second) = with_second(&host).await;
+        let long = "n".repeat(80);
+        for name in ["Test phone", &long, &long] {
+            host.advance(1);
+            Authenticator::enrol(&link(&ada.phone).await, name, None).await.expect("enrolled");
+        }
+        let path = format!("/devices/{}", second.device());
+        ada.phone.ask(Method::PATCH, &path, Some(json!({"name": " The old one "}))).await.expect("renamed");
+        let listed = ada.phone.ask(Method::GET, "/devices", None).await.expect("listed");
+        let names: Vec<&Value> =
+            listed["devices"].as_array().expect("devices").iter().map(|one| &one["name"]).collect();
+        let numbered = format!("{} 2", &long[..78]);
+        assert_eq!(
+            names,
+            [&numbered, &long, "Test phone 2", "The old one", "Test phone"],
+            "{database:?}: the newest first"
+        );
+        assert_eq!(listed["devices"][4]["passkey"], false);
+        for unfit in ["", "\u{202e}", &"n".repeat(81)] {
+            let refused = ada.phone.ask(Method::PATCH, &path, Some(json!({"name": unfit}))).await;
+            assert!(refused.expect_err("refused").to_string().starts_with("bad_name"), "{unfit}");
+        }
+        let bob = host.person("bob", ada.application.clone()).await;
+        let refused = bob.phone.ask(Method::PATCH, &path, Some(json!({"name": "Bob's"}))).await;
+        assert!(refused.expect_err("refused").to_string().starts_with("unknown_device_id"));
+        let told = entries(&host, "event=device.renamed").await;
+        assert_eq!(told.len(), 1, "{database:?}");
+        assert_eq!(told[0]["actor"]["id"], ada.phone.device().to_string());
+    }
 }
 
 #[tokio::test]

@@ -170,6 +170,33 @@ async fn this_was_not_me_ends_what_is_open_and_begins_a_longer_pause_that_the_pe
 }
 
 #[tokio::test]
+async fn who_denied_a_request_may_still_say_that_it_was_not_theirs_on_both_databases() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let ada = host.ada().await;
+        host.advance(1);
+        ask_as(&host, &ada, "ada").await;
+        let request = &ada.phone.waiting(5).await.expect("requests")[0];
+        assert_eq!(ada.phone.decide(request, None).await.expect("an outcome"), "denied");
+        assert_eq!(ada.phone.not_me(request).await.expect("an outcome"), "not_me");
+        let four_hours = host.host.now().seconds() + 4 * 3600;
+        assert_eq!(ada.phone.paused_until().await.expect("an answer"), Some(four_hours), "{database:?}");
+        let again = ada.phone.not_me(request).await.expect_err("said before");
+        assert!(again.to_string().starts_with("already_decided"), "{database:?}: {again}");
+        assert_eq!(entries(&host, "event=sign-in.not-me").await.len(), 1, "{database:?}");
+
+        ada.phone.lift_pause().await.expect("lifted");
+        host.advance(3600);
+        ask_as(&host, &ada, "ada").await;
+        let request = &ada.phone.waiting(5).await.expect("requests")[0];
+        assert_eq!(ada.phone.decide(request, None).await.expect("an outcome"), "denied");
+        host.advance(121);
+        let late = ada.phone.not_me(request).await.expect_err("too late");
+        assert!(late.to_string().starts_with("already_decided") || late.to_string().starts_with("expired"), "{late}");
+    }
+}
+
+#[tokio::test]
 async fn who_asks_again_and_again_does_not_keep_the_person_from_saying_so() {
     let host = TestHost::start().await;
     let ada = host.ada().await;

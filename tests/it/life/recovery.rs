@@ -19,7 +19,8 @@ async fn left(phone: &Authenticator) -> Value {
 /// Tries a code, in a browser of its own.
 async fn tried(host: &TestHost, name: &str, code: &str) -> Page {
     let page = Browser::new(&host.base).get("/recover").await;
-    page.submit("/recover", &[("name", name), ("code", code)]).await
+    let answer = page.submit("/recover", &[("name", name), ("code", code)]).await;
+    if answer.status == StatusCode::SEE_OTHER { answer.followed().await } else { answer }
 }
 
 /// The link that the page of a good code leads to.
@@ -43,6 +44,11 @@ async fn a_code_enrols_another_device_once_and_the_others_are_told_on_both_datab
         assert_eq!(page.status, StatusCode::OK, "{database:?}: {}", page.body);
         assert_eq!(page.headers[header::CACHE_CONTROL], "no-store");
         host.advance(1);
+        assert_eq!(page.path(), "/recover/done");
+        let again = page.again().await;
+        assert_eq!(link_of(&again), link_of(&page), "{database:?}: whoever loads the page again uses up nothing");
+        let elsewhere = Browser::new(&host.base).get(&page.url).await;
+        assert_eq!(elsewhere.location().path(), "/recover", "{database:?}: in another browser it is worth nothing");
         let found = Authenticator::enrol(&link_of(&page), "New phone", None).await.expect("enrolled");
         let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
         let request = &found.waiting(5).await.expect("requests")[0];

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use assent::entropy::SystemEntropy;
 use assent::id::TokenId;
+use assent::model::administration::AdminScopes;
 use assent::model::audit::{By, Entry, Event};
 use assent::model::scope::Scopes;
 use assent::model::token::{AccessGrant, IssuedPair};
@@ -240,6 +241,7 @@ async fn a_second_repeat_ends_the_family_though_the_first_hangs_up_then() {
         let id: TokenId = id.parse().expect("an id");
         let now = host.host.now();
         let access = AccessGrant {
+            admin_scopes: AdminScopes::default(),
             id: TokenId::new(now, &SystemEntropy),
             digest: Digest::of(b"a token"),
             application: ada.application.id.parse().expect("a DID"),

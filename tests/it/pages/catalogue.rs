@@ -124,6 +124,14 @@ fn named(file: &str, text: &str, call: &str) -> Vec<Use> {
 /// What a script names: each literal that begins as the messages for scripts do.
 fn named_by_script(file: &str, text: &str) -> Vec<Use> {
     let mut uses = Vec::new();
+    // Scripts are given those messages alone.
+    for call in ["text('", "phrase('"] {
+        for (at, _) in text.match_indices(call).filter(|(at, _)| !text[..*at].ends_with(char::is_alphanumeric)) {
+            let id = &text[at + call.len()..];
+            let given = id.starts_with("app-") || id.starts_with("waiting-");
+            assert!(given, "{file}: {} is no message for scripts", until(id, '\''));
+        }
+    }
     for prefix in ["'app-", "'waiting-"] {
         for (at, _) in text.match_indices(prefix) {
             let id = until(&text[at + 1..], '\'').to_owned();

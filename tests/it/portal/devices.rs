@@ -2,8 +2,9 @@
 
 use assent::authenticator::Authenticator;
 use assent::domain::audit;
-use assent::domain::portal::{self, Renaming};
-use assent::model::audit::{By, Event, Origin};
+use assent::domain::device::{self, Renaming};
+use assent::domain::portal;
+use assent::model::audit::{By, Event};
 use assent::model::recovery::CodesOfDevice;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -38,7 +39,7 @@ async fn a_person_sees_their_devices_and_names_them_on_both_databases() {
         assert!(page.body.contains("<h2><bdi>&#60;img src=x onerror=alert(1)&#62;</bdi></h2>"), "{}", page.body);
         assert!(!page.body.contains("<img src=x"));
         // The one approved this sign-in, the other nothing yet.
-        assert_eq!(page.body.matches("<dd>Not known</dd>").count(), 1, "{}", page.body);
+        assert_eq!(page.body.matches("<dd>Never</dd>").count(), 1, "{}", page.body);
         assert_eq!(page.body.matches("<time ").count(), 3);
 
         let rename = format!("/devices/{}/name", ada.phone.device());
@@ -78,14 +79,14 @@ async fn revoking_ends_the_device_and_the_sessions_that_it_approved_on_both_data
         };
         let browser = signed_in(&host, &ada).await;
         let asked = browser.get(&question(&lost.phone)).await;
-        assert!(asked.body.contains("Revoke <bdi>Test phone</bdi>?") && !asked.body.contains("your last device"));
+        assert!(asked.body.contains("Remove <bdi>Test phone</bdi>?") && !asked.body.contains("your last device"));
         // The thief asks for more, at this moment.
         let waiting = lost.ask(&Browser::new(&host.base), &[]).await;
         assert_eq!(lost.phone.waiting(5).await.expect("requests").len(), 1);
         let done = asked.submit(&question(&lost.phone), &[]).await.followed().await;
         assert_eq!(done.path(), "/devices");
         let said = told(&done).expect("told");
-        assert!(said.starts_with("The device is revoked, and the browsers that it signed in"), "{said}");
+        assert!(said.starts_with("The device is removed, and the browsers that it signed in"), "{said}");
         assert!(!done.body.contains("Test phone") && done.body.contains("New phone"), "{database:?}: {}", done.body);
 
         assert!(lost.phone.waiting(0).await.is_err(), "{database:?}: it is nobody's any more");
@@ -112,6 +113,13 @@ async fn the_last_device_is_warned_of_and_takes_this_browser_along() {
     assert_eq!(ended.location().path(), "/session/ended");
     assert!(ended.headers["set-cookie"].to_str().expect("text").contains("assent-session=;"));
     assert!(!browser.get("/").await.body.contains("Hello,"));
+    let removed = "The device was removed.";
+    assert!(browser.get(ended.location().as_str()).await.body.contains(removed));
+    for other in ["/session/ended", "/session/ended?device=x", "/session/ended?device=x&device=y"] {
+        let page = browser.get(other).await;
+        assert_eq!(page.status, StatusCode::OK, "{other}");
+        assert!(!page.body.contains(removed), "{other}: nobody else says so");
+    }
 }
 
 /// The session was enough for looking; for this it is not.
@@ -140,8 +148,9 @@ async fn a_sign_in_that_is_older_than_ten_minutes_revokes_nothing() {
 
 /// Where the question is whether to revoke the device that was added last.
 fn old_phone(devices: &Page) -> String {
-    let last = devices.body.rsplit("class=\"button small danger\" href=\"").next().expect("a link");
-    last.split('"').next().expect("an address").to_owned()
+    // The one that was enrolled last stands first.
+    let first = devices.body.split("class=\"button small danger\" href=\"").nth(1).expect("a link");
+    first.split('"').next().expect("an address").to_owned()
 }
 
 #[tokio::test]
@@ -155,16 +164,16 @@ async fn another_persons_device_is_not_there_and_stays_as_it_is_on_both_database
             assert_eq!(browser.get(&format!("/devices/{other}/revoke")).await.status, StatusCode::NOT_FOUND);
         }
         // Whatever leads there, the use cases and the statements themselves name whose device it has to be.
-        let (device, user) = (ada.phone.device(), id(&eve.user).parse().expect("an id"));
+        let (phone, user) = (ada.phone.device(), id(&eve.user).parse().expect("an id"));
         let of_eve = host.host.store.user(user).await.expect("read").expect("Eve");
-        let renaming = portal::rename(&host.host, &of_eve, device, "Stolen", Origin::NOWHERE).await.expect("done");
+        let renaming = device::rename(&host.host, user, phone, "Stolen", &By::HOST).await.expect("done");
         assert_eq!(renaming, Renaming::Unknown);
-        assert!(portal::device(&host.host, &of_eve, device).await.expect("read").is_none());
+        assert!(portal::device(&host.host, &of_eve, phone).await.expect("read").is_none());
         let entry = |event| audit::entry(&host.host, event, &By::HOST).about(user);
         let (store, now) = (&host.host.store, host.host.now());
-        let renamed = store.rename_device_of(user, device, "Stolen".to_owned(), entry(Event::DeviceRenamed)).await;
+        let renamed = store.rename_device_of(user, phone, "Stolen".to_owned(), entry(Event::DeviceRenamed)).await;
         assert!(!renamed.expect("done"), "{database:?}");
-        let revoked = store.revoke_device_of(user, device, CodesOfDevice::End, entry(Event::DeviceRevoked), now).await;
+        let revoked = store.revoke_device_of(user, phone, CodesOfDevice::End, entry(Event::DeviceRevoked), now).await;
         assert!(revoked.expect("done").is_none(), "{database:?}");
         assert!(ada.phone.waiting(0).await.is_ok(), "{database:?}: Ada's phone is still hers");
         assert!(signed_in(&host, &ada).await.get("/devices").await.body.contains("<bdi>Test phone</bdi>"));
@@ -177,7 +186,8 @@ async fn another_persons_device_is_not_there_and_stays_as_it_is_on_both_database
 
 #[tokio::test]
 async fn whoever_loses_their_last_device_may_keep_the_codes_that_it_made() {
-    for (fields, status) in [(&[("codes", "keep")][..], StatusCode::OK), (&[], StatusCode::UNPROCESSABLE_ENTITY)] {
+    for (fields, status) in [(&[("codes", "keep")][..], StatusCode::SEE_OTHER), (&[], StatusCode::UNPROCESSABLE_ENTITY)]
+    {
         let host = TestHost::start().await;
         let ada = host.ada().await;
         let browser = signed_in(&host, &ada).await;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::users::{changed, user};
-use super::{Refused, Result, invalid, registered};
+use super::{Guard, Refused, Result, invalid, registered};
 use crate::domain::signals::Signal;
 use crate::domain::{Host, audit};
 use crate::id::{AccountId, Did, UserId};
@@ -98,16 +98,30 @@ pub async fn accounts(host: &Host, id: &Did, after: Option<AccountId>, limit: u3
     Ok(host.store.accounts_of(id, after, limit).await?)
 }
 
+/// Up to `limit` accounts of a person after `after`.
+pub async fn accounts_of_user(host: &Host, id: UserId, after: Option<AccountId>, limit: u32) -> Result<Vec<Account>> {
+    user(host, id).await?;
+    Ok(host.store.accounts_of_user(id, after, limit).await?)
+}
+
 /// Changes an account. Where its state changes, what was begun with it is over.
-pub async fn change_account(host: &Host, id: AccountId, change: AccountChange, by: &By) -> Result<Account> {
+pub async fn change_account(
+    host: &Host,
+    id: AccountId,
+    change: AccountChange,
+    by: &By,
+    guard: Guard<'_, Account>,
+) -> Result<Account> {
     loop {
         let before = account(host, id).await?;
+        guard(&before)?;
         let mut account = before.clone();
         apply_to_account(&mut account, change.clone())?;
         let entries = differences(host, &before, &account, by);
         if host.store.update_account(account.clone(), before.state, entries, host.now()).await? {
             tracing::info!(account = %id, state = ?account.state, "account changed");
             host.signals.send(Signal::LoggedOut);
+            account.version += 1;
             return Ok(account);
         }
     }
@@ -146,11 +160,14 @@ fn apply_to_account(account: &mut Account, change: AccountChange) -> Result<()> 
 }
 
 /// Deletes an account.
-pub async fn delete_account(host: &Host, id: AccountId, by: &By) -> Result<()> {
-    let account = account(host, id).await?;
-    let entry = about(host, Event::AccountDeleted, &account, by).personal("before", Value::Object(shown(&account)));
-    if !host.store.delete_account(id, vec![entry], host.now()).await? {
-        return Err(Refused::NotFound("account"));
+pub async fn delete_account(host: &Host, id: AccountId, by: &By, guard: Guard<'_, Account>) -> Result<()> {
+    loop {
+        let account = account(host, id).await?;
+        guard(&account)?;
+        let entry = about(host, Event::AccountDeleted, &account, by).personal("before", Value::Object(shown(&account)));
+        if host.store.delete_account(id, account.version, vec![entry], host.now()).await? {
+            break;
+        }
     }
     host.signals.send(Signal::LoggedOut);
     tracing::info!(account = %id, "account deleted");

@@ -6,13 +6,14 @@ use serde_json::Value;
 use url::Url;
 
 use super::changes::Settings;
-use super::{Refused, Result, fresh_did, invalid};
+use super::{Guard, Refused, Result, fresh_did, invalid};
 use crate::domain::{Broken, Host, audit};
 use crate::id::Did;
 use crate::keys::client;
+use crate::model::administration::AdminScopes;
 use crate::model::application::{
     Application, ApplicationType, BackchannelLogout, ConsentPolicy, GrantType, InitiateLoginUri, OidcSettings,
-    Registered, SubjectType,
+    Protocol, Registered, SubjectType,
 };
 use crate::model::audit::{By, Entry, Event};
 use crate::model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
@@ -57,6 +58,8 @@ pub struct ApplicationChange {
     pub backchannel_logout_session_required: Option<bool>,
     /// Where a sign-in to it can be begun from here; `Some(None)` takes it away.
     pub initiate_login_uri: Option<Option<String>>,
+    /// What it may do in the admin API as itself.
+    pub admin_scopes: Option<AdminScopes>,
 }
 
 /// What an administrator says of how an application authenticates itself: at most one of the four kinds of key.
@@ -114,11 +117,13 @@ pub async fn change_application(
     id: &Did,
     change: ApplicationChange,
     by: &By,
+    guard: Guard<'_, Application>,
 ) -> Result<(Application, Option<Secret>)> {
     let entry = |event| audit::entry(host, event, by).of(id.clone());
     // Whoever changed it in between is not undone: it is read again, and the change made to what is there now.
     loop {
         let mut application = application(host, id).await?;
+        guard(&application)?;
         let before = application.settings.auth_method();
         let settings = Settings::of_client(&application);
         apply(host, &mut application, change.clone())?;
@@ -145,12 +150,13 @@ pub async fn change_application(
 }
 
 /// Gives a web application a new client secret. It is shown this once; the old one is worth nothing from now on.
-pub async fn create_secret(host: &Host, id: &Did, by: &By) -> Result<Secret> {
+pub async fn create_secret(host: &Host, id: &Did, by: &By, guard: Guard<'_, Application>) -> Result<Secret> {
     loop {
         if let Registered::ServiceProvider(_) = registered(host, id).await? {
             return Err(invalid("protocol", "a SAML application has certificates, and no secret"));
         }
         let mut application = application(host, id).await?;
+        guard(&application)?;
         if !application.settings.application_type.is_confidential() {
             return Err(invalid("application_type", "only a web application has a client secret"));
         }
@@ -230,6 +236,10 @@ fn apply(host: &Host, application: &mut Application, change: ApplicationChange) 
     if let Some(uri) = change.initiate_login_uri {
         let checked = uri.map(|text| InitiateLoginUri::parse(&text)).transpose();
         settings.initiate_login_uri = checked.map_err(|unfit| invalid("initiate_login_uri", unfit.to_string()))?;
+    }
+    settings.admin_scopes = change.admin_scopes.unwrap_or_else(|| settings.admin_scopes.clone());
+    if settings.admin_scopes_of(&settings.admin_scopes) != settings.admin_scopes {
+        return Err(invalid("admin_scopes", "expected a web application with the grant type client_credentials"));
     }
     Ok(())
 }
@@ -371,15 +381,43 @@ pub async fn applications(host: &Host, after: Option<&Did>, limit: u32) -> Resul
     Ok(host.store.applications(after, limit).await?)
 }
 
+/// Which applications are looked for.
+#[derive(Clone, Debug, Default)]
+pub struct ApplicationQuery {
+    /// How the name begins, or a whole id; empty for any.
+    pub q: String,
+    /// Those of this protocol alone.
+    pub protocol: Option<Protocol>,
+    /// The id of the last one that is known.
+    pub after: Option<Did>,
+}
+
+/// Up to `limit` applications that fit, in the order of their ids.
+pub async fn find_applications(host: &Host, query: &ApplicationQuery, limit: u32) -> Result<Vec<Registered>> {
+    let ApplicationQuery { q, protocol, after } = query;
+    if let Ok(id) = q.trim().parse::<Did>() {
+        let fits = |found: &Registered| {
+            protocol.is_none_or(|protocol| found.protocol() == protocol)
+                && after.as_ref().is_none_or(|after| id > *after)
+        };
+        return Ok(host.store.registered(&id).await?.filter(fits).into_iter().collect());
+    }
+    Ok(host.store.applications_named(q.trim(), *protocol, after.as_ref(), limit).await?)
+}
+
 /// Deletes an application with its accounts and tokens.
-pub async fn delete_application(host: &Host, id: &Did, by: &By) -> Result<()> {
-    let settings = match registered(host, id).await? {
-        Registered::Client(client) => Settings::of_client(&client),
-        Registered::ServiceProvider(provider) => Settings::of_service_provider(&provider),
-    };
-    let entry = settings.gone(audit::entry(host, Event::ApplicationDeleted, by).of(id.clone()));
-    if !host.store.delete_application(id.clone(), vec![entry]).await? {
-        return Err(Refused::NotFound("application"));
+pub async fn delete_application(host: &Host, id: &Did, by: &By, guard: Guard<'_, Registered>) -> Result<()> {
+    loop {
+        let known = registered(host, id).await?;
+        guard(&known)?;
+        let settings = match &known {
+            Registered::Client(client) => Settings::of_client(client),
+            Registered::ServiceProvider(provider) => Settings::of_service_provider(provider),
+        };
+        let entry = settings.gone(audit::entry(host, Event::ApplicationDeleted, by).of(id.clone()));
+        if host.store.delete_application(id.clone(), known.version(), vec![entry]).await? {
+            break;
+        }
     }
     tracing::info!(application = %id, "application deleted");
     Ok(())

@@ -1,24 +1,35 @@
 //! What an administrator does: applications, users, accounts, enrolments.
 
 mod accounts;
+mod activity;
 mod applications;
 mod approval_addresses;
+mod caller;
 mod changes;
 mod claims_preview;
+mod directory;
 mod logos;
+mod overview;
 mod service_providers;
+pub mod steps;
 mod users;
 
-pub use accounts::{AccountChange, account, accounts, change_account, create_account, delete_account, new_account};
+pub use accounts::{
+    AccountChange, account, accounts, accounts_of_user, change_account, create_account, delete_account, new_account,
+};
 
+pub use activity::{consents, end_session, end_sessions, sessions, withdraw_consent};
 pub use applications::{
-    ApplicationChange, AuthenticationChange, application, applications, change_application, create_application,
-    create_secret, delete_application, registered,
+    ApplicationChange, ApplicationQuery, AuthenticationChange, application, applications, change_application,
+    create_application, create_secret, delete_application, find_applications, registered,
 };
 pub use approval_addresses::{approval_addresses, remove_approval_address, set_approval_address};
+pub use caller::{Caller, Standing, service_account};
 pub(super) use changes::Settings;
 pub use claims_preview::{Preview, PreviewRequest, Stopped, Told, preview, show as show_told};
+pub use directory::{UserQuery, find_users};
 pub use logos::{logo, remove_logo, set_logo};
+pub use overview::{HourOfSignIns, Overview, overview};
 pub use service_providers::{
     AcsChange, ServiceProviderChange, SingleLogoutChange, change_service_provider, changed_service_provider,
     create_service_provider, renew_saml_certificate, replace_service_provider, saml_certificates, service_provider,
@@ -58,6 +69,12 @@ pub enum Refused {
     /// It can't be done as things stand.
     #[error("{0}")]
     Conflict(&'static str),
+    /// Whoever calls may not do it.
+    #[error("{0}")]
+    Forbidden(&'static str),
+    /// It is another version than the one that the change was made for.
+    #[error("it was changed since it was read; read it again, and make the change to what is there now")]
+    Stale,
     /// It is there already.
     #[error("{0} is taken")]
     Taken(&'static str),
@@ -73,6 +90,15 @@ impl From<StoreError> for Refused {
             error => Self::Broken(error.into()),
         }
     }
+}
+
+/// What must hold of what is changed, as it is at the moment of the change: that whoever asks may reach it, and that it is the
+/// version that they know.
+pub type Guard<'a, T> = &'a (dyn Fn(&T) -> Result<()> + Send + Sync);
+
+/// Nothing must hold: for whoever holds the machine.
+pub fn whatever_it_is<T>(_: &T) -> Result<()> {
+    Ok(())
 }
 
 type Result<T> = std::result::Result<T, Refused>;

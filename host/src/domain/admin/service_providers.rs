@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::applications::server_address;
 use super::changes::Settings;
-use super::{Refused, Result, fresh_did, invalid};
+use super::{Guard, Refused, Result, fresh_did, invalid};
 use crate::domain::{Host, audit, saml_keys};
 use crate::id::{Did, KeyId};
 use crate::keys::saml;
@@ -38,7 +38,7 @@ const MOST_CLOCK_SKEW: u32 = 600;
 
 /// What an administrator says of a service provider, with the names of the admin API. What is not there leaves a value
 /// as it is.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServiceProviderChange {
     /// The name that people see.
@@ -80,7 +80,7 @@ pub struct ServiceProviderChange {
 }
 
 /// A custom attribute.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields, expecting = "an object such as {\"name\": \"mail\", \"values\": [\"{email}\"]}")]
 pub struct CustomAttributeChange {
     /// `Name`.
@@ -90,7 +90,7 @@ pub struct CustomAttributeChange {
 }
 
 /// An assertion consumer.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields, expecting = "an object such as {\"url\": \"https://app.example.org/acs\"}")]
 pub struct AcsChange {
     /// Its address.
@@ -104,7 +104,7 @@ pub struct AcsChange {
 }
 
 /// A single logout service.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize, utoipa::ToSchema)]
 #[serde(
     deny_unknown_fields,
     expecting = "an object such as {\"url\": \"https://app.example.org/slo\", \"binding\": \"redirect\"}"
@@ -161,10 +161,12 @@ pub async fn change_service_provider(
     id: &Did,
     change: ServiceProviderChange,
     by: &By,
+    guard: Guard<'_, ServiceProvider>,
 ) -> Result<ServiceProvider> {
     // Whoever changed it in between is not undone: it is read again, and the change made to what is there now.
     loop {
         let before = service_provider(host, id).await?;
+        guard(&before)?;
         let mut provider = before.clone();
         apply(host, &mut provider, change.clone())?;
         let entry = audit::entry(host, Event::ApplicationChanged, by);

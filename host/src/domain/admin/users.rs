@@ -6,17 +6,17 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
 
-use super::{Refused, Result, fresh_did, invalid};
+use super::{Guard, Refused, Result, fresh_did, invalid};
 use crate::clock::Timestamp;
+use crate::domain::device::OwnDevice;
 use crate::domain::signals::Signal;
 use crate::domain::{Host, audit, device, news};
 use crate::id::{DeviceId, UserId};
 use crate::model::audit::{By, Entry, Event};
-use crate::model::device::Device;
 use crate::model::name::LoginName;
 use crate::model::recovery::CodesOfDevice;
 use crate::model::user::{ConsoleRole, LifeState, Profile, User};
-use crate::store::UserSummary;
+use crate::store::{UserKept, UserSummary};
 
 /// What an administrator says of a user. `None` leaves a value as it is.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +32,11 @@ pub struct UserChange {
     /// Whether the person may sign in.
     pub state: Option<LifeState>,
 }
+
+/// Nobody could undo that, but for whoever holds the machine.
+const LAST_OWNER: Refused = Refused::Conflict(
+    "the user is the last owner that can sign in; give another active user the role of an owner first",
+);
 
 /// Makes a user. Without another state the user is invited, until there is something to approve with.
 pub async fn create_user(host: &Host, change: UserChange, by: &By) -> Result<User> {
@@ -69,17 +74,23 @@ pub fn new_user(host: &Host, name: LoginName) -> Result<User> {
 }
 
 /// Changes a user. Where the state changes, what was begun in the person's name is over.
-pub async fn change_user(host: &Host, id: UserId, change: UserChange, by: &By) -> Result<User> {
+pub async fn change_user(host: &Host, id: UserId, change: UserChange, by: &By, guard: Guard<'_, User>) -> Result<User> {
     loop {
         let before = user(host, id).await?;
+        guard(&before)?;
         let mut user = before.clone();
         apply_to_user(&mut user, change.clone())?;
         user.updated_at = host.now();
-        if host.store.update_user(user.clone(), before.state, differences(host, &before, &user, by)).await? {
-            tracing::info!(user = %id, state = ?user.state, "user changed");
-            host.signals.send(Signal::LoggedOut);
-            return Ok(user);
+        let entries = differences(host, &before, &user, by);
+        match host.store.update_user(user.clone(), before.state, entries).await? {
+            UserKept::Done => {}
+            UserKept::LastOwner => return Err(LAST_OWNER),
+            UserKept::Stale => continue,
         }
+        tracing::info!(user = %id, state = ?user.state, "user changed");
+        host.signals.send(Signal::LoggedOut);
+        user.version += 1;
+        return Ok(user);
     }
 }
 
@@ -208,10 +219,16 @@ pub async fn users(host: &Host, after: Option<UserId>, limit: u32) -> Result<Vec
 }
 
 /// Deletes a user with its accounts and devices.
-pub async fn delete_user(host: &Host, id: UserId, by: &By) -> Result<()> {
-    let entry = audit::entry(host, Event::UserDeleted, by).about(id);
-    if !host.store.delete_user(id, vec![entry], host.now()).await? {
-        return Err(Refused::NotFound("user"));
+pub async fn delete_user(host: &Host, id: UserId, by: &By, guard: Guard<'_, User>) -> Result<()> {
+    loop {
+        let known = user(host, id).await?;
+        guard(&known)?;
+        let entry = audit::entry(host, Event::UserDeleted, by).about(id);
+        match host.store.delete_user(id, known.version, vec![entry], host.now()).await? {
+            UserKept::Done => break,
+            UserKept::LastOwner => return Err(LAST_OWNER),
+            UserKept::Stale => {}
+        }
     }
     host.signals.send(Signal::LoggedOut);
     tracing::info!(user = %id, "user deleted");
@@ -220,8 +237,10 @@ pub async fn delete_user(host: &Host, id: UserId, by: &By) -> Result<()> {
 
 /// Erases what says who a terminated user was, and what belonged to them. The user stays, under an erased name, so that
 /// its `did` and `sub` are never another's; so does the audit log, without what is personal in it.
-pub async fn erase_user(host: &Host, id: UserId, by: &By) -> Result<User> {
-    if user(host, id).await?.state != LifeState::Terminated {
+pub async fn erase_user(host: &Host, id: UserId, by: &By, guard: Guard<'_, User>) -> Result<User> {
+    let known = user(host, id).await?;
+    guard(&known)?;
+    if known.state != LifeState::Terminated {
         return Err(Refused::Conflict("only a terminated user can be erased; set the state to \"terminated\" first"));
     }
     let name = login_name("name", &format!("erased-{id}"))?;
@@ -235,8 +254,14 @@ pub async fn erase_user(host: &Host, id: UserId, by: &By) -> Result<User> {
 }
 
 /// A link by which a person enrols one authenticator, and until when it is good.
-pub async fn create_enrolment(host: &Arc<Host>, id: UserId, by: &By) -> Result<(String, Timestamp)> {
+pub async fn create_enrolment(
+    host: &Arc<Host>,
+    id: UserId,
+    by: &By,
+    guard: Guard<'_, User>,
+) -> Result<(String, Timestamp)> {
     let user = user(host, id).await?;
+    guard(&user)?;
     if !user.state.is_open() {
         return Err(invalid("state", "only an invited or active user can enrol an authenticator"));
     }
@@ -250,13 +275,13 @@ pub async fn create_enrolment(host: &Arc<Host>, id: UserId, by: &By) -> Result<(
 }
 
 /// A person's devices that are not revoked.
-pub async fn devices(host: &Host, id: UserId) -> Result<Vec<Device>> {
-    user(host, id).await?;
-    Ok(host.store.devices_of(id).await?)
+pub async fn devices(host: &Host, id: UserId) -> Result<Vec<OwnDevice>> {
+    Ok(device::all_of(host, user(host, id).await?.id).await?)
 }
 
 /// Revokes a device.
-pub async fn revoke_device(host: &Arc<Host>, id: DeviceId, by: &By) -> Result<()> {
+pub async fn revoke_device(host: &Arc<Host>, id: DeviceId, by: &By, guard: Guard<'_, User>) -> Result<()> {
     let found = host.store.device(id).await?.ok_or(Refused::NotFound("device"))?;
+    guard(&user(host, found.user_id).await?)?;
     device::revoke(host, &found, CodesOfDevice::End, by).await?.map(|_| ()).ok_or(Refused::NotFound("device"))
 }

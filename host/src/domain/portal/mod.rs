@@ -7,6 +7,6 @@ mod profile;
 mod sessions;
 
 pub use applications::{Start, Usable, applications, login_address};
-pub use devices::{OwnDevice, Renaming, Revocation, codes_of, device, devices, is_recent, rename, revoke};
+pub use devices::{Revocation, codes_of, device, is_recent, revoke};
 pub use profile::{Seen, seen_by};
 pub use sessions::{EndedSession, end, end_others, sessions};

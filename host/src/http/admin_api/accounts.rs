@@ -2,34 +2,57 @@
 
 use std::sync::Arc;
 
-use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::routes;
 
-use super::{List, Page, id_of, moment, parse};
+use super::conditional::{IfMatch, Versioned};
+use super::input::{Body, List, Page, Query};
+use super::routes::Area;
+use super::{id_of, moment};
 use crate::domain::Host;
-use crate::domain::admin::{self, AccountChange};
+use crate::domain::admin::{self, AccountChange, Caller};
 use crate::http::problem::Problem;
 use crate::model::account::Account;
-use crate::model::audit::By;
+use crate::model::administration::Permission;
 use crate::model::user::LifeState;
 
-/// An account as the API shows it.
-#[derive(Serialize)]
+pub(super) fn routes() -> Area {
+    Area::new("Accounts")
+        .route(Permission::AccountsRead, routes!(list))
+        .route(Permission::AccountsWrite, routes!(create))
+        .route(Permission::AccountsRead, routes!(of_user))
+        .route(Permission::AccountsRead, routes!(read))
+        .route(Permission::AccountsState, routes!(change))
+        .route(Permission::AccountsWrite, routes!(remove))
+}
+
+/// A person in an application.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Account)]
 pub(super) struct AccountView {
     id: String,
     user_id: String,
     application_id: String,
+    /// What the application calls the person: the claim `upn`.
     name: String,
+    /// The person's roles in the application.
     roles: Vec<String>,
+    /// The claim `user_short_code`.
     short_code: String,
     state: LifeState,
+    #[schema(format = DateTime)]
     created_at: String,
 }
 
-fn view(account: Account) -> AccountView {
+fn view(account: Account) -> Versioned<AccountView> {
+    Versioned(account.version, shown(account))
+}
+
+fn shown(account: Account) -> AccountView {
     AccountView {
         id: account.id.to_string(),
         user_id: account.user_id.to_string(),
@@ -42,71 +65,116 @@ fn view(account: Account) -> AccountView {
     }
 }
 
-#[derive(Deserialize)]
+/// What makes an account.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = NewAccount)]
 struct Create {
+    /// The person.
     user_id: String,
+    /// What the application calls the person; the user's name without it.
     name: Option<String>,
+    /// The person's roles there.
     roles: Option<Vec<String>>,
+    /// Active without it; `invited` until the person first signs in.
     state: Option<LifeState>,
 }
 
-#[derive(Deserialize)]
+/// What changes an account. What is missing stays as it is.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = AccountChange)]
 struct Change {
+    /// What the application calls the person.
     name: Option<String>,
+    /// The person's roles there.
     roles: Option<Vec<String>>,
     state: Option<LifeState>,
 }
 
-/// `POST /applications/{id}/accounts`
-pub(super) async fn create(
+/// Give a person an account in an application.
+#[utoipa::path(post, path = "/applications/{id}/accounts", request_body = Create, responses((status = 201, description = "The account.", body = AccountView)))]
+async fn create(
     State(host): State<Arc<Host>>,
-    Extension(by): Extension<By>,
+    Extension(caller): Extension<Caller>,
     Path(application): Path<String>,
-    body: Bytes,
-) -> Result<(StatusCode, Json<AccountView>), Problem> {
-    let Create { user_id, name, roles, state } = parse(&body)?;
+    Body(Create { user_id, name, roles, state }): Body<Create>,
+) -> Result<(StatusCode, Versioned<AccountView>), Problem> {
     let change = AccountChange { name, roles, state };
     let application = id_of(&application, "application")?;
-    let account = admin::create_account(&host, id_of(&user_id, "user")?, &application, change, &by).await?;
-    Ok((StatusCode::CREATED, Json(view(account))))
+    let user = admin::user(&host, id_of(&user_id, "user")?).await?;
+    caller.must_reach(&user)?;
+    let account = admin::create_account(&host, user.id, &application, change, &caller.by).await?;
+    Ok((StatusCode::CREATED, view(account)))
 }
 
-/// `GET /applications/{id}/accounts`
-pub(super) async fn list(
+/// List an application's accounts.
+#[utoipa::path(get, path = "/applications/{id}/accounts", params(Page), responses((status = 200, description = "A page of accounts, in the order in which they were made.", body = List<AccountView>)))]
+async fn list(
     State(host): State<Arc<Host>>,
     Path(application): Path<String>,
-    page: Page,
+    Query(page): Query<Page>,
 ) -> Result<Json<List<AccountView>>, Problem> {
     let application = id_of(&application, "application")?;
-    let rows = admin::accounts(&host, &application, page.after()?, page.limit + 1).await?;
-    Ok(Json(List::of(rows, page.limit, |row| row.id.to_string(), view)))
+    let rows = admin::accounts(&host, &application, page.after()?, page.limit.and_one()).await?;
+    Ok(Json(List::of(rows, page.limit.get(), |row| row.id.to_string(), shown)))
 }
 
-/// `GET /accounts/{id}`
-pub(super) async fn read(State(host): State<Arc<Host>>, Path(id): Path<String>) -> Result<Json<AccountView>, Problem> {
-    Ok(Json(view(admin::account(&host, id_of(&id, "account")?).await?)))
-}
-
-/// `PATCH /accounts/{id}`
-pub(super) async fn change(
+/// List a person's accounts.
+#[utoipa::path(get, path = "/users/{id}/accounts", params(Page), responses((status = 200, description = "A page of accounts, in the order in which they were made.", body = List<AccountView>)))]
+async fn of_user(
     State(host): State<Arc<Host>>,
-    Extension(by): Extension<By>,
+    Path(user): Path<String>,
+    Query(page): Query<Page>,
+) -> Result<Json<List<AccountView>>, Problem> {
+    let rows = admin::accounts_of_user(&host, id_of(&user, "user")?, page.after()?, page.limit.and_one()).await?;
+    Ok(Json(List::of(rows, page.limit.get(), |row| row.id.to_string(), shown)))
+}
+
+/// Read an account.
+#[utoipa::path(get, path = "/accounts/{id}", responses((status = 200, description = "The account.", body = AccountView)))]
+async fn read(State(host): State<Arc<Host>>, Path(id): Path<String>) -> Result<Versioned<AccountView>, Problem> {
+    Ok(view(admin::account(&host, id_of(&id, "account")?).await?))
+}
+
+/// Change an account.
+///
+/// Where its state changes, what was begun with it is over. To change more than the state needs the permission
+/// `accounts:write`.
+#[utoipa::path(patch, path = "/accounts/{id}", request_body = Change, responses((status = 200, description = "The account as it is now.", body = AccountView)))]
+async fn change(
+    State(host): State<Arc<Host>>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
-    body: Bytes,
-) -> Result<Json<AccountView>, Problem> {
-    let Change { name, roles, state } = parse(&body)?;
+    when: IfMatch,
+    Body(Change { name, roles, state }): Body<Change>,
+) -> Result<Versioned<AccountView>, Problem> {
+    if name.is_some() || roles.is_some() {
+        caller.must(Permission::AccountsWrite, "you may change an account's state, and nothing else of it")?;
+    }
+    let id = reached(&host, &caller, &id).await?.id;
     let change = AccountChange { name, roles, state };
-    Ok(Json(view(admin::change_account(&host, id_of(&id, "account")?, change, &by).await?)))
+    let guard = |account: &Account| when.check(account.version);
+    Ok(view(admin::change_account(&host, id, change, &caller.by, &guard).await?))
 }
 
-/// `DELETE /accounts/{id}`
-pub(super) async fn remove(
+/// Delete an account.
+#[utoipa::path(delete, path = "/accounts/{id}", responses((status = 204, description = "Deleted.")))]
+async fn remove(
     State(host): State<Arc<Host>>,
-    Extension(by): Extension<By>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
+    when: IfMatch,
 ) -> Result<StatusCode, Problem> {
-    admin::delete_account(&host, id_of(&id, "account")?, &by).await?;
+    let id = reached(&host, &caller, &id).await?.id;
+    let guard = |account: &Account| when.check(account.version);
+    admin::delete_account(&host, id, &caller.by, &guard).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// The account, if whoever calls may act upon its person.
+async fn reached(host: &Host, caller: &Caller, id: &str) -> Result<Account, Problem> {
+    let account = admin::account(host, id_of(id, "account")?).await?;
+    caller.must_reach(&admin::user(host, account.user_id).await?)?;
+    Ok(account)
 }

@@ -2,21 +2,35 @@
 
 use std::sync::Arc;
 
-use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa_axum::routes;
 
-use super::{List, id_of, parse};
-use crate::domain::{Host, admin};
+use super::id_of;
+use super::input::{Body, List};
+use super::routes::Area;
+use crate::domain::Host;
+use crate::domain::admin::{self, Caller};
 use crate::http::problem::Problem;
-use crate::model::audit::By;
+use crate::id::UserId;
+use crate::model::administration::{Danger, Permission};
 use crate::model::delivery::ApprovalAddress;
 
-/// An address as the API shows it.
-#[derive(Serialize)]
-pub(super) struct AddressView {
+pub(super) fn routes() -> Area {
+    Area::new("Approval addresses")
+        .route(Permission::UsersRead, routes!(list))
+        .danger(Permission::UsersWrite, Danger::EnrolAdministrator, routes!(set))
+        .route(Permission::UsersWrite, routes!(remove))
+}
+
+/// What the vendor of an approval channel knows a person by.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ApprovalAddress)]
+struct AddressView {
+    /// The name of the channel.
     channel: String,
     address: String,
 }
@@ -26,38 +40,49 @@ fn view(ApprovalAddress { channel, address }: ApprovalAddress) -> AddressView {
 }
 
 /// What sets an address.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = ApprovalAddressChange)]
 struct Change {
     address: String,
 }
 
-/// `GET /users/{id}/approval-addresses`
-pub(super) async fn list(
-    State(host): State<Arc<Host>>,
-    Path(id): Path<String>,
-) -> Result<Json<List<AddressView>>, Problem> {
+/// List a person's addresses.
+#[utoipa::path(get, path = "/users/{id}/approval-addresses", responses((status = 200, description = "All of them.", body = List<AddressView>)))]
+async fn list(State(host): State<Arc<Host>>, Path(id): Path<String>) -> Result<Json<List<AddressView>>, Problem> {
     let addresses = admin::approval_addresses(&host, id_of(&id, "user")?).await?;
-    Ok(Json(List { items: addresses.into_iter().map(view).collect(), next: None }))
+    Ok(Json(List::whole(addresses.into_iter().map(view))))
 }
 
-/// `PUT /users/{id}/approval-addresses/{channel}`
-pub(super) async fn set(
+/// Say what a vendor knows a person by.
+///
+/// The channel is one that the settings trust to say that a person approved. Who was invited can sign in from then on.
+#[utoipa::path(put, path = "/users/{id}/approval-addresses/{channel}", request_body = Change, responses((status = 200, description = "The address.", body = AddressView)))]
+async fn set(
     State(host): State<Arc<Host>>,
-    Extension(by): Extension<By>,
+    Extension(caller): Extension<Caller>,
     Path((id, channel)): Path<(String, String)>,
-    body: Bytes,
+    Body(Change { address }): Body<Change>,
 ) -> Result<Json<AddressView>, Problem> {
-    let Change { address } = parse(&body)?;
-    Ok(Json(view(admin::set_approval_address(&host, id_of(&id, "user")?, &channel, &address, &by).await?)))
+    let id = reached(&host, &caller, &id).await?;
+    Ok(Json(view(admin::set_approval_address(&host, id, &channel, &address, &caller.by).await?)))
 }
 
-/// `DELETE /users/{id}/approval-addresses/{channel}`
-pub(super) async fn remove(
+/// Take a person's address for a channel away.
+#[utoipa::path(delete, path = "/users/{id}/approval-addresses/{channel}", responses((status = 204, description = "Taken away.")))]
+async fn remove(
     State(host): State<Arc<Host>>,
-    Extension(by): Extension<By>,
+    Extension(caller): Extension<Caller>,
     Path((id, channel)): Path<(String, String)>,
 ) -> Result<StatusCode, Problem> {
-    admin::remove_approval_address(&host, id_of(&id, "user")?, &channel, &by).await?;
+    let id = reached(&host, &caller, &id).await?;
+    admin::remove_approval_address(&host, id, &channel, &caller.by).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// The user, if whoever calls may act upon them.
+async fn reached(host: &Host, caller: &Caller, id: &str) -> Result<UserId, Problem> {
+    let user = admin::user(host, id_of(id, "user")?).await?;
+    caller.must_reach(&user)?;
+    Ok(user.id)
 }

@@ -8,17 +8,28 @@ use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::routes;
 
-use super::{List, id_of, moment};
+use super::input::List;
+use super::routes::Area;
+use super::{id_of, moment};
 use crate::clock::Timestamp;
 use crate::domain::{Broken, Host, audit};
 use crate::http::problem::Problem;
+use crate::model::administration::Permission;
 use crate::model::audit::Event;
 use crate::store::{AuditFilter, KeptEntry};
 
-/// An entry as the API shows it.
-#[derive(Serialize)]
+pub(super) fn routes() -> Area {
+    Area::new("Audit").route(Permission::AuditRead, routes!(list)).route(Permission::AuditRead, routes!(verification))
+}
+
+/// An entry of the audit log.
+#[derive(Serialize, ToSchema)]
+#[schema(as = AuditEntry)]
 pub(super) struct EntryView {
+    /// Its place in the chain: 1, 2, ...
     seq: i64,
     id: String,
     at: String,
@@ -28,18 +39,25 @@ pub(super) struct EntryView {
     application_id: Option<String>,
     /// The approval on a phone that allowed it.
     approval_id: Option<String>,
+    /// More of it, with nothing in it that says who somebody is.
+    #[schema(value_type = Object)]
     detail: Map<String, Value>,
+    /// What does. Empty where it was erased.
+    #[schema(value_type = Object)]
     personal: Map<String, Value>,
+    /// The digest of it and of all before it (SHA-256, hexadecimal).
     digest: String,
 }
 
-#[derive(Serialize)]
+/// Who did it.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Actor)]
 struct ActorView {
     kind: &'static str,
     id: Option<String>,
 }
 
-fn view(KeptEntry { seq, digest, entry }: KeptEntry) -> EntryView {
+pub(super) fn view(KeptEntry { seq, digest, entry }: KeptEntry) -> EntryView {
     EntryView {
         seq,
         id: entry.id.to_string(),
@@ -56,21 +74,27 @@ fn view(KeptEntry { seq, digest, entry }: KeptEntry) -> EntryView {
 }
 
 /// Which entries are listed.
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(super) struct AuditQuery {
     user: Option<String>,
     application: Option<String>,
     event: Option<String>,
+    /// Those by this actor's id alone.
     actor: Option<String>,
+    /// Those from this moment or day on alone (RFC 3339).
     since: Option<String>,
+    /// Those before this moment or day alone (RFC 3339).
     until: Option<String>,
     after: Option<String>,
+    #[param(minimum = 1, maximum = 200)]
     limit: Option<u32>,
 }
 
-/// `GET /audit`: the latest first.
-pub(super) async fn list(
+/// List the audit log, the latest first.
+#[utoipa::path(get, path = "/audit", params(AuditQuery), responses((status = 200, description = "A page of entries.", body = List<EntryView>)))]
+async fn list(
     State(host): State<Arc<Host>>,
     query: Result<Query<AuditQuery>, QueryRejection>,
 ) -> Result<Json<List<EntryView>>, Problem> {
@@ -110,7 +134,8 @@ pub(super) async fn list(
 const VERIFIED: i64 = 10_000;
 
 /// What a verification came to.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = AuditVerification)]
 pub(super) struct VerificationView {
     good: bool,
     /// How many entries were found good, from where to where.
@@ -123,21 +148,26 @@ pub(super) struct VerificationView {
     broken: Option<BreakView>,
 }
 
-#[derive(Serialize)]
+/// An entry's place.
+#[derive(Serialize, ToSchema)]
+#[schema(as = AuditPlace)]
 struct PlaceView {
     seq: i64,
     at: String,
 }
 
-#[derive(Serialize)]
+/// Where the chain is broken, and how.
+#[derive(Serialize, ToSchema)]
+#[schema(as = AuditBreak)]
 struct BreakView {
     kind: &'static str,
     seq: Option<i64>,
     message: String,
 }
 
-/// `GET /audit/verification`: whether the last entries are as they were written.
-pub(super) async fn verification(State(host): State<Arc<Host>>) -> Result<Json<VerificationView>, Problem> {
+/// Verify the audit log: whether the last 10,000 entries are as they were written.
+#[utoipa::path(get, path = "/audit/verification", responses((status = 200, description = "What it came to.", body = VerificationView)))]
+async fn verification(State(host): State<Arc<Host>>) -> Result<Json<VerificationView>, Problem> {
     let verdict = audit::verify(&host.store, Some(VERIFIED)).await.map_err(Broken::from)?;
     let place = |place: Option<(i64, Timestamp)>| place.map(|(seq, at)| PlaceView { seq, at: moment(at) });
     let broken =

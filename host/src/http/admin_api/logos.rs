@@ -2,26 +2,39 @@
 
 use std::sync::Arc;
 
-use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::{Extension, Json};
 use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_axum::routes;
 
 use super::id_of;
-use crate::domain::{Host, admin};
+use super::input::Raw;
+use super::routes::Area;
+use crate::domain::Host;
+use crate::domain::admin::{self, Caller};
 use crate::http::logos::address;
 use crate::http::problem::Problem;
 use crate::id::Did;
-use crate::model::audit::By;
+use crate::model::administration::Permission;
 use crate::model::logo::ApplicationLogo;
 
-/// A picture as the API shows it.
-#[derive(Serialize)]
-pub(super) struct LogoView {
+pub(super) fn routes() -> Area {
+    Area::new("Applications")
+        .route(Permission::ApplicationsRead, routes!(read))
+        .route(Permission::ApplicationsWrite, routes!(set))
+        .route(Permission::ApplicationsWrite, routes!(remove))
+}
+
+/// An application's picture.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Logo)]
+struct LogoView {
     /// Where everybody may load it.
     address: String,
     media_type: &'static str,
+    /// How large it is.
     bytes: usize,
 }
 
@@ -30,29 +43,32 @@ fn view(application: &Did, logo: &ApplicationLogo) -> Json<LogoView> {
     Json(LogoView { address, media_type: logo.kind.media_type(), bytes: logo.bytes.len() })
 }
 
-/// `GET /applications/{id}/logo`
-pub(super) async fn read(State(host): State<Arc<Host>>, Path(id): Path<String>) -> Result<Json<LogoView>, Problem> {
+/// Read where an application's picture is.
+#[utoipa::path(get, path = "/applications/{id}/logo", responses((status = 200, description = "The picture.", body = LogoView)))]
+async fn read(State(host): State<Arc<Host>>, Path(id): Path<String>) -> Result<Json<LogoView>, Problem> {
     let id = id_of(&id, "application")?;
     Ok(view(&id, &admin::logo(&host, &id).await?))
 }
 
-/// `PUT /applications/{id}/logo`: the body is the picture.
-pub(super) async fn set(
+/// Give an application a picture: the body.
+#[utoipa::path(put, path = "/applications/{id}/logo", request_body(content = Vec<u8>, content_type = "image/*"), responses((status = 200, description = "The picture.", body = LogoView)))]
+async fn set(
     State(host): State<Arc<Host>>,
-    Extension(by): Extension<By>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
-    body: Bytes,
+    Raw(body): Raw,
 ) -> Result<Json<LogoView>, Problem> {
     let id = id_of(&id, "application")?;
-    Ok(view(&id, &admin::set_logo(&host, &id, body.into(), &by).await?))
+    Ok(view(&id, &admin::set_logo(&host, &id, body.into(), &caller.by).await?))
 }
 
-/// `DELETE /applications/{id}/logo`
-pub(super) async fn remove(
+/// Take an application's picture away.
+#[utoipa::path(delete, path = "/applications/{id}/logo", responses((status = 204, description = "There is none any more.")))]
+async fn remove(
     State(host): State<Arc<Host>>,
-    Extension(by): Extension<By>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
-    admin::remove_logo(&host, &id_of(&id, "application")?, &by).await?;
+    admin::remove_logo(&host, &id_of(&id, "application")?, &caller.by).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -6,25 +6,40 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::{Extension, Json};
 use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_axum::routes;
 
 use super::moment;
+use super::routes::Area;
 use crate::domain::Host;
+use crate::domain::admin::Caller;
 use crate::domain::plugins::{self, Reload, ReloadError};
 use crate::http::problem::Problem;
-use crate::model::audit::By;
+use crate::model::administration::{Danger, Permission};
 use crate::plugins::PluginStatus;
 
+pub(super) fn routes() -> Area {
+    Area::new("Plugins").route(Permission::PluginsRead, routes!(list)).danger(
+        Permission::PluginsWrite,
+        Danger::ReloadPlugins,
+        routes!(reload),
+    )
+}
+
 /// The plugins of the host that answers. Several hosts on one database have plugins of their own each.
-#[derive(Serialize)]
-pub(super) struct PluginsView {
+#[derive(Serialize, ToSchema)]
+#[schema(as = Plugins)]
+struct PluginsView {
     /// Claim mappers in their order, then channels in theirs.
     plugins: Vec<PluginStatus>,
     last_reload: Option<ReloadView>,
 }
 
 /// How the last exchange went.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Reload)]
 struct ReloadView {
+    #[schema(format = DateTime)]
     at: String,
     /// Why the plugins that were there go on; `null` if they were exchanged.
     error: Option<String>,
@@ -37,20 +52,24 @@ fn view(host: &Host) -> PluginsView {
     PluginsView { plugins: host.plugins.status(), last_reload: plugins::last_reload(host).map(reload) }
 }
 
-/// `GET /plugins`
-pub(super) async fn list(State(host): State<Arc<Host>>) -> Json<PluginsView> {
+/// Read which plugins there are, what they may do and how they fare.
+#[utoipa::path(get, path = "/plugins", responses((status = 200, description = "All of them.", body = PluginsView)))]
+async fn list(State(host): State<Arc<Host>>) -> Json<PluginsView> {
     Json(view(&host))
 }
 
-/// `POST /plugins/reload`
-pub(super) async fn reload(
+/// Exchange the plugins for those that the settings name now.
+///
+/// Each is compiled, checked and tried out first. Where anything is wrong, those that were there go on.
+#[utoipa::path(post, path = "/plugins/reload", responses((status = 200, description = "They were exchanged.", body = PluginsView)))]
+async fn reload(
     State(host): State<Arc<Host>>,
-    Extension(by): Extension<By>,
+    Extension(caller): Extension<Caller>,
 ) -> Result<Json<PluginsView>, Problem> {
     // It goes on by itself if nobody waits for it any more: half an exchange would leave compiled files behind and no word.
     let exchanging = tokio::spawn({
         let host = Arc::clone(&host);
-        async move { plugins::reload(&host, &by).await }
+        async move { plugins::reload(&host, &caller.by).await }
     });
     let exchanged = exchanging.await.map_err(|error| {
         tracing::error!(%error, "the exchange of the plugins broke off");

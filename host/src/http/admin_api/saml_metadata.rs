@@ -8,10 +8,12 @@ use axum::http::StatusCode;
 use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
+use super::id_of;
+use super::input::{Body, parse};
 use super::service_providers::{self, ServiceProviderView};
-use super::{id_of, parse};
-use crate::domain::admin::{self, ServiceProviderChange};
+use crate::domain::admin::{self, Caller, ServiceProviderChange};
 use crate::domain::{Broken, Host};
 use crate::http::problem::Problem;
 use crate::model::audit::By;
@@ -26,27 +28,31 @@ pub(super) async fn create(host: &Host, body: &Bytes, by: &By) -> Result<Service
     let mut members: Map<String, Value> = parse(body)?;
     members.remove("metadata");
     members.remove("metadata_certificate");
-    let said: ServiceProviderChange = parse(&Value::Object(members).to_string().into())?;
+    let said: ServiceProviderChange = parse(Value::Object(members).to_string().as_bytes())?;
     if !given.is_some() {
         return Ok(admin::create_service_provider(host, said, by).await?);
     }
     let described = metadata::describe(host, &given, said.entity_id.as_deref(), None).await?;
     let change = described.beside(said);
     if change.name.is_none() {
-        let detail = "name: the metadata has no DisplayName; say in `name` what people shall see";
-        return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail));
+        let expected = "the metadata has no DisplayName; say in `name` what people shall see";
+        return Err(Problem::field("name", expected));
     }
     Ok(admin::create_service_provider(host, change, by).await?)
 }
 
 /// What to do with the metadata of a service provider that is known.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Refresh {
+#[schema(as = MetadataRefresh)]
+pub(super) struct Refresh {
+    /// The document.
     #[serde(default)]
     metadata: Option<String>,
+    /// Where it is published.
     #[serde(default)]
     metadata_url: Option<String>,
+    /// Whose key must have signed it, in PEM form.
     #[serde(default)]
     metadata_certificate: Option<String>,
     /// Whether the changes are made, and not only shown.
@@ -58,7 +64,8 @@ struct Refresh {
 }
 
 /// A member of the application that the metadata would change.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = MetadataDifference)]
 struct Changed {
     field: String,
     from: Value,
@@ -66,7 +73,8 @@ struct Changed {
 }
 
 /// What metadata changes, or would change.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = MetadataRefreshed)]
 pub(super) struct Refreshed {
     changes: Vec<Changed>,
     /// Stands for the changes, and for nothing else.
@@ -77,17 +85,19 @@ pub(super) struct Refreshed {
     application: ServiceProviderView,
 }
 
-/// `POST /applications/{id}/metadata`: what the metadata says otherwise than what is registered. With `apply` the changes
-/// are made; with the `digest` of those that were shown before, these and no others. Without
-/// `metadata` and `metadata_url` it is read from the registered address.
+/// Compare an application with its metadata, or change it to that.
+///
+/// What the metadata says otherwise than what is registered. With `apply` the changes are made; with the `digest` of those
+/// that were shown before, these and no others. Without `metadata` and `metadata_url` it is read from the registered address.
+#[utoipa::path(post, path = "/applications/{id}/metadata", request_body = Refresh, responses((status = 200, description = "The differences.", body = Refreshed)))]
 pub(super) async fn refresh(
     State(host): State<Arc<Host>>,
-    Extension(by): Extension<By>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
-    body: Bytes,
+    Body(body): Body<Refresh>,
 ) -> Result<Json<Refreshed>, Problem> {
     let id = id_of(&id, "application")?;
-    let Refresh { metadata, metadata_url, metadata_certificate, apply, digest: shown } = parse(&body)?;
+    let Refresh { metadata, metadata_url, metadata_certificate, apply, digest: shown } = body;
     let given = Given { metadata, metadata_url, metadata_certificate };
     loop {
         let provider = admin::service_provider(&host, &id).await?;
@@ -102,7 +112,7 @@ pub(super) async fn refresh(
         }
         let application = match changes.is_empty() || !apply {
             true => provider,
-            false => match admin::replace_service_provider(&host, &provider, after, &by).await? {
+            false => match admin::replace_service_provider(&host, &provider, after, &caller.by).await? {
                 Some(changed) => changed,
                 // What was changed in between is compared with, too.
                 None => continue,

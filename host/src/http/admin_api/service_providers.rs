@@ -6,22 +6,45 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::{Extension, Json};
 use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_axum::routes;
 
+use super::input::List;
+use super::routes::Area;
 use super::{id_of, moment};
-use crate::domain::{Host, admin};
+use crate::domain::Host;
+use crate::domain::admin::{self, Caller};
 use crate::http::problem::Problem;
-use crate::model::audit::By;
+use crate::model::administration::{Danger, Permission};
 use crate::model::saml::{
     AssertionConsumer, CustomAttribute, NameIdFormat, NameIdSource, SamlKey, SamlKeyStage, ServiceProvider,
     SingleLogout,
 };
 
-/// A service provider as the API shows it.
-#[derive(Serialize)]
+pub(super) fn routes() -> Area {
+    Area::new("SAML")
+        .route(Permission::ApplicationsRead, routes!(certificates))
+        .danger(Permission::ApplicationsWrite, Danger::RotateKey, routes!(renew))
+        .danger(Permission::ApplicationsWrite, Danger::RevokeKey, routes!(withdraw))
+        .danger(Permission::ApplicationsWrite, Danger::RotateKey, routes!(take_over))
+        .route(Permission::ApplicationsWrite, routes!(super::saml_metadata::refresh))
+}
+
+/// What a SAML service provider speaks.
+#[derive(Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Saml {
+    Saml,
+}
+
+/// A SAML service provider.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ServiceProvider)]
 pub(super) struct ServiceProviderView {
     id: String,
     name: String,
-    protocol: &'static str,
+    #[schema(inline)]
+    protocol: Saml,
     entity_id: String,
     acs: Vec<AssertionConsumer>,
     single_logout: Option<SingleLogout>,
@@ -37,7 +60,9 @@ pub(super) struct ServiceProviderView {
     clock_skew_seconds: u32,
     idp_entity_id: Option<String>,
     metadata_url: Option<String>,
+    #[schema(format = DateTime)]
     created_at: String,
+    #[schema(format = DateTime)]
     updated_at: String,
 }
 
@@ -46,7 +71,7 @@ pub(super) fn view(provider: ServiceProvider) -> ServiceProviderView {
     ServiceProviderView {
         id: provider.id.to_string(),
         name: provider.name,
-        protocol: "saml",
+        protocol: Saml::Saml,
         entity_id: settings.entity_id,
         acs: settings.acs,
         single_logout: settings.single_logout,
@@ -68,13 +93,18 @@ pub(super) fn view(provider: ServiceProvider) -> ServiceProviderView {
 }
 
 /// A certificate that responses are signed with, or will be.
-#[derive(Serialize)]
-pub(super) struct CertificateView {
+#[derive(Serialize, ToSchema)]
+#[schema(as = Certificate)]
+struct CertificateView {
     id: String,
     stage: SamlKeyStage,
+    /// In PEM form.
     certificate: String,
+    #[schema(format = DateTime)]
     created_at: String,
+    #[schema(format = DateTime)]
     signs_from: String,
+    #[schema(format = DateTime)]
     expires_at: String,
 }
 
@@ -89,48 +119,47 @@ fn certificate(key: SamlKey, stage: SamlKeyStage) -> CertificateView {
     }
 }
 
-#[derive(Serialize)]
-pub(super) struct Certificates {
-    items: Vec<CertificateView>,
-}
-
-/// `GET /applications/{id}/certificates`
-pub(super) async fn certificates(
+/// List the certificates of a SAML application.
+#[utoipa::path(get, path = "/applications/{id}/certificates", responses((status = 200, description = "All of them, the latest first.", body = List<CertificateView>)))]
+async fn certificates(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,
-) -> Result<Json<Certificates>, Problem> {
+) -> Result<Json<List<CertificateView>>, Problem> {
     let staged = admin::saml_certificates(&host, &id_of(&id, "application")?).await?;
-    Ok(Json(Certificates { items: staged.into_iter().map(|(key, stage)| certificate(key, stage)).collect() }))
+    Ok(Json(List::whole(staged.into_iter().map(|(key, stage)| certificate(key, stage)))))
 }
 
-/// `POST /applications/{id}/certificates`: publishes the next one.
-pub(super) async fn renew(
+/// Publish the next certificate of a SAML application.
+#[utoipa::path(post, path = "/applications/{id}/certificates", responses((status = 201, description = "The next one.", body = CertificateView)))]
+async fn renew(
     State(host): State<Arc<Host>>,
-    Extension(by): Extension<By>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<CertificateView>), Problem> {
-    let key = admin::renew_saml_certificate(&host, &id_of(&id, "application")?, &by).await?;
+    let key = admin::renew_saml_certificate(&host, &id_of(&id, "application")?, &caller.by).await?;
     Ok((StatusCode::CREATED, Json(certificate(key, SamlKeyStage::Published))))
 }
 
-/// `POST /applications/{id}/certificates/{key}/use`: it signs from now on.
-pub(super) async fn take_over(
+/// Let a published certificate sign from now on.
+#[utoipa::path(post, path = "/applications/{id}/certificates/{key}/use", responses((status = 200, description = "It signs.", body = CertificateView)))]
+async fn take_over(
     State(host): State<Arc<Host>>,
-    Extension(by): Extension<By>,
+    Extension(caller): Extension<Caller>,
     Path((id, key)): Path<(String, String)>,
 ) -> Result<Json<CertificateView>, Problem> {
     let (id, key) = (id_of(&id, "application")?, id_of(&key, "certificate")?);
-    let key = admin::use_saml_certificate(&host, &id, key, &by).await?;
+    let key = admin::use_saml_certificate(&host, &id, key, &caller.by).await?;
     Ok(Json(certificate(key, SamlKeyStage::Signing)))
 }
 
-/// `DELETE /applications/{id}/certificates/{key}`: out of the metadata at once.
-pub(super) async fn withdraw(
+/// Take a certificate that does not sign out of the metadata, at once.
+#[utoipa::path(delete, path = "/applications/{id}/certificates/{key}", responses((status = 204, description = "It is out.")))]
+async fn withdraw(
     State(host): State<Arc<Host>>,
-    Extension(by): Extension<By>,
+    Extension(caller): Extension<Caller>,
     Path((id, key)): Path<(String, String)>,
 ) -> Result<StatusCode, Problem> {
     let (id, key) = (id_of(&id, "application")?, id_of(&key, "certificate")?);
-    admin::withdraw_saml_certificate(&host, &id, key, &by).await?;
+    admin::withdraw_saml_certificate(&host, &id, key, &caller.by).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -2,37 +2,69 @@
 
 use std::sync::Arc;
 
-use axum::body::Bytes;
+use axum::Extension;
+use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use axum::{Extension, Json};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::routes;
 
-use super::{List, Page, id_of, moment, parse};
-use crate::domain::Host;
-use crate::domain::admin::{self, UserChange};
+use super::conditional::{IfMatch, Versioned};
+use super::input::{Body, Limit, List, Query, Search, after};
+use super::routes::Area;
+use super::{id_of, moment};
+use crate::domain::admin::{self, Caller, UserChange, UserQuery};
+use crate::domain::device::OwnDevice;
+use crate::domain::{Host, recovery};
 use crate::http::problem::Problem;
-use crate::model::audit::By;
-use crate::model::device::Device;
+use crate::model::administration::{Danger, Permission};
 use crate::model::user::{ConsoleRole, LifeState, Profile, User};
 
-/// A user as the API shows it.
-#[derive(Serialize)]
+pub(super) fn routes() -> Area {
+    Area::new("Users")
+        .route(Permission::UsersRead, routes!(list))
+        .danger(Permission::UsersWrite, Danger::GiveRole, routes!(create))
+        .route(Permission::UsersRead, routes!(read))
+        .danger(Permission::UsersWrite, Danger::GiveRole, routes!(change))
+        .danger(Permission::UsersManage, Danger::DeleteUser, routes!(remove))
+        .danger(Permission::UsersManage, Danger::EraseUser, routes!(erase))
+        .danger(Permission::UsersWrite, Danger::EnrolAdministrator, routes!(enrol))
+        .route(Permission::UsersRead, routes!(devices))
+        .route(Permission::UsersWrite, routes!(revoke_device))
+        .route(Permission::UsersRead, routes!(recovery_codes))
+}
+
+/// A user.
+#[derive(Serialize, ToSchema)]
+#[schema(as = User)]
 pub(super) struct UserView {
     id: String,
+    /// The decentralized identifier: the claim `user_did`.
     did: String,
+    /// The claim `sub`, but in applications with pairwise ones.
     sub: String,
+    /// What the person types at sign-in.
     name: String,
+    /// The e-mail address, which may be typed at sign-in as well.
     email: Option<String>,
     profile: Profile,
+    /// The role in the console.
     console_role: Option<ConsoleRole>,
     state: LifeState,
+    #[schema(format = DateTime)]
     created_at: String,
+    #[schema(format = DateTime)]
     updated_at: String,
 }
 
-fn view(user: User) -> UserView {
+/// How a user is shown.
+pub(super) fn view(user: User) -> Versioned<UserView> {
+    Versioned(user.version, shown(user))
+}
+
+fn shown(user: User) -> UserView {
     UserView {
         id: user.id.to_string(),
         did: user.did.to_string(),
@@ -47,13 +79,19 @@ fn view(user: User) -> UserView {
     }
 }
 
-/// What creates or changes a user. Where a user is changed, what is missing stays as it is.
-#[derive(Deserialize)]
+/// What makes or changes a user. Where a user is changed, what is missing stays as it is.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = UserChange)]
 struct Change {
+    /// What the person types at sign-in. A new user must have one.
     name: Option<String>,
+    /// The e-mail address; an empty text takes it away.
     email: Option<String>,
+    /// Each member replaces the profile's, and null takes it away.
+    #[schema(value_type = Option<Profile>)]
     profile: Option<Map<String, Value>>,
+    /// The role in the console; null takes it away. Only an owner may give or take one.
     #[serde(default, deserialize_with = "present")]
     console_role: Option<Option<ConsoleRole>>,
     state: Option<LifeState>,
@@ -64,107 +102,203 @@ fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Option<ConsoleR
     Option::deserialize(value).map(Some)
 }
 
-fn change_of(body: &Bytes) -> Result<UserChange, Problem> {
-    let Change { name, email, profile, console_role, state } = parse(body)?;
-    Ok(UserChange { name, email, profile, console_role, state })
+impl Change {
+    /// The change, if whoever calls may say all that it says.
+    fn allowed(self, caller: &Caller) -> Result<UserChange, Problem> {
+        let Self { name, email, profile, console_role, state } = self;
+        if console_role.is_some() {
+            caller.must(Permission::RolesWrite, "console_role: only an owner may give or take a role")?;
+        }
+        let vouches = |profile: &Map<String, Value>| profile.keys().any(|member| member.ends_with("_verified"));
+        if profile.as_ref().is_some_and(vouches) {
+            caller.must(Permission::UsersManage, "profile: you may not vouch for an address or a number")?;
+        }
+        Ok(UserChange { name, email, profile, console_role, state })
+    }
 }
 
-/// `POST /users`
-pub(super) async fn create(
+/// Make a user.
+///
+/// Without another state the user is invited, until there is a phone to approve with.
+#[utoipa::path(post, path = "/users", request_body = Change, responses((status = 201, description = "The user.", body = UserView)))]
+async fn create(
     State(host): State<Arc<Host>>,
-    Extension(by): Extension<By>,
-    body: Bytes,
-) -> Result<(StatusCode, Json<UserView>), Problem> {
-    let user = admin::create_user(&host, change_of(&body)?, &by).await?;
-    Ok((StatusCode::CREATED, Json(view(user))))
+    Extension(caller): Extension<Caller>,
+    Body(change): Body<Change>,
+) -> Result<(StatusCode, Versioned<UserView>), Problem> {
+    let user = admin::create_user(&host, change.allowed(&caller)?, &caller.by).await?;
+    Ok((StatusCode::CREATED, view(user)))
 }
 
-/// `GET /users`
-pub(super) async fn list(State(host): State<Arc<Host>>, page: Page) -> Result<Json<List<UserView>>, Problem> {
-    let rows = admin::users(&host, page.after()?, page.limit + 1).await?;
-    Ok(Json(List::of(rows, page.limit, |row| row.user.id.to_string(), |row| view(row.user))))
+/// Which users are listed.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct UsersQuery {
+    /// How the name or the e-mail address begins; or a whole id, `did` or `sub`.
+    #[serde(default)]
+    #[param(value_type = String, max_length = 254, required = false)]
+    q: Search,
+    /// Those in this state alone.
+    #[param(inline)]
+    state: Option<LifeState>,
+    /// Those with this role in the console alone.
+    #[param(inline)]
+    role: Option<ConsoleRole>,
+    /// Where the page begins: `next` of the page before.
+    after: Option<String>,
+    /// How many items the page has at most.
+    #[serde(default)]
+    #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
+    limit: Limit,
 }
 
-/// `GET /users/{id}`
-pub(super) async fn read(State(host): State<Arc<Host>>, Path(id): Path<String>) -> Result<Json<UserView>, Problem> {
-    Ok(Json(view(admin::user(&host, id_of(&id, "user")?).await?)))
+/// List and search users.
+///
+/// In the order in which they were made; with `q` in that of their names.
+#[utoipa::path(get, path = "/users", params(UsersQuery), responses((status = 200, description = "A page of users.", body = List<UserView>)))]
+async fn list(State(host): State<Arc<Host>>, Query(query): Query<UsersQuery>) -> Result<Json<List<UserView>>, Problem> {
+    let UsersQuery { q, state, role, after: cursor, limit } = query;
+    let rows = match q.text() {
+        Some(q) => admin::find_users(&host, &UserQuery { q, state, role, after: cursor }, limit.and_one()).await?,
+        None => {
+            let found = host.store.users_in(state, role, after(cursor.as_deref())?, limit.and_one()).await;
+            let found = found.map_err(crate::domain::Broken::from)?;
+            found.into_iter().map(|user| (user.id.to_string(), user)).collect()
+        }
+    };
+    Ok(Json(List::of(rows, limit.get(), |(cursor, _)| cursor.clone(), |(_, user)| shown(user))))
 }
 
-/// `PATCH /users/{id}`
-pub(super) async fn change(
+/// Read a user.
+#[utoipa::path(get, path = "/users/{id}", responses((status = 200, description = "The user.", body = UserView)))]
+async fn read(State(host): State<Arc<Host>>, Path(id): Path<String>) -> Result<Versioned<UserView>, Problem> {
+    Ok(view(admin::user(&host, id_of(&id, "user")?).await?))
+}
+
+/// Change a user.
+///
+/// Where the state changes, what was begun in the person's name is over. Where a role in the console is given, links to enrol
+/// a phone that nobody used are, too. The last owner stays one.
+#[utoipa::path(patch, path = "/users/{id}", request_body = Change, responses((status = 200, description = "The user as it is now.", body = UserView)))]
+async fn change(
     State(host): State<Arc<Host>>,
-    Extension(by): Extension<By>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
-    body: Bytes,
-) -> Result<Json<UserView>, Problem> {
-    Ok(Json(view(admin::change_user(&host, id_of(&id, "user")?, change_of(&body)?, &by).await?)))
+    when: IfMatch,
+    Body(change): Body<Change>,
+) -> Result<Versioned<UserView>, Problem> {
+    let change = change.allowed(&caller)?;
+    let guard = |user: &User| caller.must_reach(user).and_then(|()| when.check(user.version));
+    Ok(view(admin::change_user(&host, id_of(&id, "user")?, change, &caller.by, &guard).await?))
 }
 
-/// `DELETE /users/{id}`
-pub(super) async fn remove(
+/// Delete a user.
+///
+/// With all accounts, devices and consents. What says who they were goes from the audit log.
+#[utoipa::path(delete, path = "/users/{id}", responses((status = 204, description = "Deleted.")))]
+async fn remove(
     State(host): State<Arc<Host>>,
-    Extension(by): Extension<By>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
+    when: IfMatch,
 ) -> Result<StatusCode, Problem> {
-    admin::delete_user(&host, id_of(&id, "user")?, &by).await?;
+    let guard = |user: &User| caller.must_reach(user).and_then(|()| when.check(user.version));
+    admin::delete_user(&host, id_of(&id, "user")?, &caller.by, &guard).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `POST /users/{id}/erase`: erases what says who a terminated user was.
-pub(super) async fn erase(
+/// Erase what says who a terminated user was.
+///
+/// The user stays, under an erased name, so that its `did` and `sub` are never another's.
+#[utoipa::path(post, path = "/users/{id}/erase", responses((status = 200, description = "The user as it is now.", body = UserView)))]
+async fn erase(
     State(host): State<Arc<Host>>,
-    Extension(by): Extension<By>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
-) -> Result<Json<UserView>, Problem> {
-    Ok(Json(view(admin::erase_user(&host, id_of(&id, "user")?, &by).await?)))
+) -> Result<Versioned<UserView>, Problem> {
+    let guard = |user: &User| caller.must_reach(user);
+    Ok(view(admin::erase_user(&host, id_of(&id, "user")?, &caller.by, &guard).await?))
 }
 
-#[derive(Serialize)]
-pub(super) struct EnrolmentView {
+/// A link that enrols a phone.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Enrolment)]
+struct EnrolmentView {
+    /// The link, shown this once. It is good for one phone.
     link: String,
+    #[schema(format = DateTime)]
     expires_at: String,
 }
 
-/// `POST /users/{id}/enrolments`: a link by which the person enrols one authenticator, shown this once.
-pub(super) async fn enrol(
+/// Make a link by which the person enrols one phone.
+#[utoipa::path(post, path = "/users/{id}/enrolments", responses((status = 201, description = "The link.", body = EnrolmentView)))]
+async fn enrol(
     State(host): State<Arc<Host>>,
-    Extension(by): Extension<By>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<EnrolmentView>), Problem> {
-    let (link, until) = admin::create_enrolment(&host, id_of(&id, "user")?, &by).await?;
+    let guard = |user: &User| caller.must_reach(user);
+    let (link, until) = admin::create_enrolment(&host, id_of(&id, "user")?, &caller.by, &guard).await?;
     Ok((StatusCode::CREATED, Json(EnrolmentView { link, expires_at: moment(until) })))
 }
 
-/// A device as the API shows it.
-#[derive(Serialize)]
-pub(super) struct DeviceView {
+/// A phone that a person approves with.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Device)]
+struct DeviceView {
     id: String,
     name: String,
+    /// Whether it is told of requests by push.
     has_push: bool,
+    /// Whether it approves only after face, finger or PIN.
+    has_passkey: bool,
+    #[schema(format = DateTime)]
     created_at: String,
+    /// When it last decided something.
+    #[schema(format = DateTime)]
+    used_at: Option<String>,
 }
 
-/// `GET /users/{id}/devices`
-pub(super) async fn devices(
-    State(host): State<Arc<Host>>,
-    Path(id): Path<String>,
-) -> Result<Json<List<DeviceView>>, Problem> {
-    let show = |device: Device| DeviceView {
+/// List a person's phones.
+#[utoipa::path(get, path = "/users/{id}/devices", responses((status = 200, description = "All that are not revoked.", body = List<DeviceView>)))]
+async fn devices(State(host): State<Arc<Host>>, Path(id): Path<String>) -> Result<Json<List<DeviceView>>, Problem> {
+    let show = |OwnDevice { device, used_at, has_passkey }| DeviceView {
         id: device.id.to_string(),
         name: device.name,
         has_push: device.push.is_some(),
+        has_passkey,
         created_at: moment(device.created_at),
+        used_at: used_at.map(moment),
     };
     let devices = admin::devices(&host, id_of(&id, "user")?).await?;
-    Ok(Json(List { items: devices.into_iter().map(show).collect(), next: None }))
+    Ok(Json(List::whole(devices.into_iter().map(show))))
 }
 
-/// `DELETE /devices/{id}`
-pub(super) async fn revoke_device(
+/// Revoke a phone.
+///
+/// The sessions that it approved end, and so do the recovery codes that it made.
+#[utoipa::path(delete, path = "/devices/{id}", responses((status = 204, description = "Revoked.")))]
+async fn revoke_device(
     State(host): State<Arc<Host>>,
-    Extension(by): Extension<By>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
-    admin::revoke_device(&host, id_of(&id, "device")?, &by).await?;
+    let guard = |user: &User| caller.must_reach(user);
+    admin::revoke_device(&host, id_of(&id, "device")?, &caller.by, &guard).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// A person's recovery codes.
+#[derive(Serialize, ToSchema)]
+struct RecoveryCodes {
+    /// How many there are that were not used.
+    left: u32,
+}
+
+/// Count a person's recovery codes.
+#[utoipa::path(get, path = "/users/{id}/recovery-codes", responses((status = 200, description = "How many are left.", body = RecoveryCodes)))]
+async fn recovery_codes(State(host): State<Arc<Host>>, Path(id): Path<String>) -> Result<Json<RecoveryCodes>, Problem> {
+    let user = admin::user(&host, id_of(&id, "user")?).await?;
+    Ok(Json(RecoveryCodes { left: recovery::left(&host, user.id).await? }))
 }

@@ -21,6 +21,7 @@ pub(in super::super) async fn history(call: SignedCall) -> Reply {
             "account": past.account,
             "place": past.place,
             "browser": past.browser,
+            "step": past.step,
             "at": past.at.seconds(),
         })
     };

@@ -145,7 +145,7 @@ fn every_page_in(language: Language) -> Vec<String> {
         HomePage { layout: layout() },
         sign_out(),
         SignOutPage { application: None, ..sign_out() },
-        SignedOutPage { layout: layout(), untold: vec![text()] },
+        SignedOutPage { layout: layout(), by_device: true, untold: vec![text()] },
         AuthenticatorApp { layout: layout() },
         SamlStartPage {
             layout: layout(),

@@ -10,10 +10,13 @@ use super::sessions::signed_out;
 use super::words::When;
 use super::{Owner, way_in};
 use crate::domain::Broken;
-use crate::domain::portal::{self, OwnDevice, Renaming, Revocation};
+use crate::domain::device::{self, OwnDevice, Renaming};
+use crate::domain::portal::{self, Revocation};
 use crate::http::reply::{page, see_other};
+use crate::http::session_end::ended_with_device;
 use crate::http::texts::Message;
 use crate::id::DeviceId;
+use crate::model::audit::{Actor, By};
 use crate::model::login::LocalPage;
 use crate::model::recovery::CodesOfDevice;
 
@@ -24,7 +27,7 @@ pub(super) async fn list(owner: Owner) -> Response {
 
 /// The devices; with the one whose new name can't be one.
 async fn listed(owner: &Owner, unfit: Option<DeviceId>) -> Result<DevicesPage, Broken> {
-    let devices = portal::devices(&owner.host, &owner.signed_in.user).await?;
+    let devices = device::all_of(&owner.host, owner.signed_in.user.id).await?;
     Ok(DevicesPage {
         layout: owner.layout(),
         frame: owner.frame(Tab::Devices)?,
@@ -56,8 +59,9 @@ pub(super) async fn rename(Path(id): Path<String>, posted: Posted) -> Response {
     let owner = &posted.owner;
     let reply = async {
         let Ok(id) = id.parse::<DeviceId>() else { return Ok(owner.nothing_here(Tab::Devices)) };
-        let user = &owner.signed_in.user;
-        match portal::rename(&owner.host, user, id, posted.field("name"), owner.browser.origin()).await? {
+        let person = owner.signed_in.user.id;
+        let by = By::new(Actor::Person(person), owner.browser.origin());
+        match device::rename(&owner.host, person, id, posted.field("name"), &by).await? {
             Renaming::Done => owner.done(LocalPage::Devices, Done::Renamed),
             Renaming::Unknown => Ok(owner.nothing_here(Tab::Devices)),
             Renaming::BadName => {
@@ -102,7 +106,9 @@ pub(super) async fn revoke(Path(id): Path<String>, posted: Posted) -> Response {
         let codes = if posted.field("codes") == "keep" { CodesOfDevice::Keep } else { CodesOfDevice::End };
         let revocation = portal::revoke(&owner.host, &owner.signed_in, id, codes, owner.browser.origin()).await?;
         match revocation {
-            Revocation::Done { here: Some(ended), .. } => signed_out(owner, ended).await,
+            Revocation::Done { here: Some(ended), .. } => {
+                signed_out(owner, ended, &ended_with_device(&owner.host, &owner.browser)?).await
+            }
             Revocation::Done { here: None, untold } => {
                 owner.done(LocalPage::Devices, if untold { Done::RevokedUntold } else { Done::Revoked })
             }

@@ -84,15 +84,16 @@ pub(super) async fn end_all(posted: Posted) -> Response {
 /// Ends the session of this browser, as signing out does.
 async fn sign_out_here(owner: &Owner) -> Result<Response, Broken> {
     let ended = session::end(&owner.host, &owner.signed_in, owner.browser.origin()).await?;
-    signed_out(owner, ended).await
+    signed_out(owner, ended, "/session/ended").await
 }
 
-/// The session of this browser has ended: it tells its service providers, and then the person.
-pub(super) async fn signed_out(owner: &Owner, ended: SessionEnd) -> Result<Response, Broken> {
+/// The session of this browser has ended: it tells its service providers, and then the person; with nobody to tell, it goes on
+/// to `afterwards` at once.
+pub(super) async fn signed_out(owner: &Owner, ended: SessionEnd, afterwards: &str) -> Result<Response, Broken> {
     let Owner { host, browser, .. } = owner;
     let ended = ended.held_by(browser.digest());
     let response = if ended.participants.is_empty() {
-        see_other("/session/ended")
+        see_other(afterwards)
     } else {
         saml_logout::tell(host, browser.language(), ended, Afterwards::Page).await?
     };

@@ -61,6 +61,8 @@ pub(super) fn by_whom(user: &User, entry: &Entry, application: &Message) -> Opti
         // In a browser, on its way from the application.
         Actor::Application(_) | Actor::Host if entry.event == Event::SignInAsked => None,
         Actor::Administrator(_) => Some(Message::of("activity-by-administrator")),
+        // Whoever holds the machine.
+        Actor::Host if entry.event == Event::EnrolmentLinkMade => Some(Message::of("activity-by-administrator")),
         Actor::Device(_) => Some(Message::of("activity-by-device")),
         Actor::Application(_) => {
             Some(Message::of("activity-by-application").message("application", application.clone()))
@@ -75,6 +77,11 @@ pub(super) fn by_whom(user: &User, entry: &Entry, application: &Message) -> Opti
 pub(super) fn happened(entry: &Entry, application: &Message) -> Message {
     let application = || application.clone();
     let personal = |name: &str| entry.personal.get(name).and_then(Value::as_str).unwrap_or_default();
+    if entry.detail.contains_key("step")
+        && let Some(told) = step(entry.event, personal("step"))
+    {
+        return told;
+    }
     match entry.event {
         Event::SignInAsked => Message::of("activity-asked").message("application", application()),
         Event::SignInApproved => Message::of("activity-approved").message("application", application()),
@@ -98,12 +105,12 @@ pub(super) fn happened(entry: &Entry, application: &Message) -> Message {
         Event::RecoveryRefused => Message::of("activity-recovery-refused"),
         Event::UserCreated => Message::of("activity-user-created"),
         Event::UserChanged => Message::of("activity-user-changed"),
-        Event::UserStateChanged => Message::of("activity-user-state"),
+        Event::UserStateChanged => user_state(entry),
         Event::UserErased => Message::of("activity-user-erased"),
         Event::UserDeleted => Message::of("activity-user-deleted"),
         Event::AccountCreated => Message::of("activity-account-created").message("application", application()),
         Event::AccountChanged => Message::of("activity-account-changed").message("application", application()),
-        Event::AccountStateChanged => Message::of("activity-account-state").message("application", application()),
+        Event::AccountStateChanged => account_state(entry, application()),
         Event::AccountDeleted => Message::of("activity-account-deleted").message("application", application()),
         Event::ApprovalAddressSet => Message::of("activity-address-set"),
         Event::ApprovalAddressRemoved => Message::of("activity-address-removed"),
@@ -133,6 +140,39 @@ pub(super) fn happened(entry: &Entry, application: &Message) -> Message {
         Event::AdminTokenMade => Message::of("activity-admin-token"),
         Event::ChainBegun => Message::of("activity-chain-begun"),
     }
+}
+
+/// What happened to a step in the console that the phone was asked about.
+fn step(event: Event, words: &str) -> Option<Message> {
+    match event {
+        Event::SignInAsked => Some(Message::of("activity-step-asked").text("step", words)),
+        Event::SignInApproved => Some(Message::of("activity-step-approved").text("step", words)),
+        Event::SignInDenied => Some(Message::of("activity-step-denied").text("step", words)),
+        _ => None,
+    }
+}
+
+/// How the person stands from then on.
+fn user_state(entry: &Entry) -> Message {
+    match after(entry) {
+        Some("suspended") => Message::of("activity-user-suspended"),
+        Some("terminated") => Message::of("activity-user-terminated"),
+        _ => Message::of("activity-user-active"),
+    }
+}
+
+/// How the account with an application stands from then on.
+fn account_state(entry: &Entry, application: Message) -> Message {
+    match after(entry) {
+        Some("suspended") => Message::of("activity-account-suspended").message("application", application),
+        Some("terminated") => Message::of("activity-account-terminated").message("application", application),
+        _ => Message::of("activity-account-active").message("application", application),
+    }
+}
+
+/// The state that an entry of a change of state tells of.
+fn after(entry: &Entry) -> Option<&str> {
+    entry.detail.get("after").and_then(Value::as_str)
 }
 
 /// What a claim or attribute is called: in words for those of the specification, else by its name.

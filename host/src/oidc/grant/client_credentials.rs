@@ -2,6 +2,8 @@
 
 use super::{TokenResponse, new_access};
 use crate::domain::{Broken, Host};
+use crate::model::administration::AdminScopes;
+use crate::model::application::OidcSettings;
 use crate::model::scope::{Scope, Scopes};
 use crate::oidc::client_auth::Client;
 use crate::oidc::error::TokenError;
@@ -17,10 +19,11 @@ pub(super) async fn exchange(
     if !client.application.settings.application_type.is_confidential() {
         return Err(TokenError::UnauthorizedClient);
     }
-    let scopes = scopes(&client.application.settings.scopes, parameters.get("scope"))?;
+    let granted = scopes(&client.application.settings, parameters.get("scope"))?;
     let lifetime = host.settings.lifetimes.client_credentials_token;
     loop {
-        let (token, access) = new_access(host, &client, None, scopes.clone(), lifetime);
+        let (token, mut access) = new_access(host, &client, None, granted.ordinary.clone(), lifetime);
+        access.admin_scopes = granted.admin.clone();
         if host.store.insert_client_token(access, client.application.version).await.map_err(Broken::from)? {
             return Ok(TokenResponse {
                 access_token: token.expose().to_owned(),
@@ -28,7 +31,7 @@ pub(super) async fn exchange(
                 expires_in: lifetime,
                 id_token: None,
                 refresh_token: None,
-                scope: scopes.to_string(),
+                scope: granted.to_string(),
             });
         }
         // The application was changed while it was looked at. What it showed may not be enough any more.
@@ -40,12 +43,32 @@ pub(super) async fn exchange(
     }
 }
 
-/// The scopes that were asked for, which the application must be allowed. There is no person who could be away.
-fn scopes(allowed: &Scopes, asked: Option<&str>) -> Result<Scopes, TokenError> {
-    match asked {
-        None => Ok(Scopes::default()),
-        Some(text) => Scopes::parse(text)
-            .filter(|asked| asked.within(allowed) && !asked.has(Scope::OfflineAccess))
-            .ok_or(TokenError::InvalidScope("a scope is unknown, or not allowed for the application")),
+/// What an application is given as itself: the right to the admin API, or scopes that other resource servers look at, and
+/// never both in one token.
+struct Granted {
+    ordinary: Scopes,
+    admin: AdminScopes,
+}
+
+impl std::fmt::Display for Granted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.admin.is_empty() { self.ordinary.fmt(f) } else { self.admin.fmt(f) }
     }
+}
+
+/// The scopes that were asked for, which the application must be allowed. There is no person who could be away.
+fn scopes(settings: &OidcSettings, asked: Option<&str>) -> Result<Granted, TokenError> {
+    let Some(asked) = asked else { return Ok(Granted { ordinary: Scopes::default(), admin: AdminScopes::default() }) };
+    if let Some(admin) = AdminScopes::parse(asked).filter(|admin| !admin.is_empty()) {
+        return match admin.within(&settings.admin_scopes) {
+            true => Ok(Granted { ordinary: Scopes::default(), admin }),
+            false => Err(TokenError::InvalidScope("an admin scope is not allowed for the application")),
+        };
+    }
+    let ordinary = Scopes::parse(asked)
+        .filter(|asked| asked.within(&settings.scopes) && !asked.has(Scope::OfflineAccess))
+        .ok_or(TokenError::InvalidScope(
+            "a scope is unknown, or not allowed for the application; admin scopes are asked for alone",
+        ))?;
+    Ok(Granted { ordinary, admin: AdminScopes::default() })
 }

@@ -14,6 +14,7 @@ use super::parameters::Parameters;
 use crate::clock::Timestamp;
 use crate::domain::{Host, account};
 use crate::id::{CodeId, TokenId};
+use crate::model::administration::AdminScopes;
 use crate::model::application::GrantType;
 use crate::model::scope::Scopes;
 use crate::model::token::{AccessGrant, GrantSubject, RefreshGrant, prefix};
@@ -70,6 +71,7 @@ fn new_access(
         application: client.application.id.clone(),
         family,
         scopes,
+        admin_scopes: AdminScopes::default(),
         certificate: client.certificate,
         issued_at: now,
         expires_at: now + Duration::from_secs(lifetime.into()),

@@ -28,7 +28,7 @@ pub enum Protocol {
 }
 
 /// Where the claims are going. A preview uses the sink that it previews, so a plugin can't tell the two apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sink {
     /// OpenID Connect Core 1.0, section 2.

@@ -14,7 +14,8 @@ use crate::saml::xml::{Limits, TrustedKey};
 const ACCEPT: &str = "application/samlmetadata+xml, application/xml;q=0.9, text/xml;q=0.8, */*;q=0.1";
 
 /// A service provider's metadata, with the names of the admin API.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
+#[schema(as = Metadata)]
 pub struct Given {
     /// The document.
     #[serde(default)]

@@ -1,0 +1,79 @@
+//! Programs of others that read the description: one that tries everything it allows, and one that makes a client of it.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use tokio::process::Command;
+
+use crate::harness::{TestHost, Wish, id};
+use crate::programs::target;
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+/// Runs a program that must succeed; what it writes is told if it does not.
+async fn succeeds(mut command: Command) {
+    let running = command.stdin(Stdio::null()).kill_on_drop(true).output();
+    let output = tokio::time::timeout(Duration::from_secs(240), running).await.expect("in time").expect("it runs");
+    let said = [output.stdout, output.stderr].concat();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn schemathesis_finds_nothing() {
+    // It comes without a token very often.
+    let settings = "[limits]\nfailures = { per_minute = 0 }\n";
+    let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
+    let ada = host.ada().await;
+    let saml = json!({"protocol": "saml", "name": "Wiki", "entity_id": "https://wiki.example/saml",
+                      "acs": [{"url": "https://wiki.example/acs"}]});
+    let saml = host.admin_ok(Method::POST, "/applications", saml).await;
+    let program = target().join("venv/bin/schemathesis");
+    assert!(program.is_file(), "{} is missing: run `make test`", program.display());
+    let mut command = Command::new(program);
+    command.current_dir(host.folder());
+    for (name, value) in [
+        ("ASSENT_USER", id(&ada.user)),
+        ("ASSENT_ACCOUNT", id(&ada.account)),
+        ("ASSENT_CLIENT", &ada.application.id),
+        ("ASSENT_PROVIDER", id(&saml)),
+    ] {
+        command.env(name, value);
+    }
+    command.arg("--config-file").arg(folder("py/schemathesis.toml"));
+    command.arg("run").arg(format!("{}/admin/api/v1/openapi.json", host.base));
+    command.arg("--header").arg(format!("Authorization: Bearer {}", host.token));
+    succeeds(command).await;
+    assert_eq!(host.admin(Method::GET, "/me", Value::Null).await.1["kind"], "machine", "it still serves");
+}
+
+#[tokio::test]
+async fn a_client_made_of_the_document_compiles() {
+    let modules = folder("js/node_modules");
+    assert!(modules.join("openapi-typescript").is_dir(), "the packages of tests/js are missing: run `make test`");
+    let host = TestHost::start().await;
+    let made = host.folder().join("admin-api.d.ts");
+    let mut make = Command::new("node");
+    make.arg(modules.join("openapi-typescript/bin/cli.js"));
+    make.arg(format!("{}/admin/api/v1/openapi.json", host.base)).arg("--output").arg(&made);
+    succeeds(make).await;
+    // A program that uses it, whose types are right only if the document's are.
+    let program = include_str!("../../js/admin_client.ts");
+    let file = host.folder().join("client.ts");
+    std::fs::write(&file, program).expect("written");
+    let compiler = |file: &Path| {
+        let mut compile = Command::new("node");
+        compile.arg(modules.join("typescript/bin/tsc")).args(["--noEmit", "--strict", "--skipLibCheck"]);
+        compile.args(["--target", "es2022", "--module", "nodenext", "--moduleResolution", "nodenext"]).arg(file);
+        compile
+    };
+    succeeds(compiler(&file)).await;
+    std::fs::write(&file, program.replace("\"suspended\"", "\"gone\"")).expect("written");
+    let refused = compiler(&file).output().await.expect("it runs");
+    let said = String::from_utf8_lossy(&refused.stdout).into_owned();
+    assert!(!refused.status.success() && said.contains("gone"), "another state is an error: {said}");
+}

@@ -1,0 +1,152 @@
+//! The admin API as everybody who may call it meets it.
+
+mod clients;
+mod conditional;
+mod idempotency;
+mod operation;
+mod people;
+mod roles;
+mod sessions;
+mod shape;
+
+use assent::authenticator::Authenticator;
+use reqwest::header::HeaderMap;
+use reqwest::{Client, Method, RequestBuilder, StatusCode};
+use serde_json::{Value, json};
+
+use crate::harness::{Application, Browser, TestHost, id};
+
+/// An answer of the API.
+struct Answer {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Value,
+}
+
+impl Answer {
+    /// The kind of problem that it is, without what all kinds begin with.
+    fn problem(&self) -> &str {
+        let kind = self.body["type"].as_str().unwrap_or_else(|| panic!("no problem: {} {}", self.status, self.body));
+        kind.strip_prefix("urn:assent:problem:").expect("a kind of ours")
+    }
+
+    /// The answer's body, where it must be a success.
+    fn good(self) -> Value {
+        assert!(self.status.is_success(), "{} {}", self.status, self.body);
+        self.body
+    }
+
+    fn etag(&self) -> &str {
+        self.headers["etag"].to_str().expect("text")
+    }
+}
+
+async fn sent(request: RequestBuilder) -> Answer {
+    let response = request.send().await.expect("an answer");
+    let (status, headers) = (response.status(), response.headers().clone());
+    let text = response.text().await.expect("text");
+    let body = serde_json::from_str(&text).unwrap_or(Value::Null);
+    Answer { status, headers, body }
+}
+
+/// Somebody who calls the API.
+enum Caller {
+    /// With a bearer token.
+    Bearer { base: String, token: String },
+    /// With a session of the console, as its page does.
+    Console { browser: Browser, csrf: String },
+}
+
+impl Caller {
+    /// Whoever holds the machine.
+    fn machine(host: &TestHost) -> Self {
+        Self::Bearer { base: host.base.clone(), token: host.token.clone() }
+    }
+
+    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        match self {
+            Self::Bearer { base, token } => {
+                Client::new().request(method, format!("{base}/admin/api/v1{path}")).bearer_auth(token)
+            }
+            Self::Console { browser, csrf } => browser
+                .request(method, &format!("/admin/api/v1{path}"))
+                .header("x-assent-csrf", csrf)
+                .header("sec-fetch-site", "same-origin"),
+        }
+    }
+
+    async fn call(&self, method: Method, path: &str, body: Value) -> Answer {
+        let request = self.request(method, path);
+        sent(if body.is_null() { request } else { request.json(&body) }).await
+    }
+
+    async fn get(&self, path: &str) -> Answer {
+        self.call(Method::GET, path, Value::Null).await
+    }
+}
+
+/// A person with a role in the console, and their phone.
+struct Administrator {
+    user: Value,
+    phone: Authenticator,
+}
+
+impl Administrator {
+    async fn new(host: &TestHost, name: &str, role: &str) -> Self {
+        let user = host.user(name).await;
+        let path = format!("/users/{}", id(&user));
+        let user = host.admin_ok(Method::PATCH, &path, json!({"console_role": role})).await;
+        Self { phone: host.authenticator(&user).await, user }
+    }
+
+    /// A browser in which they are signed in to the console.
+    async fn browser(&self, host: &TestHost) -> Browser {
+        let browser = Browser::new(&host.base);
+        let login = browser.get("/admin").await.followed().await;
+        let name = self.user["name"].as_str().expect("a name");
+        let waiting = login.submit(&login.path(), &[("name", name)]).await.followed().await;
+        let requests = self.phone.waiting(5).await.expect("requests");
+        assert_eq!(self.phone.decide(&requests[0], Some(&waiting.number())).await.expect("an outcome"), "approved");
+        assert_eq!(browser.get(&waiting.url).await.followed().await.status, StatusCode::OK);
+        browser
+    }
+
+    /// Them, calling from the console's page.
+    async fn signed_in(&self, host: &TestHost) -> Caller {
+        let browser = self.browser(host).await;
+        let me = sent(browser.request(Method::GET, "/admin/api/v1/me")).await.good();
+        let csrf = me["csrf_token"].as_str().expect("a token").to_owned();
+        Caller::Console { browser, csrf }
+    }
+}
+
+/// Somebody with this role, signed in to the console.
+async fn person(host: &TestHost, name: &str, role: &str) -> Caller {
+    Administrator::new(host, name, role).await.signed_in(host).await
+}
+
+/// An application with these admin scopes.
+async fn service_application(host: &TestHost, scopes: &[&str]) -> Application {
+    let application = host.web_application().await;
+    let path = format!("/applications/{}", application.id);
+    host.admin_ok(Method::PATCH, &path, json!({"admin_scopes": scopes})).await;
+    application
+}
+
+/// What the token endpoint answers a service account that asks for these scopes.
+async fn service_token(host: &TestHost, application: &Application, scopes: &str) -> (StatusCode, Value) {
+    let form = [("grant_type", "client_credentials"), ("scope", scopes)];
+    let request = Client::new().post(format!("{}/oidc/token", host.base)).form(&form);
+    let request = request.basic_auth(&application.id, application.secret.as_ref());
+    let answer = sent(request).await;
+    (answer.status, answer.body)
+}
+
+/// A service account with these scopes.
+async fn service(host: &TestHost, scopes: &[&str]) -> Caller {
+    let application = service_application(host, scopes).await;
+    let (status, token) = service_token(host, &application, &scopes.join(" ")).await;
+    assert_eq!(status, StatusCode::OK, "{token}");
+    let token = token["access_token"].as_str().expect("a token").to_owned();
+    Caller::Bearer { base: host.base.clone(), token }
+}

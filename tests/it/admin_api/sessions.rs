@@ -1,0 +1,79 @@
+//! Sessions of the console: who has one, and that no other site's page makes use of it.
+
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use super::{Administrator, Answer, Caller, person, sent};
+use crate::harness::{Browser, TestHost, id};
+
+/// A call of a browser with these headers beside its cookies.
+async fn call(browser: &Browser, method: Method, path: &str, headers: &[(&str, &str)], body: Value) -> Answer {
+    let request = browser.request(method, &format!("/admin/api/v1{path}"));
+    let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+    sent(if body.is_null() { request } else { request.json(&body) }).await
+}
+
+#[tokio::test]
+async fn what_changes_something_comes_from_the_consoles_own_page() {
+    let host = TestHost::start().await;
+    let Caller::Console { browser, csrf } = person(&host, "ada", "owner").await else { unreachable!() };
+    let Caller::Console { csrf: others, .. } = person(&host, "grace", "owner").await else { unreachable!() };
+    let make = json!({"name": "eve"});
+    let same = ("sec-fetch-site", "same-origin");
+    let forged: [&[(&str, &str)]; 7] = [
+        &[],
+        &[same],
+        &[same, ("x-assent-csrf", "")],
+        &[same, ("x-assent-csrf", &others)],
+        &[("x-assent-csrf", &csrf), ("sec-fetch-site", "cross-site")],
+        &[("x-assent-csrf", &csrf), ("sec-fetch-site", "same-site")],
+        &[("x-assent-csrf", &csrf), ("sec-fetch-site", "none")],
+    ];
+    for headers in forged {
+        let answer = call(&browser, Method::POST, "/users", headers, make.clone()).await;
+        assert_eq!((answer.status, answer.problem()), (StatusCode::FORBIDDEN, "cross-site"), "{headers:?}");
+    }
+    for site in ["cross-site", "same-site"] {
+        let answer = call(&browser, Method::GET, "/users", &[("sec-fetch-site", site)], Value::Null).await;
+        assert_eq!((answer.status, answer.problem()), (StatusCode::FORBIDDEN, "cross-site"), "{site}");
+    }
+    host.advance(1);
+    // A browser that says nothing of the site is old; the token shows what is needed.
+    let good = call(&browser, Method::POST, "/users", &[("x-assent-csrf", &csrf)], make).await;
+    assert_eq!(good.status, StatusCode::CREATED, "{}", good.body);
+    let audit = host.admin_ok(Method::GET, "/audit?event=user.created&limit=1", Value::Null).await;
+    assert_eq!(audit["items"][0]["actor"]["kind"], "person", "the person did it: {audit}");
+}
+
+#[tokio::test]
+async fn a_session_counts_as_long_as_its_person_has_a_role() {
+    let host = TestHost::start().await;
+    host.ada().await;
+    let ada = Administrator::new(&host, "grace", "admin").await;
+    let caller = ada.signed_in(&host).await;
+    assert_eq!(caller.get("/applications").await.status, StatusCode::OK);
+    let path = format!("/users/{}", id(&ada.user));
+    let change = async |body| host.admin_ok(Method::PATCH, &path, body).await;
+    change(json!({"console_role": "support"})).await;
+    assert_eq!(caller.get("/applications").await.status, StatusCode::FORBIDDEN, "from the very next request on");
+    change(json!({"console_role": null})).await;
+    let answer = caller.get("/me").await;
+    assert_eq!((answer.status, answer.problem()), (StatusCode::FORBIDDEN, "forbidden"));
+    change(json!({"console_role": "admin"})).await;
+    assert_eq!(caller.get("/me").await.status, StatusCode::OK);
+    change(json!({"state": "suspended"})).await;
+    assert_eq!(caller.get("/me").await.status, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn a_token_that_is_not_good_is_not_made_up_for_by_a_session() {
+    let host = TestHost::start().await;
+    let Caller::Console { browser, .. } = person(&host, "ada", "owner").await else { unreachable!() };
+    for header in ["Bearer am_x", "Bearer at_x", "Basic YTpi", "Bearer"] {
+        let answer = call(&browser, Method::GET, "/me", &[("authorization", header)], Value::Null).await;
+        assert_eq!((answer.status, answer.problem()), (StatusCode::UNAUTHORIZED, "unauthenticated"), "{header}");
+        assert_eq!(answer.headers["www-authenticate"], "Bearer");
+    }
+    let nobody = call(&Browser::new(&host.base), Method::GET, "/me", &[], Value::Null).await;
+    assert_eq!(nobody.status, StatusCode::UNAUTHORIZED);
+}
