@@ -164,11 +164,7 @@ impl Store {
                     .bind(version)
                     .execute(&mut *db)
                     .await?;
-                if result.rows_affected() == 0 {
-                    return Ok(false);
-                }
-                audit::append(db, &entries).await?;
-                Ok(true)
+                audit::append_if(db, result.rows_affected() > 0, &entries).await
             })
         })
         .await

@@ -116,8 +116,8 @@ pub async fn change_application(
     host: &Host,
     id: &Did,
     change: ApplicationChange,
-    guard: Guard<'_, Application>,
     by: &By,
+    guard: Guard<'_, Application>,
 ) -> Result<(Application, Option<Secret>)> {
     let entry = |event| audit::entry(host, event, by).of(id.clone());
     // Whoever changed it in between is not undone: it is read again, and the change made to what is there now.
@@ -150,7 +150,7 @@ pub async fn change_application(
 }
 
 /// Gives a web application a new client secret. It is shown this once; the old one is worth nothing from now on.
-pub async fn create_secret(host: &Host, id: &Did, guard: Guard<'_, Application>, by: &By) -> Result<Secret> {
+pub async fn create_secret(host: &Host, id: &Did, by: &By, guard: Guard<'_, Application>) -> Result<Secret> {
     loop {
         if let Registered::ServiceProvider(_) = registered(host, id).await? {
             return Err(invalid("protocol", "a SAML application has certificates, and no secret"));
@@ -406,7 +406,7 @@ pub async fn find_applications(host: &Host, query: &ApplicationQuery, limit: u32
 }
 
 /// Deletes an application with its accounts and tokens.
-pub async fn delete_application(host: &Host, id: &Did, guard: Guard<'_, Registered>, by: &By) -> Result<()> {
+pub async fn delete_application(host: &Host, id: &Did, by: &By, guard: Guard<'_, Registered>) -> Result<()> {
     loop {
         let known = registered(host, id).await?;
         guard(&known)?;

@@ -160,8 +160,8 @@ pub async fn change_service_provider(
     host: &Host,
     id: &Did,
     change: ServiceProviderChange,
-    guard: Guard<'_, ServiceProvider>,
     by: &By,
+    guard: Guard<'_, ServiceProvider>,
 ) -> Result<ServiceProvider> {
     // Whoever changed it in between is not undone: it is read again, and the change made to what is there now.
     loop {

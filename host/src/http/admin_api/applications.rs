@@ -409,7 +409,7 @@ async fn change(
     let id = id_of(&id, "application")?;
     if let Registered::ServiceProvider(_) = admin::registered(&host, &id).await? {
         let guard = |provider: &ServiceProvider| when.check(provider.version);
-        let provider = admin::change_service_provider(&host, &id, parse(&body)?, &guard, &caller.by).await?;
+        let provider = admin::change_service_provider(&host, &id, parse(&body)?, &caller.by, &guard).await?;
         let version = provider.version;
         return Ok(Versioned(version, View::ServiceProvider(Box::new(service_providers::view(provider)))));
     }
@@ -419,7 +419,7 @@ async fn change(
     }
     let guard = |client: &Application| caller.must_reach_application(client).and_then(|()| when.check(client.version));
     let (application, secret) =
-        admin::change_application(&host, &id, change.allowed(&caller)?, &guard, &caller.by).await?;
+        admin::change_application(&host, &id, change.allowed(&caller)?, &caller.by, &guard).await?;
     let client_secret = secret.map(|secret| secret.expose().to_owned());
     let version = application.version;
     Ok(Versioned(version, View::Client(Box::new(ApplicationView { client_secret, ..view(application) }))))
@@ -436,7 +436,7 @@ async fn remove(
     when: IfMatch,
 ) -> Result<StatusCode, Problem> {
     let guard = |known: &Registered| caller.must_reach_registered(known).and_then(|()| when.check(known.version()));
-    admin::delete_application(&host, &id_of(&id, "application")?, &guard, &caller.by).await?;
+    admin::delete_application(&host, &id_of(&id, "application")?, &caller.by, &guard).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -458,6 +458,6 @@ async fn secret(
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<SecretView>), Problem> {
     let guard = |client: &Application| caller.must_reach_application(client);
-    let secret = admin::create_secret(&host, &id_of(&id, "application")?, &guard, &caller.by).await?;
+    let secret = admin::create_secret(&host, &id_of(&id, "application")?, &caller.by, &guard).await?;
     Ok((StatusCode::CREATED, Json(SecretView { client_secret: secret.expose().to_owned() })))
 }

@@ -12,11 +12,11 @@ use super::input::{Body, List};
 use super::moment;
 use super::routes::Area;
 use crate::domain::Host;
+use crate::domain::admin::Caller;
 use crate::domain::keys::{self, Revoked, Takeover};
 use crate::http::problem::{Problem, ProblemKind};
 use crate::keys::KnownKey;
 use crate::model::administration::{Danger, Permission};
-use crate::model::audit::By;
 use crate::model::key::{KeyStage, SigningAlgorithm};
 
 pub(super) fn routes() -> Area {
@@ -82,12 +82,12 @@ struct Rotation {
 #[utoipa::path(post, path = "/keys/rotate", request_body = Rotation, responses((status = 200, description = "The keys as they are now.", body = List<KeyView>)))]
 async fn rotate(
     State(host): State<Arc<Host>>,
-    Extension(by): Extension<By>,
+    Extension(caller): Extension<Caller>,
     Body(Rotation { algorithm, now }): Body<Rotation>,
 ) -> Result<Json<List<KeyView>>, Problem> {
     let takeover = if now { Takeover::Now } else { Takeover::InTime };
     for algorithm in SigningAlgorithm::ALL.into_iter().filter(|own| algorithm.is_none_or(|one| one == *own)) {
-        keys::rotate(&host, algorithm, takeover, &by).await?;
+        keys::rotate(&host, algorithm, takeover, &caller.by).await?;
     }
     Ok(all(&host))
 }
@@ -99,10 +99,10 @@ async fn rotate(
 #[utoipa::path(post, path = "/keys/{kid}/revoke", responses((status = 200, description = "The keys as they are now.", body = List<KeyView>)))]
 async fn revoke(
     State(host): State<Arc<Host>>,
-    Extension(by): Extension<By>,
+    Extension(caller): Extension<Caller>,
     Path(kid): Path<String>,
 ) -> Result<Json<List<KeyView>>, Problem> {
-    match keys::revoke(&host, &kid, &by).await? {
+    match keys::revoke(&host, &kid, &caller.by).await? {
         Revoked::Done { .. } => Ok(all(&host)),
         Revoked::Already => Err(Problem::of(ProblemKind::Conflict, "the key was revoked before")),
         Revoked::Unknown => Err(Problem::of(ProblemKind::NotFound, "there is no such key")),

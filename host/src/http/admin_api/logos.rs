@@ -12,12 +12,12 @@ use utoipa_axum::routes;
 use super::id_of;
 use super::input::Raw;
 use super::routes::Area;
-use crate::domain::{Host, admin};
+use crate::domain::Host;
+use crate::domain::admin::{self, Caller};
 use crate::http::logos::address;
 use crate::http::problem::Problem;
 use crate::id::Did;
 use crate::model::administration::Permission;
-use crate::model::audit::By;
 use crate::model::logo::ApplicationLogo;
 
 pub(super) fn routes() -> Area {
@@ -54,21 +54,21 @@ async fn read(State(host): State<Arc<Host>>, Path(id): Path<String>) -> Result<J
 #[utoipa::path(put, path = "/applications/{id}/logo", request_body(content = Vec<u8>, content_type = "image/*"), responses((status = 200, description = "The picture.", body = LogoView)))]
 async fn set(
     State(host): State<Arc<Host>>,
-    Extension(by): Extension<By>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     Raw(body): Raw,
 ) -> Result<Json<LogoView>, Problem> {
     let id = id_of(&id, "application")?;
-    Ok(view(&id, &admin::set_logo(&host, &id, body.into(), &by).await?))
+    Ok(view(&id, &admin::set_logo(&host, &id, body.into(), &caller.by).await?))
 }
 
 /// Take an application's picture away.
 #[utoipa::path(delete, path = "/applications/{id}/logo", responses((status = 204, description = "There is none any more.")))]
 async fn remove(
     State(host): State<Arc<Host>>,
-    Extension(by): Extension<By>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
-    admin::remove_logo(&host, &id_of(&id, "application")?, &by).await?;
+    admin::remove_logo(&host, &id_of(&id, "application")?, &caller.by).await?;
     Ok(StatusCode::NO_CONTENT)
 }

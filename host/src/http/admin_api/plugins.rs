@@ -12,10 +12,10 @@ use utoipa_axum::routes;
 use super::moment;
 use super::routes::Area;
 use crate::domain::Host;
+use crate::domain::admin::Caller;
 use crate::domain::plugins::{self, Reload, ReloadError};
 use crate::http::problem::Problem;
 use crate::model::administration::{Danger, Permission};
-use crate::model::audit::By;
 use crate::plugins::PluginStatus;
 
 pub(super) fn routes() -> Area {
@@ -62,11 +62,14 @@ async fn list(State(host): State<Arc<Host>>) -> Json<PluginsView> {
 ///
 /// Each is compiled, checked and tried out first. Where anything is wrong, those that were there go on.
 #[utoipa::path(post, path = "/plugins/reload", responses((status = 200, description = "They were exchanged.", body = PluginsView)))]
-async fn reload(State(host): State<Arc<Host>>, Extension(by): Extension<By>) -> Result<Json<PluginsView>, Problem> {
+async fn reload(
+    State(host): State<Arc<Host>>,
+    Extension(caller): Extension<Caller>,
+) -> Result<Json<PluginsView>, Problem> {
     // It goes on by itself if nobody waits for it any more: half an exchange would leave compiled files behind and no word.
     let exchanging = tokio::spawn({
         let host = Arc::clone(&host);
-        async move { plugins::reload(&host, &by).await }
+        async move { plugins::reload(&host, &caller.by).await }
     });
     let exchanged = exchanging.await.map_err(|error| {
         tracing::error!(%error, "the exchange of the plugins broke off");

@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 use super::id_of;
 use super::input::{Body, parse};
 use super::service_providers::{self, ServiceProviderView};
-use crate::domain::admin::{self, ServiceProviderChange};
+use crate::domain::admin::{self, Caller, ServiceProviderChange};
 use crate::domain::{Broken, Host};
 use crate::http::problem::Problem;
 use crate::model::audit::By;
@@ -92,7 +92,7 @@ pub(super) struct Refreshed {
 #[utoipa::path(post, path = "/applications/{id}/metadata", request_body = Refresh, responses((status = 200, description = "The differences.", body = Refreshed)))]
 pub(super) async fn refresh(
     State(host): State<Arc<Host>>,
-    Extension(by): Extension<By>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     Body(body): Body<Refresh>,
 ) -> Result<Json<Refreshed>, Problem> {
@@ -112,7 +112,7 @@ pub(super) async fn refresh(
         }
         let application = match changes.is_empty() || !apply {
             true => provider,
-            false => match admin::replace_service_provider(&host, &provider, after, &by).await? {
+            false => match admin::replace_service_provider(&host, &provider, after, &caller.by).await? {
                 Some(changed) => changed,
                 // What was changed in between is compared with, too.
                 None => continue,

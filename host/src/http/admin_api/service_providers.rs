@@ -12,10 +12,10 @@ use utoipa_axum::routes;
 use super::input::List;
 use super::routes::Area;
 use super::{id_of, moment};
-use crate::domain::{Host, admin};
+use crate::domain::Host;
+use crate::domain::admin::{self, Caller};
 use crate::http::problem::Problem;
 use crate::model::administration::{Danger, Permission};
-use crate::model::audit::By;
 use crate::model::saml::{
     AssertionConsumer, CustomAttribute, NameIdFormat, NameIdSource, SamlKey, SamlKeyStage, ServiceProvider,
     SingleLogout,
@@ -133,10 +133,10 @@ async fn certificates(
 #[utoipa::path(post, path = "/applications/{id}/certificates", responses((status = 201, description = "The next one.", body = CertificateView)))]
 async fn renew(
     State(host): State<Arc<Host>>,
-    Extension(by): Extension<By>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<CertificateView>), Problem> {
-    let key = admin::renew_saml_certificate(&host, &id_of(&id, "application")?, &by).await?;
+    let key = admin::renew_saml_certificate(&host, &id_of(&id, "application")?, &caller.by).await?;
     Ok((StatusCode::CREATED, Json(certificate(key, SamlKeyStage::Published))))
 }
 
@@ -144,11 +144,11 @@ async fn renew(
 #[utoipa::path(post, path = "/applications/{id}/certificates/{key}/use", responses((status = 200, description = "It signs.", body = CertificateView)))]
 async fn take_over(
     State(host): State<Arc<Host>>,
-    Extension(by): Extension<By>,
+    Extension(caller): Extension<Caller>,
     Path((id, key)): Path<(String, String)>,
 ) -> Result<Json<CertificateView>, Problem> {
     let (id, key) = (id_of(&id, "application")?, id_of(&key, "certificate")?);
-    let key = admin::use_saml_certificate(&host, &id, key, &by).await?;
+    let key = admin::use_saml_certificate(&host, &id, key, &caller.by).await?;
     Ok(Json(certificate(key, SamlKeyStage::Signing)))
 }
 
@@ -156,10 +156,10 @@ async fn take_over(
 #[utoipa::path(delete, path = "/applications/{id}/certificates/{key}", responses((status = 204, description = "It is out.")))]
 async fn withdraw(
     State(host): State<Arc<Host>>,
-    Extension(by): Extension<By>,
+    Extension(caller): Extension<Caller>,
     Path((id, key)): Path<(String, String)>,
 ) -> Result<StatusCode, Problem> {
     let (id, key) = (id_of(&id, "application")?, id_of(&key, "certificate")?);
-    admin::withdraw_saml_certificate(&host, &id, key, &by).await?;
+    admin::withdraw_saml_certificate(&host, &id, key, &caller.by).await?;
     Ok(StatusCode::NO_CONTENT)
 }
