@@ -44,6 +44,15 @@ async fn until_lines(file: &Path, count: i64) {
     until("lines", async || (lines(file) >= count).then_some(())).await;
 }
 
+/// Waits until it is noted that a stream has come to the last entry.
+async fn until_noted(host: &TestHost, stream: &str) {
+    until("noted", async || {
+        let (seq, head) = host.host.store.audit_stream(stream).await.expect("read");
+        (seq == Some(head)).then_some(())
+    })
+    .await;
+}
+
 /// The position in a syslog message, whose text is a line of an export.
 fn seq_of(message: &str) -> i64 {
     assert!(message.starts_with("<110>1 20"), "{message}");
@@ -81,9 +90,10 @@ async fn a_file_has_each_entry_and_may_be_moved_away_on_both_databases() {
         host.user("d").await;
         until_lines(&file, head(&host).await - first).await;
 
-        // It goes on after a restart, where it was.
+        // It goes on after a restart, where it was; what it has told but not yet noted it would tell again.
         host.user("e").await;
         until_lines(&file, head(&host).await - first).await;
+        until_noted(&host, "file").await;
         let (_, running, base) = {
             host.stop().await;
             host.advance(31);
@@ -142,11 +152,7 @@ async fn syslog_by_udp_gets_each_entry_also_after_an_outage() {
     drop(receiver);
     // Nobody is told that the first of these is lost; it is found when the second is sent.
     host.user("b").await;
-    until("the first is sent", async || {
-        let (seq, head) = host.host.store.audit_stream("syslog").await.expect("read");
-        (seq == Some(head)).then_some(())
-    })
-    .await;
+    until_noted(&host, "syslog").await;
     host.user("c").await;
     until("it is noticed", async || (host.host.audit_streams.faring()["syslog"].up == Some(false)).then_some(())).await;
     let mut receiver = UdpSocket::bind(address).await.expect("the port");
@@ -215,11 +221,7 @@ async fn syslog_by_tcp_gets_each_entry_also_after_an_outage_and_delays_nobody() 
             tokio::time::timeout(PATIENCE, listener.accept()).await.expect("in time").expect("a connection");
         counted(stream, &mut seqs, head(&host).await).await;
         assert_whole(&seqs, head(&host).await);
-        until("it is noted", async || {
-            let (seq, head) = host.host.store.audit_stream("syslog").await.expect("read");
-            (seq == Some(head)).then_some(())
-        })
-        .await;
+        until_noted(&host, "syslog").await;
         host.host.store.sweep(retention, later).await.expect("swept");
         assert_eq!(
             host.host.store.audit_records(0, 100).await.expect("read").len(),
