@@ -165,6 +165,16 @@ async fn every_page_is_accessible_and_an_administrator_signs_in_with_scripts_off
 }
 
 #[tokio::test]
+async fn an_owner_approves_a_dangerous_step_in_chromium() {
+    let host = TestHost::start().await;
+    let (ada, bob) = (host.user("ada").await, host.user("<b>bob</b>").await);
+    host.admin_ok(Method::PATCH, &format!("/users/{}", id(&ada)), json!({"console_role": "owner"})).await;
+    let enrolment = host.admin_ok(Method::POST, &format!("/users/{}/enrolments", id(&ada)), Value::Null).await;
+    let link = enrolment["link"].as_str().expect("a link");
+    run("step.mjs", &[("BASE_URL", &host.base), ("ENROL_URL", link), ("USER_ID", id(&bob))]).await;
+}
+
+#[tokio::test]
 async fn a_person_signs_in_by_a_scanned_code_in_chromium() {
     let host = TestHost::start().await;
     let mut links = Vec::new();

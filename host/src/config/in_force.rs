@@ -90,7 +90,7 @@ mod tests {
         let file = folder.path().join("assent.toml");
         let text = "base_url = \"http://localhost:1\"\n[store]\nurl = \"postgres://assent:hunter2@db/assent\"\n\
                     [keys]\nmaster_key = \"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\"\n\
-                    [[plugins.claims]]\nname = \"a\"\nfile = \"a.wasm\"\nconfig = { password = \"hunter2\" }\n";
+                    [[plugins.claims]]\nname = \"a\"\nfile = \"a.wasm\"\nwrites = [\"account\"]\nconfig = { password = \"hunter2\" }\n";
         std::fs::write(&file, text).unwrap();
         let settings = super::super::load(&file).unwrap();
         let told = in_force(&settings, Some(&file));

@@ -200,6 +200,12 @@ mod tests {
              application-name: \"Books \\\"R\\\" Us\\nnumber: \\\"99\\\"\"\naccount: \"ada\"\nplace: \"192.0.2.7\"\n\
              browser: \"Firefox on Linux\"\nexpires: 1800000000\ndecision: \"approve\"\nnumber: \"42\""
         );
+        let step = ApprovalStatement { step: Some("Delete \"bob\"\nnumber: \"00\""), ..statement }.text();
+        let signed: Vec<&str> = step.split('\n').collect();
+        assert_eq!(signed[0], "assent-step-v1");
+        assert_eq!(signed[10], "step: \"Delete \\\"bob\\\"\\nnumber: \\\"00\\\"\"");
+        let sign_in = statement.text();
+        assert_eq!([&signed[1..10], &signed[11..]].concat(), sign_in.split('\n').skip(1).collect::<Vec<_>>());
         let not_me = ApprovalStatement { decision: Decision::NotMe, number: "", ..statement };
         assert_eq!(
             not_me.text(),

@@ -1,0 +1,82 @@
+// A dangerous step in the console: the page asks as the console does, the phone shows what it would do, and only then is it done.
+//
+// Environment: BASE_URL and ENROL_URL of an owner called ada, and USER_ID of somebody to delete; CHROMIUM and SCREENSHOTS as in
+// browser.mjs.
+
+import assert from 'node:assert/strict';
+
+import { complaints, desktop, inspect, launch, phone, shot } from './browser.mjs';
+
+const { BASE_URL, ENROL_URL, USER_ID } = process.env;
+assert.ok(BASE_URL && ENROL_URL && USER_ID, 'an environment variable is missing');
+
+const findings = [];
+const look = async (page, name) => findings.push(...(await inspect(page, name)));
+
+async function enrol(page) {
+  await page.goto(ENROL_URL);
+  await page.getByRole('button', { name: /enrol this/i }).click();
+  await page.getByRole('button', { name: 'Done' }).click();
+}
+
+async function signIn(desk, mobile) {
+  await desk.goto(`${BASE_URL}/admin`);
+  await desk.getByRole('textbox', { name: /name/i }).fill('ada');
+  await desk.getByRole('button', { name: /continue/i }).click();
+  await approve(mobile, (await desk.locator('#number').textContent()).trim());
+  await desk.waitForURL(`${BASE_URL}/admin`);
+}
+
+async function approve(mobile, number) {
+  await mobile.getByRole('textbox', { name: /number/i }).fill(number);
+  await mobile.getByRole('button', { name: 'Approve', exact: true }).click();
+  await mobile.getByRole('heading', { name: 'Approved' }).waitFor();
+}
+
+/** A call of the admin API from a page of the console, with what its session needs. */
+const call = (desk, method, path, step) => desk.evaluate(async ([method, path, step]) => {
+  const me = await (await fetch('/admin/api/v1/me')).json();
+  const headers = { 'X-Assent-CSRF': me.csrf_token, ...(step && { 'X-Assent-Step': step }) };
+  const answer = await fetch(`/admin/api/v1${path}`, { method, headers });
+  const text = await answer.text();
+  return { status: answer.status, body: text === '' ? null : JSON.parse(text) };
+}, [method, path, step]);
+
+const browser = await launch();
+try {
+  const mobile = await (await phone(browser)).newPage();
+  const desk = await (await desktop(browser)).newPage();
+  const collected = complaints(mobile);
+  try {
+    await enrol(mobile);
+    await signIn(desk, mobile);
+    await mobile.getByRole('button', { name: 'Done' }).click();
+
+    const refused = await call(desk, 'DELETE', `/users/${USER_ID}`);
+    assert.equal(refused.status, 403);
+    assert.equal(refused.body.type, 'urn:assent:problem:approval-required');
+    const { step } = refused.body;
+    await mobile.getByRole('heading', { name: 'Delete the user <b>bob</b>?' }).waitFor();
+    await look(mobile, 'step');
+    await approve(mobile, step.number);
+    await mobile.getByText('The step is taken where you began it.', { exact: true }).waitFor();
+    await look(mobile, 'step-approved');
+    assert.equal((await call(desk, 'GET', `/steps/${step.id}?wait=25`)).body.state, 'approved');
+    assert.equal((await call(desk, 'DELETE', `/users/${USER_ID}`, step.id)).status, 204);
+    assert.equal((await call(desk, 'GET', `/users/${USER_ID}`)).status, 404);
+
+    await mobile.getByRole('button', { name: 'Done' }).click();
+    await mobile.getByText('Last sign-ins').click();
+    await mobile.locator('.past', { hasText: 'Delete the user <b>bob</b>' }).waitFor();
+    await desk.goto(`${BASE_URL}/activity`);
+    await desk.getByText('Approved: Delete the user <b>bob</b>').waitFor();
+    assert.deepEqual(collected, [], 'the app complains of nothing on its console');
+  } catch (failure) {
+    await shot(mobile, 'failed-phone');
+    await shot(desk, 'failed-desktop');
+    throw failure;
+  }
+  assert.deepEqual(findings, [], 'no page has an accessibility finding');
+} finally {
+  await browser.close();
+}
