@@ -680,6 +680,7 @@ app-news-link = { $day }, { $time }: Ein Link wurde erzeugt, der ein weiteres Ge
 app-news-enrolled = { $day }, { $time }: Das Gerät „{ $device }“ wurde eingerichtet.
 app-news-revoked = { $day }, { $time }: Das Gerät „{ $device }“ wurde entfernt.
 app-news-codes = { $day }, { $time }: Neue Wiederherstellungscodes wurden erzeugt.
+app-news-address = { $day }, { $time }: Eine andere Bestätigungs-App wurde für Sie eingerichtet.
 app-news-recovered = { $day }, { $time }: Ein Wiederherstellungscode wurde verwendet.
 app-news-about = Wenn Sie das nicht waren: Entfernen Sie, was nicht Ihres ist, erzeugen Sie neue Wiederherstellungscodes, und sagen Sie es Ihrer Administration.
 app-news-seen = Das war ich

@@ -681,6 +681,7 @@ app-news-link = { $day }, { $time }: a link was made that enrols another device.
 app-news-enrolled = { $day }, { $time }: the device “{ $device }” was enrolled.
 app-news-revoked = { $day }, { $time }: the device “{ $device }” was removed.
 app-news-codes = { $day }, { $time }: new recovery codes were made.
+app-news-address = { $day }, { $time }: another approval app was set up for you.
 app-news-recovered = { $day }, { $time }: a recovery code was used.
 app-news-about = If this was not you, remove what is not yours, make new recovery codes, and tell your administrator.
 app-news-seen = It was me

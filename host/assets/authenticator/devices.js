@@ -175,6 +175,7 @@ const NEWS = {
   'passkey.added': ({ device, day, time }) => text('app-news-passkey-added', { device, day, time }),
   'passkey.removed': ({ device, day, time }) => text('app-news-passkey-removed', { device, day, time }),
   'passkey.counter-back': ({ device, day, time }) => text('app-news-passkey-copied', { device, day, time }),
+  'approval-address.set': ({ day, time }) => text('app-news-address', { day, time }),
   'recovery.codes-made': ({ day, time }) => text('app-news-codes', { day, time }),
   'recovery.code-used': ({ day, time }) => text('app-news-recovered', { day, time }),
 };

@@ -29,8 +29,8 @@ pub(super) enum AuditCommand {
     /// Check that no entry was changed, put in or taken away.
     ///
     /// The exit code is 0 if all is good, 1 if the log is broken, and 3 if it could not be looked at. Whoever can write the
-    /// database but does not have the master key can change nothing unseen. Who can also bring back an older state of the
-    /// whole database is found only by what was kept elsewhere: an export, or a stream.
+    /// database but does not have the master key can change nothing unseen. Who can also bring back an older state of the log,
+    /// its head included, is found only by what was kept elsewhere: an export, or a stream.
     Verify {
         /// Check an export (`-` is standard input), or the file of a stream, rather than the database: that it holds together
         /// by itself, from its first entry to its last.
@@ -163,7 +163,7 @@ fn tell(verdict: &audit::Verdict, is_file: bool, json: bool) -> anyhow::Result<(
             _ => "no entries".to_owned(),
         };
         match &verdict.broken {
-            Some(broken) => format!("BROKEN: {broken}.\nBefore that all is good: {stretch}."),
+            Some(broken) => format!("BROKEN: {}.\nBefore that all is good: {stretch}.", one_line(&broken.to_string())),
             None => {
                 let erased =
                     if *erased > 0 { format!("\nOf {erased} the personal part was erased.") } else { String::new() };

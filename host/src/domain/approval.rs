@@ -15,7 +15,7 @@ use crate::id::{ApprovalId, DeviceId, Did, UserId};
 use crate::model::approval::{Approval, ApprovalStage, MatchingNumber, NUMBER_ATTEMPTS, Pause, Shown};
 use crate::model::audit::{Actor, By, Entry, Event, Origin};
 use crate::model::device::Device;
-use crate::model::login::{BrowserContext, Login};
+use crate::model::login::{BrowserContext, Login, LoginRequest};
 use crate::model::name::LoginName;
 use crate::model::passkey::Purpose;
 use crate::model::session::Amr;
@@ -295,6 +295,9 @@ pub async fn answer(
     };
     let counted = host.store.answer_approval(id, verdict, noted(host, event, &approval, &by), now).await?;
     host.signals.send(Signal::Decided(id));
+    if counted == Answer::Counted && proof.decision == Decision::NotMe && approval.shown.step.is_some() {
+        end_console(host, &approval, &by).await?;
+    }
     let outcome = match (counted, proof.decision) {
         (Answer::Counted, Decision::Approve) => Outcome::Approved,
         (Answer::Counted, Decision::Deny) => Outcome::Denied,
@@ -305,6 +308,16 @@ pub async fn answer(
     };
     tracing::info!(approval = %id, device = %device.id, ?outcome, "approval answered");
     Ok(outcome)
+}
+
+/// Somebody took a step in the console that was not the person's: the session there is in other hands, and ends.
+async fn end_console(host: &Host, approval: &Approval, by: &By) -> Result<(), Broken> {
+    let login = host.store.login(approval.login_id, host.now()).await?;
+    let Some(LoginRequest::Step(step)) = login.map(|login| login.request) else { return Ok(()) };
+    let entry = audit::entry(host, Event::SessionEnded, by).about(step.user).with("session", step.session.to_string());
+    host.store.end_session_of(step.user, step.session, entry, host.now()).await?;
+    host.signals.send(Signal::LoggedOut);
+    Ok(())
 }
 
 /// Ends the pause of a device's owner, because they say so. Whether there was one.

@@ -176,6 +176,15 @@ impl Problem {
         Self { step: Some(Box::new(step)), ..Self::of(ProblemKind::ApprovalRequired, detail) }
     }
 
+    /// A body that is no JSON object.
+    pub(super) fn no_object() -> Self {
+        let errors = vec![Unfit { pointer: String::new(), detail: "expected an object".to_owned() }];
+        Self {
+            errors,
+            ..Self::of(ProblemKind::Malformed, "the body is not the JSON expected here: expected an object")
+        }
+    }
+
     /// A body that is not the JSON that is expected.
     pub(super) fn body(error: &serde_path_to_error::Error<serde_json::Error>) -> Self {
         let errors = vec![Unfit { pointer: pointer(error.path()), detail: error.inner().to_string() }];

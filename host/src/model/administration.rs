@@ -250,14 +250,20 @@ pub enum Danger {
     DeleteUser,
     /// Erases who a user was.
     EraseUser,
-    /// Gives or takes a console role, where the body has `console_role`.
-    GiveRole,
-    /// Makes a link that enrols a phone, where it is for somebody with a console role.
-    EnrolAdministrator,
+    /// Gives or takes a console role, where the body has `console_role`; or closes a user for good.
+    ChangeUser,
+    /// Gives somebody another way to approve, where they have one: whoever gets it can sign in as them.
+    AddDevice,
+    /// Takes a device away from somebody with a console role.
+    RemoveDevice,
     /// Deletes an application.
     DeleteApplication,
-    /// Gives or takes admin scopes, where the body has `admin_scopes`.
+    /// Gives admin scopes to a new application, where the body has `admin_scopes`.
     GiveAdminScopes,
+    /// Changes how an application proves who it is, where it is answered or what it is told; and anything of a service account.
+    ChangeApplication,
+    /// Changes a SAML application to what its metadata says, where the body has `apply`.
+    ApplyMetadata,
     /// Makes a client secret in place of the one before.
     NewSecret,
     /// Lets another key sign.
@@ -274,10 +280,13 @@ impl Danger {
         match self {
             Self::DeleteUser => "delete-user",
             Self::EraseUser => "erase-user",
-            Self::GiveRole => "give-role",
-            Self::EnrolAdministrator => "enrol-administrator",
+            Self::ChangeUser => "change-user",
+            Self::AddDevice => "add-device",
+            Self::RemoveDevice => "remove-device",
             Self::DeleteApplication => "delete-application",
             Self::GiveAdminScopes => "give-admin-scopes",
+            Self::ChangeApplication => "change-application",
+            Self::ApplyMetadata => "apply-metadata",
             Self::NewSecret => "new-secret",
             Self::RotateKey => "rotate-key",
             Self::RevokeKey => "revoke-key",

@@ -321,6 +321,7 @@ impl Event {
                 | Self::PasskeyAdded
                 | Self::PasskeyRemoved
                 | Self::PasskeyCounterBack
+                | Self::ApprovalAddressSet
                 | Self::RecoveryCodesMade
                 | Self::RecoveryCodeUsed
         )

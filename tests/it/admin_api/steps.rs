@@ -178,13 +178,20 @@ async fn what_is_not_dangerous_or_can_not_be_read_asks_nobody() {
     let bob = host.user("bob").await;
     let path = format!("/users/{}", id(&bob));
     console.call_once(Method::PATCH, &path, &json!({"email": "bob@example.org"}), None).await.good();
-    console.call_once(Method::POST, &format!("{path}/enrolments"), &Value::Null, None).await.good();
+    let link = console.call_once(Method::POST, &format!("{path}/enrolments"), &Value::Null, None).await.good();
+    let of_bob = Authenticator::enrol(link["link"].as_str().expect("a link"), "Bob's", None).await.expect("enrolled");
+    console.call_once(Method::DELETE, &format!("/devices/{}", of_bob.device()), &Value::Null, None).await;
     let missing =
         console.call_once(Method::DELETE, "/users/01a1fedd54ab7d72a67895d39f91c13f", &Value::Null, None).await;
     assert_eq!(missing.status, StatusCode::NOT_FOUND, "{}", missing.body);
-    for unread in
-        ["{\"console_role\": \"owner\"", "{\"console_role\": \"owner\"} {}", "\u{feff}{\"console_role\": \"owner\"}"]
-    {
+    for unread in [
+        "[null,null,null,\"owner\",null]",
+        " [\"owner\"]",
+        "\"owner\"",
+        "{\"console_role\": \"owner\"",
+        "{\"console_role\": \"owner\"} {}",
+        "\u{feff}{\"console_role\": \"owner\"}",
+    ] {
         let request = console.request(Method::PATCH, &path).header("content-type", "application/json").body(unread);
         let answer = sent(request).await;
         assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{unread}: {}", answer.body);
@@ -207,4 +214,68 @@ async fn a_phone_that_is_asked_too_often_is_asked_no_more_for_a_while() {
     assert!(refused(&answer), "{}", answer.body);
     host.advance(61);
     asked(&console, Method::DELETE, &path, &Value::Null).await;
+}
+
+/// What is as good as being somebody, or an application, needs the phone.
+#[tokio::test]
+async fn what_hands_a_person_or_an_application_to_somebody_else_is_asked_about() {
+    let host = TestHost::start().await;
+    let (console, grace) = owner(&host).await;
+    let bob = host.user("bob").await;
+    host.authenticator(&bob).await;
+    let application = host.web_application().await;
+    let (user, of) = (format!("/users/{}", id(&bob)), format!("/applications/{}", application.id));
+    let device = format!("/devices/{}", grace.phone.device());
+    let key = "-----BEGIN PUBLIC KEY-----";
+    let steps = [
+        (Method::POST, format!("{user}/enrolments"), Value::Null, "Let another device approve as bob"),
+        (Method::PATCH, user.clone(), json!({"state": "terminated"}), "Close the account of bob for good"),
+        (Method::PATCH, user.clone(), json!({"console_role": "owner"}), "Give bob the role owner in the console"),
+        (Method::DELETE, device, Value::Null, "who has a role in the console"),
+        (
+            Method::PATCH,
+            of.clone(),
+            json!({"redirect_uris": ["https://evil.example/cb"]}),
+            "It is answered at: https://evil.example/cb",
+        ),
+        (
+            Method::PATCH,
+            of.clone(),
+            json!({"token_endpoint_auth_method": "client_secret_jwt"}),
+            "token_endpoint_auth_method",
+        ),
+        (Method::PATCH, of.clone(), json!({"public_key": key}), "public_key"),
+        (Method::PATCH, of.clone(), json!({"admin_scopes": ["admin:users"]}), "administer this server: admin:users"),
+        (Method::POST, format!("{of}/secret"), Value::Null, "Make a new client secret"),
+    ];
+    for (method, path, body, words) in steps {
+        let step = asked(&console, method, &path, &body).await;
+        let told = step["words"].as_str().expect("words");
+        assert!(told.contains(words), "{told}");
+    }
+    console.call_once(Method::PATCH, &of, &json!({"name": "Another name"}), None).await.good();
+    // Of a service account anything is.
+    host.admin_ok(Method::PATCH, &of, json!({"admin_scopes": ["admin:users"]})).await;
+    asked(&console, Method::PATCH, &of, &json!({"name": "Yet another"})).await;
+    // Support closes nobody for good, by whatever means.
+    let support = person(&host, "sam", "support").await;
+    let answer = support.call(Method::PATCH, &user, json!({"state": "terminated"})).await;
+    assert_eq!(answer.status, StatusCode::FORBIDDEN, "{}", answer.body);
+    support.call(Method::PATCH, &user, json!({"state": "suspended"})).await.good();
+}
+
+/// A step that is not the person's was taken with their session, so that is over.
+#[tokio::test]
+async fn who_says_that_a_step_was_not_theirs_ends_the_session_of_the_console_on_both_databases() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let (stolen, grace) = owner(&host).await;
+        let own = grace.signed_in(&host).await;
+        let path = format!("/users/{}", id(&host.user("bob").await));
+        asked(&stolen, Method::DELETE, &path, &Value::Null).await;
+        assert_eq!(grace.phone.not_me(&waiting(&grace.phone).await).await.expect("an outcome"), "not_me");
+        assert_eq!(stolen.get("/me").await.status, StatusCode::UNAUTHORIZED, "{database:?}");
+        own.get("/me").await.good();
+        assert_eq!(entries(&host, "event=session.ended").await.len(), 1, "{database:?}");
+    }
 }

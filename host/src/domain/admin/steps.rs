@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Refused, Result, registered, user};
 use crate::clock::Timestamp;
@@ -12,9 +12,11 @@ use crate::domain::session::SignedIn;
 use crate::domain::{Broken, Host, approval};
 use crate::id::{ApprovalId, LoginId};
 use crate::model::administration::Danger;
+use crate::model::application::Registered;
 use crate::model::audit::Origin;
 use crate::model::login::{BrowserContext, LoginRequest, LoginStage};
 use crate::model::step::{ShownStep, StepRequest};
+use crate::model::user::{LifeState, User};
 use crate::secret::Digest;
 use crate::store::Asked;
 
@@ -58,66 +60,147 @@ pub enum StepState {
     Over,
 }
 
+/// Members of an application whose change hands nothing to anybody else.
+const HARMLESS: [&str; 9] = [
+    "name",
+    "slim_id_token",
+    "initiate_login_uri",
+    "backchannel_logout_uri",
+    "backchannel_logout_session_required",
+    "post_logout_redirect_uris",
+    "single_logout",
+    "default_relay_state",
+    "relay_states",
+];
+/// How much of a text of the body is shown, in characters.
+const LONGEST: usize = 120;
+
 /// What a request would do, in words for the person to approve. `None` where it does nothing that is dangerous. `subject` is
-/// the id in the request's path, `key` that of a key or certificate there.
+/// the id in the request's path, `key` that of a key there, `body` the members of its body.
 ///
 /// # Errors
-/// [`Refused::NotFound`] where there is no such user or application.
+/// [`Refused::NotFound`] where there is no such user, device or application.
 pub async fn in_words(
     host: &Host,
     danger: Danger,
     subject: Option<&str>,
     key: Option<&str>,
-    body: &Value,
+    body: &Map<String, Value>,
 ) -> Result<Option<String>> {
-    let of_user = async || match subject.map(str::parse) {
-        Some(Ok(id)) => Ok(Some(user(host, id).await?)),
-        Some(Err(_)) => Err(Refused::NotFound("user")),
-        None => Ok(None),
+    match danger {
+        Danger::DeleteUser | Danger::EraseUser | Danger::ChangeUser | Danger::AddDevice => {
+            let user = match subject {
+                Some(id) => Some(user(host, id.parse().map_err(|_| Refused::NotFound("user"))?).await?),
+                None => None,
+            };
+            Ok(of_user(danger, user.as_ref(), body))
+        }
+        Danger::RemoveDevice => {
+            let unknown = || Refused::NotFound("device");
+            let id = subject.unwrap_or_default().parse().map_err(|_| unknown())?;
+            let device = host.store.device(id).await?.ok_or_else(unknown)?;
+            let owner = user(host, device.user_id).await?;
+            let named =
+                || format!("Remove the device {} of {}, who has a role in the console", device.name, owner.name);
+            Ok(owner.console_role.is_some().then(named))
+        }
+        Danger::ReloadPlugins => Ok(Some("Exchange the plugins".to_owned())),
+        Danger::DeleteApplication
+        | Danger::GiveAdminScopes
+        | Danger::ChangeApplication
+        | Danger::ApplyMetadata
+        | Danger::NewSecret
+        | Danger::RotateKey
+        | Danger::RevokeKey => {
+            let application = match subject {
+                Some(id) => Some(registered(host, &id.parse().map_err(|_| Refused::NotFound("application"))?).await?),
+                None => None,
+            };
+            Ok(of_application(danger, application.as_ref(), key, body))
+        }
+    }
+}
+
+/// A text of the body as it is shown: no more of it than a person reads.
+fn shown(value: Option<&Value>) -> String {
+    let text = value.and_then(Value::as_str).unwrap_or("?");
+    text.chars().filter(|c| !c.is_control()).take(LONGEST).collect()
+}
+
+/// Texts of the body, as they are shown.
+fn listed(value: &Value) -> String {
+    let texts: Vec<String> = value.as_array().into_iter().flatten().map(|text| shown(Some(text))).collect();
+    texts.join(", ").chars().take(4 * LONGEST).collect()
+}
+
+fn of_user(danger: Danger, user: Option<&User>, body: &Map<String, Value>) -> Option<String> {
+    // Whoever is made has the name that the body says.
+    let name = user.map_or_else(|| shown(body.get("name")), |user| user.name.to_string());
+    match danger {
+        Danger::DeleteUser => Some(format!("Delete the user {name}")),
+        Danger::EraseUser => Some(format!("Erase who the user {name} was")),
+        // A new person has no other way in yet.
+        Danger::AddDevice
+            if user.is_some_and(|user| user.state == LifeState::Invited && user.console_role.is_none()) =>
+        {
+            None
+        }
+        Danger::AddDevice => Some(format!("Let another device approve as {name}")),
+        _ => {
+            let role = body.get("console_role").map(|role| match role {
+                Value::Null => format!("Take the role in the console from {name}"),
+                role => format!("Give {name} the role {} in the console", shown(Some(role))),
+            });
+            let closes = body.get("state").and_then(Value::as_str) == Some(LifeState::Terminated.as_str());
+            let closed = closes.then(|| format!("Close the account of {name} for good"));
+            let steps: Vec<String> = role.into_iter().chain(closed).collect();
+            (!steps.is_empty()).then(|| steps.join("; "))
+        }
+    }
+}
+
+fn of_application(
+    danger: Danger,
+    application: Option<&Registered>,
+    key: Option<&str>,
+    body: &Map<String, Value>,
+) -> Option<String> {
+    let name = application.map_or_else(|| shown(body.get("name")), |known| known.name().to_owned());
+    let scopes = |scopes: &Value| match listed(scopes) {
+        none if none.is_empty() => format!("Let the application {name} administer nothing here"),
+        scopes => format!("Let the application {name} administer this server: {scopes}"),
     };
-    let of_application = async || match subject.map(str::parse) {
-        Some(Ok(id)) => Ok(Some(registered(host, &id).await?.name().to_owned())),
-        Some(Err(_)) => Err(Refused::NotFound("application")),
-        None => Ok(None),
-    };
-    // What the body says of a name that is not there yet.
-    let new = || body.get("name").and_then(Value::as_str).unwrap_or_default().chars().take(120).collect::<String>();
-    let name = async || Ok::<_, Refused>(of_user().await?.map_or_else(new, |user| user.name.to_string()));
-    let application = async || Ok::<_, Refused>(of_application().await?.unwrap_or_else(new));
-    Ok(Some(match danger {
-        Danger::DeleteUser => format!("Delete the user {}", name().await?),
-        Danger::EraseUser => format!("Erase who the user {} was", name().await?),
-        Danger::GiveRole => match body.get("console_role") {
-            None => return Ok(None),
-            Some(Value::Null) => format!("Take the role in the console from {}", name().await?),
-            Some(role) => format!("Give {} the role {} in the console", name().await?, role.as_str().unwrap_or("?")),
-        },
-        Danger::EnrolAdministrator => match of_user().await? {
-            Some(user) if user.console_role.is_some() => {
-                format!("Let a new device approve as {}, who has a role in the console", user.name)
+    match danger {
+        Danger::DeleteApplication => Some(format!("Delete the application {name}")),
+        Danger::NewSecret => Some(format!("Make a new client secret for {name}")),
+        // Metadata that is only compared changes nothing.
+        Danger::ApplyMetadata => (body.get("apply") == Some(&true.into()))
+            .then(|| format!("Change the application {name} to what its metadata says")),
+        Danger::GiveAdminScopes => body.get("admin_scopes").map(scopes),
+        Danger::RotateKey if application.is_some() => Some(format!("Change the certificate that signs for {name}")),
+        Danger::RotateKey if body.get("now") == Some(&true.into()) => {
+            Some("Let a new key sign ID tokens, from this moment".to_owned())
+        }
+        Danger::RotateKey => Some("Let a new key sign ID tokens".to_owned()),
+        Danger::RevokeKey if application.is_some() => Some(format!("Withdraw a certificate of {name}")),
+        Danger::RevokeKey => Some(format!("Revoke the signing key {}", key.unwrap_or("?"))),
+        _ => {
+            let is_service =
+                matches!(application, Some(Registered::Client(client)) if client.settings.is_service_account());
+            let harmful = |member: &&String| is_service || !HARMLESS.contains(&member.as_str());
+            let members: Vec<&str> = body.keys().filter(harmful).map(String::as_str).collect();
+            if members.is_empty() {
+                return None;
             }
-            _ => return Ok(None),
-        },
-        Danger::DeleteApplication => format!("Delete the application {}", application().await?),
-        Danger::GiveAdminScopes => match body.get("admin_scopes") {
-            None => return Ok(None),
-            Some(Value::Array(scopes)) if !scopes.is_empty() => {
-                let names: Vec<&str> = scopes.iter().map(|scope| scope.as_str().unwrap_or("?")).collect();
-                format!("Let the application {} administer this server: {}", application().await?, names.join(", "))
-            }
-            Some(_) => format!("Let the application {} administer nothing here", application().await?),
-        },
-        Danger::NewSecret => format!("Make a new client secret for {}", application().await?),
-        Danger::RotateKey => match of_application().await? {
-            Some(name) => format!("Change the certificate that signs for {name}"),
-            None => "Let a new key sign ID tokens".to_owned(),
-        },
-        Danger::RevokeKey => match of_application().await? {
-            Some(name) => format!("Withdraw a certificate of {name}"),
-            None => format!("Revoke the signing key {}", key.unwrap_or("?")),
-        },
-        Danger::ReloadPlugins => "Exchange the plugins".to_owned(),
-    }))
+            let mut steps = vec![format!(
+                "Change the application {name}: {}",
+                members.join(", ").chars().take(2 * LONGEST).collect::<String>()
+            )];
+            steps.extend(body.get("admin_scopes").map(scopes));
+            steps.extend(body.get("redirect_uris").map(|uris| format!("It is answered at: {}", listed(uris))));
+            Some(steps.join(". "))
+        }
+    }
 }
 
 /// Asks the phones of whoever is signed in in a console whether a request may be done. `request` is its digest. `None` where

@@ -37,7 +37,7 @@ pub(super) fn routes() -> Area {
         .route(Permission::ApplicationsRead, routes!(list))
         .danger(Permission::ApplicationsWrite, Danger::GiveAdminScopes, routes!(create))
         .route(Permission::ApplicationsRead, routes!(read))
-        .danger(Permission::ApplicationsWrite, Danger::GiveAdminScopes, routes!(change))
+        .danger(Permission::ApplicationsWrite, Danger::ChangeApplication, routes!(change))
         .danger(Permission::ApplicationsWrite, Danger::DeleteApplication, routes!(remove))
         .danger(Permission::ApplicationsWrite, Danger::NewSecret, routes!(secret))
 }

@@ -22,7 +22,7 @@ use crate::model::delivery::ApprovalAddress;
 pub(super) fn routes() -> Area {
     Area::new("Approval addresses")
         .route(Permission::UsersRead, routes!(list))
-        .danger(Permission::UsersWrite, Danger::EnrolAdministrator, routes!(set))
+        .danger(Permission::UsersWrite, Danger::AddDevice, routes!(set))
         .route(Permission::UsersWrite, routes!(remove))
 }
 

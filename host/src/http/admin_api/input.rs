@@ -72,8 +72,12 @@ fn is_json(headers: &HeaderMap, merges: bool) -> bool {
         || (merges && kind.eq_ignore_ascii_case("application/merge-patch+json"))
 }
 
-/// Reads JSON; unknown members are errors, and the problem names the place.
+/// Reads a JSON object; unknown members are errors, and the problem names the place. An array would be read as the members in
+/// their order, which nobody means, and which what looks for a member by its name does not see.
 pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    if body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
+        return Err(Problem::no_object());
+    }
     let mut json = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| Problem::body(&error))?;
     json.end().map_err(|error| {

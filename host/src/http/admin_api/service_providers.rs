@@ -27,7 +27,7 @@ pub(super) fn routes() -> Area {
         .danger(Permission::ApplicationsWrite, Danger::RotateKey, routes!(renew))
         .danger(Permission::ApplicationsWrite, Danger::RevokeKey, routes!(withdraw))
         .danger(Permission::ApplicationsWrite, Danger::RotateKey, routes!(take_over))
-        .route(Permission::ApplicationsWrite, routes!(super::saml_metadata::refresh))
+        .danger(Permission::ApplicationsWrite, Danger::ApplyMetadata, routes!(super::saml_metadata::refresh))
 }
 
 /// What a SAML service provider speaks.

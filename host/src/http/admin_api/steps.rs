@@ -9,7 +9,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
@@ -62,15 +62,12 @@ async fn checked(
     let whole = Request::from_parts(parts.clone(), body);
     let bytes = input::body(whole, &()).await.map_err(IntoResponse::into_response)?;
     // What can't be read is refused here: it must not pass for harmless, and be read another way further on.
-    let value = match &bytes[..] {
-        [] => Value::Null,
-        text => serde_json::from_slice(text).map_err(|error| {
-            let detail = format!("the body is not JSON: {error}");
-            problem(Problem::of(ProblemKind::Malformed, detail))
-        })?,
+    let members: Map<String, Value> = match &bytes[..] {
+        [] => Map::new(),
+        text => serde_json::from_slice(text).map_err(|_| problem(Problem::no_object()))?,
     };
     let of_path = |name: &str| path.iter().find(|(known, _)| *known == name).map(|(_, value)| value);
-    let words = steps::in_words(host, danger, of_path("id"), of_path("kid"), &value).await;
+    let words = steps::in_words(host, danger, of_path("id"), of_path("kid"), &members).await;
     let Some(words) = words.map_err(|refused| problem(refused.into()))? else {
         return Ok(Request::from_parts(parts, Body::from(bytes)));
     };

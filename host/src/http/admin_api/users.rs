@@ -25,14 +25,14 @@ use crate::model::user::{ConsoleRole, LifeState, Profile, User};
 pub(super) fn routes() -> Area {
     Area::new("Users")
         .route(Permission::UsersRead, routes!(list))
-        .danger(Permission::UsersWrite, Danger::GiveRole, routes!(create))
+        .danger(Permission::UsersWrite, Danger::ChangeUser, routes!(create))
         .route(Permission::UsersRead, routes!(read))
-        .danger(Permission::UsersWrite, Danger::GiveRole, routes!(change))
+        .danger(Permission::UsersWrite, Danger::ChangeUser, routes!(change))
         .danger(Permission::UsersManage, Danger::DeleteUser, routes!(remove))
         .danger(Permission::UsersManage, Danger::EraseUser, routes!(erase))
-        .danger(Permission::UsersWrite, Danger::EnrolAdministrator, routes!(enrol))
+        .danger(Permission::UsersWrite, Danger::AddDevice, routes!(enrol))
         .route(Permission::UsersRead, routes!(devices))
-        .route(Permission::UsersWrite, routes!(revoke_device))
+        .danger(Permission::UsersWrite, Danger::RemoveDevice, routes!(revoke_device))
         .route(Permission::UsersRead, routes!(recovery_codes))
 }
 
@@ -112,6 +112,9 @@ impl Change {
         let vouches = |profile: &Map<String, Value>| profile.keys().any(|member| member.ends_with("_verified"));
         if profile.as_ref().is_some_and(vouches) {
             caller.must(Permission::UsersManage, "profile: you may not vouch for an address or a number")?;
+        }
+        if state == Some(LifeState::Terminated) {
+            caller.must(Permission::UsersManage, "state: you may suspend a user, and not close it for good")?;
         }
         Ok(UserChange { name, email, profile, console_role, state })
     }
