@@ -7,6 +7,7 @@ mod audit;
 mod channels;
 mod clients;
 mod commands;
+mod console;
 mod edge;
 mod javascript;
 mod keys;

@@ -139,7 +139,7 @@ try {
   await signedIn.addCookies(await plain.cookies());
   const page = await signedIn.newPage();
   await page.goto(`${BASE_URL}/admin`);
-  await page.getByRole('table').first().waitFor();
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
   await look(page, 'console');
   await consentAndFormPost(page);
   await page.goto(`${BASE_URL}/consents`);

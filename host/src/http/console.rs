@@ -1,4 +1,5 @@
-//! The console at `/admin`: what there is, for administrators who signed in with the phone.
+//! The console at `/admin`: one page for every address below it, whose script is a client of the admin API. What anybody may do
+//! there is the API's to say; the page itself holds nothing that is secret.
 
 use std::sync::Arc;
 
@@ -8,88 +9,75 @@ use axum::response::Response;
 
 use super::context::Browser;
 use super::home::signed_in_header;
-use super::pages::{AdminOverview, ApplicationRow, UserRow};
+use super::pages::ConsolePage;
 use super::reply::{ErrorReply, broken, layout, page, see_other, with_browser};
 use super::texts::Message;
-use crate::domain::admin::{self, Refused};
 use crate::domain::session::SignedIn;
 use crate::domain::{Broken, Host, channels, login};
-use crate::model::application::{ApplicationType, Registered};
 use crate::model::language::Language;
 use crate::model::login::{LocalPage, LoginRequest};
-use crate::store::UserSummary;
 
-/// How many rows of each kind the page shows.
-const ROWS: u32 = 200;
-
-/// `GET /admin`
-pub(super) async fn overview(State(host): State<Arc<Host>>, browser: Browser) -> Response {
+/// `GET /admin`: leads to the sign-in whoever is not signed in well enough.
+pub(super) async fn front(State(host): State<Arc<Host>>, browser: Browser) -> Response {
     let reply = async {
-        let request = LoginRequest::Local { page: LocalPage::Console };
-        let enough = |signed_in: &SignedIn| channels::is_enough_for(&host, &request, &signed_in.session.authentication);
-        let Some(signed_in) = browser.signed_in(&host).await?.filter(enough) else {
-            let login = login::begin(&host, request, browser.digest(), browser.context(&host), None).await?;
-            return Ok(with_browser(see_other(&format!("/login/{}", login.id)), &host, &browser));
-        };
-        if signed_in.user.console_role.is_none() {
-            return Ok(not_allowed(&host, browser.language()));
+        match administrator(&host, &browser).await? {
+            Visitor::Administrator(signed_in) => render(&host, &browser, Some(&signed_in)),
+            Visitor::Other => Ok(not_allowed(&host, browser.language())),
+            Visitor::Unknown => {
+                let login = login::begin(&host, console(), browser.digest(), browser.context(&host), None).await?;
+                Ok(with_browser(see_other(&format!("/login/{}", login.id)), &host, &browser))
+            }
         }
-        render(&host, &browser, &signed_in).await
     };
     reply.await.unwrap_or_else(|error: Broken| broken(&host, browser.language(), &error))
 }
 
-async fn render(host: &Host, browser: &Browser, signed_in: &SignedIn) -> Result<Response, Broken> {
-    let unbroken = |refused| match refused {
-        Refused::Broken(broken) => broken,
-        other => Broken::Plugin(other.to_string()),
+/// `GET /admin/{page}`: a page further in. Whoever is not signed in gets the frame alone; its script remembers the address and
+/// goes to the front, so that they come back to it.
+pub(super) async fn inside(State(host): State<Arc<Host>>, browser: Browser) -> Response {
+    let reply = async {
+        match administrator(&host, &browser).await? {
+            Visitor::Administrator(signed_in) => render(&host, &browser, Some(&signed_in)),
+            Visitor::Other => Ok(not_allowed(&host, browser.language())),
+            Visitor::Unknown => render(&host, &browser, None),
+        }
     };
-    let applications = admin::applications(host, None, ROWS).await.map_err(unbroken)?;
-    let users = admin::users(host, None, ROWS).await.map_err(unbroken)?;
-    let overview = AdminOverview {
+    reply.await.unwrap_or_else(|error: Broken| broken(&host, browser.language(), &error))
+}
+
+/// Who looks at the console.
+enum Visitor {
+    /// Somebody with a role in it.
+    Administrator(Box<SignedIn>),
+    /// Somebody without one.
+    Other,
+    /// Nobody who is signed in well enough.
+    Unknown,
+}
+
+fn console() -> LoginRequest {
+    LoginRequest::Local { page: LocalPage::Console }
+}
+
+async fn administrator(host: &Host, browser: &Browser) -> Result<Visitor, Broken> {
+    let request = console();
+    let enough = |signed_in: &SignedIn| channels::is_enough_for(host, &request, &signed_in.session.authentication);
+    Ok(match browser.signed_in(host).await?.filter(enough) {
+        Some(signed_in) if signed_in.user.console_role.is_some() => Visitor::Administrator(Box::new(signed_in)),
+        Some(_) => Visitor::Other,
+        None => Visitor::Unknown,
+    })
+}
+
+fn render(host: &Host, browser: &Browser, signed_in: Option<&SignedIn>) -> Result<Response, Broken> {
+    let console = ConsolePage {
         // It speaks English alone.
         layout: layout(host, Language::English),
         issuer: host.issuer.clone(),
-        applications: applications.into_iter().map(application_row).collect(),
-        users: users.into_iter().map(user_row).collect(),
-        user: Some(signed_in_header(host, browser, signed_in)?),
+        address: host.settings.origin(),
+        user: signed_in.map(|signed_in| signed_in_header(host, browser, signed_in)).transpose()?,
     };
-    Ok(page(&overview, None))
-}
-
-fn application_row(application: Registered) -> ApplicationRow {
-    let application = match application {
-        Registered::Client(client) => client,
-        Registered::ServiceProvider(provider) => {
-            return ApplicationRow {
-                name: provider.name.clone(),
-                kind: "SAML service provider".to_owned(),
-                client_id: provider.id.to_string(),
-                redirect_uris: provider.settings.acs.iter().map(|acs| acs.url.as_str().to_owned()).collect(),
-            };
-        }
-    };
-    let kind = match application.settings.application_type {
-        ApplicationType::Web => "Web application",
-        ApplicationType::Spa => "Single-page app",
-        ApplicationType::Native => "Native app",
-    };
-    ApplicationRow {
-        name: application.name.clone(),
-        kind: kind.to_owned(),
-        client_id: application.id.to_string(),
-        redirect_uris: application.settings.redirect_uris.iter().map(|uri| uri.as_str().to_owned()).collect(),
-    }
-}
-
-fn user_row(summary: UserSummary) -> UserRow {
-    UserRow {
-        name: summary.user.name.to_string(),
-        email: summary.user.email.map(Into::into),
-        state: summary.user.state.as_str().to_owned(),
-        devices: summary.devices,
-        accounts: summary.accounts,
-    }
+    Ok(page(&console, None))
 }
 
 fn not_allowed(host: &Host, language: Language) -> Response {

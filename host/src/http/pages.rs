@@ -44,7 +44,7 @@ pages!(
     SamlLogoutPage,
     SamlLogoutAnsweredPage,
     HomePage,
-    AdminOverview,
+    ConsolePage,
     AuthenticatorApp,
 );
 
@@ -476,47 +476,17 @@ pub struct ConsentRow {
     pub offline: bool,
 }
 
-/// An application, as the console lists it.
-#[derive(Clone, Debug)]
-pub struct ApplicationRow {
-    /// Its display name.
-    pub name: String,
-    /// What kind it is, in words: `Web application`.
-    pub kind: String,
-    /// Its Client ID.
-    pub client_id: String,
-    /// Its registered redirect URIs.
-    pub redirect_uris: Vec<String>,
-}
-
-/// A user, as the console lists them.
-#[derive(Clone, Debug)]
-pub struct UserRow {
-    /// The person's name.
-    pub name: String,
-    /// Their email address.
-    pub email: Option<String>,
-    /// `active`, `suspended` or `terminated`.
-    pub state: String,
-    /// How many devices are enrolled.
-    pub devices: u32,
-    /// In how many applications they have an account.
-    pub accounts: u32,
-}
-
-/// The console's first page: what there is.
+/// The console: a frame that its script fills.
 #[derive(Clone, Debug, Template)]
-#[template(path = "admin.html")]
-pub struct AdminOverview {
+#[template(path = "console.html")]
+pub struct ConsolePage {
     /// What every page has.
     pub layout: Layout,
-    /// The issuer's URL.
+    /// The issuer's URL, which applications are told.
     pub issuer: String,
-    /// The applications.
-    pub applications: Vec<ApplicationRow>,
-    /// The users.
-    pub users: Vec<UserRow>,
-    /// The administrator, if they came with a session.
+    /// This host's own address.
+    pub address: String,
+    /// The administrator, if they are signed in.
     pub user: Option<SignedIn>,
 }
 

@@ -56,7 +56,8 @@ pub fn router(host: Arc<Host>) -> Router {
         .nest("/authenticator", authenticator_routes(&host))
         .merge(recovery_routes(&host))
         .route("/approvals/callbacks/{id}", post(callbacks::take))
-        .merge(never_by_head("GET", Router::new().route("/admin", get(console::overview))))
+        .merge(never_by_head("GET", Router::new().route("/admin", get(console::front))))
+        .route("/admin/{*page}", get(console::inside))
         .nest("/admin/api/v1", admin_api::routes(&host))
         .fallback(not_found);
     // The header that lets another site's page read an answer is on its errors too, so its layer comes last.

@@ -51,7 +51,7 @@ permissions! {
     UsersRead = "users:read",
     /// To make and change users; their devices, enrolment links, sessions, consents and addresses.
     UsersWrite = "users:write",
-    /// To vouch for a user's e-mail address or telephone number, and to delete or erase users.
+    /// To change a user's e-mail address, to vouch for it or for a telephone number, and to delete or erase users.
     UsersManage = "users:manage",
     /// To read accounts.
     AccountsRead = "accounts:read",

@@ -88,6 +88,7 @@ async fn support_helps_whoever_has_no_role_and_vouches_for_nothing() {
     let refused = [
         (path.clone(), json!({"profile": {"email_verified": true}})),
         (path.clone(), json!({"profile": {"phone_number_verified": true}})),
+        (path.clone(), json!({"email": "boss@example.org"})),
         (path, json!({"console_role": "support"})),
         (format!("/accounts/{}", id(&ada.account)), json!({"roles": ["root"]})),
         (format!("/accounts/{}", id(&ada.account)), json!({"name": "root", "state": "active"})),

@@ -191,7 +191,8 @@ fn all_uses() -> Vec<Use> {
         uses.extend(named(&file, &text, "layout.text("));
         uses.extend(named(&file, &text, "layout.say("));
     }
-    for (file, text) in sources("assets", ".js") {
+    // The console speaks English alone, in place.
+    for (file, text) in sources("assets", ".js").into_iter().filter(|(file, _)| !file.starts_with("assets/console/")) {
         uses.extend(named_by_script(&file, &text));
     }
     uses

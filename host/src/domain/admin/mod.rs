@@ -38,7 +38,7 @@ pub use service_providers::{
 
 pub use users::{
     UserChange, change_user, create_enrolment, create_user, delete_user, devices, erase_user, new_user, revoke_device,
-    user, users,
+    user,
 };
 
 use std::time::Duration;

@@ -16,7 +16,7 @@ use crate::model::audit::{By, Entry, Event};
 use crate::model::name::LoginName;
 use crate::model::recovery::CodesOfDevice;
 use crate::model::user::{ConsoleRole, LifeState, Profile, User};
-use crate::store::{UserKept, UserSummary};
+use crate::store::UserKept;
 
 /// What an administrator says of a user. `None` leaves a value as it is.
 #[derive(Clone, Debug, Default)]
@@ -211,11 +211,6 @@ fn email_address(text: &str) -> Result<LoginName> {
 /// The user with this id.
 pub async fn user(host: &Host, id: UserId) -> Result<User> {
     host.store.user(id).await?.ok_or(Refused::NotFound("user"))
-}
-
-/// Up to `limit` users after `after`.
-pub async fn users(host: &Host, after: Option<UserId>, limit: u32) -> Result<Vec<UserSummary>> {
-    Ok(host.store.users(after, limit).await?)
 }
 
 /// Deletes a user with its accounts and devices.

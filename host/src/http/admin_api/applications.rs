@@ -40,6 +40,7 @@ pub(super) fn routes() -> Area {
         .danger(Permission::ApplicationsWrite, Danger::ChangeApplication, routes!(change))
         .danger(Permission::ApplicationsWrite, Danger::DeleteApplication, routes!(remove))
         .danger(Permission::ApplicationsWrite, Danger::NewSecret, routes!(secret))
+        .route(Permission::ApplicationsRead, routes!(redirect_uri))
 }
 
 /// An OpenID Connect client. A secret is never in it, but the one that a change of the method just made.
@@ -460,4 +461,34 @@ async fn secret(
     let guard = |client: &Application| caller.must_reach_application(client);
     let secret = admin::create_secret(&host, &id_of(&id, "application")?, &caller.by, &guard).await?;
     Ok((StatusCode::CREATED, Json(SecretView { client_secret: secret.expose().to_owned() })))
+}
+
+/// A redirect URI that is thought of.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct RedirectUriQuery {
+    /// Of an application of this type.
+    #[param(inline)]
+    application_type: ApplicationType,
+    uri: String,
+}
+
+/// Whether a redirect URI can be registered.
+#[derive(Serialize, ToSchema)]
+struct RedirectUriCheck {
+    fits: bool,
+    /// What would.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<String>,
+}
+
+/// Check whether a redirect URI can be registered.
+///
+/// Nothing is kept. It is for whoever types one.
+#[utoipa::path(get, path = "/checks/redirect-uri", params(RedirectUriQuery), responses((status = 200, description = "Whether it can.", body = RedirectUriCheck)))]
+async fn redirect_uri(State(host): State<Arc<Host>>, Query(query): Query<RedirectUriQuery>) -> Json<RedirectUriCheck> {
+    let checked = RedirectUri::register(&query.uri, query.application_type, host.settings.development);
+    let detail = checked.err().map(|unfit| unfit.to_string());
+    Json(RedirectUriCheck { fits: detail.is_none(), detail })
 }

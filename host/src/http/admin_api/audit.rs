@@ -22,7 +22,10 @@ use crate::model::audit::Event;
 use crate::store::{AuditFilter, KeptEntry};
 
 pub(super) fn routes() -> Area {
-    Area::new("Audit").route(Permission::AuditRead, routes!(list)).route(Permission::AuditRead, routes!(verification))
+    Area::new("Audit")
+        .route(Permission::AuditRead, routes!(list))
+        .route(Permission::AuditRead, routes!(events))
+        .route(Permission::AuditRead, routes!(verification))
 }
 
 /// An entry of the audit log.
@@ -128,6 +131,14 @@ async fn list(
     };
     let found = audit::list(&host, &filter, before, limit + 1).await?;
     Ok(Json(List::of(found, limit, |entry| entry.seq.to_string(), view)))
+}
+
+/// List the names of the events.
+#[utoipa::path(get, path = "/audit/events", responses((status = 200, description = "All of them.", body = List<String>)))]
+async fn events() -> Json<List<String>> {
+    let mut names: Vec<String> = Event::ALL.iter().map(|event| event.as_str().to_owned()).collect();
+    names.sort();
+    Json(List::whole(names))
 }
 
 /// How many entries the API verifies: so many take no time that anybody notices. `assent audit verify` looks at all.

@@ -103,8 +103,8 @@ fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Option<ConsoleR
 }
 
 impl Change {
-    /// The change, if whoever calls may say all that it says.
-    fn allowed(self, caller: &Caller) -> Result<UserChange, Problem> {
+    /// The change, of a user who is known or of a new one, if whoever calls may say all that it says.
+    fn allowed(self, caller: &Caller, known: bool) -> Result<UserChange, Problem> {
         let Self { name, email, profile, console_role, state } = self;
         if console_role.is_some() {
             caller.must(Permission::RolesWrite, "console_role: only an owner may give or take a role")?;
@@ -112,6 +112,10 @@ impl Change {
         let vouches = |profile: &Map<String, Value>| profile.keys().any(|member| member.ends_with("_verified"));
         if profile.as_ref().is_some_and(vouches) {
             caller.must(Permission::UsersManage, "profile: you may not vouch for an address or a number")?;
+        }
+        if known && email.is_some() {
+            // A SAML application may know the person by it.
+            caller.must(Permission::UsersManage, "email: you may not change an address that applications may know a person by")?;
         }
         if state == Some(LifeState::Terminated) {
             caller.must(Permission::UsersManage, "state: you may suspend a user, and not close it for good")?;
@@ -129,7 +133,7 @@ async fn create(
     Extension(caller): Extension<Caller>,
     Body(change): Body<Change>,
 ) -> Result<(StatusCode, Versioned<UserView>), Problem> {
-    let user = admin::create_user(&host, change.allowed(&caller)?, &caller.by).await?;
+    let user = admin::create_user(&host, change.allowed(&caller, false)?, &caller.by).await?;
     Ok((StatusCode::CREATED, view(user)))
 }
 
@@ -191,7 +195,7 @@ async fn change(
     when: IfMatch,
     Body(change): Body<Change>,
 ) -> Result<Versioned<UserView>, Problem> {
-    let change = change.allowed(&caller)?;
+    let change = change.allowed(&caller, true)?;
     let guard = |user: &User| caller.must_reach(user).and_then(|()| when.check(user.version));
     Ok(view(admin::change_user(&host, id_of(&id, "user")?, change, &caller.by, &guard).await?))
 }

@@ -92,18 +92,12 @@ fn ended(ended: Ended) -> EndedPage {
 }
 
 /// The console, which speaks English alone.
-fn admin() -> AdminOverview {
+fn admin() -> ConsolePage {
     let text = || MARKUP.to_owned();
-    AdminOverview {
+    ConsolePage {
         layout: Layout { operator: text(), ..layout() },
         issuer: text(),
-        applications: vec![ApplicationRow {
-            name: text(),
-            kind: text(),
-            client_id: text(),
-            redirect_uris: vec![text()],
-        }],
-        users: vec![UserRow { name: text(), email: Some(text()), state: text(), devices: 1, accounts: 2 }],
+        address: text(),
         user: Some(SignedIn { name: text(), sign_out: "/logout".to_owned(), csrf: text() }),
     }
 }

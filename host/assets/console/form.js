@@ -1,0 +1,226 @@
+// Forms: fields that read and write values of the admin API, and show what it says of them.
+
+import { el, explain } from './view.js';
+
+let made = 0;
+
+function field(name, label, control, { hint, wrap } = {}) {
+  const id = `field-${(made += 1)}`;
+  const target = control.matches?.('input, textarea, select') ? control : control.querySelector('input, textarea, select');
+  target.id = id;
+  const about = hint && el('p', { class: 'hint', id: `${id}-hint` }, hint);
+  const error = el('p', { class: 'field-error', id: `${id}-error`, role: 'alert' });
+  target.setAttribute('aria-describedby', `${hint ? `${id}-hint ` : ''}${id}-error`);
+  const text = el('label', { for: id }, label);
+  const parts = wrap === 'after' ? [el('div', { class: 'choice' }, control, text), about, error] : [text, about, control, error];
+  return {
+    name,
+    element: el('div', { class: 'field' }, ...parts.filter(Boolean)),
+    fail(message) {
+      error.textContent = message ?? '';
+      if (message) target.setAttribute('aria-invalid', 'true');
+      else target.removeAttribute('aria-invalid');
+    },
+    focus: () => target.focus(),
+  };
+}
+
+/** A line of text. An empty one is `none`, which is the empty text unless it is said. */
+export function text(name, label, { none = '', type = 'text', required = false, placeholder, hint, mono = false, list } = {}) {
+  const input = el('input', { type, required, placeholder, autocomplete: 'off', autocapitalize: 'none', spellcheck: 'false', class: mono && 'mono', list });
+  return { ...field(name, label, input, { hint }), input, read: () => (input.value.trim() === '' ? none : input.value.trim()), write: (value) => (input.value = value ?? '') };
+}
+
+/** A number. */
+export function number(name, label, { min, max, hint } = {}) {
+  const input = el('input', { type: 'number', min, max, inputmode: 'numeric' });
+  return { ...field(name, label, input, { hint }), read: () => (input.value === '' ? undefined : Number(input.value)), write: (value) => (input.value = value ?? '') };
+}
+
+/** Several lines of text, as one value. */
+export function area(name, label, { none = '', hint, rows = 5 } = {}) {
+  const input = el('textarea', { rows, spellcheck: 'false', autocomplete: 'off', class: 'mono' });
+  return { ...field(name, label, input, { hint }), input, read: () => (input.value.trim() === '' ? none : input.value), write: (value) => (input.value = value ?? '') };
+}
+
+/** A list of texts, one on each line. `check(line)` gives what is wrong with one, and is asked while it is typed. */
+export function lines(name, label, { hint, rows = 3, check } = {}) {
+  const input = el('textarea', { rows, spellcheck: 'false', autocomplete: 'off', autocapitalize: 'none', class: 'mono', wrap: 'soft' });
+  const base = field(name, label, input, { hint });
+  const read = () => input.value.split('\n').map((line) => line.trim()).filter((line) => line !== '');
+  if (check) {
+    let timer;
+    let round = 0;
+    input.addEventListener('input', () => {
+      clearTimeout(timer);
+      timer = setTimeout(async () => {
+        const mine = ++round;
+        const found = await Promise.all(read().map(async (line, place) => [place, await check(line)]));
+        if (mine !== round) return;
+        const wrong = found.find(([, message]) => message);
+        base.fail(wrong && (read().length > 1 ? `Line ${wrong[0] + 1}: ${wrong[1]}` : wrong[1]));
+      }, 350);
+    });
+  }
+  return { ...base, input, read, write: (value) => (input.value = (value ?? []).join('\n')) };
+}
+
+/** One of several values: [value, label] each. */
+export function select(name, label, options, { hint, none } = {}) {
+  const input = el('select', {}, ...options.map(([value, shown]) => el('option', { value }, shown)));
+  return { ...field(name, label, input, { hint }), input, read: () => (input.value === '' ? none : input.value), write: (value) => (input.value = value ?? '') };
+}
+
+/** Yes or no. */
+export function toggle(name, label, { hint } = {}) {
+  const input = el('input', { type: 'checkbox' });
+  return { ...field(name, label, input, { hint, wrap: 'after' }), input, read: () => input.checked, write: (value) => (input.checked = Boolean(value)) };
+}
+
+/** Some of several values: [value, label] each. */
+export function several(name, label, options, { hint } = {}) {
+  const id = `field-${(made += 1)}`;
+  const boxes = options.map(([value, shown], place) => {
+    const input = el('input', { type: 'checkbox', value, id: `${id}-${place}` });
+    return [input, el('div', { class: 'choice' }, input, el('label', { for: `${id}-${place}` }, shown))];
+  });
+  const error = el('p', { class: 'field-error', id: `${id}-error`, role: 'alert' });
+  const set = el('fieldset', { class: 'field', 'aria-describedby': `${id}-error` }, el('legend', {}, label), hint && el('p', { class: 'hint' }, hint), ...boxes.map(([, choice]) => choice), error);
+  return {
+    name,
+    element: set,
+    fail: (message) => (error.textContent = message ?? ''),
+    focus: () => boxes[0]?.[0].focus(),
+    read: () => boxes.filter(([input]) => input.checked).map(([input]) => input.value),
+    write: (values) => boxes.forEach(([input]) => (input.checked = (values ?? []).includes(input.value))),
+  };
+}
+
+/** A value that only its JSON can say. */
+export function jsonText(name, label, { hint, rows = 6, none } = {}) {
+  const input = el('textarea', { rows, spellcheck: 'false', autocomplete: 'off', class: 'mono' });
+  const base = field(name, label, input, { hint });
+  return {
+    ...base,
+    input,
+    read: () => {
+      if (input.value.trim() === '') return none;
+      try {
+        return JSON.parse(input.value);
+      } catch (cause) {
+        throw Object.assign(new Error(`That is no JSON: ${cause.message}`), { field: name });
+      }
+    },
+    write: (value) => (input.value = value === undefined || value === null ? '' : JSON.stringify(value, null, 2)),
+  };
+}
+
+/**
+ * Rows of a list, each with the same cells: `cells()` makes the fields of a row. They are written and read as objects, or, with
+ * `only`, as the value of that one cell.
+ */
+export function rows(name, label, cells, { hint, add = 'Add' } = {}) {
+  const list = el('div', { class: 'rows' });
+  const error = el('p', { class: 'field-error', role: 'alert' });
+  const present = [];
+  const append = (value) => {
+    const fields = cells();
+    for (const one of fields) one.write(value?.[one.name]);
+    const taken = { fields };
+    const take = el('button', { type: 'button', class: 'button small quiet danger' }, 'Remove');
+    taken.element = el('div', { class: 'row panel' }, ...fields.map((one) => one.element), take);
+    take.addEventListener('click', () => {
+      present.splice(present.indexOf(taken), 1);
+      taken.element.remove();
+      list.dispatchEvent(new Event('input', { bubbles: true }));
+    });
+    present.push(taken);
+    list.append(taken.element);
+    return fields;
+  };
+  const another = el('button', { type: 'button', class: 'button small', onclick: () => append()[0].focus() }, add);
+  return {
+    name,
+    element: el('fieldset', { class: 'field' }, el('legend', {}, label), hint && el('p', { class: 'hint' }, hint), list, el('div', {}, another), error),
+    fail(message, place, part) {
+      const at = present[place]?.fields.find((one) => one.name === part) ?? present[place]?.fields[0];
+      present.forEach(({ fields }) => fields.forEach((one) => one.fail()));
+      error.textContent = at ? '' : message ?? '';
+      at?.fail(message);
+    },
+    focus: () => present[0]?.fields[0].focus(),
+    read: () => present.map(({ fields }) => Object.fromEntries(fields.map((one) => [one.name, one.read()]).filter(([, value]) => value !== undefined))),
+    write(values) {
+      present.splice(0);
+      list.replaceChildren();
+      for (const value of values ?? []) append(value);
+    },
+  };
+}
+
+/** Fields that belong together. */
+export function group(title, about, ...fields) {
+  return { group: true, fields, element: el('section', { class: 'panel group' }, el('h2', {}, title), about && el('p', { class: 'muted' }, about), ...fields.map((one) => one.element)) };
+}
+
+/** All the fields of a form, whether in groups or not. */
+function flat(parts) {
+  return parts.flatMap((part) => (part.group ? flat(part.fields) : [part])).filter((part) => part.read);
+}
+
+/**
+ * A form of fields and groups. `values` are what is in it at first; `send(values, changed)` gets everything, and what is not as it
+ * was. What the API says of a member is shown at its field.
+ */
+export function form(parts, { values = {}, submit, send, cancel, kind = 'primary' }) {
+  const fields = flat(parts);
+  for (const one of fields) one.write(values[one.name]);
+  const read = () => {
+    const now = {};
+    for (const one of fields) {
+      const value = one.read();
+      if (value !== undefined) now[one.name] = value;
+    }
+    return now;
+  };
+  const before = Object.fromEntries(fields.map((one) => [one.name, JSON.stringify(one.read())]));
+  const told = el('div', { class: 'told' });
+  const press = el('button', { type: 'submit', class: `button ${kind}` }, submit);
+  const onsubmit = async (event) => {
+    event.preventDefault();
+    told.replaceChildren();
+    fields.forEach((one) => one.fail());
+    press.disabled = true;
+    try {
+      const now = read();
+      const changed = Object.fromEntries(Object.entries(now).filter(([name, value]) => JSON.stringify(value) !== before[name]));
+      await send(now, changed);
+    } catch (problem) {
+      if (!problem?.dropped) tell(fields, told, problem);
+    } finally {
+      press.disabled = false;
+    }
+  };
+  return el('form', { class: 'stack form', onsubmit, novalidate: true },
+    ...parts.map((part) => part.element),
+    told,
+    el('div', { class: 'actions' }, press, cancel && el('a', { class: 'button', href: cancel }, 'Cancel')));
+}
+
+function tell(fields, told, problem) {
+  const named = problem.field ? [{ pointer: `/${problem.field}`, detail: problem.message }] : problem.errors ?? [];
+  const left = [];
+  let first;
+  for (const error of named) {
+    const [name, place, part] = error.pointer.split('/').slice(1);
+    const at = fields.find((one) => one.name === name);
+    if (!at) left.push(error);
+    else at.fail(place !== undefined && !/^\d+$/.test(part ?? '') && /^\d+$/.test(place) && !part ? `${Number(place) + 1}: ${error.detail}` : error.detail, Number(place), part);
+    first ??= at;
+  }
+  if (named.length === 0 || left.length > 0 || !first) {
+    told.replaceChildren(el('div', { class: 'notice bad', role: 'alert' }, ...explain(problem)));
+    if (!first) told.firstElementChild.scrollIntoView({ block: 'nearest' });
+  }
+  first?.focus();
+}

@@ -1,0 +1,143 @@
+// What an application would be told of a person, and which plugin says so, without a sign-in.
+
+import { get, path, post, query } from '../api.js';
+import { form, jsonText, several, text } from '../form.js';
+import { badge, code, el, json, more, notice, panel, screen, section, table } from '../view.js';
+import { applicationAddress } from './applications.js';
+import { picker } from './picker.js';
+
+const SINKS = { 'id-token': 'ID token', userinfo: 'UserInfo', introspection: 'Introspection', 'saml-assertion': 'Assertion' };
+const DEEDS = { told: 'told', added: 'added', overwrote: 'in place of another value', removed: 'removed' };
+
+/** The page of its own: the application is chosen first. */
+export async function claims(context) {
+  const application = picker('application', 'Application', { load: (q) => get(`/applications${query({ q, limit: 8 })}`), label: (one) => one.name, chosen: (one) => context.go(`${applicationAddress(one.id)}/claims`) });
+  return screen({ title: 'Claims preview', lead: 'What an application would be told of a person, without a sign-in: made as a sign-in would, by the same code.' }, panel(application.element));
+}
+
+/** The preview of one application. */
+export async function previewOf(application, context) {
+  const saml = application.protocol === 'saml';
+  const labelled = (account) => [account.name, account.user_name !== account.name && account.user_name].filter(Boolean).join(' · ');
+  const account = (name, label) => picker(name, label, { load: (q) => get(`${path`/applications/${application.id}/accounts`}${query({ q, limit: 8 })}`), label: labelled });
+  const first = account('account', 'Account');
+  const second = account('second', 'Compare with another account');
+  const scopes = saml ? [] : [several('scopes', 'Scopes', application.scopes.filter((scope) => scope !== 'offline_access').map((scope) => [scope, scope]))];
+  const place = el('div', { 'aria-live': 'polite' });
+  const load = (id, scope) => get(`${path`/applications/${application.id}/claims-preview`}${query({ account: id, scope })}`);
+
+  const asked = context.query.get('account');
+  const known = asked && (await get(path`/accounts/${asked}`));
+  const shown = form([{ group: true, fields: [first, ...scopes, second], element: panel(first.element, ...scopes.map((one) => one.element), second.element) }], {
+    submit: 'Preview',
+    values: { account: known || undefined, scopes: application.scopes },
+    send: async (values) => {
+      if (!values.account) throw Object.assign(new Error('Choose an account from the list.'), { field: 'account' });
+      const scope = values.scopes?.join(' ');
+      const previews = await Promise.all([values.account, values.second].filter(Boolean).map((id) => load(id, scope)));
+      place.replaceChildren(...(previews.length === 1 ? one(previews[0]) : two(...previews)));
+    },
+  });
+  const comparison = context.may('plugins:write') && candidate(application, first);
+  if (known && known.application_id === application.id) setTimeout(() => shown.requestSubmit());
+  return [shown, place, comparison].filter(Boolean);
+}
+
+const words = (value) => (value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value));
+
+/** What each place would be told. */
+function one({ sinks }) {
+  return sinks.map((preview) => section(SINKS[preview.sink] ?? preview.sink,
+    preview.scope && el('p', {}, 'Active scopes: ', ...preview.scope.split(' ').flatMap((scope) => [badge(scope, 'kind'), ' '])),
+    preview.stopped && stopped(preview.stopped),
+    values(preview),
+    steps(preview.steps)));
+}
+
+function stopped({ plugin, outcome, reason }) {
+  return notice(`${outcome === 'denied' ? 'Nobody would be signed in: the plugin' : 'The sign-in would fail: the plugin'} ${plugin} ${outcome === 'denied' ? 'refuses this person' : 'failed'}: ${reason}`, 'bad');
+}
+
+function valueOf(preview, name) {
+  if (preview.claims) return preview.claims[name];
+  const found = (preview.attributes ?? []).filter((attribute) => attribute.name === name);
+  return found.length === 0 ? undefined : found.flatMap((attribute) => attribute.values).join(', ');
+}
+
+function source({ plugin, what, scope }) {
+  return el('span', {}, plugin ? badge(plugin, 'active') : 'Assent', what !== 'told' && ` ${DEEDS[what] ?? what}`, scope && ` for the scope ${scope}`);
+}
+
+function values(preview) {
+  return table([
+    { label: preview.attributes ? 'Attribute' : 'Claim', cell: ({ name }) => code(name) },
+    { label: 'Value', cell: (row) => (row.what === 'removed' ? el('span', { class: 'muted' }, 'removed') : el('span', { class: 'value' }, words(valueOf(preview, row.name)))) },
+    { label: 'From', cell: source },
+  ], preview.origins, { empty: 'Nothing.', caption: SINKS[preview.sink] });
+}
+
+function steps(all) {
+  if (all.length === 0) return el('p', { class: 'muted' }, 'No plugin is asked here.');
+  return more(`What each plugin did (${all.length})`, ...all.map((step) => el('div', { class: 'step' },
+    el('p', {}, el('strong', {}, step.plugin), ` ${step.component} ${step.version} `, badge(step.outcome.replace('_', ' '), step.outcome === 'changed' ? 'active' : 'suspended')),
+    step.reason && el('p', {}, step.reason),
+    el('p', { class: 'muted small' }, `${(step.time_us / 1000).toLocaleString('en-GB')} ms, ${step.fuel.toLocaleString('en-GB')} units of fuel`),
+    step.changes.length > 0 && json(step.changes))));
+}
+
+/** Two accounts side by side: what is not the same is marked. */
+function two(left, right) {
+  return left.sinks.map((preview, place) => {
+    const other = right.sinks[place];
+    const names = [...new Set([...preview.origins, ...other.origins].map(({ name }) => name))];
+    const rows = names.map((name) => ({ name, left: words(valueOf(preview, name)), right: words(valueOf(other, name)) }));
+    const cell = (side) => (row) => el(row.left === row.right ? 'span' : 'mark', { class: 'value' }, row[side] || 'nothing');
+    return section(SINKS[preview.sink] ?? preview.sink,
+      preview.stopped && stopped(preview.stopped), other.stopped && stopped(other.stopped),
+      table([{ label: 'Name', cell: ({ name }) => code(name) }, { label: 'This account', cell: cell('left') }, { label: 'The other one', cell: cell('right') }], rows, { caption: `${SINKS[preview.sink]} of both accounts` }),
+      el('p', { class: 'muted' }, `${rows.filter((row) => row.left !== row.right).length} of ${rows.length} are not the same.`));
+  });
+}
+
+/** The plugins of today beside one that is thought of. */
+function candidate(application, account) {
+  const place = el('div', { 'aria-live': 'polite' });
+  const plugin = text('plugin', 'Plugin', { none: undefined, hint: 'The name of the one in whose place it runs; a new name runs after the others.' });
+  const file = el('input', { type: 'file', id: 'candidate-file', accept: '.wasm,application/wasm' });
+  const component = { element: el('div', { class: 'field' }, el('label', { for: 'candidate-file' }, 'Component'), el('p', { class: 'hint' }, 'A .wasm file; without one, today\'s component with other settings.'), file) };
+  const config = jsonText('config', 'Settings', { hint: 'JSON; without them, today\'s settings.' });
+  const made = form([plugin, component, config], {
+    submit: 'Compare',
+    kind: '',
+    send: async (said) => {
+      const id = account.read();
+      if (!id) throw new Error('Choose an account above first.');
+      const [chosen] = file.files;
+      const found = await post(path`/applications/${application.id}/claims-preview`, {
+        account: id,
+        candidate: { plugin: said.plugin ?? '', ...(chosen && { component: await base64(chosen) }), ...(said.config && { config: said.config }) },
+      });
+      place.replaceChildren(...differences(found));
+    },
+  });
+  return el('details', { class: 'panel' }, el('summary', {}, 'Compare with a candidate plugin'), el('div', { class: 'opened' },
+    el('p', {}, 'Runs a component, or other settings, for this one preview, in the same sandbox and with the same rights. Nothing of it is kept.'), made, place));
+}
+
+function differences({ candidate: after, differences: found }) {
+  const broken = after.sinks.filter((sink) => sink.stopped).map(({ stopped: end }) => stopped(end));
+  if (found.length === 0) return [...broken, notice('Nothing would be different.', 'calm')];
+  return [...broken, table([
+    { label: 'Where', cell: (row) => SINKS[row.sink] ?? row.sink },
+    { label: 'What', cell: (row) => code(row.path) },
+    { label: 'Today', cell: (row) => el('del', {}, words(row.today)) },
+    { label: 'With the candidate', cell: (row) => el('ins', {}, words(row.candidate)) },
+  ], found, { caption: 'Differences' })];
+}
+
+async function base64(file) {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  let text = '';
+  for (let at = 0; at < bytes.length; at += 0x8000) text += String.fromCharCode(...bytes.subarray(at, at + 0x8000));
+  return btoa(text);
+}

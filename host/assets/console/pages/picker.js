@@ -1,0 +1,86 @@
+// A field that finds one of many: the person types, and chooses from what is found.
+
+import { el } from '../view.js';
+
+let made = 0;
+
+/** `load(text)` gives `{ items }`, `label(item)` says which one it is. The value is the `id` of what was chosen. */
+export function picker(name, label, { hint, load, label: labelled, chosen: onChosen }) {
+  const id = `picker-${(made += 1)}`;
+  let value;
+  const input = el('input', { id, type: 'search', autocomplete: 'off', spellcheck: 'false', role: 'combobox', 'aria-expanded': 'false', 'aria-controls': `${id}-list`, 'aria-autocomplete': 'list', 'aria-describedby': `${id}-error` });
+  const list = el('ul', { id: `${id}-list`, class: 'found', role: 'listbox', 'aria-label': label, hidden: true });
+  const error = el('p', { class: 'field-error', id: `${id}-error`, role: 'alert' });
+  let round = 0;
+  let timer;
+  let items = [];
+  let at = -1;
+
+  const close = () => {
+    list.hidden = true;
+    input.setAttribute('aria-expanded', 'false');
+    input.removeAttribute('aria-activedescendant');
+    at = -1;
+  };
+  const choose = (item) => {
+    value = item.id;
+    input.value = labelled(item);
+    close();
+    error.textContent = '';
+    onChosen?.(item);
+  };
+  const mark = (next) => {
+    at = next;
+    [...list.children].forEach((one, place) => one.setAttribute('aria-selected', String(place === at)));
+    if (at >= 0) input.setAttribute('aria-activedescendant', `${id}-${at}`);
+  };
+  const search = async () => {
+    const mine = ++round;
+    let found;
+    try {
+      found = (await load(input.value.trim())).items;
+    } catch (problem) {
+      error.textContent = problem.message;
+      return;
+    }
+    if (mine !== round || document.activeElement !== input) return;
+    items = found;
+    const options = items.map((item, place) => el('li', { role: 'option', id: `${id}-${place}`, 'aria-selected': 'false', onmousedown: (event) => { event.preventDefault(); choose(item); } }, el('bdi', {}, labelled(item))));
+    list.replaceChildren(...(options.length > 0 ? options : [el('li', { role: 'option', 'aria-disabled': 'true', 'aria-selected': 'false' }, 'Nobody and nothing is called so.')]));
+    list.hidden = false;
+    input.setAttribute('aria-expanded', 'true');
+    at = -1;
+  };
+  input.addEventListener('input', (event) => {
+    event.stopPropagation();
+    value = undefined;
+    clearTimeout(timer);
+    timer = setTimeout(search, 150);
+  });
+  input.addEventListener('focus', search);
+  input.addEventListener('blur', close);
+  input.addEventListener('keydown', (event) => {
+    if (event.key === 'Escape' && !list.hidden) {
+      event.preventDefault();
+      close();
+    } else if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+      event.preventDefault();
+      if (list.hidden) search();
+      else if (items.length > 0) mark((at + (event.key === 'ArrowDown' ? 1 : items.length - (at < 0 ? 0 : 1))) % items.length);
+    } else if (event.key === 'Enter' && !list.hidden && items.length > 0) {
+      event.preventDefault();
+      choose(items[Math.max(at, 0)]);
+    }
+  });
+  return {
+    name,
+    element: el('div', { class: 'field picker' }, el('label', { for: id }, label), hint && el('p', { class: 'hint' }, hint), el('div', { class: 'below' }, input, list), error),
+    fail: (message) => (error.textContent = message ?? ''),
+    focus: () => input.focus(),
+    read: () => value,
+    write: (item) => {
+      value = item?.id;
+      input.value = item ? labelled(item) : '';
+    },
+  };
+}

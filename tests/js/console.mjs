@@ -1,0 +1,125 @@
+// What the tests of the console share: an administrator at a desk, with the authenticator on a phone.
+
+import assert from 'node:assert/strict';
+
+import { complaints, desktop, inspect, launch, phone, shot } from './browser.mjs';
+
+/** An administrator: `desk` shows the console, `mobile` is the phone. */
+export class Administrator {
+  constructor(base, desk, mobile, findings) {
+    Object.assign(this, { base, desk, mobile, findings });
+  }
+
+  /** Enrols the phone, and signs in to the console as `name`. */
+  static async signIn(browser, { base, link, name, findings }) {
+    const mobile = await (await phone(browser)).newPage();
+    const context = await desktop(browser, { permissions: ['clipboard-read', 'clipboard-write'] });
+    const desk = await context.newPage();
+    await mobile.goto(link);
+    await mobile.getByRole('button', { name: /enrol this/i }).click();
+    await mobile.getByRole('button', { name: 'Done' }).click();
+    const self = new Administrator(base, desk, mobile, findings);
+    await desk.goto(`${base}/admin`);
+    await self.identify(desk, name);
+    await desk.getByRole('heading', { level: 1 }).waitFor();
+    return self;
+  }
+
+  /** Goes through the sign-in that a page has come to. */
+  async identify(page, name) {
+    await page.getByRole('textbox', { name: /name/i }).fill(name);
+    await page.getByRole('button', { name: /continue/i }).click();
+    await this.approve((await page.locator('#number').textContent()).trim());
+  }
+
+  /** Types a number into the phone, and approves. */
+  async approve(number) {
+    await this.mobile.getByRole('textbox', { name: /number/i }).fill(number);
+    await this.mobile.getByRole('button', { name: 'Approve', exact: true }).click();
+    await this.mobile.getByRole('heading', { name: 'Approved' }).waitFor();
+    await this.mobile.getByRole('button', { name: 'Done' }).click();
+  }
+
+  /** Approves the dangerous step that the console asks about. Gives what the phone showed. */
+  async approveStep() {
+    const number = (await this.desk.locator('#step-number').textContent()).trim();
+    const words = await this.mobile.getByRole('heading', { level: 2 }).first().textContent();
+    await this.approve(number);
+    await this.desk.locator('#step-number').waitFor({ state: 'detached' });
+    return words;
+  }
+
+  /** Goes to a page of the console by its address, and waits for its heading. */
+  async open(path, heading) {
+    await this.desk.goto(`${this.base}${path}`);
+    await this.heading(heading);
+  }
+
+  heading(name) {
+    return this.desk.locator('#console:not([aria-busy])').getByRole('heading', { level: 1, name }).waitFor();
+  }
+
+  press(name) {
+    return this.desk.getByRole('button', { name }).click();
+  }
+
+  /** Follows a link of the page, not of the navigation beside it. */
+  async follow(name) {
+    await this.desk.locator('#console').getByRole('link', { name }).first().click();
+    await this.desk.locator('#console:not([aria-busy])').waitFor();
+  }
+
+  /** Opens one of the parts of what the page is about. */
+  async part(name) {
+    await this.desk.locator('#console .tabs').getByRole('link', { name, exact: true }).click();
+    await this.desk.locator('#console:not([aria-busy]) .tabs a[aria-current="page"]', { hasText: name }).waitFor();
+  }
+
+  /** Waits until the console says this. */
+  said(text) {
+    return this.desk.locator('#said', { hasText: text }).waitFor();
+  }
+
+  field(name) {
+    return this.desk.locator('#console, dialog').getByLabel(name, { exact: true });
+  }
+
+  /** Finds one of many by typing, and chooses it. */
+  async choose(label, text, option) {
+    await this.field(label).fill(text);
+    await this.desk.getByRole('option', { name: option }).click();
+  }
+
+  /** Looks at the page in four ways. */
+  async look(name) {
+    this.findings.push(...(await inspect(this.desk, `console-${name}`)));
+  }
+}
+
+/** Runs a test of the console with a browser of its own. `expected` are complaints of the browser that belong to it. */
+export async function run(test, { expected = [] } = {}) {
+  const browser = await launch();
+  const findings = [];
+  let administrator;
+  const { BASE_URL: base, ENROL_URL: link, LOGIN_NAME: name } = process.env;
+  assert.ok(base && link && name, 'an environment variable is missing');
+  try {
+    administrator = await Administrator.signIn(browser, { base, link, name, findings });
+    const collected = complaints(administrator.desk);
+    await test(administrator, browser);
+    const unexpected = collected.filter((one) => !expected.some((pattern) => pattern.test(one)));
+    assert.deepEqual(unexpected, [], 'the console complains of nothing');
+    assert.deepEqual(findings, [], 'no page has an accessibility finding');
+  } catch (failure) {
+    if (administrator) {
+      await shot(administrator.desk, 'failed-console');
+      await shot(administrator.mobile, 'failed-phone');
+    }
+    throw failure;
+  } finally {
+    await browser.close();
+  }
+}
+
+/** What a browser says of each refusal that carries a question for the phone. */
+export const ASKED = /the server responded with a status of 403/;
