@@ -60,7 +60,7 @@ export class Administrator {
   }
 
   press(name) {
-    return this.desk.getByRole('button', { name }).click();
+    return this.desk.getByRole('button', { name, exact: true }).click();
   }
 
   /** Follows a link of the page, not of the navigation beside it. */

@@ -80,7 +80,7 @@ async function webApplication(admin) {
   await admin.follow(/^Web application/);
   await admin.heading('New web application');
   await admin.press('Connect it');
-  await admin.desk.locator('.field-error', { hasText: /name/i }).first().waitFor();
+  await admin.desk.locator('.field-error', { hasText: /expected/ }).first().waitFor();
   await admin.field('Name').fill(`Expenses ${MARKUP}`);
   await admin.field('Redirect URIs').fill('com.example.app://callback');
   await admin.desk.locator('.field-error', { hasText: 'starts with https://' }).waitFor();
@@ -93,6 +93,9 @@ async function webApplication(admin) {
 
   const [issuer, id] = [await pasted(admin, 'Issuer'), await pasted(admin, 'Client ID')];
   await admin.press('Make the secret');
+  await admin.desk.locator('#step-number').waitFor();
+  await admin.look('step-secret');
+  assert.match(await admin.approveStep(), /client secret for Expenses/);
   const shown = admin.desk.getByRole('dialog', { name: 'The client secret' });
   await shown.waitFor();
   await admin.look('secret-once');

@@ -25,8 +25,8 @@ function field(name, label, control, { hint, wrap } = {}) {
   };
 }
 
-/** A line of text. An empty one is `none`, which is the empty text unless it is said. */
-export function text(name, label, { none = '', type = 'text', required = false, placeholder, hint, mono = false, list } = {}) {
+/** A line of text. An empty one is `none`: nothing, unless something else is said. */
+export function text(name, label, { none, type = 'text', required = false, placeholder, hint, mono = false, list } = {}) {
   const input = el('input', { type, required, placeholder, autocomplete: 'off', autocapitalize: 'none', spellcheck: 'false', class: mono && 'mono', list });
   return { ...field(name, label, input, { hint }), input, read: () => (input.value.trim() === '' ? none : input.value.trim()), write: (value) => (input.value = value ?? '') };
 }
@@ -38,7 +38,7 @@ export function number(name, label, { min, max, hint } = {}) {
 }
 
 /** Several lines of text, as one value. */
-export function area(name, label, { none = '', hint, rows = 5 } = {}) {
+export function area(name, label, { none, hint, rows = 5 } = {}) {
   const input = el('textarea', { rows, spellcheck: 'false', autocomplete: 'off', class: 'mono' });
   return { ...field(name, label, input, { hint }), input, read: () => (input.value.trim() === '' ? none : input.value), write: (value) => (input.value = value ?? '') };
 }

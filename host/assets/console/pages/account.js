@@ -20,7 +20,7 @@ export async function account(context, { id }) {
     await reload();
     say(said);
   };
-  const made = form([text('name', 'Account name', { none: undefined, hint: 'What the application calls the person.' }), lines('roles', 'Roles', { hint: 'One on each line, as the application knows them.' })], {
+  const made = form([text('name', 'Account name', { hint: 'What the application calls the person.' }), lines('roles', 'Roles', { hint: 'One on each line, as the application knows them.' })], {
     values: value,
     submit: 'Save',
     send: async (_values, changed) => {

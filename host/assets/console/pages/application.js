@@ -120,7 +120,7 @@ async function accounts(application, { may, reload }) {
 
 function newAccount(application, reload) {
   const person = picker('user_id', 'Person', { hint: 'How the name or the e-mail address begins.', load: (q) => get(`/users${query({ q, limit: 8 })}`), label: (user) => [user.name, user.email].filter(Boolean).join(' · ') });
-  const made = form([person, text('name', 'Account name', { none: undefined, hint: 'What the application calls the person; without it, the person\'s name.' }), lines('roles', 'Roles', { rows: 2, hint: 'One on each line, as the application knows them.' })], {
+  const made = form([person, text('name', 'Account name', { hint: 'What the application calls the person; without it, the person\'s name.' }), lines('roles', 'Roles', { rows: 2, hint: 'One on each line, as the application knows them.' })], {
     submit: 'Give access',
     send: async (values) => {
       if (!values.user_id) throw Object.assign(new Error('Choose a person from the list.'), { field: 'user_id' });

@@ -102,7 +102,7 @@ function two(left, right) {
 /** The plugins of today beside one that is thought of. */
 function candidate(application, account) {
   const place = el('div', { 'aria-live': 'polite' });
-  const plugin = text('plugin', 'Plugin', { none: undefined, hint: 'The name of the one in whose place it runs; a new name runs after the others.' });
+  const plugin = text('plugin', 'Plugin', { hint: 'The name of the one in whose place it runs; a new name runs after the others.' });
   const file = el('input', { type: 'file', id: 'candidate-file', accept: '.wasm,application/wasm' });
   const component = { element: el('div', { class: 'field' }, el('label', { for: 'candidate-file' }, 'Component'), el('p', { class: 'hint' }, 'A .wasm file; without one, today\'s component with other settings.'), file) };
   const config = jsonText('config', 'Settings', { hint: 'JSON; without them, today\'s settings.' });

@@ -23,7 +23,7 @@ async function unfit(type, uri) {
   return fits ? undefined : detail;
 }
 
-export const name = () => text('name', 'Name', { none: undefined, hint: 'People see it on their phone when they approve.' });
+export const name = () => text('name', 'Name', { hint: 'People see it on their phone when they approve.' });
 
 export function redirectUris(type) {
   return lines('redirect_uris', 'Redirect URIs', { hint: `Where people are sent back to, one on each line, compared letter by letter. For example ${EXAMPLES[type]}.`, check: (uri) => unfit(type, uri) });
@@ -55,7 +55,7 @@ export function clientFields(type, { owner }) {
       select('id_token_signed_response_alg', 'Signature of ID tokens', [['RS256', 'RS256'], ['PS256', 'PS256']]),
       toggle('slim_id_token', 'Slim ID tokens', { hint: 'The claims of the scopes are at UserInfo alone.' }),
       select('subject_type', 'What it calls people (sub)', [['public', 'The same as every application'], ['pairwise', 'Something of its own (pairwise)']], { hint: 'With pairwise ones, two applications can\'t tell that two people are one.' }),
-      text('sector_identifier', 'Sector', { none: undefined, hint: 'With pairwise names: the host name that applications share which may recognise people. Without it, that of the redirect URIs.' })),
+      text('sector_identifier', 'Sector', { hint: 'With pairwise names: the host name that applications share which may recognise people. Without it, that of the redirect URIs.' })),
     group('Signing in and out from here', null,
       text('initiate_login_uri', 'Initiate login URI', { none: null, type: 'url', hint: 'Where the portal sends people who choose this application (initiate_login_uri).' }),
       text('backchannel_logout_uri', 'Back-channel logout URI', { none: null, type: 'url', hint: 'Where Assent tells it that a session ended.' }),
@@ -78,10 +78,10 @@ export function credentialFields() {
   const method = select('token_endpoint_auth_method', 'Method', Object.entries(METHODS));
   const source = select('source', 'Its key', [['jwks_uri', 'The address of its key set (jwks_uri)'], ['jwks', 'A key set (jwks)'], ['public_key', 'A public key (PEM)'], ['certificate', 'A certificate (PEM)']]);
   const keys = {
-    jwks_uri: text('jwks_uri', 'Address of the key set', { none: undefined, type: 'url', hint: 'By https. Assent fetches it, and again when a key is new.' }),
+    jwks_uri: text('jwks_uri', 'Address of the key set', { type: 'url', hint: 'By https. Assent fetches it, and again when a key is new.' }),
     jwks: jsonText('jwks', 'Key set', { hint: 'JSON: {"keys": [...]}, with public keys alone.' }),
-    public_key: area('public_key', 'Public key', { none: undefined, hint: '-----BEGIN PUBLIC KEY-----' }),
-    certificate: area('certificate', 'Certificate', { none: undefined, hint: '-----BEGIN CERTIFICATE-----' }),
+    public_key: area('public_key', 'Public key', { hint: '-----BEGIN PUBLIC KEY-----' }),
+    certificate: area('certificate', 'Certificate', { hint: '-----BEGIN CERTIFICATE-----' }),
   };
   const choose = () => {
     const chosen = method.read();

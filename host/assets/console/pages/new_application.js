@@ -47,7 +47,7 @@ function saml({ go, query }) {
   const address = (from) => `/admin/applications/new?kind=saml&from=${from}`;
   const ways = el('nav', { class: 'tabs', 'aria-label': 'Where its values come from' }, el('ul', {}, ...[['file', 'Metadata as a file'], ['address', 'Metadata by address'], ['hand', 'By hand']]
     .map(([id, label]) => el('li', {}, el('a', { href: address(id), 'aria-current': id === way && 'page' }, label)))));
-  const metadata = area('metadata', 'Metadata', { none: undefined, rows: 10, hint: 'The XML that the service provider gives out: choose the file, or paste it.' });
+  const metadata = area('metadata', 'Metadata', { rows: 10, hint: 'The XML that the service provider gives out: choose the file, or paste it.' });
   const file = el('input', { type: 'file', accept: '.xml,application/samlmetadata+xml,text/xml', 'aria-label': 'Metadata file' });
   file.addEventListener('change', async () => {
     const [chosen] = file.files;
@@ -57,7 +57,7 @@ function saml({ go, query }) {
   metadata.input.before(file);
   const parts = {
     file: [providerName(), metadata],
-    address: [providerName(), text('metadata_url', 'Address of the metadata', { none: undefined, type: 'url', hint: 'Assent has to be able to call it, by https.' })],
+    address: [providerName(), text('metadata_url', 'Address of the metadata', { type: 'url', hint: 'Assent has to be able to call it, by https.' })],
     hand: [providerName(), entityId(), acs()],
   };
   const made = form([panelOf(...(parts[way] ?? parts.file))], {

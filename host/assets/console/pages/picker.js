@@ -9,7 +9,7 @@ export function picker(name, label, { hint, load, label: labelled, chosen: onCho
   const id = `picker-${(made += 1)}`;
   let value;
   const input = el('input', { id, type: 'search', autocomplete: 'off', spellcheck: 'false', role: 'combobox', 'aria-expanded': 'false', 'aria-controls': `${id}-list`, 'aria-autocomplete': 'list', 'aria-describedby': `${id}-error` });
-  const list = el('ul', { id: `${id}-list`, class: 'found', role: 'listbox', 'aria-label': label, hidden: true });
+  const list = el('ul', { id: `${id}-list`, class: 'found', role: 'listbox', 'aria-label': `Found for ${label}`, hidden: true });
   const error = el('p', { class: 'field-error', id: `${id}-error`, role: 'alert' });
   let round = 0;
   let timer;

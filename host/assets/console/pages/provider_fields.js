@@ -9,10 +9,10 @@ const FORMATS = [
   ['unspecified', 'unspecified'],
 ];
 
-export const providerName = () => text('name', 'Name', { none: undefined, hint: 'People see it on their phone when they approve.' });
-export const entityId = () => text('entity_id', 'SP entity ID', { none: undefined, mono: true, hint: 'What the service provider calls itself; it becomes the Audience.' });
+export const providerName = () => text('name', 'Name', { hint: 'People see it on their phone when they approve.' });
+export const entityId = () => text('entity_id', 'SP entity ID', { mono: true, hint: 'What the service provider calls itself; it becomes the Audience.' });
 export const acs = () => rows('acs', 'Assertion consumer services (ACS)', () => [
-  text('url', 'Address', { none: undefined, type: 'url', hint: 'Where the signed response is posted.' }),
+  text('url', 'Address', { type: 'url', hint: 'Where the signed response is posted.' }),
   number('index', 'Index', { min: 0, max: 65535 }),
   toggle('default', 'The one for requests that name none'),
 ], { add: 'Add an ACS' });
@@ -27,7 +27,7 @@ export function providerFields() {
       select('name_id_source', 'Source', [['user_email', 'The person\'s e-mail address'], ['account_name', 'The account\'s name']], { hint: 'What is told in the formats emailAddress and unspecified.' })),
     group('Attributes', 'Custom attributes are in each assertion, beside those of the plugins. A value may hold {email}, {name}, {roles} and other places of the person and the account.',
       rows('custom_attributes', 'Custom attributes', () => [
-        text('name', 'Name', { none: undefined }),
+        text('name', 'Name', {}),
         lines('values', 'Values', { rows: 2, hint: 'One on each line.' }),
       ], { add: 'Add an attribute' })),
     group('Requests', null,
@@ -46,8 +46,8 @@ export function providerFields() {
 
 // A value of the API is an object or nothing; in the form it is three fields.
 function singleLogout() {
-  const url = text('url', 'Single logout address', { none: undefined, type: 'url', hint: 'Empty where it takes part in no single logout.' });
-  const response = text('response_url', 'Address of logout responses', { none: undefined, type: 'url', hint: 'Only where it is another one.' });
+  const url = text('url', 'Single logout address', { type: 'url', hint: 'Empty where it takes part in no single logout.' });
+  const response = text('response_url', 'Address of logout responses', { type: 'url', hint: 'Only where it is another one.' });
   const binding = select('binding', 'Binding of single logout', [['redirect', 'Redirect'], ['post', 'POST']]);
   const parts = { url, response_url: response, binding };
   const element = document.createElement('div');

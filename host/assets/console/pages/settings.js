@@ -10,7 +10,7 @@ export async function settings() {
   const { items } = await get('/settings');
   const list = await searched(
     [text('q', 'Key', { type: 'search' })],
-    async ({ q }) => ({ items: items.filter(({ key }) => key.includes(q.toLowerCase())) }),
+    async ({ q }) => ({ items: items.filter(({ key }) => key.includes((q ?? '').toLowerCase())) }),
     [
       { label: 'Key', cell: (row) => code(row.key) },
       { label: 'Value', cell: shown },

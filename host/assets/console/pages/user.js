@@ -33,11 +33,11 @@ async function profile(user, version, context) {
   const { may, me, reload } = context;
   const manages = may('users:manage');
   const claims = CLAIMS.map(([name, label, hint]) => text(name, label, { none: null, hint }));
-  const address = text('email', 'E-mail address', { type: 'email', hint: manages ? undefined : 'Only an admin or an owner may change it.' });
+  const address = text('email', 'E-mail address', { none: '', type: 'email', hint: manages ? undefined : 'Only an admin or an owner may change it.' });
   address.input.disabled = !manages;
   const vouched = manages ? [toggle('email_verified', 'The e-mail address was verified'), toggle('phone_number_verified', 'The telephone number was verified')] : [];
   const made = form([
-    group('Signing in', null, text('name_at_sign_in', 'Name at sign-in', { none: undefined }), address),
+    group('Signing in', null, text('name_at_sign_in', 'Name at sign-in', {}), address),
     group('What applications may be told', null, ...claims, ...vouched),
   ], {
     values: { ...user.profile, name_at_sign_in: user.name, email: user.email },
@@ -166,7 +166,7 @@ function channels(user, addresses, writes, reload) {
       await reload();
     }, 'danger') }] : []),
   ], addresses, { empty: 'None.', caption: 'Addresses for other authenticators' });
-  const made = form([text('channel', 'Channel', { none: undefined, hint: 'The name of the plugin that carries approvals to a vendor\'s authenticator.' }), text('address', 'Address', { none: undefined, hint: 'What the vendor knows the person by.' })], {
+  const made = form([text('channel', 'Channel', { hint: 'The name of the plugin that carries approvals to a vendor\'s authenticator.' }), text('address', 'Address', { hint: 'What the vendor knows the person by.' })], {
     submit: 'Add',
     kind: '',
     send: async ({ channel, address }) => {
@@ -227,7 +227,7 @@ async function accounts(user, _version, { may, reload }) {
   ], { empty: 'This person can get into no application yet.', caption: 'Accounts' });
   if (!may('accounts:write') || !may('applications:read')) return [list];
   const application = picker('application', 'Application', { load: (q) => get(`/applications${query({ q, limit: 8 })}`), label: (one) => one.name });
-  const made = form([application, text('name', 'Account name', { none: undefined, hint: 'Without it, the person\'s name.' }), lines('roles', 'Roles', { rows: 2, hint: 'One on each line.' })], {
+  const made = form([application, text('name', 'Account name', { hint: 'Without it, the person\'s name.' }), lines('roles', 'Roles', { rows: 2, hint: 'One on each line.' })], {
     submit: 'Give access',
     send: async ({ application: chosen, ...values }) => {
       if (!chosen) throw Object.assign(new Error('Choose an application from the list.'), { field: 'application' });

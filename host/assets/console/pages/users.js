@@ -41,9 +41,9 @@ export async function users({ may }) {
 }
 
 const person = () => [
-  text('name', 'Name at sign-in', { none: undefined, hint: 'What the person types, such as ada. Letters, digits and a few marks.' }),
-  text('email', 'E-mail address', { none: undefined, type: 'email', hint: 'May be typed at sign-in as well.' }),
-  text('full', 'Full name', { none: undefined, hint: 'What applications are told, such as Ada Lovelace.' }),
+  text('name', 'Name at sign-in', { hint: 'What the person types, such as ada. Letters, digits and a few marks.' }),
+  text('email', 'E-mail address', { type: 'email', hint: 'May be typed at sign-in as well.' }),
+  text('full', 'Full name', { hint: 'What applications are told, such as Ada Lovelace.' }),
 ];
 
 export async function newUser({ go, may }) {
