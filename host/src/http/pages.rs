@@ -389,6 +389,16 @@ pub struct SignedOutPage {
     pub untold: Vec<String>,
 }
 
+/// The answer of a trial was taken up.
+#[derive(Clone, Debug, Template)]
+#[template(path = "trial.html")]
+pub struct TrialPage {
+    /// What every page has.
+    pub layout: Layout,
+    /// Whether the application would have signed the person in.
+    pub done: bool,
+}
+
 /// A SAML application is told of a logout, in a frame. The page loads itself again when its time is over.
 #[derive(Clone, Debug, Template)]
 #[template(path = "saml_logout.html")]

@@ -19,7 +19,7 @@ use super::reply::ErrorReply;
 use super::texts::Message;
 use super::{
     admin_api, assets, authenticator, callbacks, client_calls, consent, console, cors, devices, health, home, limits,
-    login, logos, looks, metrics, oidc, portal, recover, saml, saml_logout, saml_metadata, scan, session_end,
+    login, logos, looks, metrics, oidc, portal, recover, saml, saml_logout, saml_metadata, scan, session_end, trial,
 };
 use crate::domain::Host;
 use crate::model::language::Language;
@@ -57,6 +57,10 @@ pub fn router(host: Arc<Host>) -> Router {
         .merge(recovery_routes(&host))
         .route("/approvals/callbacks/{id}", post(callbacks::take))
         .merge(never_by_head("GET", Router::new().route("/admin", get(console::overview))))
+        .merge(never_by_head(
+            "GET, POST",
+            Router::new().route("/admin/trials/{id}", get(trial::answered).post(trial::answered_by_post)),
+        ))
         .nest("/admin/api/v1", admin_api::routes(&host))
         .fallback(not_found);
     // The header that lets another site's page read an answer is on its errors too, so its layer comes last.

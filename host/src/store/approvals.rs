@@ -169,6 +169,16 @@ impl Store {
         row.map(Approval::try_from).transpose()
     }
 
+    /// The latest request of a login.
+    pub async fn approval_of_login(&self, login: LoginId) -> Result<Option<Approval>> {
+        let row: Option<ApprovalRow> =
+            sqlx::query_as("SELECT * FROM approvals WHERE login_id = $1 ORDER BY id DESC LIMIT 1")
+                .bind(login.to_string())
+                .fetch_optional(&self.readers)
+                .await?;
+        row.map(Approval::try_from).transpose()
+    }
+
     /// The request that waits for a person at `now`.
     pub async fn open_approval(&self, user: UserId, now: Timestamp) -> Result<Option<Approval>> {
         let row: Option<ApprovalRow> = sqlx::query_as(

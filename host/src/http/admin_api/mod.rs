@@ -22,6 +22,7 @@ mod routes;
 mod saml_metadata;
 mod service_providers;
 mod steps;
+mod trials;
 mod users;
 
 use std::sync::Arc;
@@ -54,6 +55,7 @@ fn all_routes() -> Vec<Route> {
         applications::routes(),
         service_providers::routes(),
         logos::routes(),
+        trials::routes(),
         claims::routes(),
         audit::routes(),
         keys::routes(),
