@@ -41,6 +41,7 @@ pages!(
     ErrorPage,
     SignOutPage,
     SignedOutPage,
+    TrialPage,
     SamlLogoutPage,
     SamlLogoutAnsweredPage,
     HomePage,

@@ -26,6 +26,8 @@ use crate::model::language::Language;
 
 /// The largest body that is read, in bytes.
 const LARGEST_BODY: usize = 64 * 1024;
+/// The largest body that brings a component along, in base64, in bytes.
+const LARGEST_UPLOAD: usize = 12 * 1024 * 1024;
 /// The largest body of a call that an application authenticates itself with, in bytes.
 const LARGEST_CALL: usize = 32 * 1024;
 /// The longest path with its query, in bytes.
@@ -67,8 +69,10 @@ pub fn router(host: Arc<Host>) -> Router {
     let shared = Router::new()
         .nest("/oidc", shared_routes(&host))
         .route("/.well-known/oauth-authorization-server/oidc", get(oidc::configuration));
-    let shared = bounded(shared).layer(cors::layer(&host));
-    bounded(own)
+    let shared = bounded(shared, LARGEST_BODY).layer(cors::layer(&host));
+    let large = Router::new().nest("/admin/api/v1", admin_api::large_routes(&host));
+    bounded(own, LARGEST_BODY)
+        .merge(bounded(large, LARGEST_UPLOAD))
         .merge(shared)
         .layer(from_fn(refuse_long_addresses))
         .layer(from_fn(client_calls::in_its_words))
@@ -78,9 +82,9 @@ pub fn router(host: Arc<Host>) -> Router {
 }
 
 /// Bounds of every request.
-fn bounded(router: Router<Arc<Host>>) -> Router<Arc<Host>> {
+fn bounded(router: Router<Arc<Host>>, largest: usize) -> Router<Arc<Host>> {
     router
-        .layer(RequestBodyLimitLayer::new(LARGEST_BODY))
+        .layer(RequestBodyLimitLayer::new(largest))
         .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, LONGEST))
         .layer(CatchPanicLayer::new())
 }

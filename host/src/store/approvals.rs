@@ -5,7 +5,7 @@ use sqlx::AnyConnection;
 use super::rows::{digest, from_json, moment, parse, to_json};
 use super::{Result, Store, StoreError, audit, deliveries, devices, passkeys, pauses};
 use crate::clock::Timestamp;
-use crate::id::{ApprovalId, DeliveryId, DeviceId, UserId};
+use crate::id::{ApprovalId, DeliveryId, DeviceId, LoginId, UserId};
 use crate::model::approval::{Approval, ApprovalStage, Approver, FailureReason, MatchingNumber, Pause};
 use crate::model::audit::Entry;
 use crate::model::delivery::Ruling;
