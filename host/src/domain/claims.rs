@@ -16,9 +16,7 @@ use crate::model::saml::ServiceProvider;
 use crate::model::scope::{Scope, Scopes};
 use crate::model::session::Authentication;
 use crate::model::user::User;
-use crate::plugins::{
-    ClaimInput, MapFailure, Mapped, PluginSet, Protocol, RequestedClaim, SamlAttribute, Sink, Step,
-};
+use crate::plugins::{ClaimInput, MapFailure, Mapped, PluginSet, Protocol, RequestedClaim, SamlAttribute, Sink, Step};
 
 /// On whom claims are made, and for whom.
 #[derive(Clone, Copy, Debug)]
@@ -90,12 +88,7 @@ pub async fn map(host: &Host, subject: Subject<'_>, sink: Sink) -> Result<Made, 
 }
 
 /// The same, as these plugins make them.
-pub async fn map_by(
-    host: &Host,
-    plugins: &PluginSet,
-    subject: Subject<'_>,
-    sink: Sink,
-) -> Result<Made, MapFailure> {
+pub async fn map_by(host: &Host, plugins: &PluginSet, subject: Subject<'_>, sink: Sink) -> Result<Made, MapFailure> {
     let Subject { application, user, account, authentication, requested, .. } = subject;
     let slim = sink == Sink::IdToken && application.settings.slim_id_token;
     let identity: Scopes = [Scope::OpenId].into_iter().collect();

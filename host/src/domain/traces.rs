@@ -209,12 +209,9 @@ fn explain_step(step: &Step) -> Explained {
 
 fn explain_change(change: &Traced) -> ExplainedChange {
     match change {
-        Traced::Claim { name, before, after } => ExplainedChange {
-            claim: Some(name.clone()),
-            before: before.clone(),
-            after: after.clone(),
-            attribute: None,
-        },
+        Traced::Claim { name, before, after } => {
+            ExplainedChange { claim: Some(name.clone()), before: before.clone(), after: after.clone(), attribute: None }
+        }
         Traced::Attribute(attribute) => {
             ExplainedChange { attribute: Some(explain_attribute(attribute)), ..ExplainedChange::default() }
         }

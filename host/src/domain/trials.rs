@@ -75,9 +75,7 @@ pub fn at(host: &Host, address: &str) -> Option<TrialId> {
 /// [`Refused::Conflict`] where it could not work.
 pub async fn prepare(host: &Host, console: &Console, application: &Registered) -> Result<Trial, Refused> {
     let (id, has_codes) = match application {
-        Registered::Client(client) => {
-            (&client.id, client.settings.grant_types.contains(&GrantType::AuthorizationCode))
-        }
+        Registered::Client(client) => (&client.id, client.settings.grant_types.contains(&GrantType::AuthorizationCode)),
         Registered::ServiceProvider(provider) => (&provider.id, true),
     };
     if !has_codes {
@@ -132,7 +130,7 @@ pub async fn open(
 /// Notes that a login began for a trial, which alone may answer it from then on. Whether the trial is open still.
 pub async fn login_began(host: &Host, login: &Login) -> Result<bool, Broken> {
     let Some(id) = login.request.trial() else { return Ok(true) };
-    let is_open = host.store.give_trial_login(id, login.id, host.now()).await?;
+    let is_open = host.store.give_trial_login(id, login.id, login.browser, host.now()).await?;
     if is_open {
         note(host, id, TrialStep::Checked, StepNote::good("the request is accepted, as for any application")).await?;
     }
@@ -149,12 +147,7 @@ pub enum Hindrance {
 }
 
 /// Whether a login may answer its trial for this person: `None` if so.
-pub async fn hindrance(
-    host: &Host,
-    id: TrialId,
-    login: LoginId,
-    user: UserId,
-) -> Result<Option<Hindrance>, Broken> {
+pub async fn hindrance(host: &Host, id: TrialId, login: LoginId, user: UserId) -> Result<Option<Hindrance>, Broken> {
     let Some(trial) = host.store.trial(id).await? else { return Ok(Some(Hindrance::Over)) };
     if trial.stage != TrialStage::Open || trial.login != Some(login) || host.now() >= trial.expires_at {
         return Ok(Some(Hindrance::Over));

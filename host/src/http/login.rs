@@ -116,11 +116,7 @@ async fn approved_reply(
 }
 
 /// The browser's session, which ends where a sign-in begins another one. A trial's leaves it alone.
-pub(super) async fn session_before(
-    host: &Host,
-    browser: &Browser,
-    login: &Login,
-) -> Result<Option<SignedIn>, Broken> {
+pub(super) async fn session_before(host: &Host, browser: &Browser, login: &Login) -> Result<Option<SignedIn>, Broken> {
     if login.request.trial().is_some() { Ok(None) } else { browser.signed_in(host).await }
 }
 
@@ -168,9 +164,7 @@ pub(super) async fn finish(
     let cookie = person.cookie.as_ref().filter(|_| request.trial.is_none());
     let question = Question { login: login.id, request, person, old, agreement };
     match authorize::respond(host, question).await? {
-        Answer::Granted(answer) => {
-            Ok(with_session(deliver(host, browser.language(), &answer).await, host, cookie))
-        }
+        Answer::Granted(answer) => Ok(with_session(deliver(host, browser.language(), &answer).await, host, cookie)),
         Answer::Error(answer) => Ok(deliver(host, browser.language(), &answer).await),
         Answer::AskConsent { application } => consent::ask(host, browser, login, request, person, application),
         Answer::Refused(reason) => ended_page(host, browser, login, refused(reason)).await,

@@ -47,9 +47,11 @@ pub fn request(
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.extend_pairs(&parameters);
     let url = format!("{}/auth?{}", host.issuer, query.finish());
-    let shown: Map<String, Value> = parameters.into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect();
-    let note = StepNote::good("an authorization request as the application would make it, with every scope that it may use")
-        .with(json!({ "endpoint": format!("{}/auth", host.issuer), "parameters": shown }));
+    let shown: Map<String, Value> =
+        parameters.into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect();
+    let note =
+        StepNote::good("an authorization request as the application would make it, with every scope that it may use")
+            .with(json!({ "endpoint": format!("{}/auth", host.issuer), "parameters": shown }));
     Ok((url, note))
 }
 
@@ -106,8 +108,7 @@ async fn redeem(host: &Host, open: &OpenTrial, code: &str) -> Result<(TrialOutco
     let client = Client { application, certificate: None };
     let verifier = trials::derived(host, trial.id, Derived::Verifier)?;
     let redirect_uri = trials::address(host, trial.id);
-    let presented =
-        Presented { code, redirect_uri: &redirect_uri, verifier: Some(&verifier), trial: Some(trial.id) };
+    let presented = Presented { code, redirect_uri: &redirect_uri, verifier: Some(&verifier), trial: Some(trial.id) };
     let response = match grant::redeem(host, &client, presented).await {
         Ok(response) => serde_json::to_value(response).unwrap_or_default(),
         Err(error) => {

@@ -86,5 +86,8 @@ async fn loaded_bytes(today: &Loaded, spec: &PluginSpec) -> Result<Vec<u8>, Load
     if is_loaded {
         return Ok(bytes);
     }
-    Err(LoadError::of(&spec.name, "its file is another one than was loaded; reload the plugins, or send the `component`"))
+    Err(LoadError::of(
+        &spec.name,
+        "its file is another one than was loaded; reload the plugins, or send the `component`",
+    ))
 }

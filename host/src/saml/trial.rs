@@ -28,18 +28,26 @@ pub fn request(host: &Host, trial: &Trial, provider: &ServiceProvider) -> Result
     let broken = |error: &dyn std::fmt::Display| Broken::Saml(error.to_string());
     let xml = AuthnRequest::asking_anew(&header, &trials::address(host, trial.id)).map_err(|error| broken(&error))?;
     let relay_state = trial.id.to_string();
-    let url = redirect_location(&endpoint, Kind::Request, &xml, Some(&relay_state), None)
-        .map_err(|error| broken(&error))?;
+    let url =
+        redirect_location(&endpoint, Kind::Request, &xml, Some(&relay_state), None).map_err(|error| broken(&error))?;
     let signing = match provider.settings.require_signed_requests {
-        true => "an AuthnRequest in the application's place; it has to sign its own, and this server takes its own request for that",
+        true => {
+            "an AuthnRequest in the application's place; it has to sign its own, and this server takes its own request for that"
+        }
         false => "an AuthnRequest as the application would make it",
     };
-    let note = StepNote::good(signing).with(json!({ "endpoint": endpoint, "request": xml, "relay_state": relay_state }));
+    let note =
+        StepNote::good(signing).with(json!({ "endpoint": endpoint, "request": xml, "relay_state": relay_state }));
     Ok((url, note))
 }
 
 /// Whether a request is the one that the host made for this trial.
-pub fn is_request(host: &Host, open: &OpenTrial, provider: &ServiceProvider, request: &AuthnRequest) -> Result<bool, Broken> {
+pub fn is_request(
+    host: &Host,
+    open: &OpenTrial,
+    provider: &ServiceProvider,
+    request: &AuthnRequest,
+) -> Result<bool, Broken> {
     let id = trials::derived(host, open.trial().id, Derived::Message)?;
     Ok(request.header.id == id
         && open.address_for(&provider.id).is_some_and(|address| request.acs_url.as_deref() == Some(address)))
@@ -59,12 +67,7 @@ struct Told {
 }
 
 /// Takes up the answer of a trial, and ends it.
-pub async fn take_up(
-    host: &Host,
-    open: &OpenTrial,
-    incoming: &Incoming,
-    body: &[u8],
-) -> Result<TrialOutcome, Broken> {
+pub async fn take_up(host: &Host, open: &OpenTrial, incoming: &Incoming, body: &[u8]) -> Result<TrialOutcome, Broken> {
     let trial = open.trial();
     let asked = trials::derived(host, trial.id, Derived::Message)?;
     let signing = saml_keys::signing(host, &trial.application).await?;
@@ -83,7 +86,9 @@ pub async fn take_up(
         Ok(Told { status, name_id, attributes, .. }) => {
             let succeeded = status == SUCCESS;
             let detail = match succeeded {
-                true => "a signed response with a signed assertion; its Recipient is this trial, so the application itself would refuse it",
+                true => {
+                    "a signed response with a signed assertion; its Recipient is this trial, so the application itself would refuse it"
+                }
                 false => "a signed response without an assertion: the application would have been told of a failure",
             };
             let note = StepNote { good: succeeded, ..StepNote::good(detail) }.with(json!({ "status": status }));

@@ -118,29 +118,29 @@ impl Store {
     pub async fn count_sign_ins(&self, first: i64, last: i64) -> Result<Vec<SignInHour>> {
         let mut hours: BTreeMap<i64, SignInHour> =
             (first..=last).map(|hour| (hour, SignInHour { hour, ..SignInHour::default() })).collect();
-        // Ids begin with the time, so the index of the events holds just these.
+        // Ids begin with the time, so the entries since then are a range of the table's own index. The index of the events
+        // begins with the first there ever was, so no column of it is asked for as such.
         let since = first_text_of(moment(first * HOUR));
-        for event in COUNTED {
-            let rows: Vec<(i64, i64)> = sqlx::query_as(
-                "SELECT happened_at / 3600000 AS hour, COUNT(*) FROM audit_entries
-                 WHERE event = $1 AND id >= $2 GROUP BY happened_at / 3600000",
-            )
-            .bind(event.as_str())
-            .bind(since.clone())
-            .fetch_all(&self.readers)
-            .await?;
-            for (hour, count) in rows {
-                if let Some(hour) = hours.get_mut(&hour) {
-                    *hour.of(event) += count.unsigned_abs();
-                }
+        let rows: Vec<(String, i64, i64)> = sqlx::query_as(
+            "SELECT event, happened_at / 3600000, COUNT(*) FROM audit_entries WHERE id >= $1
+             GROUP BY event, happened_at / 3600000",
+        )
+        .bind(since.clone())
+        .fetch_all(&self.readers)
+        .await?;
+        for (event, hour, count) in rows {
+            let event = Event::parse(&event).ok_or(StoreError::Corrupt("an audit entry's event"))?;
+            if let (Some(hour), true) = (hours.get_mut(&hour), COUNTED.contains(&event)) {
+                *hour.of(event) += count.unsigned_abs();
             }
         }
-        let rows: Vec<(i64, String)> =
-            sqlx::query_as("SELECT happened_at / 3600000, detail FROM audit_entries WHERE event = $1 AND id >= $2")
-                .bind(Event::SignInApproved.as_str())
-                .bind(since)
-                .fetch_all(&self.readers)
-                .await?;
+        let rows: Vec<(i64, String)> = sqlx::query_as(
+            "SELECT happened_at / 3600000, detail FROM audit_entries WHERE id >= $1 AND COALESCE(event, '') = $2",
+        )
+        .bind(since)
+        .bind(Event::SignInApproved.as_str())
+        .fetch_all(&self.readers)
+        .await?;
         for (hour, detail) in rows {
             let detail: Detail = from_json(&detail, "an audit entry's detail")?;
             if let (Some(hour), Some(waited)) = (hours.get_mut(&hour), detail.waited_ms) {

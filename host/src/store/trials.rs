@@ -8,6 +8,7 @@ use crate::clock::Timestamp;
 use crate::id::{CodeId, LoginId, SessionId, TrialId};
 use crate::model::audit::Entry;
 use crate::model::trial::{Trial, TrialOutcome, TrialStage, TrialStep};
+use crate::secret::Digest;
 
 #[derive(sqlx::FromRow)]
 struct TrialRow {
@@ -155,17 +156,18 @@ impl Store {
         .await
     }
 
-    /// Lets this login answer a trial, and none before it. Whether the trial is open still.
-    pub async fn give_trial_login(&self, id: TrialId, login: LoginId, now: Timestamp) -> Result<bool> {
+    /// Lets this login answer a trial, and none before it. Whether the trial is open still, and of the browser with this digest.
+    pub async fn give_trial_login(&self, id: TrialId, login: LoginId, browser: Digest, now: Timestamp) -> Result<bool> {
         self.write(move |db| {
             Box::pin(async move {
                 let updated = sqlx::query(
                     "UPDATE trials SET login_id = $2
-                     WHERE id = $1 AND taken_at IS NULL AND finished_at IS NULL AND expires_at > $3",
+                     WHERE id = $1 AND taken_at IS NULL AND finished_at IS NULL AND expires_at > $3 AND browser = $4",
                 )
                 .bind(id.to_string())
                 .bind(login.to_string())
                 .bind(now.millis())
+                .bind(browser.to_text())
                 .execute(db)
                 .await?;
                 Ok(updated.rows_affected() > 0)
@@ -229,13 +231,11 @@ impl Store {
                 }
                 if let Some(session) = session {
                     // No application was told of it, so there is none to tell.
-                    sqlx::query(
-                        "UPDATE sessions SET ended_at = COALESCE(ended_at, $2), logged_out = 1 WHERE id = $1",
-                    )
-                    .bind(session)
-                    .bind(now.millis())
-                    .execute(&mut *db)
-                    .await?;
+                    sqlx::query("UPDATE sessions SET ended_at = COALESCE(ended_at, $2), logged_out = 1 WHERE id = $1")
+                        .bind(session)
+                        .bind(now.millis())
+                        .execute(&mut *db)
+                        .await?;
                 }
                 audit::append(db, &[end.entry]).await?;
                 Ok(true)

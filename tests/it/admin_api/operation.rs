@@ -92,7 +92,11 @@ async fn the_overview_counts_on_both_databases() {
             [&json!(1), &json!(1), &json!(0), &json!(0)],
             "{counts}"
         );
-        assert_eq!((&now["approved_ms_p50"], &now["approved_ms_p95"]), (&json!(0), &json!(0)), "the clock stands still");
+        assert_eq!(
+            (&now["approved_ms_p50"], &now["approved_ms_p95"]),
+            (&json!(0), &json!(0)),
+            "the clock stands still"
+        );
         let before = of(&counts, 0);
         assert_eq!((&before["completed"], &before["approved_ms_p50"]), (&json!(0), &Value::Null));
 

@@ -79,8 +79,17 @@ async fn a_web_application_is_tried_by_a_real_login_on_both_databases() {
         let told = read(&console, &trial).await;
         assert_eq!(told["state"], "done", "{database:?}: {told}");
         let steps = [
-            "request", "checked", "named", "asked", "approved", "account", "consent", "claims", "answered",
-            "exchanged", "userinfo",
+            "request",
+            "checked",
+            "named",
+            "asked",
+            "approved",
+            "account",
+            "consent",
+            "claims",
+            "answered",
+            "exchanged",
+            "userinfo",
         ];
         assert_eq!(names(&told), steps.map(|name| (name, true)), "{told}");
         let step = |name: &str| {
@@ -285,10 +294,8 @@ async fn a_saml_application_is_tried_whose_requests_must_be_signed() {
         assert_eq!(browser.post(&address, &fields).await.status, StatusCode::NOT_FOUND, "{database:?}: used once");
         console.get("/me").await.good();
         let mut connection = host.connection().await;
-        let part: (i64,) = sqlx::query_as("SELECT COUNT(*) FROM saml_participants")
-            .fetch_one(&mut connection)
-            .await
-            .expect("counted");
+        let part: (i64,) =
+            sqlx::query_as("SELECT COUNT(*) FROM saml_participants").fetch_one(&mut connection).await.expect("counted");
         assert_eq!(part.0, 0, "{database:?}: it takes part in no session");
     }
 }

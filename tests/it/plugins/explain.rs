@@ -148,7 +148,8 @@ async fn a_candidate_is_compared_and_never_kept() {
     let asked = |candidate: Value| json!({"account": id(&ada.account), "sinks": ["id-token"], "candidate": candidate});
     let set = |claim: &str, value: &str| json!({"behaviour": "set", "claim": claim, "value": value});
 
-    let told = host.admin_ok(Method::POST, &path, asked(json!({"plugin": "second", "config": set("note", "43")}))).await;
+    let told =
+        host.admin_ok(Method::POST, &path, asked(json!({"plugin": "second", "config": set("note", "43")}))).await;
     let difference = json!([{"sink": "id-token", "path": "/claims/note", "today": 42, "candidate": 43}]);
     assert_eq!(told["differences"], difference, "{told}");
     assert_eq!(told["today"]["sinks"][0]["claims"]["note"], 42);
@@ -177,9 +178,13 @@ async fn a_candidate_is_compared_and_never_kept() {
         assert!(refused.to_string().contains(words), "{candidate}: {refused}");
     }
     // It ends within its limits, and says so.
-    let told = host.admin_ok(Method::POST, &path, asked(json!({"plugin": "second", "config": {"behaviour": "loop"}}))).await;
+    let told =
+        host.admin_ok(Method::POST, &path, asked(json!({"plugin": "second", "config": {"behaviour": "loop"}}))).await;
     assert_eq!(told["candidate"]["sinks"][0]["stopped"]["plugin"], "second", "{told}");
-    assert!(told["differences"].as_array().is_some_and(|all| all.iter().any(|one| one["path"] == "/stopped")), "{told}");
+    assert!(
+        told["differences"].as_array().is_some_and(|all| all.iter().any(|one| one["path"] == "/stopped")),
+        "{told}"
+    );
 
     let after = host.admin_ok(Method::GET, "/plugins", Value::Null).await;
     let names = |told: &Value| -> Vec<Value> {

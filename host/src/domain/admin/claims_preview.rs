@@ -16,9 +16,7 @@ use crate::model::saml::ServiceProvider;
 use crate::model::scope::{Scope, Scopes};
 use crate::model::session::{Amr, Authentication};
 use crate::model::user::User;
-use crate::plugins::{
-    Candidate, MapFailure, MapFailureKind, PluginSet, SamlAttribute, Sink, Step, StepEnd, Traced,
-};
+use crate::plugins::{Candidate, MapFailure, MapFailureKind, PluginSet, SamlAttribute, Sink, Step, StepEnd, Traced};
 
 /// What is to be previewed.
 #[derive(Clone, Debug)]
@@ -292,9 +290,7 @@ fn differences(today: &Preview, candidate: &Preview) -> Vec<Difference> {
 fn values(preview: &Preview) -> BTreeMap<String, Value> {
     let at = |kind: &str, name: &str| format!("/{kind}/{}", name.replace('~', "~0").replace('/', "~1"));
     match &preview.told {
-        Ok(Told::Claims(claims)) => {
-            claims.iter().map(|(name, value)| (at("claims", name), value.clone())).collect()
-        }
+        Ok(Told::Claims(claims)) => claims.iter().map(|(name, value)| (at("claims", name), value.clone())).collect(),
         Ok(Told::Attributes(attributes)) => {
             let mut values: BTreeMap<String, Value> = BTreeMap::new();
             for attribute in attributes {

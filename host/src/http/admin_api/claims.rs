@@ -278,8 +278,9 @@ async fn compare(
     let CandidateInput { plugin, component, config } = candidate;
     let component = component.map(|text| STANDARD.decode(text)).transpose();
     let component = component.ok().filter(|bytes| bytes.as_ref().is_none_or(|bytes| bytes.len() <= LARGEST_COMPONENT));
-    let component = component.ok_or_else(|| {
-        Refused::Invalid { field: "component", expected: "expected a component in base64, of 8 MiB at most".to_owned() }
+    let component = component.ok_or_else(|| Refused::Invalid {
+        field: "component",
+        expected: "expected a component in base64, of 8 MiB at most".to_owned(),
     })?;
     let busy = |detail: &'static str| Problem::of(ProblemKind::TooMany, detail);
     let _alone = host.limits.candidate.hold(()).ok_or_else(|| busy("another candidate is tried at this moment"))?;
@@ -287,8 +288,7 @@ async fn compare(
     often.map_err(|_| busy("too many candidates were tried in the last minute; try again in a while"))?;
     let compared = admin::compare(&host, &application, &request, Candidate { plugin, component, config }).await?;
     let Comparison { today, candidate, differences } = compared;
-    let difference =
-        |Difference { sink, path, today, candidate }| DifferenceView { sink, path, today, candidate };
+    let difference = |Difference { sink, path, today, candidate }| DifferenceView { sink, path, today, candidate };
     Ok(Json(ComparisonView {
         today: view(&application, request.account, today),
         candidate: view(&application, request.account, candidate),
@@ -315,7 +315,10 @@ struct TracesQuery {
 
 /// List what the plugins did for tokens about a person, the latest first.
 #[utoipa::path(get, path = "/claim-traces", params(TracesQuery), responses((status = 200, description = "A page of traces.", body = List<ShownTrace>)))]
-async fn list(State(host): State<Arc<Host>>, Query(query): Query<TracesQuery>) -> Result<Json<List<ShownTrace>>, Problem> {
+async fn list(
+    State(host): State<Arc<Host>>,
+    Query(query): Query<TracesQuery>,
+) -> Result<Json<List<ShownTrace>>, Problem> {
     let application: Option<Did> = query.application.as_deref().map(|id| id_of(id, "application")).transpose()?;
     let before = after(query.after.as_deref())?;
     let user = id_of(&query.user, "user")?;

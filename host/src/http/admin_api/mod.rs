@@ -73,9 +73,11 @@ pub fn rules() -> Vec<(Method, String, Rule)> {
 /// The routes of the admin API, but for those with larger bodies.
 pub(super) fn routes(host: &Arc<Host>) -> Router<Arc<Host>> {
     let routes = all_routes().into_iter().filter(|route| !route.is_large());
-    guarded(host, mounted(host, routes).fallback(|| async {
-        Problem::of(ProblemKind::NotFound, "there is no such path in the admin API")
-    }))
+    guarded(
+        host,
+        mounted(host, routes)
+            .fallback(|| async { Problem::of(ProblemKind::NotFound, "there is no such path in the admin API") }),
+    )
     // It is for everybody.
     .route("/openapi.json", get(openapi::serve))
 }

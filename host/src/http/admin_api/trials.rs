@@ -216,7 +216,9 @@ async fn read(
     Query(Wait { wait }): Query<Wait>,
 ) -> Result<Json<TrialView>, Problem> {
     let id: TrialId = id_of(&id, "trial")?;
-    let Some(Extension(ConsoleSession { console, .. })) = session else { return Err(Refused::NotFound("trial").into()) };
+    let Some(Extension(ConsoleSession { console, .. })) = session else {
+        return Err(Refused::NotFound("trial").into());
+    };
     let patience = std::time::Duration::from_secs(wait.min(LONGEST_WAIT));
     // Whoever is still waiting then is told how it stands.
     if let Ok(changed) = tokio::time::timeout(patience, trials::changed(&host, &console, id)).await {

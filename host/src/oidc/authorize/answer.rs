@@ -18,8 +18,8 @@ use crate::id::{CodeId, LoginId};
 use crate::model::account::Account;
 use crate::model::application::Application;
 use crate::model::login::{AuthorizationRequest, Refusal};
-use crate::model::trial::{StepNote, TrialStep};
 use crate::model::token::{CodeGrant, GrantContext, GrantSubject, prefix};
+use crate::model::trial::{StepNote, TrialStep};
 use crate::plugins::{MapFailure, MapFailureKind, Sink};
 use crate::secret::Token;
 use crate::store::Given;
@@ -84,7 +84,8 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Brok
         Answer::Refused(why) => trials::refused(host, trial, why).await?,
         Answer::Granted(_) => {
             host.store.give_trial_session(trial, session.id).await?;
-            trials::note(host, trial, TrialStep::Account, StepNote::good("you have an account here, which is open")).await?;
+            trials::note(host, trial, TrialStep::Account, StepNote::good("you have an account here, which is open"))
+                .await?;
             let consent = match question.agreement {
                 Agreement::Given => "you agreed on the page",
                 Agreement::Open => "you were not asked: you agreed before, or the application needs no consent",
@@ -199,9 +200,7 @@ fn of_claims(mapped: &Result<Made, MapFailure>) -> StepNote {
     match mapped {
         Ok(made) => StepNote::good("the claims of the ID token were made")
             .with(json!({ "steps": traces::explain(&made.steps) })),
-        Err(failure) => {
-            StepNote::bad(failure.to_string()).with(json!({ "steps": traces::explain(&failure.steps) }))
-        }
+        Err(failure) => StepNote::bad(failure.to_string()).with(json!({ "steps": traces::explain(&failure.steps) })),
     }
 }
 

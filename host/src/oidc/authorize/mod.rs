@@ -98,11 +98,7 @@ impl Accepted {
 /// Checks a request. Until client and redirect URI are known errors can only be pages; from there on they go back to
 /// the application. The order is the order of the checks.
 /// With a trial that is open in the browser the answer may go to the trial's address too.
-pub async fn check(
-    host: &Host,
-    parameters: &Parameters,
-    trial: Option<&OpenTrial>,
-) -> Result<Accepted, Rejected> {
+pub async fn check(host: &Host, parameters: &Parameters, trial: Option<&OpenTrial>) -> Result<Accepted, Rejected> {
     let application = find_application(host, parameters).await?;
     let page = |why| Rejected::Page(why);
     let asked = parameters.get("redirect_uri");

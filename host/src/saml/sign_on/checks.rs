@@ -17,8 +17,8 @@ use crate::model::saml::{
 use crate::model::trial::OpenTrial;
 use crate::saml::binding::{BindingError, Incoming, Kind, Signature, Untrusted};
 use crate::saml::message::{AuthnRequest, Comparison, MessageError, NameIdPolicy, RequestedAuthnContext, Unsupported};
-use crate::saml::trial;
 use crate::saml::partner::{UnfitHeader, check_header, find, once, single_sign_on_url, trusted_keys};
+use crate::saml::trial;
 
 /// How long a browser may take from the request to where it brings its cookies: a redirect.
 const KEPT_FOR: Duration = Duration::from_secs(5 * 60);

@@ -79,7 +79,8 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Brok
         Answer::Refused(why) => trials::refused(host, trial, why).await?,
         Answer::Granted(_) => {
             host.store.give_trial_session(trial, session.id).await?;
-            trials::note(host, trial, TrialStep::Account, StepNote::good("you have an account here, which is open")).await?;
+            trials::note(host, trial, TrialStep::Account, StepNote::good("you have an account here, which is open"))
+                .await?;
         }
         Answer::Failed(_) | Answer::AnsweredBefore => {}
     }
