@@ -316,10 +316,10 @@ fn of_approval(host: &Host, trial: &Trial, approval: &Approval) -> Vec<(TrialSte
             });
             (at, StepNote::good("approved, and the proof was verified").with(data))
         }
-        ApprovalStage::Denied => (host.now(), StepNote::bad(of_end(Ended::Denied))),
+        ApprovalStage::Denied => (approval.requested_at, StepNote::bad(of_end(Ended::Denied))),
         ApprovalStage::Expired => (approval.expires_at, StepNote::bad(of_end(Ended::Expired))),
-        ApprovalStage::Cancelled => (host.now(), StepNote::bad(of_end(Ended::Cancelled))),
-        ApprovalStage::Failed(_) => (host.now(), StepNote::bad(of_end(Ended::WrongNumber))),
+        ApprovalStage::Cancelled => (approval.requested_at, StepNote::bad(of_end(Ended::Cancelled))),
+        ApprovalStage::Failed(_) => (approval.requested_at, StepNote::bad(of_end(Ended::WrongNumber))),
     };
     steps.push((TrialStep::Approved, at, note));
     steps
@@ -339,7 +339,7 @@ pub async fn changed(host: &Arc<Host>, console: &Console, id: TrialId) -> Result
     let mut listener = host.signals.listen();
     let look = async || -> Result<_, Broken> {
         let shown = show(host, console, id).await?;
-        let named = |shown: &Shown| shown.steps.iter().map(|(name, at, note)| (*name, *at, note.good)).collect();
+        let named = |shown: &Shown| shown.steps.iter().map(|(name, _, note)| (*name, note.good)).collect();
         Ok(shown.map(|shown| (shown.state, named(&shown))))
     };
     let first: Option<(TrialState, Vec<_>)> = look().await?;
