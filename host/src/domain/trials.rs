@@ -58,6 +58,13 @@ pub fn derived(host: &Host, id: TrialId, what: Derived) -> Result<String, Broken
     })
 }
 
+/// What comes back with an answer of a trial, and shows that this host made it for that trial, letter by letter.
+pub fn vouched(host: &Host, id: TrialId, answer: &str) -> Result<String, Broken> {
+    let message = format!("answer\n{id}\n{}", Digest::of(answer.as_bytes()).to_text());
+    let code = host.master_key.authenticate("trial", message.as_bytes())?;
+    Ok(URL_SAFE_NO_PAD.encode(code))
+}
+
 /// Where the answer of a trial goes.
 pub fn address(host: &Host, id: TrialId) -> String {
     format!("{}{PATH}{id}", host.settings.base_url.as_str().trim_end_matches('/'))

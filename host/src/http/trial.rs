@@ -57,7 +57,7 @@ pub(super) async fn answered_by_post(
     let reply = async {
         let Some(open) = open(&host, &browser, id.parse().ok()).await? else { return Ok(None) };
         let Ok(incoming) = Incoming::read_post(&body) else { return Ok(None) };
-        if !saml::trial::is_answer(open.trial(), &incoming) || !take(&host, &open).await? {
+        if !saml::trial::is_answer(&host, open.trial(), &incoming, &body)? || !take(&host, &open).await? {
             return Ok(None);
         }
         saml::trial::take_up(&host, &open, &incoming, &body).await.map(Some)

@@ -67,7 +67,8 @@ async fn settings_are_told_with_their_source_and_without_secrets() {
 #[tokio::test]
 async fn the_overview_counts_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let settings = "[lifetimes]\nadmin_token = 86400\n";
+        let host = TestHost::start_with(Wish { database, settings, ..Wish::default() }).await;
         let ada = host.ada().await;
         host.user("eve").await;
         let browser = Browser::new(&host.base);

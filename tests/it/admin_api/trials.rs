@@ -285,6 +285,9 @@ async fn a_saml_application_is_tried_whose_requests_must_be_signed() {
         let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let stranger = Browser::new(&host.base).post(&address, &fields).await;
         assert_eq!(stranger.status, StatusCode::NOT_FOUND, "{database:?}");
+        // Only what the host made ends it.
+        let forged = [fields[0], ("RelayState", state.as_str())];
+        assert_eq!(browser.post(&address, &forged).await.status, StatusCode::NOT_FOUND, "{database:?}");
         let done = browser.post(&address, &fields).await;
         assert_eq!(done.outcome(), "done", "{database:?}: {}", done.body);
         let told = read(&console, &trial).await;

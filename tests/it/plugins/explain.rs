@@ -158,8 +158,10 @@ async fn a_candidate_is_compared_and_never_kept() {
     // Another component in its place, with the grants of that place: it writes a claim that is not among them.
     let wasm = |name: &str| STANDARD.encode(std::fs::read(component(name)).expect("a component"));
     let other = json!({"plugin": "account-roles", "component": wasm("hostile-mapper"), "config": set("note", "1")});
-    let (status, refused) = host.admin(Method::POST, &path, asked(other)).await;
-    assert!(status == StatusCode::UNPROCESSABLE_ENTITY, "{refused}");
+    let told = host.admin_ok(Method::POST, &path, asked(other)).await;
+    let stopped = &told["candidate"]["sinks"][0]["stopped"];
+    assert_eq!((&stopped["plugin"], &stopped["outcome"]), (&json!("account-roles"), &json!("failed")), "{told}");
+    assert!(stopped["reason"].as_str().is_some_and(|why| why.contains("was not granted")), "{told}");
 
     // A new one runs after the others, and takes no claim of theirs.
     let new = json!({"plugin": "another", "component": wasm("account-roles")});

@@ -166,7 +166,7 @@ async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Broken>
     }
     let purpose = Purpose { token: &assertion_id, user: user.id, application: &provider.id, sink: Sink::SamlAssertion };
     traces::record(host, purpose, &steps);
-    Ok(Answer::Granted(answer(&provider, request, response)))
+    Ok(Answer::Granted(answer(host, &provider, request, response)?))
 }
 
 /// Whether the service provider takes responses still where this one is to go. A trial's goes to this host.
@@ -203,7 +203,7 @@ pub async fn failed(
     let envelope = envelope(host, &id, entity_id(host, provider), request);
     let response = response::failure(envelope, &why.status(), &signer(host, provider).await?)
         .map_err(|error| Broken::Saml(error.to_string()))?;
-    Ok(answer(provider, request, response))
+    answer(host, provider, request, response)
 }
 
 async fn fail(
@@ -227,11 +227,16 @@ fn envelope<'a>(host: &Host, id: &'a str, issuer: &'a str, request: &'a SignOnRe
     }
 }
 
-fn answer(provider: &ServiceProvider, request: &SignOnRequest, response: String) -> SignOnAnswer {
-    SignOnAnswer {
-        acs: request.acs.clone(),
-        name: provider.name.clone(),
-        response,
-        relay_state: request.relay_state.clone(),
-    }
+fn answer(
+    host: &Host,
+    provider: &ServiceProvider,
+    request: &SignOnRequest,
+    response: String,
+) -> Result<SignOnAnswer, Broken> {
+    // By that the trial knows the response as this host's, letter by letter.
+    let relay_state = match request.trial {
+        Some(trial) => Some(trials::vouched(host, trial, &response)?),
+        None => request.relay_state.clone(),
+    };
+    Ok(SignOnAnswer { acs: request.acs.clone(), name: provider.name.clone(), response, relay_state })
 }
