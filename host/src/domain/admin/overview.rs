@@ -91,9 +91,9 @@ async fn counted(host: &Host, first: i64) -> std::result::Result<BTreeMap<i64, S
     // Hours are kept from the first one on, so the log is read from where that ends.
     let open = (first..this_hour).find(|hour| !hours.contains_key(hour)).unwrap_or(this_hour);
     let settled = (host.now() - SETTLED).millis().div_euclid(HOUR);
-    let mut new = host.store.count_sign_ins(open, this_hour).await?;
+    let new = host.store.count_sign_ins(open, this_hour).await?;
     host.store.keep_sign_in_hours(new.iter().filter(|hour| hour.hour < settled).cloned().collect()).await?;
-    hours.extend(new.drain(..).map(|hour| (hour.hour, hour)));
+    hours.extend(new.into_iter().map(|hour| (hour.hour, hour)));
     Ok(hours)
 }
 
