@@ -363,6 +363,9 @@ async fn sweep(host: Arc<Host>) {
             Ok(rows) => tracing::debug!(rows, "old rows deleted"),
             Err(error) => tracing::warn!(%error, "old rows could not be deleted"),
         }
+        if let Err(error) = domain::admin::count_sign_ins(&host).await {
+            tracing::warn!(%error, "the sign-ins of the last hours could not be counted");
+        }
         if let Err(error) = domain::saml_keys::maintain(&host).await {
             tracing::warn!(%error, "the SAML certificates could not be looked after");
         }

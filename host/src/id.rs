@@ -125,6 +125,8 @@ ids! {
     LogoutId;
     /// What the plugins did for one token or assertion.
     TraceId;
+    /// A sign-in that an administrator tries in an application's place.
+    TrialId;
     /// An entry of the audit log.
     AuditId;
 }

@@ -10,6 +10,7 @@ use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 
 use crate::harness::{Ada, Application, TestHost, Wish, binary, id};
+use crate::saml::party::Party;
 
 fn scripts() -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("js");
@@ -172,6 +173,25 @@ async fn an_owner_approves_a_dangerous_step_in_chromium() {
     let enrolment = host.admin_ok(Method::POST, &format!("/users/{}/enrolments", id(&ada)), Value::Null).await;
     let link = enrolment["link"].as_str().expect("a link");
     run("step.mjs", &[("BASE_URL", &host.base), ("ENROL_URL", link), ("USER_ID", id(&bob))]).await;
+}
+
+#[tokio::test]
+async fn an_owner_tries_the_sign_in_of_two_applications_in_chromium() {
+    let host = TestHost::start().await;
+    let ada = host.user("ada").await;
+    host.admin_ok(Method::PATCH, &format!("/users/{}", id(&ada)), json!({"console_role": "owner"})).await;
+    let enrolment = host.admin_ok(Method::POST, &format!("/users/{}/enrolments", id(&ada)), Value::Null).await;
+    let client = host.web_application().await;
+    let provider = Party::register(&host, json!({})).await;
+    host.account(&ada, &client).await;
+    host.account(&ada, &provider.application()).await;
+    let variables = [
+        ("BASE_URL", host.base.as_str()),
+        ("ENROL_URL", enrolment["link"].as_str().expect("a link")),
+        ("CLIENT_ID", &client.id),
+        ("PROVIDER_ID", &provider.id),
+    ];
+    run("trial.mjs", &variables).await;
 }
 
 #[tokio::test]

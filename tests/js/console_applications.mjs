@@ -221,6 +221,8 @@ async function serviceProvider(admin) {
   await giveAccess(admin);
   await admin.part('Certificates');
   await admin.look('certificates');
+  await trial(admin, 'wiki-approver');
+  await admin.look('trial-saml');
 
   const certificates = [...document.matchAll(/<(?:\w+:)?X509Certificate>([^<]+)</g)].map(([, certificate]) => certificate.trim());
   saml = new SAML({ ...options, idpCert: certificates, idpIssuer: entity, entryPoint: entry, wantAssertionsSigned: true, wantAuthnResponseSigned: true, audience: options.issuer });
@@ -229,6 +231,22 @@ async function serviceProvider(admin) {
   await person.getByText(`Hello, ${LOGIN_NAME}; groups wiki-approver`).waitFor();
   await person.close();
   server.close();
+}
+
+/** A real sign-in of the administrator's own, whose answer comes back to the console. */
+async function trial(admin, shown) {
+  await admin.part('Try sign-in');
+  const [tab] = await Promise.all([admin.desk.context().waitForEvent('page'), admin.press('Try sign-in')]);
+  tab.setDefaultTimeout(20_000);
+  await tab.locator('#number').waitFor();
+  await admin.approve((await tab.locator('#number').textContent()).trim());
+  const allow = tab.getByRole('button', { name: /^allow$/i });
+  const done = tab.getByText(/console/i).first();
+  await allow.or(done).first().waitFor();
+  if (await allow.isVisible()) await allow.click();
+  await admin.desk.getByText('It worked: the application would have signed you in.').waitFor();
+  await admin.desk.getByText(shown).first().waitFor();
+  await tab.close();
 }
 
 async function settings(admin, id) {
@@ -263,6 +281,9 @@ async function settings(admin, id) {
   await admin.desk.getByRole('heading', { name: 'ID token' }).waitFor();
   await admin.desk.getByRole('row', { name: /account .*approver.* account-roles/ }).first().waitFor();
   await admin.look('claims');
+
+  await trial(admin, /"amr"/);
+  await admin.look('trial-web');
 
   await admin.part('Delete');
   await admin.look('delete');

@@ -230,7 +230,7 @@ export async function searched(controls, load, columns, options) {
 
 /** A line of links to the parts of one thing. */
 export function tabs(label, links) {
-  const here = location.pathname;
+  const here = location.pathname + (links.some(([address]) => address.includes('?')) ? location.search : '');
   return el('nav', { class: 'tabs', 'aria-label': label }, el('ul', {}, ...links.map(([address, text]) => el('li', {}, el('a', { href: address, 'aria-current': address === here && 'page' }, text)))));
 }
 

@@ -51,7 +51,7 @@ pub(super) async fn run(arguments: Explain) -> anyhow::Result<()> {
         jiff::Timestamp::from_millisecond(at.millis()).map(|at| at.to_string()).unwrap_or_default()
     };
     if arguments.json {
-        println!("{:#}", traces::show(&trace, at));
+        println!("{:#}", serde_json::to_value(traces::show(&trace, at))?);
         return Ok(());
     }
     println!("What {application} was told about {user} ({}, {})", trace.sink, at(trace.made_at));

@@ -144,6 +144,7 @@ pub(super) async fn application_name(host: &Host, login: &Login) -> Result<Strin
         Some(id) => host.store.registered(id).await?.map(|application| application.name().to_owned()),
         None => None,
     };
+    let found = if login.request.trial().is_some() { found.map(|name| format!("{name} (trial)")) } else { found };
     Ok(found.unwrap_or_else(|| host.settings.operator.clone()))
 }
 
@@ -171,7 +172,12 @@ pub(super) fn noted(host: &Host, event: Event, approval: &Approval, by: &By) -> 
     let pause =
         Pause { steps: settings.steps(), forgotten_after: seconds(settings.forget_denials), least: seconds(least) };
     let begun = about(host, Event::PauseBegun, approval, by);
-    Noted { entry: about(host, event, approval, by), pause: (pause, begun) }
+    let mut entry = about(host, event, approval, by);
+    // How long people wait, for the overview.
+    if event == Event::SignInApproved && approval.shown.step.is_none() {
+        entry = entry.with("waited_ms", (host.now().millis() - approval.requested_at.millis()).max(0));
+    }
+    Noted { entry, pause: (pause, begun) }
 }
 
 /// Whose a name is.

@@ -16,7 +16,7 @@ use crate::model::saml::ServiceProvider;
 use crate::model::scope::{Scope, Scopes};
 use crate::model::session::Authentication;
 use crate::model::user::User;
-use crate::plugins::{ClaimInput, MapFailure, Mapped, Protocol, RequestedClaim, SamlAttribute, Sink, Step};
+use crate::plugins::{ClaimInput, MapFailure, Mapped, PluginSet, Protocol, RequestedClaim, SamlAttribute, Sink, Step};
 
 /// On whom claims are made, and for whom.
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +84,11 @@ pub struct Made {
 /// The claims of the granted scopes and those that were asked for one by one, `sub` first among them, as the host and
 /// the plugins make them. A slim ID token has none for its scopes.
 pub async fn map(host: &Host, subject: Subject<'_>, sink: Sink) -> Result<Made, MapFailure> {
+    map_by(host, &host.plugins.set(), subject, sink).await
+}
+
+/// The same, as these plugins make them.
+pub async fn map_by(host: &Host, plugins: &PluginSet, subject: Subject<'_>, sink: Sink) -> Result<Made, MapFailure> {
     let Subject { application, user, account, authentication, requested, .. } = subject;
     let slim = sink == Sink::IdToken && application.settings.slim_id_token;
     let identity: Scopes = [Scope::OpenId].into_iter().collect();
@@ -114,7 +119,7 @@ pub async fn map(host: &Host, subject: Subject<'_>, sink: Sink) -> Result<Made, 
         amr: authentication.map(amr_texts).unwrap_or_default(),
         claims: standard,
     };
-    let Mapped { claims, steps, .. } = host.plugins.map_claims(input).await?;
+    let Mapped { claims, steps, .. } = plugins.map_claims(input).await?;
     Ok(Made { claims, steps })
 }
 
@@ -125,6 +130,17 @@ pub async fn attributes(
     provider: &ServiceProvider,
     user: &User,
     account: &Account,
+    authentication: &Authentication,
+) -> Result<(Vec<SamlAttribute>, Vec<Step>), MapFailure> {
+    attributes_by(host, &host.plugins.set(), provider, (user, account), authentication).await
+}
+
+/// The same, as these plugins make them.
+pub async fn attributes_by(
+    host: &Host,
+    plugins: &PluginSet,
+    provider: &ServiceProvider,
+    (user, account): (&User, &Account),
     authentication: &Authentication,
 ) -> Result<(Vec<SamlAttribute>, Vec<Step>), MapFailure> {
     let known = known(user, account, true).into_iter().filter(|(_, value)| !value.is_null());
@@ -148,7 +164,7 @@ pub async fn attributes(
         amr: amr_texts(authentication),
         claims: known.map(|(name, value)| (name.to_owned(), value)).collect(),
     };
-    let Mapped { attributes, steps, .. } = host.plugins.map_claims(input).await?;
+    let Mapped { attributes, steps, .. } = plugins.map_claims(input).await?;
     Ok((attributes, steps))
 }
 

@@ -19,6 +19,8 @@ use crate::secret::Digest;
 
 /// How many keys a limit knows at least. Whoever has more addresses than this is not held up by a limit for each.
 const KEYS: usize = 50_000;
+/// How often candidate plugins are tried.
+const CANDIDATES: Rate = Rate { per_minute: 20, burst: 20 };
 /// How many pages of one network are told of news at the same moment. Further ones ask again by themselves.
 const TOLD_PAGES: usize = 500;
 /// How long the log is quiet about a limit after it said that it is reached, in milliseconds.
@@ -51,6 +53,10 @@ pub struct Limits {
     pub told_pages: Arc<Held<Network>>,
     /// Looks at what an application sees of a person: they call the plugins that sign-ins call.
     pub looks: Arc<Held<UserId>>,
+    /// The candidate plugin that is tried.
+    pub candidate: Arc<Held<()>>,
+    /// Candidate plugins that are tried: each is compiled.
+    pub candidates: Limit<()>,
 }
 
 impl Limits {
@@ -69,6 +75,8 @@ impl Limits {
             callbacks: Limit::new("callbacks", settings.callbacks),
             told_pages: Arc::new(Held::new(TOLD_PAGES)),
             looks: Arc::new(Held::new(1)),
+            candidate: Arc::new(Held::new(1)),
+            candidates: Limit::new("candidates", CANDIDATES),
         }
     }
 }

@@ -87,6 +87,8 @@ pub enum Ended {
 pub struct Approved {
     approval: Approval,
     authentication: Authentication,
+    /// It is a trial's, so the session is for that alone.
+    is_trial: bool,
 }
 
 /// Looks at a login. A login of another browser is as good as none; so is a step in the console, which has no pages.
@@ -117,7 +119,8 @@ pub(super) async fn look(host: &Host, id: LoginId, browser: Digest) -> Result<Vi
             let authentication = by.authentication(at);
             // The operator may have taken the trust away from a vendor in between.
             if channels::is_enough_for(host, &login.request, &authentication) {
-                View::Approved(login, Approved { approval, authentication })
+                let is_trial = login.request.trial().is_some();
+                View::Approved(login, Approved { approval, authentication, is_trial })
             } else {
                 View::Ended(login, Ended::Expired)
             }
@@ -165,7 +168,10 @@ pub async fn person(
     let user = host.store.user(id).await?.filter(|user| user.state == LifeState::Active);
     Ok(user.map(|user| {
         let (mut signed_in, cookie) = session::prepare(host, user, approved.authentication.clone());
-        if let Some(old) = old.filter(|old| old.user.id == signed_in.user.id) {
+        if approved.is_trial {
+            let end = host.now() + super::trials::LIFE;
+            signed_in.session.expires_at = signed_in.session.expires_at.min(end);
+        } else if let Some(old) = old.filter(|old| old.user.id == signed_in.user.id) {
             signed_in.session.sid.clone_from(&old.session.sid);
         }
         Person { signed_in, cookie: Some(cookie), origin }

@@ -31,6 +31,7 @@ pub mod scan;
 pub mod session;
 pub mod signals;
 pub mod traces;
+pub mod trials;
 
 use std::sync::Arc;
 use std::time::Duration;

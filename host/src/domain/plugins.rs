@@ -1,14 +1,16 @@
 //! Plugins as the operator sets them up, and their exchange while the host serves.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::{Host, audit};
 use crate::clock::Timestamp;
 use crate::config;
 use crate::model::audit::{By, Event};
-use crate::plugins::{Credential, CredentialGrant, HttpGrant, Limits, LoadError, OnFailure, PluginSpec, Role, Trust};
+use crate::plugins::{
+    Credential, CredentialGrant, HttpGrant, Limits, LoadError, OnFailure, PluginSet, PluginSpec, Role, Trust,
+};
 use crate::secret::{Digest, Secret};
 
 /// The longest secret that is read from a file, in bytes.
@@ -138,6 +140,26 @@ fn limits(settings: &config::PluginLimits, default: Limits) -> Limits {
 pub struct Reloads {
     one_at_a_time: tokio::sync::Mutex<()>,
     last: Mutex<Option<Reload>>,
+    sets: Mutex<Sets>,
+}
+
+/// What the plugins that are loaded come from, and those that they took the place of.
+#[derive(Debug, Default)]
+struct Sets {
+    /// The plugins' settings as they were loaded, where that was not at the start.
+    settings: Option<serde_json::Value>,
+    previous: Option<Previous>,
+}
+
+/// The plugins that were there before the last exchange, as they were loaded.
+#[derive(Clone, Debug)]
+pub struct Previous {
+    /// When they were exchanged.
+    pub until: Timestamp,
+    /// The plugins.
+    pub set: PluginSet,
+    /// Their settings.
+    settings: serde_json::Value,
 }
 
 /// How an exchange of the plugins went.
@@ -163,6 +185,62 @@ pub enum ReloadError {
     Secret(#[from] SecretFileError),
     #[error(transparent)]
     Load(#[from] LoadError),
+}
+
+/// The plugins' table of the settings.
+fn table(settings: &config::Settings) -> serde_json::Value {
+    serde_json::to_value(&settings.plugins).unwrap_or_default()
+}
+
+impl Reloads {
+    fn sets(&self) -> MutexGuard<'_, Sets> {
+        self.sets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that plugins with these settings took the place of others.
+    fn exchanged(&self, host: &Host, set: PluginSet, settings: serde_json::Value) {
+        let mut sets = self.sets();
+        let before = sets.settings.replace(settings).unwrap_or_else(|| table(&host.settings));
+        sets.previous = Some(Previous { until: host.now(), set, settings: before });
+    }
+}
+
+/// The plugins that were there before the last exchange, if there was one since the host started.
+pub fn previous(host: &Host) -> Option<Previous> {
+    host.reloads.sets().previous.clone()
+}
+
+/// Puts the plugins back that were there before the last exchange, compiled and set up as they were; those of now are the
+/// previous ones then. `None` where there are none. The files and settings on disk stay as they are, and count again at the
+/// next exchange and the next start.
+pub async fn roll_back(host: &Host, by: &By) -> Option<Previous> {
+    let _alone = host.reloads.one_at_a_time.lock().await;
+    let previous = previous(host)?;
+    let replaced = host.plugins.put(previous.set.clone());
+    host.reloads.exchanged(host, replaced, previous.settings.clone());
+    let now = host.now();
+    *host.reloads.last.lock().unwrap_or_else(PoisonError::into_inner) =
+        Some(Reload { at: now, error: None, needs_restart: Vec::new() });
+    tracing::warn!("the plugins were put back that were there before the last exchange");
+    // They are not in the database, so there is no transaction to share.
+    let entry = audit::entry(host, Event::PluginsRolledBack, by).with("plugins", loaded(host));
+    if let Err(error) = host.store.append_audit(vec![entry]).await {
+        tracing::error!(%error, "the audit log was not told that the plugins were put back");
+    }
+    Some(previous)
+}
+
+/// Whether an exchange would bring other plugins, or other settings of them: the files and the settings on disk are not those
+/// that are loaded.
+pub async fn changed_on_disk(host: &Host) -> bool {
+    let known = host.reloads.sets().settings.clone().unwrap_or_else(|| table(&host.settings));
+    let (file, set) = (host.settings_file.clone(), host.plugins.set());
+    let looked = tokio::task::spawn_blocking(move || {
+        // Settings that can't be read are other ones; without a file they can't change.
+        let has_other_settings = file.is_some_and(|file| config::load(&file).map_or(true, |new| table(&new) != known));
+        has_other_settings || set.has_other_files()
+    });
+    looked.await.unwrap_or(true)
 }
 
 /// Reads the plugins' settings anew, loads the plugins, has each check its settings and tries it out; then all of them take
@@ -219,7 +297,8 @@ pub fn last_reload(host: &Host) -> Option<Reload> {
 async fn exchange(host: &Host) -> Result<Vec<String>, ReloadError> {
     let file = host.settings_file.as_deref().ok_or(ReloadError::NoFile)?;
     let settings = config::load(file)?;
-    host.plugins.reload(plugin_specs(&settings.plugins)?).await?;
+    let replaced = host.plugins.reload(plugin_specs(&settings.plugins)?).await?;
+    host.reloads.exchanged(host, replaced, table(&settings));
     Ok(changed_tables(&host.settings, &settings))
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::broadcast;
 
-use crate::id::{ApprovalId, LoginId, UserId};
+use crate::id::{ApprovalId, LoginId, TrialId, UserId};
 
 /// How long to wait for a signal before looking all the same.
 const TICK: Duration = Duration::from_secs(1);
@@ -25,6 +25,8 @@ pub enum Signal {
     News(UserId),
     /// There is an approval request to look after, or news of one.
     Carried,
+    /// A trial went on.
+    Tried(TrialId),
     /// A session may have ended, so that applications are to be told.
     LoggedOut,
 }

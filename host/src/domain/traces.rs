@@ -6,8 +6,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 use tokio::sync::mpsc;
+use utoipa::ToSchema;
 
 use super::Host;
 use crate::clock::Timestamp;
@@ -61,7 +63,7 @@ pub fn record(host: &Host, purpose: Purpose<'_>, steps: &[Step]) {
         application: purpose.application.clone(),
         sink: purpose.sink.as_str().to_owned(),
         made_at: now,
-        steps: explain(steps).to_string(),
+        steps: serde_json::to_string(&explain(steps)).unwrap_or_default(),
     };
     if host.traces.queue.try_send(trace).is_err() {
         tracing::warn!(token = purpose.token, "what the plugins did for this token is not kept: too many traces wait");
@@ -93,66 +95,138 @@ pub fn kept(host: &Host) -> Duration {
     Duration::from_secs(u64::from(host.settings.plugins.trace_hours) * 60 * 60)
 }
 
-/// What each plugin did, as an administrator reads it: a JSON array, in the plugins' order.
-///
-/// Of each: which one (`plugin`, `component`, `version`, `sha256`), what its call used (`fuel`, `time_us`, `memory`), how it
-/// ended (`outcome`: `changed`, `left_out`, `denied`, `failed`, with `reason`) and its `changes`: a `claim` with its value
-/// `before` and `after`, where there is one, or an `attribute`.
-pub fn explain(steps: &[Step]) -> Value {
+/// What one plugin did, as an administrator reads it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = PluginStep)]
+pub struct Explained {
+    /// The operator's name for the plugin.
+    pub plugin: String,
+    /// What the component calls itself.
+    pub component: String,
+    /// The component's version, as it says.
+    pub version: String,
+    /// The SHA-256 digest of the file, in hexadecimal.
+    pub sha256: String,
+    /// Units of work that its call used.
+    pub fuel: u64,
+    /// How long its call took, in microseconds.
+    pub time_us: u64,
+    /// Bytes of memory that its call had in the end.
+    pub memory: u64,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Why, where it changed nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub reason: Option<String>,
+    /// What it changed, in this order.
+    pub changes: Vec<ExplainedChange>,
+}
+
+/// How a plugin's part ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = PluginOutcome)]
+pub enum Outcome {
+    /// It made its changes, or had none to make.
+    Changed,
+    /// It failed, and what it would have changed was left out.
+    LeftOut,
+    /// It decided that the person does not get in.
+    Denied,
+    /// It failed, and nothing was told.
+    Failed,
+}
+
+/// One change: of a claim, or an attribute that was added.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = PluginChange)]
+pub struct ExplainedChange {
+    /// The claim's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub claim: Option<String>,
+    /// Its value before, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "there")]
+    pub before: Option<Value>,
+    /// Its value since, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "there")]
+    pub after: Option<Value>,
+    /// The attribute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub attribute: Option<ExplainedAttribute>,
+}
+
+/// An attribute of an assertion.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = SamlAttribute)]
+pub struct ExplainedAttribute {
+    /// `Name`.
+    pub name: String,
+    /// `NameFormat`; `null` for the basic one.
+    pub name_format: Option<String>,
+    /// `FriendlyName`.
+    pub friendly_name: Option<String>,
+    /// What the values are, such as `xs:string`.
+    #[serde(rename = "type")]
+    pub value_type: String,
+    /// One `AttributeValue` each.
+    pub values: Vec<String>,
+}
+
+/// A value that is there, even if it is `null`.
+fn there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}
+
+/// What each plugin did, in their order.
+pub fn explain(steps: &[Step]) -> Vec<Explained> {
     steps.iter().map(explain_step).collect()
 }
 
-fn explain_step(step: &Step) -> Value {
+fn explain_step(step: &Step) -> Explained {
     let Step { plugin, usage, end } = step;
     let (outcome, reason, changes) = match end {
-        StepEnd::Changed(changes) => ("changed", None, changes.as_slice()),
-        StepEnd::LeftOut(fault) => ("left_out", Some(fault.to_string()), [].as_slice()),
-        StepEnd::Stopped(MapFailureKind::Deny(reason)) => ("denied", Some(reason.clone()), [].as_slice()),
-        StepEnd::Stopped(MapFailureKind::Fault(fault)) => ("failed", Some(fault.to_string()), [].as_slice()),
+        StepEnd::Changed(changes) => (Outcome::Changed, None, changes.as_slice()),
+        StepEnd::LeftOut(fault) => (Outcome::LeftOut, Some(fault.to_string()), [].as_slice()),
+        StepEnd::Stopped(MapFailureKind::Deny(reason)) => (Outcome::Denied, Some(reason.clone()), [].as_slice()),
+        StepEnd::Stopped(MapFailureKind::Fault(fault)) => (Outcome::Failed, Some(fault.to_string()), [].as_slice()),
     };
-    let changes: Vec<Value> = changes.iter().map(explain_change).collect();
-    let mut told = json!({
-        "plugin": plugin.plugin,
-        "component": plugin.component,
-        "version": plugin.version,
-        "sha256": plugin.sha256,
-        "fuel": usage.fuel,
-        "time_us": u64::try_from(usage.time.as_micros()).unwrap_or(u64::MAX),
-        "memory": usage.memory,
-        "outcome": outcome,
-        "changes": changes,
-    });
-    if let (Some(reason), Some(told)) = (reason, told.as_object_mut()) {
-        told.insert("reason".to_owned(), json!(reason));
+    Explained {
+        plugin: plugin.plugin.clone(),
+        component: plugin.component.clone(),
+        version: plugin.version.clone(),
+        sha256: plugin.sha256.clone(),
+        fuel: usage.fuel,
+        time_us: u64::try_from(usage.time.as_micros()).unwrap_or(u64::MAX),
+        memory: usage.memory as u64,
+        outcome,
+        reason,
+        changes: changes.iter().map(explain_change).collect(),
     }
-    told
 }
 
-fn explain_change(change: &Traced) -> Value {
+fn explain_change(change: &Traced) -> ExplainedChange {
     match change {
         Traced::Claim { name, before, after } => {
-            let mut told = serde_json::Map::new();
-            told.insert("claim".to_owned(), json!(name));
-            for (key, value) in [("before", before), ("after", after)] {
-                if let Some(value) = value {
-                    told.insert(key.to_owned(), value.clone());
-                }
-            }
-            Value::Object(told)
+            ExplainedChange { claim: Some(name.clone()), before: before.clone(), after: after.clone(), attribute: None }
         }
-        Traced::Attribute(attribute) => json!({ "attribute": explain_attribute(attribute) }),
+        Traced::Attribute(attribute) => {
+            ExplainedChange { attribute: Some(explain_attribute(attribute)), ..ExplainedChange::default() }
+        }
     }
 }
 
 /// An attribute as an administrator reads it.
-pub fn explain_attribute(attribute: &SamlAttribute) -> Value {
-    json!({
-        "name": attribute.name,
-        "name_format": attribute.name_format,
-        "friendly_name": attribute.friendly_name,
-        "type": attribute.value_type.as_str(),
-        "values": attribute.values,
-    })
+pub fn explain_attribute(attribute: &SamlAttribute) -> ExplainedAttribute {
+    ExplainedAttribute {
+        name: attribute.name.clone(),
+        name_format: attribute.name_format.clone(),
+        friendly_name: attribute.friendly_name.clone(),
+        value_type: attribute.value_type.as_str().to_owned(),
+        values: attribute.values.clone(),
+    }
 }
 
 /// What an ID token or an assertion is known by: `text` itself, or the `jti` of a token, which need not be good any more.
@@ -169,18 +243,38 @@ pub fn reference_of(text: &str) -> String {
     payload().unwrap_or_else(|| text.trim().to_owned())
 }
 
+/// What the plugins did for a token or an assertion, as an administrator reads it.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = ClaimTrace)]
+pub struct ShownTrace {
+    /// The trace's id.
+    pub id: String,
+    /// The token's `jti`, or the assertion's ID.
+    pub token: String,
+    /// Whom it is about.
+    pub user: String,
+    /// Whom it is for.
+    pub application: String,
+    /// Where the claims went.
+    pub sink: String,
+    /// When it was made.
+    #[schema(format = DateTime)]
+    pub made_at: String,
+    /// What each plugin did, in their order.
+    pub steps: Vec<Explained>,
+}
+
 /// A trace, as an administrator reads it.
-pub fn show(trace: &ClaimTrace, at: impl Fn(Timestamp) -> String) -> Value {
-    let steps: Value = serde_json::from_str(&trace.steps).unwrap_or_default();
-    json!({
-        "id": trace.id,
-        "token": trace.token,
-        "user": trace.user_id,
-        "application": trace.application,
-        "sink": trace.sink,
-        "made_at": at(trace.made_at),
-        "steps": steps,
-    })
+pub fn show(trace: &ClaimTrace, at: impl Fn(Timestamp) -> String) -> ShownTrace {
+    ShownTrace {
+        id: trace.id.to_string(),
+        token: trace.token.clone(),
+        user: trace.user_id.to_string(),
+        application: trace.application.to_string(),
+        sink: trace.sink.clone(),
+        made_at: at(trace.made_at),
+        steps: serde_json::from_str(&trace.steps).unwrap_or_default(),
+    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::answer::deliver;
 use super::context::Browser;
 use super::csrf;
-use super::login::{Posted, answered_before, finish, resumed};
+use super::login::{Posted, answered_before, finish, resumed, session_before};
 use super::pages::{ConsentPage, ConsentRow, Consents, Withdrawn};
 use super::portal;
 use super::reply::{broken, forged, layout, page, see_other};
@@ -65,7 +65,7 @@ pub(super) async fn decide(posted: Posted) -> Response {
         let mut old = None;
         let (login, person) = match view {
             View::Approved(login, approved) => {
-                old = browser.signed_in(host).await?;
+                old = session_before(host, browser, login).await?;
                 (login, login::person(host, approved, old.as_ref(), browser.origin()).await?)
             }
             View::SignedIn(login, session) => (login, resumed(host, browser, login, *session).await?),

@@ -107,12 +107,17 @@ async fn approved_reply(
     login: &Login,
     approved: &Approved,
 ) -> Result<Response, Broken> {
-    let old = browser.signed_in(host).await?;
+    let old = session_before(host, browser, login).await?;
     match login::person(host, approved, old.as_ref(), browser.origin()).await? {
         Some(person) => finish(host, browser, login, &person, old.as_ref(), Agreement::Open).await,
         // Suspended between approval and use.
         None => ended_page(host, browser, login, refused(Refusal::PersonClosed)).await,
     }
+}
+
+/// The browser's session, which ends where a sign-in begins another one. A trial's leaves it alone.
+pub(super) async fn session_before(host: &Host, browser: &Browser, login: &Login) -> Result<Option<SignedIn>, Broken> {
+    if login.request.trial().is_some() { Ok(None) } else { browser.signed_in(host).await }
 }
 
 /// Whoever has the session that a login goes on with, if it is still this browser's, and still enough.
@@ -155,11 +160,11 @@ pub(super) async fn finish(
         // It signs nobody in.
         LoginRequest::Step(_) => return Ok(unknown(host, browser.language())),
     };
+    // Nobody gets the cookie of a trial's session.
+    let cookie = person.cookie.as_ref().filter(|_| request.trial.is_none());
     let question = Question { login: login.id, request, person, old, agreement };
     match authorize::respond(host, question).await? {
-        Answer::Granted(answer) => {
-            Ok(with_session(deliver(host, browser.language(), &answer).await, host, person.cookie.as_ref()))
-        }
+        Answer::Granted(answer) => Ok(with_session(deliver(host, browser.language(), &answer).await, host, cookie)),
         Answer::Error(answer) => Ok(deliver(host, browser.language(), &answer).await),
         Answer::AskConsent { application } => consent::ask(host, browser, login, request, person, application),
         Answer::Refused(reason) => ended_page(host, browser, login, refused(reason)).await,
@@ -176,10 +181,11 @@ async fn finish_saml(
     person: &Person,
     old: Option<&SignedIn>,
 ) -> Result<Response, Broken> {
+    let cookie = person.cookie.as_ref().filter(|_| request.trial.is_none());
     let question = sign_on::Question { login: login.id, request, person, old };
     match sign_on::respond(host, question).await? {
         sign_on::Answer::Granted(answer) => {
-            Ok(with_session(saml::deliver(host, browser.language(), &answer), host, person.cookie.as_ref()))
+            Ok(with_session(saml::deliver(host, browser.language(), &answer), host, cookie))
         }
         sign_on::Answer::Failed(answer) => Ok(saml::deliver(host, browser.language(), &answer)),
         sign_on::Answer::Refused(reason) => ended_page(host, browser, login, refused(reason)).await,
@@ -516,6 +522,7 @@ fn refused(why: Refusal) -> EndedKind {
         Refusal::NoAccount(name) => Message::of("refused-no-account").text("application", name),
         Refusal::AccountClosed(name) => Message::of("refused-account-closed").text("application", name),
         Refusal::PersonClosed => Message::of("refused-person-closed"),
+        Refusal::OthersTrial => Message::of("refused-others-trial"),
         Refusal::Plugin(reason) => Message::of("refused-by-plugin").text("reason", reason),
     })
 }

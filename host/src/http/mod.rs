@@ -38,6 +38,7 @@ mod serve;
 mod session_end;
 pub mod texts;
 pub mod tls;
+mod trial;
 mod user_agent;
 
 pub use router::{mtls_router, router};

@@ -17,8 +17,9 @@ use super::context::Browser;
 use super::pages::Link;
 use super::reply::{ErrorReply, broken, see_other, with_browser};
 use super::texts::Message;
-use crate::domain::Host;
+use super::trial;
 use crate::domain::login::{self, Person};
+use crate::domain::{Host, trials};
 use crate::model::language::Language;
 use crate::model::login::LoginRequest;
 use crate::oidc::authorize::{self, Accepted, Agreement, Answer, Question, Rejected, Unanswerable};
@@ -46,7 +47,10 @@ pub(super) async fn auth(State(host): State<Arc<Host>>, RawQuery(query): RawQuer
     let browser = browser.speaking(parameters.as_ref().ok().and_then(Parameters::language));
     let language = browser.language();
     let reply = async {
-        let accepted = authorize::check(&host, &parameters?).await?;
+        let parameters = parameters?;
+        let tried = parameters.get("redirect_uri").and_then(|address| trials::at(&host, address));
+        let tried = trial::open(&host, &browser, tried).await?;
+        let accepted = authorize::check(&host, &parameters, tried.as_ref()).await?;
         begin(&host, &browser, accepted).await
     };
     let response = match reply.await {
@@ -89,6 +93,9 @@ async fn begin(host: &Host, browser: &Browser, accepted: Accepted) -> Result<Res
         session_id,
     )
     .await?;
+    if !trials::login_began(host, &login).await? {
+        return Ok(trial::unknown(host, browser.language()));
+    }
     let page = see_other(&format!("/login/{}", login.id));
     let Some(signed_in) = session else { return Ok(page) };
     let person = Person { signed_in, cookie: None, origin: browser.origin() };

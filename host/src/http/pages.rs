@@ -41,6 +41,7 @@ pages!(
     ErrorPage,
     SignOutPage,
     SignedOutPage,
+    TrialPage,
     SamlLogoutPage,
     SamlLogoutAnsweredPage,
     HomePage,
@@ -387,6 +388,16 @@ pub struct SignedOutPage {
     pub by_device: bool,
     /// The names of SAML applications that could not be told.
     pub untold: Vec<String>,
+}
+
+/// The answer of a trial was taken up.
+#[derive(Clone, Debug, Template)]
+#[template(path = "trial.html")]
+pub struct TrialPage {
+    /// What every page has.
+    pub layout: Layout,
+    /// Whether the application would have signed the person in.
+    pub done: bool,
 }
 
 /// A SAML application is told of a logout, in a frame. The page loads itself again when its time is over.

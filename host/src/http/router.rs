@@ -19,13 +19,15 @@ use super::reply::ErrorReply;
 use super::texts::Message;
 use super::{
     admin_api, assets, authenticator, callbacks, client_calls, consent, console, cors, devices, health, home, limits,
-    login, logos, looks, metrics, oidc, portal, recover, saml, saml_logout, saml_metadata, scan, session_end,
+    login, logos, looks, metrics, oidc, portal, recover, saml, saml_logout, saml_metadata, scan, session_end, trial,
 };
 use crate::domain::Host;
 use crate::model::language::Language;
 
 /// The largest body that is read, in bytes.
 const LARGEST_BODY: usize = 64 * 1024;
+/// The largest body that brings a component along, in base64, in bytes.
+const LARGEST_UPLOAD: usize = 12 * 1024 * 1024;
 /// The largest body of a call that an application authenticates itself with, in bytes.
 const LARGEST_CALL: usize = 32 * 1024;
 /// The longest path with its query, in bytes.
@@ -58,14 +60,20 @@ pub fn router(host: Arc<Host>) -> Router {
         .route("/approvals/callbacks/{id}", post(callbacks::take))
         .merge(never_by_head("GET", Router::new().route("/admin", get(console::front))))
         .route("/admin/{*page}", get(console::inside))
+        .merge(never_by_head(
+            "GET, POST",
+            Router::new().route("/admin/trials/{id}", get(trial::answered).post(trial::answered_by_post)),
+        ))
         .nest("/admin/api/v1", admin_api::routes(&host))
         .fallback(not_found);
     // The header that lets another site's page read an answer is on its errors too, so its layer comes last.
     let shared = Router::new()
         .nest("/oidc", shared_routes(&host))
         .route("/.well-known/oauth-authorization-server/oidc", get(oidc::configuration));
-    let shared = bounded(shared).layer(cors::layer(&host));
-    bounded(own)
+    let shared = bounded(shared, LARGEST_BODY).layer(cors::layer(&host));
+    let large = Router::new().nest("/admin/api/v1", admin_api::large_routes(&host));
+    bounded(own, LARGEST_BODY)
+        .merge(bounded(large, LARGEST_UPLOAD))
         .merge(shared)
         .layer(from_fn(refuse_long_addresses))
         .layer(from_fn(client_calls::in_its_words))
@@ -75,9 +83,9 @@ pub fn router(host: Arc<Host>) -> Router {
 }
 
 /// Bounds of every request.
-fn bounded(router: Router<Arc<Host>>) -> Router<Arc<Host>> {
+fn bounded(router: Router<Arc<Host>>, largest: usize) -> Router<Arc<Host>> {
     router
-        .layer(RequestBodyLimitLayer::new(LARGEST_BODY))
+        .layer(RequestBodyLimitLayer::new(largest))
         .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, LONGEST))
         .layer(CatchPanicLayer::new())
 }

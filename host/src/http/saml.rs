@@ -13,14 +13,16 @@ use super::csrf;
 use super::pages::{Link, SamlPostPage, SamlStartPage};
 use super::reply::{ErrorReply, Shown, broken, forged, layout, nonce, page, page_with_script, see_other, with_browser};
 use super::texts::Message;
+use super::trial;
 use crate::domain::login::{self, Person};
-use crate::domain::{Broken, Host};
+use crate::domain::{Broken, Host, trials};
 use crate::id::SignOnId;
 use crate::model::language::Language;
 use crate::model::login::LoginRequest;
 use crate::model::name::Quoted;
 use crate::model::redirect::CheckedRedirect;
 use crate::model::saml::SignOnRequest;
+use crate::model::trial::OpenTrial;
 use crate::saml::binding::{BindingError, Incoming, Kind, post_value};
 use crate::saml::partner::UnfitHeader;
 use crate::saml::sign_on::{self, Answer, Failure, Question, Rejected, SignOnAnswer, Unanswerable};
@@ -36,7 +38,11 @@ pub(super) async fn sign_on(
     let query = query.unwrap_or_default();
     let reply = async {
         match Incoming::read_redirect(query.as_bytes()) {
-            Ok(incoming) => asked(&host, &application, &incoming).await,
+            Ok(incoming) => {
+                let tried = incoming.relay_state().and_then(|state| state.parse().ok());
+                let tried = trial::open(&host, &browser, tried).await?;
+                asked(&host, &application, &incoming, tried.as_ref()).await
+            }
             Err(BindingError::Missing) => start_page(&host, &browser, &application, &query).await,
             Err(error) => Err(error.into()),
         }
@@ -58,7 +64,7 @@ pub(super) async fn sign_on_by_post(
             return Err(BindingError::Missing.into());
         }
         match Incoming::read_post(&body) {
-            Ok(incoming) => asked(&host, &application, &incoming).await,
+            Ok(incoming) => asked(&host, &application, &incoming, None).await,
             Err(BindingError::Missing) => started(&host, &browser, &application, &body).await,
             Err(error) => Err(error.into()),
         }
@@ -68,8 +74,13 @@ pub(super) async fn sign_on_by_post(
 
 /// A request is checked and kept. The browser comes again to where it brings its cookies: it sends us no `SameSite=Lax`
 /// cookie when another site posts.
-async fn asked(host: &Host, application: &str, incoming: &Incoming) -> Result<Response, Rejected> {
-    let accepted = sign_on::check(host, application, incoming).await?;
+async fn asked(
+    host: &Host,
+    application: &str,
+    incoming: &Incoming,
+    trial: Option<&OpenTrial>,
+) -> Result<Response, Rejected> {
+    let accepted = sign_on::check(host, application, incoming, trial).await?;
     Ok(see_other(&format!("/sso/sign-on/{}", accepted.id)))
 }
 
@@ -111,6 +122,9 @@ async fn begin(host: &Host, browser: &Browser, request: SignOnRequest) -> Result
         session_id,
     )
     .await?;
+    if !trials::login_began(host, &login).await? {
+        return Ok(trial::unknown(host, browser.language()));
+    }
     let page = see_other(&format!("/login/{}", login.id));
     let Some(signed_in) = session else { return Ok(page) };
     let person = Person { signed_in, cookie: None, origin: browser.origin() };

@@ -272,6 +272,8 @@ pub enum Danger {
     RevokeKey,
     /// Exchanges the plugins.
     ReloadPlugins,
+    /// Puts the plugins back that were there before the last exchange.
+    RollBackPlugins,
 }
 
 impl Danger {
@@ -291,6 +293,7 @@ impl Danger {
             Self::RotateKey => "rotate-key",
             Self::RevokeKey => "revoke-key",
             Self::ReloadPlugins => "reload-plugins",
+            Self::RollBackPlugins => "roll-back-plugins",
         }
     }
 }

@@ -304,6 +304,12 @@ events! {
     SigningKeyRevoked = "signing-key.revoked",
     /// The plugins were exchanged.
     PluginsReloaded = "plugins.reloaded",
+    /// An administrator began to try the sign-in of an application.
+    TrialBegun = "trial.begun",
+    /// The trial has a result.
+    TrialEnded = "trial.ended",
+    /// The plugins were put back that were there before the last exchange.
+    PluginsRolledBack = "plugins.rolled-back",
     /// A token for the admin API was made.
     AdminTokenMade = "admin-token.made",
     /// The entries that were there were chained: what came before was not until then.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::clock::Timestamp;
-use crate::id::{ApprovalId, DeviceId, Did, LoginId, SessionId};
+use crate::id::{ApprovalId, DeviceId, Did, LoginId, SessionId, TrialId};
 use crate::model::claims_request::ClaimsRequest;
 use crate::model::language::Language;
 use crate::model::name::LoginName;
@@ -85,6 +85,15 @@ impl LoginRequest {
         }
     }
 
+    /// The trial whose sign-in it is.
+    pub const fn trial(&self) -> Option<TrialId> {
+        match self {
+            Self::Oidc(request) => request.trial,
+            Self::Saml(request) => request.trial,
+            Self::Local { .. } | Self::Step(_) => None,
+        }
+    }
+
     /// The language that the application asks for, whatever the browser prefers.
     pub const fn language(&self) -> Option<Language> {
         match self {
@@ -120,6 +129,8 @@ pub enum Refusal {
     PersonClosed,
     /// A plugin refuses them, in words of its own.
     Plugin(String),
+    /// It is a trial, and somebody else than who began it signed in.
+    OthersTrial,
 }
 
 /// The host's own pages that need a signed-in person.
@@ -213,6 +224,9 @@ pub struct AuthorizationRequest {
     /// The first of `ui_locales` that the pages speak.
     #[serde(default)]
     pub language: Option<Language>,
+    /// The trial that it is of, where an administrator tries the sign-in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<TrialId>,
 }
 
 impl AuthorizationRequest {

@@ -29,4 +29,5 @@ pub mod statement;
 pub mod step;
 pub mod syslog;
 pub mod token;
+pub mod trial;
 pub mod user;

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
+use crate::id::Did;
 use crate::model::application::ApplicationType;
+use crate::model::trial::OpenTrial;
 
 /// A redirect URI that an administrator registered. Two are the same only if their texts are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,7 +109,8 @@ impl RedirectUri {
 
 /// A redirect URI of a request that was found among the application's registered ones.
 ///
-/// It can only be had from [`CheckedRedirect::find`] and [`RedirectUri::checked`]: before it exists an error can only be a page, after it an error
+/// It can only be had from [`CheckedRedirect::find`], [`RedirectUri::checked`] and, for a sign-in that its administrator tries
+/// out, [`CheckedRedirect::of_trial`]: before it exists an error can only be a page, after it an error
 /// goes back to the application.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -117,6 +120,11 @@ impl CheckedRedirect {
     /// Finds the asked URI among the registered ones.
     pub fn find(registered: &[RedirectUri], asked: &str) -> Option<Self> {
         registered.iter().any(|uri| uri.admits(asked)).then(|| Self(asked.to_owned()))
+    }
+
+    /// The address of a trial, if this is a trial of the application, and the asked URI is its address.
+    pub fn of_trial(trial: &OpenTrial, application: &Did, asked: &str) -> Option<Self> {
+        trial.address_for(application).filter(|address| *address == asked).map(|address| Self(address.to_owned()))
     }
 
     /// The URI as the request wrote it.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::clock::Timestamp;
-use crate::id::{Did, KeyId, LogoutId, SignOnId, UserId};
+use crate::id::{Did, KeyId, LogoutId, SignOnId, TrialId, UserId};
 use crate::model::name::LoginName;
 use crate::model::redirect::{CheckedRedirect, RedirectUri};
 use crate::secret::Digest;
@@ -320,6 +320,9 @@ pub struct SignOnRequest {
     /// `RequestedAuthnContext` is not met by a vendor's word.
     #[serde(default)]
     pub needs_device: bool,
+    /// The trial that it is of, where an administrator tries the sign-on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<TrialId>,
 }
 
 /// Whom an AuthnRequest asks for.

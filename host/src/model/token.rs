@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::clock::Timestamp;
-use crate::id::{AccountId, CodeId, Did, SessionId, TokenId, UserId};
+use crate::id::{AccountId, CodeId, Did, SessionId, TokenId, TrialId, UserId};
 use crate::model::administration::AdminScopes;
 use crate::model::claims_request::ClaimsRequest;
 use crate::model::login::CodeChallenge;
@@ -78,6 +78,9 @@ pub struct GrantContext {
     /// What the `claims` parameter of the authorization request asked for.
     #[serde(default, skip_serializing_if = "ClaimsRequest::is_empty")]
     pub claims: ClaimsRequest,
+    /// The trial that it is of: nobody but the host itself may exchange its code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<TrialId>,
 }
 
 /// The SHA-256 of a client certificate in DER form: what a token is bound to (the `x5t#S256` of RFC 8705 section 3.1).

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::bearer::{BearerError, Shown, accept};
 use crate::domain::account::person;
-use crate::domain::claims::{self, Subject};
+use crate::domain::claims::{self, Made, Subject};
 use crate::domain::{Broken, Host};
 use crate::model::scope::Scope;
 use crate::plugins::{MapFailureKind, Sink};
@@ -12,6 +12,11 @@ use crate::store::Person;
 
 /// The claims that the scopes of an access token permit.
 pub async fn claims(host: &Host, shown: Shown<'_>) -> Result<Map<String, Value>, BearerError> {
+    Ok(made(host, shown).await?.claims)
+}
+
+/// The same, with what each plugin did.
+pub async fn made(host: &Host, shown: Shown<'_>) -> Result<Made, BearerError> {
     let found = accept(host, shown).await?;
     let grant = found.grant;
     let Some(family) = found.family else { return Err(BearerError::InsufficientScope(Scope::OpenId)) };
@@ -41,11 +46,10 @@ pub async fn claims(host: &Host, shown: Shown<'_>) -> Result<Map<String, Value>,
             MapFailureKind::Deny(_) => BearerError::InvalidToken,
             MapFailureKind::Fault(detail) => BearerError::Broken(Broken::Plugin(detail.to_string())),
         }
-    })?
-    .claims;
+    })?;
     // Here, the sign-in is told only to whom asks for it.
     let of_sign_in = claims::of_authentication(&family.context.authentication).into_iter();
     let asked = of_sign_in.filter(|(name, _)| requested.contains_key(*name));
-    told.extend(asked.map(|(name, value)| (name.to_owned(), value)));
+    told.claims.extend(asked.map(|(name, value)| (name.to_owned(), value)));
     Ok(told)
 }

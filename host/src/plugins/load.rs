@@ -73,8 +73,29 @@ impl Loader {
         Ok(loaded)
     }
 
+    /// An engine with room for one call of one claim mapper at a time.
+    pub(super) fn engine_for_one(&self, limits: &super::Limits) -> Result<Engine, LoadError> {
+        engine::engine(Pool::Warm, std::iter::once(limits)).map_err(LoadError)
+    }
+
     async fn add(&self, loaded: &mut Loaded, engine: &Engine, spec: PluginSpec) -> Result<(), LoadError> {
+        let bytes = component_check::read(&spec.name, &spec.file)?;
+        let meter = self.meter(&spec.name).map_err(|what| LoadError::of(&spec.name, what))?;
+        let build = Build { bytes, kept: self.compiled.as_ref(), meter, as_asked: false };
+        self.build(loaded, engine, spec, build).await
+    }
+
+    /// Makes a plugin of a component and adds it to those that are there.
+    pub(super) async fn build(
+        &self,
+        loaded: &mut Loaded,
+        engine: &Engine,
+        spec: PluginSpec,
+        build: Build<'_>,
+    ) -> Result<(), LoadError> {
+        loaded.specs.push(spec.clone());
         let PluginSpec { name, file, sha256, config, role, limits } = spec;
+        let Build { bytes, kept, meter, as_asked } = build;
         let error = |what: String| LoadError::of(&name, what);
         if limits.concurrency == 0 {
             return Err(error("`concurrency` is 0, so it could never run; give at least 1".to_owned()));
@@ -82,7 +103,6 @@ impl Loader {
         if !config.is_object() {
             return Err(error("its settings are not a table".to_owned()));
         }
-        let bytes = component_check::read(&name, &file)?;
         let digest = Digest::of(&bytes);
         if sha256.is_some_and(|expected| expected != digest) {
             let what =
@@ -99,9 +119,8 @@ impl Loader {
                 Outside::Granted(Arc::new(egress.map_err(error)?))
             }
         };
-        let component = compile(engine, bytes, &self.compiler, self.compiled.as_ref()).await.map_err(error)?;
+        let component = compile(engine, bytes, &self.compiler, kept).await.map_err(error)?;
         let linked = link(&self.contracts, &surface, &component).map_err(error)?;
-        let meter = self.meter(&name).map_err(error)?;
         let runner = Runner::new(engine.clone(), &name, limits, Arc::clone(&self.clock), outside, meter);
         let described = describe(linked.described(), &runner).await.map_err(error)?;
         let config = config.to_string();
@@ -112,6 +131,12 @@ impl Loader {
             version: one_line(&described.version),
             sha256: digest.to_text(),
         });
+        let role = match role {
+            Role::ClaimMapper { applications, on_failure, .. } if as_asked => {
+                Role::ClaimMapper { applications, writes: asked_by_name(&described.writes), on_failure }
+            }
+            role => role,
+        };
         loaded.granted.insert(name.clone(), Granted::of(&role));
         match (role, linked) {
             (Role::ClaimMapper { applications, writes, on_failure }, Linked::Mapper(component)) => {
@@ -122,7 +147,7 @@ impl Loader {
                 }
                 let grants = Grants::new(described.writes, writes).map_err(error)?;
                 let scope = Scope { applications, sinks: described.sinks };
-                loaded.mappers.push(ClaimMapper::new(Parts {
+                loaded.mappers.push(Arc::new(ClaimMapper::new(Parts {
                     identity,
                     runner,
                     component,
@@ -130,7 +155,7 @@ impl Loader {
                     grants,
                     on_failure,
                     config,
-                }));
+                })));
             }
             (
                 Role::ApprovalChannel { applications, trust, http },
@@ -154,6 +179,23 @@ impl Loader {
         meters.insert(name.to_owned(), Arc::clone(&meter));
         Ok(meter)
     }
+}
+
+/// What a plugin is made from.
+pub(super) struct Build<'a> {
+    /// The component.
+    pub(super) bytes: Vec<u8>,
+    /// Where what is compiled is kept, if it is.
+    pub(super) kept: Option<&'a Arc<Compiled>>,
+    /// What counts its calls.
+    pub(super) meter: Arc<Meter>,
+    /// Whether a claim mapper may write what its description names, in place of what the settings grant.
+    pub(super) as_asked: bool,
+}
+
+/// The claims that a description names. Where it leaves the choice to the operator, nobody chose, so nothing is granted.
+fn asked_by_name(writes: &[String]) -> Vec<String> {
+    writes.iter().filter(|name| !matches!(name.as_str(), "*" | "attribute:*")).cloned().collect()
 }
 
 impl Role {
@@ -235,12 +277,12 @@ fn asked_for(described: &Description, granted: &HttpGrant) -> Result<(), String>
     Ok(())
 }
 
-fn check_name(loaded: &Loaded, name: &str) -> Result<(), LoadError> {
+pub(super) fn check_name(loaded: &Loaded, name: &str) -> Result<(), LoadError> {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
         return Err(LoadError::of(name, "the name may have lower-case letters, digits and `-`, at most 64"));
     }
-    let mut mappers = loaded.mappers.iter().map(ClaimMapper::name);
+    let mut mappers = loaded.mappers.iter().map(|mapper| mapper.name());
     let mut channels = loaded.channels.iter().map(ApprovalChannel::name);
     if mappers.any(|taken| taken == name) || channels.any(|taken| taken == name) {
         return Err(LoadError::of(name, "two plugins have this name"));
@@ -249,7 +291,7 @@ fn check_name(loaded: &Loaded, name: &str) -> Result<(), LoadError> {
 }
 
 /// Each claim has one owner in an application, so no order of plugins decides what it says.
-fn check_owners(mappers: &[ClaimMapper]) -> Result<(), LoadError> {
+pub(super) fn check_owners(mappers: &[Arc<ClaimMapper>]) -> Result<(), LoadError> {
     let mut rest = mappers;
     while let Some((mapper, others)) = rest.split_first() {
         for other in others {

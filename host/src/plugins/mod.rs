@@ -15,6 +15,7 @@ use crate::id::Did;
 mod approval;
 mod bindings;
 mod call;
+mod candidate;
 mod claims;
 mod compiled;
 mod compiler;
@@ -26,6 +27,7 @@ mod fault;
 mod load;
 mod meter;
 mod protected;
+mod set;
 mod spec;
 mod trial;
 mod workbench;
@@ -35,6 +37,7 @@ pub use approval::{
     Question,
 };
 pub use call::{Usage, one_line};
+pub use candidate::Candidate;
 pub use claims::{
     ClaimInput, MapFailure, MapFailureKind, Mapped, Protocol, RequestedClaim, SamlAttribute, Sink, Step, StepEnd,
     Traced, ValueType,
@@ -46,6 +49,7 @@ pub use fault::{Fault, LoadError};
 pub use load::Loader;
 pub use meter::{Measured, Quantiles};
 pub use protected::{PROTECTED, is_protected};
+pub use set::PluginSet;
 pub use spec::{
     Credential, CredentialGrant, Credentials, HttpGrant, Limits, NoCredentials, OnFailure, PluginSpec, Role, Trust,
 };
@@ -126,10 +130,12 @@ pub struct Plugins {
 /// One set of plugins.
 #[derive(Default)]
 struct Loaded {
-    mappers: Vec<ClaimMapper>,
+    mappers: Vec<Arc<ClaimMapper>>,
     channels: Vec<ApprovalChannel>,
     /// By their names.
     granted: HashMap<String, Granted>,
+    /// What the operator set up, in the order of the settings.
+    specs: Vec<PluginSpec>,
 }
 
 /// What is known of one loaded plugin.
@@ -184,14 +190,24 @@ impl Plugins {
     }
 
     /// Exchanges all plugins at once for those of `specs`, after every one of them was compiled, checked and tried out.
+    /// Those that were there come back.
     ///
     /// # Errors
     /// As [`load`](Self::load); then those that were there go on.
-    pub async fn reload(&self, specs: Vec<PluginSpec>) -> Result<(), LoadError> {
+    pub async fn reload(&self, specs: Vec<PluginSpec>) -> Result<PluginSet, LoadError> {
         let loaded = self.loader.load(specs).await?;
         trial::of_mappers(&loaded.mappers).await?;
-        self.loaded.store(Arc::new(loaded));
-        Ok(())
+        Ok(PluginSet(self.loaded.swap(Arc::new(loaded))))
+    }
+
+    /// Puts a set that was loaded before in the place of the one that is there, which comes back.
+    pub fn put(&self, set: PluginSet) -> PluginSet {
+        PluginSet(self.loaded.swap(set.0))
+    }
+
+    /// The plugins of this moment, whatever is loaded later.
+    pub fn set(&self) -> PluginSet {
+        PluginSet(self.loaded.load_full())
     }
 
     /// Asks each claim mapper for the claims of a person who does not exist, for each place it makes claims for.
@@ -230,7 +246,7 @@ impl Plugins {
     /// # Errors
     /// The first plugin that denies or fails, unless its settings say that its claims may be left out.
     pub async fn map_claims(&self, input: ClaimInput) -> Result<Mapped, MapFailure> {
-        claims::run_chain(&self.loaded.load_full().mappers, input).await
+        self.set().map_claims(input).await
     }
 
     /// Whether a claim mapper is asked for claims of this application that go there.

@@ -1,5 +1,7 @@
 //! Trying out: what each claim mapper makes of a person who does not exist.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use super::claims::{ClaimInput, ClaimMapper, MapFailureKind, Protocol, Sink};
@@ -12,7 +14,7 @@ const MOMENT: i64 = 1_767_225_600;
 
 /// Asks each mapper for claims, for each place it makes claims for. What it denies or reports is its right; what breaks the
 /// contract or a limit with this will do so with others.
-pub(super) async fn of_mappers(mappers: &[ClaimMapper]) -> Result<(), LoadError> {
+pub(super) async fn of_mappers(mappers: &[Arc<ClaimMapper>]) -> Result<(), LoadError> {
     for mapper in mappers {
         for sink in Sink::ALL {
             let Some(application) = mapper.application_for_trial(sink) else { continue };

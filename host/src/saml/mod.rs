@@ -6,4 +6,5 @@ pub mod message;
 pub mod metadata;
 pub mod partner;
 pub mod sign_on;
+pub mod trial;
 pub mod xml;

@@ -5,7 +5,7 @@ use sqlx::AnyConnection;
 use super::rows::{digest, from_json, moment, parse, to_json};
 use super::{Result, Store, StoreError, audit, deliveries, devices, passkeys, pauses};
 use crate::clock::Timestamp;
-use crate::id::{ApprovalId, DeliveryId, DeviceId, UserId};
+use crate::id::{ApprovalId, DeliveryId, DeviceId, LoginId, UserId};
 use crate::model::approval::{Approval, ApprovalStage, Approver, FailureReason, MatchingNumber, Pause};
 use crate::model::audit::Entry;
 use crate::model::delivery::Ruling;
@@ -166,6 +166,16 @@ impl Store {
             .bind(id.to_string())
             .fetch_optional(&self.readers)
             .await?;
+        row.map(Approval::try_from).transpose()
+    }
+
+    /// The latest request of a login.
+    pub async fn approval_of_login(&self, login: LoginId) -> Result<Option<Approval>> {
+        let row: Option<ApprovalRow> =
+            sqlx::query_as("SELECT * FROM approvals WHERE login_id = $1 ORDER BY id DESC LIMIT 1")
+                .bind(login.to_string())
+                .fetch_optional(&self.readers)
+                .await?;
         row.map(Approval::try_from).transpose()
     }
 

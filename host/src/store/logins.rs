@@ -72,8 +72,8 @@ pub struct LoginAnswer {
 pub enum Given {
     /// An authorization code.
     Code(Box<CodeGrant>),
-    /// A SAML assertion, which makes it take part in the person's session, the one with this id.
-    Assertion(SessionId, Participation),
+    /// A SAML assertion, which makes it take part in the person's session, the one with this id; but for one of a trial.
+    Assertion(SessionId, Option<Participation>),
 }
 
 impl Given {
@@ -234,10 +234,13 @@ impl Store {
                 match &answer.given {
                     Some(Given::Code(code)) => {
                         codes::insert(db, code).await?;
-                        sessions::join(db, code).await?;
+                        // The application never learns of a trial's.
+                        if code.context.trial.is_none() {
+                            sessions::join(db, code).await?;
+                        }
                     }
-                    Some(Given::Assertion(_, participation)) => sessions::take_part(db, participation).await?,
-                    None => {}
+                    Some(Given::Assertion(_, Some(participation))) => sessions::take_part(db, participation).await?,
+                    Some(Given::Assertion(_, None)) | None => {}
                 }
                 audit::append(db, &answer.entries).await?;
                 if let Some(entry) = &answer.activated {

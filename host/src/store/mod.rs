@@ -43,6 +43,7 @@ mod streams;
 mod sweep;
 mod tokens;
 mod traces;
+mod trials;
 mod users;
 mod writer;
 
@@ -56,11 +57,13 @@ pub use first_start::FirstStart;
 pub use idempotency::IdempotentRow;
 pub use issue::{Redemption, Rotation};
 pub use logins::{Given, LoginAnswer};
+pub use overview::{QUARTER, SignInHour};
 pub use portal::OpenSession;
 pub use recovery::Recovery;
 pub use sweep::Retention;
 pub use tokens::{Family, FoundRefresh, OpenAccess};
 pub use traces::ClaimTrace;
+pub use trials::{KeptStep, TrialEnd};
 pub use users::{UserKept, UserSummary};
 
 use std::sync::Arc;

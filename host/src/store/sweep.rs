@@ -71,6 +71,10 @@ impl Store {
                 Duration::ZERO,
             ),
             (
+                "DELETE FROM trials WHERE id IN (SELECT id FROM trials WHERE expires_at < $3 AND $1 = $1 ORDER BY expires_at LIMIT $2) AND expires_at < $3",
+                Duration::ZERO,
+            ),
+            (
                 "DELETE FROM sign_on_requests WHERE id IN (SELECT id FROM sign_on_requests WHERE id < $1 AND expires_at < $3 ORDER BY id LIMIT $2)",
                 retention.logins,
             ),

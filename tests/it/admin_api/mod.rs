@@ -9,6 +9,7 @@ mod roles;
 mod sessions;
 mod shape;
 mod steps;
+mod trials;
 
 use std::sync::Arc;
 

@@ -67,11 +67,13 @@ async fn settings_are_told_with_their_source_and_without_secrets() {
 #[tokio::test]
 async fn the_overview_counts_on_both_databases() {
     for database in Database::BOTH {
-        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let settings = "[lifetimes]\nadmin_token = 86400\n";
+        let host = TestHost::start_with(Wish { database, settings, ..Wish::default() }).await;
         let ada = host.ada().await;
         host.user("eve").await;
         let browser = Browser::new(&host.base);
         ada.sign_in(&browser).await;
+        host.advance(60);
         let page = ada.ask(&Browser::new(&host.base), &[("prompt", Some("login"))]).await;
         let requests = ada.phone.waiting(5).await.expect("requests");
         ada.phone.decide(&requests[0], None).await.expect("denied");
@@ -83,9 +85,47 @@ async fn the_overview_counts_on_both_databases() {
             "{database:?}"
         );
         assert_eq!(counts["applications"], json!({"openid_connect": 1, "saml": 0}));
-        let hours = counts["sign_ins"].as_array().expect("hours");
-        assert_eq!(hours.len(), 24);
-        assert_eq!((&hours[23]["completed"], &hours[23]["failed"]), (&json!(1), &json!(1)), "{counts}");
-        assert!(hours[..23].iter().all(|hour| hour["completed"] == 0 && hour["failed"] == 0));
+        let of = |counts: &Value, place: usize| counts["sign_ins"].as_array().expect("periods")[place].clone();
+        assert_eq!((counts["sign_ins"].as_array().map(Vec::len), &counts["bucket"]), (Some(24), &json!("hour")));
+        let now = of(&counts, 23);
+        assert_eq!(
+            [&now["completed"], &now["denied"], &now["expired"], &now["failed"]],
+            [&json!(1), &json!(1), &json!(0), &json!(0)],
+            "{counts}"
+        );
+        assert_eq!(
+            (&now["approved_ms_p50"], &now["approved_ms_p95"]),
+            (&json!(0), &json!(0)),
+            "the clock stands still"
+        );
+        let before = of(&counts, 0);
+        assert_eq!((&before["completed"], &before["approved_ms_p50"]), (&json!(0), &Value::Null));
+
+        // A wait counts, and hours that are over are counted once.
+        host.advance(600);
+        let browser = Browser::new(&host.base);
+        let page = ada.ask(&browser, &[("prompt", Some("login"))]).await;
+        host.advance(12);
+        ada.approve(&page).await;
+        browser.finish(&page.url).await;
+        host.advance(2 * 60 * 60);
+        for _ in 0..2 {
+            let counts = host.admin_ok(Method::GET, "/overview?range=day", Value::Null).await;
+            let all = counts["sign_ins"].as_array().expect("hours");
+            assert_eq!(all.iter().filter_map(|one| one["completed"].as_u64()).sum::<u64>(), 2, "{counts}");
+            assert!(all.iter().any(|one| one["approved_ms_p95"] == 12_000), "{database:?}: {counts}");
+        }
+        let month = host.admin_ok(Method::GET, "/overview?range=month", Value::Null).await;
+        let days = month["sign_ins"].as_array().expect("days");
+        assert_eq!((days.len(), &month["bucket"]), (30, &json!("day")));
+        assert_eq!(days.iter().filter_map(|one| one["completed"].as_u64()).sum::<u64>(), 2, "{month}");
+        let mut connection = host.connection().await;
+        let kept: (i64,) = sqlx::query_as("SELECT COALESCE(SUM(completed), 0) FROM sign_in_hours")
+            .fetch_one(&mut connection)
+            .await
+            .expect("counted");
+        assert_eq!(kept.0, 2, "{database:?}");
+        let (status, _) = host.admin(Method::GET, "/overview?range=year", Value::Null).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST);
     }
 }

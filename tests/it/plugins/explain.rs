@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use assent_tests::harness::{Browser, TestHost, Wish, binary, component, id};
 use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -101,7 +101,16 @@ async fn a_preview_is_what_a_login_would_tell() {
     let path = |query: &str| {
         format!("/applications/{}/claims-preview?account={}{query}", ada.application.id, id(&ada.account))
     };
-    let preview = host.admin_ok(Method::GET, &path("&scope=openid%20profile%20email"), Value::Null).await;
+    let all = host.admin_ok(Method::GET, &path("&scope=openid%20profile%20email"), Value::Null).await;
+    let sinks: Vec<_> = all["sinks"].as_array().expect("sinks").iter().map(|one| one["sink"].clone()).collect();
+    assert_eq!(sinks, ["id-token", "userinfo", "introspection"], "{all}");
+    let preview = all["sinks"][0].clone();
+    let origin = |name: &str| {
+        let origins = preview["origins"].as_array().expect("origins");
+        origins.iter().find(|origin| origin["name"] == name).unwrap_or_else(|| panic!("no {name}: {preview}")).clone()
+    };
+    assert_eq!(origin("email"), json!({"name": "email", "plugin": null, "what": "told", "scope": "email"}));
+    assert_eq!(origin("note"), json!({"name": "note", "plugin": "second", "what": "added", "scope": null}));
     let code = ada.sign_in_with(&Browser::new(&host.base), &[("scope", Some("openid profile email"))]).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     let told = claims_of(tokens["id_token"].as_str().expect("an ID token"));
@@ -112,11 +121,16 @@ async fn a_preview_is_what_a_login_would_tell() {
     assert_eq!(preview["steps"][1]["plugin"], "second");
 
     let less = host.admin_ok(Method::GET, &path("&scope=openid&sink=userinfo"), Value::Null).await;
+    let less = &less["sinks"][0];
     assert!(less["claims"].get("email").is_none() && less["sink"] == "userinfo", "{less}");
+    let two = host.admin_ok(Method::GET, &path("&sink=userinfo&sink=id-token"), Value::Null).await;
+    assert_eq!(two["sinks"].as_array().map(Vec::len), Some(2), "{two}");
     for (query, status) in [
         ("&scope=openid%20nonsense", StatusCode::UNPROCESSABLE_ENTITY),
         ("&sink=saml-assertion", StatusCode::UNPROCESSABLE_ENTITY),
         ("&sink=nowhere", StatusCode::BAD_REQUEST),
+        ("&scope=openid&scope=email", StatusCode::BAD_REQUEST),
+        ("&unknown=1", StatusCode::BAD_REQUEST),
     ] {
         assert_eq!(host.admin(Method::GET, &path(query), Value::Null).await.0, status, "{query}");
     }
@@ -126,12 +140,68 @@ async fn a_preview_is_what_a_login_would_tell() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_candidate_is_compared_and_never_kept() {
+    let host = start("{ behaviour = \"set\", claim = \"note\", value = \"42\" }").await;
+    let ada = host.ada().await;
+    let path = format!("/applications/{}/claims-preview", ada.application.id);
+    let before = host.admin_ok(Method::GET, "/plugins", Value::Null).await;
+    let asked = |candidate: Value| json!({"account": id(&ada.account), "sinks": ["id-token"], "candidate": candidate});
+    let set = |claim: &str, value: &str| json!({"behaviour": "set", "claim": claim, "value": value});
+
+    let told =
+        host.admin_ok(Method::POST, &path, asked(json!({"plugin": "second", "config": set("note", "43")}))).await;
+    let difference = json!([{"sink": "id-token", "path": "/claims/note", "today": 42, "candidate": 43}]);
+    assert_eq!(told["differences"], difference, "{told}");
+    assert_eq!(told["today"]["sinks"][0]["claims"]["note"], 42);
+    assert_eq!(told["candidate"]["sinks"][0]["claims"]["note"], 43);
+
+    // Another component in its place, with the grants of that place: it writes a claim that is not among them.
+    let wasm = |name: &str| STANDARD.encode(std::fs::read(component(name)).expect("a component"));
+    let other = json!({"plugin": "account-roles", "component": wasm("hostile-mapper"), "config": set("note", "1")});
+    let told = host.admin_ok(Method::POST, &path, asked(other)).await;
+    let stopped = &told["candidate"]["sinks"][0]["stopped"];
+    assert_eq!((&stopped["plugin"], &stopped["outcome"]), (&json!("account-roles"), &json!("failed")), "{told}");
+    assert!(stopped["reason"].as_str().is_some_and(|why| why.contains("was not granted")), "{told}");
+
+    // A new one runs after the others, and takes no claim of theirs.
+    let new = json!({"plugin": "another", "component": wasm("account-roles")});
+    let (status, refused) = host.admin(Method::POST, &path, asked(new)).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{refused}");
+    assert!(refused.to_string().contains("writes too"), "{refused}");
+
+    for (candidate, words) in [
+        (json!({"plugin": "unknown"}), "`component` has to say"),
+        (json!({"plugin": "second", "component": "AAAA"}), "plugin `second`"),
+        (json!({"plugin": "second", "component": "?"}), "base64"),
+        (json!({"plugin": "account-roles", "config": {"nonsense": 1}}), "unknown field"),
+    ] {
+        let (status, refused) = host.admin(Method::POST, &path, asked(candidate.clone())).await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{candidate}: {refused}");
+        assert!(refused.to_string().contains(words), "{candidate}: {refused}");
+    }
+    // It ends within its limits, and says so.
+    let told =
+        host.admin_ok(Method::POST, &path, asked(json!({"plugin": "second", "config": {"behaviour": "loop"}}))).await;
+    assert_eq!(told["candidate"]["sinks"][0]["stopped"]["plugin"], "second", "{told}");
+    assert!(
+        told["differences"].as_array().is_some_and(|all| all.iter().any(|one| one["path"] == "/stopped")),
+        "{told}"
+    );
+
+    let after = host.admin_ok(Method::GET, "/plugins", Value::Null).await;
+    let names = |told: &Value| -> Vec<Value> {
+        told["plugins"].as_array().expect("plugins").iter().map(|one| one["sha256"].clone()).collect()
+    };
+    assert_eq!(names(&before), names(&after));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_preview_says_which_plugin_stops_it_and_why() {
     for (behaviour, outcome) in [("deny", "denied"), ("panic", "failed")] {
         let host = start(&format!("{{ behaviour = \"{behaviour}\" }}")).await;
         let ada = host.ada().await;
         let path = format!("/applications/{}/claims-preview?account={}", ada.application.id, id(&ada.account));
-        let preview = host.admin_ok(Method::GET, &path, Value::Null).await;
+        let preview = host.admin_ok(Method::GET, &path, Value::Null).await["sinks"][0].clone();
         assert_eq!(
             (&preview["stopped"]["plugin"], &preview["stopped"]["outcome"]),
             (&json!("second"), &json!(outcome))

@@ -65,6 +65,36 @@ async fn new_settings_count_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_plugins_before_an_exchange_are_put_back() {
+    let host = start().await;
+    let ada = host.ada().await;
+    let told = host.admin_ok(Method::GET, "/plugins", Value::Null).await;
+    assert_eq!((&told["previous"], &told["changed_on_disk"]), (&Value::Null, &json!(false)), "{told}");
+    let roll_back = async || host.admin(Method::POST, "/plugins/rollback", Value::Null).await;
+    assert_eq!(roll_back().await.0, StatusCode::CONFLICT);
+
+    set_plugins(&host, &account_roles("config = { include = [] }"));
+    let told = host.admin_ok(Method::GET, "/plugins", Value::Null).await;
+    assert_eq!(told["changed_on_disk"], true, "{told}");
+    let (_, told) = reload(&host).await;
+    assert_eq!(told["changed_on_disk"], false, "{told}");
+    assert_eq!(told["previous"]["plugins"][0]["plugin"], "account-roles", "{told}");
+    assert!(account(&host, &ada).await.expect("an account claim").get("name").is_none());
+
+    let (status, told) = roll_back().await;
+    assert_eq!((status, &told["changed_on_disk"]), (StatusCode::OK, &json!(true)), "{told}");
+    assert!(account(&host, &ada).await.expect("an account claim").get("name").is_some(), "as it was");
+    let entries = crate::life::entries(&host, "event=plugins.rolled-back").await;
+    assert_eq!(entries[0]["detail"]["plugins"][0]["name"], "account-roles");
+    // And on again; and what is on disk counts at the next exchange.
+    assert_eq!(roll_back().await.0, StatusCode::OK);
+    assert!(account(&host, &ada).await.expect("an account claim").get("name").is_none());
+    set_plugins(&host, "");
+    assert_eq!(reload(&host).await.0, StatusCode::OK);
+    assert_eq!(account(&host, &ada).await, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn where_anything_is_wrong_the_last_good_plugins_go_on() {
     let host = start().await;
     let ada = host.ada().await;

@@ -1,34 +1,46 @@
 // How the host fares, and what to do first.
 
-import { get } from '../api.js';
+import { get, query } from '../api.js';
 import { bars } from '../chart.js';
-import { el, figure, link, panel, screen, section, way } from '../view.js';
+import { el, figure, link, panel, screen, tabs, way } from '../view.js';
 
-export async function overview({ me, may }) {
-  const content = may('overview:read') ? await counted(may) : [first(may)];
+export async function overview(context) {
+  const { me, may } = context;
+  const content = may('overview:read') ? await counted(context) : [first(may)];
   return screen({ title: 'Overview', lead: `You are signed in as ${me.name ?? 'an administrator'}, with the role ${me.role}.` }, ...content);
 }
 
-async function counted(may) {
-  const { users, applications, sign_ins: hours } = await get('/overview');
+async function counted({ may, query: asked }) {
+  const range = asked.get('range') === 'month' ? 'month' : 'day';
+  const { users, applications, sign_ins: periods } = await get(`/overview${query({ range })}`);
   const people = users.active + users.invited + users.suspended + users.terminated;
   const clients = applications.openid_connect + applications.saml;
-  const tile = (to, number, label, about) => el('li', {}, link(to, el('strong', {}, figure(number)), el('b', {}, label), el('span', {}, about)));
-  const sum = (of) => hours.reduce((total, hour) => total + of(hour), 0);
-  const good = sum((hour) => hour.completed);
-  const failed = sum((hour) => hour.failed);
-  const at = (hour, options) => new Date(hour.from).toLocaleString('en-GB', options);
+  const tile = (to, number, label, about) => el('li', {}, link(to, el('strong', {}, number), el('b', {}, label), el('span', {}, about)));
+  const sum = (...names) => periods.reduce((total, period) => total + names.reduce((all, name) => all + period[name], 0), 0);
+  const [good, failed] = [sum('completed'), sum('denied', 'expired', 'failed')];
+  const since = range === 'day' ? 'in the last 24 hours' : 'in the last 30 days';
+  const at = (period, options) => new Date(period.from).toLocaleString('en-GB', options);
+  const labels = range === 'day'
+    ? { label: (period) => at(period, { weekday: 'short', hour: '2-digit', minute: '2-digit' }), short: (period) => at(period, { hour: '2-digit', minute: '2-digit' }) }
+    : { label: (period) => at(period, { weekday: 'short', day: 'numeric', month: 'short' }), short: (period) => at(period, { day: 'numeric', month: 'short' }) };
+  const seconds = (milliseconds) => (milliseconds === null || milliseconds === undefined ? 0 : Math.round(milliseconds / 100) / 10);
   return [
     clients === 0 && may('applications:write') && begin(),
     el('ul', { class: 'figures' },
-      tile('/admin/users?state=active', users.active, users.active === 1 ? 'active user' : 'active users', `${figure(people)} in all, ${figure(users.invited)} invited, ${figure(users.suspended)} suspended`),
-      tile('/admin/applications', clients, clients === 1 ? 'application' : 'applications', `${figure(applications.openid_connect)} OpenID Connect, ${figure(applications.saml)} SAML`),
-      tile('/admin/audit?event=signed-in', good, good === 1 ? 'sign-in' : 'sign-ins', 'in the last 24 hours'),
-      tile('/admin/audit', failed, failed === 1 ? 'failure' : 'failures', 'denied, disowned, or with a wrong number')),
-    section('The last 24 hours', bars('Sign-ins', hours, [
-      { name: 'signed in', tone: 'good', of: (hour) => hour.completed },
-      { name: 'failed', tone: 'bad', of: (hour) => hour.failed },
-    ], { label: (hour) => at(hour, { weekday: 'short', hour: '2-digit', minute: '2-digit' }), short: (hour) => at(hour, { hour: '2-digit', minute: '2-digit' }) })),
+      tile('/admin/users?state=active', figure(users.active), users.active === 1 ? 'active user' : 'active users', `${figure(people)} in all, ${figure(users.invited)} invited, ${figure(users.suspended)} suspended`),
+      tile('/admin/applications', figure(clients), clients === 1 ? 'application' : 'applications', `${figure(applications.openid_connect)} OpenID Connect, ${figure(applications.saml)} SAML`),
+      tile('/admin/audit?event=sign-in.completed', figure(good), good === 1 ? 'sign-in' : 'sign-ins', since),
+      tile('/admin/audit?event=sign-in.denied', figure(failed), failed === 1 ? 'failure' : 'failures', `${figure(sum('denied'))} denied, ${figure(sum('expired'))} not decided, ${figure(sum('failed'))} with a wrong number`)),
+    tabs('How far back', [['/admin', 'The last 24 hours'], ['/admin?range=month', 'The last 30 days']]),
+    bars('Sign-ins', periods, [
+      { name: 'signed in', tone: 'good', of: (period) => period.completed },
+      { name: 'not decided', tone: 'warn', of: (period) => period.expired },
+      { name: 'denied, or a wrong number', tone: 'bad', of: (period) => period.denied + period.failed },
+    ], labels),
+    bars('How long people take to approve', periods, [
+      { name: 'half of them at most', tone: 'calm', of: (period) => seconds(period.approved_ms_p50) },
+      { name: '95 of 100 at most', tone: 'warn', of: (period) => seconds(period.approved_ms_p95) - seconds(period.approved_ms_p50), told: (period) => seconds(period.approved_ms_p95) },
+    ], { ...labels, unit: ' s' }),
   ].filter(Boolean);
 }
 

@@ -26,10 +26,10 @@ export async function trial(application, { may }) {
 
 async function follow(place, made, tab) {
   if (!tab) place.replaceChildren(notice('The browser did not open a tab.', 'warn', el('p', {}, el('a', { href: made.url, target: '_blank', rel: 'noopener' }, 'Open it yourself'))));
-  let seen = 0;
+  let wait = 0;
   for (;;) {
-    const standing = await get(`${path`/trials/${made.id}`}${query({ wait: 25, seen })}`);
-    seen = standing.steps.length;
+    const standing = await get(`${path`/trials/${made.id}`}${query({ wait })}`);
+    wait = 25;
     if (!place.isConnected) return;
     show(place, standing);
     if (standing.state !== 'waiting') return;
@@ -48,14 +48,14 @@ function show(place, { state, steps, result }) {
 }
 
 function outcome(result) {
+  if (result.error) return facts([['Error', result.error], ['Description', result.error_description]]);
   if (result.protocol === 'saml') {
     return el('section', {}, el('h2', {}, 'The assertion'),
-      facts([['Status', result.status], ['NameID', result.name_id]]),
-      (result.attributes ?? []).length > 0 && facts(result.attributes.map((one) => [one.name, one.values])),
+      facts([['Status', result.status], ['NameID', result.name_id && `${result.name_id.value} (${result.name_id.format ?? 'no format'})`]]),
+      (result.attributes ?? []).length > 0 && facts(result.attributes.map((one) => [one.friendly_name ?? one.name ?? '', one.values])),
       result.response && more('The response, as it was posted', el('pre', { tabindex: 0 }, el('code', {}, result.response))));
   }
   return el('section', {}, el('h2', {}, 'The tokens'),
-    result.error && facts([['Error', result.error], ['Description', result.error_description]]),
     result.id_token && el('div', {}, el('h3', {}, 'ID token'), json(result.id_token.claims), more('Its header', json(result.id_token.header))),
     result.userinfo && el('div', {}, el('h3', {}, 'UserInfo'), json(result.userinfo)),
     result.token_response && more('The token response', json(result.token_response)));

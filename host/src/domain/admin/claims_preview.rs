@@ -1,17 +1,22 @@
-//! What an application would be told about a person, without a sign-in.
+//! What an application would be told about a person, without a sign-in: by the plugins of today, or with a candidate among
+//! them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{Refused, Result, account, invalid, registered};
+use crate::domain::Host;
 use crate::domain::claims::{self, Made, Subject};
-use crate::domain::{Host, traces};
 use crate::id::{AccountId, Did};
-use crate::model::application::Registered;
-use crate::model::scope::Scopes;
+use crate::model::account::Account;
+use crate::model::application::{Application, Registered};
+use crate::model::saml::ServiceProvider;
+use crate::model::scope::{Scope, Scopes};
 use crate::model::session::{Amr, Authentication};
-use crate::plugins::{MapFailure, MapFailureKind, SamlAttribute, Sink, Step};
+use crate::model::user::User;
+use crate::plugins::{Candidate, MapFailure, MapFailureKind, PluginSet, SamlAttribute, Sink, Step, StepEnd, Traced};
 
 /// What is to be previewed.
 #[derive(Clone, Debug)]
@@ -20,11 +25,11 @@ pub struct PreviewRequest {
     pub account: AccountId,
     /// The scopes, one space between them; of those that the application may use. All of these where it is missing.
     pub scope: Option<String>,
-    /// Where the claims would go; the ID token or the assertion where it is missing.
-    pub sink: Option<Sink>,
+    /// Where the claims would go; everywhere where an application of this protocol is told something, if there is none.
+    pub sinks: Vec<Sink>,
 }
 
-/// What the application would be told.
+/// What an application would be told in one place.
 #[derive(Clone, Debug)]
 pub struct Preview {
     /// Where the claims would go.
@@ -33,8 +38,10 @@ pub struct Preview {
     pub scopes: Scopes,
     /// What it would be told, or the plugin that keeps it from being told anything.
     pub told: std::result::Result<Told, Stopped>,
-    /// What each plugin did, as [`traces::explain`] has it.
-    pub steps: Value,
+    /// Where each value comes from, the removed ones too.
+    pub origins: Vec<Origin>,
+    /// What each plugin did.
+    pub steps: Vec<Step>,
 }
 
 /// What an application would be told.
@@ -57,71 +64,246 @@ pub struct Stopped {
     pub reason: String,
 }
 
+/// Where a value comes from, or why it is not there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Origin {
+    /// The claim, or the attribute's name.
+    pub name: String,
+    /// The plugin that had the last word; `None` for the host.
+    pub plugin: Option<String>,
+    /// What was done.
+    pub what: Deed,
+    /// The scope that stands for the claim, where there is one.
+    pub scope: Option<Scope>,
+}
+
+/// What was done to a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// The host told it.
+    Told,
+    /// A plugin added it.
+    Added,
+    /// A plugin put another value in the place of one that was there.
+    Overwrote,
+    /// A plugin removed it.
+    Removed,
+}
+
+/// What changes with a candidate.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// By the plugins of today.
+    pub today: Vec<Preview>,
+    /// With the candidate among them.
+    pub candidate: Vec<Preview>,
+    /// What is not the same.
+    pub differences: Vec<Difference>,
+}
+
+/// A value that is not the same with a candidate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// Where it would go.
+    pub sink: Sink,
+    /// The claim or attribute, as a JSON pointer (RFC 6901); `/stopped` where a plugin keeps the application from being told.
+    pub path: String,
+    /// Its value today, if there is one.
+    pub today: Option<Value>,
+    /// Its value with the candidate, if there is one.
+    pub candidate: Option<Value>,
+}
+
 /// Makes the claims as a sign-in at this moment would, by the same code; nothing is kept, and no plugin can tell.
-pub async fn preview(host: &Host, application: &Did, request: &PreviewRequest) -> Result<Preview> {
-    let account = account(host, request.account).await?;
-    if account.application_id != *application {
-        return Err(Refused::NotFound("account"));
-    }
-    let user = super::user(host, account.user_id).await?;
-    let authentication = Authentication { at: host.now(), amr: vec![Amr::Swk, Amr::User], channel: None };
-    match registered(host, application).await? {
-        Registered::Client(client) => {
-            let sink = request.sink.unwrap_or(Sink::IdToken);
-            if sink == Sink::SamlAssertion {
-                return Err(invalid("sink", "expected id-token, userinfo or introspection for this application"));
-            }
-            let allowed = &client.settings.scopes;
-            let scopes = match &request.scope {
-                Some(text) => Scopes::parse(text)
-                    .ok_or_else(|| invalid("scope", "expected known scopes with a space between them"))?
-                    .both(allowed),
-                None => allowed.clone(),
-            };
-            let subject = Subject {
-                application: &client,
-                user: &user,
-                account: &account,
-                scopes: &scopes,
-                authentication: (sink != Sink::Userinfo).then_some(&authentication),
-                sub: &claims::subject_of(host, &client, &user)?,
-                requested: &BTreeMap::new(),
-            };
-            let made = claims::map(host, subject, sink).await;
-            Ok(finish(sink, scopes.clone(), made.map(|Made { claims, steps }| (Told::Claims(claims), steps))))
+pub async fn preview(host: &Host, application: &Did, request: &PreviewRequest) -> Result<Vec<Preview>> {
+    Previewed::find(host, application, request).await?.by(host, &host.plugins.set()).await
+}
+
+/// The same by the plugins of today and with a candidate among them, which is loaded for this alone.
+///
+/// # Errors
+/// [`Refused::Invalid`] at `candidate` for one that can't be used.
+pub async fn compare(
+    host: &Host,
+    application: &Did,
+    request: &PreviewRequest,
+    candidate: Candidate,
+) -> Result<Comparison> {
+    let previewed = Previewed::find(host, application, request).await?;
+    let set = host.plugins.with_candidate(candidate).await;
+    let set = set.map_err(|error| invalid("candidate", error.to_string()))?;
+    let today = previewed.by(host, &host.plugins.set()).await?;
+    let candidate = previewed.by(host, &set).await?;
+    let differences = today.iter().zip(&candidate).flat_map(|(today, candidate)| differences(today, candidate));
+    Ok(Comparison { differences: differences.collect(), today, candidate })
+}
+
+/// About whom, for whom, and where.
+struct Previewed {
+    user: User,
+    account: Account,
+    authentication: Authentication,
+    at: At,
+}
+
+/// The application, and the places of its protocol.
+enum At {
+    Client(Arc<Application>, Scopes, Vec<Sink>),
+    ServiceProvider(Arc<ServiceProvider>),
+}
+
+impl Previewed {
+    async fn find(host: &Host, application: &Did, request: &PreviewRequest) -> Result<Self> {
+        let account = account(host, request.account).await?;
+        if account.application_id != *application {
+            return Err(Refused::NotFound("account"));
         }
-        Registered::ServiceProvider(provider) => {
-            let sink = request.sink.unwrap_or(Sink::SamlAssertion);
-            if sink != Sink::SamlAssertion {
-                return Err(invalid("sink", "expected saml-assertion for this application"));
+        let user = super::user(host, account.user_id).await?;
+        let authentication = Authentication { at: host.now(), amr: vec![Amr::Swk, Amr::User], channel: None };
+        let wants_saml = |sink: &Sink| *sink == Sink::SamlAssertion;
+        let at = match registered(host, application).await? {
+            Registered::Client(client) => {
+                if request.sinks.iter().any(wants_saml) {
+                    return Err(invalid("sink", "expected id-token, userinfo or introspection for this application"));
+                }
+                let allowed = &client.settings.scopes;
+                let scopes = match &request.scope {
+                    Some(text) => Scopes::parse(text)
+                        .ok_or_else(|| invalid("scope", "expected known scopes with a space between them"))?
+                        .both(allowed),
+                    None => allowed.clone(),
+                };
+                let named = |sink: &Sink| request.sinks.is_empty() || request.sinks.contains(sink);
+                let sinks = [Sink::IdToken, Sink::Userinfo, Sink::Introspection].into_iter().filter(named).collect();
+                At::Client(client, scopes, sinks)
             }
-            let made = claims::attributes(host, &provider, &user, &account, &authentication).await;
-            let told = made.map(|(attributes, steps)| (Told::Attributes(attributes), steps));
-            Ok(finish(sink, Scopes::default(), told))
+            Registered::ServiceProvider(provider) => {
+                if !request.sinks.iter().all(wants_saml) {
+                    return Err(invalid("sink", "expected saml-assertion for this application"));
+                }
+                At::ServiceProvider(provider)
+            }
+        };
+        Ok(Self { user, account, authentication, at })
+    }
+
+    async fn by(&self, host: &Host, plugins: &PluginSet) -> Result<Vec<Preview>> {
+        let Self { user, account, authentication, at } = self;
+        match at {
+            At::Client(client, scopes, sinks) => {
+                let sub = claims::subject_of(host, client, user)?;
+                let mut previews = Vec::new();
+                for sink in sinks {
+                    let subject = Subject {
+                        application: client,
+                        user,
+                        account,
+                        scopes,
+                        authentication: (*sink != Sink::Userinfo).then_some(authentication),
+                        sub: &sub,
+                        requested: &BTreeMap::new(),
+                    };
+                    let made = claims::map_by(host, plugins, subject, *sink).await;
+                    let made = made.map(|Made { claims, steps }| (Told::Claims(claims), steps));
+                    previews.push(finish(*sink, scopes.clone(), made));
+                }
+                Ok(previews)
+            }
+            At::ServiceProvider(provider) => {
+                let made = claims::attributes_by(host, plugins, provider, (user, account), authentication).await;
+                let made = made.map(|(attributes, steps)| (Told::Attributes(attributes), steps));
+                Ok(vec![finish(Sink::SamlAssertion, Scopes::default(), made)])
+            }
         }
     }
 }
 
 fn finish(sink: Sink, scopes: Scopes, made: std::result::Result<(Told, Vec<Step>), MapFailure>) -> Preview {
     match made {
-        Ok((told, steps)) => Preview { sink, scopes, told: Ok(told), steps: traces::explain(&steps) },
+        Ok((told, steps)) => Preview { sink, scopes, origins: origins(&told, &steps), told: Ok(told), steps },
         Err(MapFailure { plugin, kind, steps }) => {
             let (denied, reason) = match kind {
                 MapFailureKind::Deny(reason) => (true, reason),
                 MapFailureKind::Fault(fault) => (false, fault.to_string()),
             };
-            let told = Err(Stopped { plugin, denied, reason });
-            Preview { sink, scopes, told, steps: traces::explain(&steps) }
+            Preview { sink, scopes, told: Err(Stopped { plugin, denied, reason }), origins: Vec::new(), steps }
         }
     }
 }
 
-/// What a preview tells, as an administrator reads it.
-pub fn show(told: &Told) -> (&'static str, Value) {
-    match told {
-        Told::Claims(claims) => ("claims", Value::Object(claims.clone())),
-        Told::Attributes(attributes) => {
-            ("attributes", json!(attributes.iter().map(traces::explain_attribute).collect::<Vec<_>>()))
+/// Where each value comes from: first the host's, then what the plugins did, the last word on each.
+fn origins(told: &Told, steps: &[Step]) -> Vec<Origin> {
+    let mut origins: Vec<Origin> = Vec::new();
+    let mut put = |origin: Origin| {
+        origins.retain(|known| known.name != origin.name);
+        origins.push(origin);
+    };
+    if let Told::Claims(claims) = told {
+        for name in claims.keys() {
+            put(Origin { name: name.clone(), plugin: None, what: Deed::Told, scope: Scope::of_claim(name) });
         }
+    }
+    let mut began_without: BTreeSet<&str> = BTreeSet::new();
+    for step in steps {
+        let StepEnd::Changed(changes) = &step.end else { continue };
+        for change in changes {
+            let (name, what) = match change {
+                Traced::Attribute(attribute) => (attribute.name.as_str(), Deed::Added),
+                Traced::Claim { name, before, after } => {
+                    if before.is_none() {
+                        began_without.insert(name);
+                    }
+                    let there = !began_without.contains(name.as_str());
+                    (
+                        name.as_str(),
+                        match (there, after) {
+                            (_, None) => Deed::Removed,
+                            (true, Some(_)) => Deed::Overwrote,
+                            (false, Some(_)) => Deed::Added,
+                        },
+                    )
+                }
+            };
+            let plugin = Some(step.plugin.plugin.clone());
+            put(Origin { name: name.to_owned(), plugin, what, scope: Scope::of_claim(name) });
+        }
+    }
+    origins
+}
+
+/// What is not the same in one place.
+fn differences(today: &Preview, candidate: &Preview) -> Vec<Difference> {
+    let (left, right) = (values(today), values(candidate));
+    let paths: BTreeSet<&String> = left.keys().chain(right.keys()).collect();
+    let differing = paths.into_iter().filter(|path| left.get(*path) != right.get(*path));
+    differing
+        .map(|path| Difference {
+            sink: today.sink,
+            path: path.clone(),
+            today: left.get(path).cloned(),
+            candidate: right.get(path).cloned(),
+        })
+        .collect()
+}
+
+/// What is told, by its place.
+fn values(preview: &Preview) -> BTreeMap<String, Value> {
+    let at = |kind: &str, name: &str| format!("/{kind}/{}", name.replace('~', "~0").replace('/', "~1"));
+    match &preview.told {
+        Ok(Told::Claims(claims)) => claims.iter().map(|(name, value)| (at("claims", name), value.clone())).collect(),
+        Ok(Told::Attributes(attributes)) => {
+            let mut values: BTreeMap<String, Value> = BTreeMap::new();
+            for attribute in attributes {
+                let added = attribute.values.iter().cloned().map(Value::String);
+                let known = values.entry(at("attributes", &attribute.name)).or_insert_with(|| Value::Array(Vec::new()));
+                if let Value::Array(known) = known {
+                    known.extend(added);
+                }
+            }
+            values
+        }
+        Err(stopped) => [("/stopped".to_owned(), Value::String(format!("{}: {}", stopped.plugin, stopped.reason)))]
+            .into_iter()
+            .collect(),
     }
 }

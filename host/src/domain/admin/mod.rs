@@ -26,10 +26,12 @@ pub use applications::{
 pub use approval_addresses::{approval_addresses, remove_approval_address, set_approval_address};
 pub use caller::{Caller, Standing, service_account};
 pub(super) use changes::Settings;
-pub use claims_preview::{Preview, PreviewRequest, Stopped, Told, preview, show as show_told};
+pub use claims_preview::{
+    Comparison, Deed, Difference, Origin, Preview, PreviewRequest, Stopped, Told, compare, preview,
+};
 pub use directory::{UserQuery, find_users};
 pub use logos::{logo, remove_logo, set_logo};
-pub use overview::{HourOfSignIns, Overview, overview};
+pub use overview::{Overview, Range, SignIns, count_sign_ins, overview};
 pub use service_providers::{
     AcsChange, ServiceProviderChange, SingleLogoutChange, change_service_provider, changed_service_provider,
     create_service_provider, renew_saml_certificate, replace_service_provider, saml_certificates, service_provider,

@@ -105,6 +105,7 @@ pub async fn in_words(
             Ok(owner.console_role.is_some().then(named))
         }
         Danger::ReloadPlugins => Ok(Some("Exchange the plugins".to_owned())),
+        Danger::RollBackPlugins => Ok(Some("Put the plugins back that were there before the last exchange".to_owned())),
         Danger::DeleteApplication
         | Danger::GiveAdminScopes
         | Danger::ChangeApplication

@@ -58,9 +58,12 @@ async fn told(
     scopes: Option<&Scopes>,
     sink: Sink,
 ) -> Result<Option<Result<Vec<(String, Value)>, Stopped>>, Broken> {
-    let request = PreviewRequest { account, scope: scopes.map(ToString::to_string), sink: Some(sink) };
+    let request = PreviewRequest { account, scope: scopes.map(ToString::to_string), sinks: vec![sink] };
     let preview = match admin::preview(host, application, &request).await {
-        Ok(preview) => preview,
+        Ok(mut previews) => match previews.pop() {
+            Some(preview) => preview,
+            None => return Ok(None),
+        },
         Err(Refused::Broken(broken)) => return Err(broken),
         Err(_) => return Ok(None),
     };

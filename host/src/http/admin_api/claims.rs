@@ -2,69 +2,298 @@
 
 use std::sync::Arc;
 
-use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::{Path, RawQuery, State};
 use axum::http::StatusCode;
-use serde::Deserialize;
-use serde_json::{Value, json};
-use utoipa::IntoParams;
+use axum::{Extension, Json};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
-use super::input::{Limit, List, Query, after};
+use super::input::{Body, Limit, List, Query, after};
 use super::routes::Area;
 use super::{id_of, moment};
-use crate::domain::admin::{self, PreviewRequest};
+use crate::domain::admin::{
+    self, Caller, Comparison, Deed, Difference, Origin, Preview, PreviewRequest, Refused, Stopped, Told,
+};
+use crate::domain::traces::{Explained, ExplainedAttribute, Outcome, ShownTrace};
 use crate::domain::{Broken, Host, traces};
-use crate::http::problem::Problem;
-use crate::id::Did;
+use crate::http::problem::{Problem, ProblemKind};
+use crate::id::{AccountId, Did};
 use crate::model::administration::Permission;
-use crate::plugins::Sink;
+use crate::model::name::Quoted;
+use crate::model::scope::Scope;
+use crate::plugins::{Candidate, Sink};
+
+/// The largest component of a candidate, in bytes.
+const LARGEST_COMPONENT: usize = 8 << 20;
 
 pub(super) fn routes() -> Area {
     Area::new("Claims")
         .route(Permission::ClaimsRead, routes!(preview))
+        .route(Permission::PluginsWrite, routes!(compare))
         .route(Permission::ClaimsRead, routes!(list))
         .route(Permission::ClaimsRead, routes!(read))
 }
 
 /// What is to be previewed.
-#[derive(Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
+#[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
+#[allow(dead_code, reason = "it describes the query, which is read by hand: `sink` may come several times")]
 struct PreviewQuery {
     /// Whose claims.
     account: String,
     /// The scopes, one space between them; all that the application may ask for without it.
     scope: Option<String>,
-    /// Where the claims would go; the ID token or the assertion without it.
+    /// Where the claims would go, once for each place; every place of the application's protocol without it.
     #[param(inline)]
-    sink: Option<Sink>,
+    sink: Option<Vec<Sink>>,
+}
+
+/// Reads the query. What is unknown or repeated is an error, but for `sink`.
+fn read_query(query: &str) -> Result<PreviewRequest, Problem> {
+    let malformed = |detail: String| Problem::of(ProblemKind::Malformed, detail);
+    let (mut account, mut scope, mut sinks) = (None, None, Vec::new());
+    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        let value = value.into_owned();
+        let twice = match name.as_ref() {
+            "account" => account.replace(value).is_some(),
+            "scope" => scope.replace(value).is_some(),
+            "sink" => {
+                let known = Sink::ALL.into_iter().find(|sink| sink.as_str() == value);
+                sinks.push(known.ok_or_else(|| {
+                    malformed(format!("sink: expected one of {}", Sink::ALL.map(Sink::as_str).join(", ")))
+                })?);
+                false
+            }
+            _ => return Err(malformed(format!("the query has the unknown parameter {}", Quoted::new(&name)))),
+        };
+        if twice {
+            return Err(malformed(format!("the parameter {name} comes twice")));
+        }
+    }
+    let account = account.ok_or_else(|| malformed("the parameter account is missing".to_owned()))?;
+    Ok(PreviewRequest { account: id_of(&account, "account")?, scope, sinks })
+}
+
+/// What an application would be told of a person.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ClaimsPreview)]
+struct PreviewView {
+    /// The application.
+    application: String,
+    /// The account.
+    account: String,
+    /// The places that it would be told in.
+    sinks: Vec<SinkView>,
+}
+
+/// What it would be told in one place: `claims`, `attributes`, or, where a plugin keeps it from being told, `stopped`.
+#[derive(Serialize, ToSchema)]
+#[schema(as = SinkPreview)]
+struct SinkView {
+    sink: Sink,
+    /// The scopes that count, one space between them.
+    scope: String,
+    /// Claims, without those of a token itself, such as `exp`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    claims: Option<Map<String, Value>>,
+    /// Attributes of the assertion.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    attributes: Option<Vec<ExplainedAttribute>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    stopped: Option<StoppedView>,
+    /// Where each value comes from; those that a plugin removed too.
+    origins: Vec<OriginView>,
+    /// What each plugin did, in their order.
+    steps: Vec<Explained>,
+}
+
+/// The plugin that keeps an application from being told.
+#[derive(Serialize, ToSchema)]
+#[schema(as = StoppedPreview)]
+struct StoppedView {
+    plugin: String,
+    outcome: Outcome,
+    reason: String,
+}
+
+/// Where a value comes from.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ValueOrigin)]
+struct OriginView {
+    /// The claim, or the attribute's name.
+    name: String,
+    /// The plugin that had the last word; `null` for the host itself.
+    plugin: Option<String>,
+    what: DeedView,
+    /// The scope that stands for the claim, for which the host tells it.
+    scope: Option<Scope>,
+}
+
+/// What was done to a value.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = ValueDeed)]
+enum DeedView {
+    /// The host told it.
+    Told,
+    /// A plugin added it.
+    Added,
+    /// A plugin put it in the place of another value.
+    Overwrote,
+    /// A plugin removed it.
+    Removed,
+}
+
+fn view(application: &Did, account: AccountId, previews: Vec<Preview>) -> PreviewView {
+    let sinks = previews.into_iter().map(sink_view).collect();
+    PreviewView { application: application.to_string(), account: account.to_string(), sinks }
+}
+
+fn sink_view(preview: Preview) -> SinkView {
+    let Preview { sink, scopes, told, origins, steps } = preview;
+    let (claims, attributes, stopped) = match told {
+        Ok(Told::Claims(claims)) => (Some(claims), None, None),
+        Ok(Told::Attributes(attributes)) => {
+            (None, Some(attributes.iter().map(traces::explain_attribute).collect()), None)
+        }
+        Err(Stopped { plugin, denied, reason }) => {
+            let outcome = if denied { Outcome::Denied } else { Outcome::Failed };
+            (None, None, Some(StoppedView { plugin, outcome, reason }))
+        }
+    };
+    let origin = |Origin { name, plugin, what, scope }| OriginView {
+        name,
+        plugin,
+        what: match what {
+            Deed::Told => DeedView::Told,
+            Deed::Added => DeedView::Added,
+            Deed::Overwrote => DeedView::Overwrote,
+            Deed::Removed => DeedView::Removed,
+        },
+        scope,
+    };
+    let origins = origins.into_iter().map(origin).collect();
+    let scope = scopes.to_string();
+    SinkView { sink, scope, claims, attributes, stopped, origins, steps: traces::explain(&steps) }
 }
 
 /// Preview what an application would be told of a person.
 ///
-/// Made as a sign-in at this moment would, without one: `sink`, `scope`, `steps` (what each plugin did), and `claims`,
-/// `attributes` or, where a plugin keeps the application from being told, `stopped`.
-#[utoipa::path(get, path = "/applications/{id}/claims-preview", params(PreviewQuery), responses((status = 200, description = "The claims.", body = Object)))]
+/// Made as a sign-in at this moment would, without one, by the same code.
+#[utoipa::path(get, path = "/applications/{id}/claims-preview", params(PreviewQuery), responses((status = 200, description = "What it would be told, in each place.", body = PreviewView)))]
 async fn preview(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,
-    Query(query): Query<PreviewQuery>,
-) -> Result<Json<Value>, Problem> {
-    let request = PreviewRequest { account: id_of(&query.account, "account")?, scope: query.scope, sink: query.sink };
-    let preview = admin::preview(&host, &id_of(&id, "application")?, &request).await?;
-    let mut shown = json!({ "sink": preview.sink, "scope": preview.scopes.to_string(), "steps": preview.steps });
-    let (name, value) = match &preview.told {
-        Ok(told) => admin::show_told(told),
-        Err(stopped) => {
-            let outcome = if stopped.denied { "denied" } else { "failed" };
-            ("stopped", json!({ "plugin": stopped.plugin, "outcome": outcome, "reason": stopped.reason }))
-        }
-    };
-    if let Some(shown) = shown.as_object_mut() {
-        shown.insert(name.to_owned(), value);
-    }
-    Ok(Json(shown))
+    RawQuery(query): RawQuery,
+) -> Result<Json<PreviewView>, Problem> {
+    let request = read_query(&query.unwrap_or_default())?;
+    let application: Did = id_of(&id, "application")?;
+    let previews = admin::preview(&host, &application, &request).await?;
+    Ok(Json(view(&application, request.account, previews)))
+}
+
+/// What is to be compared.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct CandidatePreview {
+    /// Whose claims.
+    account: String,
+    /// The scopes, one space between them; all that the application may ask for without it.
+    #[schema(nullable = false)]
+    scope: Option<String>,
+    /// Where the claims would go; every place of the application's protocol without it.
+    #[serde(default)]
+    sinks: Vec<Sink>,
+    candidate: CandidateInput,
+}
+
+/// A claim mapper as it might be. At least one of `component` and `config` is of use.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = PluginCandidate)]
+struct CandidateInput {
+    /// The claim mapper in whose place it runs. With a name that none has, it runs after the others, and may write the claims
+    /// that its description names one by one, where no other plugin does.
+    #[schema(pattern = "^[a-z0-9-]{1,64}$")]
+    plugin: String,
+    /// The component, in base64, of 8 MiB at most. That of the plugin without it.
+    #[schema(nullable = false)]
+    component: Option<String>,
+    /// Its settings. Those of the plugin without it.
+    #[schema(nullable = false)]
+    config: Option<Map<String, Value>>,
+}
+
+/// What changes with a candidate.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ClaimsComparison)]
+struct ComparisonView {
+    /// By the plugins of today.
+    today: PreviewView,
+    /// With the candidate among them.
+    candidate: PreviewView,
+    /// What is not the same.
+    differences: Vec<DifferenceView>,
+}
+
+/// A value that is not the same with a candidate.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ClaimsDifference)]
+struct DifferenceView {
+    sink: Sink,
+    /// The value's place in the preview of its sink: a JSON pointer (RFC 6901), as `/claims/email` or `/attributes/role`;
+    /// `/stopped` where a plugin keeps the application from being told.
+    path: String,
+    /// Its value today, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    today: Option<Value>,
+    /// Its value with the candidate, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    candidate: Option<Value>,
+}
+
+/// Compare what an application would be told today with what a candidate plugin would have it told.
+///
+/// The candidate is compiled, checks its settings, and runs in the sandbox of every plugin, with the grants of the plugin whose
+/// place it takes. Nothing of it is kept, and nothing changes. It needs the permission claims:read too. A host tries one
+/// candidate at a time.
+#[utoipa::path(post, path = "/applications/{id}/claims-preview", request_body = CandidatePreview, responses((status = 200, description = "Both, and what differs.", body = ComparisonView)))]
+async fn compare(
+    State(host): State<Arc<Host>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+    Body(body): Body<CandidatePreview>,
+) -> Result<Json<ComparisonView>, Problem> {
+    caller.must(Permission::ClaimsRead, "this needs the permission claims:read too, which you do not have")?;
+    let application: Did = id_of(&id, "application")?;
+    let CandidatePreview { account, scope, sinks, candidate } = body;
+    let request = PreviewRequest { account: id_of(&account, "account")?, scope, sinks };
+    let CandidateInput { plugin, component, config } = candidate;
+    let component = component.map(|text| STANDARD.decode(text)).transpose();
+    let component = component.ok().filter(|bytes| bytes.as_ref().is_none_or(|bytes| bytes.len() <= LARGEST_COMPONENT));
+    let component = component.ok_or_else(|| Refused::Invalid {
+        field: "component",
+        expected: "expected a component in base64, of 8 MiB at most".to_owned(),
+    })?;
+    let busy = |detail: &'static str| Problem::of(ProblemKind::TooMany, detail);
+    let _alone = host.limits.candidate.hold(()).ok_or_else(|| busy("another candidate is tried at this moment"))?;
+    let often = host.limits.candidates.take(&(), host.now());
+    often.map_err(|_| busy("too many candidates were tried in the last minute; try again in a while"))?;
+    let compared = admin::compare(&host, &application, &request, Candidate { plugin, component, config }).await?;
+    let Comparison { today, candidate, differences } = compared;
+    let difference = |Difference { sink, path, today, candidate }| DifferenceView { sink, path, today, candidate };
+    Ok(Json(ComparisonView {
+        today: view(&application, request.account, today),
+        candidate: view(&application, request.account, candidate),
+        differences: differences.into_iter().map(difference).collect(),
+    }))
 }
 
 /// Which traces are listed.
@@ -85,8 +314,11 @@ struct TracesQuery {
 }
 
 /// List what the plugins did for tokens about a person, the latest first.
-#[utoipa::path(get, path = "/claim-traces", params(TracesQuery), responses((status = 200, description = "A page of traces.", body = List<Object>)))]
-async fn list(State(host): State<Arc<Host>>, Query(query): Query<TracesQuery>) -> Result<Json<List<Value>>, Problem> {
+#[utoipa::path(get, path = "/claim-traces", params(TracesQuery), responses((status = 200, description = "A page of traces.", body = List<ShownTrace>)))]
+async fn list(
+    State(host): State<Arc<Host>>,
+    Query(query): Query<TracesQuery>,
+) -> Result<Json<List<ShownTrace>>, Problem> {
     let application: Option<Did> = query.application.as_deref().map(|id| id_of(id, "application")).transpose()?;
     let before = after(query.after.as_deref())?;
     let user = id_of(&query.user, "user")?;
@@ -96,8 +328,8 @@ async fn list(State(host): State<Arc<Host>>, Query(query): Query<TracesQuery>) -
 }
 
 /// Read what the plugins did for a token.
-#[utoipa::path(get, path = "/claim-traces/{token}", responses((status = 200, description = "The trace.", body = Object)))]
-async fn read(State(host): State<Arc<Host>>, Path(token): Path<String>) -> Result<Json<Value>, Problem> {
+#[utoipa::path(get, path = "/claim-traces/{token}", responses((status = 200, description = "The trace.", body = ShownTrace)))]
+async fn read(State(host): State<Arc<Host>>, Path(token): Path<String>) -> Result<Json<ShownTrace>, Problem> {
     let found = host.store.trace(&traces::reference_of(&token)).await.map_err(Broken::from)?;
     let Some(trace) = found else {
         let hours = host.settings.plugins.trace_hours;

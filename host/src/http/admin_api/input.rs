@@ -63,7 +63,7 @@ pub(super) async fn body<S: Send + Sync>(request: Request, state: &S) -> Result<
 }
 
 /// What is said of a body that is too large.
-pub(super) const TOO_LARGE: &str = "the body is larger than 64 KiB";
+pub(super) const TOO_LARGE: &str = "the body is larger than 64 KiB; one with a component may have 12 MiB";
 
 fn is_json(headers: &HeaderMap, merges: bool) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();

@@ -22,12 +22,13 @@ mod routes;
 mod saml_metadata;
 mod service_providers;
 mod steps;
+mod trials;
 mod users;
 
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::Request;
+use axum::extract::{DefaultBodyLimit, Request};
 use axum::http::{Method, StatusCode, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
@@ -54,6 +55,7 @@ fn all_routes() -> Vec<Route> {
         applications::routes(),
         service_providers::routes(),
         logos::routes(),
+        trials::routes(),
         claims::routes(),
         audit::routes(),
         keys::routes(),
@@ -68,15 +70,31 @@ pub fn rules() -> Vec<(Method, String, Rule)> {
     all_routes().into_iter().map(|route| (route.method.clone(), route.path.clone(), route.rule)).collect()
 }
 
-/// The routes of the admin API.
+/// The routes of the admin API, but for those with larger bodies.
 pub(super) fn routes(host: &Arc<Host>) -> Router<Arc<Host>> {
-    let router = all_routes().into_iter().fold(Router::new(), |router, route| route.mount(router, host));
+    let routes = all_routes().into_iter().filter(|route| !route.is_large());
+    guarded(
+        host,
+        mounted(host, routes)
+            .fallback(|| async { Problem::of(ProblemKind::NotFound, "there is no such path in the admin API") }),
+    )
+    // It is for everybody.
+    .route("/openapi.json", get(openapi::serve))
+}
+
+/// The routes whose bodies may be larger than others'.
+pub(super) fn large_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
+    guarded(host, mounted(host, all_routes().into_iter().filter(Route::is_large))).layer(DefaultBodyLimit::disable())
+}
+
+fn mounted(host: &Arc<Host>, routes: impl Iterator<Item = Route>) -> Router<Arc<Host>> {
+    routes.fold(Router::new(), |router, route| route.mount(router, host))
+}
+
+fn guarded(host: &Arc<Host>, router: Router<Arc<Host>>) -> Router<Arc<Host>> {
     router
-        .fallback(|| async { Problem::of(ProblemKind::NotFound, "there is no such path in the admin API") })
         .layer(from_fn_with_state(Arc::clone(host), authorize::authorize))
         .layer(from_fn_with_state(Arc::clone(host), authorize::limit_failures))
-        // It is for everybody.
-        .route("/openapi.json", get(openapi::serve))
         .layer(from_fn(authorize::never_stored))
 }
 

@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
-use super::input::List;
+use super::input::{List, Query};
 use super::moment;
 use super::routes::Area;
 use crate::config::{self, Setting, Source};
 use crate::domain::Host;
-use crate::domain::admin::{self, HourOfSignIns};
+use crate::domain::admin::{self, Range, SignIns};
 use crate::http::problem::Problem;
 use crate::model::administration::Permission;
 use crate::model::user::LifeState;
@@ -31,8 +31,12 @@ pub(super) fn routes() -> Area {
 struct OverviewView {
     users: UserCounts,
     applications: ApplicationCounts,
-    /// The sign-ins of the last 24 hours, the earliest first; the last hour is not over yet.
-    sign_ins: Vec<HourView>,
+    /// How far back `sign_ins` goes.
+    range: RangeView,
+    /// What `sign_ins` are counted by.
+    bucket: BucketView,
+    /// The sign-ins, the earliest first; the last hour or day is not over yet.
+    sign_ins: Vec<SignInsView>,
 }
 
 /// How many users there are in each state.
@@ -51,27 +55,77 @@ struct ApplicationCounts {
     saml: u64,
 }
 
-/// The sign-ins of one hour.
+/// The sign-ins of an hour or a day.
 #[derive(Serialize, ToSchema)]
-#[schema(as = HourOfSignIns)]
-struct HourView {
+#[schema(as = SignIns)]
+struct SignInsView {
     /// When it began.
     #[schema(format = DateTime)]
     from: String,
     /// How many people signed in.
     completed: u64,
-    /// How often somebody denied, said that it was not theirs, or typed a wrong number.
+    /// How often somebody denied, or said that it was not theirs.
+    denied: u64,
+    /// How many requests nobody decided: their time ran out, the person gave up in the browser, or a newer one took their place.
+    /// Those that still wait are among them.
+    expired: u64,
+    /// How often a wrong number was typed.
     failed: u64,
+    /// How long half of those who approved took at most, from the request to their approval, in milliseconds, to a quarter of a
+    /// second; `null` where nobody did.
+    approved_ms_p50: Option<u64>,
+    /// The same for 95 of 100.
+    approved_ms_p95: Option<u64>,
 }
 
-fn hour(HourOfSignIns { from, completed, failed }: HourOfSignIns) -> HourView {
-    HourView { from: moment(from), completed, failed }
+fn sign_ins(counts: SignIns) -> SignInsView {
+    let SignIns { from, completed, denied, expired, failed, approved_ms_p50, approved_ms_p95 } = counts;
+    SignInsView { from: moment(from), completed, denied, expired, failed, approved_ms_p50, approved_ms_p95 }
+}
+
+/// How far back the overview goes.
+#[derive(Clone, Copy, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum RangeView {
+    /// The last 24 hours.
+    #[default]
+    Day,
+    /// The last 30 days.
+    Month,
+}
+
+/// What sign-ins are counted by.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum BucketView {
+    /// By the hour.
+    Hour,
+    /// By the day, as UTC has it.
+    Day,
+}
+
+/// How far back to look.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct OverviewQuery {
+    /// The last 24 hours by the hour, or the last 30 days by the day.
+    #[serde(default)]
+    #[param(inline, required = false)]
+    range: RangeView,
 }
 
 /// Read the counts of the overview.
-#[utoipa::path(get, path = "/overview", responses((status = 200, description = "The counts.", body = OverviewView)))]
-async fn overview(State(host): State<Arc<Host>>) -> Result<Json<OverviewView>, Problem> {
-    let counts = admin::overview(&host).await?;
+#[utoipa::path(get, path = "/overview", params(OverviewQuery), responses((status = 200, description = "The counts.", body = OverviewView)))]
+async fn overview(
+    State(host): State<Arc<Host>>,
+    Query(OverviewQuery { range }): Query<OverviewQuery>,
+) -> Result<Json<OverviewView>, Problem> {
+    let (wanted, bucket) = match range {
+        RangeView::Day => (Range::Day, BucketView::Hour),
+        RangeView::Month => (Range::Month, BucketView::Day),
+    };
+    let counts = admin::overview(&host, wanted).await?;
     let of = |state| counts.users.iter().find(|(known, _)| *known == state).map_or(0, |(_, count)| *count);
     Ok(Json(OverviewView {
         users: UserCounts {
@@ -81,7 +135,9 @@ async fn overview(State(host): State<Arc<Host>>) -> Result<Json<OverviewView>, P
             terminated: of(LifeState::Terminated),
         },
         applications: ApplicationCounts { openid_connect: counts.clients, saml: counts.service_providers },
-        sign_ins: counts.hours.into_iter().map(hour).collect(),
+        range,
+        bucket,
+        sign_ins: counts.periods.into_iter().map(sign_ins).collect(),
     }))
 }
 

@@ -12,18 +12,17 @@ use utoipa_axum::routes;
 use super::moment;
 use super::routes::Area;
 use crate::domain::Host;
-use crate::domain::admin::Caller;
-use crate::domain::plugins::{self, Reload, ReloadError};
+use crate::domain::admin::{Caller, Refused};
+use crate::domain::plugins::{self, Previous, Reload, ReloadError};
 use crate::http::problem::Problem;
 use crate::model::administration::{Danger, Permission};
-use crate::plugins::PluginStatus;
+use crate::plugins::{Identity, PluginStatus};
 
 pub(super) fn routes() -> Area {
-    Area::new("Plugins").route(Permission::PluginsRead, routes!(list)).danger(
-        Permission::PluginsWrite,
-        Danger::ReloadPlugins,
-        routes!(reload),
-    )
+    Area::new("Plugins")
+        .route(Permission::PluginsRead, routes!(list))
+        .danger(Permission::PluginsWrite, Danger::ReloadPlugins, routes!(reload))
+        .danger(Permission::PluginsWrite, Danger::RollBackPlugins, routes!(roll_back))
 }
 
 /// The plugins of the host that answers. Several hosts on one database have plugins of their own each.
@@ -33,6 +32,20 @@ struct PluginsView {
     /// Claim mappers in their order, then channels in theirs.
     plugins: Vec<PluginStatus>,
     last_reload: Option<ReloadView>,
+    /// The plugins before the last exchange, which can be put back; `null` where there was none since the host started.
+    previous: Option<PreviousView>,
+    /// Whether the files or settings on disk are other ones than were loaded. They count at the next exchange or start.
+    changed_on_disk: bool,
+}
+
+/// The plugins before the last exchange.
+#[derive(Serialize, ToSchema)]
+#[schema(as = PreviousPlugins)]
+struct PreviousView {
+    /// When they were exchanged.
+    #[schema(format = DateTime)]
+    at: String,
+    plugins: Vec<Identity>,
 }
 
 /// How the last exchange went.
@@ -47,15 +60,21 @@ struct ReloadView {
     needs_restart: Vec<String>,
 }
 
-fn view(host: &Host) -> PluginsView {
+async fn view(host: &Host) -> PluginsView {
     let reload = |Reload { at, error, needs_restart }| ReloadView { at: moment(at), error, needs_restart };
-    PluginsView { plugins: host.plugins.status(), last_reload: plugins::last_reload(host).map(reload) }
+    let previous = |previous: Previous| PreviousView { at: moment(previous.until), plugins: previous.set.identities() };
+    PluginsView {
+        plugins: host.plugins.status(),
+        last_reload: plugins::last_reload(host).map(reload),
+        previous: plugins::previous(host).map(previous),
+        changed_on_disk: plugins::changed_on_disk(host).await,
+    }
 }
 
 /// Read which plugins there are, what they may do and how they fare.
 #[utoipa::path(get, path = "/plugins", responses((status = 200, description = "All of them.", body = PluginsView)))]
 async fn list(State(host): State<Arc<Host>>) -> Json<PluginsView> {
-    Json(view(&host))
+    Json(view(&host).await)
 }
 
 /// Exchange the plugins for those that the settings name now.
@@ -76,7 +95,7 @@ async fn reload(
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the exchange broke off; the log says why")
     })?;
     match exchanged {
-        Ok(_) => Ok(Json(view(&host))),
+        Ok(_) => Ok(Json(view(&host).await)),
         Err(error) => {
             let status = match error {
                 ReloadError::NoFile => StatusCode::CONFLICT,
@@ -86,5 +105,20 @@ async fn reload(
             };
             Err(Problem::new(status, format!("the plugins that were there go on: {error}")))
         }
+    }
+}
+
+/// Put the plugins back that were there before the last exchange.
+///
+/// They are as they were loaded, with the settings of then. After a restart of the host, and at the next exchange, the files
+/// and settings on disk count again. Those of now can be put back in the same way.
+#[utoipa::path(post, path = "/plugins/rollback", responses((status = 200, description = "They were put back.", body = PluginsView)))]
+async fn roll_back(
+    State(host): State<Arc<Host>>,
+    Extension(caller): Extension<Caller>,
+) -> Result<Json<PluginsView>, Problem> {
+    match plugins::roll_back(&host, &caller.by).await {
+        Some(_) => Ok(Json(view(&host).await)),
+        None => Err(Refused::Conflict("the plugins were not exchanged since the host started").into()),
     }
 }

@@ -111,6 +111,11 @@ impl Route {
         VERSIONED.contains(&self.path.as_str())
     }
 
+    /// Whether its body may be larger than others': it brings a component along.
+    pub(super) fn is_large(&self) -> bool {
+        (&self.method, self.path.as_str()) == (&Method::POST, "/applications/{id}/claims-preview")
+    }
+
     /// Adds it to a router, behind what it needs.
     pub(super) fn mount(self, router: Router<Arc<Host>>, host: &Arc<Host>) -> Router<Arc<Host>> {
         let versioned = self.is_versioned();

@@ -140,6 +140,7 @@ fn every_page_in(language: Language) -> Vec<String> {
         sign_out(),
         SignOutPage { application: None, ..sign_out() },
         SignedOutPage { layout: layout(), by_device: true, untold: vec![text()] },
+        TrialPage { layout: layout(), done: true },
         AuthenticatorApp { layout: layout() },
         SamlStartPage {
             layout: layout(),

@@ -9,15 +9,17 @@ use super::super::id_token;
 use super::interaction::is_meant;
 use super::response::{AuthorizationAnswer, Destination};
 use crate::domain::account::{Access, access};
-use crate::domain::claims::{self, Subject};
+use crate::domain::claims::{self, Made, Subject};
 use crate::domain::login::{self, Outcome, Person};
 use crate::domain::session::SignedIn;
-use crate::domain::{Broken, Host, consent};
+use crate::domain::trials::Hindrance;
+use crate::domain::{Broken, Host, consent, traces, trials};
 use crate::id::{CodeId, LoginId};
 use crate::model::account::Account;
 use crate::model::application::Application;
 use crate::model::login::{AuthorizationRequest, Refusal};
 use crate::model::token::{CodeGrant, GrantContext, GrantSubject, prefix};
+use crate::model::trial::{StepNote, TrialStep};
 use crate::plugins::{MapFailure, MapFailureKind, Sink};
 use crate::secret::Token;
 use crate::store::Given;
@@ -67,6 +69,35 @@ pub enum Answer {
 /// Answers the request of a login with a code for this person, if they are who is meant, may use the application and
 /// agree, and the plugins do too.
 pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Broken> {
+    let Some(trial) = question.request.trial else { return answered(host, question).await };
+    let session = &question.person.signed_in.session;
+    match trials::hindrance(host, trial, question.login, session.user_id).await? {
+        None => {}
+        Some(Hindrance::Over) => return Ok(Answer::AnsweredBefore),
+        Some(Hindrance::SomebodyElse) => {
+            login::give_up(host, question.login).await?;
+            return Ok(Answer::Refused(Refusal::OthersTrial));
+        }
+    }
+    let answer = answered(host, question).await?;
+    match &answer {
+        Answer::Refused(why) => trials::refused(host, trial, why).await?,
+        Answer::Granted(_) => {
+            host.store.give_trial_session(trial, session.id).await?;
+            trials::note(host, trial, TrialStep::Account, StepNote::good("you have an account here, which is open"))
+                .await?;
+            let consent = match question.agreement {
+                Agreement::Given => "you agreed on the page",
+                Agreement::Open => "you were not asked: you agreed before, or the application needs no consent",
+            };
+            trials::note(host, trial, TrialStep::Consent, StepNote::good(consent)).await?;
+        }
+        Answer::AskConsent { .. } | Answer::Error(_) | Answer::AnsweredBefore => {}
+    }
+    Ok(answer)
+}
+
+async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Broken> {
     let Question { login, request, person, old, agreement } = question;
     let Some(application) = host.store.application(&request.application).await? else {
         return Ok(Answer::Refused(Refusal::ApplicationGone));
@@ -151,6 +182,9 @@ async fn id_token_claims(
         requested: &request.claims.id_token,
     };
     let mapped = claims::map(host, subject, Sink::IdToken).await;
+    if let Some(trial) = request.trial {
+        trials::note(host, trial, TrialStep::Claims, of_claims(&mapped)).await?;
+    }
     let sid = claims::sid_of(host, application, &signed_in.session.sid)?;
     Ok(mapped.map(|made| {
         let mut claims = id_token::with_sign_in(host, made, &subject, authentication, &sid);
@@ -159,6 +193,15 @@ async fn id_token_claims(
         }
         claims
     }))
+}
+
+/// What the plugins did, for the trial.
+fn of_claims(mapped: &Result<Made, MapFailure>) -> StepNote {
+    match mapped {
+        Ok(made) => StepNote::good("the claims of the ID token were made")
+            .with(json!({ "steps": traces::explain(&made.steps) })),
+        Err(failure) => StepNote::bad(failure.to_string()).with(json!({ "steps": traces::explain(&failure.steps) })),
+    }
 }
 
 fn code(
@@ -185,6 +228,7 @@ fn code(
             sid: signed_in.session.sid.clone(),
             authentication: signed_in.session.authentication.clone(),
             claims: request.claims.clone(),
+            trial: request.trial,
         },
         claims,
         created_at: now,

@@ -17,11 +17,12 @@ use response::Destination;
 use super::error::AuthorizeErrorCode;
 use super::parameters::{BadParameters, Parameters};
 use crate::domain::{Broken, Host};
-use crate::id::Did;
+use crate::id::{Did, TrialId};
 use crate::model::application::{Application, SubjectType};
 use crate::model::login::AuthorizationRequest;
 use crate::model::name::{LoginName, Quoted};
 use crate::model::redirect::CheckedRedirect;
+use crate::model::trial::OpenTrial;
 
 /// Why a request can't be answered to the application: it is not known where the application is. A page says so.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -77,6 +78,13 @@ pub struct Accepted {
 }
 
 impl Accepted {
+    /// The same as the sign-in of a trial, which asks the phone anew whatever it says.
+    fn of_trial(mut self, trial: Option<TrialId>) -> Self {
+        self.request.fresh_login |= trial.is_some();
+        self.request.trial = trial;
+        self
+    }
+
     /// The answer where no page may be shown and nobody is signed in, or not well enough.
     pub fn login_required(&self, host: &Host) -> AuthorizationAnswer {
         Destination::of(&self.request).error(
@@ -89,12 +97,17 @@ impl Accepted {
 
 /// Checks a request. Until client and redirect URI are known errors can only be pages; from there on they go back to
 /// the application. The order is the order of the checks.
-pub async fn check(host: &Host, parameters: &Parameters) -> Result<Accepted, Rejected> {
+/// With a trial that is open in the browser the answer may go to the trial's address too.
+pub async fn check(host: &Host, parameters: &Parameters, trial: Option<&OpenTrial>) -> Result<Accepted, Rejected> {
     let application = find_application(host, parameters).await?;
     let page = |why| Rejected::Page(why);
     let asked = parameters.get("redirect_uri");
     let asked = asked.ok_or_else(|| page(Unanswerable::NoRedirectUri(application.id.clone())))?;
-    let redirect_uri = CheckedRedirect::find(&application.settings.redirect_uris, asked).ok_or_else(|| {
+    let registered = CheckedRedirect::find(&application.settings.redirect_uris, asked);
+    let trial = trial.filter(|_| registered.is_none());
+    let of_trial = trial.and_then(|trial| CheckedRedirect::of_trial(trial, &application.id, asked));
+    let trial = trial.filter(|_| of_trial.is_some()).map(|trial| trial.trial().id);
+    let redirect_uri = registered.or(of_trial).ok_or_else(|| {
         page(Unanswerable::RedirectUri { application: application.id.clone(), asked: Quoted::new(asked) })
     })?;
     let destination = Destination {
@@ -104,6 +117,7 @@ pub async fn check(host: &Host, parameters: &Parameters) -> Result<Accepted, Rej
         redirect_uri,
     };
     let checked = checked(host, parameters, &application, &destination).await?;
+    let checked = checked.map(|accepted| accepted.of_trial(trial));
     checked.map_err(|checks::Failure { code, description }| {
         Rejected::Answer(destination.error(&host.issuer, code, description))
     })
@@ -157,6 +171,7 @@ async fn checked(
         claims,
         response_mode: destination.mode,
         language: parameters.language(),
+        trial: None,
     };
     Ok(Ok(Accepted { request, silent: prompt.none }))
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{TokenResponse, new_access, new_refresh, person, required};
 use crate::domain::{Broken, Host};
-use crate::id::CodeId;
+use crate::id::{CodeId, TrialId};
 use crate::model::application::{Application, GrantType};
 use crate::model::scope::Scope;
 use crate::model::token::{CodeGrant, IssuedPair, prefix};
@@ -20,13 +20,40 @@ pub(super) async fn exchange(
     client: &Client,
     parameters: &Parameters,
 ) -> Result<TokenResponse, TokenError> {
+    let presented = Presented {
+        code: required(parameters, "code")?,
+        redirect_uri: required(parameters, "redirect_uri")?,
+        verifier: parameters.get("code_verifier"),
+        trial: None,
+    };
+    redeem(host, client, presented).await
+}
+
+/// What is shown to exchange a code.
+#[derive(Clone, Copy)]
+pub struct Presented<'a> {
+    /// `code`
+    pub code: &'a str,
+    /// `redirect_uri`
+    pub redirect_uri: &'a str,
+    /// `code_verifier`
+    pub verifier: Option<&'a str>,
+    /// The trial that the host itself exchanges it for; `None` for whoever calls the token endpoint.
+    pub trial: Option<TrialId>,
+}
+
+/// Exchanges a code.
+pub async fn redeem(host: &Host, client: &Client, presented: Presented<'_>) -> Result<TokenResponse, TokenError> {
     let application = &client.application;
-    let (code, redirect_uri) = (required(parameters, "code")?, required(parameters, "redirect_uri")?);
-    let grant = find(host, application, code).await?;
-    if grant.redirect_uri.as_str() != redirect_uri {
+    let grant = find(host, application, presented.code).await?;
+    if grant.context.trial != presented.trial {
+        tracing::warn!(application = %application.id, code = %grant.id, "a code of a trial was refused");
+        return Err(INVALID_CODE);
+    }
+    if grant.redirect_uri.as_str() != presented.redirect_uri {
         return Err(TokenError::InvalidGrant("redirect_uri differs from the authorization request's"));
     }
-    check_verifier(&grant, parameters.get("code_verifier"))?;
+    check_verifier(&grant, presented.verifier)?;
     // Nobody who was suspended since they approved gets a token.
     person(host, client, grant.subject).await?;
     let lifetimes = host.settings.lifetimes;

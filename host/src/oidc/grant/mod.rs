@@ -4,6 +4,8 @@ mod authorization_code;
 mod client_credentials;
 mod refresh_token;
 
+pub use authorization_code::{Presented, redeem};
+
 use std::time::Duration;
 
 use serde::Serialize;

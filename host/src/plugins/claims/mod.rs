@@ -2,6 +2,7 @@
 
 pub(super) mod v1;
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -420,10 +421,12 @@ enum Change {
 }
 
 /// Runs the chain, each plugin seeing what the earlier ones made.
-pub(super) async fn run_chain(chain: &[ClaimMapper], mut input: ClaimInput) -> Result<Mapped, MapFailure> {
+pub(super) async fn run_chain(chain: &[impl Borrow<ClaimMapper>], mut input: ClaimInput) -> Result<Mapped, MapFailure> {
     let mut mapped = Mapped { claims: std::mem::take(&mut input.claims), ..Mapped::default() };
     let application = &input.application_id;
-    for mapper in chain.iter().filter(|mapper| mapper.scope.includes(application, input.sink)) {
+    for mapper in
+        chain.iter().map(Borrow::borrow).filter(|mapper: &&ClaimMapper| mapper.scope.includes(application, input.sink))
+    {
         let plugin = mapper.name();
         let (changes, usage) = mapper.changes(&mapper.runner, &input, &json_text(&mapped.claims)).await;
         let step = |mapped: &mut Mapped, end| {

@@ -4,7 +4,7 @@ use super::names::{
     AUTHN_CONTEXT_DECL_REF, AUTHN_REQUEST, NAME_ID_POLICY, REQUESTED_AUTHN_CONTEXT, SUBJECT, SUBJECT_CONFIRMATION,
 };
 use super::{Flaw, Header, MessageError, NameId, Unsupported, read};
-use crate::saml::xml::Element;
+use crate::saml::xml::{Element, WriteError};
 
 /// A request to sign a person in (SAML core section 3.4.1). `Conditions`, `Scoping`, `Extensions`,
 /// `AttributeConsumingServiceIndex` and `ProviderName` are not looked at: they ask for nothing that has to be given.
@@ -76,6 +76,20 @@ pub struct Subject {
 }
 
 impl AuthnRequest {
+    /// Writes a request that has the person sign in whatever session there is, and the response go to `acs`, by a form. It is
+    /// not signed.
+    ///
+    /// # Errors
+    /// [`WriteError`]
+    pub fn asking_anew(header: &Header, acs: &str) -> Result<String, WriteError> {
+        let attributes = [
+            ("ForceAuthn", Some("true")),
+            ("ProtocolBinding", Some("urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST")),
+            ("AssertionConsumerServiceURL", Some(acs)),
+        ];
+        header.write(AUTHN_REQUEST, None, attributes, |_| {})
+    }
+
     /// Reads a request.
     ///
     /// # Errors

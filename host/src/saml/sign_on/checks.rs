@@ -14,9 +14,11 @@ use crate::model::redirect::CheckedRedirect;
 use crate::model::saml::{
     Binding, KeptRequest, NameIdFormat, RequestedSubject, ServiceProvider, SignOnRequest, UnknownRelayState,
 };
+use crate::model::trial::OpenTrial;
 use crate::saml::binding::{BindingError, Incoming, Kind, Signature, Untrusted};
 use crate::saml::message::{AuthnRequest, Comparison, MessageError, NameIdPolicy, RequestedAuthnContext, Unsupported};
 use crate::saml::partner::{UnfitHeader, check_header, find, once, single_sign_on_url, trusted_keys};
+use crate::saml::trial;
 
 /// How long a browser may take from the request to where it brings its cookies: a redirect.
 const KEPT_FOR: Duration = Duration::from_secs(5 * 60);
@@ -87,12 +89,20 @@ pub struct Accepted {
 }
 
 /// Checks a request that a browser brought.
-pub async fn check(host: &Host, application: &str, incoming: &Incoming) -> Result<Accepted, Rejected> {
+/// With a trial that is open in the browser, the request may be the one that the host made for it: that needs no signature, and
+/// is answered at the trial's address.
+pub async fn check(
+    host: &Host,
+    application: &str,
+    incoming: &Incoming,
+    trial: Option<&OpenTrial>,
+) -> Result<Accepted, Rejected> {
     let provider = find(host, application).await?.ok_or(Unanswerable::Application)?;
     if incoming.kind() == Kind::Response {
         return Err(Unanswerable::Response.into());
     }
-    let wanted = if provider.settings.require_signed_requests { Signature::Required } else { Signature::Optional };
+    let is_signed = provider.settings.require_signed_requests;
+    let wanted = if is_signed && trial.is_none() { Signature::Required } else { Signature::Optional };
     let trusted = incoming.trusted(&trusted_keys(&provider)?, wanted)?;
     let (header, message) = match AuthnRequest::read(trusted.root()) {
         Ok(message) => (message.header.clone(), Ok(message)),
@@ -101,10 +111,18 @@ pub async fn check(host: &Host, application: &str, incoming: &Incoming) -> Resul
         Err(MessageError::Unsupported { header, .. }) => (*header, Err(Failure::Unsupported)),
         Err(malformed) => return Err(malformed.into()),
     };
+    let of_trial = match (trial, &message) {
+        (Some(open), Ok(message)) if trial::is_request(host, open, &provider, message)? => Some(open),
+        _ => None,
+    };
+    // Whoever has a trial open can't do without a signature in anything else.
+    if is_signed && of_trial.is_none() && !trusted.is_signed() {
+        return Err(Untrusted::Unsigned.into());
+    }
     check_header(host, &provider, &header, &single_sign_on_url(host, &provider.id), trusted.is_signed())?;
     let mut request = SignOnRequest {
         application: provider.id.clone(),
-        acs: consumer(&provider, message.as_ref().ok())?,
+        acs: consumer(&provider, message.as_ref().ok(), of_trial)?,
         in_response_to: Some(header.id.clone()),
         relay_state: incoming.relay_state().map(str::to_owned),
         fresh_login: false,
@@ -113,6 +131,7 @@ pub async fn check(host: &Host, application: &str, incoming: &Incoming) -> Resul
         subject: None,
         login_hint: None,
         needs_device: false,
+        trial: of_trial.map(|open| open.trial().id),
     };
     let once = once(host, &provider, &header.id);
     if let Err(why) = message.and_then(|message| ask(&provider, message, &mut request)) {
@@ -151,15 +170,23 @@ pub async fn unsolicited(
         subject: None,
         login_hint: None,
         needs_device: false,
+        trial: None,
     };
     Ok((request, provider))
 }
 
 /// Where the response goes: only to where the application takes responses.
-fn consumer(provider: &ServiceProvider, message: Option<&AuthnRequest>) -> Result<CheckedRedirect, Unanswerable> {
+fn consumer(
+    provider: &ServiceProvider,
+    message: Option<&AuthnRequest>,
+    trial: Option<&OpenTrial>,
+) -> Result<CheckedRedirect, Unanswerable> {
     let settings = &provider.settings;
     let (found, asked) = match message {
-        Some(AuthnRequest { acs_url: Some(url), .. }) => (settings.acs_by_url(url), url.clone()),
+        Some(AuthnRequest { acs_url: Some(url), .. }) => {
+            let of_trial = || trial.and_then(|open| CheckedRedirect::of_trial(open, &provider.id, url));
+            (settings.acs_by_url(url).or_else(of_trial), url.clone())
+        }
         Some(AuthnRequest { acs_index: Some(index), .. }) => (settings.acs_by_index(*index), index.to_string()),
         _ => (settings.default_acs(), String::new()),
     };

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::json;
+
 use super::failure::Failure;
 use super::name_id;
 use super::response::{self, Assertion, Envelope};
@@ -9,11 +11,13 @@ use crate::domain::account::{Access, access};
 use crate::domain::login::{self, Outcome, Person};
 use crate::domain::session::SignedIn;
 use crate::domain::traces::{self, Purpose};
+use crate::domain::trials::{self, Hindrance};
 use crate::domain::{Broken, Host, claims};
 use crate::id::LoginId;
 use crate::model::login::Refusal;
 use crate::model::redirect::CheckedRedirect;
 use crate::model::saml::{Participation, ServiceProvider, SignOnRequest};
+use crate::model::trial::{StepNote, TrialStep};
 use crate::plugins::{MapFailureKind, Sink};
 use crate::saml::partner::{entity_id, message_id, session_index, signer};
 use crate::store::Given;
@@ -60,11 +64,35 @@ pub enum Answer {
 /// Answers the request of a login with an assertion about this person, if they are who is meant and may use the service
 /// provider, and the plugins agree.
 pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Broken> {
+    let Some(trial) = question.request.trial else { return answered(host, question).await };
+    let session = &question.person.signed_in.session;
+    match trials::hindrance(host, trial, question.login, session.user_id).await? {
+        None => {}
+        Some(Hindrance::Over) => return Ok(Answer::AnsweredBefore),
+        Some(Hindrance::SomebodyElse) => {
+            login::give_up(host, question.login).await?;
+            return Ok(Answer::Refused(Refusal::OthersTrial));
+        }
+    }
+    let answer = answered(host, question).await?;
+    match &answer {
+        Answer::Refused(why) => trials::refused(host, trial, why).await?,
+        Answer::Granted(_) => {
+            host.store.give_trial_session(trial, session.id).await?;
+            trials::note(host, trial, TrialStep::Account, StepNote::good("you have an account here, which is open"))
+                .await?;
+        }
+        Answer::Failed(_) | Answer::AnsweredBefore => {}
+    }
+    Ok(answer)
+}
+
+async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Broken> {
     let Question { login, request, person, old } = question;
     let Some(provider) = host.store.service_provider(&request.application).await? else {
         return Ok(Answer::Refused(Refusal::ApplicationGone));
     };
-    if provider.settings.acs_by_url(request.acs.as_str()).is_none() {
+    if !takes(&provider, request) {
         return Ok(Answer::Refused(Refusal::AddressGone));
     }
     let SignedIn { session, user } = &person.signed_in;
@@ -83,7 +111,18 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Brok
         tracing::error!(%login, application = %provider.id, user = %user.id, "the sign-on fails: the person has no e-mail address to be named by");
         return fail(host, login, request, &provider, Failure::Broken).await;
     };
-    let (attributes, steps) = match claims::attributes(host, &provider, user, &account, &session.authentication).await {
+    let made = claims::attributes(host, &provider, user, &account, &session.authentication).await;
+    if let Some(trial) = request.trial {
+        let note = match &made {
+            Ok((_, steps)) => StepNote::good("the attributes of the assertion were made")
+                .with(json!({ "steps": traces::explain(steps) })),
+            Err(failure) => {
+                StepNote::bad(failure.to_string()).with(json!({ "steps": traces::explain(&failure.steps) }))
+            }
+        };
+        trials::note(host, trial, TrialStep::Claims, note).await?;
+    }
+    let (attributes, steps) = match made {
         Ok(made) => made,
         Err(failure) => {
             tracing::error!(%login, application = %provider.id, plugin = failure.plugin, %failure, "the login fails: a plugin did");
@@ -119,13 +158,20 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Brok
         user_id: user.id,
         name_id: name_id.clone(),
     };
+    // The service provider never learns of a trial.
+    let participation = request.trial.is_none().then_some(participation);
     let given = Some((Given::Assertion(session.id, participation), &account));
     if !login::answer(host, login, Outcome { person, old, given, consent: None }).await? {
         return Ok(Answer::AnsweredBefore);
     }
     let purpose = Purpose { token: &assertion_id, user: user.id, application: &provider.id, sink: Sink::SamlAssertion };
     traces::record(host, purpose, &steps);
-    Ok(Answer::Granted(answer(&provider, request, response)))
+    Ok(Answer::Granted(answer(host, &provider, request, response)?))
+}
+
+/// Whether the service provider takes responses still where this one is to go. A trial's goes to this host.
+fn takes(provider: &Arc<ServiceProvider>, request: &SignOnRequest) -> bool {
+    request.trial.is_some() || provider.settings.acs_by_url(request.acs.as_str()).is_some()
 }
 
 /// Ends a login with a failure for the service provider. `None` if it was answered before, or there is nobody to be told
@@ -137,8 +183,7 @@ pub async fn deny(
     why: Failure,
 ) -> Result<Option<SignOnAnswer>, Broken> {
     let provider = host.store.service_provider(&request.application).await?;
-    let takes = |provider: &Arc<ServiceProvider>| provider.settings.acs_by_url(request.acs.as_str()).is_some();
-    let Some(provider) = provider.filter(takes) else {
+    let Some(provider) = provider.filter(|provider| takes(provider, request)) else {
         login::give_up(host, login).await?;
         return Ok(None);
     };
@@ -158,7 +203,7 @@ pub async fn failed(
     let envelope = envelope(host, &id, entity_id(host, provider), request);
     let response = response::failure(envelope, &why.status(), &signer(host, provider).await?)
         .map_err(|error| Broken::Saml(error.to_string()))?;
-    Ok(answer(provider, request, response))
+    answer(host, provider, request, response)
 }
 
 async fn fail(
@@ -182,11 +227,16 @@ fn envelope<'a>(host: &Host, id: &'a str, issuer: &'a str, request: &'a SignOnRe
     }
 }
 
-fn answer(provider: &ServiceProvider, request: &SignOnRequest, response: String) -> SignOnAnswer {
-    SignOnAnswer {
-        acs: request.acs.clone(),
-        name: provider.name.clone(),
-        response,
-        relay_state: request.relay_state.clone(),
-    }
+fn answer(
+    host: &Host,
+    provider: &ServiceProvider,
+    request: &SignOnRequest,
+    response: String,
+) -> Result<SignOnAnswer, Broken> {
+    // By that the trial knows the response as this host's, letter by letter.
+    let relay_state = match request.trial {
+        Some(trial) => Some(trials::vouched(host, trial, &response)?),
+        None => request.relay_state.clone(),
+    };
+    Ok(SignOnAnswer { acs: request.acs.clone(), name: provider.name.clone(), response, relay_state })
 }
