@@ -120,7 +120,7 @@ async fn the_overview_counts_on_both_databases() {
         assert_eq!((days.len(), &month["bucket"]), (30, &json!("day")));
         assert_eq!(days.iter().filter_map(|one| one["completed"].as_u64()).sum::<u64>(), 2, "{month}");
         let mut connection = host.connection().await;
-        let kept: (i64,) = sqlx::query_as("SELECT COALESCE(SUM(completed), 0) FROM sign_in_hours")
+        let kept: (i64,) = sqlx::query_as("SELECT CAST(COALESCE(SUM(completed), 0) AS BIGINT) FROM sign_in_hours")
             .fetch_one(&mut connection)
             .await
             .expect("counted");
