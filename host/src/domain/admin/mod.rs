@@ -8,6 +8,9 @@ mod caller;
 mod changes;
 mod claims_preview;
 mod directory;
+mod import;
+mod import_accounts;
+mod import_users;
 mod logos;
 mod overview;
 mod service_providers;
@@ -27,7 +30,10 @@ pub use approval_addresses::{approval_addresses, remove_approval_address, set_ap
 pub use caller::{Caller, Standing, service_account};
 pub(super) use changes::Settings;
 pub use claims_preview::{Preview, PreviewRequest, Stopped, Told, preview, show as show_told};
-pub use directory::{UserQuery, find_users};
+pub use directory::{AccountQuery, UserQuery, find_accounts, find_users};
+pub use import::{ImportReport, ImportRow, RowError};
+pub use import_accounts::{ACCOUNT_COLUMNS, account_cells, import_accounts};
+pub use import_users::{USER_COLUMNS, import_users, user_cells};
 pub use logos::{logo, remove_logo, set_logo};
 pub use overview::{HourOfSignIns, Overview, overview};
 pub use service_providers::{
@@ -87,6 +93,7 @@ impl From<StoreError> for Refused {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Taken(what) => Self::Taken(what),
+            StoreError::Overtaken(how) => Self::Conflict(how),
             error => Self::Broken(error.into()),
         }
     }

@@ -111,8 +111,13 @@ impl Route {
         VERSIONED.contains(&self.path.as_str())
     }
 
-    /// Adds it to a router, behind what it needs.
-    pub(super) fn mount(self, router: Router<Arc<Host>>, host: &Arc<Host>) -> Router<Arc<Host>> {
+    /// Whether its body is a file, which may be larger than others.
+    pub(super) fn takes_file(&self) -> bool {
+        self.path.ends_with("/import")
+    }
+
+    /// Adds it to a router, behind what it needs; its path begins with `base`.
+    pub(super) fn mount(self, router: Router<Arc<Host>>, base: &str, host: &Arc<Host>) -> Router<Arc<Host>> {
         let versioned = self.is_versioned();
         let handler = match self.method {
             Method::GET => self.handler.route_layer(from_fn(conditional::not_modified)),
@@ -127,7 +132,7 @@ impl Route {
                 request.extensions_mut().insert(rule);
                 next.run(request)
             }));
-        router.route(&self.path, handler)
+        router.route(&format!("{base}{}", self.path), handler)
     }
 }
 
