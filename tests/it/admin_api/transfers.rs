@@ -50,7 +50,8 @@ async fn users_come_in_as_spreadsheets_have_them_on_both_databases() {
         assert_eq!(users(&host).await, Vec::<Value>::new(), "nothing was done");
         let done = import(&caller, "/users/import", table).await.good();
         assert_eq!((counts(&done), &done["dry_run"]), ([2, 0, 0, 0], &json!(false)), "{database:?} {done}");
-        let known = users(&host).await;
+        let mut known = users(&host).await;
+        known.sort_by_key(|user| user["name"].as_str().map(str::to_owned));
         assert_eq!((&known[0]["name"], &known[0]["state"]), (&json!("ada"), &json!("invited")));
         assert_eq!(known[0]["profile"], json!({"name": "Lovelace; Ada", "phone_number": "+44 20 7946", "phone_number_verified": false, "email_verified": false}));
         assert_eq!((&known[1]["email"], &known[1]["state"]), (&Value::Null, &json!("active")));
@@ -88,7 +89,7 @@ async fn what_is_exported_comes_back_unchanged_on_both_databases() {
         let application = host.web_application().await;
         for (name, profile) in [
             ("ada", json!({"name": "=HYPERLINK(\"http://evil.example\")", "phone_number": "+44 20", "email_verified": true})),
-            ("grace", json!({"name": "'-Hopper, \"Grace\"", "nickname": "@ ; é", "website": "https://example.org/?a=1;b"})),
+            ("grace", json!({"name": "'-\"x\", Hopper", "nickname": "@ ; é", "website": "https://example.org/?a=1;b"})),
             ("alan", json!({})),
             ("gone", json!({"name": "Gone"})),
         ] {
@@ -220,7 +221,7 @@ async fn nobody_may_more_by_a_table_than_alone() {
     let report = import(&service, &path, "person\ngrace\n").await.good();
     assert_eq!(counts(&report), [0, 0, 0, 1], "{report}");
     assert_eq!(counts(&import(&admin, &path, "person,roles\nbob,root\n").await.good()), [1, 0, 0, 0]);
-    assert_eq!(users(&host).await.len(), before.len() + 4);
+    assert_eq!(users(&host).await.len(), before.len() + 3);
 }
 
 #[tokio::test]

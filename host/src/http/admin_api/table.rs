@@ -58,6 +58,9 @@ impl Table {
                 malformed(format!("the first line names the columns, each once, of {known}; {name:?} does not fit"))
             })?);
         }
+        if header.is_empty() {
+            return Err(malformed("the file is empty".to_owned()));
+        }
         let mut rows = Vec::new();
         for record in reader.records() {
             let record = record.map_err(unreadable)?;
