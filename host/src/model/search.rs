@@ -17,12 +17,14 @@ const ID: usize = 32;
 /// What a user is found by: name, e-mail address, and the words of the full name. "Ada King Lovelace" is found by "king" too, and by
 /// "lovelace ada": a term begins with each of the words.
 pub fn of_user(user: &User) -> BTreeSet<String> {
-    let mut terms: BTreeSet<String> = [Some(&user.name), user.email.as_ref()].into_iter().flatten().map(ToString::to_string).collect();
+    let mut terms: BTreeSet<String> =
+        [Some(&user.name), user.email.as_ref()].into_iter().flatten().map(ToString::to_string).collect();
     let profile = &user.profile;
     match &profile.name {
         Some(name) => terms.extend(of_words(&[name])),
         None => {
-            let parts: Vec<&str> = [&profile.given_name, &profile.family_name].into_iter().flatten().map(String::as_str).collect();
+            let parts: Vec<&str> =
+                [&profile.given_name, &profile.family_name].into_iter().flatten().map(String::as_str).collect();
             terms.extend(of_words(&parts));
         }
     }

@@ -139,7 +139,8 @@ async fn hold(db: &mut AnyConnection, accounts: &[Account]) -> Result<Vec<Person
         }
     }
     let person = |account: &Account| {
-        let user = users.get(&account.user_id).cloned().ok_or(StoreError::Overtaken("the user was deleted meanwhile"))?;
+        let user =
+            users.get(&account.user_id).cloned().ok_or(StoreError::Overtaken("the user was deleted meanwhile"))?;
         Ok(Person { user, account: account.clone() })
     };
     accounts.iter().map(person).collect()
@@ -331,7 +332,9 @@ impl Store {
     ) -> Result<Vec<Account>> {
         let statement = match state {
             None => "SELECT * FROM accounts WHERE application_id = $1 AND $2 = '' AND id > $3 ORDER BY id LIMIT $4",
-            Some(_) => "SELECT * FROM accounts WHERE application_id = $1 AND state = $2 AND id > $3 ORDER BY id LIMIT $4",
+            Some(_) => {
+                "SELECT * FROM accounts WHERE application_id = $1 AND state = $2 AND id > $3 ORDER BY id LIMIT $4"
+            }
         };
         let rows: Vec<AccountRow> = sqlx::query_as(statement)
             .bind(application.to_string())

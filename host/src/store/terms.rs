@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 
 use sqlx::{AnyConnection, AnyPool, Connection, SqlSafeStr};
 
+use super::Result;
 use super::accounts::{AccountRow, Person, PersonRow};
 use super::statement::{MOST, Statement};
 use super::users::UserRow;
-use super::Result;
 use crate::clock::Timestamp;
 use crate::id::UserId;
 use crate::model::account::Account;
@@ -76,10 +76,8 @@ pub(super) async fn replace_user(db: &mut AnyConnection, was: &User, is: &User) 
         return Ok(());
     }
     forget_accounts(db, is.id).await?;
-    let rows: Vec<AccountRow> = sqlx::query_as("SELECT * FROM accounts WHERE user_id = $1")
-        .bind(is.id.to_string())
-        .fetch_all(&mut *db)
-        .await?;
+    let rows: Vec<AccountRow> =
+        sqlx::query_as("SELECT * FROM accounts WHERE user_id = $1").bind(is.id.to_string()).fetch_all(&mut *db).await?;
     let person = |row: AccountRow| Ok(Person { user: is.clone(), account: row.try_into()? });
     add_accounts(db, &rows.into_iter().map(person).collect::<Result<Vec<_>>>()?).await
 }

@@ -51,7 +51,9 @@ impl Made {
         let small = host.native_application().await;
         let large = ada.application.clone();
         let [busy, idle] = [1, 2].map(|_| assent::id::TokenId::new(host.host.now(), &SystemEntropy));
-        let by = |token| By::new(Actor::Administrator(token), Origin { address: Some([192, 0, 2, 7].into()), browser: None });
+        let by = |token| {
+            By::new(Actor::Administrator(token), Origin { address: Some([192, 0, 2, 7].into()), browser: None })
+        };
         let mut draw = Draw::new(7);
         let (mut some, mut accounts) = (Vec::new(), Vec::new());
         let ids: [Did; 2] = [&large, &small].map(|application| application.id.parse().expect("an id"));
@@ -88,7 +90,8 @@ impl Made {
         let mut left = count - 2 * (count / LATELY);
         let mut middle = String::new();
         while left > 0 {
-            let entries: Vec<Entry> = (0..BATCH.min(left)).map(|_| sign_in(&host.host, &mut draw, &some, &ids)).collect();
+            let entries: Vec<Entry> =
+                (0..BATCH.min(left)).map(|_| sign_in(&host.host, &mut draw, &some, &ids)).collect();
             left -= entries.len() as u32;
             host.host.store.append_audit(entries).await.expect("kept");
             // In all about two months, however many they are.
@@ -184,7 +187,10 @@ fn account(host: &Arc<Host>, user: &User, application: &Did, number: u32) -> Acc
 
 fn user_made(host: &Arc<Host>, user: &User, by: &By) -> Entry {
     let shown = json!({"login_name": user.name, "email": user.email, "name": user.profile.name});
-    audit::entry(host, Event::UserCreated, by).about(user.id).with("state", user.state.as_str()).personal("after", shown)
+    audit::entry(host, Event::UserCreated, by)
+        .about(user.id)
+        .with("state", user.state.as_str())
+        .personal("after", shown)
 }
 
 fn account_made(host: &Arc<Host>, account: &Account, by: &By) -> Entry {
@@ -211,7 +217,10 @@ fn sign_in(host: &Arc<Host>, draw: &mut Draw, people: &[User], applications: &[D
     let origin = Origin { address: Some(address.into()), browser: Some("Firefox on Linux".to_owned()) };
     // Of the small application the log tells little.
     let application = &applications[usize::from(draw.below(5000) == 0)];
-    audit::entry(host, event, &By::new(Actor::Person(user.id), origin)).about(user.id).of(application.clone()).with("kind", "sign-in")
+    audit::entry(host, event, &By::new(Actor::Person(user.id), origin))
+        .about(user.id)
+        .of(application.clone())
+        .with("kind", "sign-in")
 }
 
 /// The id of what the interface showed.

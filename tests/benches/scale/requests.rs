@@ -67,8 +67,14 @@ fn kinds(made: &Made) -> Vec<Kind> {
         ("users", one("/users")),
         ("users, a page far down", vec![format!("/users?limit=200&after={user}")]),
         ("users by id", of_users(&|id| format!("/users/{id}"))),
-        ("users of a state, each", each(&["/users?state=active", "/users?state=invited", "/users?state=suspended", "/users?state=terminated"])),
-        ("users with a role, each", each(&["/users?role=auditor", "/users?role=support", "/users?role=admin", "/users?role=owner"])),
+        (
+            "users of a state, each",
+            each(&["/users?state=active", "/users?state=invited", "/users?state=suspended", "/users?state=terminated"]),
+        ),
+        (
+            "users with a role, each",
+            each(&["/users?role=auditor", "/users?role=support", "/users?role=admin", "/users?role=owner"]),
+        ),
         ("users with a role, of a rare state", one("/users?role=auditor&state=terminated")),
         ("users, a whole name", vec![format!("/users?q={}", q(&whole))]),
         ("users, an e-mail address's beginning", vec![format!("/users?q={}", q(&format!("{whole}@ex")))]),
@@ -76,10 +82,16 @@ fn kinds(made: &Made) -> Vec<Kind> {
         ("users, one letter, each", ('a'..='z').map(|letter| format!("/users?q={letter}")).collect()),
         ("users, two words", vec![format!("/users?q={}", q(&words)), format!("/users?q={}", q(&turned))]),
         ("users, two frequent words", each(&["/users?q=maria+schmi", "/users?q=anna+m%C3%BCll", "/users?q=maria+x"])),
-        ("users, letters beyond ASCII", vec![format!("/users?q={}", q("Ольга")), format!("/users?q={}", q("ł")), format!("/users?q={}", q("伟"))]),
+        (
+            "users, letters beyond ASCII",
+            vec![format!("/users?q={}", q("Ольга")), format!("/users?q={}", q("ł")), format!("/users?q={}", q("伟"))],
+        ),
         ("users, one letter far down", vec![format!("/users?q=m&after={}", deep(user.clone(), "maria s"))]),
         ("users, one letter, of a rare state", each(&["/users?q=m&state=terminated", "/users?q=a&state=suspended"])),
-        ("users, one letter, with a role", each(&["/users?q=m&role=admin", "/users?q=a&role=owner", "/users?q=m&role=auditor"])),
+        (
+            "users, one letter, with a role",
+            each(&["/users?q=m&role=admin", "/users?q=a&role=owner", "/users?q=m&role=auditor"]),
+        ),
         ("a user's accounts", of_users(&|id| format!("/users/{id}/accounts"))),
         ("a user's activity", of_users(&|id| format!("/users/{id}/activity"))),
         ("a user's sessions", of_users(&|id| format!("/users/{id}/sessions"))),
@@ -88,10 +100,19 @@ fn kinds(made: &Made) -> Vec<Kind> {
         ("accounts, a page far down", vec![format!("{large}?limit=200&after={account}")]),
         ("accounts of a state", vec![format!("{large}?state=suspended"), format!("{large}?state=terminated")]),
         ("accounts, one letter, each", ('a'..='z').map(|letter| format!("{large}?q={letter}")).collect()),
-        ("accounts, one letter, of a state", vec![format!("{large}?q=m&state=suspended"), format!("{large}?q=m&state=terminated")]),
+        (
+            "accounts, one letter, of a state",
+            vec![format!("{large}?q=m&state=suspended"), format!("{large}?q=m&state=terminated")],
+        ),
         ("accounts, two words", vec![format!("{large}?q={}", q(&words)), format!("{large}?q={}", q(&turned))]),
-        ("accounts of the small application", vec![small.clone(), format!("{small}?q=m"), format!("{small}?q=maria&state=suspended")]),
-        ("claims preview", vec![format!("/applications/{application}/claims-preview?account={}", shown(&made.ada.account))]),
+        (
+            "accounts of the small application",
+            vec![small.clone(), format!("{small}?q=m"), format!("{small}?q=maria&state=suspended")],
+        ),
+        (
+            "claims preview",
+            vec![format!("/applications/{application}/claims-preview?account={}", shown(&made.ada.account))],
+        ),
         ("overview", one("/overview")),
     ];
     let audit = |filter: &str| format!("/audit?{filter}");
@@ -103,16 +124,37 @@ fn kinds(made: &Made) -> Vec<Kind> {
         ("audit, a rare event", vec![audit("event=sign-in.not-me"), audit("event=user.erased")]),
         ("audit, a user", of_users(&|id| format!("/audit?user={id}"))),
         ("audit, a user and an event", of_users(&|id| format!("/audit?user={id}&event=sign-in.denied"))),
-        ("audit, an application", vec![audit(&format!("application={application}")), audit(&format!("application={}", made.small.id))]),
-        ("audit, an application and a rare event", vec![audit(&format!("application={application}&event=sign-in.not-me"))]),
-        ("audit, an application and what it has not", vec![audit(&format!("application={application}&event=user.created"))]),
+        (
+            "audit, an application",
+            vec![audit(&format!("application={application}")), audit(&format!("application={}", made.small.id))],
+        ),
+        (
+            "audit, an application and a rare event",
+            vec![audit(&format!("application={application}&event=sign-in.not-me"))],
+        ),
+        (
+            "audit, an application and what it has not",
+            vec![audit(&format!("application={application}&event=user.created"))],
+        ),
         ("audit, an actor", vec![audit(&format!("actor={busy}")), audit(&format!("actor={idle}"))]),
         ("audit, an actor and what they never did", vec![audit(&format!("actor={busy}&event=sign-in.completed"))]),
-        ("audit, an actor and an application", vec![audit(&format!("actor={busy}&application={}", made.small.id)), audit(&format!("actor={idle}&application={application}"))]),
+        (
+            "audit, an actor and an application",
+            vec![
+                audit(&format!("actor={busy}&application={}", made.small.id)),
+                audit(&format!("actor={idle}&application={application}")),
+            ],
+        ),
         ("audit, since", vec![audit(&format!("since={since}"))]),
         ("audit, until", vec![audit(&format!("until={since}"))]),
-        ("audit, since and until, with an event", vec![audit(&format!("since={since}&until={since}T12:00:00Z&event=sign-in.denied"))]),
-        ("audit, until, an application and an event", vec![audit(&format!("until={since}&application={application}&event=sign-in.denied"))]),
+        (
+            "audit, since and until, with an event",
+            vec![audit(&format!("since={since}&until={since}T12:00:00Z&event=sign-in.denied"))],
+        ),
+        (
+            "audit, until, an application and an event",
+            vec![audit(&format!("until={since}&application={application}&event=sign-in.denied"))],
+        ),
     ]);
     kinds
 }

@@ -174,7 +174,11 @@ async fn no_text_may_hold_nul_on_both_databases() {
             "/keys?x=%00",
         ] {
             let answer = caller.get(path).await;
-            assert_eq!((answer.status, answer.problem()), (StatusCode::BAD_REQUEST, "malformed"), "{database:?} {path}");
+            assert_eq!(
+                (answer.status, answer.problem()),
+                (StatusCode::BAD_REQUEST, "malformed"),
+                "{database:?} {path}"
+            );
         }
         let user = format!("/users/{}", id(&host.user("ada").await));
         for (method, path, body) in [
@@ -184,7 +188,11 @@ async fn no_text_may_hold_nul_on_both_databases() {
             (Method::PATCH, &user, json!({"email": "\\\0@example.org"})),
         ] {
             let answer = caller.call(method, path, body.clone()).await;
-            assert_eq!((answer.status, answer.problem()), (StatusCode::BAD_REQUEST, "malformed"), "{database:?} {body}");
+            assert_eq!(
+                (answer.status, answer.problem()),
+                (StatusCode::BAD_REQUEST, "malformed"),
+                "{database:?} {body}"
+            );
         }
         // A backslash before it makes it another text, which may be there.
         caller.call(Method::PATCH, &user, json!({"profile": {"nickname": "\\u0000"}})).await.good();

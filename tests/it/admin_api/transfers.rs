@@ -53,7 +53,10 @@ async fn users_come_in_as_spreadsheets_have_them_on_both_databases() {
         let mut known = users(&host).await;
         known.sort_by_key(|user| user["name"].as_str().map(str::to_owned));
         assert_eq!((&known[0]["name"], &known[0]["state"]), (&json!("ada"), &json!("invited")));
-        assert_eq!(known[0]["profile"], json!({"name": "Lovelace; Ada", "phone_number": "+44 20 7946", "phone_number_verified": false, "email_verified": false}));
+        assert_eq!(
+            known[0]["profile"],
+            json!({"name": "Lovelace; Ada", "phone_number": "+44 20 7946", "phone_number_verified": false, "email_verified": false})
+        );
         assert_eq!((&known[1]["email"], &known[1]["state"]), (&Value::Null, &json!("active")));
         assert_eq!(known[1]["profile"]["phone_number"], "+1 555");
         let again = import(&caller, "/users/import", table).await.good();
@@ -64,10 +67,14 @@ async fn users_come_in_as_spreadsheets_have_them_on_both_databases() {
         let changed = import(&caller, "/users/import", change).await.good();
         assert_eq!(counts(&changed), [0, 1, 0, 0], "{changed}");
         let ada = host.admin_ok(Method::GET, &format!("/users/{}", id(&known[0])), Value::Null).await;
-        assert_eq!((&ada["email"], &ada["profile"]["name"], &ada["state"]), (&Value::Null, &json!("Ada"), &json!("suspended")));
+        assert_eq!(
+            (&ada["email"], &ada["profile"]["name"], &ada["state"]),
+            (&Value::Null, &json!("Ada"), &json!("suspended"))
+        );
         assert_eq!(ada["profile"]["phone_number"], "+44 20 7946");
         let log = host.admin_ok(Method::GET, &format!("/audit?user={}", id(&ada)), Value::Null).await;
-        let events: Vec<_> = log["items"].as_array().expect("items").iter().map(|entry| entry["event"].clone()).collect();
+        let events: Vec<_> =
+            log["items"].as_array().expect("items").iter().map(|entry| entry["event"].clone()).collect();
         assert_eq!(events, ["user.state-changed", "user.changed", "user.created"], "{database:?}");
         assert_eq!(log["items"][1]["personal"]["after"], json!({"name": "Ada", "email": null}));
         let verified = host.admin_ok(Method::GET, "/audit/verification", Value::Null).await;
@@ -88,7 +95,10 @@ async fn what_is_exported_comes_back_unchanged_on_both_databases() {
         let caller = Caller::machine(&host);
         let application = host.web_application().await;
         for (name, profile) in [
-            ("ada", json!({"name": "=HYPERLINK(\"http://evil.example\")", "phone_number": "+44 20", "email_verified": true})),
+            (
+                "ada",
+                json!({"name": "=HYPERLINK(\"http://evil.example\")", "phone_number": "+44 20", "email_verified": true}),
+            ),
             ("grace", json!({"name": "'-\"x\", Hopper", "nickname": "@ ; é", "website": "https://example.org/?a=1;b"})),
             ("alan", json!({})),
             ("gone", json!({"name": "Gone"})),
@@ -113,7 +123,10 @@ async fn what_is_exported_comes_back_unchanged_on_both_databases() {
             let table = exported(&caller, &format!("{path}/export")).await;
             assert!(table.starts_with("\u{feff}") && table.contains("\r\n"), "{table}");
             for line in table.trim_start_matches('\u{feff}').lines() {
-                assert!(!line.split(',').any(|cell| cell.trim_start_matches('"').starts_with(['=', '+', '-', '@'])), "{line}");
+                assert!(
+                    !line.split(',').any(|cell| cell.trim_start_matches('"').starts_with(['=', '+', '-', '@'])),
+                    "{line}"
+                );
             }
             // An auditor who may read it may not send it back; whoever may, changes nothing by it.
             let report = import(&caller, &format!("{path}/import"), table).await.good();
@@ -194,10 +207,9 @@ async fn nobody_may_more_by_a_table_than_alone() {
     let admin = person(&host, "grace", "admin").await;
     let before = users(&host).await;
     let path = format!("/applications/{}/accounts/import", application.id);
-    for (who, caller) in [
-        ("support", person(&host, "sam", "support").await),
-        ("service", service(&host, &["admin:users"]).await),
-    ] {
+    for (who, caller) in
+        [("support", person(&host, "sam", "support").await), ("service", service(&host, &["admin:users"]).await)]
+    {
         // Who has a role in the console is out of reach.
         let report = import(&caller, "/users/import", "name,email\ngrace,mallory@example.org\n").await.good();
         assert_eq!((counts(&report), error(&report)), ([0, 0, 0, 1], (2, "-")), "{who} {report}");
@@ -246,8 +258,14 @@ async fn accounts_come_in_by_whatever_their_people_are_called_on_both_databases(
             let items = made["items"].as_array().expect("items");
             items.iter().find(|account| account["user_id"] == user["id"]).expect("an account")[member].clone()
         };
-        assert_eq!((of(&ada, "name"), of(&ada, "roles"), of(&ada, "state")), (json!("ada"), json!(["reader", "editor"]), json!("active")));
-        assert_eq!((of(&bob, "name"), of(&bob, "roles"), of(&bob, "state")), (json!("robert"), json!(["demo admin", "x"]), json!("invited")));
+        assert_eq!(
+            (of(&ada, "name"), of(&ada, "roles"), of(&ada, "state")),
+            (json!("ada"), json!(["reader", "editor"]), json!("active"))
+        );
+        assert_eq!(
+            (of(&bob, "name"), of(&bob, "roles"), of(&bob, "state")),
+            (json!("robert"), json!(["demo admin", "x"]), json!("invited"))
+        );
         assert_eq!(of(&eve, "roles"), json!([]));
         assert_eq!(counts(&import(&caller, &path, table).await.good()), [0, 0, 3, 0], "{database:?}");
         let changed = import(&caller, &path, "person,roles,state\nada,,suspended\nbob,demo admin;x,\n").await.good();
@@ -270,7 +288,12 @@ async fn accounts_come_in_by_whatever_their_people_are_called_on_both_databases(
                 assert_eq!((counts(&report)[3], error(&report).1), (1, column), "{database:?} {row}: {report}");
             }
         }
-        let unknown = import(&caller, "/applications/did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK/accounts/import", "person\nada\n").await;
+        let unknown = import(
+            &caller,
+            "/applications/did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK/accounts/import",
+            "person\nada\n",
+        )
+        .await;
         assert_eq!(unknown.status, StatusCode::NOT_FOUND);
     }
 }

@@ -22,7 +22,7 @@ async fn a_page_costs_no_more_than_it_may_and_the_next_one_goes_on_on_both_datab
         // What is looked for comes first, and much after it that fits one of the filters alone.
         host.host.store.append_audit(vec![made(Event::LogoSet, 0, 1)]).await.expect("kept");
         for _ in 0..110 {
-            host.advance(60);
+            host.advance(5);
             let entries = (0..200).map(|number| made(Event::LogoRemoved, number % 2, number % 2)).collect();
             host.host.store.append_audit(entries).await.expect("kept");
         }

@@ -48,8 +48,7 @@ pub async fn everything(host: &TestHost, database: Database) -> String {
             ("term", Database::Postgres) => "convert_from(term, 'UTF8')".to_owned(),
             _ => format!("CAST({name} AS TEXT)"),
         };
-        let columns: Vec<String> =
-            columns.into_iter().map(|(name,)| format!("{} AS {name}", as_text(&name))).collect();
+        let columns: Vec<String> = columns.into_iter().map(|(name,)| format!("{} AS {name}", as_text(&name))).collect();
         let rows = sqlx::query(AssertSqlSafe(format!("SELECT {} FROM {table}", columns.join(", "))));
         for row in rows.fetch_all(&mut connection).await.expect("rows") {
             for column in 0..row.len() {

@@ -139,7 +139,11 @@ async fn who_was_there_before_is_found_and_counted_on_both_databases() {
             let store = open_store(&url).await.expect("brought up to date");
             let prefix = |text: &str| Prefix::of(text).expect("a text");
             let found = store.users_found(&prefix("nº599"), None, None, &Place::default(), 9).await.expect("read");
-            assert_eq!(found.iter().map(|(_, user)| user.name.as_str()).collect::<Vec<_>>(), ["user599"], "{database:?}");
+            assert_eq!(
+                found.iter().map(|(_, user)| user.name.as_str()).collect::<Vec<_>>(),
+                ["user599"],
+                "{database:?}"
+            );
             let application = application.parse().expect("an id");
             let found = store.accounts_found(&application, &prefix("ada nº59"), None, &Place::default(), 99).await;
             assert_eq!(found.expect("read").len(), 11, "{database:?}");

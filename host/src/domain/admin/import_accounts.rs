@@ -31,7 +31,8 @@ pub fn account_cells(account: &Account, user: Option<&User>) -> Vec<String> {
 
 /// Roles with `;` between them; as a list in JSON, where one of them could not be told from two or more.
 fn role_cell(roles: &[String]) -> String {
-    let is_plain = |role: &String| !role.contains([';', ' ']) && !role.starts_with('[') && !role.contains(char::is_whitespace);
+    let is_plain =
+        |role: &String| !role.contains([';', ' ']) && !role.starts_with('[') && !role.contains(char::is_whitespace);
     if roles.iter().all(is_plain) { roles.join(";") } else { serde_json::to_string(roles).unwrap_or_default() }
 }
 

@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 use super::import::{BATCH, ImportReport, ImportRow, RowProblem, overtaken};
 use super::users::{apply_to_user, creation, differences, new_user};
 use super::{Caller, Refused, Result, UserChange};
-use crate::domain::signals::Signal;
 use crate::domain::Host;
+use crate::domain::signals::Signal;
 use crate::id::UserId;
 use crate::model::administration::Permission;
 use crate::model::name::LoginName;
@@ -96,19 +96,16 @@ impl Known {
         let cells = |column: &'static str| rows.iter().filter_map(move |row| row.filled(column));
         let logins: Vec<LoginName> = cells("name").chain(cells("email")).filter_map(|text| text.parse().ok()).collect();
         let ids: Vec<UserId> = cells("id").filter_map(|text| text.parse().ok()).collect();
-        Ok(Self {
-            by_login: host.store.users_by_logins(&logins).await?,
-            by_id: host.store.users_by_ids(&ids).await?,
-        })
+        Ok(Self { by_login: host.store.users_by_logins(&logins).await?, by_id: host.store.users_by_ids(&ids).await? })
     }
 
     /// The user that a row is about; `None` of a new one.
     fn user(&self, row: &ImportRow) -> std::result::Result<Option<&User>, RowProblem> {
         if let Some(id) = row.filled("id") {
             let known = id.parse().ok().and_then(|id: UserId| self.by_id.get(&id));
-            return known.map(Some).ok_or_else(|| {
-                RowProblem::of("id", "there is no such user; leave the cell empty to make one")
-            });
+            return known
+                .map(Some)
+                .ok_or_else(|| RowProblem::of("id", "there is no such user; leave the cell empty to make one"));
         }
         let name = row.filled("name").ok_or_else(|| RowProblem::of("name", "expected a name"))?;
         let name: LoginName = name.parse().map_err(|error| RowProblem::of("name", format!("{error}")))?;
@@ -206,7 +203,8 @@ fn plan(host: &Host, caller: &Caller, known: &Known, row: &ImportRow) -> std::re
         }
     };
     let change = change(row, &user)?;
-    let is_change = change.name.is_some() || change.email.is_some() || change.profile.is_some() || change.state.is_some();
+    let is_change =
+        change.name.is_some() || change.email.is_some() || change.profile.is_some() || change.state.is_some();
     if is_change {
         apply_to_user(&mut user, change)?;
     }
@@ -240,7 +238,8 @@ fn plan(host: &Host, caller: &Caller, known: &Known, row: &ImportRow) -> std::re
 /// What of a row is other than what is there.
 fn change(row: &ImportRow, user: &User) -> std::result::Result<UserChange, RowProblem> {
     let name = row.cell("name").filter(|name| name.to_lowercase() != user.name.as_str());
-    let email = row.cell("email").filter(|email| email.to_lowercase() != user.email.as_ref().map_or("", LoginName::as_str));
+    let email =
+        row.cell("email").filter(|email| email.to_lowercase() != user.email.as_ref().map_or("", LoginName::as_str));
     let mut profile = Map::new();
     for (column, member, text) in texts(&user.profile) {
         let Some(cell) = row.cells.get(column) else { continue };
@@ -250,7 +249,10 @@ fn change(row: &ImportRow, user: &User) -> std::result::Result<UserChange, RowPr
     }
     let role = user.console_role.map(ConsoleRole::as_str).unwrap_or_default();
     if row.cell("console_role").is_some_and(|cell| cell != role) {
-        return Err(RowProblem::of("console_role", "a file gives and takes no roles in the console; change the user alone"));
+        return Err(RowProblem::of(
+            "console_role",
+            "a file gives and takes no roles in the console; change the user alone",
+        ));
     }
     let state = match row.filled("state") {
         None => None,

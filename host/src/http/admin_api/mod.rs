@@ -78,7 +78,8 @@ pub fn rules() -> Vec<(Method, String, Rule)> {
 pub(super) fn routes(host: &Arc<Host>) -> Router<Arc<Host>> {
     let routes = all_routes().into_iter().filter(|route| !route.takes_file());
     let router = routes.fold(Router::new(), |router, route| route.mount(router, "", host));
-    let router = router.fallback(|| async { Problem::of(ProblemKind::NotFound, "there is no such path in the admin API") });
+    let router =
+        router.fallback(|| async { Problem::of(ProblemKind::NotFound, "there is no such path in the admin API") });
     guarded(router, host)
         // It is for everybody.
         .route("/openapi.json", get(openapi::serve))

@@ -83,7 +83,9 @@ impl Table {
 }
 
 /// Lines of a table.
-pub(super) fn lines<C: AsRef<str>>(rows: impl IntoIterator<Item = impl IntoIterator<Item = C>>) -> std::io::Result<Vec<u8>> {
+pub(super) fn lines<C: AsRef<str>>(
+    rows: impl IntoIterator<Item = impl IntoIterator<Item = C>>,
+) -> std::io::Result<Vec<u8>> {
     let mut writer = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());
     for row in rows {
         writer.write_record(row.into_iter().map(|cell| guarded(cell.as_ref()))).map_err(std::io::Error::other)?;

@@ -30,7 +30,9 @@ use crate::model::user::{ConsoleRole, LifeState};
 const ROWS: u32 = 500;
 
 pub(super) fn of_users() -> Area {
-    Area::new("Users").route(Permission::UsersRead, routes!(export_users)).route(Permission::UsersWrite, routes!(import_users))
+    Area::new("Users")
+        .route(Permission::UsersRead, routes!(export_users))
+        .route(Permission::UsersWrite, routes!(import_users))
 }
 
 pub(super) fn of_accounts() -> Area {
