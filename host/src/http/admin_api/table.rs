@@ -160,7 +160,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_table_comes_back_as_it_was_written(rows in prop::collection::vec(["[^\0]*", "['=+@;, \"\r\n\ta-]*"], 0..8)) {
-            let rows: Vec<[String; 2]> = rows.into_iter().map(Into::into).filter(|row: &[String; 2]| row.iter().any(|cell| !cell.is_empty())).collect();
+            let rows: Vec<[String; 2]> = rows.into_iter().filter(|row: &[String; 2]| row.iter().any(|cell| !cell.is_empty())).collect();
             let header = COLUMNS.map(str::to_owned);
             let written = lines(std::iter::once(&header).chain(&rows)).unwrap();
             prop_assert_eq!(cells(&read(written).unwrap()), rows);
