@@ -194,14 +194,14 @@ async fn print_list(host: &Host, filter: Filter, limit: u32, json: bool) -> anyh
     }
     let (mut left, mut before) = (limit, None);
     while left > 0 {
-        let entries = audit::list(host, &filter, before, left.min(BATCH)).await?;
-        let Some(last) = entries.last() else { break };
-        before = Some(last.seq);
-        left = left.saturating_sub(u32::try_from(entries.len()).unwrap_or(u32::MAX));
-        for entry in &entries {
+        let page = audit::list(host, &filter, before, left.min(BATCH)).await?;
+        left = left.saturating_sub(u32::try_from(page.entries.len()).unwrap_or(u32::MAX));
+        for entry in &page.entries {
             let line = if json { object(entry).to_string() } else { row(entry) };
             writeln!(out, "{line}")?;
         }
+        let Some(next) = page.next else { break };
+        before = Some(next);
     }
     Ok(())
 }

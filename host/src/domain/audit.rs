@@ -13,7 +13,7 @@ use crate::clock::Timestamp;
 use crate::id::UserId;
 use crate::model::audit::{By, Entry, Event};
 use crate::model::user::LifeState;
-use crate::store::{AuditFilter, KeptEntry};
+use crate::store::{AuditFilter, AuditPage, KeptEntry};
 
 /// An entry of this moment.
 pub fn entry(host: &Host, event: Event, by: &By) -> Entry {
@@ -39,17 +39,13 @@ pub fn moment(text: &str) -> Option<Timestamp> {
     moment.ok().map(|moment: jiff::Timestamp| Timestamp::from_millis(moment.as_millisecond()))
 }
 
-/// Up to `limit` entries, the latest first: those before the position `before`, where that is given.
-pub async fn list(
-    host: &Host,
-    filter: &AuditFilter,
-    before: Option<i64>,
-    limit: u32,
-) -> Result<Vec<KeptEntry>, Broken> {
-    Ok(host.store.audit_entries(filter, before, limit).await?)
+/// A page of up to `limit` entries, the latest first: those before the position `before`, where that is given.
+pub async fn list(host: &Host, filter: &AuditFilter, before: Option<i64>, limit: u32) -> Result<AuditPage, Broken> {
+    Ok(host.store.audit_page(filter, before, limit).await?)
 }
 
 /// What happened lately in a person's name, the latest first: those before the position `before`, where that is given.
 pub async fn of_user(host: &Host, user: UserId, before: Option<i64>, limit: u32) -> Result<Vec<KeptEntry>, Broken> {
-    list(host, &AuditFilter { user: Some(user), ..AuditFilter::default() }, before, limit).await
+    let filter = AuditFilter { user: Some(user), ..AuditFilter::default() };
+    Ok(host.store.audit_entries(&filter, before, limit).await?)
 }

@@ -26,14 +26,14 @@ use crate::model::language::Language;
 
 /// The largest body that is read, in bytes.
 const LARGEST_BODY: usize = 64 * 1024;
-/// The largest body that brings a component along, in base64, in bytes.
-const LARGEST_UPLOAD: usize = 12 * 1024 * 1024;
 /// The largest body of a call that an application authenticates itself with, in bytes.
 const LARGEST_CALL: usize = 32 * 1024;
 /// The longest path with its query, in bytes.
 const LONGEST_ADDRESS: usize = 16 * 1024;
 /// How long a request may take until its answer begins. A phone's request for news waits half a minute.
 const LONGEST: Duration = Duration::from_secs(60);
+/// The same, of a file that is imported.
+const LONGEST_FILE: Duration = Duration::from_secs(600);
 
 /// The paths that the listener for client certificates serves.
 const MTLS_PATHS: [&str; 4] = ["/oidc/token", "/oidc/me", "/oidc/token/introspection", "/oidc/token/revocation"];
@@ -70,12 +70,11 @@ pub fn router(host: Arc<Host>) -> Router {
     let shared = Router::new()
         .nest("/oidc", shared_routes(&host))
         .route("/.well-known/oauth-authorization-server/oidc", get(oidc::configuration));
-    let shared = bounded(shared, LARGEST_BODY).layer(cors::layer(&host));
-    let large = Router::new().nest("/admin/api/v1", admin_api::large_routes(&host));
-    bounded(own, LARGEST_BODY)
-        .merge(bounded(large, LARGEST_UPLOAD))
+    let shared = bounded(shared, LARGEST_BODY, LONGEST).layer(cors::layer(&host));
+    bounded(own, LARGEST_BODY, LONGEST)
         .merge(shared)
-        .layer(from_fn(refuse_long_addresses))
+        .merge(bounded(admin_api::file_routes(&host), admin_api::LARGEST_FILE, LONGEST_FILE))
+        .layer(from_fn(refuse_addresses))
         .layer(from_fn(client_calls::in_its_words))
         .layer(from_fn(admin_api::in_its_words))
         .layer(from_fn_with_state(Arc::clone(&host), common_headers))
@@ -83,10 +82,10 @@ pub fn router(host: Arc<Host>) -> Router {
 }
 
 /// Bounds of every request.
-fn bounded(router: Router<Arc<Host>>, largest: usize) -> Router<Arc<Host>> {
+fn bounded(router: Router<Arc<Host>>, largest: usize, longest: Duration) -> Router<Arc<Host>> {
     router
         .layer(RequestBodyLimitLayer::new(largest))
-        .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, LONGEST))
+        .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, longest))
         .layer(CatchPanicLayer::new())
 }
 
@@ -241,11 +240,15 @@ async fn not_found(State(host): State<Arc<Host>>, language: Language, uri: Uri) 
 }
 
 /// Refuses what no browser and no application of good will asks for, before anything reads it.
-async fn refuse_long_addresses(request: Request, next: Next) -> Response {
-    let length = request.uri().path_and_query().map_or(0, |text| text.as_str().len());
-    if length > LONGEST_ADDRESS {
+async fn refuse_addresses(request: Request, next: Next) -> Response {
+    let address = request.uri().path_and_query().map_or("", |text| text.as_str());
+    if address.len() > LONGEST_ADDRESS {
         return (StatusCode::URI_TOO_LONG, "The address is too long. Applications can send long requests with POST.\n")
             .into_response();
+    }
+    // NUL, which PostgreSQL can't look for.
+    if address.contains("%00") {
+        return (StatusCode::BAD_REQUEST, "No text may hold the character NUL.\n").into_response();
     }
     next.run(request).await
 }

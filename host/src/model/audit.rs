@@ -258,6 +258,8 @@ events! {
     UserErased = "user.erased",
     /// A user was deleted.
     UserDeleted = "user.deleted",
+    /// A list of users was exported to a file.
+    UsersExported = "users.exported",
     /// An account was made.
     AccountCreated = "account.created",
     /// An account was changed, but for the state.
@@ -266,6 +268,8 @@ events! {
     AccountStateChanged = "account.state-changed",
     /// An account was deleted.
     AccountDeleted = "account.deleted",
+    /// A list of an application's accounts was exported to a file.
+    AccountsExported = "accounts.exported",
     /// What a vendor knows a person by was set.
     ApprovalAddressSet = "approval-address.set",
     /// It was removed.

@@ -24,6 +24,7 @@ pub mod recovery;
 pub mod redirect;
 pub mod saml;
 pub mod scope;
+pub mod search;
 pub mod session;
 pub mod statement;
 pub mod step;

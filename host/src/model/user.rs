@@ -33,6 +33,9 @@ pub struct NoTransition {
 }
 
 impl LifeState {
+    /// Every state there is.
+    pub const ALL: [Self; 4] = [Self::Invited, Self::Active, Self::Suspended, Self::Terminated];
+
     /// The state's name.
     pub const fn as_str(self) -> &'static str {
         match self {

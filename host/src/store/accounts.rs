@@ -1,11 +1,15 @@
 //! Accounts: people in applications.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use sqlx::AnyConnection;
 
 use super::lookup::Row;
 use super::rows::{from_json, life_state, moment, parse, to_json};
-use super::users::UserRow;
-use super::{Result, Store, StoreError, audit, endings, taken};
+use super::statement::{MOST, Statement};
+use super::users::{UserRow, all_of};
+use super::{Result, Store, StoreError, audit, endings, taken, terms};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, Did, UserId};
 use crate::model::account::Account;
@@ -13,8 +17,8 @@ use crate::model::audit::Entry;
 use crate::model::user::{LifeState, User};
 
 #[derive(sqlx::FromRow)]
-struct AccountRow {
-    id: String,
+pub(super) struct AccountRow {
+    pub(super) id: String,
     user_id: String,
     application_id: String,
     name: String,
@@ -58,7 +62,7 @@ pub struct Person {
 
 #[derive(sqlx::FromRow)]
 pub(super) struct PersonRow {
-    account_id: String,
+    pub(super) account_id: String,
     application_id: String,
     account_name: String,
     roles: String,
@@ -96,39 +100,119 @@ impl TryFrom<PersonRow> for Person {
     }
 }
 
+/// An account that is kept, in one write with others.
+#[derive(Clone, Debug)]
+pub struct AccountWrite {
+    /// The account as it shall be.
+    pub account: Account,
+    /// The state of one that is there; `None` of a new one.
+    pub before: Option<LifeState>,
+    /// What the audit log is told.
+    pub entries: Vec<Entry>,
+}
+
+static HOLD: LazyLock<Statement> =
+    LazyLock::new(|| Statement::new("UPDATE users SET version = version WHERE id IN ({$}) RETURNING *", 0));
+static INSERT: LazyLock<Statement> = LazyLock::new(|| {
+    Statement::new(
+        "INSERT INTO accounts (id, user_id, application_id, name, roles, short_code, state, version, created_at)
+         VALUES {($, $, $, $, $, $, $, $, $)} ON CONFLICT DO NOTHING",
+        0,
+    )
+});
+
+/// The accounts with the people whose they are, who are not changed until the transaction ends: what they are called is what their
+/// accounts are found by.
+async fn hold(db: &mut AnyConnection, accounts: &[Account]) -> Result<Vec<Person>> {
+    let mut ids: Vec<UserId> = accounts.iter().map(|account| account.user_id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let mut users: HashMap<UserId, User> = HashMap::with_capacity(ids.len());
+    for ids in ids.chunks(MOST) {
+        let mut query = sqlx::query_as::<_, UserRow>(HOLD.of(ids.len()));
+        for id in HOLD.filled(ids) {
+            query = query.bind(id.to_string());
+        }
+        for row in query.fetch_all(&mut *db).await? {
+            let user = User::try_from(row)?;
+            users.insert(user.id, user);
+        }
+    }
+    let person = |account: &Account| {
+        let user =
+            users.get(&account.user_id).cloned().ok_or(StoreError::Overtaken("the user was deleted meanwhile"))?;
+        Ok(Person { user, account: account.clone() })
+    };
+    accounts.iter().map(person).collect()
+}
+
+/// Adds an account.
 pub(super) async fn insert(db: &mut AnyConnection, account: &Account) -> Result<()> {
-    sqlx::query(
-        "INSERT INTO accounts (id, user_id, application_id, name, roles, short_code, state, version,
-                               created_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+    insert_all(db, std::slice::from_ref(account)).await
+}
+
+async fn insert_all(db: &mut AnyConnection, accounts: &[Account]) -> Result<()> {
+    let people = hold(db, accounts).await?;
+    for rows in accounts.chunks(MOST) {
+        let mut query = sqlx::query(INSERT.of(rows.len()));
+        for account in INSERT.filled(rows) {
+            query = query
+                .bind(account.id.to_string())
+                .bind(account.user_id.to_string())
+                .bind(account.application_id.to_string())
+                .bind(account.name.clone())
+                .bind(to_json(&account.roles)?)
+                .bind(account.short_code.clone())
+                .bind(account.state.as_str())
+                .bind(account.version)
+                .bind(account.created_at.millis());
+        }
+        let kept = query.execute(&mut *db).await?.rows_affected();
+        all_of(rows.len(), kept, "the user has an account there already, or the name")?;
+    }
+    terms::add_accounts(db, &people).await
+}
+
+/// Replaces what may change of an account: see [`Store::update_account`].
+async fn update(db: &mut AnyConnection, account: &Account, before: LifeState, now: Timestamp) -> Result<bool> {
+    let people = hold(db, std::slice::from_ref(account)).await?;
+    let result = sqlx::query(
+        "UPDATE accounts SET name = $2, roles = $3, state = $4, version = version + 1 WHERE id = $1 AND version = $5",
     )
     .bind(account.id.to_string())
-    .bind(account.user_id.to_string())
-    .bind(account.application_id.to_string())
     .bind(account.name.clone())
     .bind(to_json(&account.roles)?)
-    .bind(account.short_code.clone())
     .bind(account.state.as_str())
     .bind(account.version)
-    .bind(account.created_at.millis())
-    .execute(db)
+    .execute(&mut *db)
     .await
-    .map_err(taken("the user has an account there already, or the name"))?;
-    Ok(())
+    .map_err(taken("the account's name"))?;
+    if result.rows_affected() == 0 {
+        return Ok(false);
+    }
+    for person in &people {
+        terms::replace_account(db, person).await?;
+    }
+    if account.state != before {
+        let (user, application) = (account.user_id.to_string(), account.application_id.to_string());
+        endings::of_account(db, user, application, account.state, now).await?;
+    }
+    Ok(true)
 }
 
 /// Notes that a person signed in to an application: an account that was invited is active from then on, which `entry`
 /// tells of. It names both.
 pub(super) async fn signed_in_to(db: &mut AnyConnection, entry: &Entry) -> Result<()> {
-    let activated = sqlx::query(
+    let activated: Option<(String,)> = sqlx::query_as(
         "UPDATE accounts SET state = 'active', version = version + 1
-         WHERE user_id = $1 AND application_id = $2 AND state = 'invited'",
+         WHERE user_id = $1 AND application_id = $2 AND state = 'invited' RETURNING id",
     )
     .bind(entry.user.map(|user| user.to_string()))
     .bind(entry.application.as_ref().map(ToString::to_string))
-    .execute(&mut *db)
+    .fetch_optional(&mut *db)
     .await?;
-    if activated.rows_affected() > 0 {
+    if let Some((id,)) = activated {
+        terms::set_account_state(db, &id, LifeState::Active).await?;
         audit::append(db, std::slice::from_ref(entry)).await?;
     }
     Ok(())
@@ -160,27 +244,34 @@ impl Store {
         self.write(move |db| {
             let (account, entries) = (account.clone(), entries.clone());
             Box::pin(async move {
-                let result = sqlx::query(
-                    "UPDATE accounts SET name = $2, roles = $3, state = $4, version = version + 1
-                     WHERE id = $1 AND version = $5",
-                )
-                .bind(account.id.to_string())
-                .bind(account.name.clone())
-                .bind(to_json(&account.roles)?)
-                .bind(account.state.as_str())
-                .bind(account.version)
-                .execute(&mut *db)
-                .await
-                .map_err(taken("the account's name"))?;
-                if result.rows_affected() == 0 {
-                    return Ok(false);
+                let done = update(db, &account, before, now).await?;
+                audit::append_if(db, done, &entries).await
+            })
+        })
+        .await
+    }
+
+    /// Adds and replaces accounts, all of them or none.
+    ///
+    /// # Errors
+    /// [`StoreError::Overtaken`] where one was changed since it was read; [`StoreError::Taken`] where there is one already.
+    pub async fn keep_accounts(&self, writes: Vec<AccountWrite>, now: Timestamp) -> Result<()> {
+        self.write(move |db| {
+            let writes = writes.clone();
+            Box::pin(async move {
+                for AccountWrite { account, before, .. } in &writes {
+                    if let Some(before) = before
+                        && !update(db, account, *before, now).await?
+                    {
+                        return Err(StoreError::Overtaken("the account was changed meanwhile"));
+                    }
                 }
-                if account.state != before {
-                    let (user, application) = (account.user_id.to_string(), account.application_id.to_string());
-                    endings::of_account(db, user, application, account.state, now).await?;
+                let new = writes.iter().filter(|write| write.before.is_none()).map(|write| write.account.clone());
+                insert_all(db, &new.collect::<Vec<_>>()).await?;
+                for write in &writes {
+                    audit::append(db, &write.entries).await?;
                 }
-                audit::append(db, &entries).await?;
-                Ok(true)
+                Ok(())
             })
         })
         .await
@@ -230,15 +321,28 @@ impl Store {
         self.one_account("SELECT * FROM accounts WHERE user_id = $1 AND application_id = $2", &keys).await
     }
 
-    /// Up to `limit` accounts of an application after `after`, in the order in which they were made.
-    pub async fn accounts_of(&self, application: &Did, after: Option<AccountId>, limit: u32) -> Result<Vec<Account>> {
-        let rows: Vec<AccountRow> =
-            sqlx::query_as("SELECT * FROM accounts WHERE application_id = $1 AND id > $2 ORDER BY id LIMIT $3")
-                .bind(application.to_string())
-                .bind(after.map(|id| id.to_string()).unwrap_or_default())
-                .bind(i64::from(limit))
-                .fetch_all(&self.readers)
-                .await?;
+    /// Up to `limit` accounts of an application after `after`, in the order in which they were made; of a state alone, where
+    /// that is given.
+    pub async fn accounts_of(
+        &self,
+        application: &Did,
+        state: Option<LifeState>,
+        after: Option<AccountId>,
+        limit: u32,
+    ) -> Result<Vec<Account>> {
+        let statement = match state {
+            None => "SELECT * FROM accounts WHERE application_id = $1 AND $2 = '' AND id > $3 ORDER BY id LIMIT $4",
+            Some(_) => {
+                "SELECT * FROM accounts WHERE application_id = $1 AND state = $2 AND id > $3 ORDER BY id LIMIT $4"
+            }
+        };
+        let rows: Vec<AccountRow> = sqlx::query_as(statement)
+            .bind(application.to_string())
+            .bind(state.map(LifeState::as_str).unwrap_or_default())
+            .bind(after.map(|id| id.to_string()).unwrap_or_default())
+            .bind(i64::from(limit))
+            .fetch_all(&self.readers)
+            .await?;
         rows.into_iter().map(Account::try_from).collect()
     }
 

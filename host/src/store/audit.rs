@@ -123,13 +123,13 @@ pub(super) async fn erase(db: &mut AnyConnection, user: UserId) -> Result<()> {
     Ok(())
 }
 
-/// What every id is below.
-const END: &str = "g";
 /// How far the order of moments and that of the chain may differ: hosts whose clocks differ by more are not set up rightly.
-const SKEW: Duration = Duration::from_secs(600);
+pub(super) const SKEW: Duration = Duration::from_secs(600);
 
-/// The columns of an entry, and the conditions that all lists have in common. The ends of a stretch of time are found by the
-/// ids, which begin with the moment, so that a list of long ago does not go through all that came since.
+/// How many entries that fit one condition are looked at for one page, to see whether they fit the others.
+const LOOKED_AT: i64 = 10_000;
+
+/// The columns of an entry, and the conditions that all lists have in common.
 macro_rules! entries_where {
     ($first:literal) => {
         concat!(
@@ -137,12 +137,56 @@ macro_rules! entries_where {
              FROM audit_entries WHERE ",
             $first,
             " AND ($1 = '' OR user_id = $1) AND ($2 = '' OR application_id = $2) AND ($3 = '' OR event = $3)
-             AND ($4 = '' OR actor = $4) AND happened_at >= $5 AND happened_at < $6
-             AND seq >= COALESCE((SELECT seq FROM audit_entries WHERE id < $7 ORDER BY id DESC LIMIT 1), 0)
-             AND seq < COALESCE((SELECT seq FROM audit_entries WHERE id >= $8 ORDER BY id LIMIT 1), $9)
-             AND seq < $9 ORDER BY seq DESC LIMIT $10"
+             AND ($4 = '' OR actor = $4) AND happened_at >= $5 AND happened_at < $6 AND seq >= $7 AND seq < $8
+             ORDER BY seq DESC LIMIT $9"
         )
     };
+}
+
+/// A condition that has an index.
+struct Indexed {
+    value: String,
+    /// Reads the entries that fit it and all the others.
+    entries: &'static str,
+    /// Looks how far back so many go that fit it.
+    reach: &'static str,
+}
+
+macro_rules! indexed {
+    ($value:expr, $column:literal, $first:literal) => {
+        $value.map(|value| Indexed {
+            value,
+            entries: entries_where!($first),
+            reach: concat!(
+                "SELECT seq FROM audit_entries WHERE ",
+                $column,
+                " = $1 AND seq >= $2 AND seq < $3 ORDER BY seq DESC LIMIT 1 OFFSET $4"
+            ),
+        })
+    };
+}
+
+impl AuditFilter {
+    /// The conditions that have an index.
+    fn indexed(&self) -> Vec<Indexed> {
+        let conditions = [
+            indexed!(self.user.map(|user| user.to_string()), "user_id", "user_id = $1"),
+            indexed!(self.application.as_ref().map(ToString::to_string), "application_id", "application_id = $2"),
+            indexed!(self.actor.clone(), "actor", "actor = $4"),
+            indexed!(self.event.map(|event| event.as_str().to_owned()), "event", "event = $3"),
+        ];
+        conditions.into_iter().flatten().collect()
+    }
+}
+
+/// A page of the log.
+#[derive(Clone, Debug, Default)]
+pub struct AuditPage {
+    /// The entries, the latest first.
+    pub entries: Vec<KeptEntry>,
+    /// The position before which the next page begins; `None` where there is no more. A page that has one may be short, and even
+    /// empty: so much was looked at that did not fit.
+    pub next: Option<i64>,
 }
 
 impl Store {
@@ -198,25 +242,78 @@ impl Store {
 
     /// Up to `limit` entries, the latest first: those before the position `before`, where that is given.
     pub async fn audit_entries(&self, filter: &AuditFilter, before: Option<i64>, limit: u32) -> Result<Vec<KeptEntry>> {
-        // Each has an index for its first condition, so that the rest is looked for among few.
-        let statement = match filter {
-            AuditFilter { user: Some(_), .. } => entries_where!("user_id = $1"),
-            AuditFilter { application: Some(_), .. } => entries_where!("application_id = $2"),
-            AuditFilter { actor: Some(_), .. } => entries_where!("actor = $4"),
-            AuditFilter { event: Some(_), .. } => entries_where!("event = $3"),
-            AuditFilter { .. } => entries_where!("seq > 0"),
+        let conditions = filter.indexed();
+        let stretch = self.stretch(filter, before).await?;
+        self.entries(filter, conditions.first(), stretch, limit).await
+    }
+
+    /// A page of up to `limit` entries before the position `before`, where that is given. However much there is, and however rarely
+    /// what fits one condition fits another, no more is looked at than a page may cost.
+    pub async fn audit_page(&self, filter: &AuditFilter, before: Option<i64>, limit: u32) -> Result<AuditPage> {
+        let (mut first, end) = self.stretch(filter, before).await?;
+        let conditions = filter.indexed();
+        let mut begin_with = conditions.first();
+        let mut bounded = false;
+        if conditions.len() > 1 {
+            // The one that is fulfilled most rarely takes the page back furthest.
+            let mut reaches = Vec::with_capacity(conditions.len());
+            for condition in &conditions {
+                let reach: Option<(i64,)> = sqlx::query_as(condition.reach)
+                    .bind(condition.value.clone())
+                    .bind(first)
+                    .bind(end)
+                    .bind(LOOKED_AT)
+                    .fetch_optional(&self.readers)
+                    .await?;
+                reaches.push((reach.map_or(first, |(seq,)| seq), reach.is_some(), condition));
+            }
+            if let Some((reach, is_bound, condition)) = reaches.into_iter().min_by_key(|(reach, ..)| *reach) {
+                (first, bounded, begin_with) = (reach, is_bound, Some(condition));
+            }
+        }
+        let mut entries = self.entries(filter, begin_with, (first, end), limit.saturating_add(1)).await?;
+        let more = entries.len() > limit as usize;
+        entries.truncate(limit as usize);
+        let last = entries.last().map(|entry| entry.seq).filter(|_| more);
+        Ok(AuditPage { next: last.or(bounded.then_some(first)), entries })
+    }
+
+    /// The positions between which what fits has to be: from the first on, before the second. The ends of a stretch of time are
+    /// found by the ids, which begin with the moment.
+    async fn stretch(&self, filter: &AuditFilter, before: Option<i64>) -> Result<(i64, i64)> {
+        let mut stretch = (0, before.unwrap_or(i64::MAX));
+        let position = async |statement: &'static str, id: String| -> Result<Option<i64>> {
+            let row: Option<(Option<i64>,)> = sqlx::query_as(statement).bind(id).fetch_optional(&self.readers).await?;
+            Ok(row.and_then(|(seq,)| seq))
         };
+        if let Some(since) = filter.since {
+            let last = "SELECT seq FROM audit_entries WHERE id < $1 ORDER BY id DESC LIMIT 1";
+            stretch.0 = position(last, first_text_of(since - SKEW)).await?.unwrap_or(0);
+        }
+        if let Some(until) = filter.until {
+            let next = "SELECT seq FROM audit_entries WHERE id >= $1 ORDER BY id LIMIT 1";
+            stretch.1 = position(next, first_text_of(until + SKEW)).await?.unwrap_or(i64::MAX).min(stretch.1);
+        }
+        Ok(stretch)
+    }
+
+    async fn entries(
+        &self,
+        filter: &AuditFilter,
+        begin_with: Option<&Indexed>,
+        (first, end): (i64, i64),
+        limit: u32,
+    ) -> Result<Vec<KeptEntry>> {
         let moment = |at: Option<Timestamp>, or: i64| at.map_or(or, Timestamp::millis);
-        let rows: Vec<EntryRow> = sqlx::query_as(statement)
+        let rows: Vec<EntryRow> = sqlx::query_as(begin_with.map_or(entries_where!("seq > 0"), |one| one.entries))
             .bind(filter.user.map(|user| user.to_string()).unwrap_or_default())
             .bind(filter.application.as_ref().map(ToString::to_string).unwrap_or_default())
             .bind(filter.event.map(Event::as_str).unwrap_or_default())
             .bind(filter.actor.clone().unwrap_or_default())
             .bind(moment(filter.since, i64::MIN))
             .bind(moment(filter.until, i64::MAX))
-            .bind(filter.since.map(|since| first_text_of(since - SKEW)).unwrap_or_default())
-            .bind(filter.until.map_or_else(|| END.to_owned(), |until| first_text_of(until + SKEW)))
-            .bind(before.unwrap_or(i64::MAX))
+            .bind(first)
+            .bind(end)
             .bind(i64::from(limit))
             .fetch_all(&self.readers)
             .await?;

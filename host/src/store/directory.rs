@@ -1,16 +1,74 @@
-//! Lists of users, filtered and searched. Each statement has an index whose order is the list's.
+//! Lists of users and accounts, filtered and searched. Each statement has an index whose order is the list's, so that a page costs
+//! the same however many there are.
 
+use super::accounts::AccountRow;
 use super::users::UserRow;
-use super::{Result, Store};
+use super::{Result, Store, StoreError};
 use crate::id::{Did, UserId};
+use crate::model::account::Account;
+use crate::model::search::{Place, Prefix};
 use crate::model::user::{ConsoleRole, LifeState, User};
 
-/// A user with the name that was found.
+/// A user with the term by which it was found.
 #[derive(sqlx::FromRow)]
-struct NamedRow {
-    found: String,
+struct FoundUser {
+    term: Vec<u8>,
     #[sqlx(flatten)]
     user: UserRow,
+}
+
+/// An account with the term by which it was found.
+#[derive(sqlx::FromRow)]
+struct FoundAccount {
+    term: Vec<u8>,
+    #[sqlx(flatten)]
+    account: AccountRow,
+}
+
+/// The users whose terms fulfil a condition, each by the first of them that begins as it is looked for.
+macro_rules! users_found {
+    ($condition:literal) => {
+        concat!(
+            "SELECT found.term, users.* FROM
+                 (SELECT terms.term, terms.user_id FROM user_terms AS terms
+                  WHERE ",
+            $condition,
+            "     AND (terms.term, terms.user_id) > ($1, $2) AND terms.term < $3
+                  AND terms.term = (SELECT other.term FROM user_terms AS other
+                                    WHERE other.user_id = terms.user_id AND other.term >= $4 AND other.term < $3
+                                    ORDER BY other.term LIMIT 1)
+                  ORDER BY terms.term, terms.user_id LIMIT $5) AS found
+             JOIN users ON users.id = found.user_id ORDER BY found.term, found.user_id"
+        )
+    };
+}
+
+/// Where a search begins, and where it ends.
+struct Stretch {
+    after: (Vec<u8>, String),
+    first: Vec<u8>,
+    end: Vec<u8>,
+}
+
+impl Stretch {
+    fn new(prefix: &Prefix, after: &Place) -> Self {
+        let first = prefix.first().as_bytes().to_vec();
+        // A cursor of another search begins where that search would.
+        let after = (after.term.as_bytes().to_vec(), after.id.clone()).max((first.clone(), String::new()));
+        Self { after, first, end: prefix.end() }
+    }
+}
+
+/// The first `limit` of what several lists found, in the order of the places.
+fn merged<T>(mut found: Vec<(Place, T)>, limit: u32) -> Vec<(Place, T)> {
+    found.sort_by(|(one, _), (other, _)| one.cmp(other));
+    found.truncate(limit as usize);
+    found
+}
+
+fn place(term: Vec<u8>, id: &str) -> Result<Place> {
+    let term = String::from_utf8(term).map_err(|_| StoreError::Corrupt("a term"))?;
+    Ok(Place { term, id: id.to_owned() })
 }
 
 impl Store {
@@ -41,38 +99,85 @@ impl Store {
         rows.into_iter().map(User::try_from).collect()
     }
 
-    /// Up to `limit` users whose name or e-mail address begins with `prefix`, in lower case, each once and with what begins
-    /// so, in the order of that, after `after`.
-    pub async fn users_named(
+    /// Up to `limit` users that are found by a term which begins so, each once, in the order of the terms, after `after`.
+    pub async fn users_found(
         &self,
-        prefix: &str,
+        prefix: &Prefix,
         state: Option<LifeState>,
         role: Option<ConsoleRole>,
-        after: &str,
+        after: &Place,
         limit: u32,
-    ) -> Result<Vec<(String, User)>> {
-        let Some(end) = end_of(prefix) else { return Ok(Vec::new()) };
-        // A person is listed by the first of the names that fit.
-        let rows: Vec<NamedRow> = sqlx::query_as(
-            "SELECT names.name AS found, users.* FROM login_names AS names JOIN users ON users.id = names.user_id
-             WHERE names.name >= $1 AND names.name < $2 AND names.name > $3
-               AND substr(names.name, 1, $4) = $1
-               AND ($5 = '' OR users.state = $5) AND ($6 = '' OR users.console_role = $6)
-               AND NOT EXISTS (SELECT 1 FROM login_names AS other
-                               WHERE other.user_id = names.user_id AND other.name < names.name
-                                 AND substr(other.name, 1, $4) = $1)
-             ORDER BY names.name LIMIT $7",
-        )
-        .bind(prefix.to_owned())
-        .bind(end)
-        .bind(after.to_owned())
-        .bind(i32::try_from(prefix.chars().count()).unwrap_or(i32::MAX))
-        .bind(state.map(LifeState::as_str).unwrap_or_default())
-        .bind(role.map(ConsoleRole::as_str).unwrap_or_default())
-        .bind(i64::from(limit))
-        .fetch_all(&self.readers)
-        .await?;
-        rows.into_iter().map(|row| Ok((row.found, row.user.try_into()?))).collect()
+    ) -> Result<Vec<(Place, User)>> {
+        let mut found = Vec::new();
+        // Each state has a stretch of its own in the index; those with a role are few.
+        let lists: Vec<(&'static str, &'static str, &'static str)> = match (state, role) {
+            (state, Some(role)) => {
+                let statement = users_found!("terms.console_role = $6 AND ($7 = '' OR terms.state = $7)");
+                vec![(statement, role.as_str(), state.map(LifeState::as_str).unwrap_or_default())]
+            }
+            (state, None) => {
+                let statement = users_found!("terms.state = $6 AND $7 = ''");
+                let wanted = LifeState::ALL.into_iter().filter(|one| state.is_none_or(|state| state == *one));
+                wanted.map(|state| (statement, state.as_str(), "")).collect()
+            }
+        };
+        for (statement, of, also) in lists {
+            let Stretch { after, first, end } = Stretch::new(prefix, after);
+            let rows: Vec<FoundUser> = sqlx::query_as(statement)
+                .bind(after.0)
+                .bind(after.1)
+                .bind(end)
+                .bind(first)
+                .bind(i64::from(limit))
+                .bind(of)
+                .bind(also)
+                .fetch_all(&self.readers)
+                .await?;
+            for row in rows {
+                found.push((place(row.term, &row.user.id)?, row.user.try_into()?));
+            }
+        }
+        Ok(merged(found, limit))
+    }
+
+    /// Up to `limit` accounts of an application that are found by a term which begins so, each once, in the order of the terms,
+    /// after `after`.
+    pub async fn accounts_found(
+        &self,
+        application: &Did,
+        prefix: &Prefix,
+        state: Option<LifeState>,
+        after: &Place,
+        limit: u32,
+    ) -> Result<Vec<(Place, Account)>> {
+        let mut found = Vec::new();
+        for state in LifeState::ALL.into_iter().filter(|one| state.is_none_or(|state| state == *one)) {
+            let Stretch { after, first, end } = Stretch::new(prefix, after);
+            let rows: Vec<FoundAccount> = sqlx::query_as(
+                "SELECT found.term, accounts.* FROM
+                     (SELECT terms.term, terms.account_id FROM account_terms AS terms
+                      WHERE terms.application_id = $6 AND terms.state = $7
+                        AND (terms.term, terms.account_id) > ($1, $2) AND terms.term < $3
+                        AND terms.term = (SELECT other.term FROM account_terms AS other
+                                          WHERE other.account_id = terms.account_id AND other.term >= $4 AND other.term < $3
+                                          ORDER BY other.term LIMIT 1)
+                      ORDER BY terms.term, terms.account_id LIMIT $5) AS found
+                 JOIN accounts ON accounts.id = found.account_id ORDER BY found.term, found.account_id",
+            )
+            .bind(after.0)
+            .bind(after.1)
+            .bind(end)
+            .bind(first)
+            .bind(i64::from(limit))
+            .bind(application.to_string())
+            .bind(state.as_str())
+            .fetch_all(&self.readers)
+            .await?;
+            for row in rows {
+                found.push((place(row.term, &row.account.id)?, row.account.try_into()?));
+            }
+        }
+        Ok(merged(found, limit))
     }
 
     /// The user with this identifier.
@@ -82,30 +187,5 @@ impl Store {
             .fetch_optional(&self.readers)
             .await?;
         row.map(User::try_from).transpose()
-    }
-}
-
-/// The least text after all that begin with this one; `None` where there is none.
-fn end_of(prefix: &str) -> Option<String> {
-    let mut end: Vec<char> = prefix.chars().collect();
-    while let Some(last) = end.pop() {
-        if let Some(next) = (u32::from(last) + 1..=0x0010_FFFF).find_map(char::from_u32) {
-            end.push(next);
-            return Some(end.into_iter().collect());
-        }
-    }
-    None
-}
-
-#[cfg(test)]
-mod tests {
-    use super::end_of;
-
-    #[test]
-    fn a_range_ends_where_a_prefix_does() {
-        assert_eq!(end_of("abc").as_deref(), Some("abd"));
-        assert_eq!(end_of("ab\u{10FFFF}").as_deref(), Some("ac"));
-        assert_eq!(end_of("\u{D7FF}").as_deref(), Some("\u{E000}"));
-        assert_eq!(end_of(""), None);
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sqlx::AnyConnection;
 
-use super::{Result, passkeys, sessions};
+use super::{Result, passkeys, sessions, terms};
 use crate::clock::Timestamp;
 use crate::id::{DeviceId, UserId};
 use crate::model::user::LifeState;
@@ -118,6 +118,7 @@ pub(super) async fn erase(db: &mut AnyConnection, user: UserId, now: Timestamp) 
             .execute(&mut *db)
             .await?;
     }
+    terms::forget(db, user).await?;
     for statement in [
         "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE user_id = $1)",
         "DELETE FROM logins WHERE session_id IN (SELECT id FROM sessions WHERE user_id = $1)",

@@ -15,6 +15,7 @@ mod chain;
 mod codes;
 mod connect;
 mod consents;
+mod counts;
 mod deliveries;
 mod devices;
 mod directory;
@@ -31,6 +32,7 @@ mod lookup;
 mod overview;
 mod passkeys;
 mod pauses;
+mod people;
 mod portal;
 mod recovery;
 mod rows;
@@ -41,15 +43,16 @@ mod sign_on;
 mod statement;
 mod streams;
 mod sweep;
+mod terms;
 mod tokens;
 mod traces;
 mod trials;
 mod users;
 mod writer;
 
-pub use accounts::Person;
+pub use accounts::{AccountWrite, Person};
 pub use approvals::{Answer, Asked, Noted, Verdict};
-pub use audit::{AuditFilter, KeptEntry};
+pub use audit::{AuditFilter, AuditPage, KeptEntry};
 pub use chain::Chaining;
 pub use connect::Database;
 pub use consents::{Consent, ConsentGiven};
@@ -64,7 +67,7 @@ pub use sweep::Retention;
 pub use tokens::{Family, FoundRefresh, OpenAccess};
 pub use traces::ClaimTrace;
 pub use trials::{KeptStep, TrialEnd};
-pub use users::{UserKept, UserSummary};
+pub use users::{UserKept, UserSummary, UserWrite};
 
 use std::sync::Arc;
 
@@ -89,6 +92,9 @@ pub enum StoreError {
     /// Something with this name is there already.
     #[error("{0} is taken")]
     Taken(&'static str),
+    /// What is there is another than what was read.
+    #[error("{0}")]
+    Overtaken(&'static str),
     /// The database could not be reached.
     #[error("the database could not be reached: {0}")]
     Unavailable(String),
@@ -141,6 +147,7 @@ impl Store {
     /// Goes on with a database, whose audit log is chained with `chaining`. Where it was not chained yet, its entries are now.
     pub async fn start(database: Database, chaining: Chaining, now: Timestamp) -> Result<Self> {
         chain::begin(&database.writers, database.begin, &chaining, now).await?;
+        terms::begin(&database.writers, database.begin, now).await?;
         let chaining = Arc::new(chaining);
         let writer = writer::Writer::start(&database, database.writer_count, &chaining);
         let asks =

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::rows::{from_json, life_state, moment, to_json};
+use super::rows::{from_json, moment, to_json};
 use super::{Result, Store, StoreError};
 use crate::id::first_text_of;
 use crate::model::audit::Event;
-use crate::model::user::LifeState;
 
 /// An hour in milliseconds.
 const HOUR: i64 = 60 * 60 * 1000;
@@ -89,13 +88,6 @@ impl TryFrom<HourRow> for SignInHour {
 }
 
 impl Store {
-    /// How many users there are in each state.
-    pub async fn users_by_state(&self) -> Result<Vec<(LifeState, u64)>> {
-        let rows: Vec<(String, i64)> =
-            sqlx::query_as("SELECT state, COUNT(*) FROM users GROUP BY state").fetch_all(&self.readers).await?;
-        rows.into_iter().map(|(state, count)| Ok((life_state(&state)?, count.unsigned_abs()))).collect()
-    }
-
     /// How many applications there are: OpenID Connect clients, and SAML service providers.
     pub async fn application_counts(&self) -> Result<(u64, u64)> {
         let (clients, all): (i64, i64) =

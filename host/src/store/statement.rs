@@ -5,7 +5,9 @@ use std::sync::Arc;
 use sqlx::AssertSqlSafe;
 
 /// How many rows a statement is for: the least of these that suffices.
-const SIZES: [usize; 5] = [1, 4, 16, 32, 64];
+const SIZES: [usize; 5] = [1, 4, 16, 32, MOST];
+/// How many rows a statement is for at most.
+pub(super) const MOST: usize = 64;
 
 /// A statement over up to 64 rows. Places that are left over name the last row once more, so a row that stands there
 /// twice must do no harm.

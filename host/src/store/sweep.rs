@@ -112,6 +112,7 @@ impl Store {
                 break;
             }
         }
+        self.sum_up_counts().await?;
         swept += self.sweep_pauses(now - retention.denials, now).await?;
         let before = first_text_of(now - retention.sessions);
         loop {

@@ -1,9 +1,12 @@
 //! Users.
 
+use std::sync::LazyLock;
+
 use sqlx::AnyConnection;
 
 use super::rows::{console_role, from_json, life_state, moment, parse, to_json};
-use super::{Result, Store, StoreError, audit, endings, taken};
+use super::statement::{MOST, Statement};
+use super::{Result, Store, StoreError, audit, counts, endings, terms};
 use crate::clock::Timestamp;
 use crate::id::UserId;
 use crate::model::audit::Entry;
@@ -12,7 +15,7 @@ use crate::model::user::{ConsoleRole, LifeState, User};
 
 #[derive(sqlx::FromRow)]
 pub(super) struct UserRow {
-    id: String,
+    pub(super) id: String,
     did: String,
     subject: String,
     name: String,
@@ -74,11 +77,22 @@ pub enum UserKept {
     LastOwner,
 }
 
-/// The role that a user has now.
-async fn role_of(db: &mut AnyConnection, id: UserId) -> Result<Option<ConsoleRole>> {
-    let row: Option<(Option<String>,)> =
-        sqlx::query_as("SELECT console_role FROM users WHERE id = $1").bind(id.to_string()).fetch_optional(db).await?;
-    row.and_then(|(role,)| role).map(|role| console_role(&role)).transpose()
+/// A user that is kept, in one write with others.
+#[derive(Clone, Debug)]
+pub struct UserWrite {
+    /// The user as it shall be.
+    pub user: User,
+    /// The state of one that is there; `None` of a new one.
+    pub before: Option<LifeState>,
+    /// What the audit log is told.
+    pub entries: Vec<Entry>,
+}
+
+/// The user as it is in this transaction.
+async fn read(db: &mut AnyConnection, id: UserId) -> Result<Option<User>> {
+    let row: Option<UserRow> =
+        sqlx::query_as("SELECT * FROM users WHERE id = $1").bind(id.to_string()).fetch_optional(db).await?;
+    row.map(User::try_from).transpose()
 }
 
 /// Whether a user is an owner who may sign in, and no other one is there. Only one transaction at a time may ask, so that of
@@ -102,40 +116,111 @@ async fn is_last_owner(db: &mut AnyConnection, id: UserId, role: Option<ConsoleR
 
 const LOGIN: &str = "the name or e-mail address";
 
-/// Keeps what the person signs in with: the name, and the e-mail address. Neither may be anything of another's.
-async fn keep_login_names(db: &mut AnyConnection, user: &User) -> Result<()> {
-    sqlx::query("DELETE FROM login_names WHERE user_id = $1").bind(user.id.to_string()).execute(&mut *db).await?;
-    let email = user.email.iter().filter(|email| **email != user.name);
-    for name in std::iter::once(&user.name).chain(email) {
-        sqlx::query("INSERT INTO login_names (name, user_id) VALUES ($1, $2)")
-            .bind(name.to_string())
-            .bind(user.id.to_string())
-            .execute(&mut *db)
-            .await
-            .map_err(taken(LOGIN))?;
+static INSERT: LazyLock<Statement> = LazyLock::new(|| {
+    Statement::new(
+        "INSERT INTO users (id, did, subject, name, email, profile, console_role, state, version, created_at, updated_at)
+         VALUES {($, $, $, $, $, $, $, $, $, $, $)} ON CONFLICT DO NOTHING",
+        0,
+    )
+});
+static INSERT_LOGIN_NAMES: LazyLock<Statement> = LazyLock::new(|| {
+    Statement::new("INSERT INTO login_names (name, user_id) VALUES {($, $)} ON CONFLICT (name) DO NOTHING", 0)
+});
+
+/// Keeps what people sign in with who have no such names: the name, and the e-mail address. Neither may be anything of another's.
+async fn add_login_names(db: &mut AnyConnection, users: &[User]) -> Result<()> {
+    let names = |user: &'_ User| {
+        let email = user.email.iter().filter(|email| **email != user.name);
+        std::iter::once(&user.name).chain(email).cloned().map(|name| (name, user.id)).collect::<Vec<_>>()
+    };
+    let names: Vec<(LoginName, UserId)> = users.iter().flat_map(names).collect();
+    for rows in names.chunks(MOST) {
+        let mut query = sqlx::query(INSERT_LOGIN_NAMES.of(rows.len()));
+        for (name, user) in INSERT_LOGIN_NAMES.filled(rows) {
+            query = query.bind(name.to_string()).bind(user.to_string());
+        }
+        all_of(rows.len(), query.execute(&mut *db).await?.rows_affected(), LOGIN)?;
     }
     Ok(())
 }
 
+/// Fails where fewer rows were kept than there are: somebody has one already.
+pub(super) fn all_of(rows: usize, kept: u64, what: &'static str) -> Result<()> {
+    if kept == rows as u64 { Ok(()) } else { Err(StoreError::Taken(what)) }
+}
+
+/// Adds a user.
 pub(super) async fn insert(db: &mut AnyConnection, user: &User) -> Result<()> {
-    sqlx::query(
-        "INSERT INTO users (id, did, subject, name, email, profile, console_role, state, version, created_at, updated_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+    insert_all(db, std::slice::from_ref(user)).await
+}
+
+async fn insert_all(db: &mut AnyConnection, users: &[User]) -> Result<()> {
+    for rows in users.chunks(MOST) {
+        let mut query = sqlx::query(INSERT.of(rows.len()));
+        for user in INSERT.filled(rows) {
+            query = query
+                .bind(user.id.to_string())
+                .bind(user.did.to_string())
+                .bind(user.subject.clone())
+                .bind(user.name.to_string())
+                .bind(user.email.as_ref().map(ToString::to_string))
+                .bind(to_json(&user.profile)?)
+                .bind(user.console_role.map(ConsoleRole::as_str))
+                .bind(user.state.as_str())
+                .bind(user.version)
+                .bind(user.created_at.millis())
+                .bind(user.updated_at.millis());
+        }
+        all_of(rows.len(), query.execute(&mut *db).await?.rows_affected(), "the user's identifier")?;
+    }
+    let in_state = |state| users.iter().filter(|user| user.state == state).count();
+    let counts = LifeState::ALL.map(|state| (state, i64::try_from(in_state(state)).unwrap_or(i64::MAX)));
+    counts::note(db, &counts.into_iter().filter(|(_, count)| *count > 0).collect::<Vec<_>>()).await?;
+    add_login_names(db, users).await?;
+    terms::add_users(db, users).await
+}
+
+/// Replaces what may change of a user: see [`Store::update_user`].
+async fn update(db: &mut AnyConnection, user: &User, before: LifeState) -> Result<UserKept> {
+    let Some(was) = read(db, user.id).await?.filter(|was| was.version == user.version) else {
+        return Ok(UserKept::Stale);
+    };
+    let stays_owner = user.console_role == Some(ConsoleRole::Owner) && user.state.is_open();
+    if !stays_owner && is_last_owner(db, user.id, was.console_role).await? {
+        return Ok(UserKept::LastOwner);
+    }
+    let result = sqlx::query(
+        "UPDATE users SET name = $2, email = $3, profile = $4, console_role = $5, state = $6,
+                          version = version + 1, updated_at = $7
+         WHERE id = $1 AND version = $8",
     )
     .bind(user.id.to_string())
-    .bind(user.did.to_string())
-    .bind(user.subject.clone())
     .bind(user.name.to_string())
     .bind(user.email.as_ref().map(ToString::to_string))
     .bind(to_json(&user.profile)?)
     .bind(user.console_role.map(ConsoleRole::as_str))
     .bind(user.state.as_str())
-    .bind(user.version)
-    .bind(user.created_at.millis())
     .bind(user.updated_at.millis())
+    .bind(user.version)
     .execute(&mut *db)
     .await?;
-    keep_login_names(db, user).await
+    if result.rows_affected() == 0 {
+        return Ok(UserKept::Stale);
+    }
+    sqlx::query("DELETE FROM login_names WHERE user_id = $1").bind(user.id.to_string()).execute(&mut *db).await?;
+    add_login_names(db, std::slice::from_ref(user)).await?;
+    terms::replace_user(db, &was, user).await?;
+    if user.state != before {
+        counts::note_change(db, was.state, user.state).await?;
+        endings::of_user(db, user.id, user.state, user.updated_at).await?;
+    }
+    if user.console_role != was.console_role && user.console_role.is_some() {
+        sqlx::query("DELETE FROM enrolments WHERE user_id = $1 AND used_at IS NULL")
+            .bind(user.id.to_string())
+            .execute(&mut *db)
+            .await?;
+    }
+    Ok(UserKept::Done)
 }
 
 /// Notes that a person has something to approve with: who was invited is active from then on, which `entry` tells of.
@@ -148,6 +233,8 @@ pub(super) async fn activate(db: &mut AnyConnection, id: UserId, entry: Option<&
     .execute(&mut *db)
     .await?;
     if activated.rows_affected() > 0 {
+        terms::set_user_state(db, id, LifeState::Active).await?;
+        counts::note_change(db, LifeState::Invited, LifeState::Active).await?;
         audit::append(db, entry.map(std::slice::from_ref).unwrap_or_default()).await?;
     }
     Ok(())
@@ -173,41 +260,42 @@ impl Store {
         self.write(move |db| {
             let (user, entries) = (user.clone(), entries.clone());
             Box::pin(async move {
-                let role = role_of(db, user.id).await?;
-                let stays_owner = user.console_role == Some(ConsoleRole::Owner) && user.state.is_open();
-                if !stays_owner && is_last_owner(db, user.id, role).await? {
-                    return Ok(UserKept::LastOwner);
+                let kept = update(db, &user, before).await?;
+                if kept == UserKept::Done {
+                    audit::append(db, &entries).await?;
                 }
-                let result = sqlx::query(
-                    "UPDATE users SET name = $2, email = $3, profile = $4, console_role = $5, state = $6,
-                                      version = version + 1, updated_at = $7
-                     WHERE id = $1 AND version = $8",
-                )
-                .bind(user.id.to_string())
-                .bind(user.name.to_string())
-                .bind(user.email.as_ref().map(ToString::to_string))
-                .bind(to_json(&user.profile)?)
-                .bind(user.console_role.map(ConsoleRole::as_str))
-                .bind(user.state.as_str())
-                .bind(user.updated_at.millis())
-                .bind(user.version)
-                .execute(&mut *db)
-                .await?;
-                if result.rows_affected() == 0 {
-                    return Ok(UserKept::Stale);
+                Ok(kept)
+            })
+        })
+        .await
+    }
+
+    /// Adds and replaces users, all of them or none.
+    ///
+    /// # Errors
+    /// [`StoreError::Overtaken`] where one was changed since it was read, or is the last owner;
+    /// [`StoreError::Taken`] where somebody has a name of theirs.
+    pub async fn keep_users(&self, writes: Vec<UserWrite>) -> Result<()> {
+        self.write(move |db| {
+            let writes = writes.clone();
+            Box::pin(async move {
+                for write in &writes {
+                    let Some(before) = write.before else { continue };
+                    match update(db, &write.user, before).await? {
+                        UserKept::Done => {}
+                        UserKept::Stale => return Err(StoreError::Overtaken("the user was changed meanwhile")),
+                        UserKept::LastOwner => {
+                            return Err(StoreError::Overtaken("the user is the last owner that can sign in"));
+                        }
+                    }
                 }
-                keep_login_names(db, &user).await?;
-                if user.state != before {
-                    endings::of_user(db, user.id, user.state, user.updated_at).await?;
+                let new: Vec<User> =
+                    writes.iter().filter(|write| write.before.is_none()).map(|write| write.user.clone()).collect();
+                insert_all(db, &new).await?;
+                for write in &writes {
+                    audit::append(db, &write.entries).await?;
                 }
-                if user.console_role != role && user.console_role.is_some() {
-                    sqlx::query("DELETE FROM enrolments WHERE user_id = $1 AND used_at IS NULL")
-                        .bind(user.id.to_string())
-                        .execute(&mut *db)
-                        .await?;
-                }
-                audit::append(db, &entries).await?;
-                Ok(UserKept::Done)
+                Ok(())
             })
         })
         .await
@@ -219,8 +307,10 @@ impl Store {
         self.write(move |db| {
             let entries = entries.clone();
             Box::pin(async move {
-                let role = role_of(db, id).await?;
-                if is_last_owner(db, id, role).await? {
+                let Some(was) = read(db, id).await?.filter(|was| was.version == version) else {
+                    return Ok(UserKept::Stale);
+                };
+                if is_last_owner(db, id, was.console_role).await? {
                     return Ok(UserKept::LastOwner);
                 }
                 // Held until the commit, so that nothing ends of a user who is another by now.
@@ -235,6 +325,7 @@ impl Store {
                 endings::of_user(db, id, LifeState::Terminated, now).await?;
                 endings::erase(db, id, now).await?;
                 sqlx::query("DELETE FROM users WHERE id = $1").bind(id.to_string()).execute(&mut *db).await?;
+                counts::note(db, &[(was.state, -1)]).await?;
                 audit::erase(db, id).await?;
                 audit::append(db, &entries).await?;
                 Ok(UserKept::Done)

@@ -6,9 +6,11 @@ mod idempotency;
 mod operation;
 mod people;
 mod roles;
+mod search;
 mod sessions;
 mod shape;
 mod steps;
+mod transfers;
 mod trials;
 
 use std::sync::Arc;

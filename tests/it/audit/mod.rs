@@ -4,6 +4,7 @@ mod chain;
 mod changes;
 mod commands;
 mod export;
+mod pages;
 mod stream;
 
 use assent::domain::audit::{Verdict, verify};

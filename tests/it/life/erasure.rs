@@ -14,7 +14,9 @@ pub async fn everything(host: &TestHost, database: Database) -> String {
     for table in [
         "users",
         "login_names",
+        "user_terms",
         "accounts",
+        "account_terms",
         "devices",
         "enrolments",
         "recovery_codes",
@@ -42,8 +44,11 @@ pub async fn everything(host: &TestHost, database: Database) -> String {
         };
         let columns: Vec<(String,)> =
             sqlx::query_as(AssertSqlSafe(columns)).fetch_all(&mut connection).await.expect("columns");
-        let columns: Vec<String> =
-            columns.into_iter().map(|(name,)| format!("CAST({name} AS TEXT) AS {name}")).collect();
+        let as_text = |name: &str| match (name, database) {
+            ("term", Database::Postgres) => "convert_from(term, 'UTF8')".to_owned(),
+            _ => format!("CAST({name} AS TEXT)"),
+        };
+        let columns: Vec<String> = columns.into_iter().map(|(name,)| format!("{} AS {name}", as_text(&name))).collect();
         let rows = sqlx::query(AssertSqlSafe(format!("SELECT {} FROM {table}", columns.join(", "))));
         for row in rows.fetch_all(&mut connection).await.expect("rows") {
             for column in 0..row.len() {

@@ -1,5 +1,8 @@
 //! A database of the release before goes on: everybody keeps their state, and what was open is put in order.
 
+use assent::id::Did;
+use assent::model::search::{Place, Prefix};
+use assent::model::user::LifeState;
 use sqlx::migrate::Migrator;
 use sqlx::{AnyConnection, Connection};
 
@@ -102,5 +105,52 @@ async fn everybody_keeps_their_state_and_each_person_has_one_open_request_on_bot
         let (accounts,): (i64,) =
             sqlx::query_as("SELECT COUNT(*) FROM accounts").fetch_one(&mut connection).await.expect("read");
         assert_eq!(accounts, 3, "{database:?}");
+    }
+}
+
+#[tokio::test]
+async fn who_was_there_before_is_found_and_counted_on_both_databases() {
+    for database in Database::BOTH {
+        let folder = tempfile::tempdir().expect("a folder");
+        let url = database.create(folder.path()).await.url().to_owned();
+        let mut connection = release("0017", &url, folder.path()).await;
+        let application = "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK";
+        let ids = |kind: u32, number: u32| format!("01a0000000007{kind:03}80000000{number:08}");
+        let mut text = format!(
+            "INSERT INTO applications (id, name, settings, version, created_at, updated_at)
+             VALUES ('{application}', 'Books', '{{}}', 1, 0, 0);"
+        );
+        for number in 0..600 {
+            let (user, account) = (ids(1, number), ids(2, number));
+            // What can't be read keeps nobody from starting.
+            let mut key = [7; 32];
+            key[..4].copy_from_slice(&number.to_be_bytes());
+            let did = if number == 7 { "nonsense".to_owned() } else { Did::from_ed25519(&key).to_string() };
+            text.push_str(&format!(
+                "INSERT INTO users (id, did, subject, name, profile, state, version, created_at, updated_at)
+                 VALUES ('{user}', '{did}', 'sub {number}', 'user{number}', '{{\"name\": \"Ada Nº{number}\"}}', 'active', 1, 0, 0);
+                 INSERT INTO accounts (id, user_id, application_id, name, roles, short_code, state, version, created_at)
+                 VALUES ('{account}', '{user}', '{application}', 'there{number}', '[]', 'S{number}', 'suspended', 1, 0);"
+            ));
+        }
+        sqlx::raw_sql(sqlx::AssertSqlSafe(text)).execute(&mut connection).await.expect("kept");
+        connection.close().await.expect("closed");
+        for _ in 0..2 {
+            let store = open_store(&url).await.expect("brought up to date");
+            let prefix = |text: &str| Prefix::of(text).expect("a text");
+            let found = store.users_found(&prefix("nº599"), None, None, &Place::default(), 9).await.expect("read");
+            assert_eq!(
+                found.iter().map(|(_, user)| user.name.as_str()).collect::<Vec<_>>(),
+                ["user599"],
+                "{database:?}"
+            );
+            let application = application.parse().expect("an id");
+            let found = store.accounts_found(&application, &prefix("ada nº59"), None, &Place::default(), 99).await;
+            assert_eq!(found.expect("read").len(), 11, "{database:?}");
+            let found = store.accounts_found(&application, &prefix("there599"), None, &Place::default(), 9).await;
+            assert_eq!(found.expect("read").len(), 1, "{database:?}");
+            assert_eq!(store.users_by_state().await.expect("read"), [(LifeState::Active, 600)], "{database:?}");
+            store.close().await;
+        }
     }
 }

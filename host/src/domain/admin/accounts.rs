@@ -53,12 +53,16 @@ pub async fn create_account(
         return Err(invalid("state", "a new account is invited or active"));
     }
     apply_to_account(&mut account, change)?;
-    let entry = about(host, Event::AccountCreated, &account, by)
-        .with("state", account.state.as_str())
-        .personal("after", Value::Object(shown(&account)));
-    host.store.insert_account(account.clone(), vec![entry]).await?;
+    host.store.insert_account(account.clone(), vec![creation(host, &account, by)]).await?;
     tracing::info!(account = %account.id, user = %user_id, application = %application_id, "account created");
     Ok(account)
+}
+
+/// What the audit log is told of a new account.
+pub(super) fn creation(host: &Host, account: &Account, by: &By) -> Entry {
+    about(host, Event::AccountCreated, account, by)
+        .with("state", account.state.as_str())
+        .personal("after", Value::Object(shown(account)))
 }
 
 /// An account without roles, named as the user is, not yet kept.
@@ -92,10 +96,16 @@ pub async fn account(host: &Host, id: AccountId) -> Result<Account> {
     host.store.account(id).await?.ok_or(Refused::NotFound("account"))
 }
 
-/// Up to `limit` accounts of an application after `after`.
-pub async fn accounts(host: &Host, id: &Did, after: Option<AccountId>, limit: u32) -> Result<Vec<Account>> {
+/// Up to `limit` accounts of an application after `after`; of a state alone, where that is given.
+pub async fn accounts(
+    host: &Host,
+    id: &Did,
+    state: Option<LifeState>,
+    after: Option<AccountId>,
+    limit: u32,
+) -> Result<Vec<Account>> {
     registered(host, id).await?;
-    Ok(host.store.accounts_of(id, after, limit).await?)
+    Ok(host.store.accounts_of(id, state, after, limit).await?)
 }
 
 /// Up to `limit` accounts of a person after `after`.
@@ -128,7 +138,7 @@ pub async fn change_account(
 }
 
 /// What the audit log is told of a change: what was there before and what is there now, of what is not as it was.
-fn differences(host: &Host, before: &Account, after: &Account, by: &By) -> Vec<Entry> {
+pub(super) fn differences(host: &Host, before: &Account, after: &Account, by: &By) -> Vec<Entry> {
     let mut entries = Vec::new();
     let (was, is) = changed(shown(before), shown(after));
     if !is.is_empty() {
@@ -142,7 +152,7 @@ fn differences(host: &Host, before: &Account, after: &Account, by: &By) -> Vec<E
     entries
 }
 
-fn apply_to_account(account: &mut Account, change: AccountChange) -> Result<()> {
+pub(super) fn apply_to_account(account: &mut Account, change: AccountChange) -> Result<()> {
     if let Some(name) = change.name {
         account.name = display_text(&name, 128)
             .ok_or_else(|| invalid("name", "expected 1 to 128 characters, none of them control characters"))?;

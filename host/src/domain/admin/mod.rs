@@ -8,6 +8,9 @@ mod caller;
 mod changes;
 mod claims_preview;
 mod directory;
+mod import;
+mod import_accounts;
+mod import_users;
 mod logos;
 mod overview;
 mod service_providers;
@@ -29,7 +32,10 @@ pub(super) use changes::Settings;
 pub use claims_preview::{
     Comparison, Deed, Difference, Origin, Preview, PreviewRequest, Stopped, Told, compare, preview,
 };
-pub use directory::{UserQuery, find_users};
+pub use directory::{AccountQuery, UserQuery, find_accounts, find_users};
+pub use import::{ImportReport, ImportRow, RowError};
+pub use import_accounts::{ACCOUNT_COLUMNS, account_cells, import_accounts};
+pub use import_users::{USER_COLUMNS, import_users, user_cells};
 pub use logos::{logo, remove_logo, set_logo};
 pub use overview::{Overview, Range, SignIns, count_sign_ins, overview};
 pub use service_providers::{
@@ -89,6 +95,7 @@ impl From<StoreError> for Refused {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Taken(what) => Self::Taken(what),
+            StoreError::Overtaken(how) => Self::Conflict(how),
             error => Self::Broken(error.into()),
         }
     }

@@ -46,13 +46,17 @@ pub async fn create_user(host: &Host, change: UserChange, by: &By) -> Result<Use
     if user.state == LifeState::Terminated {
         return Err(invalid("state", "a new user is invited, active or suspended"));
     }
-    let entry = audit::entry(host, Event::UserCreated, by)
-        .about(user.id)
-        .with("state", user.state.as_str())
-        .personal("after", Value::Object(shown(&user)));
-    host.store.insert_user(user.clone(), vec![entry]).await?;
+    host.store.insert_user(user.clone(), vec![creation(host, &user, by)]).await?;
     tracing::info!(user = %user.id, "user created");
     Ok(user)
+}
+
+/// What the audit log is told of a new user.
+pub(super) fn creation(host: &Host, user: &User, by: &By) -> Entry {
+    audit::entry(host, Event::UserCreated, by)
+        .about(user.id)
+        .with("state", user.state.as_str())
+        .personal("after", Value::Object(shown(user)))
 }
 
 /// A user with nothing but a name, not yet kept.
@@ -95,7 +99,7 @@ pub async fn change_user(host: &Host, id: UserId, change: UserChange, by: &By, g
 }
 
 /// What the audit log is told of a change: what was there before and what is there now, of what is not as it was.
-fn differences(host: &Host, before: &User, after: &User, by: &By) -> Vec<Entry> {
+pub(super) fn differences(host: &Host, before: &User, after: &User, by: &By) -> Vec<Entry> {
     let entry = |event| audit::entry(host, event, by).about(after.id);
     let mut entries = Vec::new();
     let (was, is) = changed(shown(before), shown(after));
@@ -141,7 +145,7 @@ pub(super) fn changed(
     (before, after)
 }
 
-fn apply_to_user(user: &mut User, change: UserChange) -> Result<()> {
+pub(super) fn apply_to_user(user: &mut User, change: UserChange) -> Result<()> {
     // What says who they were may have been erased, and shall not come back.
     if user.state == LifeState::Terminated
         && (change.name.is_some()

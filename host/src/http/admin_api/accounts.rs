@@ -6,16 +6,17 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
 use super::conditional::{IfMatch, Versioned};
-use super::input::{Body, List, Page, Query};
+use super::input::{Body, Limit, List, Page, Query, Search, after};
 use super::routes::Area;
 use super::{id_of, moment};
 use crate::domain::Host;
-use crate::domain::admin::{self, AccountChange, Caller};
+use crate::domain::admin::{self, AccountChange, AccountQuery, Caller};
 use crate::http::problem::Problem;
+use crate::id::Did;
 use crate::model::account::Account;
 use crate::model::administration::Permission;
 use crate::model::user::LifeState;
@@ -108,16 +109,57 @@ async fn create(
     Ok((StatusCode::CREATED, view(account)))
 }
 
-/// List an application's accounts.
-#[utoipa::path(get, path = "/applications/{id}/accounts", params(Page), responses((status = 200, description = "A page of accounts, in the order in which they were made.", body = List<AccountView>)))]
+/// Which accounts are listed.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct AccountsQuery {
+    /// How the account's name begins, or the person's name, e-mail address or a word of the full name; or the whole id of either.
+    #[serde(default)]
+    #[param(value_type = String, max_length = 254, required = false)]
+    q: Search,
+    /// Those in this state alone.
+    #[param(inline)]
+    state: Option<LifeState>,
+    /// Where the page begins: `next` of the page before.
+    after: Option<String>,
+    /// How many items the page has at most.
+    #[serde(default)]
+    #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
+    limit: Limit,
+}
+
+/// List and search an application's accounts.
+///
+/// In the order in which they were made; with `q` in that of what they are found by.
+#[utoipa::path(get, path = "/applications/{id}/accounts", params(AccountsQuery), responses((status = 200, description = "A page of accounts.", body = List<AccountView>)))]
 async fn list(
     State(host): State<Arc<Host>>,
     Path(application): Path<String>,
-    Query(page): Query<Page>,
+    Query(query): Query<AccountsQuery>,
 ) -> Result<Json<List<AccountView>>, Problem> {
     let application = id_of(&application, "application")?;
-    let rows = admin::accounts(&host, &application, page.after()?, page.limit.and_one()).await?;
-    Ok(Json(List::of(rows, page.limit.get(), |row| row.id.to_string(), shown)))
+    let AccountsQuery { q, state, after: cursor, limit } = query;
+    let rows = page(&host, &application, q.text(), state, cursor.as_deref(), limit.and_one()).await?;
+    Ok(Json(List::of(rows, limit.get(), |(cursor, _)| cursor.clone(), |(_, account)| shown(account))))
+}
+
+/// Up to `limit` accounts of an application after a cursor, each with its own.
+pub(super) async fn page(
+    host: &Host,
+    application: &Did,
+    q: Option<String>,
+    state: Option<LifeState>,
+    cursor: Option<&str>,
+    limit: u32,
+) -> Result<Vec<(String, Account)>, Problem> {
+    if let Some(q) = q {
+        let query = AccountQuery { q, state, after: after(cursor)? };
+        let found = admin::find_accounts(host, application, &query, limit).await?;
+        return Ok(found.into_iter().map(|(place, account)| (place.to_string(), account)).collect());
+    }
+    let found = admin::accounts(host, application, state, after(cursor)?, limit).await?;
+    Ok(found.into_iter().map(|account| (account.id.to_string(), account)).collect())
 }
 
 /// List a person's accounts.

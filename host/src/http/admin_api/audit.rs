@@ -96,6 +96,9 @@ pub(super) struct AuditQuery {
 }
 
 /// List the audit log, the latest first.
+///
+/// With several filters a page may have fewer items than `limit`, and even none, and `next` all the same: there were so many
+/// entries that one of the filters did not let through.
 #[utoipa::path(get, path = "/audit", params(AuditQuery), responses((status = 200, description = "A page of entries.", body = List<EntryView>)))]
 async fn list(
     State(host): State<Arc<Host>>,
@@ -129,8 +132,9 @@ async fn list(
         since: at("since", query.since.as_deref())?,
         until: at("until", query.until.as_deref())?,
     };
-    let found = audit::list(&host, &filter, before, limit + 1).await?;
-    Ok(Json(List::of(found, limit, |entry| entry.seq.to_string(), view)))
+    let page = audit::list(&host, &filter, before, limit).await?;
+    let items = page.entries.into_iter().map(view).collect();
+    Ok(Json(List { items, next: page.next.map(|seq| seq.to_string()) }))
 }
 
 /// List the names of the events.

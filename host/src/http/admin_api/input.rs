@@ -63,7 +63,7 @@ pub(super) async fn body<S: Send + Sync>(request: Request, state: &S) -> Result<
 }
 
 /// What is said of a body that is too large.
-pub(super) const TOO_LARGE: &str = "the body is larger than 64 KiB; one with a component may have 12 MiB";
+pub(super) const TOO_LARGE: &str = "the body is larger than 64 KiB, or as a file larger than 12 MiB";
 
 fn is_json(headers: &HeaderMap, merges: bool) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -75,6 +75,9 @@ fn is_json(headers: &HeaderMap, merges: bool) -> bool {
 /// Reads a JSON object; unknown members are errors, and the problem names the place. An array would be read as the members in
 /// their order, which nobody means, and which what looks for a member by its name does not see.
 pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    if holds_nul(body) {
+        return Err(Problem::of(ProblemKind::Malformed, "no text may hold the character NUL"));
+    }
     if body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
         return Err(Problem::no_object());
     }
@@ -84,6 +87,20 @@ pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
         Problem::of(ProblemKind::Malformed, format!("the body is not the JSON expected here: {error}"))
     })?;
     Ok(value)
+}
+
+/// Whether a text of a JSON body holds NUL, which PostgreSQL can't keep. It can be written in one way alone.
+fn holds_nul(body: &[u8]) -> bool {
+    let mut rest = body;
+    while let Some(at) = rest.iter().position(|byte| *byte == b'\\') {
+        let escape = rest.get(at + 1..).unwrap_or_default();
+        if escape.starts_with(b"u0000") {
+            return true;
+        }
+        // What follows a backslash is no beginning of an escape itself.
+        rest = escape.get(1..).unwrap_or_default();
+    }
+    false
 }
 
 /// The parameters of the query, as a type that knows them. Unknown ones are errors.
@@ -202,5 +219,20 @@ impl<T> List<T> {
     /// All that there is.
     pub(super) fn whole(items: impl IntoIterator<Item = T>) -> Self {
         Self { items: items.into_iter().collect(), next: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::holds_nul;
+
+    #[test]
+    fn nul_is_found_however_it_stands_there() {
+        for text in [r#"{"a":"\u0000"}"#, r#""x\\\u0000""#, r#"{"\n\u0000":1}"#] {
+            assert!(holds_nul(text.as_bytes()), "{text}");
+        }
+        for text in [r#""\\u0000""#, r#""u0000""#, r#""\u0001""#, r#""\"#] {
+            assert!(!holds_nul(text.as_bytes()), "{text}");
+        }
     }
 }

@@ -22,6 +22,8 @@ mod routes;
 mod saml_metadata;
 mod service_providers;
 mod steps;
+mod table;
+mod transfers;
 mod trials;
 mod users;
 
@@ -42,6 +44,8 @@ pub use routes::Rule;
 
 /// Where the API is.
 const BASE: &str = "/admin/api/v1";
+/// The largest body with a file, in bytes: a table, or a component of 8 MiB in base64.
+pub(super) const LARGEST_FILE: usize = 12 << 20;
 
 /// Every route there is.
 fn all_routes() -> Vec<Route> {
@@ -49,9 +53,11 @@ fn all_routes() -> Vec<Route> {
         me::routes(),
         steps::routes(),
         users::routes(),
+        transfers::of_users(),
         activity::routes(),
         approval_addresses::routes(),
         accounts::routes(),
+        transfers::of_accounts(),
         applications::routes(),
         service_providers::routes(),
         logos::routes(),
@@ -70,32 +76,30 @@ pub fn rules() -> Vec<(Method, String, Rule)> {
     all_routes().into_iter().map(|route| (route.method.clone(), route.path.clone(), route.rule)).collect()
 }
 
-/// The routes of the admin API, but for those with larger bodies.
+/// The routes of the admin API but for those that take files, below its own path.
 pub(super) fn routes(host: &Arc<Host>) -> Router<Arc<Host>> {
-    let routes = all_routes().into_iter().filter(|route| !route.is_large());
-    guarded(
-        host,
-        mounted(host, routes)
-            .fallback(|| async { Problem::of(ProblemKind::NotFound, "there is no such path in the admin API") }),
-    )
-    // It is for everybody.
-    .route("/openapi.json", get(openapi::serve))
+    let routes = all_routes().into_iter().filter(|route| !route.takes_file());
+    let router = routes.fold(Router::new(), |router, route| route.mount(router, "", host));
+    let router =
+        router.fallback(|| async { Problem::of(ProblemKind::NotFound, "there is no such path in the admin API") });
+    guarded(router, host)
+        // It is for everybody.
+        .route("/openapi.json", get(openapi::serve))
+        .layer(from_fn(authorize::never_stored))
 }
 
-/// The routes whose bodies may be larger than others'.
-pub(super) fn large_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
-    guarded(host, mounted(host, all_routes().into_iter().filter(Route::is_large))).layer(DefaultBodyLimit::disable())
+/// The routes of the admin API that take files, whose bodies are larger, with their whole paths.
+pub(super) fn file_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
+    let routes = all_routes().into_iter().filter(Route::takes_file);
+    let router = routes.fold(Router::new(), |router, route| route.mount(router, BASE, host));
+    guarded(router, host).layer(from_fn(authorize::never_stored)).layer(DefaultBodyLimit::max(LARGEST_FILE))
 }
 
-fn mounted(host: &Arc<Host>, routes: impl Iterator<Item = Route>) -> Router<Arc<Host>> {
-    routes.fold(Router::new(), |router, route| route.mount(router, host))
-}
-
-fn guarded(host: &Arc<Host>, router: Router<Arc<Host>>) -> Router<Arc<Host>> {
+/// Lets only those in who are known.
+fn guarded(router: Router<Arc<Host>>, host: &Arc<Host>) -> Router<Arc<Host>> {
     router
         .layer(from_fn_with_state(Arc::clone(host), authorize::authorize))
         .layer(from_fn_with_state(Arc::clone(host), authorize::limit_failures))
-        .layer(from_fn(authorize::never_stored))
 }
 
 /// Says as problems what was refused before the API could say it itself: a body that is too large, another method, an answer
@@ -114,6 +118,7 @@ pub(super) async fn in_its_words(request: Request, next: Next) -> Response {
         StatusCode::METHOD_NOT_ALLOWED => "this path does not know that method; Allow has those that it knows",
         StatusCode::URI_TOO_LONG => "the address is too long",
         StatusCode::SERVICE_UNAVAILABLE => "the answer took too long; try again",
+        StatusCode::BAD_REQUEST => "the address can't be read: it holds a character that none may hold",
         status if status.is_client_error() => "the request can't be read",
         _ => "the server could not answer; try again",
     };

@@ -111,13 +111,14 @@ impl Route {
         VERSIONED.contains(&self.path.as_str())
     }
 
-    /// Whether its body may be larger than others': it brings a component along.
-    pub(super) fn is_large(&self) -> bool {
-        (&self.method, self.path.as_str()) == (&Method::POST, "/applications/{id}/claims-preview")
+    /// Whether its body has a file in it, and may be larger than others: a table, or a component.
+    pub(super) fn takes_file(&self) -> bool {
+        let compares = (&self.method, self.path.as_str()) == (&Method::POST, "/applications/{id}/claims-preview");
+        compares || self.path.ends_with("/import")
     }
 
-    /// Adds it to a router, behind what it needs.
-    pub(super) fn mount(self, router: Router<Arc<Host>>, host: &Arc<Host>) -> Router<Arc<Host>> {
+    /// Adds it to a router, behind what it needs; its path begins with `base`.
+    pub(super) fn mount(self, router: Router<Arc<Host>>, base: &str, host: &Arc<Host>) -> Router<Arc<Host>> {
         let versioned = self.is_versioned();
         let handler = match self.method {
             Method::GET => self.handler.route_layer(from_fn(conditional::not_modified)),
@@ -132,7 +133,7 @@ impl Route {
                 request.extensions_mut().insert(rule);
                 next.run(request)
             }));
-        router.route(&self.path, handler)
+        router.route(&format!("{base}{}", self.path), handler)
     }
 }
 

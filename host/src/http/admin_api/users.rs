@@ -142,7 +142,7 @@ async fn create(
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct UsersQuery {
-    /// How the name or the e-mail address begins; or a whole id, `did` or `sub`.
+    /// How the name, the e-mail address or a word of the full name begins; or a whole id, `did` or `sub`.
     #[serde(default)]
     #[param(value_type = String, max_length = 254, required = false)]
     q: Search,
@@ -162,19 +162,28 @@ struct UsersQuery {
 
 /// List and search users.
 ///
-/// In the order in which they were made; with `q` in that of their names.
+/// In the order in which they were made; with `q` in that of what they are found by.
 #[utoipa::path(get, path = "/users", params(UsersQuery), responses((status = 200, description = "A page of users.", body = List<UserView>)))]
 async fn list(State(host): State<Arc<Host>>, Query(query): Query<UsersQuery>) -> Result<Json<List<UserView>>, Problem> {
     let UsersQuery { q, state, role, after: cursor, limit } = query;
-    let rows = match q.text() {
-        Some(q) => admin::find_users(&host, &UserQuery { q, state, role, after: cursor }, limit.and_one()).await?,
-        None => {
-            let found = host.store.users_in(state, role, after(cursor.as_deref())?, limit.and_one()).await;
-            let found = found.map_err(crate::domain::Broken::from)?;
-            found.into_iter().map(|user| (user.id.to_string(), user)).collect()
-        }
-    };
+    let rows = page(&host, q.text(), (state, role), cursor.as_deref(), limit.and_one()).await?;
     Ok(Json(List::of(rows, limit.get(), |(cursor, _)| cursor.clone(), |(_, user)| shown(user))))
+}
+
+/// Up to `limit` users after a cursor, each with its own.
+pub(super) async fn page(
+    host: &Host,
+    q: Option<String>,
+    (state, role): (Option<LifeState>, Option<ConsoleRole>),
+    cursor: Option<&str>,
+    limit: u32,
+) -> Result<Vec<(String, User)>, Problem> {
+    if let Some(q) = q {
+        let found = admin::find_users(host, &UserQuery { q, state, role, after: after(cursor)? }, limit).await?;
+        return Ok(found.into_iter().map(|(place, user)| (place.to_string(), user)).collect());
+    }
+    let found = host.store.users_in(state, role, after(cursor)?, limit).await.map_err(crate::domain::Broken::from)?;
+    Ok(found.into_iter().map(|user| (user.id.to_string(), user)).collect())
 }
 
 /// Read a user.

@@ -1,0 +1,169 @@
+//! Tables as files (CSV, RFC 4180), as spreadsheets read and write them.
+//!
+//! A spreadsheet takes a cell that begins with `=` for a formula, and whoever gets to choose their own name could choose one. So
+//! an apostrophe stands before such a cell, and before one that would look as if it did; reading takes it off again.
+
+use std::collections::HashMap;
+
+use axum::body::Bytes;
+use axum::extract::{FromRequest, Request};
+use axum::http::header::CONTENT_TYPE;
+use csv::{ReaderBuilder, Terminator, WriterBuilder};
+
+use super::input;
+use crate::domain::admin::ImportRow;
+use crate::http::problem::{Problem, ProblemKind};
+
+/// What tells a spreadsheet that a file is UTF-8.
+pub(super) const MARK: &str = "\u{feff}";
+
+/// The body of a request, a table.
+pub(super) struct Table(Bytes);
+
+impl<S: Send + Sync> FromRequest<S> for Table {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let kind = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        if !kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("text/csv") {
+            let detail = "the body is a table; send it with the header Content-Type: text/csv";
+            return Err(Problem::of(ProblemKind::MediaType, detail));
+        }
+        input::body(request, state).await.map(Self)
+    }
+}
+
+impl Table {
+    /// The rows, of which no column is another than these. The cells are separated by commas, or by semicolons where the first line
+    /// has these alone.
+    pub(super) fn rows(&self, columns: &'static [&'static str]) -> Result<Vec<ImportRow>, Problem> {
+        let malformed = |detail: String| Problem::of(ProblemKind::Malformed, detail);
+        let text = std::str::from_utf8(&self.0)
+            .map_err(|_| malformed("the file is not UTF-8; spreadsheets call it \"CSV UTF-8\"".to_owned()))?;
+        if text.contains('\0') {
+            return Err(malformed("the file holds the character NUL".to_owned()));
+        }
+        let text = text.strip_prefix(MARK).unwrap_or(text);
+        let first = text.lines().next().unwrap_or_default();
+        let delimiter = if first.contains(';') && !first.contains(',') { b';' } else { b',' };
+        let mut reader = ReaderBuilder::new().delimiter(delimiter).flexible(true).from_reader(text.as_bytes());
+        let unreadable = |error: csv::Error| malformed(format!("the file can't be read: {error}"));
+        let mut header: Vec<&'static str> = Vec::new();
+        for cell in reader.headers().map_err(unreadable)? {
+            let name = cell.trim().to_lowercase();
+            let column = columns.iter().copied().find(|column| *column == name);
+            let column = column.filter(|column| !header.contains(column));
+            header.push(column.ok_or_else(|| {
+                let known = columns.join(", ");
+                malformed(format!("the first line names the columns, each once, of {known}; {name:?} does not fit"))
+            })?);
+        }
+        if header.is_empty() {
+            return Err(malformed("the file is empty".to_owned()));
+        }
+        let mut rows = Vec::new();
+        for record in reader.records() {
+            let record = record.map_err(unreadable)?;
+            let line = record.position().map_or(0, csv::Position::line);
+            // Spreadsheets leave such lines at the end.
+            if record.iter().all(str::is_empty) {
+                continue;
+            }
+            if record.len() != header.len() {
+                let (expected, found) = (header.len(), record.len());
+                let detail = format!("line {line} has {found} cells and not {expected}, as the first line has");
+                return Err(Problem::of(ProblemKind::Invalid, detail));
+            }
+            let cells: HashMap<_, _> =
+                header.iter().copied().zip(record.iter().map(|cell| unguarded(cell).to_owned())).collect();
+            rows.push(ImportRow { line, cells });
+        }
+        Ok(rows)
+    }
+}
+
+/// Lines of a table.
+pub(super) fn lines<C: AsRef<str>>(
+    rows: impl IntoIterator<Item = impl IntoIterator<Item = C>>,
+) -> std::io::Result<Vec<u8>> {
+    let mut writer = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());
+    for row in rows {
+        writer.write_record(row.into_iter().map(|cell| guarded(cell.as_ref()))).map_err(std::io::Error::other)?;
+    }
+    writer.into_inner().map_err(|error| std::io::Error::other(error.to_string()))
+}
+
+/// Whether a spreadsheet would take a cell for a formula, but for apostrophes before it.
+fn is_formula(cell: &str) -> bool {
+    let rest = cell.trim_start_matches('\'');
+    rest.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'])
+}
+
+fn guarded(cell: &str) -> String {
+    if is_formula(cell) { format!("'{cell}") } else { cell.to_owned() }
+}
+
+fn unguarded(cell: &str) -> &str {
+    cell.strip_prefix('\'').filter(|rest| is_formula(rest)).unwrap_or(cell)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failed test")]
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const COLUMNS: [&str; 2] = ["name", "email"];
+
+    fn read(text: impl Into<Bytes>) -> Result<Vec<ImportRow>, Problem> {
+        Table(text.into()).rows(&COLUMNS)
+    }
+
+    fn cells(rows: &[ImportRow]) -> Vec<[String; 2]> {
+        rows.iter().map(|row| COLUMNS.map(|column| row.cells.get(column).cloned().unwrap_or_default())).collect()
+    }
+
+    #[test]
+    fn a_table_is_read_as_spreadsheets_write_it() {
+        let expected = [["ada".to_owned(), "a,b;c \"x\"\r\ny".to_owned()]];
+        for text in [
+            "name,email\r\nada,\"a,b;c \"\"x\"\"\r\ny\"\r\n",
+            "\u{feff}Name;EMAIL\r\nada;\"a,b;c \"\"x\"\"\r\ny\"\r\n;\r\n",
+            "name , email\nada,\"a,b;c \"\"x\"\"\r\ny\"",
+        ] {
+            assert_eq!(cells(&read(text).unwrap()), expected, "{text:?}");
+        }
+        let rows = read("email\n\"a\nb\"\n\nc\n").unwrap();
+        assert_eq!(rows.iter().map(|row| row.line).collect::<Vec<_>>(), [2, 5]);
+        assert!(rows.iter().all(|row| !row.cells.contains_key("name")));
+    }
+
+    #[test]
+    fn what_is_no_such_table_is_refused() {
+        for text in ["", "name,name\n", "name,other\n", "name,email\nada\n", "name\nada,b\n", "name\na\0"] {
+            assert!(read(text).is_err(), "{text:?}");
+        }
+        assert!(read(vec![b'n', b'a', b'm', b'e', b'\n', 0xff]).is_err());
+    }
+
+    #[test]
+    fn no_cell_is_a_formula() {
+        for (cell, written) in [("=1+1", "'=1+1"), ("+44", "'+44"), ("'=x", "''=x"), ("'x", "'x"), ("a=b", "a=b")] {
+            assert_eq!(guarded(cell), written);
+            assert_eq!(unguarded(written), cell);
+        }
+        assert_eq!(unguarded("+44"), "+44", "whoever writes it themselves");
+    }
+
+    proptest! {
+        #[test]
+        fn a_table_comes_back_as_it_was_written(rows in prop::collection::vec(["[^\0]*", "['=+@;, \"\r\n\ta-]*"], 0..8)) {
+            let rows: Vec<[String; 2]> = rows.into_iter().filter(|row: &[String; 2]| row.iter().any(|cell| !cell.is_empty())).collect();
+            let header = COLUMNS.map(str::to_owned);
+            let written = lines(std::iter::once(&header).chain(&rows)).unwrap();
+            prop_assert_eq!(cells(&read(written).unwrap()), rows);
+        }
+    }
+}

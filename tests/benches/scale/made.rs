@@ -1,0 +1,229 @@
+//! Makes the users, the accounts and the entries, with the store's own statements for many at once.
+
+use std::sync::Arc;
+
+use assent::domain::{Host, admin, audit};
+use assent::entropy::SystemEntropy;
+use assent::id::Did;
+use assent::model::account::Account;
+use assent::model::audit::{Actor, By, Entry, Event, Origin};
+use assent::model::user::{ConsoleRole, LifeState, User};
+use assent::store::{AccountWrite, UserWrite};
+use assent_tests::harness::{Ada, Admin, Application, TestHost, id};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::names::{self, Draw};
+
+/// How many are kept in one transaction.
+const BATCH: u32 = 512;
+/// How many seconds pass between two batches.
+const PASS: u64 = 3600;
+/// Which share of the users was made so lately that the log still tells of it: one in so many.
+const LATELY: u32 = 10;
+/// One in so many has an account in the small application.
+const IN_SMALL: u32 = 1000;
+
+/// What was made.
+pub struct Made {
+    /// How the host's interface is called.
+    pub admin: Admin,
+    /// An application in which everybody has an account.
+    pub application: Application,
+    /// One in which few have.
+    pub small: Application,
+    /// A person with a phone and a session.
+    pub ada: Ada,
+    /// Some of the users, of all times.
+    pub some: Vec<User>,
+    /// Some of the accounts in the large application.
+    pub accounts: Vec<Account>,
+    /// An administrator of whom the log tells much, and one of whom it tells little.
+    pub actors: [String; 2],
+    /// A moment of which the log tells, far from its ends.
+    pub middle: String,
+    count: u32,
+}
+
+impl Made {
+    pub async fn make(host: &TestHost, count: u32) -> Self {
+        let ada = host.ada().await;
+        let small = host.native_application().await;
+        let large = ada.application.clone();
+        let [busy, idle] = [1, 2].map(|_| assent::id::TokenId::new(host.host.now(), &SystemEntropy));
+        let by = |token| {
+            By::new(Actor::Administrator(token), Origin { address: Some([192, 0, 2, 7].into()), browser: None })
+        };
+        let mut draw = Draw::new(7);
+        let (mut some, mut accounts) = (Vec::new(), Vec::new());
+        let ids: [Did; 2] = [&large, &small].map(|application| application.id.parse().expect("an id"));
+        let mut next = 0;
+        while next < count {
+            let numbers = next..(next + BATCH).min(count);
+            let told = |number| number >= count - count / LATELY;
+            let users: Vec<User> = numbers.clone().map(|number| user(&host.host, &mut draw, number)).collect();
+            let writes = numbers.clone().zip(&users).map(|(number, user)| UserWrite {
+                user: user.clone(),
+                before: None,
+                entries: if told(number) { vec![user_made(&host.host, user, &by(busy))] } else { Vec::new() },
+            });
+            host.host.store.keep_users(writes.collect()).await.expect("kept");
+            let mut writes = Vec::new();
+            for (number, user) in numbers.clone().zip(&users) {
+                let large = account(&host.host, user, &ids[0], number);
+                let entries = if told(number) { vec![account_made(&host.host, &large, &by(busy))] } else { Vec::new() };
+                if number.is_multiple_of(count / 64 + 1) {
+                    some.push(user.clone());
+                    accounts.push(large.clone());
+                }
+                writes.push(AccountWrite { account: large, before: None, entries });
+                if number.is_multiple_of(IN_SMALL) {
+                    let account = account(&host.host, user, &ids[1], number);
+                    let entries = vec![account_made(&host.host, &account, &by(idle))];
+                    writes.push(AccountWrite { account, before: None, entries });
+                }
+            }
+            host.host.store.keep_accounts(writes, host.host.now()).await.expect("kept");
+            next = numbers.end;
+            host.advance(PASS);
+        }
+        let mut left = count - 2 * (count / LATELY);
+        let mut middle = String::new();
+        while left > 0 {
+            let entries: Vec<Entry> =
+                (0..BATCH.min(left)).map(|_| sign_in(&host.host, &mut draw, &some, &ids)).collect();
+            left -= entries.len() as u32;
+            host.host.store.append_audit(entries).await.expect("kept");
+            // In all about two months, however many they are.
+            host.advance(5_000_000 / u64::from(count / BATCH + 1));
+            if middle.is_empty() && left < count / 2 {
+                middle = moment(host);
+            }
+        }
+        let (token, _) = admin::issue_admin_token(&host.host, &By::HOST).await.expect("a token");
+        let admin = Admin { base: host.base.clone(), token: token.expose().to_owned() };
+        let actors = [busy, idle].map(|token| token.to_string());
+        Self { admin, application: large, small, ada, some, accounts, actors, middle, count }
+    }
+
+    /// That it is what the product would have written.
+    pub async fn prove(&self, host: &TestHost) {
+        let verdict = audit::verify(&host.host.store, None).await.expect("read");
+        assert_eq!(verdict.broken, None);
+        assert!(verdict.checked.entries >= u64::from(self.count) - 2, "{:?}", verdict.checked);
+        for (user, account) in self.some.iter().zip(&self.accounts) {
+            let shown = self.get(&format!("/users/{}", user.id)).await;
+            assert_eq!((&shown["name"], &shown["state"]), (&json!(user.name), &json!(user.state)));
+            assert_eq!(shown["profile"], json!(user.profile));
+            let shown = self.get(&format!("/accounts/{}", account.id)).await;
+            assert_eq!((&shown["user_id"], &shown["roles"]), (&json!(user.id), &json!(account.roles)));
+            // They may be changed like any other, and are found by what they are called then.
+            let changed = json!({"profile": {"name": format!("Changed {}", user.name)}});
+            self.admin.admin_ok(Method::PATCH, &format!("/users/{}", user.id), changed).await;
+            for path in ["/users".to_owned(), format!("/applications/{}/accounts", self.application.id)] {
+                let found = self.get(&format!("{path}?q=changed+{}", user.name)).await;
+                assert_eq!(found["items"].as_array().map(Vec::len), Some(1), "{found}");
+            }
+            self.admin.admin_ok(Method::PATCH, &format!("/users/{}", user.id), json!({"profile": user.profile})).await;
+        }
+        let counts = self.get("/overview").await;
+        let users: u64 = counts["users"].as_object().expect("counts").values().filter_map(Value::as_u64).sum();
+        assert_eq!(users, u64::from(self.count) + 1, "{counts}");
+    }
+
+    async fn get(&self, path: &str) -> Value {
+        self.admin.admin_ok(Method::GET, path, Value::Null).await
+    }
+}
+
+fn moment(host: &TestHost) -> String {
+    let at = host.host.now().millis();
+    let mut parts = [at / 1000 / 86400, at / 1000 % 86400];
+    // The civil date of a day (Howard Hinnant's algorithm).
+    parts[0] += 719_468;
+    let era = parts[0].div_euclid(146_097);
+    let day = parts[0].rem_euclid(146_097);
+    let year = (day - day / 1460 + day / 36524 - day / 146_096) / 365;
+    let of_year = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let (date, month) = (of_year - (153 * month + 2) / 5 + 1, if month < 10 { month + 3 } else { month - 9 });
+    let year = year + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{date:02}")
+}
+
+fn user(host: &Arc<Host>, draw: &mut Draw, number: u32) -> User {
+    let (given, family) = names::name(draw);
+    let login = format!("{}.{}{number}", given, family).to_lowercase();
+    let mut user = admin::new_user(host, login.parse().expect("a name")).expect("a user");
+    let domain = ["example.org", "example.com", "mail.example.net"][draw.below(3)];
+    user.email = Some(format!("{login}@{domain}").parse().expect("an address"));
+    user.profile.name = Some(format!("{given} {family}"));
+    user.profile.given_name = Some(given);
+    user.profile.family_name = Some(family);
+    user.profile.email_verified = draw.below(4) > 0;
+    user.profile.locale = Some(["de", "en", "fr"][draw.below(3)].to_owned());
+    if draw.below(3) == 0 {
+        user.profile.phone_number = Some(format!("+49 30 {:07}", draw.below(10_000_000)));
+    }
+    user.state = match draw.below(1000) {
+        0..880 => LifeState::Active,
+        880..970 => LifeState::Invited,
+        970..999 => LifeState::Suspended,
+        _ => LifeState::Terminated,
+    };
+    if draw.below(500) == 0 {
+        let role = [ConsoleRole::Auditor, ConsoleRole::Support, ConsoleRole::Admin][draw.below(20).min(2)];
+        user.console_role = Some(role);
+    }
+    user
+}
+
+fn account(host: &Arc<Host>, user: &User, application: &Did, number: u32) -> Account {
+    let mut account = admin::new_account(host, user, application.clone());
+    account.state = if number.is_multiple_of(40) { LifeState::Suspended } else { LifeState::Active };
+    account.roles = vec!["reader".to_owned()];
+    account
+}
+
+fn user_made(host: &Arc<Host>, user: &User, by: &By) -> Entry {
+    let shown = json!({"login_name": user.name, "email": user.email, "name": user.profile.name});
+    audit::entry(host, Event::UserCreated, by)
+        .about(user.id)
+        .with("state", user.state.as_str())
+        .personal("after", shown)
+}
+
+fn account_made(host: &Arc<Host>, account: &Account, by: &By) -> Entry {
+    audit::entry(host, Event::AccountCreated, by)
+        .about(account.user_id)
+        .of(account.application_id.clone())
+        .with("account", account.id.to_string())
+        .with("state", account.state.as_str())
+        .personal("after", json!({"name": account.name, "roles": account.roles}))
+}
+
+/// What a sign-in leaves: mostly that it was done, at times that it was not. One in ten thousand is the person's word that it was not
+/// theirs.
+fn sign_in(host: &Arc<Host>, draw: &mut Draw, people: &[User], applications: &[Did; 2]) -> Entry {
+    let user = &people[draw.below(people.len())];
+    let event = match draw.below(10_000) {
+        0 => Event::SignInNotMe,
+        1..300 => Event::SignInDenied,
+        300..600 => Event::SignInWrongNumber,
+        600..4000 => Event::SignInApproved,
+        _ => Event::SignedIn,
+    };
+    let address = [203, 0, 113, (draw.below(250) + 1) as u8];
+    let origin = Origin { address: Some(address.into()), browser: Some("Firefox on Linux".to_owned()) };
+    // Of the small application the log tells little.
+    let application = &applications[usize::from(draw.below(5000) == 0)];
+    audit::entry(host, event, &By::new(Actor::Person(user.id), origin))
+        .about(user.id)
+        .of(application.clone())
+        .with("kind", "sign-in")
+}
+
+/// The id of what the interface showed.
+pub fn shown(value: &Value) -> &str {
+    id(value)
+}

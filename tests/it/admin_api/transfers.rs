@@ -1,0 +1,330 @@
+//! Users and accounts as tables, in and out.
+
+use std::fmt::Write;
+
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use super::{Answer, Caller, person, sent, service};
+use crate::harness::{Database, TestHost, Wish, id};
+
+/// Sends a table.
+async fn import(caller: &Caller, path: &str, table: impl Into<reqwest::Body>) -> Answer {
+    let request = caller.request(Method::POST, path).header("content-type", "text/csv; charset=utf-8");
+    sent(request.body(table)).await
+}
+
+async fn exported(caller: &Caller, path: &str) -> String {
+    let response = caller.request(Method::GET, path).send().await.expect("an answer");
+    assert_eq!(response.status(), StatusCode::OK, "{path}");
+    assert!(response.headers()["content-type"].to_str().expect("text").starts_with("text/csv; charset=utf-8"));
+    assert!(response.headers()["content-disposition"].to_str().expect("text").starts_with("attachment; filename="));
+    // `text` would take the mark off.
+    String::from_utf8(response.bytes().await.expect("a body").to_vec()).expect("UTF-8")
+}
+
+/// `created`, `changed`, `unchanged` and `refused`.
+fn counts(report: &Value) -> [u64; 4] {
+    ["created", "changed", "unchanged", "refused"].map(|name| report[name].as_u64().expect("a count"))
+}
+
+fn error(report: &Value) -> (u64, &str) {
+    (report["errors"][0]["line"].as_u64().expect("a line"), report["errors"][0]["column"].as_str().unwrap_or("-"))
+}
+
+async fn users(host: &TestHost) -> Vec<Value> {
+    let mut list = host.admin_ok(Method::GET, "/users?limit=200", Value::Null).await;
+    list["items"].as_array_mut().map(std::mem::take).expect("items")
+}
+
+#[tokio::test]
+async fn users_come_in_as_spreadsheets_have_them_on_both_databases() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let caller = Caller::machine(&host);
+        let table = "\u{feff}Name;email;display_name;phone_number;state\r\n\
+                     ada;ada@example.org;\"Lovelace; Ada\";+44 20 7946;\r\n\
+                     grace;;Grace Hopper;'+1 555;active\r\n;;;;\r\n";
+        let dry = import(&caller, "/users/import?dry_run=true", table).await.good();
+        assert_eq!((counts(&dry), &dry["dry_run"], &dry["rows"]), ([2, 0, 0, 0], &json!(true), &json!(2)), "{dry}");
+        assert_eq!(users(&host).await, Vec::<Value>::new(), "nothing was done");
+        let done = import(&caller, "/users/import", table).await.good();
+        assert_eq!((counts(&done), &done["dry_run"]), ([2, 0, 0, 0], &json!(false)), "{database:?} {done}");
+        let mut known = users(&host).await;
+        known.sort_by_key(|user| user["name"].as_str().map(str::to_owned));
+        assert_eq!((&known[0]["name"], &known[0]["state"]), (&json!("ada"), &json!("invited")));
+        assert_eq!(
+            known[0]["profile"],
+            json!({"name": "Lovelace; Ada", "phone_number": "+44 20 7946", "phone_number_verified": false, "email_verified": false})
+        );
+        assert_eq!((&known[1]["email"], &known[1]["state"]), (&Value::Null, &json!("active")));
+        assert_eq!(known[1]["profile"]["phone_number"], "+1 555");
+        let again = import(&caller, "/users/import", table).await.good();
+        assert_eq!(counts(&again), [0, 0, 2, 0], "{database:?} {again}");
+
+        // What is missing stays, an empty cell takes away, and each change has its entry.
+        let change = "name,email,display_name,state\nada,,Ada,suspended\n";
+        let changed = import(&caller, "/users/import", change).await.good();
+        assert_eq!(counts(&changed), [0, 1, 0, 0], "{changed}");
+        let ada = host.admin_ok(Method::GET, &format!("/users/{}", id(&known[0])), Value::Null).await;
+        assert_eq!(
+            (&ada["email"], &ada["profile"]["name"], &ada["state"]),
+            (&Value::Null, &json!("Ada"), &json!("suspended"))
+        );
+        assert_eq!(ada["profile"]["phone_number"], "+44 20 7946");
+        let log = host.admin_ok(Method::GET, &format!("/audit?user={}", id(&ada)), Value::Null).await;
+        let events: Vec<_> =
+            log["items"].as_array().expect("items").iter().map(|entry| entry["event"].clone()).collect();
+        assert_eq!(events, ["user.state-changed", "user.changed", "user.created"], "{database:?}");
+        assert_eq!(log["items"][1]["personal"]["after"], json!({"name": "Ada", "email": null}));
+        let verified = host.admin_ok(Method::GET, "/audit/verification", Value::Null).await;
+        assert_eq!(verified["good"], true, "{verified}");
+        let found = host.admin_ok(Method::GET, "/users?q=hopper", Value::Null).await;
+        assert_eq!(found["items"][0]["name"], "grace");
+        // By its id a user may get another name.
+        let renamed = format!("id,name\n{},countess\n", id(&ada));
+        assert_eq!(counts(&import(&caller, "/users/import", renamed).await.good()), [0, 1, 0, 0]);
+        assert_eq!(host.admin_ok(Method::GET, "/users?q=countess", Value::Null).await["items"][0]["id"], ada["id"]);
+    }
+}
+
+#[tokio::test]
+async fn what_is_exported_comes_back_unchanged_on_both_databases() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let caller = Caller::machine(&host);
+        let application = host.web_application().await;
+        for (name, profile) in [
+            (
+                "ada",
+                json!({"name": "=HYPERLINK(\"http://evil.example\")", "phone_number": "+44 20", "email_verified": true}),
+            ),
+            ("grace", json!({"name": "'-\"x\", Hopper", "nickname": "@ ; é", "website": "https://example.org/?a=1;b"})),
+            ("alan", json!({})),
+            ("gone", json!({"name": "Gone"})),
+        ] {
+            let body = json!({"name": name, "email": format!("{name}@example.org"), "profile": profile});
+            let user = host.admin_ok(Method::POST, "/users", body).await;
+            let roles = json!(["reader", "demo admin", "a;b"]);
+            let account = json!({"user_id": id(&user), "name": format!("={name}"), "roles": if name == "ada" { roles } else { json!(["x", "y"]) }});
+            host.admin_ok(Method::POST, &format!("/applications/{}/accounts", application.id), account).await;
+            let path = format!("/users/{}", id(&user));
+            if name == "grace" {
+                host.admin_ok(Method::PATCH, &path, json!({"console_role": "owner"})).await;
+            }
+            if name == "gone" {
+                host.admin_ok(Method::PATCH, &path, json!({"state": "terminated"})).await;
+                host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null).await;
+            }
+        }
+        let accounts = format!("/applications/{}/accounts", application.id);
+        for (list, path) in [("/users".to_owned(), "/users"), (format!("{accounts}?state=active"), accounts.as_str())] {
+            let before = host.admin_ok(Method::GET, &list, Value::Null).await;
+            let table = exported(&caller, &format!("{path}/export")).await;
+            assert!(table.starts_with("\u{feff}") && table.contains("\r\n"), "{table}");
+            for line in table.trim_start_matches('\u{feff}').lines() {
+                assert!(
+                    !line.split(',').any(|cell| cell.trim_start_matches('"').starts_with(['=', '+', '-', '@'])),
+                    "{line}"
+                );
+            }
+            // An auditor who may read it may not send it back; whoever may, changes nothing by it.
+            let report = import(&caller, &format!("{path}/import"), table).await.good();
+            assert_eq!(counts(&report), [0, 0, 4, 0], "{database:?} {report}");
+            assert_eq!(host.admin_ok(Method::GET, &list, Value::Null).await, before, "{database:?}");
+        }
+        let some = exported(&caller, "/users/export?q=hopper").await;
+        assert_eq!(some.lines().count(), 2, "{some}");
+        let none = exported(&caller, "/users/export?state=suspended").await;
+        assert_eq!(none.lines().count(), 1, "{none}");
+        assert_eq!(exported(&caller, "/users/export?role=owner").await.lines().count(), 2);
+        assert_eq!(exported(&caller, &format!("{accounts}/export?q=ada")).await.lines().count(), 2);
+        let told = host.admin_ok(Method::GET, "/audit?event=users.exported", Value::Null).await;
+        assert_eq!(told["items"][2]["personal"]["q"], "hopper", "{told}");
+        assert_eq!(told["items"][0]["detail"]["role"], "owner", "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_table_with_a_wrong_row_changes_nothing() {
+    let host = TestHost::start().await;
+    let caller = Caller::machine(&host);
+    let bob = host.user("bob").await;
+    let owner = person(&host, "olga", "owner").await;
+    drop(owner);
+    let before = users(&host).await;
+    let good = "new,new@example.org,,,";
+    for (row, expected) in [
+        (",x@example.org,,,", (3, "name")),
+        ("a b,,,,", (3, "name")),
+        ("bob@example.org,,,,", (3, "name")),
+        ("other,bob@example.org,,,", (3, "email")),
+        ("other,new@example.org,,,", (3, "email")),
+        ("new,,,,", (3, "name")),
+        ("other,nonsense,,,", (3, "email")),
+        ("other,,terminated,,", (3, "state")),
+        ("bob,,terminated,,", (3, "state")),
+        ("bob,,gone,,", (3, "state")),
+        ("bob,,,owner,", (3, "console_role")),
+        ("olga,,,,", (3, "console_role")),
+        ("other,,,admin,", (3, "console_role")),
+        ("bob,,,,maybe", (3, "email_verified")),
+    ] {
+        let table = format!("name,email,state,console_role,email_verified\n{good}\n{row}\n");
+        for dry_run in [true, false] {
+            let answer = import(&caller, &format!("/users/import?dry_run={dry_run}"), table.clone()).await.good();
+            assert_eq!((error(&answer), counts(&answer)), (expected, [0, 0, 0, 1]), "{row}: {answer}");
+        }
+    }
+    assert_eq!(users(&host).await, before);
+    // What is no such table at all is a problem of its own.
+    for (table, status) in [
+        ("", StatusCode::BAD_REQUEST),
+        ("nonsense\nx\n", StatusCode::BAD_REQUEST),
+        ("name,subject\nx,y\n", StatusCode::BAD_REQUEST),
+        ("name,name\nx,y\n", StatusCode::BAD_REQUEST),
+        ("name\na\0b\n", StatusCode::BAD_REQUEST),
+        ("name,email\nx\n", StatusCode::UNPROCESSABLE_ENTITY),
+    ] {
+        assert_eq!(import(&caller, "/users/import", table).await.status, status, "{table:?}");
+    }
+    let json = caller.call(Method::POST, "/users/import", json!({"name": "x"})).await;
+    assert_eq!((json.status, json.problem()), (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type"));
+    let mut many = String::from("name,state\n");
+    for number in 0..150 {
+        writeln!(many, "bob{number},gone").expect("written");
+    }
+    let report = import(&caller, "/users/import", many).await.good();
+    assert_eq!((counts(&report)[3], report["errors"].as_array().map(Vec::len)), (150, Some(100)));
+    assert_eq!(host.admin_ok(Method::GET, &format!("/users/{}", id(&bob)), Value::Null).await, bob);
+}
+
+#[tokio::test]
+async fn nobody_may_more_by_a_table_than_alone() {
+    let host = TestHost::start().await;
+    let bob = host.user("bob").await;
+    let application = host.web_application().await;
+    let admin = person(&host, "grace", "admin").await;
+    let before = users(&host).await;
+    let path = format!("/applications/{}/accounts/import", application.id);
+    for (who, caller) in
+        [("support", person(&host, "sam", "support").await), ("service", service(&host, &["admin:users"]).await)]
+    {
+        // Who has a role in the console is out of reach.
+        let report = import(&caller, "/users/import", "name,email\ngrace,mallory@example.org\n").await.good();
+        assert_eq!((counts(&report), error(&report)), ([0, 0, 0, 1], (2, "-")), "{who} {report}");
+        let unchanged = import(&caller, "/users/import", "name,email\ngrace,grace@example.org\n").await.good();
+        assert_eq!(counts(&unchanged), [0, 0, 1, 0], "{who}");
+    }
+    let support = person(&host, "sue", "support").await;
+    for row in ["bob,new@example.org,true", "other,,true"] {
+        let report = import(&support, "/users/import", format!("name,email,email_verified\n{row}\n")).await.good();
+        assert_eq!(error(&report), (2, "email_verified"), "{report}");
+    }
+    let report = import(&support, "/users/import", "name,email\nbob,new@example.org\n").await.good();
+    assert_eq!(counts(&report), [0, 1, 0, 0]);
+    let now = host.admin_ok(Method::GET, &format!("/users/{}", id(&bob)), Value::Null).await;
+    assert_eq!((&now["email"], &now["profile"]["email_verified"]), (&json!("new@example.org"), &json!(false)));
+    assert_eq!(import(&support, &path, "person\nbob\n").await.status, StatusCode::FORBIDDEN);
+    let auditor = person(&host, "kay", "auditor").await;
+    assert_eq!(import(&auditor, "/users/import", "name\nx\n").await.status, StatusCode::FORBIDDEN);
+    exported(&auditor, "/users/export").await;
+    let service = service(&host, &["admin:users"]).await;
+    let report = import(&service, &path, "person\ngrace\n").await.good();
+    assert_eq!(counts(&report), [0, 0, 0, 1], "{report}");
+    assert_eq!(counts(&import(&admin, &path, "person,roles\nbob,root\n").await.good()), [1, 0, 0, 0]);
+    assert_eq!(users(&host).await.len(), before.len() + 3);
+}
+
+#[tokio::test]
+async fn accounts_come_in_by_whatever_their_people_are_called_on_both_databases() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let caller = Caller::machine(&host);
+        let application = host.web_application().await;
+        let (ada, bob, eve) = (host.user("ada").await, host.user("bob").await, host.user("eve").await);
+        let list = format!("/applications/{}/accounts", application.id);
+        let path = format!("{list}/import");
+        let table = format!(
+            "person,name,roles,state\nADA,,reader editor,\nbob@example.org,robert,demo admin;x,invited\n{},,,\n",
+            id(&eve)
+        );
+        let dry = import(&caller, &format!("{path}?dry_run=true"), table.clone()).await.good();
+        assert_eq!(counts(&dry), [3, 0, 0, 0], "{dry}");
+        assert_eq!(host.admin_ok(Method::GET, &list, Value::Null).await["items"], json!([]));
+        assert_eq!(counts(&import(&caller, &path, table.clone()).await.good()), [3, 0, 0, 0]);
+        let made = host.admin_ok(Method::GET, &list, Value::Null).await;
+        let of = |user: &Value, member: &str| {
+            let items = made["items"].as_array().expect("items");
+            items.iter().find(|account| account["user_id"] == user["id"]).expect("an account")[member].clone()
+        };
+        assert_eq!(
+            (of(&ada, "name"), of(&ada, "roles"), of(&ada, "state")),
+            (json!("ada"), json!(["reader", "editor"]), json!("active"))
+        );
+        assert_eq!(
+            (of(&bob, "name"), of(&bob, "roles"), of(&bob, "state")),
+            (json!("robert"), json!(["demo admin", "x"]), json!("invited"))
+        );
+        assert_eq!(of(&eve, "roles"), json!([]));
+        assert_eq!(counts(&import(&caller, &path, table).await.good()), [0, 0, 3, 0], "{database:?}");
+        let changed = import(&caller, &path, "person,roles,state\nada,,suspended\nbob,demo admin;x,\n").await.good();
+        assert_eq!(counts(&changed), [0, 1, 1, 0], "{changed}");
+        let log = host.admin_ok(Method::GET, &format!("/audit?user={}", id(&ada)), Value::Null).await;
+        assert_eq!(log["items"][0]["event"], "account.state-changed");
+        assert_eq!(log["items"][1]["event"], "account.changed");
+        for (row, column) in [
+            ("nobody,,,", "person"),
+            (",,,", "-"),
+            ("ada,robert,,", "name"),
+            ("ada,,,terminated", "state"),
+            ("ada,,[1],", "roles"),
+            ("bob,,,\nBOB,,,", "person"),
+        ] {
+            let report = import(&caller, &path, format!("person,name,roles,state\n{row}\n")).await.good();
+            if column == "-" {
+                assert_eq!(report["rows"], 0, "a row without cells is none");
+            } else {
+                assert_eq!((counts(&report)[3], error(&report).1), (1, column), "{database:?} {row}: {report}");
+            }
+        }
+        let unknown = import(
+            &caller,
+            "/applications/did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK/accounts/import",
+            "person\nada\n",
+        )
+        .await;
+        assert_eq!(unknown.status, StatusCode::NOT_FOUND);
+    }
+}
+
+#[tokio::test]
+async fn ten_thousand_rows_come_in_at_once_and_no_larger_file_than_allowed_on_both_databases() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let caller = Caller::machine(&host);
+        let application = host.web_application().await;
+        let (mut users, mut accounts) = (String::from("name,email,display_name\n"), String::from("person,roles\n"));
+        for number in 0..10_000 {
+            writeln!(users, "user{number},user{number}@example.org,Person {number}").expect("written");
+            writeln!(accounts, "user{number},reader").expect("written");
+        }
+        let begun = std::time::Instant::now();
+        let report = import(&caller, "/users/import", users).await.good();
+        assert_eq!(counts(&report), [10_000, 0, 0, 0], "{database:?}");
+        let path = format!("/applications/{}/accounts", application.id);
+        let report = import(&caller, &format!("{path}/import"), accounts).await.good();
+        assert_eq!(counts(&report), [10_000, 0, 0, 0], "{database:?}");
+        println!("{database:?}: 10,000 users and 10,000 accounts in {:.1?}", begun.elapsed());
+        assert_eq!(exported(&caller, "/users/export").await.lines().count(), 10_001);
+        assert_eq!(exported(&caller, &format!("{path}/export")).await.lines().count(), 10_001);
+        let overview = host.admin_ok(Method::GET, "/overview", Value::Null).await;
+        assert_eq!(overview["users"]["invited"], 10_000, "{database:?}");
+        let verified = host.admin_ok(Method::GET, "/audit/verification", Value::Null).await;
+        assert_eq!(verified["good"], true, "{verified}");
+    }
+    let host = TestHost::start().await;
+    let caller = Caller::machine(&host);
+    let answer = import(&caller, "/users/import", vec![b'x'; (10 << 20) + 1]).await;
+    assert_eq!((answer.status, answer.problem()), (StatusCode::PAYLOAD_TOO_LARGE, "too-large"));
+}
