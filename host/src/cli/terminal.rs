@@ -27,7 +27,8 @@ pub(super) fn harmless(text: &str) -> String {
 
 /// Several lines of text, each harmless.
 pub(super) fn harmless_lines(text: &str) -> String {
-    let shown = |character| if is_harmless(character) || character == '\n' { character } else { char::REPLACEMENT_CHARACTER };
+    let shown =
+        |character| if is_harmless(character) || character == '\n' { character } else { char::REPLACEMENT_CHARACTER };
     text.replace("\r\n", "\n").chars().map(shown).collect()
 }
 
@@ -110,7 +111,10 @@ impl Table {
         let mut widths: Vec<usize> = (0..columns).map(|column| widest(column).unwrap_or_default()).collect();
         if let Some(width) = width {
             let least = |widths: &[usize]| -> usize {
-                let narrow = widths.iter().enumerate().map(|(place, width)| if place == 0 { *width } else { NARROWEST.min(*width) });
+                let narrow = widths
+                    .iter()
+                    .enumerate()
+                    .map(|(place, width)| if place == 0 { *width } else { NARROWEST.min(*width) });
                 narrow.sum::<usize>() + GAP * widths.len().saturating_sub(1)
             };
             while widths.len() > 2 && least(&widths) > width {

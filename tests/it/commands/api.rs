@@ -86,7 +86,8 @@ async fn a_user_and_an_application_live_by_commands_alone() {
     assert_eq!((&account["user_id"], &account["roles"]), (&json!(ada), &json!(["approver", "reader"])));
     let listed = done(&host, &["accounts", "list", "Expenses"]).await;
     assert!(listed.contains("approver, reader") && listed.lines().count() == 2, "{listed}");
-    let preview = json_of(&host, &["claims", "preview", "Expenses", "--account", "ada", "--scope", "openid email"]).await;
+    let preview =
+        json_of(&host, &["claims", "preview", "Expenses", "--account", "ada", "--scope", "openid email"]).await;
     assert_eq!(preview["claims"]["email"], "ada@example.org", "{preview}");
     let link = done(&host, &["users", "enrol", "ada", "-q"]).await;
     assert!(link.contains("/authenticator#enrol=en_"), "{link}");
@@ -100,17 +101,26 @@ async fn a_user_and_an_application_live_by_commands_alone() {
     assert_eq!(changed["slim_id_token"], false);
     let changed = json_of(&host, &["users", "change", "ada", "--console-role", "auditor", "--state", "active"]).await;
     assert_eq!((&changed["console_role"], &changed["state"]), (&json!("auditor"), &json!("active")));
-    assert_eq!(json_of(&host, &["users", "change", "ada", "--unset", "console-role"]).await["console_role"], Value::Null);
+    assert_eq!(
+        json_of(&host, &["users", "change", "ada", "--unset", "console-role"]).await["console_role"],
+        Value::Null
+    );
 
-    std::fs::write(host.folder().join("body.json"), json!({"email": "x@example.org", "state": "suspended"}).to_string())
-        .expect("written");
+    std::fs::write(
+        host.folder().join("body.json"),
+        json!({"email": "x@example.org", "state": "suspended"}).to_string(),
+    )
+    .expect("written");
     let changed = json_of(&host, &["users", "change", "ada", "--file", "body.json", "--state", "terminated"]).await;
     assert_eq!((&changed["email"], &changed["state"]), (&json!("x@example.org"), &json!("terminated")));
 
     let refused = failed(&host, &["applications", "delete", "Costs"]).await;
     assert!(refused.0 == 2 && refused.1.contains("--yes"), "{refused:?}");
     let deleted = run(&host, &["applications", "delete", "Costs", "--yes"]).await;
-    assert_eq!((deleted.status.code(), out(&deleted), err(&deleted)), (Some(0), String::new(), "Deleted.\n".to_owned()));
+    assert_eq!(
+        (deleted.status.code(), out(&deleted), err(&deleted)),
+        (Some(0), String::new(), "Deleted.\n".to_owned())
+    );
     done(&host, &["users", "delete", "ada", "--yes"]).await;
     assert_eq!(json_of(&host, &["users", "list"]).await, json!({"items": []}));
     let told = done(&host, &["audit", "list", "--event", "user.deleted", "-q"]).await;
@@ -127,10 +137,16 @@ async fn what_is_no_json_goes_by_files() {
     std::fs::write(host.folder().join("sp.xml"), metadata).expect("written");
     let made = ["applications", "create", "--protocol", "saml", "--name", "Wiki", "--from", "metadata=sp.xml"];
     let made = json_of(&host, &made).await;
-    assert_eq!((&made["entity_id"], &made["acs"][0]["url"]), (&json!("https://wiki.example/saml"), &json!("https://wiki.example/acs")));
+    assert_eq!(
+        (&made["entity_id"], &made["acs"][0]["url"]),
+        (&json!("https://wiki.example/saml"), &json!("https://wiki.example/acs"))
+    );
     let acs = ["--acs", "url=https://wiki.example/new", "--acs", r#"{"url":"https://wiki.example/other","index":7}"#];
     let changed = json_of(&host, &[&["applications", "change", "Wiki"][..], &acs[..]].concat()).await;
-    assert_eq!((&changed["acs"][0]["url"], &changed["acs"][1]["index"]), (&json!("https://wiki.example/new"), &json!(7)));
+    assert_eq!(
+        (&changed["acs"][0]["url"], &changed["acs"][1]["index"]),
+        (&json!("https://wiki.example/new"), &json!(7))
+    );
 
     let png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
     let png = openssl::base64::decode_block(png).expect("base64");
@@ -168,8 +184,8 @@ async fn lists_are_told_page_by_page() {
     let several = json_of(&host, &["users", "list", "--limit", "205"]).await;
     assert!(names(&several).len() == 205 && several["next"].is_string());
     assert_eq!(done(&host, &["users", "list", "--all", "-q"]).await.lines().count(), 230);
-    assert_eq!(json_of(&host, &["users", "list", "--all", "--q", "nobody"]).await, json!({"items": []}));
-    let none = done(&host, &["users", "list", "--q", "nobody"]).await;
+    assert_eq!(json_of(&host, &["users", "list", "--all", "--search", "nobody"]).await, json!({"items": []}));
+    let none = done(&host, &["users", "list", "--search", "nobody"]).await;
     assert_eq!(none.lines().count(), 1, "{none}");
 
     // Whoever reads a little of a long answer, as `head` does, is no reason to complain.
@@ -225,7 +241,9 @@ async fn exit_codes_and_messages_say_what_went_wrong() {
     assert!(nobody.0 == 4 && nobody.1.starts_with("assent: Sign in first: "), "{nobody:?}");
     let away = with("ASSENT_SERVER", "http://localhost:1").await;
     assert!(away.0 == 5 && away.1.starts_with("assent: no server answers at http://localhost:1: "), "{away:?}");
-    for wrong in ["http://id.example.org", "ftp://localhost", "https://id.example.org/x", "https://a:b@id.example.org", "x"] {
+    for wrong in
+        ["http://id.example.org", "ftp://localhost", "https://id.example.org/x", "https://a:b@id.example.org", "x"]
+    {
         let refused = with("ASSENT_SERVER", wrong).await;
         assert!(refused.0 == 2 && refused.1.contains("expected an address such as https://"), "{wrong}: {refused:?}");
     }
@@ -293,7 +311,8 @@ async fn no_name_steers_a_terminal() {
     let made = host.admin_ok(Method::POST, "/applications", body).await;
     // However it came there.
     let mut database = host.connection().await;
-    let stored = sqlx::query("UPDATE applications SET name = $1").bind(name).execute(&mut database).await.expect("stored");
+    let stored =
+        sqlx::query("UPDATE applications SET name = $1").bind(name).execute(&mut database).await.expect("stored");
     assert_eq!(stored.rows_affected(), 1);
     let is_harmless = |text: &str| {
         let steers = |c: char| c == '\u{1b}' || c == '\u{7}' || c == '\u{9b}' || c == '\u{202e}';

@@ -16,8 +16,22 @@ use crate::cli::failure::Failure;
 
 /// Flags of every command; a member of the same name has another one.
 const RESERVED: [&str; 16] = [
-    "after", "all", "ca", "config", "file", "from", "help", "json", "limit", "out", "quiet", "server", "token-file",
-    "unset", "version", "yes",
+    "after",
+    "all",
+    "ca",
+    "config",
+    "file",
+    "from",
+    "help",
+    "json",
+    "limit",
+    "out",
+    "quiet",
+    "server",
+    "token-file",
+    "unset",
+    "version",
+    "yes",
 ];
 
 /// Flags of lists that come by pages.
@@ -96,9 +110,8 @@ pub(super) fn command(name: &str, operation: &Operation, asks: bool) -> Command 
     } else {
         let kind = operation.answer.media_type.as_deref().unwrap_or_default();
         let help = format!("Where the answer ({kind}) goes; standard output without it");
-        command = command.arg(
-            Arg::new("out").long("out").value_name("FILE").value_parser(value_parser!(PathBuf)).help(help),
-        );
+        command =
+            command.arg(Arg::new("out").long("out").value_name("FILE").value_parser(value_parser!(PathBuf)).help(help));
     }
     Connection::augment_args(command)
 }
@@ -171,8 +184,9 @@ fn argument(id: String, member: &Member, flag: &str) -> Arg {
             match &**inner {
                 Shape::Choice(texts) => {
                     let texts = texts.iter().map(String::as_str).chain([""]);
-                    let shown: Vec<_> =
-                        texts.map(|text| clap::builder::PossibleValue::new(text.to_owned()).hide(text.is_empty())).collect();
+                    let shown: Vec<_> = texts
+                        .map(|text| clap::builder::PossibleValue::new(text.to_owned()).hide(text.is_empty()))
+                        .collect();
                     (argument.value_parser(PossibleValuesParser::new(shown)), more)
                 }
                 Shape::Object(_) => (argument.value_name("JSON"), more),
@@ -194,6 +208,9 @@ fn argument(id: String, member: &Member, flag: &str) -> Arg {
 /// What the flag of a member is called: by its name, of a list by the singular where that is no other member.
 pub(super) fn flag(member: &Member, all: &[Member]) -> String {
     let mut name = member.name.as_str();
+    if name == "q" {
+        name = "search";
+    }
     if Kind::of(name).is_some() {
         name = name.trim_end_matches("_id");
     }

@@ -159,8 +159,11 @@ impl Api {
         while let Some(next) = cause.source() {
             cause = next;
         }
-        let name = &self.name;
+        let (name, cause) = (&self.name, cause.to_string());
         let message = match error.is_connect() {
+            true if cause.contains("certificate") => {
+                format!("what answers at {name} is not trusted: {cause}; --ca names an authority of your own")
+            }
             true => format!("no server answers at {name}: {cause}. Is `assent serve` running there?"),
             false => format!("the connection to {name} broke: {cause}"),
         };
@@ -177,9 +180,10 @@ impl Connection {
                 std::io::stdin().read_line(&mut line).context("--token-file -")?;
                 Some(line)
             }
-            Some(file) => Some(std::fs::read_to_string(file).map_err(|error| {
-                Failure::usage(format!("--token-file {}: {error}", file.display()))
-            })?),
+            Some(file) => Some(
+                std::fs::read_to_string(file)
+                    .map_err(|error| Failure::usage(format!("--token-file {}: {error}", file.display())))?,
+            ),
             None => std::env::var(TOKEN).ok(),
         };
         let text = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
@@ -194,7 +198,8 @@ impl Connection {
 fn address(text: &str) -> anyhow::Result<Url> {
     let expected = "expected an address such as https://id.example.org; http is for this machine alone";
     let url = Url::parse(text).map_err(|error| Failure::usage(format!("--server {text}: {error}; {expected}")))?;
-    let is_bare = url.username().is_empty() && url.password().is_none() && url.query().is_none() && url.fragment().is_none();
+    let is_bare =
+        url.username().is_empty() && url.password().is_none() && url.query().is_none() && url.fragment().is_none();
     let is_safe = url.scheme() == "https" || (url.scheme() == "http" && is_loopback(&url));
     match is_bare && is_safe && url.path() == "/" {
         true => Ok(url),

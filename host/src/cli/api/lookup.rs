@@ -86,7 +86,8 @@ fn is_called(kind: Kind, one: &Value, text: &str) -> bool {
         Kind::Application => is(&"name"),
         _ => {
             let lower = text.to_lowercase();
-            ["name", "email"].iter().any(|name| member(one, name).to_lowercase() == lower) || ["did", "sub"].iter().any(is)
+            ["name", "email"].iter().any(|name| member(one, name).to_lowercase() == lower)
+                || ["did", "sub"].iter().any(is)
         }
     }
 }

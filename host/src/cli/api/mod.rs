@@ -56,7 +56,9 @@ impl Commands {
             let command = arguments::command(last, operation, asks(operation));
             root = match verb {
                 [] => root.subcommand(command),
-                _ if root.find_subcommand(noun).is_some() => root.mut_subcommand(noun, |group| group.subcommand(command)),
+                _ if root.find_subcommand(noun).is_some() => {
+                    root.mut_subcommand(noun, |group| group.subcommand(command))
+                }
                 _ => {
                     let group = clap::Command::new(noun.clone()).subcommand_required(true).arg_required_else_help(true);
                     let about = names::about(noun).map_or_else(|| format!("The {noun}."), str::to_owned);
@@ -105,15 +107,15 @@ async fn run(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<()> 
     let api = Api::of(&connection).await?;
     lookup::resolve(&api, operation, &mut given).await?;
     let call = Call { api, operation, given };
+    let version = call.look_first().await?;
     if !operation.answer.is_json() {
-        let answer = call.done(None).await?;
+        let answer = call.done(version).await?;
         return save(&call, answer).await;
     }
     let form = Form::from_arg_matches(matches)?;
     if let Some(paging) = &call.given.paging {
         return call.pages(paging, form).await;
     }
-    let version = call.look_first().await?;
     let answer = call.done(version).await?;
     let bytes = call.api.bytes(answer).await?;
     if bytes.is_empty() {
@@ -183,8 +185,7 @@ impl Call<'_> {
         };
         if asks(self.operation) && !self.given.yes {
             let word = found.get("name").and_then(Value::as_str).unwrap_or("yes");
-            let question = format!("{} This can't be undone.", self.operation.summary);
-            terminal::confirm(&question, word)?;
+            terminal::confirm(&self.operation.summary, word)?;
         }
         Ok(version)
     }
@@ -262,9 +263,14 @@ mod tests {
     fn what_can_be_taken_away_is_what_the_api_takes_a_null_for() {
         let commands = commands().add_to(crate::cli::Arguments::command());
         let unset = |noun: &str, verb: &str| -> Vec<String> {
-            let command = commands.find_subcommand(noun).and_then(|group| group.find_subcommand(verb)).expect("a command");
+            let command =
+                commands.find_subcommand(noun).and_then(|group| group.find_subcommand(verb)).expect("a command");
             let argument = command.get_arguments().find(|argument| argument.get_id() == "unset");
-            argument.into_iter().flat_map(|one| one.get_possible_values()).map(|one| one.get_name().to_owned()).collect()
+            argument
+                .into_iter()
+                .flat_map(|one| one.get_possible_values())
+                .map(|one| one.get_name().to_owned())
+                .collect()
         };
         assert_eq!(unset("users", "change"), ["console-role"]);
         let members = ["default-relay-state", "idp-entity-id", "metadata-url", "single-logout"];

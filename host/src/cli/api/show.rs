@@ -15,7 +15,10 @@ use crate::cli::terminal::{self, Table, harmless};
 /// an entry has one column for each member that is a single value.
 const COLUMNS: [(&str, &[&str]); 10] = [
     ("User", &["id", "name", "email", "state", "console_role", "created_at"]),
-    ("Application", &["id", "name", "protocol", "application_type", "token_endpoint_auth_method=auth_method", "entity_id"]),
+    (
+        "Application",
+        &["id", "name", "protocol", "application_type", "token_endpoint_auth_method=auth_method", "entity_id"],
+    ),
     ("Account", &["id", "name", "roles", "state", "user_id", "application_id"]),
     ("Session", &["id", "begun_at", "used_at", "browser", "address", "applications"]),
     ("Consent", &["application_id", "application_name", "scopes", "granted_at", "expires_at"]),
@@ -111,7 +114,8 @@ impl<'a> Listing<'a> {
             }
             return terminal::print(&text);
         }
-        let items: Vec<Value> = page.items.iter().map(|item| serde_json::from_str(item.get())).collect::<Result<_, _>>()?;
+        let items: Vec<Value> =
+            page.items.iter().map(|item| serde_json::from_str(item.get())).collect::<Result<_, _>>()?;
         self.shown += items.len();
         if self.form.quiet {
             return terminal::print(&items.iter().filter_map(named).map(|name| name + "\n").collect::<String>());
@@ -188,7 +192,11 @@ pub(super) fn show(answer: &Answer, form: Form, bytes: &[u8]) -> anyhow::Result<
     for (name, items) in lists {
         let items_schema = items_of(answer, &name);
         let (columns, table) = begin(items_schema.as_deref(), None, items);
-        shown.push_str(&format!("{}{name}\n{}", if shown.is_empty() { "" } else { "\n" }, table.line(&heads(&columns))));
+        shown.push_str(&format!(
+            "{}{name}\n{}",
+            if shown.is_empty() { "" } else { "\n" },
+            table.line(&heads(&columns))
+        ));
         items.iter().for_each(|item| shown.push_str(&table.line(&cells(&columns, item))));
     }
     terminal::print(&shown)?;
@@ -283,7 +291,9 @@ fn begin(schema: Option<&str>, members: Option<&[Member]>, items: &[Value]) -> (
             let single = members.filter(|(_, value)| !value.is_null() && !value.is_object() && !value.is_array());
             let keys: BTreeSet<&str> = single.map(|(key, _)| key.as_str()).collect();
             let escaped = |key: &str| key.replace('~', "~0").replace('/', "~1");
-            keys.into_iter().map(|key| Column { pointer: format!("/{}", escaped(key)), head: harmless(key).to_uppercase() }).collect()
+            keys.into_iter()
+                .map(|key| Column { pointer: format!("/{}", escaped(key)), head: harmless(key).to_uppercase() })
+                .collect()
         }
     };
     columns.sort_by_key(|column| match column.pointer.as_str() {
@@ -317,7 +327,8 @@ mod tests {
     fn each_column_is_a_member_of_its_schema() {
         let document: Value = serde_json::from_str(crate::http::admin_api::openapi_document()).expect("JSON");
         let schemas = &document["components"]["schemas"];
-        let named = |schema: &Value| schema["$ref"].as_str().map(|name| name.rsplit('/').next().expect("a name").to_owned());
+        let named =
+            |schema: &Value| schema["$ref"].as_str().map(|name| name.rsplit('/').next().expect("a name").to_owned());
         for (schema, columns) in COLUMNS {
             let either = schemas[schema]["oneOf"].as_array().cloned().unwrap_or_else(|| vec![schemas[schema].clone()]);
             for column in columns {
