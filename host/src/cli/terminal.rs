@@ -6,7 +6,7 @@ use anyhow::bail;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// The narrowest that a column is made.
-const NARROWEST: usize = 6;
+const NARROWEST: usize = 10;
 /// What stands between two columns.
 const GAP: usize = 2;
 

@@ -262,12 +262,12 @@ async fn plugins_are_exchanged_by_command_and_by_signal() {
     let mut listed = String::new();
     for _ in 0..100 {
         listed = out(&assent(folder.path(), &["plugin", "list", "--config", "assent.toml"]).await);
-        if listed.contains("account-roles") {
+        if listed.contains("\naccount-roles  ") {
             break;
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    assert!(listed.contains("account-roles") && !listed.contains("renamed"), "{listed}");
+    assert!(listed.contains("\naccount-roles  ") && !listed.contains("\nrenamed  "), "{listed}");
     stop(process).await;
 
     let nobody = assent(folder.path(), &["plugin", "reload", "--config", "assent.toml"]).await;

@@ -76,13 +76,9 @@ pub(super) enum Payload {
 
 /// The command of an operation.
 pub(super) fn command(name: &str, operation: &Operation, asks: bool) -> Command {
-    let mut command = Command::new(name.to_owned()).about(line(&operation.summary));
-    if !operation.description.is_empty() {
-        let whole = format!("{}\n\n{}", line(&operation.summary), paragraphs(&operation.description));
-        command = command.long_about(whole);
-    }
     let title = operation.title();
-    command = command.after_help(format!("{title} of the admin API; needs the permission {}.", operation.permission));
+    let mut command = Command::new(name.to_owned())
+        .after_help(format!("{title} of the admin API; needs the permission {}.", operation.permission));
     for (place, name) in operation.path_parameters().enumerate() {
         command = command.arg(positional(place, operation, name));
     }
@@ -113,7 +109,10 @@ pub(super) fn command(name: &str, operation: &Operation, asks: bool) -> Command 
         command =
             command.arg(Arg::new("out").long("out").value_name("FILE").value_parser(value_parser!(PathBuf)).help(help));
     }
-    Connection::augment_args(command)
+    // Groups of flags bring descriptions of their own along.
+    let summary = line(&operation.summary);
+    let whole = format!("{summary}\n\n{}", paragraphs(&operation.description));
+    Connection::augment_args(command).about(summary).long_about(whole.trim_end().to_owned())
 }
 
 fn positional(place: usize, operation: &Operation, name: &str) -> Arg {
@@ -167,7 +166,9 @@ fn argument(id: String, member: &Member, flag: &str) -> Arg {
     }
     let of_what = || flag.rsplit('-').next().unwrap_or(flag).to_uppercase();
     let (argument, more) = match &member.shape {
-        Shape::Choice(texts) => (argument.value_parser(PossibleValuesParser::new(texts.clone())), ""),
+        Shape::Choice(texts) => {
+            (argument.value_name(of_what()).value_parser(PossibleValuesParser::new(texts.clone())), "")
+        }
         Shape::Truth => {
             let argument = argument.num_args(0..=1).require_equals(true).default_missing_value("true");
             (argument.value_parser(PossibleValuesParser::new(["true", "false"])).hide_possible_values(true), "")
@@ -187,7 +188,7 @@ fn argument(id: String, member: &Member, flag: &str) -> Arg {
                     let shown: Vec<_> = texts
                         .map(|text| clap::builder::PossibleValue::new(text.to_owned()).hide(text.is_empty()))
                         .collect();
-                    (argument.value_parser(PossibleValuesParser::new(shown)), more)
+                    (argument.value_name(of_what()).value_parser(PossibleValuesParser::new(shown)), more)
                 }
                 Shape::Object(_) => (argument.value_name("JSON"), more),
                 _ => (argument.value_name(of_what()), more),

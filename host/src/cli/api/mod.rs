@@ -124,6 +124,12 @@ async fn run(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<()> 
         }
         return Ok(());
     }
+    if operation.answer.items.is_some() {
+        let mut listing = Listing::new(&operation.answer, form);
+        let page: Page<'_> = call.api.parse(&bytes)?;
+        listing.page(&page, &bytes, true)?;
+        return listing.end(None);
+    }
     // What comes from something else than the API is said to be so, and not shown.
     let _: &serde_json::value::RawValue = call.api.parse(&bytes)?;
     show::show(&operation.answer, form, &bytes)
