@@ -36,8 +36,12 @@ async fn an_administrator_looks_after_people_in_the_console() {
     let (_, link) = person(&host, "ada", Some("owner")).await;
     let application = host.native_application().await;
     host.admin_ok(Method::PATCH, &format!("/applications/{}", application.id), json!({"name": "Expenses"})).await;
-    let variables =
-        [("BASE_URL", host.base.as_str()), ("ENROL_URL", &link), ("LOGIN_NAME", "ada"), ("APPLICATION_NAME", "Expenses")];
+    let variables = [
+        ("BASE_URL", host.base.as_str()),
+        ("ENROL_URL", &link),
+        ("LOGIN_NAME", "ada"),
+        ("APPLICATION_NAME", "Expenses"),
+    ];
     run("console_people.mjs", &variables).await;
 }
 

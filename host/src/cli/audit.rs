@@ -5,19 +5,16 @@ use std::io::{BufReader, ErrorKind, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, anyhow};
-use clap::{Args, Subcommand};
+use anyhow::Context;
+use clap::Subcommand;
 use serde_json::json;
 
 use super::{ConfigFile, host_without_plugins};
 use crate::clock::Timestamp;
 use crate::domain::{Host, audit};
-use crate::id::UserId;
-use crate::model::audit::Event;
 use crate::model::audit_line;
 use crate::model::chain::Checked;
 use crate::plugins::one_line;
-use crate::store::{AuditFilter, KeptEntry};
 
 /// How many entries are read at a time.
 const BATCH: u32 = 500;
@@ -42,19 +39,6 @@ pub(super) enum AuditCommand {
         #[command(flatten)]
         config: ConfigFile,
     },
-    /// Print entries, the latest first.
-    List {
-        #[command(flatten)]
-        filter: Filter,
-        /// How many at most.
-        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
-        limit: u32,
-        /// As JSON, an object on each line.
-        #[arg(long)]
-        json: bool,
-        #[command(flatten)]
-        config: ConfigFile,
-    },
     /// Print all entries as lines of JSON, the oldest first, with what `assent audit verify --file` needs.
     ///
     /// With personal data, as far as it was not erased.
@@ -67,40 +51,10 @@ pub(super) enum AuditCommand {
     },
 }
 
-#[derive(Debug, Args)]
-pub(super) struct Filter {
-    /// Only those about this person: an id, a name or an e-mail address.
-    #[arg(long)]
-    user: Option<String>,
-    /// Only those about this application: its Client ID.
-    #[arg(long)]
-    application: Option<String>,
-    /// Only those of this event, such as sign-in.completed.
-    #[arg(long)]
-    event: Option<String>,
-    /// Only what this one did: the id of an administrator's token, a person, a device or an application.
-    #[arg(long)]
-    actor: Option<String>,
-    /// Only those of this moment (2026-11-22T09:30:00Z) or day (2026-11-22, as UTC has it) and later.
-    #[arg(long)]
-    since: Option<String>,
-    /// Only those of before this moment or day.
-    #[arg(long)]
-    until: Option<String>,
-}
-
 pub(super) async fn run(command: AuditCommand) -> anyhow::Result<ExitCode> {
-    let done = match command {
-        AuditCommand::Verify { file, json, config } => return Ok(verify(file, json, &config).await),
-        AuditCommand::List { filter, limit, json, config } => list(filter, limit, json, &config).await,
-        AuditCommand::Export { after, config } => export(after, &config).await,
-    };
-    match done {
-        // Whoever reads has seen enough.
-        Err(error) if error.downcast_ref::<std::io::Error>().is_some_and(|io| io.kind() == ErrorKind::BrokenPipe) => {
-            Ok(ExitCode::SUCCESS)
-        }
-        other => other.map(|()| ExitCode::SUCCESS),
+    match command {
+        AuditCommand::Verify { file, json, config } => Ok(verify(file, json, &config).await),
+        AuditCommand::Export { after, config } => export(after, &config).await.map(|()| ExitCode::SUCCESS),
     }
 }
 
@@ -177,97 +131,6 @@ fn tell(verdict: &audit::Verdict, is_file: bool, json: bool) -> anyhow::Result<(
         ErrorKind::BrokenPipe => Ok(()),
         _ => Err(error.into()),
     })
-}
-
-async fn list(filter: Filter, limit: u32, json: bool, config: &ConfigFile) -> anyhow::Result<()> {
-    let host = host_without_plugins(&config.config).await?;
-    let listed = print_list(&host, filter, limit, json).await;
-    host.store.close().await;
-    listed
-}
-
-async fn print_list(host: &Host, filter: Filter, limit: u32, json: bool) -> anyhow::Result<()> {
-    let filter = filter_of(host, filter).await?;
-    let mut out = std::io::stdout().lock();
-    if !json {
-        writeln!(out, "{:>8}  {:24}  {:26}  {:46}  ABOUT", "SEQ", "AT", "EVENT", "BY")?;
-    }
-    let (mut left, mut before) = (limit, None);
-    while left > 0 {
-        let page = audit::list(host, &filter, before, left.min(BATCH)).await?;
-        left = left.saturating_sub(u32::try_from(page.entries.len()).unwrap_or(u32::MAX));
-        for entry in &page.entries {
-            let line = if json { object(entry).to_string() } else { row(entry) };
-            writeln!(out, "{line}")?;
-        }
-        let Some(next) = page.next else { break };
-        before = Some(next);
-    }
-    Ok(())
-}
-
-async fn filter_of(host: &Host, filter: Filter) -> anyhow::Result<AuditFilter> {
-    let user = match filter.user {
-        Some(text) => Some(user_of(host, &text).await?),
-        None => None,
-    };
-    let event = |name: String| {
-        let known = || Event::ALL.iter().map(|event| event.as_str()).collect::<Vec<_>>().join(", ");
-        Event::parse(&name).ok_or_else(|| anyhow!("--event {name}: expected one of {}", known()))
-    };
-    let at = |name: &str, text: Option<String>| {
-        let expected = || anyhow!("--{name}: expected a moment (2026-11-22T09:30:00Z) or a day (2026-11-22)");
-        text.map(|text| audit::moment(&text).ok_or_else(expected)).transpose()
-    };
-    let application = filter.application.map(|id| id.parse().with_context(|| format!("--application {id}")));
-    Ok(AuditFilter {
-        user,
-        application: application.transpose()?,
-        event: filter.event.map(event).transpose()?,
-        actor: filter.actor,
-        since: at("since", filter.since)?,
-        until: at("until", filter.until)?,
-    })
-}
-
-/// The person of this id, who may be deleted, or of this name.
-async fn user_of(host: &Host, text: &str) -> anyhow::Result<UserId> {
-    if let Ok(id) = text.parse() {
-        return Ok(id);
-    }
-    let found = match text.parse() {
-        Ok(name) => host.store.user_by_login(&name).await?,
-        Err(_) => None,
-    };
-    found.map(|user| user.id).ok_or_else(|| anyhow!("--user {text}: there is no such user"))
-}
-
-fn object(kept: &KeptEntry) -> serde_json::Value {
-    json!({
-        "seq": kept.seq,
-        "id": kept.id,
-        "at": text_of(kept.at),
-        "event": kept.event.as_str(),
-        "actor": {"kind": kept.actor.kind(), "id": kept.actor.id()},
-        "user_id": kept.user,
-        "application_id": kept.application,
-        "approval_id": kept.approval,
-        "detail": kept.detail,
-        "personal": kept.personal,
-        "digest": kept.digest,
-    })
-}
-
-fn row(kept: &KeptEntry) -> String {
-    let by = match kept.actor.id() {
-        Some(id) => format!("{} {id}", kept.actor.kind()),
-        None => kept.actor.kind().to_owned(),
-    };
-    let about = [kept.user.map(|user| format!("user {user}")), kept.application.as_ref().map(ToString::to_string)];
-    let about = about.into_iter().flatten().collect::<Vec<_>>().join(", ");
-    let line = format!("{:>8}  {:24}  {:26}  {by:46}  {about}", kept.seq, text_of(kept.at), kept.event.as_str());
-    // The name of a channel is a setting, and still not the terminal's business.
-    one_line(line.trim_end())
 }
 
 async fn export(after: i64, config: &ConfigFile) -> anyhow::Result<()> {

@@ -1,20 +1,23 @@
 //! The command line.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command answers on the terminal")]
 
+mod api;
 mod audit;
 mod authenticator;
 mod explain;
-mod keys;
+mod failure;
+mod manual;
 mod plugin;
 mod serve;
+mod terminal;
 
-use std::io::IsTerminal;
+use std::io::{ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use clap::{Args, Parser, Subcommand};
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::app::{self, Surroundings};
 use crate::config::{self, Settings};
@@ -47,20 +50,24 @@ enum Command {
     /// The audit log.
     #[command(subcommand)]
     Audit(audit::AuditCommand),
-    /// The keys that ID tokens are signed with.
-    #[command(subcommand)]
-    Keys(keys::KeysCommand),
     /// An authenticator without a phone, for tests and automation.
     #[command(subcommand)]
     Authenticator(authenticator::AuthenticatorCommand),
     /// Say what the plugins did for an ID token or an assertion: why an application was told what it was told.
     Explain(explain::Explain),
     /// Plugins.
-    #[command(subcommand)]
-    Plugin(plugin::PluginCommand),
+    #[command(subcommand, visible_alias = "plugin")]
+    Plugins(plugin::PluginCommand),
+    /// Print what a shell needs to complete these commands.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, or write a page for each command.
+    Man(manual::Man),
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 struct ConfigFile {
     /// The settings.
     #[arg(long, value_name = "FILE", default_value = "config/assent.toml")]
@@ -101,45 +108,62 @@ pub fn compile_plugin() -> ExitCode {
     }
 }
 
-/// Runs the command that the arguments name. 0: done; 1: it failed; 2: the arguments are wrong. `audit verify` has a code of
-/// its own for what it could not look at.
+/// The whole command line: the commands of this machine, and those of the admin API.
+fn command_line(api: &api::Commands) -> clap::Command {
+    api.add_to(Arguments::command())
+}
+
+/// Runs the command that the arguments name. 0: done; 1: it failed; 2: the arguments are wrong; 3: there is no such thing;
+/// 4: it is not allowed; 5: no host answers. `audit verify` has a code of its own for what it could not look at.
 pub fn run() -> ExitCode {
-    let arguments = Arguments::parse();
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            eprintln!("assent: {error}");
-            return ExitCode::FAILURE;
-        }
-    };
-    match runtime.block_on(dispatch(arguments.command)) {
+    let done = commands().and_then(|api| {
+        let matches = command_line(&api).get_matches();
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        runtime.block_on(dispatch(&api, &matches))
+    });
+    match done {
         Ok(code) => code,
+        // Whoever reads has seen enough.
+        Err(error) if error.downcast_ref::<std::io::Error>().is_some_and(|io| io.kind() == ErrorKind::BrokenPipe) => {
+            ExitCode::SUCCESS
+        }
         Err(error) => {
             eprintln!("assent: {error:#}");
-            ExitCode::FAILURE
+            error.downcast_ref::<failure::Failure>().map_or(ExitCode::FAILURE, |failure| failure.kind.code())
         }
     }
 }
 
-async fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
-    let done = match command {
+fn commands() -> anyhow::Result<api::Commands> {
+    api::Commands::of(openapi_document())
+}
+
+/// Each command of the admin API with what it does there, as `users list` and `GET /users`.
+///
+/// # Errors
+/// If the API's document can't be read.
+pub fn api_commands() -> anyhow::Result<Vec<(String, String)>> {
+    Ok(commands()?.table())
+}
+
+async fn dispatch(api: &api::Commands, matches: &ArgMatches) -> anyhow::Result<ExitCode> {
+    if let Some(done) = api.run(matches).await {
+        return done.map(|()| ExitCode::SUCCESS);
+    }
+    let arguments = Arguments::from_arg_matches(matches)?;
+    let done = match arguments.command {
         Command::Audit(command) => return audit::run(command).await,
         Command::Serve(file) => serve::run(&file.config).await,
         Command::Config(ConfigCommand::Check(file)) => check(&file.config).await,
-        Command::Config(ConfigCommand::Schema) => {
-            println!("{}", config_schema());
-            Ok(())
-        }
-        Command::Config(ConfigCommand::Openapi) => {
-            println!("{}", openapi_document());
-            Ok(())
-        }
+        Command::Config(ConfigCommand::Schema) => terminal::print(&format!("{}\n", config_schema())),
+        Command::Config(ConfigCommand::Openapi) => terminal::print(&format!("{}\n", openapi_document())),
         Command::Admin(AdminCommand::Token(file)) => token(&file.config).await,
         Command::Admin(AdminCommand::Enrolment { user, config }) => enrolment(&config.config, &user).await,
-        Command::Keys(command) => keys::run(command).await,
         Command::Authenticator(command) => authenticator::run(command).await,
         Command::Explain(arguments) => explain::run(arguments).await,
-        Command::Plugin(command) => plugin::run(command).await,
+        Command::Plugins(command) => plugin::run(command).await,
+        Command::Completions { shell } => manual::completions(shell, command_line(api)),
+        Command::Man(arguments) => manual::run(&arguments, command_line(api)),
     };
     done.map(|()| ExitCode::SUCCESS)
 }

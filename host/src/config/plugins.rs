@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::Did;
 use crate::secret::Digest;
 
-/// The plugins. They can be changed without a restart: SIGHUP or `assent plugin reload` reads this table anew.
+/// The plugins. They can be changed without a restart: SIGHUP or `assent plugins reload` reads this table anew.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Plugins {

@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::Command;
 
 use super::tamper;
-use crate::harness::{Database, TestHost, Wish, binary, id};
+use crate::harness::{Database, TestHost, Wish, binary};
 
 /// The command, with settings that name this host's database and master key.
 fn command(host: &TestHost, arguments: &[&str]) -> Command {
@@ -39,10 +39,10 @@ fn out(output: &Output) -> String {
 }
 
 #[tokio::test]
-async fn the_log_is_verified_listed_and_exported_by_commands_on_both_databases() {
+async fn the_log_is_verified_and_exported_by_commands_on_both_databases() {
     for database in Database::BOTH {
         let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
-        let ada = host.user("ada").await;
+        host.user("ada").await;
         host.advance(2);
         host.user("grace").await;
 
@@ -52,17 +52,6 @@ async fn the_log_is_verified_listed_and_exported_by_commands_on_both_databases()
         let good = run(&host, &["audit", "verify", "--json"]).await;
         let told: Value = serde_json::from_str(&out(&good)).expect("JSON");
         assert_eq!((&told["good"], &told["entries"], &told["broken"]), (&json!(true), &json!(3), &Value::Null));
-
-        let listed = run(&host, &["audit", "list", "--user", "ada", "--json"]).await;
-        let entry: Value = serde_json::from_str(&out(&listed)).expect("one line");
-        assert_eq!((&entry["user_id"], &entry["event"]), (&ada["id"], &json!("user.created")));
-        let listed = run(&host, &["audit", "list", "--limit", "1"]).await;
-        assert_eq!(out(&listed).lines().count(), 2, "a head and a row: {listed:?}");
-        assert!(!out(&listed).contains(id(&ada)), "the latest first");
-        let since = run(&host, &["audit", "list", "--since", "2999-01-01", "--json"]).await;
-        assert_eq!((since.status.code(), out(&since)), (Some(0), String::new()));
-        let wrong = run(&host, &["audit", "list", "--event", "nonsense"]).await;
-        assert!(String::from_utf8_lossy(&wrong.stderr).contains("user.created"), "{wrong:?}");
 
         let exported = run(&host, &["audit", "export"]).await;
         let file = host.folder().join("export.jsonl");
@@ -104,19 +93,13 @@ async fn a_pipe_that_closes_early_is_no_failure() {
     for number in 0..150 {
         host.user(&format!("user{number}")).await;
     }
-    for arguments in [["audit", "export"], ["audit", "list"]] {
-        let mut arguments = arguments.to_vec();
-        if arguments[1] == "list" {
-            arguments.extend(["--json", "--limit", "1000"]);
-        }
-        let mut process = command(&host, &arguments);
-        let mut process = process.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
-        let mut lines = BufReader::new(process.stdout.take().expect("its output")).lines();
-        lines.next_line().await.expect("readable").expect("a line");
-        drop(lines);
-        let output = process.wait_with_output().await.expect("ended");
-        assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), b"".as_slice()), "{output:?}");
-    }
+    let mut process = command(&host, &["audit", "export"]);
+    let mut process = process.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
+    let mut lines = BufReader::new(process.stdout.take().expect("its output")).lines();
+    lines.next_line().await.expect("readable").expect("a line");
+    drop(lines);
+    let output = process.wait_with_output().await.expect("ended");
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), b"".as_slice()), "{output:?}");
 }
 
 #[tokio::test]

@@ -115,7 +115,10 @@ impl Change {
         }
         if known && email.is_some() {
             // A SAML application may know the person by it.
-            caller.must(Permission::UsersManage, "email: you may not change an address that applications may know a person by")?;
+            caller.must(
+                Permission::UsersManage,
+                "email: you may not change an address that applications may know a person by",
+            )?;
         }
         if state == Some(LifeState::Terminated) {
             caller.must(Permission::UsersManage, "state: you may suspend a user, and not close it for good")?;

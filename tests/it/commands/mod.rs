@@ -1,5 +1,7 @@
 //! The `assent` command as people run it: the real binary, its first start, its messages.
 
+mod api;
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Output, Stdio};
@@ -233,8 +235,9 @@ async fn plugins_are_exchanged_by_command_and_by_signal() {
     let folder = tempfile::tempdir().expect("a folder");
     settings(folder.path());
     let (process, _) = serve(folder.path()).await;
-    let listed = assent(folder.path(), &["plugin", "list", "--config", "assent.toml"]).await;
+    let listed = assent(folder.path(), &["plugins", "list", "--config", "assent.toml"]).await;
     assert!(listed.status.success() && out(&listed).contains("account-roles"), "{}", err(&listed));
+    assert!(out(&listed).contains("PLUGIN ") && out(&listed).contains(" P99 US "), "{}", out(&listed));
 
     let file = folder.path().join("assent.toml");
     let good = std::fs::read_to_string(&file).expect("the settings");
@@ -259,14 +262,15 @@ async fn plugins_are_exchanged_by_command_and_by_signal() {
     let mut listed = String::new();
     for _ in 0..100 {
         listed = out(&assent(folder.path(), &["plugin", "list", "--config", "assent.toml"]).await);
-        if listed.contains("account-roles") {
+        if listed.contains("\naccount-roles  ") {
             break;
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    assert!(listed.contains("account-roles") && !listed.contains("renamed"), "{listed}");
+    assert!(listed.contains("\naccount-roles  ") && !listed.contains("\nrenamed  "), "{listed}");
     stop(process).await;
 
     let nobody = assent(folder.path(), &["plugin", "reload", "--config", "assent.toml"]).await;
-    assert!(err(&nobody).contains("no server answers at 127.0.0.1"), "{}", err(&nobody));
+    assert_eq!(nobody.status.code(), Some(5));
+    assert!(err(&nobody).contains("no server answers at http://127.0.0.1"), "{}", err(&nobody));
 }

@@ -1,0 +1,285 @@
+//! A command for everything that the admin API does, made from its OpenAPI document: a new route is a new command. They are
+//! clients like any other, so checks, roles and the audit log are the same.
+
+mod arguments;
+mod connection;
+mod document;
+mod lookup;
+mod names;
+mod show;
+
+use std::fs::OpenOptions;
+use std::io::{IsTerminal, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use anyhow::Context;
+use clap::{ArgMatches, FromArgMatches};
+use reqwest::header::{CONTENT_TYPE, HeaderValue, IF_MATCH};
+use reqwest::{Method, RequestBuilder, Response};
+use serde_json::Value;
+
+use super::failure::Failure;
+use super::terminal;
+use arguments::{Given, Paging, Payload};
+use connection::{Api, Connection};
+use document::Operation;
+use show::{Form, Listing, Page};
+
+/// The most items of a page.
+const PAGE: u32 = 200;
+
+/// Operations beside DELETE that take something away for good.
+const FINAL: [&str; 2] = ["POST /users/{id}/erase", "POST /keys/{kid}/revoke"];
+
+/// The commands.
+pub(super) struct Commands {
+    named: Vec<(Vec<String>, Operation)>,
+}
+
+impl Commands {
+    /// Those of this version's admin API.
+    ///
+    /// # Errors
+    /// If its document can't be read.
+    pub(super) fn of(document: &str) -> anyhow::Result<Self> {
+        let operations = document::operations(document)?;
+        let names: Vec<Vec<String>> = operations.iter().map(|operation| names::of(operation, &operations)).collect();
+        Ok(Self { named: names.into_iter().zip(operations).collect() })
+    }
+
+    /// Adds them to the command line.
+    pub(super) fn add_to(&self, mut root: clap::Command) -> clap::Command {
+        for (words, operation) in &self.named {
+            let [noun, verb @ ..] = words.as_slice() else { continue };
+            let last = verb.first().unwrap_or(noun);
+            let command = arguments::command(last, operation, asks(operation));
+            root = match verb {
+                [] => root.subcommand(command),
+                _ if root.find_subcommand(noun).is_some() => {
+                    root.mut_subcommand(noun, |group| group.subcommand(command))
+                }
+                _ => {
+                    let group = clap::Command::new(noun.clone()).subcommand_required(true).arg_required_else_help(true);
+                    let about = names::about(noun).map_or_else(|| format!("The {noun}."), str::to_owned);
+                    root.subcommand(group.about(about).subcommand(command))
+                }
+            };
+        }
+        root
+    }
+
+    /// Runs the command that was given; none where it is another one than these.
+    ///
+    /// # Errors
+    /// [`Failure`] with the exit code that says why not.
+    pub(super) async fn run(&self, matches: &ArgMatches) -> Option<anyhow::Result<()>> {
+        let (operation, matches) = self.find(matches)?;
+        Some(run(operation, matches).await)
+    }
+
+    fn find<'a>(&self, matches: &'a ArgMatches) -> Option<(&Operation, &'a ArgMatches)> {
+        let (first, below) = matches.subcommand()?;
+        let (words, matches) = match below.subcommand() {
+            Some((second, leaf)) => (vec![first, second], leaf),
+            None => (vec![first], below),
+        };
+        self.named.iter().find(|(named, _)| *named == words).map(|(_, operation)| (operation, matches))
+    }
+
+    /// Each command with what it does, as `users list` and `GET /users`.
+    pub(super) fn table(&self) -> Vec<(String, String)> {
+        self.named.iter().map(|(words, operation)| (words.join(" "), operation.title())).collect()
+    }
+}
+
+/// Whether somebody is asked first.
+fn asks(operation: &Operation) -> bool {
+    operation.method == Method::DELETE || FINAL.contains(&operation.title().as_str())
+}
+
+async fn run(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<()> {
+    let connection = Connection::from_arg_matches(matches)?;
+    let mut given = arguments::read(operation, matches)?;
+    if asks(operation) && !given.yes && !terminal::is_interactive() {
+        return Err(Failure::usage("nobody can be asked here whether that is meant; say --yes if it is"));
+    }
+    let api = Api::of(&connection).await?;
+    lookup::resolve(&api, operation, &mut given).await?;
+    let call = Call { api, operation, given };
+    let version = call.look_first().await?;
+    if !operation.answer.is_json() {
+        let answer = call.done(version).await?;
+        return save(&call, answer).await;
+    }
+    let form = Form::from_arg_matches(matches)?;
+    if let Some(paging) = &call.given.paging {
+        return call.pages(paging, form).await;
+    }
+    let answer = call.done(version).await?;
+    let bytes = call.api.bytes(answer).await?;
+    if bytes.is_empty() {
+        if !form.is_quiet() {
+            eprintln!("{}", operation.answer.description);
+        }
+        return Ok(());
+    }
+    if operation.answer.items.is_some() {
+        let mut listing = Listing::new(&operation.answer, form);
+        let page: Page<'_> = call.api.parse(&bytes)?;
+        listing.page(&page, &bytes, true)?;
+        return listing.end(None);
+    }
+    // What comes from something else than the API is said to be so, and not shown.
+    let _: &serde_json::value::RawValue = call.api.parse(&bytes)?;
+    show::show(&operation.answer, form, &bytes)
+}
+
+/// An operation with what it is done to.
+struct Call<'a> {
+    api: Api,
+    operation: &'a Operation,
+    given: Given,
+}
+
+impl Call<'_> {
+    /// The path's parts, with what was given in place of the parameters.
+    fn parts(&self) -> Vec<String> {
+        let mut given = self.given.path.iter();
+        let parts = self.operation.path.split('/').filter(|part| !part.is_empty());
+        parts
+            .map(|part| match part.starts_with('{') {
+                true => given.next().cloned().unwrap_or_default(),
+                false => part.to_owned(),
+            })
+            .collect()
+    }
+
+    fn request(&self, query: &[(String, String)]) -> RequestBuilder {
+        let request = self.api.request(self.operation.method.clone(), &self.parts(), query);
+        match &self.given.body {
+            Some(Payload::Json(members)) => request.json(members),
+            Some(Payload::Raw(kind, bytes)) => request.header(CONTENT_TYPE, kind).body(bytes.clone()),
+            None => request,
+        }
+    }
+
+    async fn send(&self, request: RequestBuilder) -> anyhow::Result<Response> {
+        let members = self.operation.members();
+        let flag = |name: &str| {
+            let known = members.iter().find(|member| member.name == name);
+            known.map(|member| arguments::flag(member, members))
+        };
+        self.api.send(request, flag).await
+    }
+
+    /// Does it, to this version.
+    async fn done(&self, version: Option<HeaderValue>) -> anyhow::Result<Response> {
+        let request = self.request(&self.given.query);
+        self.send(match version {
+            Some(version) => request.header(IF_MATCH, version),
+            None => request,
+        })
+        .await
+    }
+
+    /// Reads what is to be changed or deleted, and asks where somebody is to be asked: that version alone is then changed.
+    async fn look_first(&self) -> anyhow::Result<Option<HeaderValue>> {
+        let (found, version) = match self.operation.is_versioned {
+            true => self.api.read(&self.parts(), &[]).await?,
+            false => (Value::Null, None),
+        };
+        if asks(self.operation) && !self.given.yes {
+            let word = found.get("name").and_then(Value::as_str).unwrap_or("yes");
+            terminal::confirm(&self.operation.summary, word)?;
+        }
+        Ok(version)
+    }
+
+    /// Shows a list, page by page.
+    async fn pages(&self, paging: &Paging, form: Form) -> anyhow::Result<()> {
+        let mut listing = Listing::new(&self.operation.answer, form);
+        let mut left = if paging.all { u64::MAX } else { paging.limit.into() };
+        let mut after = paging.after.clone();
+        loop {
+            let mut query = self.given.query.clone();
+            query.push(("limit".to_owned(), left.min(PAGE.into()).to_string()));
+            query.extend(after.map(|after| ("after".to_owned(), after)));
+            let bytes = self.api.bytes(self.send(self.request(&query)).await?).await?;
+            let page: Page<'_> = self.api.parse(&bytes)?;
+            left = left.saturating_sub(page.len() as u64);
+            let is_last = page.next.is_none() || left == 0;
+            listing.page(&page, &bytes, is_last)?;
+            after = page.next;
+            if is_last {
+                return listing.end(after.as_deref());
+            }
+        }
+    }
+}
+
+/// Writes an answer that is no JSON to a file or to standard output.
+async fn save(call: &Call<'_>, mut answer: Response) -> anyhow::Result<()> {
+    let mut file = call.given.out.as_deref().map(create).transpose()?;
+    let steers = file.is_none() && std::io::stdout().is_terminal();
+    while let Some(chunk) = answer.chunk().await.map_err(|error| call.api.unreachable(&error))? {
+        match &mut file {
+            Some((file, path)) => file.write_all(&chunk).with_context(|| path.clone())?,
+            None if steers => terminal::print(&terminal::harmless_lines(&String::from_utf8_lossy(&chunk)))?,
+            None => terminal::print_bytes(&chunk)?,
+        }
+    }
+    Ok(())
+}
+
+/// A file for what may be personal data: its owner's alone.
+fn create(path: &Path) -> anyhow::Result<(std::fs::File, String)> {
+    let shown = path.display().to_string();
+    let opened = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
+    opened.map(|file| (file, shown.clone())).map_err(|error| Failure::usage(format!("--out {shown}: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn commands() -> Commands {
+        Commands::of(crate::http::admin_api::openapi_document()).expect("the commands")
+    }
+
+    #[test]
+    fn clap_finds_no_fault_and_each_noun_says_what_it_is() {
+        let whole = commands().add_to(crate::cli::Arguments::command());
+        for group in whole.get_subcommands().filter(|group| group.has_subcommands()) {
+            let about = group.get_about().map(ToString::to_string).unwrap_or_default();
+            assert!(!about.is_empty(), "{}: say in names.rs what it is", group.get_name());
+        }
+        for (words, _) in &commands().named {
+            let [noun, verb] = words.as_slice() else { continue };
+            let is_known = names::about(noun).is_some();
+            assert!(is_known, "{noun} {verb}: say in names.rs what {noun} is");
+        }
+        whole.debug_assert();
+    }
+
+    /// The description of a member says whether null takes it away; the host would take another null for nothing at all.
+    #[test]
+    fn what_can_be_taken_away_is_what_the_api_takes_a_null_for() {
+        let commands = commands().add_to(crate::cli::Arguments::command());
+        let unset = |noun: &str, verb: &str| -> Vec<String> {
+            let command =
+                commands.find_subcommand(noun).and_then(|group| group.find_subcommand(verb)).expect("a command");
+            let argument = command.get_arguments().find(|argument| argument.get_id() == "unset");
+            argument
+                .into_iter()
+                .flat_map(|one| one.get_possible_values())
+                .map(|one| one.get_name().to_owned())
+                .collect()
+        };
+        assert_eq!(unset("users", "change"), ["console-role"]);
+        let members = ["default-relay-state", "idp-entity-id", "metadata-url", "single-logout"];
+        assert_eq!(unset("applications", "change"), members);
+    }
+}
