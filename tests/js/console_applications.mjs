@@ -238,7 +238,14 @@ async function trial(admin, shown) {
   await admin.part('Try sign-in');
   const [tab] = await Promise.all([admin.desk.context().waitForEvent('page'), admin.press('Try sign-in')]);
   tab.setDefaultTimeout(20_000);
-  await tab.locator('#number').waitFor();
+  // Whoever a request does not name is asked.
+  const name = tab.getByRole('textbox', { name: /name/i });
+  await name.or(tab.locator('#number')).first().waitFor();
+  if (await name.isVisible()) {
+    await name.fill(LOGIN_NAME);
+    await tab.getByRole('button', { name: /continue/i }).click();
+    await tab.locator('#number').waitFor();
+  }
   await admin.approve((await tab.locator('#number').textContent()).trim());
   const allow = tab.getByRole('button', { name: /^allow$/i });
   const done = tab.getByText(/console/i).first();

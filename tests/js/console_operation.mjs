@@ -12,7 +12,7 @@ const { SUPPORT_URL, AUDITOR_URL, PLAIN_URL } = process.env;
 
 async function operate(admin) {
   await admin.open('/admin', 'Overview');
-  await admin.desk.getByText('The figures').click();
+  await admin.desk.getByText('The figures').first().click();
   await admin.look('overview');
 
   await admin.open('/admin/plugins', 'Plugins');

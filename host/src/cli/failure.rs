@@ -41,7 +41,7 @@ pub(super) struct Failure {
 
 impl Failure {
     /// A failure of this kind.
-    pub(super) fn new(kind: Kind, message: impl AsRef<str>) -> anyhow::Error {
+    pub(super) fn error(kind: Kind, message: impl AsRef<str>) -> anyhow::Error {
         let message = super::terminal::harmless_lines(message.as_ref());
         anyhow::Error::new(Self { kind, message })
     }

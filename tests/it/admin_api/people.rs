@@ -11,7 +11,6 @@ use crate::harness::{Browser, Database, TestHost, Wish, id};
 fn acts(user: &Value, account: &Value, device: &str) -> Vec<(Method, String, Value)> {
     let user = format!("/users/{}", id(user));
     vec![
-        (Method::PATCH, user.clone(), json!({"email": "mallory@example.org"})),
         (Method::PATCH, user.clone(), json!({"name": "renamed"})),
         (Method::PATCH, user.clone(), json!({"profile": {"nickname": "x"}})),
         (Method::PATCH, user.clone(), json!({"state": "suspended"})),

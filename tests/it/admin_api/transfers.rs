@@ -325,6 +325,6 @@ async fn ten_thousand_rows_come_in_at_once_and_no_larger_file_than_allowed_on_bo
     }
     let host = TestHost::start().await;
     let caller = Caller::machine(&host);
-    let answer = import(&caller, "/users/import", vec![b'x'; (10 << 20) + 1]).await;
+    let answer = import(&caller, "/users/import", vec![b'x'; (12 << 20) + 1]).await;
     assert_eq!((answer.status, answer.problem()), (StatusCode::PAYLOAD_TOO_LARGE, "too-large"));
 }

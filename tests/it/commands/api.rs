@@ -89,7 +89,7 @@ async fn a_user_and_an_application_live_by_commands_alone() {
     assert!(listed.contains("approver, reader") && listed.lines().count() == 2, "{listed}");
     let preview =
         json_of(&host, &["claims", "preview", "Expenses", "--account", "ada", "--scope", "openid email"]).await;
-    assert_eq!(preview["claims"]["email"], "ada@example.org", "{preview}");
+    assert_eq!(preview["sinks"][0]["claims"]["email"], "ada@example.org", "{preview}");
     let link = done(&host, &["users", "enrol", "ada", "-q"]).await;
     assert!(link.contains("/authenticator#enrol=en_"), "{link}");
 

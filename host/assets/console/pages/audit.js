@@ -8,8 +8,15 @@ import { applicationAddress } from './applications.js';
 const BAD = /denied|not-me|wrong|refused|revoked|terminated|suspended|deleted|erased|reused|failed/;
 
 function actorOf({ actor }, may) {
-  if (actor.kind === 'person' && actor.id && may('users:read')) return el('span', {}, 'person ', link(`/admin/users/${actor.id}`, actor.id));
+  if (actor.kind === 'person' && actor.id) return el('span', {}, 'person ', named(`/admin/users/${actor.id}`, actor.name, actor.id, may('users:read')));
+  if (actor.kind === 'application' && actor.id) return el('span', {}, 'application ', named(applicationAddress(actor.id), actor.name, actor.id, may('applications:read')));
   return el('span', {}, actor.kind, actor.id && ' ', actor.id && code(actor.id));
+}
+
+/** What somebody or something is called; the id where it is gone. */
+function named(address, name, id, leads) {
+  const shown = name ? el('bdi', { title: id }, name) : code(id);
+  return leads && name ? link(address, shown) : shown;
 }
 
 const columns = ({ may }) => [
@@ -17,8 +24,8 @@ const columns = ({ may }) => [
   { label: 'What', cell: (row) => badge(row.event, BAD.test(row.event) ? 'suspended' : 'kind') },
   { label: 'By', cell: (row) => actorOf(row, may) },
   { label: 'About', cell: (row) => el('span', { class: 'about' },
-    row.user_id && el('span', {}, 'user ', may('users:read') ? link(`/admin/users/${row.user_id}`, row.user_id) : code(row.user_id)),
-    row.application_id && el('span', {}, 'application ', may('applications:read') ? link(applicationAddress(row.application_id), row.application_id) : code(row.application_id))) },
+    row.user_id && el('span', {}, 'user ', named(`/admin/users/${row.user_id}`, row.user_name, row.user_id, may('users:read'))),
+    row.application_id && el('span', {}, 'application ', named(applicationAddress(row.application_id), row.application_name, row.application_id, may('applications:read')))) },
   { label: 'More', cell: details },
 ];
 
@@ -30,6 +37,8 @@ function details(row) {
     before?.[name] !== undefined && el('del', {}, text(before[name])), before?.[name] !== undefined && after?.[name] !== undefined && ' ', after?.[name] !== undefined && el('ins', {}, text(after[name])))));
   const rest = Object.entries(others).map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, text(value))));
   return el('details', { class: 'entry' }, el('summary', {}, `No. ${row.seq}`), el('dl', { class: 'small-facts' }, ...changes, ...rest,
+    row.user_id && el('div', {}, el('dt', {}, 'user'), el('dd', {}, code(row.user_id))),
+    row.application_id && el('div', {}, el('dt', {}, 'application'), el('dd', {}, code(row.application_id))),
     row.approval_id && el('div', {}, el('dt', {}, 'approval'), el('dd', {}, code(row.approval_id))),
     el('div', {}, el('dt', {}, 'digest'), el('dd', {}, code(row.digest)))));
 }

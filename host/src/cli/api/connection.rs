@@ -111,7 +111,7 @@ impl Api {
         let status = answer.status();
         if media_type(&answer) != "application/problem+json" {
             let kind = if status.is_server_error() { Kind::Refused } else { Kind::Unreachable };
-            return Err(Failure::new(kind, format!("what answers at {} is no admin API: {status}", self.name)));
+            return Err(Failure::error(kind, format!("what answers at {} is no admin API: {status}", self.name)));
         }
         let problem: Value = answer.json().await.map_err(|error| self.unreachable(&error))?;
         let kind = match status.as_u16() {
@@ -119,7 +119,7 @@ impl Api {
             404 => Kind::NotFound,
             _ => Kind::Refused,
         };
-        Err(Failure::new(kind, in_words(&problem, flag)))
+        Err(Failure::error(kind, in_words(&problem, flag)))
     }
 
     /// What an answer holds.
@@ -150,7 +150,7 @@ impl Api {
     /// [`Failure`] if it is none.
     pub(super) fn parse<'a, T: serde::Deserialize<'a>>(&self, bytes: &'a [u8]) -> anyhow::Result<T> {
         serde_json::from_slice(bytes)
-            .map_err(|_| Failure::new(Kind::Unreachable, format!("what answers at {} is no admin API", self.name)))
+            .map_err(|_| Failure::error(Kind::Unreachable, format!("what answers at {} is no admin API", self.name)))
     }
 
     /// Why the host can't be reached.
@@ -167,7 +167,7 @@ impl Api {
             true => format!("no server answers at {name}: {cause}. Is `assent serve` running there?"),
             false => format!("the connection to {name} broke: {cause}"),
         };
-        Failure::new(Kind::Unreachable, message)
+        Failure::error(Kind::Unreachable, message)
     }
 }
 

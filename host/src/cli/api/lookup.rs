@@ -51,7 +51,7 @@ async fn id_of(api: &Api, kind: Kind, text: &mut String, application: Option<&st
             let theirs = accounts.iter().find(|one| member(one, "application_id") == application);
             let Some(account) = theirs else {
                 let message = format!("{text} has no account in this application");
-                return Err(Failure::new(failure::Kind::NotFound, message));
+                return Err(Failure::error(failure::Kind::NotFound, message));
             };
             member(account, "id").to_owned()
         }
@@ -68,7 +68,7 @@ async fn only(api: &Api, kind: Kind, text: &str) -> anyhow::Result<String> {
     let found = items(api, &[list], &[("q", text)], 1).await?;
     let found: Vec<&Value> = found.iter().filter(|one| is_called(kind, one, text)).collect();
     match found.as_slice() {
-        [] => Err(Failure::new(failure::Kind::NotFound, format!("there is no {} {text}", kind.as_str()))),
+        [] => Err(Failure::error(failure::Kind::NotFound, format!("there is no {} {text}", kind.as_str()))),
         [one] => Ok(member(one, "id").to_owned()),
         several => {
             let lines: String =

@@ -6,7 +6,7 @@ use super::document::Operation;
 use crate::id::{AccountId, Did, UserId};
 
 /// The commands whose names the rule does not make well.
-const NAMED: [(&str, &[&str]); 18] = [
+const NAMED: [(&str, &[&str]); 21] = [
     ("GET /me", &["me"]),
     ("GET /overview", &["overview"]),
     ("POST /users/{id}/enrolments", &["users", "enrol"]),
@@ -21,14 +21,17 @@ const NAMED: [(&str, &[&str]); 18] = [
     ("PUT /applications/{id}/logo", &["logos", "set"]),
     ("DELETE /applications/{id}/logo", &["logos", "delete"]),
     ("GET /applications/{id}/claims-preview", &["claims", "preview"]),
+    ("POST /applications/{id}/claims-preview", &["claims", "compare"]),
     ("GET /claim-traces", &["claims", "traces"]),
     ("GET /claim-traces/{token}", &["claims", "trace"]),
     ("GET /plugins", &["plugins", "list"]),
     ("GET /audit/verification", &["audit", "verify-latest"]),
+    ("GET /checks/redirect-uri", &["applications", "check-redirect-uri"]),
+    ("POST /applications/{id}/trials", &["trials", "begin"]),
 ];
 
 /// What the nouns are about.
-const NOUNS: [(&str, &str); 15] = [
+const NOUNS: [(&str, &str); 16] = [
     ("accounts", "Accounts: people in applications, and their roles there."),
     ("applications", "Applications: OpenID Connect clients and SAML service providers."),
     ("approval-addresses", "What vendors of authenticators know people by."),
@@ -43,6 +46,7 @@ const NOUNS: [(&str, &str); 15] = [
     ("sessions", "Where people are signed in."),
     ("settings", "The settings in force."),
     ("steps", "Dangerous steps in the console."),
+    ("trials", "Sign-ins that somebody tries in the console."),
     ("users", "People."),
 ];
 

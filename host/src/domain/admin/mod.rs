@@ -12,6 +12,7 @@ mod import;
 mod import_accounts;
 mod import_users;
 mod logos;
+mod names;
 mod overview;
 mod service_providers;
 pub mod steps;
@@ -36,6 +37,7 @@ pub use directory::{AccountQuery, UserQuery, find_accounts, find_users};
 pub use import::{ImportReport, ImportRow, RowError};
 pub use import_accounts::{ACCOUNT_COLUMNS, account_cells, import_accounts};
 pub use import_users::{USER_COLUMNS, import_users, user_cells};
+pub use names::Names;
 pub use logos::{logo, remove_logo, set_logo};
 pub use overview::{Overview, Range, SignIns, count_sign_ins, overview};
 pub use service_providers::{

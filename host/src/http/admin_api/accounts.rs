@@ -14,7 +14,7 @@ use super::input::{Body, Limit, List, Page, Query, Search, after};
 use super::routes::Area;
 use super::{id_of, moment};
 use crate::domain::Host;
-use crate::domain::admin::{self, AccountChange, AccountQuery, Caller};
+use crate::domain::admin::{self, AccountChange, AccountQuery, Caller, Names};
 use crate::http::problem::Problem;
 use crate::id::Did;
 use crate::model::account::Account;
@@ -37,7 +37,11 @@ pub(super) fn routes() -> Area {
 pub(super) struct AccountView {
     id: String,
     user_id: String,
+    /// What the person signs in as.
+    user_name: Option<String>,
     application_id: String,
+    /// What people see of the application.
+    application_name: Option<String>,
     /// What the application calls the person: the claim `upn`.
     name: String,
     /// The person's roles in the application.
@@ -49,12 +53,22 @@ pub(super) struct AccountView {
     created_at: String,
 }
 
-fn view(account: Account) -> Versioned<AccountView> {
-    Versioned(account.version, shown(account))
+async fn view(host: &Host, account: Account) -> Result<Versioned<AccountView>, Problem> {
+    let names = names(host, std::slice::from_ref(&account)).await?;
+    Ok(Versioned(account.version, shown(account, &names)))
 }
 
-fn shown(account: Account) -> AccountView {
+/// What the people and applications of these accounts are called.
+async fn names<'a>(host: &Host, accounts: impl IntoIterator<Item = &'a Account> + Clone) -> Result<Names, Problem> {
+    let people = accounts.clone().into_iter().map(|account| account.user_id);
+    let applications = accounts.into_iter().map(|account| account.application_id.clone());
+    Ok(Names::of(host, people.collect(), applications.collect()).await?)
+}
+
+fn shown(account: Account, names: &Names) -> AccountView {
     AccountView {
+        user_name: names.user(account.user_id),
+        application_name: names.application(&account.application_id),
         id: account.id.to_string(),
         user_id: account.user_id.to_string(),
         application_id: account.application_id.to_string(),
@@ -106,7 +120,7 @@ async fn create(
     let user = admin::user(&host, id_of(&user_id, "user")?).await?;
     caller.must_reach(&user)?;
     let account = admin::create_account(&host, user.id, &application, change, &caller.by).await?;
-    Ok((StatusCode::CREATED, view(account)))
+    Ok((StatusCode::CREATED, view(&host, account).await?))
 }
 
 /// Which accounts are listed.
@@ -141,7 +155,8 @@ async fn list(
     let application = id_of(&application, "application")?;
     let AccountsQuery { q, state, after: cursor, limit } = query;
     let rows = page(&host, &application, q.text(), state, cursor.as_deref(), limit.and_one()).await?;
-    Ok(Json(List::of(rows, limit.get(), |(cursor, _)| cursor.clone(), |(_, account)| shown(account))))
+    let names = names(&host, rows.iter().map(|(_, account)| account)).await?;
+    Ok(Json(List::of(rows, limit.get(), |(cursor, _)| cursor.clone(), |(_, account)| shown(account, &names))))
 }
 
 /// Up to `limit` accounts of an application after a cursor, each with its own.
@@ -170,13 +185,14 @@ async fn of_user(
     Query(page): Query<Page>,
 ) -> Result<Json<List<AccountView>>, Problem> {
     let rows = admin::accounts_of_user(&host, id_of(&user, "user")?, page.after()?, page.limit.and_one()).await?;
-    Ok(Json(List::of(rows, page.limit.get(), |row| row.id.to_string(), shown)))
+    let names = names(&host, &rows).await?;
+    Ok(Json(List::of(rows, page.limit.get(), |row| row.id.to_string(), |row| shown(row, &names))))
 }
 
 /// Read an account.
 #[utoipa::path(get, path = "/accounts/{id}", responses((status = 200, description = "The account.", body = AccountView)))]
 async fn read(State(host): State<Arc<Host>>, Path(id): Path<String>) -> Result<Versioned<AccountView>, Problem> {
-    Ok(view(admin::account(&host, id_of(&id, "account")?).await?))
+    view(&host, admin::account(&host, id_of(&id, "account")?).await?).await
 }
 
 /// Change an account.
@@ -197,7 +213,7 @@ async fn change(
     let id = reached(&host, &caller, &id).await?.id;
     let change = AccountChange { name, roles, state };
     let guard = |account: &Account| when.check(account.version);
-    Ok(view(admin::change_account(&host, id, change, &caller.by, &guard).await?))
+    view(&host, admin::change_account(&host, id, change, &caller.by, &guard).await?).await
 }
 
 /// Delete an account.

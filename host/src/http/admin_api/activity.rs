@@ -150,5 +150,6 @@ async fn happened(
 ) -> Result<Json<List<EntryView>>, Problem> {
     let user = admin::user(&host, id_of(&id, "user")?).await?;
     let found = crate::domain::audit::of_user(&host, user.id, page.after()?, page.limit.and_one()).await?;
-    Ok(Json(List::of(found, page.limit.get(), |entry| entry.seq.to_string(), audit::view)))
+    let List { items, next } = List::of(found, page.limit.get(), |entry| entry.seq.to_string(), |entry| entry);
+    Ok(Json(List { items: audit::views(&host, items).await?, next }))
 }

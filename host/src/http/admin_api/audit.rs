@@ -15,10 +15,11 @@ use super::input::List;
 use super::routes::Area;
 use super::{id_of, moment};
 use crate::clock::Timestamp;
+use crate::domain::admin::Names;
 use crate::domain::{Broken, Host, audit};
 use crate::http::problem::Problem;
 use crate::model::administration::Permission;
-use crate::model::audit::Event;
+use crate::model::audit::{Actor, Event};
 use crate::store::{AuditFilter, KeptEntry};
 
 pub(super) fn routes() -> Area {
@@ -39,7 +40,11 @@ pub(super) struct EntryView {
     event: &'static str,
     actor: ActorView,
     user_id: Option<String>,
+    /// What the user is called now.
+    user_name: Option<String>,
     application_id: Option<String>,
+    /// What the application is called now.
+    application_name: Option<String>,
     /// The approval on a phone that allowed it.
     approval_id: Option<String>,
     /// More of it, with nothing in it that says who somebody is.
@@ -58,15 +63,38 @@ pub(super) struct EntryView {
 struct ActorView {
     kind: &'static str,
     id: Option<String>,
+    /// What a person or an application is called now.
+    name: Option<String>,
 }
 
-pub(super) fn view(KeptEntry { seq, digest, entry }: KeptEntry) -> EntryView {
+/// The entries as they are shown, with what those in them are called now.
+pub(super) async fn views(host: &Host, found: Vec<KeptEntry>) -> Result<Vec<EntryView>, Problem> {
+    let people = found.iter().flat_map(|kept| {
+        let actor = if let Actor::Person(id) = kept.entry.actor { Some(id) } else { None };
+        actor.into_iter().chain(kept.entry.user)
+    });
+    let applications = found.iter().flat_map(|kept| {
+        let actor = if let Actor::Application(id) = &kept.entry.actor { Some(id) } else { None };
+        actor.into_iter().chain(&kept.entry.application).cloned()
+    });
+    let names = Names::of(host, people.collect(), applications.collect()).await?;
+    Ok(found.into_iter().map(|entry| view(entry, &names)).collect())
+}
+
+fn view(KeptEntry { seq, digest, entry }: KeptEntry, names: &Names) -> EntryView {
+    let actor = match &entry.actor {
+        Actor::Person(id) => names.user(*id),
+        Actor::Application(id) => names.application(id),
+        _ => None,
+    };
     EntryView {
         seq,
         id: entry.id.to_string(),
         at: moment(entry.at),
         event: entry.event.as_str(),
-        actor: ActorView { kind: entry.actor.kind(), id: entry.actor.id() },
+        actor: ActorView { kind: entry.actor.kind(), id: entry.actor.id(), name: actor },
+        user_name: entry.user.and_then(|id| names.user(id)),
+        application_name: entry.application.as_ref().and_then(|id| names.application(id)),
         user_id: entry.user.map(|id| id.to_string()),
         application_id: entry.application.map(|id| id.to_string()),
         approval_id: entry.approval.map(|id| id.to_string()),
@@ -133,7 +161,7 @@ async fn list(
         until: at("until", query.until.as_deref())?,
     };
     let page = audit::list(&host, &filter, before, limit).await?;
-    let items = page.entries.into_iter().map(view).collect();
+    let items = views(&host, page.entries).await?;
     Ok(Json(List { items, next: page.next.map(|seq| seq.to_string()) }))
 }
 
