@@ -48,7 +48,7 @@ impl Failure {
 
     /// Wrong arguments.
     pub(super) fn usage(message: impl AsRef<str>) -> anyhow::Error {
-        Self::new(Kind::Usage, message)
+        Self::error(Kind::Usage, message)
     }
 }
 

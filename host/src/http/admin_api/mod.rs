@@ -34,7 +34,7 @@ use axum::extract::{DefaultBodyLimit, Request};
 use axum::http::{Method, StatusCode, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{any, get};
 
 use super::problem::{Problem, ProblemKind};
 use crate::domain::{Host, admin};
@@ -80,8 +80,9 @@ pub fn rules() -> Vec<(Method, String, Rule)> {
 pub(super) fn routes(host: &Arc<Host>) -> Router<Arc<Host>> {
     let routes = all_routes().into_iter().filter(|route| !route.takes_file());
     let router = routes.fold(Router::new(), |router, route| route.mount(router, "", host));
-    let router =
-        router.fallback(|| async { Problem::of(ProblemKind::NotFound, "there is no such path in the admin API") });
+    let nothing = || async { Problem::of(ProblemKind::NotFound, "there is no such path in the admin API") };
+    // By routes: what a fallback takes would be the console's, whose pages are all that is below `/admin`.
+    let router = router.route("/", any(nothing)).route("/{*path}", any(nothing)).fallback(nothing);
     guarded(router, host)
         // It is for everybody.
         .route("/openapi.json", get(openapi::serve))
