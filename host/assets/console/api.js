@@ -59,9 +59,8 @@ export function getVersion(address) {
 }
 
 /** Makes something, or has something done. */
-export async function post(address, body, options) {
-  const key = { 'Idempotency-Key': fresh() };
-  return (await change('POST', address, { body, headers: key, ...options })).value;
+export async function post(address, body, { key = freshKey(), ...options } = {}) {
+  return (await change('POST', address, { body, headers: { 'Idempotency-Key': key }, ...options })).value;
 }
 
 /** Changes something, if it is still at this version. Gives `{ value, version }`. */
@@ -119,7 +118,7 @@ async function exchange(method, address, { body, type = 'application/json', head
   return { value, version: answer.headers.get('etag') };
 }
 
-// One call of ours, however often it has to be sent.
-function fresh() {
+/** Stands for one thing to be done, however often it has to be sent. */
+export function freshKey() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -74,7 +74,9 @@ function surroundings(address) {
     base,
     may: (permission) => me.permissions.includes(permission),
     query: address.searchParams,
-    go: (to) => go(to),
+    // What the page before wanted done here. No other site can say it, as it could in the address.
+    wish: history.state?.wish,
+    go: (to, wish) => go(to, wish),
     reload: () => show(new URL(location.href), { keep: true }),
   };
 }
@@ -158,9 +160,9 @@ function open(isOpen) {
   nav.classList.toggle('open', isOpen);
 }
 
-function go(to) {
+function go(to, wish) {
   const address = new URL(to, location.href);
-  history.pushState(null, '', address);
+  history.pushState(wish === undefined ? null : { wish }, '', address);
   return show(address);
 }
 

@@ -2,7 +2,7 @@
 
 import { get, getVersion, patch, path, post, put, query, remove } from '../api.js';
 import { form, lines, select, text } from '../form.js';
-import { ask, badge, button, el, link, moment, notice, panel, searched, say, screen, tabs } from '../view.js';
+import { ask, badge, button, el, link, moment, notice, panel, searched, say, screen, showOnce, tabs } from '../view.js';
 import { accountAddress } from './account.js';
 import { applicationAddress, kindOf } from './applications.js';
 import { previewOf } from './claims.js';
@@ -12,6 +12,7 @@ import { guide } from './guide.js';
 import { picker } from './picker.js';
 import { fromForm, providerFields, toForm } from './provider_fields.js';
 import { trial } from './trial.js';
+import { importer } from './users.js';
 
 /** A page about one application, below its name and the links to its other pages. */
 async function page({ may }, id, fill) {
@@ -39,9 +40,9 @@ async function settings(application, version, { me, may, reload }) {
       if (Object.keys(changed).length === 0) return say('Nothing was changed.');
       const said = saml ? fromForm(changed) : changed;
       const kept = await patch(path`/applications/${application.id}`, said, version);
+      if (kept.value.client_secret) await showOnce('The client secret', 'The change needs a new one. The one before is worth nothing any more.', kept.value.client_secret);
       await reload();
-      if (kept.value.client_secret) say('Saved. A new secret was made.');
-      else say('Saved.');
+      say('Saved.');
       return undefined;
     },
   });
@@ -115,7 +116,10 @@ async function accounts(application, { may, reload }) {
     ],
     { empty: 'Nobody has such an account.', caption: 'Accounts' },
   );
-  return [may('accounts:write') && newAccount(application, reload), list].filter(Boolean);
+  const transfer = may('accounts:write') && el('details', { class: 'panel' }, el('summary', {}, 'Import and export'), el('div', { class: 'opened' },
+    el('div', { class: 'ways' }, el('a', { class: 'button small', download: 'accounts.csv', href: `/admin/api/v1${path`/applications/${application.id}/accounts/export`}` }, 'Export all accounts')),
+    importer(path`/applications/${application.id}/accounts/import`, [el('p', {}, 'The first line names the columns: person (a name, an address or an id), name, roles, state. The file is checked first.')], 'The list below shows them.')));
+  return [may('accounts:write') && newAccount(application, reload), transfer, list].filter(Boolean);
 }
 
 function newAccount(application, reload) {

@@ -114,7 +114,7 @@ function erasure(user, version, { go, reload }) {
 }
 
 async function devices(user, _version, context) {
-  const { may, query: asked, reload } = context;
+  const { may, wish, reload } = context;
   const writes = may('users:write') && user.state !== 'terminated';
   const [{ items: phones }, { left }, { items: addresses }] = await Promise.all(
     [get(path`/users/${user.id}/devices`), get(path`/users/${user.id}/recovery-codes`), get(path`/users/${user.id}/approval-addresses`)]);
@@ -133,8 +133,8 @@ async function devices(user, _version, context) {
     ...(writes ? [{ label: 'Do', cell: (row) => button('Remove', () => revoke(row), 'danger') }] : []),
   ], phones, { empty: 'No phone: this person can\'t approve a sign-in yet.', caption: 'Phones' });
   const enrol = button(phones.length === 0 ? 'Make a link to enrol a phone' : 'Make a link to enrol another phone', () => enrolmentLink(user), 'primary');
-  if (writes && asked.get('enrol') === '1') {
-    history.replaceState(null, '', location.pathname);
+  if (writes && wish === 'enrol') {
+    history.replaceState(null, '');
     // Once the page is there, as if it had been pressed.
     setTimeout(() => enrol.click());
   }

@@ -1,11 +1,14 @@
 // The people there are; new ones, one by one or from a file.
 
-import { get, post, query } from '../api.js';
+import { freshKey, get, post, query } from '../api.js';
 import { form, group, select, text, toggle } from '../form.js';
 import { badge, button, el, facts, figure, link, moment, notice, screen, searched, table, way } from '../view.js';
 
 export const STATES = [['', 'Any'], ['active', 'Active'], ['invited', 'Invited'], ['suspended', 'Suspended'], ['terminated', 'Terminated']];
 export const ROLES = [['', 'None'], ['owner', 'Owner: everything'], ['admin', 'Admin: everything but roles'], ['support', 'Support: users and devices'], ['auditor', 'Auditor: reads']];
+
+// A large file takes its time.
+const LONGEST_MS = 300_000;
 
 export const userAddress = (id) => `/admin/users/${id}`;
 
@@ -54,7 +57,7 @@ export async function newUser({ go, may }) {
     cancel: '/admin/users',
     send: async ({ full, link: wanted, ...values }) => {
       const user = await post('/users', { ...values, ...(full && { profile: { name: full } }) });
-      await go(`${userAddress(user.id)}/devices${wanted && may('users:write') ? '?enrol=1' : ''}`);
+      await go(`${userAddress(user.id)}/devices`, wanted && may('users:write') ? 'enrol' : undefined);
     },
   });
   return screen({ title: 'Invite a person', lead: 'They are invited until they have a phone to approve with.', back: ['/admin/users', 'Users'] }, made);
@@ -64,20 +67,26 @@ export async function newUser({ go, may }) {
 export function importer(address, about, done) {
   const file = el('input', { type: 'file', id: 'import-file', accept: '.csv,text/csv' });
   const place = el('div', { 'aria-live': 'polite' });
+  // One key for each file: it is imported once, however often it is sent.
+  let key = freshKey();
   const send = async (dry) => {
     const [chosen] = file.files;
     if (!chosen) throw new Error('Choose a file first.');
-    return post(`${address}${query({ dry_run: dry ? 'true' : undefined })}`, await chosen.arrayBuffer(), { type: 'text/csv' });
+    return post(`${address}${query({ dry_run: dry ? 'true' : undefined })}`, await chosen.arrayBuffer(), { type: 'text/csv', limit: LONGEST_MS, key: dry ? freshKey() : key });
   };
   const show = (result) => place.replaceChildren(
     facts([['Rows', figure(result.rows)], [result.dry_run ? 'Would be made' : 'Made', figure(result.created)], [result.dry_run ? 'Would be changed' : 'Changed', figure(result.changed)], ['As they are', figure(result.unchanged)], ['Wrong', figure(result.refused)]]),
     ...(result.errors.length > 0 ? [table([{ label: 'Line', cell: (row) => String(row.line) }, { label: 'Column', cell: (row) => row.column ?? '' }, { label: 'What is wrong', cell: (row) => row.detail }], result.errors, { caption: 'Wrong rows' })] : []),
     result.dry_run && result.refused === 0 ? el('div', { class: 'ways' }, button('Import', async () => {
       const imported = await send(false);
+      key = freshKey();
       show(imported);
       if (imported.refused === 0) place.append(notice('The file was imported.', 'calm'), el('p', {}, done));
     }, 'primary')) : '');
-  file.addEventListener('change', () => place.replaceChildren());
+  file.addEventListener('change', () => {
+    key = freshKey();
+    place.replaceChildren();
+  });
   return el('div', { class: 'panel' }, ...about,
     el('div', { class: 'field' }, el('label', { for: 'import-file' }, 'CSV file'), file),
     el('div', { class: 'ways' }, button('Check the file', async () => show(await send(true)))), place);
