@@ -65,7 +65,7 @@ function valueOf(preview, name) {
 }
 
 function source({ plugin, what, scope }) {
-  return el('span', {}, plugin ? badge(plugin, 'active') : 'Assent', what !== 'told' && ` ${DEEDS[what] ?? what}`, scope && ` for the scope ${scope}`);
+  return el('span', {}, plugin ? badge(plugin, 'kind') : 'Assent', what !== 'told' && ` ${DEEDS[what] ?? what}`, scope && ` for the scope ${scope}`);
 }
 
 function values(preview) {
