@@ -45,7 +45,7 @@ async function operate(admin) {
   await admin.desk.locator('.entry summary').first().click();
   await admin.look('audit');
   await admin.press('Check the chain');
-  await admin.desk.getByText('Nothing in it was changed, and nothing is missing.').waitFor();
+  await admin.desk.getByText(/The last \d+ entries are as they were written/).waitFor();
   const [kept] = await Promise.all([admin.desk.waitForEvent('download'), admin.press('Export what is found')]);
   const lines = (await (await kept.createReadStream()).toArray()).join('').trim().split('\n').map((line) => JSON.parse(line));
   assert.ok(lines.length >= 1 && lines.every(({ event }) => event === 'signing-key.published'));

@@ -122,6 +122,13 @@ async function state(admin) {
 /** What the person has to approve is refused there, or given up here: nothing is done. */
 async function dropped(admin) {
   await admin.open('/admin/keys', 'Keys');
+  await admin.press('Rotate at once');
+  await admin.desk.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
+  await admin.desk.locator('#step-number').waitFor();
+  const asked = admin.mobile.getByRole('textbox', { name: /number/i });
+  await asked.waitFor();
+  await admin.press('Do not do it');
+  await asked.waitFor({ state: 'detached' });
   const before = await admin.desk.locator('#console tbody').textContent();
   await admin.press('Rotate at once');
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();

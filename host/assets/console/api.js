@@ -78,6 +78,11 @@ export async function remove(address, version) {
   await change('DELETE', address, { headers: version ? { 'If-Match': version } : {} });
 }
 
+/** Gives a step up: the phone does not ask any longer. Lasts though the page is left. */
+export function giveUpStep(id) {
+  return change('DELETE', path`/steps/${id}`, { keepalive: true });
+}
+
 /** Whether and when a step was approved: waits up to 25 seconds for the phone. */
 export function stepState(id, signal) {
   return get(`${path`/steps/${id}`}?wait=25`, { signal, limit: STEP_LIMIT_MS });
@@ -87,13 +92,18 @@ async function change(method, address, options) {
   try {
     return await exchange(method, address, options);
   } catch (problem) {
+    // Somebody who signed in again meanwhile, in another tab, has another token.
+    if (problem.kind === 'cross-site' && !options.again) {
+      await whoAmI();
+      return change(method, address, { ...options, again: true });
+    }
     if (problem.kind !== 'approval-required') throw problem;
     if (!(await approve(problem.step))) throw new Problem(403, { type: 'dropped', detail: 'It was not approved; nothing was changed.' });
     return exchange(method, address, { ...options, headers: { ...options.headers, 'X-Assent-Step': problem.step.id } });
   }
 }
 
-async function exchange(method, address, { body, type = 'application/json', headers = {}, signal, limit = LIMIT_MS } = {}) {
+async function exchange(method, address, { body, type = 'application/json', headers = {}, signal, limit = LIMIT_MS, keepalive } = {}) {
   const all = { Accept: 'application/json', ...headers };
   if (method !== 'GET') all['X-Assent-CSRF'] = csrf;
   if (body !== undefined) all['Content-Type'] = type;
@@ -102,7 +112,7 @@ async function exchange(method, address, { body, type = 'application/json', head
   let answer;
   let text;
   try {
-    answer = await fetch(BASE + address, { method, headers: all, body: sent, signal: AbortSignal.any(signals), cache: 'no-store', redirect: 'error' });
+    answer = await fetch(BASE + address, { method, headers: all, body: sent, signal: AbortSignal.any(signals), cache: 'no-store', redirect: 'error', keepalive });
     text = await answer.text();
   } catch (cause) {
     if (signal?.aborted) throw cause;

@@ -1,11 +1,13 @@
 // A dangerous step: the person approves it on the phone before it is done.
 
-import { stepState } from './api.js';
+import { giveUpStep, stepState } from './api.js';
 import { dialog, el } from './view.js';
 
 /** Asks for the approval of a step, and waits for it. Tells whether it was approved. */
 export async function approveStep(step) {
   const stop = new AbortController();
+  const gone = () => giveUpStep(step.id).catch(() => {});
+  addEventListener('pagehide', gone);
   const answer = await dialog('Approve on your phone', (close) => {
     const left = el('p', { class: 'muted', role: 'timer' });
     const tick = () => {
@@ -25,6 +27,8 @@ export async function approveStep(step) {
     ];
   });
   stop.abort();
+  removeEventListener('pagehide', gone);
+  if (answer === 'dropped' || answer === undefined) await giveUpStep(step.id).catch(() => {});
   if (answer === 'denied' || answer === 'over' || answer === 'failed') {
     const texts = {
       denied: 'It was refused on the phone. Nothing was changed.',

@@ -66,6 +66,7 @@ export function fail(element, problem) {
 
 /** A problem in words. */
 export function explain(problem) {
+  if (problem?.status === 401) return [el('p', {}, 'Your session is over. ', el('a', { href: '/admin', target: '_blank', rel: 'noopener' }, 'Sign in in another tab'), ', then try again here: nothing that you typed is lost.')];
   if (!(problem instanceof Error)) return [el('p', {}, 'That did not work.')];
   const errors = (problem.errors ?? []).filter(({ detail }) => detail !== problem.message);
   const named = errors.map(({ pointer, detail }) => el('li', {}, `${pointer.replace(/^\//, '')}: ${detail}`));
@@ -206,6 +207,8 @@ export async function searched(controls, load, columns, options) {
       problem.replaceChildren();
     } catch (failure) {
       if (mine !== round) return;
+      rows.clear();
+      rest.replaceChildren();
       problem.replaceChildren(el('div', { class: 'notice bad', role: 'alert' }, ...explain(failure)));
     }
   };
@@ -264,7 +267,7 @@ export function dialog(title, content) {
     };
     const heading = el('h2', { id: 'dialog-title', tabindex: -1 }, title);
     const window = el('dialog', { 'aria-labelledby': 'dialog-title', class: 'over' });
-    window.append(heading, ...content(close));
+    window.append(heading, ...content(close, window));
     window.addEventListener('close', () => {
       window.remove();
       resolve(answer);
@@ -299,11 +302,15 @@ export async function ask(title, text, yes, name) {
 }
 
 /** Shows a secret that is never shown again. */
-export function showOnce(title, text, secret) {
-  return dialog(title, (close) => [
-    el('p', {}, text),
-    copyable(secret, title.toLowerCase(), { wide: secret.includes('\n') }),
-    notice('It is shown this once. Assent keeps a digest of it, and can\'t show it again.', 'warn'),
-    el('div', { class: 'actions' }, el('button', { class: 'button primary', type: 'button', onclick: () => close() }, 'I have kept it')),
-  ]);
+export function showOnce(title, text, secret, kept = 'Assent keeps a digest of it') {
+  return dialog(title, (close, window) => {
+    // Escape would lose it.
+    window.addEventListener('cancel', (event) => event.preventDefault());
+    return [
+      el('p', {}, text),
+      copyable(secret, title.toLowerCase(), { wide: secret.includes('\n') }),
+      notice(`It is shown this once. ${kept}, and does not show it again.`, 'warn'),
+      el('div', { class: 'actions' }, el('button', { class: 'button primary', type: 'button', onclick: () => close() }, 'I have kept it')),
+    ];
+  });
 }

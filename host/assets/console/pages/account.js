@@ -31,6 +31,7 @@ export async function account(context, { id }) {
   });
   if (!may('accounts:write')) made.querySelectorAll('input, textarea, button').forEach((control) => (control.disabled = true));
   const suspend = async () => (await ask('Suspend this account?', 'The person is signed out of this application at once, and can\'t sign in to it until it is lifted.', 'Suspend')) && set('suspended', 'The account is suspended.');
+  const terminate = async () => (await ask('Close this account for good?', 'The person is signed out of this application at once, and never gets in with this account again.', 'Terminate', value.name)) && set('terminated', 'The account is terminated.');
   const drop = async () => {
     if (!(await ask('Delete this account?', 'The person can\'t get into the application any more. What the application keeps of them is not touched.', 'Delete', value.name))) return;
     await remove(path`/accounts/${value.id}`, version);
@@ -39,6 +40,7 @@ export async function account(context, { id }) {
   };
   const state = may('accounts:state') && panel(el('h2', {}, 'State'), el('div', { class: 'ways' },
     value.state === 'active' ? button('Suspend', suspend) : value.state !== 'terminated' && button('Let it be used', () => set('active', 'The account may be used.'), 'primary'),
+    value.state !== 'terminated' && button('Terminate', terminate, 'danger'),
     may('accounts:write') && button('Delete', drop, 'danger')));
   const preview = may('claims:read') && way(`${applicationAddress(value.application_id)}/claims?account=${value.id}`, 'Preview what the application is told');
   return screen({ title: value.name, lead: application ? `Account in ${application.name}` : 'Account', badges: [badge(value.state)], back: application ? [`${applicationAddress(application.id)}/accounts`, `Accounts of ${application.name}`] : ['/admin/users', 'Users'], actions: [preview] },

@@ -8,7 +8,7 @@ import { applicationAddress, kindOf } from './applications.js';
 import { previewOf } from './claims.js';
 import { clientFields } from './client_fields.js';
 import { credentials } from './credentials.js';
-import { guide } from './guide.js';
+import { guide, keptAs } from './guide.js';
 import { picker } from './picker.js';
 import { fromForm, providerFields, toForm } from './provider_fields.js';
 import { trial } from './trial.js';
@@ -40,7 +40,7 @@ async function settings(application, version, { me, may, reload }) {
       if (Object.keys(changed).length === 0) return say('Nothing was changed.');
       const said = saml ? fromForm(changed) : changed;
       const kept = await patch(path`/applications/${application.id}`, said, version);
-      if (kept.value.client_secret) await showOnce('The client secret', 'The change needs a new one. The one before is worth nothing any more.', kept.value.client_secret);
+      if (kept.value.client_secret) await showOnce('The client secret', 'The change needs a new one. The one before is worth nothing any more.', kept.value.client_secret, keptAs(kept.value));
       await reload();
       say('Saved.');
       return undefined;

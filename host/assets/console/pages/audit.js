@@ -62,7 +62,7 @@ export async function audit(context) {
   const place = el('div', { 'aria-live': 'polite' });
   const verify = button('Check the chain', async () => {
     const found = await get('/audit/verification');
-    place.replaceChildren(panel(found.good ? notice('Nothing in it was changed, and nothing is missing.', 'calm') : notice(`It is broken: ${found.broken?.message ?? 'unknown'}`, 'bad'),
+    place.replaceChildren(panel(found.good ? notice(`The last ${figure(found.entries)} entries are as they were written, and none is missing. On the machine, "assent audit verify" looks at all.`, 'calm') : notice(`It is broken: ${found.broken?.message ?? 'unknown'}`, 'bad'),
       facts([['Entries looked at', figure(found.entries)], ['From', found.first && moment(found.first.at)], ['To', found.last && moment(found.last.at)], ['Digest of the last one', code(found.digest)]])));
   });
   const exported = button('Export what is found', async () => {

@@ -38,7 +38,7 @@ export async function previewOf(application, context) {
       place.replaceChildren(...(previews.length === 1 ? one(previews[0]) : two(...previews)));
     },
   });
-  const comparison = context.may('plugins:write') && candidate(application, first);
+  const comparison = context.may('plugins:write') && candidate(application, first, scopes[0]);
   if (known && known.application_id === application.id) setTimeout(() => shown.requestSubmit());
   return [shown, place, comparison].filter(Boolean);
 }
@@ -47,7 +47,7 @@ const words = (value) => (value === undefined ? '' : typeof value === 'string' ?
 
 /** What each place would be told. */
 function one({ sinks }) {
-  return sinks.map((preview) => section(SINKS[preview.sink] ?? preview.sink,
+  return sinks.filter((preview) => preview.stopped || preview.origins.length > 0 || sinks.length === 1).map((preview) => section(SINKS[preview.sink] ?? preview.sink,
     preview.scope && el('p', {}, 'Active scopes: ', ...preview.scope.split(' ').flatMap((scope) => [badge(scope, 'kind'), ' '])),
     preview.stopped && stopped(preview.stopped),
     values(preview),
@@ -100,7 +100,7 @@ function two(left, right) {
 }
 
 /** The plugins of today beside one that is thought of. */
-function candidate(application, account) {
+function candidate(application, account, scopes) {
   const place = el('div', { 'aria-live': 'polite' });
   const plugin = text('plugin', 'Plugin', { hint: 'The name of the one in whose place it runs; a new name runs after the others.' });
   const file = el('input', { type: 'file', id: 'candidate-file', accept: '.wasm,application/wasm' });
@@ -115,6 +115,7 @@ function candidate(application, account) {
       const [chosen] = file.files;
       const found = await post(path`/applications/${application.id}/claims-preview`, {
         account: id,
+        ...(scopes && { scope: scopes.read().join(' ') }),
         candidate: { plugin: said.plugin ?? '', ...(chosen && { component: await base64(chosen) }), ...(said.config && { config: said.config }) },
       });
       place.replaceChildren(...differences(found));

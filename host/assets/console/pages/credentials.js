@@ -4,7 +4,7 @@ import { get, patch, path, post, remove } from '../api.js';
 import { form } from '../form.js';
 import { ask, badge, button, copyable, download, el, facts, json, moment, notice, panel, say, section, showOnce, table } from '../view.js';
 import { credentialFields } from './client_fields.js';
-import { makeSecret } from './guide.js';
+import { keptAs, makeSecret } from './guide.js';
 
 export async function credentials(application, version, context) {
   return application.protocol === 'saml' ? certificates(application, context) : client(application, version, context);
@@ -16,7 +16,7 @@ function client(application, version, { may, reload }) {
     return [notice('It can keep no secret, so it has none: PKCE (S256) ties each sign-in to the one that began it.', 'calm')];
   }
   const now = panel(
-    facts([['Method', method], method.startsWith('client_secret') && ['Secret', application.has_secret ? 'Made; a digest of it is kept' : 'None yet'], application.jwks_uri && ['Key set', application.jwks_uri]].filter(Boolean)),
+    facts([['Method', method], method.startsWith('client_secret') && ['Secret', application.has_secret ? 'Made, and not shown again' : 'None yet'], application.jwks_uri && ['Key set', application.jwks_uri]].filter(Boolean)),
     application.jwks && json(application.jwks),
     application.certificate && copyable(application.certificate, 'certificate', { wide: true }),
     may('applications:write') && method.startsWith('client_secret') && el('div', { class: 'ways' }, button(application.has_secret ? 'Make a new secret' : 'Make the secret', () => makeSecret(application, reload), 'primary')));
@@ -27,7 +27,7 @@ function client(application, version, { may, reload }) {
     submit: 'Change it',
     send: async (values) => {
       const { value } = await patch(path`/applications/${application.id}`, said(values), version);
-      if (value.client_secret) await showOnce('The client secret', 'The method needs a new one. The one before is worth nothing any more.', value.client_secret);
+      if (value.client_secret) await showOnce('The client secret', 'The method needs a new one. The one before is worth nothing any more.', value.client_secret, keptAs(value));
       await reload();
       say('The method was changed.');
     },

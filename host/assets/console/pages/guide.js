@@ -17,11 +17,14 @@ export async function guide(application, context) {
 
 const pasted = (pairs) => el('dl', { class: 'pasted' }, ...pairs.map(([label, value]) => el('div', {}, el('dt', {}, label), el('dd', {}, copyable(value, label)))));
 
+/** How a client secret is kept: client_secret_jwt can't do with a digest. */
+export const keptAs = ({ token_endpoint_auth_method: method }) => (method === 'client_secret_jwt' ? 'Assent keeps it sealed with its master key' : 'Assent keeps a digest of it');
+
 /** Makes a secret, and shows it once. */
 export async function makeSecret(application, reload) {
   if (application.has_secret && !(await ask('Make a new secret?', 'The one before is worth nothing from then on: the application can\'t sign anybody in until it has the new one.', 'Make a new one'))) return;
   const { client_secret: secret } = await post(path`/applications/${application.id}/secret`);
-  await showOnce('The client secret', 'Put it where the application keeps its secrets, and nowhere else.', secret);
+  await showOnce('The client secret', 'Put it where the application keeps its secrets, and nowhere else.', secret, keptAs(application));
   await reload();
 }
 

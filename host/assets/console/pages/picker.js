@@ -54,6 +54,10 @@ export function picker(name, label, { hint, load, label: labelled, chosen: onCho
   input.addEventListener('input', (event) => {
     event.stopPropagation();
     value = undefined;
+    // What was found before is not what is typed now.
+    round += 1;
+    items = [];
+    close();
     clearTimeout(timer);
     timer = setTimeout(search, 150);
   });
@@ -67,9 +71,11 @@ export function picker(name, label, { hint, load, label: labelled, chosen: onCho
       event.preventDefault();
       if (list.hidden) search();
       else if (items.length > 0) mark((at + (event.key === 'ArrowDown' ? 1 : items.length - (at < 0 ? 0 : 1))) % items.length);
-    } else if (event.key === 'Enter' && !list.hidden && items.length > 0) {
+    } else if (event.key === 'Enter' && input.value !== '' && value === undefined) {
       event.preventDefault();
-      choose(items[Math.max(at, 0)]);
+      // Nothing is guessed: it is marked, or the only one.
+      const [only] = at >= 0 ? [items[at]] : items;
+      if (only && (at >= 0 || items.length === 1)) choose(only);
     }
   });
   return {

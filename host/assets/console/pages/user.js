@@ -52,9 +52,9 @@ async function profile(user, version, context) {
   });
   const own = me.id === user.id;
   const ids = section('Ids', facts([['Id', code(user.id)], ['DID (user_did)', code(user.did)], ['sub', code(user.sub)], ['Made', moment(user.created_at)], ['Changed', moment(user.updated_at)]]));
-  if (!may('users:write')) {
+  if (!may('users:write') || user.state === 'terminated') {
     made.querySelectorAll('input, textarea, select, button').forEach((control) => (control.disabled = true));
-    return [made, ids];
+    if (!may('users:write')) return [made, ids];
   }
   return [state(user, version, context), may('roles:write') && role(user, version, own, reload), made, ids, manages && erasure(user, version, context)].filter(Boolean);
 }

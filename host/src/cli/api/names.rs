@@ -6,7 +6,7 @@ use super::document::Operation;
 use crate::id::{AccountId, Did, UserId};
 
 /// The commands whose names the rule does not make well.
-const NAMED: [(&str, &[&str]); 21] = [
+const NAMED: [(&str, &[&str]); 22] = [
     ("GET /me", &["me"]),
     ("GET /overview", &["overview"]),
     ("POST /users/{id}/enrolments", &["users", "enrol"]),
@@ -26,6 +26,7 @@ const NAMED: [(&str, &[&str]); 21] = [
     ("GET /claim-traces/{token}", &["claims", "trace"]),
     ("GET /plugins", &["plugins", "list"]),
     ("GET /audit/verification", &["audit", "verify-latest"]),
+    ("DELETE /steps/{id}", &["steps", "give-up"]),
     ("GET /checks/redirect-uri", &["applications", "check-redirect-uri"]),
     ("POST /applications/{id}/trials", &["trials", "begin"]),
 ];

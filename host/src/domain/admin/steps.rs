@@ -240,6 +240,14 @@ pub async fn state(host: &Host, console: &Console, id: LoginId) -> std::result::
     }))
 }
 
+/// Gives a step up that was asked about in this session, so that the phone does not ask any longer. Tells whether there is one.
+pub async fn give_up(host: &Host, console: &Console, id: LoginId) -> std::result::Result<bool, Broken> {
+    let view = login::look(host, id, console.browser).await?;
+    let (Some(_), Some(asked)) = (step_of(&view, console), view.login()) else { return Ok(false) };
+    login::cancel(host, asked).await?;
+    Ok(true)
+}
+
 /// Returns when a step no longer waits.
 pub async fn decided(host: &Host, console: &Console, id: LoginId) -> std::result::Result<(), Broken> {
     let view = login::look(host, id, console.browser).await?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Path, RawPathParams, Request, State};
+use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
@@ -32,7 +33,7 @@ pub(super) const STEP: &str = "x-assent-step";
 const LONGEST_WAIT: u64 = 25;
 
 pub(super) fn routes() -> Area {
-    Area::new("Steps").route(Permission::Me, routes!(read))
+    Area::new("Steps").route(Permission::Me, routes!(read)).route(Permission::Me, routes!(give_up))
 }
 
 /// Lets a dangerous request of the console through only with an approval for it; without one, the phone is asked.
@@ -183,4 +184,21 @@ async fn read(
             StepState::Over => StateView::Over,
         },
     }))
+}
+
+/// Give up a step that was asked about in this session of the console.
+///
+/// The phone does not ask any longer.
+#[utoipa::path(delete, path = "/steps/{id}", responses((status = 204, description = "Given up, if it was not decided yet.")))]
+async fn give_up(
+    State(host): State<Arc<Host>>,
+    session: Option<Extension<ConsoleSession>>,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    let id: LoginId = id_of(&id, "step")?;
+    let Some(Extension(ConsoleSession { console, .. })) = session else { return Err(Refused::NotFound("step").into()) };
+    if !steps::give_up(&host, &console, id).await? {
+        return Err(Refused::NotFound("step").into());
+    }
+    Ok(StatusCode::NO_CONTENT)
 }
