@@ -10,7 +10,7 @@ use crate::store::IdempotentRow;
 /// How long an answer is kept.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long one may take. Longer than any request may; one that a crash cut off may be asked again after that.
-const UNDER_WAY: Duration = Duration::from_secs(2 * 60);
+pub const UNDER_WAY: Duration = Duration::from_secs(10 * 60);
 
 /// A request with a key.
 #[derive(Clone, Debug)]

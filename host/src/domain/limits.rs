@@ -57,6 +57,8 @@ pub struct Limits {
     pub candidate: Arc<Held<()>>,
     /// Candidate plugins that are tried: each is compiled.
     pub candidates: Limit<()>,
+    /// The table that is imported: all of it is in memory.
+    pub import: Arc<Held<()>>,
 }
 
 impl Limits {
@@ -77,6 +79,7 @@ impl Limits {
             looks: Arc::new(Held::new(1)),
             candidate: Arc::new(Held::new(1)),
             candidates: Limit::new("candidates", CANDIDATES),
+            import: Arc::new(Held::new(1)),
         }
     }
 }

@@ -75,7 +75,7 @@ kinds! {
     UnderWay = "urn:assent:problem:under-way", CONFLICT, "Under way";
     /// It is another version than `If-Match` names.
     Stale = "urn:assent:problem:precondition-failed", PRECONDITION_FAILED, "Changed meanwhile";
-    /// The body is larger than 64 KiB.
+    /// The body is larger than 64 KiB; of a file, than 12 MiB, or it has too many rows.
     TooLarge = "urn:assent:problem:too-large", PAYLOAD_TOO_LARGE, "Too large";
     /// The body is of another media type than the one that is read here.
     MediaType = "urn:assent:problem:unsupported-media-type", UNSUPPORTED_MEDIA_TYPE, "Unsupported media type";
@@ -83,7 +83,7 @@ kinds! {
     Invalid = "urn:assent:problem:invalid", UNPROCESSABLE_ENTITY, "A value does not fit";
     /// The `Idempotency-Key` was used with another body.
     KeyReused = "urn:assent:problem:idempotency-key-reused", UNPROCESSABLE_ENTITY, "Idempotency-Key used before";
-    /// There were too many requests without a good token.
+    /// There were too many requests without a good token, or the host does as much of this as it does at a time.
     TooMany = "urn:assent:problem:too-many-requests", TOO_MANY_REQUESTS, "Too many requests";
     /// The server failed; its log says why.
     Internal = "urn:assent:problem:internal", INTERNAL_SERVER_ERROR, "The server failed";

@@ -22,6 +22,7 @@ use super::{
     login, logos, looks, metrics, oidc, portal, recover, saml, saml_logout, saml_metadata, scan, session_end, trial,
 };
 use crate::domain::Host;
+use crate::domain::idempotency::UNDER_WAY;
 use crate::model::language::Language;
 
 /// The largest body that is read, in bytes.
@@ -33,7 +34,9 @@ const LONGEST_ADDRESS: usize = 16 * 1024;
 /// How long a request may take until its answer begins. A phone's request for news waits half a minute.
 const LONGEST: Duration = Duration::from_secs(60);
 /// The same, of a file that is imported.
-const LONGEST_FILE: Duration = Duration::from_secs(600);
+const LONGEST_FILE: Duration = Duration::from_secs(240);
+// Else a request that is sent again would be done twice at the same time.
+const _: () = assert!(LONGEST.as_secs() < LONGEST_FILE.as_secs() && LONGEST_FILE.as_secs() < UNDER_WAY.as_secs());
 
 /// The paths that the listener for client certificates serves.
 const MTLS_PATHS: [&str; 4] = ["/oidc/token", "/oidc/me", "/oidc/token/introspection", "/oidc/token/revocation"];

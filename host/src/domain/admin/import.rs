@@ -2,7 +2,7 @@
 //! wrong, nothing is. What is right is done in batches, so that whoever signs in meanwhile does not wait for all of it. A row that
 //! somebody overtakes between the check and its turn is refused alone, and the report says so.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::Refused;
 use crate::store::StoreError;
@@ -17,14 +17,26 @@ const MOST_ERRORS: usize = 100;
 pub struct ImportRow {
     /// The line on which it begins, from 1.
     pub line: u64,
-    /// The cells by the names of their columns.
-    pub cells: HashMap<&'static str, String>,
+    /// The names of the columns, which all rows have in common.
+    columns: Arc<[&'static str]>,
+    cells: Vec<String>,
 }
 
 impl ImportRow {
-    /// The text of a cell, without blanks around it; `None` where the file has no such column.
+    /// A row with a cell for each of these columns.
+    pub const fn new(line: u64, columns: Arc<[&'static str]>, cells: Vec<String>) -> Self {
+        Self { line, columns, cells }
+    }
+
+    /// The text of a cell as it stands there; `None` where the file has no such column.
+    pub fn text(&self, column: &str) -> Option<&str> {
+        let at = self.columns.iter().position(|known| *known == column)?;
+        self.cells.get(at).map(String::as_str)
+    }
+
+    /// The same, without blanks around it.
     pub(super) fn cell(&self, column: &str) -> Option<&str> {
-        self.cells.get(column).map(|text| text.trim())
+        self.text(column).map(str::trim)
     }
 
     /// The same, and `None` too where the cell is empty.

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use serde_json::{Map, Value, json};
 
 use super::import::{BATCH, ImportReport, ImportRow, RowProblem, overtaken};
-use super::users::{apply_to_user, creation, differences, new_user};
-use super::{Caller, Refused, Result, UserChange};
+use super::users::{NO_VOUCHING, apply_to_user, creation, differences, user_with};
+use super::{Caller, Refused, Result, UserChange, fresh_did};
 use crate::domain::Host;
 use crate::domain::signals::Signal;
-use crate::id::UserId;
+use crate::id::{Did, UserId};
 use crate::model::administration::Permission;
 use crate::model::name::LoginName;
 use crate::model::user::{ConsoleRole, LifeState, Profile, User};
@@ -193,16 +193,24 @@ impl InFile {
     }
 }
 
+/// What stands for the identifier of a new user until it is kept: to make one takes a key, and most that is checked is never done.
+fn no_did() -> Did {
+    Did::from_ed25519(&[0; 32])
+}
+
 fn plan(host: &Host, caller: &Caller, known: &Known, row: &ImportRow) -> std::result::Result<Planned, Stop> {
     let before = known.user(row)?.cloned();
     let mut user = match &before {
         Some(user) => user.clone(),
         None => {
             let name = row.filled("name").and_then(|name| name.parse().ok());
-            new_user(host, name.ok_or_else(|| RowProblem::of("name", "expected a name"))?)?
+            user_with(host, name.ok_or_else(|| RowProblem::of("name", "expected a name"))?, no_did())
         }
     };
     let change = change(row, &user)?;
+    if let Some((member, why)) = change.beyond(caller, before.is_some()) {
+        return Err(RowProblem::of(member, why).into());
+    }
     let is_change =
         change.name.is_some() || change.email.is_some() || change.profile.is_some() || change.state.is_some();
     if is_change {
@@ -219,11 +227,10 @@ fn plan(host: &Host, caller: &Caller, known: &Known, row: &ImportRow) -> std::re
             "false" => false,
             _ => return Err(RowProblem::of(column, "expected true or false").into()),
         };
-        if wanted != *value {
-            let why = "you may not vouch for an address or a number";
-            caller.must(Permission::UsersManage, why).map_err(|_| RowProblem::of(column, why))?;
-            *value = wanted;
+        if wanted != *value && !caller.may(Permission::UsersManage) {
+            return Err(RowProblem::of(column, NO_VOUCHING).into());
         }
+        *value = wanted;
     }
     if let Some(before) = before.as_ref().filter(|before| **before != user) {
         if before.state == LifeState::Terminated {
@@ -242,8 +249,8 @@ fn change(row: &ImportRow, user: &User) -> std::result::Result<UserChange, RowPr
         row.cell("email").filter(|email| email.to_lowercase() != user.email.as_ref().map_or("", LoginName::as_str));
     let mut profile = Map::new();
     for (column, member, text) in texts(&user.profile) {
-        let Some(cell) = row.cells.get(column) else { continue };
-        if cell.as_str() != text.map_or("", String::as_str) {
+        let Some(cell) = row.text(column) else { continue };
+        if cell != text.map_or("", String::as_str) {
             profile.insert(member.to_owned(), if cell.is_empty() { Value::Null } else { json!(cell) });
         }
     }
@@ -276,24 +283,29 @@ fn change(row: &ImportRow, user: &User) -> std::result::Result<UserChange, RowPr
 
 /// Keeps what was planned.
 async fn keep(host: &Host, caller: &Caller, planned: Vec<Planned>, report: &mut ImportReport) -> Result<()> {
-    let write = |Planned { line, before, user }: Planned| {
+    let write = |Planned { line, before, mut user }: Planned| -> Result<(u64, UserWrite)> {
         let entries = match &before {
             Some(before) => differences(host, before, &user, &caller.by),
-            None => vec![creation(host, &user, &caller.by)],
+            None => {
+                user.did = fresh_did()?;
+                vec![creation(host, &user, &caller.by)]
+            }
         };
-        (line, UserWrite { before: before.map(|before| before.state), user, entries })
+        Ok((line, UserWrite { before: before.map(|before| before.state), user, entries }))
     };
-    let writes: Vec<(u64, UserWrite)> = planned.into_iter().map(write).collect();
-    for batch in writes.chunks(BATCH) {
+    let mut planned = planned.into_iter().peekable();
+    while planned.peek().is_some() {
+        let batch = planned.by_ref().take(BATCH).map(write).collect::<Result<Vec<_>>>()?;
         let all = host.store.keep_users(batch.iter().map(|(_, write)| write.clone()).collect()).await;
         let Err(error) = all else { continue };
         overtaken(error)?;
         // One of them was overtaken, and the others need not suffer for it.
         for (line, write) in batch {
-            if let Err(error) = host.store.keep_users(vec![write.clone()]).await {
-                let done = if write.before.is_some() { &mut report.changed } else { &mut report.created };
+            let is_known = write.before.is_some();
+            if let Err(error) = host.store.keep_users(vec![write]).await {
+                let done = if is_known { &mut report.changed } else { &mut report.created };
                 *done = done.saturating_sub(1);
-                report.refuse(*line, overtaken(error)?);
+                report.refuse(line, overtaken(error)?);
             }
         }
     }

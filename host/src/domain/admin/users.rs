@@ -6,12 +6,13 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
 
-use super::{Guard, Refused, Result, fresh_did, invalid};
+use super::{Caller, Guard, Refused, Result, fresh_did, invalid};
 use crate::clock::Timestamp;
 use crate::domain::device::OwnDevice;
 use crate::domain::signals::Signal;
 use crate::domain::{Host, audit, device, news};
-use crate::id::{DeviceId, UserId};
+use crate::id::{DeviceId, Did, UserId};
+use crate::model::administration::Permission;
 use crate::model::audit::{By, Entry, Event};
 use crate::model::name::LoginName;
 use crate::model::recovery::CodesOfDevice;
@@ -31,6 +32,29 @@ pub struct UserChange {
     pub console_role: Option<Option<ConsoleRole>>,
     /// Whether the person may sign in.
     pub state: Option<LifeState>,
+}
+
+/// Why somebody may not say that an address or a number is a person's.
+pub(super) const NO_VOUCHING: &str = "you may not vouch for an address or a number";
+
+impl UserChange {
+    /// The first member that this caller may not say of a user, who is known or new, and why.
+    pub fn beyond(&self, caller: &Caller, known: bool) -> Option<(&'static str, &'static str)> {
+        let vouches = |profile: &Map<String, Value>| profile.keys().any(|member| member.ends_with("_verified"));
+        let role = "only an owner may give or take a role";
+        // A SAML application may know the person by it.
+        let email = "you may not change an address that applications may know a person by";
+        let state = "you may suspend a user, and not close it for good";
+        let members = [
+            ("console_role", self.console_role.is_some(), Permission::RolesWrite, role),
+            ("profile", self.profile.as_ref().is_some_and(vouches), Permission::UsersManage, NO_VOUCHING),
+            ("email", known && self.email.is_some(), Permission::UsersManage, email),
+            ("state", self.state == Some(LifeState::Terminated), Permission::UsersManage, state),
+        ];
+        let mut members = members.into_iter();
+        let beyond = members.find(|(_, is_said, permission, _)| *is_said && !caller.may(*permission));
+        beyond.map(|(member, .., why)| (member, why))
+    }
 }
 
 /// Nobody could undo that, but for whoever holds the machine.
@@ -61,10 +85,15 @@ pub(super) fn creation(host: &Host, user: &User, by: &By) -> Entry {
 
 /// A user with nothing but a name, not yet kept.
 pub fn new_user(host: &Host, name: LoginName) -> Result<User> {
+    Ok(user_with(host, name, fresh_did()?))
+}
+
+/// The same, with this identifier.
+pub(super) fn user_with(host: &Host, name: LoginName, did: Did) -> User {
     let now = host.now();
-    Ok(User {
+    User {
         id: UserId::new(now, &*host.entropy),
-        did: fresh_did()?,
+        did,
         subject: URL_SAFE_NO_PAD.encode(host.entropy.bytes::<24>()),
         name,
         email: None,
@@ -74,7 +103,7 @@ pub fn new_user(host: &Host, name: LoginName) -> Result<User> {
         version: 1,
         created_at: now,
         updated_at: now,
-    })
+    }
 }
 
 /// Changes a user. Where the state changes, what was begun in the person's name is over.

@@ -18,6 +18,7 @@ use utoipa_axum::router::UtoipaMethodRouter;
 use super::conditional;
 use super::idempotency;
 use super::steps;
+use super::transfers;
 use crate::domain::Host;
 use crate::domain::admin::Caller;
 use crate::http::problem::{Problem, ProblemKind};
@@ -114,12 +115,16 @@ impl Route {
     /// Whether its body has a file in it, and may be larger than others: a table, or a component.
     pub(super) fn takes_file(&self) -> bool {
         let compares = (&self.method, self.path.as_str()) == (&Method::POST, "/applications/{id}/claims-preview");
-        compares || self.path.ends_with("/import")
+        compares || self.is_import()
+    }
+
+    fn is_import(&self) -> bool {
+        self.path.ends_with("/import")
     }
 
     /// Adds it to a router, behind what it needs; its path begins with `base`.
     pub(super) fn mount(self, router: Router<Arc<Host>>, base: &str, host: &Arc<Host>) -> Router<Arc<Host>> {
-        let versioned = self.is_versioned();
+        let (versioned, is_import) = (self.is_versioned(), self.is_import());
         let handler = match self.method {
             Method::GET => self.handler.route_layer(from_fn(conditional::not_modified)),
             Method::POST => self.handler.route_layer(from_fn_with_state(Arc::clone(host), idempotency::once)),
@@ -128,6 +133,12 @@ impl Route {
         };
         let rule = self.rule;
         let handler = handler.route_layer(from_fn_with_state(Arc::clone(host), steps::approved));
+        // Before anything reads the body.
+        let handler = if is_import {
+            handler.route_layer(from_fn_with_state(Arc::clone(host), transfers::alone))
+        } else {
+            handler
+        };
         let handler =
             handler.route_layer(from_fn(permit)).route_layer(from_fn(move |mut request: Request, next: Next| {
                 request.extensions_mut().insert(rule);

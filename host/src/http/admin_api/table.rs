@@ -1,9 +1,10 @@
 //! Tables as files (CSV, RFC 4180), as spreadsheets read and write them.
 //!
-//! A spreadsheet takes a cell that begins with `=` for a formula, and whoever gets to choose their own name could choose one. So
-//! an apostrophe stands before such a cell, and before one that would look as if it did; reading takes it off again.
+//! A spreadsheet takes a cell that begins with `=` for a formula, and whoever gets to choose their own name could choose one; one
+//! that separates cells at `;` or tabs finds such a beginning in the midst of a cell, too. So an apostrophe stands before a sign
+//! that would begin a formula there; reading takes it off again.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
@@ -16,6 +17,9 @@ use crate::http::problem::{Problem, ProblemKind};
 
 /// What tells a spreadsheet that a file is UTF-8.
 pub(super) const MARK: &str = "\u{feff}";
+
+/// How many rows a table has at most: all of it is checked before anything is done.
+const MOST_ROWS: usize = 50_000;
 
 /// The body of a request, a table.
 pub(super) struct Table(Bytes);
@@ -34,9 +38,17 @@ impl<S: Send + Sync> FromRequest<S> for Table {
 }
 
 impl Table {
+    /// The rows of a file, which may be a large one. Others have their turn meanwhile.
+    pub(super) async fn read(self, columns: &'static [&'static str]) -> Result<Vec<ImportRow>, Problem> {
+        tokio::task::spawn_blocking(move || self.rows(columns)).await.map_err(|error| {
+            tracing::error!(%error, "a table could not be read");
+            Problem::of(ProblemKind::Internal, "the server could not read the table")
+        })?
+    }
+
     /// The rows, of which no column is another than these. The cells are separated by commas, or by semicolons where the first line
     /// has these alone.
-    pub(super) fn rows(&self, columns: &'static [&'static str]) -> Result<Vec<ImportRow>, Problem> {
+    fn rows(&self, columns: &'static [&'static str]) -> Result<Vec<ImportRow>, Problem> {
         let malformed = |detail: String| Problem::of(ProblemKind::Malformed, detail);
         let text = std::str::from_utf8(&self.0)
             .map_err(|_| malformed("the file is not UTF-8; spreadsheets call it \"CSV UTF-8\"".to_owned()))?;
@@ -61,6 +73,7 @@ impl Table {
         if header.is_empty() {
             return Err(malformed("the file is empty".to_owned()));
         }
+        let header: Arc<[&'static str]> = header.into();
         let mut rows = Vec::new();
         for record in reader.records() {
             let record = record.map_err(unreadable)?;
@@ -74,9 +87,11 @@ impl Table {
                 let detail = format!("line {line} has {found} cells and not {expected}, as the first line has");
                 return Err(Problem::of(ProblemKind::Invalid, detail));
             }
-            let cells: HashMap<_, _> =
-                header.iter().copied().zip(record.iter().map(|cell| unguarded(cell).to_owned())).collect();
-            rows.push(ImportRow { line, cells });
+            if rows.len() == MOST_ROWS {
+                let detail = format!("the file has more than {MOST_ROWS} rows; import it in parts");
+                return Err(Problem::of(ProblemKind::TooLarge, detail));
+            }
+            rows.push(ImportRow::new(line, Arc::clone(&header), record.iter().map(unguarded).collect()));
         }
         Ok(rows)
     }
@@ -93,18 +108,61 @@ pub(super) fn lines<C: AsRef<str>>(
     writer.into_inner().map_err(|error| std::io::Error::other(error.to_string()))
 }
 
-/// Whether a spreadsheet would take a cell for a formula, but for apostrophes before it.
-fn is_formula(cell: &str) -> bool {
-    let rest = cell.trim_start_matches('\'');
-    rest.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'])
+/// What begins a formula.
+const SIGNS: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+
+/// Where in a cell something stands. Apostrophes, quotes and blanks move nothing: a spreadsheet may pass over them.
+#[derive(Clone, Copy)]
+enum Place {
+    Beginning,
+    /// Behind what separates cells or lines for some spreadsheets.
+    AfterSeparator,
+    Within,
+}
+
+impl Place {
+    const fn behind(self, character: char) -> Self {
+        match character {
+            ';' | '\t' | '\r' | '\n' => Self::AfterSeparator,
+            '\'' | '"' => self,
+            blank if blank.is_whitespace() => self,
+            _ => Self::Within,
+        }
+    }
+
+    /// Whether an apostrophe has to stand before this character here.
+    fn endangers(self, character: char) -> bool {
+        match self {
+            Self::Beginning => SIGNS.contains(&character) || matches!(character, '\t' | '\r' | '\n'),
+            Self::AfterSeparator => SIGNS.contains(&character),
+            Self::Within => false,
+        }
+    }
 }
 
 fn guarded(cell: &str) -> String {
-    if is_formula(cell) { format!("'{cell}") } else { cell.to_owned() }
+    let (mut guarded, mut place) = (String::with_capacity(cell.len()), Place::Beginning);
+    for character in cell.chars() {
+        if place.endangers(character) {
+            guarded.push('\'');
+        }
+        guarded.push(character);
+        place = place.behind(character);
+    }
+    guarded
 }
 
-fn unguarded(cell: &str) -> &str {
-    cell.strip_prefix('\'').filter(|rest| is_formula(rest)).unwrap_or(cell)
+fn unguarded(cell: &str) -> String {
+    let (mut unguarded, mut place) = (String::with_capacity(cell.len()), Place::Beginning);
+    let mut characters = cell.chars().peekable();
+    while let Some(character) = characters.next() {
+        let guards = character == '\'' && characters.peek().is_some_and(|next| place.endangers(*next));
+        if !guards {
+            unguarded.push(character);
+        }
+        place = place.behind(character);
+    }
+    unguarded
 }
 
 #[cfg(test)]
@@ -122,7 +180,7 @@ mod tests {
     }
 
     fn cells(rows: &[ImportRow]) -> Vec<[String; 2]> {
-        rows.iter().map(|row| COLUMNS.map(|column| row.cells.get(column).cloned().unwrap_or_default())).collect()
+        rows.iter().map(|row| COLUMNS.map(|column| row.text(column).unwrap_or_default().to_owned())).collect()
     }
 
     #[test]
@@ -137,7 +195,7 @@ mod tests {
         }
         let rows = read("email\n\"a\nb\"\n\nc\n").unwrap();
         assert_eq!(rows.iter().map(|row| row.line).collect::<Vec<_>>(), [2, 5]);
-        assert!(rows.iter().all(|row| !row.cells.contains_key("name")));
+        assert!(rows.iter().all(|row| row.text("name").is_none()));
     }
 
     #[test]
@@ -149,8 +207,26 @@ mod tests {
     }
 
     #[test]
+    fn no_more_rows_are_read_than_a_table_may_have() {
+        let rows = |count: usize| read(format!("name\n{}", "x\n\n".repeat(count)));
+        assert_eq!(rows(MOST_ROWS).unwrap().len(), MOST_ROWS);
+        assert!(rows(MOST_ROWS + 1).is_err());
+    }
+
+    #[test]
     fn no_cell_is_a_formula() {
-        for (cell, written) in [("=1+1", "'=1+1"), ("+44", "'+44"), ("'=x", "''=x"), ("'x", "'x"), ("a=b", "a=b")] {
+        for (cell, written) in [
+            ("=1+1", "'=1+1"),
+            ("+44", "'+44"),
+            ("'=x", "''=x"),
+            ("'x", "'x"),
+            ("a=b", "a=b"),
+            ("\tx", "'\tx"),
+            ("x;=cmd|' /C calc'!A0;y", "x;'=cmd|' /C calc'!A0;y"),
+            ("x\t\"+1\n @x;\n-", "x\t\"'+1\n '@x;\n'-"),
+            ("x;'=y", "x;''=y"),
+            ("x;y=z", "x;y=z"),
+        ] {
             assert_eq!(guarded(cell), written);
             assert_eq!(unguarded(written), cell);
         }
@@ -159,7 +235,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_table_comes_back_as_it_was_written(rows in prop::collection::vec(["[^\0]*", "['=+@;, \"\r\n\ta-]*"], 0..8)) {
+        fn no_spreadsheet_finds_a_formula_however_it_separates_cells(cells in prop::collection::vec("[;,=+@'\" \r\n\tx-]{0,6}", 1..4)) {
+            let written = String::from_utf8(lines([cells]).unwrap()).unwrap();
+            for piece in written.split([';', '\t', '\r', '\n']) {
+                prop_assert!(!piece.trim_start_matches(['"', ' ']).starts_with(SIGNS), "{:?}", written);
+            }
+        }
+
+        #[test]
+        fn a_table_comes_back_as_it_was_written(rows in prop::collection::vec(["[^\0]*", "['=+@;, \"\r\n\ta＝-]*"], 0..8)) {
             let rows: Vec<[String; 2]> = rows.into_iter().filter(|row: &[String; 2]| row.iter().any(|cell| !cell.is_empty())).collect();
             let header = COLUMNS.map(str::to_owned);
             let written = lines(std::iter::once(&header).chain(&rows)).unwrap();

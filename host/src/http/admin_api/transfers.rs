@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{Path, State};
+use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, header};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use futures_util::future::BoxFuture;
@@ -18,6 +19,7 @@ use super::routes::Area;
 use super::table::{self, Table};
 use super::{accounts, id_of, users};
 use crate::domain::admin::{self, ACCOUNT_COLUMNS, Caller, ImportReport, RowError, USER_COLUMNS};
+use crate::domain::limits::Holding;
 use crate::domain::{Broken, Host, audit};
 use crate::http::problem::{Problem, ProblemKind};
 use crate::id::{Did, UserId};
@@ -130,12 +132,11 @@ async fn export_users(
     Query(UsersQuery { q, state, role }): Query<UsersQuery>,
 ) -> Result<Response, Problem> {
     let q = q.text();
-    let mut entry = audit::entry(&host, Event::UsersExported, &caller.by)
+    // What was looked for may say who somebody is, and no erasure would find it.
+    let entry = audit::entry(&host, Event::UsersExported, &caller.by)
+        .with("searched", q.is_some())
         .with("state", state.map(LifeState::as_str))
         .with("role", role.map(ConsoleRole::as_str));
-    if let Some(q) = &q {
-        entry = entry.personal("q", q.as_str());
-    }
     host.store.append_audit(vec![entry]).await.map_err(Broken::from)?;
     let page = move |after: Option<String>| -> BoxFuture<'static, Result<Rows, Problem>> {
         let (host, q) = (Arc::clone(&host), q.clone());
@@ -160,12 +161,10 @@ async fn export_accounts(
     let id: Did = id_of(&application, "application")?;
     admin::registered(&host, &id).await?;
     let q = q.text();
-    let mut entry = audit::entry(&host, Event::AccountsExported, &caller.by)
+    let entry = audit::entry(&host, Event::AccountsExported, &caller.by)
         .of(id.clone())
+        .with("searched", q.is_some())
         .with("state", state.map(LifeState::as_str));
-    if let Some(q) = &q {
-        entry = entry.personal("q", q.as_str());
-    }
     host.store.append_audit(vec![entry]).await.map_err(Broken::from)?;
     let page = move |after: Option<String>| -> BoxFuture<'static, Result<Rows, Problem>> {
         let (host, q, id) = (Arc::clone(&host), q.clone(), id.clone());
@@ -227,15 +226,33 @@ fn view(dry_run: bool, report: ImportReport) -> Json<ImportView> {
     Json(ImportView { dry_run, rows, created, changed, unchanged, refused, errors })
 }
 
-/// Lets an import go on to its end even where nobody waits for it any more.
+/// The claim of the one import that a host does at a time.
+type Alone = Arc<Holding<()>>;
+
+/// Lets one import through at a time, before its table is read.
+pub(super) async fn alone(State(host): State<Arc<Host>>, mut request: Request, next: Next) -> Response {
+    let Some(held) = host.limits.import.hold(()) else {
+        let detail = "another table is imported at this moment; send this one again when that is done";
+        return Problem::of(ProblemKind::TooMany, detail).into_response();
+    };
+    request.extensions_mut().insert::<Alone>(Arc::new(held));
+    next.run(request).await
+}
+
+/// Lets an import go on to its end even where nobody waits for it any more. None begins before that.
 async fn to_the_end(
-    import: impl Future<Output = Result<ImportReport, admin::Refused>> + Send + 'static,
+    alone: Alone,
+    import: impl Future<Output = Result<ImportReport, Problem>> + Send + 'static,
 ) -> Result<ImportReport, Problem> {
-    let done = tokio::spawn(import).await.map_err(|error| {
+    let importing = async move {
+        let report = import.await;
+        drop(alone);
+        report
+    };
+    tokio::spawn(importing).await.map_err(|error| {
         tracing::error!(%error, "an import broke off");
         Problem::of(ProblemKind::Internal, "the server could not do this; import the same again")
-    })?;
-    Ok(done?)
+    })?
 }
 
 /// Import users from a table.
@@ -247,12 +264,15 @@ async fn to_the_end(
 async fn import_users(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
+    Extension(alone): Extension<Alone>,
     Query(ImportQuery { dry_run }): Query<ImportQuery>,
     table: Table,
 ) -> Result<Json<ImportView>, Problem> {
-    let rows = table.rows(&USER_COLUMNS)?;
-    let report = to_the_end(async move { admin::import_users(&host, &caller, &rows, dry_run).await });
-    Ok(view(dry_run, report.await?))
+    let import = async move {
+        let rows = table.read(&USER_COLUMNS).await?;
+        Ok(admin::import_users(&host, &caller, &rows, dry_run).await?)
+    };
+    Ok(view(dry_run, to_the_end(alone, import).await?))
 }
 
 /// Import an application's accounts from a table.
@@ -263,12 +283,15 @@ async fn import_users(
 async fn import_accounts(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
+    Extension(alone): Extension<Alone>,
     Path(application): Path<String>,
     Query(ImportQuery { dry_run }): Query<ImportQuery>,
     table: Table,
 ) -> Result<Json<ImportView>, Problem> {
     let id: Did = id_of(&application, "application")?;
-    let rows = table.rows(&ACCOUNT_COLUMNS)?;
-    let report = to_the_end(async move { admin::import_accounts(&host, &caller, &id, &rows, dry_run).await });
-    Ok(view(dry_run, report.await?))
+    let import = async move {
+        let rows = table.read(&ACCOUNT_COLUMNS).await?;
+        Ok(admin::import_accounts(&host, &caller, &id, &rows, dry_run).await?)
+    };
+    Ok(view(dry_run, to_the_end(alone, import).await?))
 }

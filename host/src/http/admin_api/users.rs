@@ -18,7 +18,7 @@ use super::{id_of, moment};
 use crate::domain::admin::{self, Caller, UserChange, UserQuery};
 use crate::domain::device::OwnDevice;
 use crate::domain::{Host, recovery};
-use crate::http::problem::Problem;
+use crate::http::problem::{Problem, ProblemKind};
 use crate::model::administration::{Danger, Permission};
 use crate::model::user::{ConsoleRole, LifeState, Profile, User};
 
@@ -106,24 +106,11 @@ impl Change {
     /// The change, of a user who is known or of a new one, if whoever calls may say all that it says.
     fn allowed(self, caller: &Caller, known: bool) -> Result<UserChange, Problem> {
         let Self { name, email, profile, console_role, state } = self;
-        if console_role.is_some() {
-            caller.must(Permission::RolesWrite, "console_role: only an owner may give or take a role")?;
+        let change = UserChange { name, email, profile, console_role, state };
+        match change.beyond(caller, known) {
+            None => Ok(change),
+            Some((member, why)) => Err(Problem::of(ProblemKind::Forbidden, format!("{member}: {why}"))),
         }
-        let vouches = |profile: &Map<String, Value>| profile.keys().any(|member| member.ends_with("_verified"));
-        if profile.as_ref().is_some_and(vouches) {
-            caller.must(Permission::UsersManage, "profile: you may not vouch for an address or a number")?;
-        }
-        if known && email.is_some() {
-            // A SAML application may know the person by it.
-            caller.must(
-                Permission::UsersManage,
-                "email: you may not change an address that applications may know a person by",
-            )?;
-        }
-        if state == Some(LifeState::Terminated) {
-            caller.must(Permission::UsersManage, "state: you may suspend a user, and not close it for good")?;
-        }
-        Ok(UserChange { name, email, profile, console_role, state })
     }
 }
 
