@@ -37,8 +37,8 @@ pub use directory::{AccountQuery, UserQuery, find_accounts, find_users};
 pub use import::{ImportReport, ImportRow, RowError};
 pub use import_accounts::{ACCOUNT_COLUMNS, account_cells, import_accounts};
 pub use import_users::{USER_COLUMNS, import_users, user_cells};
-pub use names::Names;
 pub use logos::{logo, remove_logo, set_logo};
+pub use names::Names;
 pub use overview::{Overview, Range, SignIns, count_sign_ins, overview};
 pub use service_providers::{
     AcsChange, ServiceProviderChange, SingleLogoutChange, change_service_provider, changed_service_provider,
