@@ -282,6 +282,7 @@ activity-key-took-over = Nächster Signaturschlüssel in Gebrauch
 activity-key-revoked = Signaturschlüssel gesperrt
 activity-plugins-reloaded = Erweiterungen neu geladen
 activity-plugins-rolled-back = Plugins auf die vorherigen zurückgesetzt
+activity-claims-compared = Ein Plugin wurde von der Verwaltung mit dem ausprobiert, was { $application } über Sie erfährt
 activity-trial-begun = Sie haben begonnen, die Anmeldung einer Anwendung auszuprobieren
 activity-trial-ended = Sie haben die Anmeldung einer Anwendung ausprobiert
 activity-admin-token = Zugangstoken für die Administration erstellt

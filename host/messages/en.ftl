@@ -283,6 +283,7 @@ activity-key-took-over = Next signing key in use
 activity-key-revoked = Signing key revoked
 activity-plugins-reloaded = Extensions loaded again
 activity-plugins-rolled-back = Plugins put back to those before
+activity-claims-compared = An administrator tried a plugin with what { $application } learns of you
 activity-trial-begun = You began to try the sign-in of an application
 activity-trial-ended = You tried the sign-in of an application
 activity-admin-token = Administrator’s token made

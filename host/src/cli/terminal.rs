@@ -15,7 +15,7 @@ pub(super) fn is_harmless(character: char) -> bool {
     !character.is_control()
         && !matches!(
             character,
-            '\u{ad}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{3164}' | '\u{ffa0}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
             | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
         )
 }
@@ -164,6 +164,9 @@ mod tests {
     #[test]
     fn nothing_steers_the_terminal() {
         assert_eq!(harmless("a\x1b[31mb\u{9b}c\u{202e}d\re\nf"), "a\u{fffd}[31mb\u{fffd}c\u{fffd}d\u{fffd}e\u{fffd}f");
+        for unseen in ['\u{61c}', '\u{115f}', '\u{1160}', '\u{180e}', '\u{3164}', '\u{ffa0}'] {
+            assert_eq!(harmless(&unseen.to_string()), "\u{fffd}", "{unseen:?}");
+        }
         assert_eq!(harmless("Zoë 李 👩\u{200d}🚀"), "Zoë 李 👩\u{200d}🚀");
         let text = harmless_json("{\n \"a\u{9b}\": \"\u{202e}\u{e0041}\"}");
         assert_eq!(text, "{\n \"a\\u009b\": \"\\u202e\\udb40\\udc41\"}");

@@ -13,7 +13,7 @@ use std::time::Duration;
 use super::recent::Recent;
 use crate::clock::Timestamp;
 use crate::config::{Rate, RateLimits};
-use crate::id::{DeviceId, Did, UserId};
+use crate::id::{DeviceId, Did, SessionId, UserId};
 use crate::model::name::LoginName;
 use crate::secret::Digest;
 
@@ -21,6 +21,8 @@ use crate::secret::Digest;
 const KEYS: usize = 50_000;
 /// How often candidate plugins are tried.
 const CANDIDATES: Rate = Rate { per_minute: 20, burst: 20 };
+/// How many calls of a session wait for news of a trial.
+const TRIAL_WAITS: usize = 2;
 /// How many pages of one network are told of news at the same moment. Further ones ask again by themselves.
 const TOLD_PAGES: usize = 500;
 /// How long the log is quiet about a limit after it said that it is reached, in milliseconds.
@@ -59,6 +61,10 @@ pub struct Limits {
     pub candidates: Limit<()>,
     /// The table that is imported: all of it is in memory.
     pub import: Arc<Held<()>>,
+    /// The trial that a session of the console begins at this moment.
+    pub trial: Arc<Held<SessionId>>,
+    /// Calls of a session of the console that wait for news of a trial. Each looks into the database whenever there may be some.
+    pub trial_waits: Arc<Held<SessionId>>,
 }
 
 impl Limits {
@@ -80,6 +86,8 @@ impl Limits {
             candidate: Arc::new(Held::new(1)),
             candidates: Limit::new("candidates", CANDIDATES),
             import: Arc::new(Held::new(1)),
+            trial: Arc::new(Held::new(1)),
+            trial_waits: Arc::new(Held::new(TRIAL_WAITS)),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::admin::Refused;
 use super::{Host, audit};
 use crate::clock::Timestamp;
 use crate::config;
@@ -15,6 +16,8 @@ use crate::secret::{Digest, Secret};
 
 /// The longest secret that is read from a file, in bytes.
 const LONGEST_SECRET: u64 = 8 << 10;
+/// How many plugins are named to a person who puts them back.
+const MOST_NAMED: usize = 6;
 
 /// A file with a secret can't be used.
 #[derive(Debug, thiserror::Error)]
@@ -149,6 +152,8 @@ struct Sets {
     /// The plugins' settings as they were loaded, where that was not at the start.
     settings: Option<serde_json::Value>,
     previous: Option<Previous>,
+    /// How often plugins were exchanged.
+    exchanges: u64,
 }
 
 /// The plugins that were there before the last exchange, as they were loaded.
@@ -158,6 +163,8 @@ pub struct Previous {
     pub until: Timestamp,
     /// The plugins.
     pub set: PluginSet,
+    /// What they are known by: after another exchange they are others, even if they have the same components.
+    pub digest: String,
     /// Their settings.
     settings: serde_json::Value,
 }
@@ -201,7 +208,11 @@ impl Reloads {
     fn exchanged(&self, host: &Host, set: PluginSet, settings: serde_json::Value) {
         let mut sets = self.sets();
         let before = sets.settings.replace(settings).unwrap_or_else(|| table(&host.settings));
-        sets.previous = Some(Previous { until: host.now(), set, settings: before });
+        let until = host.now();
+        sets.exchanges += 1;
+        let known = serde_json::json!([sets.exchanges, until.millis(), set.identities()]).to_string();
+        let digest = Digest::of(known.as_bytes()).to_text();
+        sets.previous = Some(Previous { until, set, digest, settings: before });
     }
 }
 
@@ -210,12 +221,49 @@ pub fn previous(host: &Host) -> Option<Previous> {
     host.reloads.sets().previous.clone()
 }
 
+/// The plugins that were there before the last exchange, if they are known by this digest.
+///
+/// # Errors
+/// [`Refused::Conflict`] if there are none, or others than are meant.
+pub fn previous_known_by(host: &Host, digest: Option<&str>) -> Result<Previous, Refused> {
+    let previous = previous(host).ok_or(Refused::Conflict("the plugins were not exchanged since the host started"))?;
+    if digest.is_some_and(|digest| digest != previous.digest) {
+        return Err(Refused::Conflict(
+            "the plugins were exchanged meanwhile, so others would be put back; look at what they are now",
+        ));
+    }
+    Ok(previous)
+}
+
+impl Previous {
+    /// Which plugins they are, in a line that a person reads.
+    pub fn in_words(&self) -> String {
+        let plugins = self.set.identities();
+        let start =
+            |text: &str, most: usize| -> String { text.chars().filter(char::is_ascii_graphic).take(most).collect() };
+        let named = plugins
+            .iter()
+            .take(MOST_NAMED)
+            .map(|one| format!("{} {} ({})", start(&one.plugin, 40), start(&one.version, 20), start(&one.sha256, 12)));
+        let mut named: Vec<String> = named.collect();
+        match plugins.len().saturating_sub(MOST_NAMED) {
+            _ if plugins.is_empty() => named.push("none".to_owned()),
+            0 => {}
+            more => named.push(format!("and {more} more")),
+        }
+        named.join(", ")
+    }
+}
+
 /// Puts the plugins back that were there before the last exchange, compiled and set up as they were; those of now are the
-/// previous ones then. `None` where there are none. The files and settings on disk stay as they are, and count again at the
+/// previous ones then. With a digest, those that are known by it or none. The files and settings on disk stay as they are, and count again at the
 /// next exchange and the next start.
-pub async fn roll_back(host: &Host, by: &By) -> Option<Previous> {
+///
+/// # Errors
+/// [`Refused::Conflict`] as [`previous_known_by`].
+pub async fn roll_back(host: &Host, digest: Option<&str>, by: &By) -> Result<(), Refused> {
     let _alone = host.reloads.one_at_a_time.lock().await;
-    let previous = previous(host)?;
+    let previous = previous_known_by(host, digest)?;
     let replaced = host.plugins.put(previous.set.clone());
     host.reloads.exchanged(host, replaced, previous.settings.clone());
     let now = host.now();
@@ -227,7 +275,7 @@ pub async fn roll_back(host: &Host, by: &By) -> Option<Previous> {
     if let Err(error) = host.store.append_audit(vec![entry]).await {
         tracing::error!(%error, "the audit log was not told that the plugins were put back");
     }
-    Some(previous)
+    Ok(())
 }
 
 /// Whether an exchange would bring other plugins, or other settings of them: the files and the settings on disk are not those

@@ -114,8 +114,11 @@ pub async fn prepare(host: &Host, console: &Console, application: &Registered) -
     })
 }
 
-/// Keeps a trial whose request was made.
+/// Keeps a trial whose request was made, and ends the one before of that session.
 pub async fn begin(host: &Host, trial: &Trial, request: StepNote, by: &By) -> Result<(), Broken> {
+    for before in host.store.open_trials(trial.session).await? {
+        fail(host, &before, "replaced", "another trial was begun in this session of the console").await?;
+    }
     let entry = audit::entry(host, Event::TrialBegun, by).about(trial.user).of(trial.application.clone());
     let entry = entry.with("trial", trial.id.to_string());
     host.store.insert_trial(trial.clone(), kept(host, TrialStep::Request, &request)?, entry).await?;

@@ -308,6 +308,8 @@ events! {
     SigningKeyRevoked = "signing-key.revoked",
     /// The plugins were exchanged.
     PluginsReloaded = "plugins.reloaded",
+    /// An administrator had a candidate plugin make somebody's claims.
+    ClaimsCompared = "claims.compared",
     /// An administrator began to try the sign-in of an application.
     TrialBegun = "trial.begun",
     /// The trial has a result.

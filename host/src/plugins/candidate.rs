@@ -18,8 +18,22 @@ pub struct Candidate {
     pub plugin: String,
     /// The component; that of the plugin of the chain where it is missing.
     pub component: Option<Vec<u8>>,
-    /// Its settings; those of the plugin of the chain where they are missing.
+    /// Its settings; those of the plugin of the chain where they are missing and the component is that plugin's.
     pub config: Option<Map<String, Value>>,
+}
+
+/// Why a candidate can't be tried.
+#[derive(Debug, thiserror::Error)]
+pub enum CandidateError {
+    /// The plugin's settings may hold secrets, and another component could tell them.
+    #[error(
+        "expected settings: the component is not the one that is loaded, so it does not get the settings of the plugin in whose \
+         place it runs"
+    )]
+    NeedsConfig,
+    /// It can't be used.
+    #[error(transparent)]
+    Load(#[from] LoadError),
 }
 
 impl Plugins {
@@ -29,21 +43,26 @@ impl Plugins {
     ///
     /// # Errors
     /// What is wrong with it, in a sentence.
-    pub async fn with_candidate(&self, candidate: Candidate) -> Result<PluginSet, LoadError> {
+    pub async fn with_candidate(&self, candidate: Candidate) -> Result<PluginSet, CandidateError> {
         let today = self.loaded.load_full();
         let Candidate { plugin, component, config } = candidate;
         let known = today.specs.iter().find(|spec| spec.name == plugin);
         if known.is_some_and(|spec| !matches!(spec.role, Role::ClaimMapper { .. })) {
-            return Err(LoadError::of(&plugin, "it is an approval channel; only claim mappers make claims"));
+            return Err(LoadError::of(&plugin, "it is an approval channel; only claim mappers make claims").into());
         }
         let place = today.mappers.iter().position(|mapper| mapper.name() == plugin);
         let bytes = match (component, known) {
             (Some(bytes), _) => bytes,
             (None, Some(spec)) => loaded_bytes(&today, spec).await?,
             (None, None) => {
-                return Err(LoadError::of(&plugin, "no plugin has this name, so `component` has to say what it is"));
+                return Err(
+                    LoadError::of(&plugin, "no plugin has this name, so `component` has to say what it is").into()
+                );
             }
         };
+        if config.is_none() && known.is_some() && !is_loaded(&today, &plugin, &bytes) {
+            return Err(CandidateError::NeedsConfig);
+        }
         let base = known.cloned().unwrap_or_else(|| newcomer(&plugin));
         let limits = Limits { concurrency: 1, ..base.limits };
         let config = config.map_or(base.config, Value::Object);
@@ -81,13 +100,17 @@ async fn loaded_bytes(today: &Loaded, spec: &PluginSpec) -> Result<Vec<u8>, Load
     let (name, file) = (spec.name.clone(), spec.file.clone());
     let read = tokio::task::spawn_blocking(move || component_check::read(&name, &file));
     let bytes = read.await.map_err(|error| LoadError::of(&spec.name, error))??;
-    let digest = Digest::of(&bytes).to_text();
-    let is_loaded = today.mappers.iter().any(|mapper| mapper.name() == spec.name && mapper.identity().sha256 == digest);
-    if is_loaded {
+    if is_loaded(today, &spec.name, &bytes) {
         return Ok(bytes);
     }
     Err(LoadError::of(
         &spec.name,
         "its file is another one than was loaded; reload the plugins, or send the `component`",
     ))
+}
+
+/// Whether this is the component of the claim mapper with this name.
+fn is_loaded(today: &Loaded, name: &str, bytes: &[u8]) -> bool {
+    let digest = Digest::of(bytes).to_text();
+    today.mappers.iter().any(|mapper| mapper.name() == name && mapper.identity().sha256 == digest)
 }

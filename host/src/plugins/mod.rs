@@ -37,7 +37,7 @@ pub use approval::{
     Question,
 };
 pub use call::{Usage, one_line};
-pub use candidate::Candidate;
+pub use candidate::{Candidate, CandidateError};
 pub use claims::{
     ClaimInput, MapFailure, MapFailureKind, Mapped, Protocol, RequestedClaim, SamlAttribute, Sink, Step, StepEnd,
     Traced, ValueType,

@@ -17,6 +17,9 @@ use crate::model::saml::ServiceProvider;
 use crate::model::trial::{OpenTrial, StepNote, Trial, TrialOutcome, TrialStep};
 use crate::secret::Digest;
 
+/// The element with the value of a signature, as this host writes it.
+const SIGNATURE_VALUE: &str = "ds:SignatureValue";
+
 /// The address that a trial begins at, and what the request says.
 pub fn request(host: &Host, trial: &Trial, provider: &ServiceProvider) -> Result<(String, StepNote), Broken> {
     let endpoint = single_sign_on_url(host, &provider.id);
@@ -83,7 +86,7 @@ pub async fn take_up(host: &Host, open: &OpenTrial, incoming: &Incoming, body: &
         Some(id) if id == asked => Ok(told),
         _ => Err("the response answers another request".to_owned()),
     });
-    let response = posted(body);
+    let response = without_signatures(&posted(body));
     let (outcome, note, result) = match told {
         Ok(Told { status, name_id, attributes, .. }) => {
             let succeeded = status == SUCCESS;
@@ -111,6 +114,20 @@ pub async fn take_up(host: &Host, open: &OpenTrial, incoming: &Incoming, body: &
     trials::note(host, trial.id, TrialStep::Answered, note).await?;
     trials::end(host, trial, outcome, result, None).await?;
     Ok(outcome)
+}
+
+/// A response of this host without the values of its signatures: a service provider that does not look at the recipient could
+/// take it for one of its own. What is in the text of a value is escaped, so that each such element is one.
+fn without_signatures(xml: &str) -> String {
+    let end = format!("</{SIGNATURE_VALUE}>");
+    let mut kept = String::with_capacity(xml.len());
+    let mut rest = xml;
+    while let Some((before, value)) = rest.split_once(&format!("<{SIGNATURE_VALUE}>")) {
+        kept.push_str(before);
+        kept.push_str(&format!("<{SIGNATURE_VALUE}/>"));
+        rest = value.split_once(&end).map_or("", |(_, after)| after);
+    }
+    kept + rest
 }
 
 /// The response as it was posted.

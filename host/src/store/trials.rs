@@ -124,6 +124,18 @@ impl Store {
         row.map(Trial::try_from).transpose()
     }
 
+    /// The trials of a session of the console that go on, and were not answered.
+    pub async fn open_trials(&self, session: SessionId) -> Result<Vec<Trial>> {
+        let rows: Vec<TrialRow> = sqlx::query_as(
+            "SELECT id, application_id, user_id, session_id, browser, login_id, created_at, expires_at, taken_at, outcome
+             FROM trials WHERE session_id = $1 AND taken_at IS NULL AND finished_at IS NULL",
+        )
+        .bind(session.to_string())
+        .fetch_all(&self.readers)
+        .await?;
+        rows.into_iter().map(Trial::try_from).collect()
+    }
+
     /// What a trial went through, in the order of the steps, and its result, sealed both.
     pub async fn trial_steps(&self, id: TrialId) -> Result<(Vec<KeptStep>, Option<String>)> {
         let rows: Vec<(String, i64, String)> =

@@ -65,7 +65,7 @@ async fn a_step_is_shown_signed_done_once_and_noted_on_both_databases() {
 
         let told = &entries(&host, "event=user.deleted").await[0];
         assert_eq!(told["approval_id"], request.id.to_string(), "{database:?}: {told}");
-        assert_eq!(told["actor"], json!({"kind": "person", "id": id(&grace.user)}));
+        assert_eq!(told["actor"], json!({"kind": "person", "id": id(&grace.user), "name": "grace"}));
         let approved = entries(&host, &format!("event=sign-in.approved&user={}", id(&grace.user))).await;
         let approved = approved.iter().find(|entry| entry["detail"]["step"] == "delete-user").expect("noted");
         assert_eq!(approved["personal"]["step"], "Delete the user bob");
@@ -278,4 +278,37 @@ async fn who_says_that_a_step_was_not_theirs_ends_the_session_of_the_console_on_
         own.get("/me").await.good();
         assert_eq!(entries(&host, "event=session.ended").await.len(), 1, "{database:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn plugins_are_put_back_that_were_shown_or_none() {
+    let host = TestHost::start().await;
+    let (console, grace) = owner(&host).await;
+    let path = "/plugins/rollback";
+    let reload = async || host.admin_ok(Method::POST, "/plugins/reload", Value::Null).await;
+    let told = reload().await;
+    let plugins = told["previous"]["plugins"].as_array().expect("plugins");
+    assert!(!plugins.is_empty(), "{told}");
+    let unnamed = console.call_once(Method::POST, path, &Value::Null, None).await;
+    assert_eq!(unnamed.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", unnamed.body);
+
+    let body = json!({"previous": told["previous"]["digest"]});
+    let step = asked(&console, Method::POST, path, &body).await;
+    let words = step["words"].as_str().expect("words");
+    for plugin in plugins {
+        let text = |name: &str| plugin[name].as_str().expect("a text");
+        let named = format!("{} {} ({})", text("plugin"), text("version"), &text("sha256")[..12]);
+        assert!(words.contains(&named), "{named}: {words}");
+    }
+    let request = waiting(&grace.phone).await;
+    assert_eq!(grace.phone.decide(&request, number(&step)).await.expect("an outcome"), "approved");
+    // The same components again, but another exchange: what was shown is not what would be put back.
+    let told = reload().await;
+    let late = console.call_once(Method::POST, path, &body, step["id"].as_str()).await;
+    assert_eq!((late.status, late.problem()), (StatusCode::CONFLICT, "conflict"), "{}", late.body);
+    assert_eq!(host.admin(Method::POST, path, body).await.0, StatusCode::CONFLICT, "nor for the machine");
+    assert_eq!(console.get("/plugins").await.good()["previous"], told["previous"]);
+
+    let done = console.call(Method::POST, path, json!({"previous": told["previous"]["digest"]})).await;
+    assert_eq!(done.status, StatusCode::OK, "{}", done.body);
 }

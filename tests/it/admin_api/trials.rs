@@ -1,5 +1,7 @@
 //! Trials: an administrator goes through the sign-in of an application, and nobody else gets anything of it.
 
+use std::time::Duration;
+
 use assent::authenticator::Request;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -35,6 +37,7 @@ async fn ask(browser: &Browser, trial: &Value, name: &str) -> Page {
     if page.status.is_redirection() {
         page = page.followed().await;
     }
+    assert!(page.body.contains("value=\"grace\""), "the name of who began it stands there: {}", page.body);
     page.submit(&page.path(), &[("name", name)]).await.followed().await
 }
 
@@ -242,6 +245,31 @@ async fn a_trial_is_of_one_session_and_its_address_of_one_trial() {
 }
 
 #[tokio::test]
+async fn a_session_has_one_trial_and_few_calls_that_wait() {
+    let host = TestHost::start().await;
+    let application = host.web_application().await;
+    let (console, _grace, browser) = grace(&host, &application).await;
+    let first = begin(&console, &application.id).await;
+    let second = begin(&console, &application.id).await;
+    let told = read(&console, &first).await;
+    assert_eq!((&told["state"], &told["result"]["error"]), (&json!("failed"), &json!("replaced")), "{told}");
+    assert_eq!(browser.get(first["url"].as_str().expect("an address")).await.status, StatusCode::BAD_REQUEST);
+    assert_eq!(read(&console, &second).await["state"], "waiting");
+    assert_eq!(entries(&host, "event=trial.ended").await.len(), 1);
+
+    let path = format!("/trials/{}?wait=25", id(&second));
+    let more = async {
+        // By then the others wait.
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        tokio::time::timeout(Duration::from_secs(10), console.get(&path)).await.expect("at once").good()
+    };
+    tokio::select! {
+        () = async { tokio::join!(console.get(&path), console.get(&path)); } => panic!("nothing changed"),
+        told = more => assert_eq!(told["state"], "waiting"),
+    }
+}
+
+#[tokio::test]
 async fn somebody_else_can_not_complete_it_and_nothing_of_theirs_is_shown() {
     let host = TestHost::start().await;
     let application = host.web_application().await;
@@ -292,7 +320,10 @@ async fn a_saml_application_is_tried_whose_requests_must_be_signed() {
         assert_eq!(done.outcome(), "done", "{database:?}: {}", done.body);
         let told = read(&console, &trial).await;
         assert_eq!(told["state"], "done", "{database:?}: {told}");
-        assert!(told["result"]["response"].as_str().is_some_and(|xml| xml.contains("<saml:Assertion")), "{told}");
+        let kept = told["result"]["response"].as_str().expect("a response");
+        assert!(kept.contains("<saml:Assertion"), "{told}");
+        assert_eq!(kept.matches("<ds:SignatureValue/>").count(), 2, "{told}");
+        assert_eq!(kept.matches("SignatureValue").count(), 2, "no signature is of use: {told}");
         assert!(told["result"]["name_id"]["value"].is_string() && told["result"]["attributes"].is_array(), "{told}");
         assert_eq!(browser.post(&address, &fields).await.status, StatusCode::NOT_FOUND, "{database:?}: used once");
         console.get("/me").await.good();

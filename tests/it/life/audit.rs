@@ -53,7 +53,7 @@ async fn a_sign_in_is_told_step_by_step_and_without_a_secret_on_both_databases()
         assert_eq!(events(&sign_in[5..]), ["consent.withdrawn", "session.signed-out"], "{database:?}");
 
         let asked = &sign_in[0];
-        assert_eq!(asked["actor"], json!({"kind": "application", "id": ada.application.id}));
+        assert_eq!(asked["actor"], json!({"kind": "application", "id": ada.application.id, "name": "Books & <Co>"}));
         assert_eq!((&asked["detail"]["reached"], &asked["application_id"]), (&json!(true), &json!(ada.application.id)));
         let personal = json!({
             "address": "127.0.0.1",
@@ -66,7 +66,7 @@ async fn a_sign_in_is_told_step_by_step_and_without_a_secret_on_both_databases()
         assert_eq!(sign_in[1]["detail"]["attempts_left"], 2);
         assert_eq!(sign_in[2]["actor"], json!({"kind": "device", "id": ada.phone.device().to_string()}));
         let completed = sign_in[3..5].iter().find(|entry| entry["event"] == "sign-in.completed").expect("one");
-        assert_eq!(completed["actor"], json!({"kind": "person", "id": id(&ada.user)}));
+        assert_eq!(completed["actor"], json!({"kind": "person", "id": id(&ada.user), "name": "ada"}));
         assert_eq!(completed["detail"], json!({"new_session": true, "amr": ["swk", "user"]}));
 
         let all = format!("{told:?}");

@@ -171,7 +171,7 @@ async fn a_candidate_is_compared_and_never_kept() {
 
     for (candidate, words) in [
         (json!({"plugin": "unknown"}), "`component` has to say"),
-        (json!({"plugin": "second", "component": "AAAA"}), "plugin `second`"),
+        (json!({"plugin": "second", "component": "AAAA", "config": {}}), "plugin `second`"),
         (json!({"plugin": "second", "component": "?"}), "base64"),
         (json!({"plugin": "account-roles", "config": {"nonsense": 1}}), "unknown field"),
     ] {
@@ -179,6 +179,23 @@ async fn a_candidate_is_compared_and_never_kept() {
         assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{candidate}: {refused}");
         assert!(refused.to_string().contains(words), "{candidate}: {refused}");
     }
+    // What a plugin is configured with is told to no other component.
+    let (status, refused) = host
+        .admin(Method::POST, &path, asked(json!({"plugin": "account-roles", "component": wasm("hostile-mapper")})))
+        .await;
+    assert_eq!(
+        (status, &refused["errors"][0]["pointer"]),
+        (StatusCode::UNPROCESSABLE_ENTITY, &json!("/candidate/config")),
+        "{refused}"
+    );
+    let same = json!({"plugin": "second", "component": wasm("hostile-mapper")});
+    let told = host.admin_ok(Method::POST, &path, asked(same)).await;
+    assert_eq!(told["differences"], json!([]), "{told}");
+    let entry = &crate::life::entries(&host, "event=claims.compared").await[0];
+    let digest = before["plugins"].as_array().expect("plugins").iter().find(|one| one["plugin"] == "second");
+    assert_eq!(entry["detail"]["sha256"], digest.expect("the plugin")["sha256"], "{entry}");
+    assert_eq!((&entry["detail"]["plugin"], &entry["detail"]["account"]), (&json!("second"), &json!(id(&ada.account))));
+
     // It ends within its limits, and says so.
     let told =
         host.admin_ok(Method::POST, &path, asked(json!({"plugin": "second", "config": {"behaviour": "loop"}}))).await;

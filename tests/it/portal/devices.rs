@@ -53,7 +53,7 @@ async fn a_person_sees_their_devices_and_names_them_on_both_databases() {
         assert!(renamed.body.contains("<h2><bdi>Pocket &#38; &#60;co&#62;</bdi></h2>"), "{}", renamed.body);
         let noted = entries(&host, &format!("user={}&event=device.renamed", id(&ada.user))).await;
         assert_eq!(noted.len(), 1, "{database:?}: a refused name is no event");
-        assert_eq!(noted[0]["actor"], json!({"kind": "person", "id": id(&ada.user)}));
+        assert_eq!(noted[0]["actor"], json!({"kind": "person", "id": id(&ada.user), "name": "ada"}));
         assert_eq!(noted[0]["detail"]["device"], ada.phone.device().to_string());
         assert_eq!(noted[0]["personal"]["new_name"], "Pocket & <co>");
     }

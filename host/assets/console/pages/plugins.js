@@ -14,7 +14,7 @@ export async function plugins({ may, reload }) {
   };
   const back = async () => {
     if (!(await ask('Go back to the plugins before?', 'Those of before the last reload serve again, until the next reload or start of the host.', 'Go back'))) return;
-    await post('/plugins/rollback');
+    await post('/plugins/rollback', { previous: previous.digest });
     await reload();
     say('The plugins of before serve again.');
   };

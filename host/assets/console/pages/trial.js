@@ -53,7 +53,7 @@ function outcome(result) {
     return el('section', {}, el('h2', {}, 'The assertion'),
       facts([['Status', result.status], ['NameID', result.name_id && `${result.name_id.value} (${result.name_id.format ?? 'no format'})`]]),
       (result.attributes ?? []).length > 0 && facts(result.attributes.map((one) => [one.friendly_name ?? one.name ?? '', one.values])),
-      result.response && more('The response, as it was posted', el('pre', { tabindex: 0 }, el('code', {}, result.response))));
+      result.response && more('The response, without its signatures', el('pre', { tabindex: 0 }, el('code', {}, result.response))));
   }
   return el('section', {}, el('h2', {}, 'The tokens'),
     result.id_token && el('div', {}, el('h3', {}, 'ID token'), json(result.id_token.claims), more('Its header', json(result.id_token.header))),

@@ -8,10 +8,11 @@ mod lookup;
 mod names;
 mod show;
 
-use std::fs::OpenOptions;
+use std::fmt::Display;
+use std::fs::{File, OpenOptions};
 use std::io::{IsTerminal, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::{ArgMatches, FromArgMatches};
@@ -220,23 +221,70 @@ impl Call<'_> {
 
 /// Writes an answer that is no JSON to a file or to standard output.
 async fn save(call: &Call<'_>, mut answer: Response) -> anyhow::Result<()> {
-    let mut file = call.given.out.as_deref().map(create).transpose()?;
-    let steers = file.is_none() && std::io::stdout().is_terminal();
+    let mut out = call.given.out.as_deref().map(Out::beside).transpose()?;
+    let steers = out.is_none() && std::io::stdout().is_terminal();
     while let Some(chunk) = answer.chunk().await.map_err(|error| call.api.unreachable(&error))? {
-        match &mut file {
-            Some((file, path)) => file.write_all(&chunk).with_context(|| path.clone())?,
+        match &mut out {
+            Some(out) => out.write(&chunk)?,
             None if steers => terminal::print(&terminal::harmless_lines(&String::from_utf8_lossy(&chunk)))?,
             None => terminal::print_bytes(&chunk)?,
         }
     }
-    Ok(())
+    out.map_or(Ok(()), Out::finish)
 }
 
-/// A file for what may be personal data: its owner's alone.
-fn create(path: &Path) -> anyhow::Result<(std::fs::File, String)> {
-    let shown = path.display().to_string();
-    let opened = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
-    opened.map(|file| (file, shown.clone())).map_err(|error| Failure::usage(format!("--out {shown}: {error}")))
+/// A file for what may be personal data, its owner's alone: a new one beside its place, which takes that when it is whole. What
+/// was there before is not written to, whoever may read it, and no link is followed.
+struct Out {
+    file: File,
+    /// Where it is until it is whole; none for what is no file, such as a terminal.
+    part: Option<PathBuf>,
+    path: PathBuf,
+}
+
+impl Out {
+    fn beside(path: &Path) -> anyhow::Result<Self> {
+        let failure = |why: &dyn Display| Failure::usage(format!("--out {}: {why}", path.display()));
+        let there = std::fs::symlink_metadata(path).ok().map(|there| there.file_type());
+        let part = match there {
+            Some(there) if there.is_symlink() => return Err(failure(&"it is a link; name the file itself")),
+            Some(there) if !there.is_file() => None,
+            _ => {
+                let name = path.file_name().ok_or_else(|| failure(&"it names no file"))?.to_string_lossy();
+                Some(path.with_file_name(format!(".{name}.{}.part", std::process::id())))
+            }
+        };
+        let opened = match &part {
+            Some(part) => OpenOptions::new().write(true).create_new(true).mode(0o600).open(part),
+            None => OpenOptions::new().write(true).open(path),
+        };
+        let file = opened.map_err(|error| failure(&error))?;
+        Ok(Self { file, part, path: path.to_owned() })
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
+        self.file.write_all(bytes).with_context(|| self.path.display().to_string())
+    }
+
+    fn finish(mut self) -> anyhow::Result<()> {
+        if let Some(part) = self.part.take() {
+            let moved = self.file.sync_all().and_then(|()| std::fs::rename(&part, &self.path));
+            if moved.is_err() {
+                self.part = Some(part);
+            }
+            moved.with_context(|| self.path.display().to_string())?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Out {
+    fn drop(&mut self) {
+        if let Some(part) = &self.part {
+            // It broke off; there is nobody to tell that half of it stays.
+            let _ = std::fs::remove_file(part);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -244,6 +292,34 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
+
+    #[test]
+    fn what_is_written_is_its_owners_alone_and_whole_or_not_there() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, link) = (folder.path().join("people.csv"), folder.path().join("link"));
+        std::fs::write(&path, "before").expect("written");
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).expect("set");
+        let mut reader = File::open(&path).expect("opened");
+        let mut out = Out::beside(&path).expect("a file");
+        out.write(b"half").expect("written");
+        drop(out);
+        assert_eq!(std::fs::read_to_string(&path).expect("read"), "before");
+
+        let mut out = Out::beside(&path).expect("a file");
+        out.write(b"whole").expect("written");
+        out.finish().expect("in its place");
+        assert_eq!(std::fs::read_to_string(&path).expect("read"), "whole");
+        assert_eq!(std::fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o600);
+        assert_eq!(std::io::read_to_string(&mut reader).expect("read"), "before", "who had it open sees nothing new");
+        assert_eq!(std::fs::read_dir(folder.path()).expect("read").count(), 1, "nothing is left beside it");
+
+        symlink(&path, &link).expect("a link");
+        assert!(Out::beside(&link).is_err());
+        let mut nowhere = Out::beside(Path::new("/dev/null")).expect("a device");
+        nowhere.write(b"x").expect("written");
+        nowhere.finish().expect("written");
+    }
 
     fn commands() -> Commands {
         Commands::of(crate::http::admin_api::openapi_document()).expect("the commands")

@@ -7,16 +7,23 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::{Refused, Result, account, invalid, registered};
-use crate::domain::Host;
 use crate::domain::claims::{self, Made, Subject};
+use crate::domain::{Host, audit};
 use crate::id::{AccountId, Did};
 use crate::model::account::Account;
 use crate::model::application::{Application, Registered};
+use crate::model::audit::{By, Event};
 use crate::model::saml::ServiceProvider;
 use crate::model::scope::{Scope, Scopes};
 use crate::model::session::{Amr, Authentication};
 use crate::model::user::User;
-use crate::plugins::{Candidate, MapFailure, MapFailureKind, PluginSet, SamlAttribute, Sink, Step, StepEnd, Traced};
+use crate::plugins::{
+    Candidate, CandidateError, MapFailure, MapFailureKind, PluginSet, SamlAttribute, Sink, Step, StepEnd, Traced,
+};
+use crate::secret::Digest;
+
+/// The longest name that a plugin may have, in characters.
+const LONGEST_NAME: usize = 64;
 
 /// What is to be previewed.
 #[derive(Clone, Debug)]
@@ -122,20 +129,51 @@ pub async fn preview(host: &Host, application: &Did, request: &PreviewRequest) -
 /// The same by the plugins of today and with a candidate among them, which is loaded for this alone.
 ///
 /// # Errors
-/// [`Refused::Invalid`] at `candidate` for one that can't be used.
+/// [`Refused::Invalid`] at `candidate` for one that can't be used, at `candidate/config` for one that needs settings of its own.
 pub async fn compare(
     host: &Host,
     application: &Did,
     request: &PreviewRequest,
     candidate: Candidate,
+    by: &By,
 ) -> Result<Comparison> {
     let previewed = Previewed::find(host, application, request).await?;
-    let set = host.plugins.with_candidate(candidate).await;
-    let set = set.map_err(|error| invalid("candidate", error.to_string()))?;
+    note(host, application, &previewed, &candidate, by).await?;
+    let set = host.plugins.with_candidate(candidate).await.map_err(|error| {
+        let field = match error {
+            CandidateError::NeedsConfig => "candidate/config",
+            CandidateError::Load(_) => "candidate",
+        };
+        invalid(field, error.to_string())
+    })?;
     let today = previewed.by(host, &host.plugins.set()).await?;
     let candidate = previewed.by(host, &set).await?;
     let differences = today.iter().zip(&candidate).flat_map(|(today, candidate)| differences(today, candidate));
     Ok(Comparison { differences: differences.collect(), today, candidate })
+}
+
+/// Tells the audit log of a candidate before it runs: it sees what is known of a person.
+async fn note(
+    host: &Host,
+    application: &Did,
+    previewed: &Previewed,
+    Candidate { plugin, component, .. }: &Candidate,
+    by: &By,
+) -> Result<()> {
+    let digest = match component {
+        Some(bytes) => Some(Digest::of(bytes).to_text()),
+        None => {
+            let known = host.plugins.set().identities().into_iter().find(|identity| identity.plugin == *plugin);
+            known.map(|identity| identity.sha256)
+        }
+    };
+    let entry = audit::entry(host, Event::ClaimsCompared, by).about(previewed.user.id).of(application.clone());
+    let entry = entry
+        .with("account", previewed.account.id.to_string())
+        .with("plugin", plugin.chars().take(LONGEST_NAME).collect::<String>())
+        .with("sha256", digest);
+    host.store.append_audit(vec![entry]).await?;
+    Ok(())
 }
 
 /// About whom, for whom, and where.

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::{Refused, Result, registered, user};
+use super::{Refused, Result, invalid, registered, user};
 use crate::clock::Timestamp;
 use crate::domain::login::{self, Ended, View};
 use crate::domain::session::SignedIn;
-use crate::domain::{Broken, Host, approval};
+use crate::domain::{Broken, Host, approval, plugins};
 use crate::id::{ApprovalId, LoginId};
 use crate::model::administration::Danger;
 use crate::model::application::Registered;
@@ -79,7 +79,8 @@ const LONGEST: usize = 120;
 /// the id in the request's path, `key` that of a key there, `body` the members of its body.
 ///
 /// # Errors
-/// [`Refused::NotFound`] where there is no such user, device or application.
+/// [`Refused::NotFound`] where there is no such user, device or application, [`Refused::Invalid`] and [`Refused::Conflict`] where it
+/// is not known which plugins would be put back.
 pub async fn in_words(
     host: &Host,
     danger: Danger,
@@ -105,7 +106,13 @@ pub async fn in_words(
             Ok(owner.console_role.is_some().then(named))
         }
         Danger::ReloadPlugins => Ok(Some("Exchange the plugins".to_owned())),
-        Danger::RollBackPlugins => Ok(Some("Put the plugins back that were there before the last exchange".to_owned())),
+        Danger::RollBackPlugins => {
+            // These are put back or none: the body names them, and the approval is for that body.
+            let digest = body.get("previous").and_then(Value::as_str);
+            let digest = digest.ok_or_else(|| invalid("previous", "expected the digest of the plugins to put back"))?;
+            let previous = plugins::previous_known_by(host, Some(digest))?;
+            Ok(Some(format!("Put the plugins back that were there before the last exchange: {}", previous.in_words())))
+        }
         Danger::DeleteApplication
         | Danger::GiveAdminScopes
         | Danger::ChangeApplication

@@ -64,6 +64,8 @@ struct ActorView {
     kind: &'static str,
     id: Option<String>,
     /// What a person or an application is called now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     name: Option<String>,
 }
 

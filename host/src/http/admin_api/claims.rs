@@ -226,7 +226,7 @@ struct CandidateInput {
     /// The component, in base64, of 8 MiB at most. That of the plugin without it.
     #[schema(nullable = false)]
     component: Option<String>,
-    /// Its settings. Those of the plugin without it.
+    /// Its settings. Those of the plugin without it, where the component is the one that is loaded; another one needs its own.
     #[schema(nullable = false)]
     config: Option<Map<String, Value>>,
 }
@@ -286,7 +286,8 @@ async fn compare(
     let _alone = host.limits.candidate.hold(()).ok_or_else(|| busy("another candidate is tried at this moment"))?;
     let often = host.limits.candidates.take(&(), host.now());
     often.map_err(|_| busy("too many candidates were tried in the last minute; try again in a while"))?;
-    let compared = admin::compare(&host, &application, &request, Candidate { plugin, component, config }).await?;
+    let compared =
+        admin::compare(&host, &application, &request, Candidate { plugin, component, config }, &caller.by).await?;
     let Comparison { today, candidate, differences } = compared;
     let difference = |Difference { sink, path, today, candidate }| DifferenceView { sink, path, today, candidate };
     Ok(Json(ComparisonView {

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::{Extension, Json};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::routes;
 
+use super::input::{self, Raw};
 use super::moment;
 use super::routes::Area;
 use crate::domain::Host;
-use crate::domain::admin::{Caller, Refused};
+use crate::domain::admin::Caller;
 use crate::domain::plugins::{self, Previous, Reload, ReloadError};
 use crate::http::problem::Problem;
 use crate::model::administration::{Danger, Permission};
@@ -45,7 +46,18 @@ struct PreviousView {
     /// When they were exchanged.
     #[schema(format = DateTime)]
     at: String,
+    /// What they are known by when they are put back. After another exchange it is another one.
+    digest: String,
     plugins: Vec<Identity>,
+}
+
+/// Which plugins are put back.
+#[derive(Deserialize, Default, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct RollBack {
+    /// The `digest` of the previous plugins: these are put back, or none. A session of the console has to name them.
+    #[schema(nullable = false)]
+    previous: Option<String>,
 }
 
 /// How the last exchange went.
@@ -62,7 +74,11 @@ struct ReloadView {
 
 async fn view(host: &Host) -> PluginsView {
     let reload = |Reload { at, error, needs_restart }| ReloadView { at: moment(at), error, needs_restart };
-    let previous = |previous: Previous| PreviousView { at: moment(previous.until), plugins: previous.set.identities() };
+    let previous = |previous: Previous| PreviousView {
+        at: moment(previous.until),
+        plugins: previous.set.identities(),
+        digest: previous.digest,
+    };
     PluginsView {
         plugins: host.plugins.status(),
         last_reload: plugins::last_reload(host).map(reload),
@@ -112,13 +128,13 @@ async fn reload(
 ///
 /// They are as they were loaded, with the settings of then. After a restart of the host, and at the next exchange, the files
 /// and settings on disk count again. Those of now can be put back in the same way.
-#[utoipa::path(post, path = "/plugins/rollback", responses((status = 200, description = "They were put back.", body = PluginsView)))]
+#[utoipa::path(post, path = "/plugins/rollback", request_body = Option<RollBack>, responses((status = 200, description = "They were put back.", body = PluginsView)))]
 async fn roll_back(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
+    Raw(body): Raw,
 ) -> Result<Json<PluginsView>, Problem> {
-    match plugins::roll_back(&host, &caller.by).await {
-        Some(_) => Ok(Json(view(&host).await)),
-        None => Err(Refused::Conflict("the plugins were not exchanged since the host started").into()),
-    }
+    let RollBack { previous } = if body.is_empty() { RollBack::default() } else { input::parse(&body)? };
+    plugins::roll_back(&host, previous.as_deref(), &caller.by).await?;
+    Ok(Json(view(&host).await))
 }

@@ -17,7 +17,7 @@ use super::{id_of, moment};
 use crate::domain::Host;
 use crate::domain::admin::{self, Caller, Refused};
 use crate::domain::trials::{self, TrialState};
-use crate::http::problem::Problem;
+use crate::http::problem::{Problem, ProblemKind};
 use crate::id::{Did, TrialId};
 use crate::model::administration::Permission;
 use crate::model::application::Registered;
@@ -48,7 +48,7 @@ struct BegunView {
 /// Begin to try the sign-in of an application.
 ///
 /// For a session of the console alone. It is a real login of whoever is signed in there, by the application's own settings; the
-/// phone is asked anew. Nobody else can complete it, the application hears nothing of it, and what it gives is of no use.
+/// phone is asked anew. It ends the trial before of that session. Nobody else can complete it, the application hears nothing of it, and what it gives is of no use.
 #[utoipa::path(post, path = "/applications/{id}/trials", responses((status = 201, description = "It began.", body = BegunView)))]
 async fn begin(
     State(host): State<Arc<Host>>,
@@ -62,6 +62,8 @@ async fn begin(
     };
     let application: Did = id_of(&id, "application")?;
     let application = admin::registered(&host, &application).await?;
+    let alone = host.limits.trial.hold(console.signed_in.session.id);
+    let _alone = alone.ok_or_else(|| Problem::of(ProblemKind::TooMany, "another trial is begun at this moment"))?;
     let trial = trials::prepare(&host, &console, &application).await?;
     let (url, request) = match &application {
         Registered::Client(client) => oidc::trial::request(&host, &trial, client, &console.signed_in.user.name)?,
@@ -143,7 +145,7 @@ struct TrialResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = std::collections::BTreeMap<String, Value>, required = false)]
     userinfo: Option<Value>,
-    /// The response as it was sent, XML.
+    /// The response as it was sent, XML, without the values of its signatures.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     response: Option<String>,
@@ -201,7 +203,8 @@ struct AttributeView {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct Wait {
-    /// In seconds, 25 at most. It is answered as soon as there is another step, or a result.
+    /// In seconds, 25 at most. It is answered as soon as there is another step, or a result, and at once where two calls of the
+    /// session wait already.
     #[serde(default)]
     #[param(minimum = 0, maximum = 25)]
     wait: u64,
@@ -220,10 +223,13 @@ async fn read(
         return Err(Refused::NotFound("trial").into());
     };
     let patience = std::time::Duration::from_secs(wait.min(LONGEST_WAIT));
-    // Whoever is still waiting then is told how it stands.
+    // Whoever is still waiting then is told how it stands, and at once where enough others wait.
+    let waiting = host.limits.trial_waits.hold(console.signed_in.session.id);
+    let patience = waiting.as_ref().map_or(std::time::Duration::ZERO, |_| patience);
     if let Ok(changed) = tokio::time::timeout(patience, trials::changed(&host, &console, id)).await {
         changed?;
     }
+    drop(waiting);
     let shown = trials::show(&host, &console, id).await?.ok_or(Refused::NotFound("trial"))?;
     let step = |(name, at, note): (TrialStep, _, crate::model::trial::StepNote)| StepView {
         at: moment(at),

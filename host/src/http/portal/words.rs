@@ -138,6 +138,7 @@ pub(super) fn happened(entry: &Entry, application: &Message) -> Message {
         Event::SigningKeyPublished => Message::of("activity-key-published"),
         Event::SigningKeyTookOver => Message::of("activity-key-took-over"),
         Event::SigningKeyRevoked => Message::of("activity-key-revoked"),
+        Event::ClaimsCompared => Message::of("activity-claims-compared").message("application", application()),
         Event::TrialBegun => Message::of("activity-trial-begun"),
         Event::TrialEnded => Message::of("activity-trial-ended"),
         Event::PluginsRolledBack => Message::of("activity-plugins-rolled-back"),

@@ -120,6 +120,10 @@ pub async fn check(
         return Err(Untrusted::Unsigned.into());
     }
     check_header(host, &provider, &header, &single_sign_on_url(host, &provider.id), trusted.is_signed())?;
+    let tries = match of_trial {
+        Some(open) => host.store.user(open.trial().user).await.map_err(Broken::from)?,
+        None => None,
+    };
     let mut request = SignOnRequest {
         application: provider.id.clone(),
         acs: consumer(&provider, message.as_ref().ok(), of_trial)?,
@@ -129,7 +133,7 @@ pub async fn check(
         passive: false,
         name_id_format: provider.settings.name_id.default,
         subject: None,
-        login_hint: None,
+        login_hint: tries.map(|user| user.name),
         needs_device: false,
         trial: of_trial.map(|open| open.trial().id),
     };
