@@ -71,7 +71,7 @@ async fn what_does_not_fit_is_refused_with_what_would() {
         (json!({"certificates": [], "require_signed_requests": true}), "require_signed_requests"),
         (json!({"custom_attributes": [{"name": "a", "values": []}, {"name": "a", "values": []}]}), "custom_attributes"),
         (json!({"custom_attributes": [{"name": "", "values": []}]}), "custom_attributes"),
-        (json!({"custom_attributes": [{"name": "a", "values": ["\u{0}"]}]}), "custom_attributes"),
+        (json!({"custom_attributes": [{"name": "a", "values": ["\u{1}"]}]}), "custom_attributes"),
         (json!({"custom_attributes": [{"name": "a", "values": [long]}]}), "custom_attributes"),
         (json!({"default_relay_state": ""}), "default_relay_state"),
         (json!({"relay_states": [long]}), "relay_states"),

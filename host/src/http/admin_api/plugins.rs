@@ -52,7 +52,7 @@ struct PreviousView {
 }
 
 /// Which plugins are put back.
-#[derive(Deserialize, Default, ToSchema)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct RollBack {
     /// The `digest` of the previous plugins: these are put back, or none. A session of the console has to name them.
@@ -134,7 +134,8 @@ async fn roll_back(
     Extension(caller): Extension<Caller>,
     Raw(body): Raw,
 ) -> Result<Json<PluginsView>, Problem> {
-    let RollBack { previous } = if body.is_empty() { RollBack::default() } else { input::parse(&body)? };
+    let named: Option<RollBack> = if body.is_empty() { None } else { input::parse(&body)? };
+    let previous = named.and_then(|named| named.previous);
     plugins::roll_back(&host, previous.as_deref(), &caller.by).await?;
     Ok(Json(view(&host).await))
 }
