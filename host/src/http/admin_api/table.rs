@@ -75,9 +75,10 @@ impl Table {
         }
         let header: Arc<[&'static str]> = header.into();
         let mut rows = Vec::new();
+        let mut place = LineCount { text: text.as_bytes(), passed: 0, line: 1 };
         for record in reader.records() {
             let record = record.map_err(unreadable)?;
-            let line = record.position().map_or(0, csv::Position::line);
+            let line = place.of(record.position());
             // Spreadsheets leave such lines at the end.
             if record.iter().all(str::is_empty) {
                 continue;
@@ -94,6 +95,28 @@ impl Table {
             rows.push(ImportRow::new(line, Arc::clone(&header), record.iter().map(unguarded).collect()));
         }
         Ok(rows)
+    }
+}
+
+/// Finds the line of a record in a text that is gone through once. The reader's own count leaves out the blank lines before a
+/// record, and whoever looks for the line in an editor counts them.
+struct LineCount<'a> {
+    text: &'a [u8],
+    passed: usize,
+    line: u64,
+}
+
+impl LineCount<'_> {
+    fn of(&mut self, position: Option<&csv::Position>) -> u64 {
+        let start = position.and_then(|position| usize::try_from(position.byte()).ok()).unwrap_or(self.passed);
+        while let Some(byte) = self.text.get(self.passed) {
+            if self.passed >= start && !matches!(byte, b'\r' | b'\n') {
+                break;
+            }
+            self.line += u64::from(*byte == b'\n');
+            self.passed += 1;
+        }
+        self.line
     }
 }
 
