@@ -146,6 +146,7 @@ pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<A
         metrics_secret,
         logo,
         traces: domain::traces::Traces::default(),
+        responses: domain::responses::Responses::default(),
         audit_streams: domain::audit::Streams::default(),
         reloads: domain::plugins::Reloads::default(),
         settings_file,

@@ -26,6 +26,7 @@ pub mod plugins;
 pub mod portal;
 pub mod recent;
 pub mod recovery;
+pub mod responses;
 pub mod saml_keys;
 pub mod scan;
 pub mod session;
@@ -78,6 +79,8 @@ pub struct Host {
     pub logo: Option<looks::Logo>,
     /// What the plugins did, on its way to the store.
     pub traces: traces::Traces,
+    /// How long answers take.
+    pub responses: responses::Responses,
     /// How the streams of the audit log fare.
     pub audit_streams: audit::Streams,
     /// How the plugins were exchanged.

@@ -17,6 +17,7 @@ use prometheus_client::registry::Registry;
 
 use crate::domain::Host;
 use crate::domain::audit::Faring;
+use crate::domain::responses::{Answered, Endpoint};
 use crate::plugins::{Measured, PluginStatus};
 use crate::secret::Digest;
 
@@ -35,6 +36,8 @@ pub(super) async fn show(State(host): State<Arc<Host>>, headers: HeaderMap) -> R
     }
     let mut registry = Registry::with_prefix("assent");
     registry.sub_registry_with_prefix("plugin").register_collector(Box::new(Plugins(host.plugins.status())));
+    let answers = registry.sub_registry_with_prefix("response");
+    answers.register_collector(Box::new(Answers(host.responses.answered())));
     let streams = registry.sub_registry_with_prefix("audit_stream");
     streams.register_collector(Box::new(Streams(host.audit_streams.faring())));
     let mut text = String::new();
@@ -44,6 +47,35 @@ pub(super) async fn show(State(host): State<Arc<Host>>, headers: HeaderMap) -> R
             tracing::error!(%error, "the metrics can't be written");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
+    }
+}
+
+/// How long this host takes to answer.
+#[derive(Debug)]
+struct Answers(Vec<(Endpoint, Answered)>);
+
+impl Collector for Answers {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
+        let mut family = encoder.encode_descriptor("count", "Answers", None, MetricType::Counter)?;
+        for (endpoint, answered) in &self.0 {
+            let labels = [("endpoint", endpoint.as_str())];
+            ConstCounter::new(answered.count).encode(family.encode_family(&labels)?)?;
+        }
+        let help = "Answers that said that the host failed";
+        let mut family = encoder.encode_descriptor("failures", help, None, MetricType::Counter)?;
+        for (endpoint, answered) in &self.0 {
+            let labels = [("endpoint", endpoint.as_str())];
+            ConstCounter::new(answered.failures).encode(family.encode_family(&labels)?)?;
+        }
+        let help = "How long an answer took";
+        let mut family = encoder.encode_descriptor("seconds", help, None, MetricType::Gauge)?;
+        for (endpoint, answered) in &self.0 {
+            for (quantile, time) in [("0.5", answered.p50), ("0.99", answered.p99)] {
+                let labels = [("endpoint", endpoint.as_str()), ("quantile", quantile)];
+                ConstGauge::new(time.as_secs_f64()).encode(family.encode_family(&labels)?)?;
+            }
+        }
+        Ok(())
     }
 }
 

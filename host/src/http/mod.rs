@@ -28,6 +28,7 @@ mod portal;
 mod problem;
 mod recover;
 mod reply;
+mod responses;
 mod router;
 mod saml;
 mod saml_logout;

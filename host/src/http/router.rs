@@ -19,7 +19,8 @@ use super::reply::ErrorReply;
 use super::texts::Message;
 use super::{
     admin_api, assets, authenticator, callbacks, client_calls, consent, console, cors, devices, health, home, limits,
-    login, logos, looks, metrics, oidc, portal, recover, saml, saml_logout, saml_metadata, scan, session_end, trial,
+    login, logos, looks, metrics, oidc, portal, recover, responses, saml, saml_logout, saml_metadata, scan,
+    session_end, trial,
 };
 use crate::domain::Host;
 use crate::domain::idempotency::UNDER_WAY;
@@ -81,6 +82,7 @@ pub fn router(host: Arc<Host>) -> Router {
         .layer(from_fn(client_calls::in_its_words))
         .layer(from_fn(admin_api::in_its_words))
         .layer(from_fn_with_state(Arc::clone(&host), common_headers))
+        .layer(from_fn_with_state(Arc::clone(&host), responses::measured))
         .with_state(host)
 }
 

@@ -161,31 +161,137 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// The first field that is longer than 1,024 characters or holds a control character, by its name.
-    pub fn unfit_field(&self) -> Option<&'static str> {
-        let fields = [
-            ("name", &self.name),
-            ("given_name", &self.given_name),
-            ("family_name", &self.family_name),
-            ("middle_name", &self.middle_name),
-            ("nickname", &self.nickname),
-            ("picture", &self.picture),
-            ("profile", &self.profile),
-            ("website", &self.website),
-            ("gender", &self.gender),
-            ("birthdate", &self.birthdate),
-            ("zoneinfo", &self.zoneinfo),
-            ("locale", &self.locale),
-            ("phone_number", &self.phone_number),
+    /// The first field that does not hold what its claim stands for, with what would do.
+    pub fn unfit_field(&self) -> Option<(&'static str, &'static str)> {
+        const TEXT: &str = "expected at most 1,024 characters, no control characters";
+        let is_text = |text: &str| text.chars().count() <= 1024 && !text.chars().any(char::is_control);
+        let anything = |_: &str| true;
+        let fields: [(&'static str, &Option<String>, fn(&str) -> bool, &'static str); 13] = [
+            ("name", &self.name, anything, ""),
+            ("given_name", &self.given_name, anything, ""),
+            ("family_name", &self.family_name, anything, ""),
+            ("middle_name", &self.middle_name, anything, ""),
+            ("nickname", &self.nickname, anything, ""),
+            ("picture", &self.picture, is_web_address, WEB_ADDRESS),
+            ("profile", &self.profile, is_web_address, WEB_ADDRESS),
+            ("website", &self.website, is_web_address, WEB_ADDRESS),
+            ("gender", &self.gender, anything, ""),
+            (
+                "birthdate",
+                &self.birthdate,
+                is_birthdate,
+                "expected a date such as 1815-12-10, 0000-12-10 without the year, or 1815",
+            ),
+            ("zoneinfo", &self.zoneinfo, is_zone, "expected a time zone such as Europe/London"),
+            ("locale", &self.locale, is_locale, "expected a language such as en or en-GB"),
+            ("phone_number", &self.phone_number, is_phone_number, "expected a telephone number such as +49 30 123456"),
         ];
-        let unfit = |text: &String| text.chars().count() > 1024 || text.chars().any(char::is_control);
-        fields.into_iter().find(|(_, value)| value.as_ref().is_some_and(unfit)).map(|(name, _)| name)
+        fields.into_iter().find_map(|(name, value, fits, expected)| match value.as_deref() {
+            Some(text) if !is_text(text) => Some((name, TEXT)),
+            Some(text) if !fits(text) => Some((name, expected)),
+            _ => None,
+        })
     }
+}
+
+const WEB_ADDRESS: &str = "expected an address such as https://www.example.org/ada";
+
+fn is_web_address(text: &str) -> bool {
+    url::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+}
+
+/// A date, one without its year, or a year (OpenID Connect Core 1.0 section 5.1).
+fn is_birthdate(text: &str) -> bool {
+    let is_year = |text: &str| text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit());
+    // A leap year in place of the one that is left out, so that the 29th of February is a day.
+    let whole = text.strip_prefix("0000-").map_or_else(|| text.to_owned(), |day| format!("2000-{day}"));
+    is_year(text) || whole.len() == 10 && whole.parse::<jiff::civil::Date>().is_ok()
+}
+
+/// The form of a name in the time zone database. Which names there are changes from year to year.
+fn is_zone(text: &str) -> bool {
+    let is_part = |part: &str| {
+        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+'))
+    };
+    text.split('/').all(is_part) && text.len() <= 64
+}
+
+/// The form of a language tag (RFC 5646 section 2.1); with underscores as well, which much software writes.
+fn is_locale(text: &str) -> bool {
+    let is_subtag = |part: &str| (1..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let mut subtags = text.split(['-', '_']);
+    let primary = subtags.next().unwrap_or_default();
+    let is_primary = (2..=8).contains(&primary.len()) && primary.bytes().all(|byte| byte.is_ascii_alphabetic());
+    is_primary && subtags.all(is_subtag) && text.len() <= 64
+}
+
+/// Digits as people write them, with an extension as RFC 3966 has it.
+fn is_phone_number(text: &str) -> bool {
+    let (number, extension) = text.split_once(";ext=").unwrap_or((text, "0"));
+    let digits = number.strip_prefix('+').unwrap_or(number);
+    let is_written = |byte: u8| byte.is_ascii_digit() || matches!(byte, b' ' | b'-' | b'.' | b'(' | b')' | b'/');
+    digits.bytes().all(is_written)
+        && (3..=20).contains(&digits.bytes().filter(u8::is_ascii_digit).count())
+        && !extension.is_empty()
+        && extension.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::LifeState::{Active, Invited, Suspended, Terminated};
+    use super::Profile;
+
+    /// A profile with one member, by its name.
+    fn with(name: &str, value: &str) -> Profile {
+        serde_json::from_value(serde_json::json!({ name: value })).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_claim_holds_what_it_stands_for() {
+        for (name, good, bad) in [
+            (
+                "birthdate",
+                &["1815-12-10", "0000-02-29", "1815"][..],
+                &["yesterday", "1815-13-01", "10.12.1815", "18151210", ""][..],
+            ),
+            (
+                "zoneinfo",
+                &["Europe/London", "America/Argentina/Buenos_Aires", "UTC", "Etc/GMT+1"],
+                &["Europe London", "/", "a//b", ""],
+            ),
+            ("locale", &["en", "en-GB", "de_AT", "zh-Hant-TW"], &["English language", "e", "en-", "1"]),
+            (
+                "phone_number",
+                &["+49 30 123456", "+1 (604) 555-1234;ext=5678", "030/123456"],
+                &["call me", "+", "12", "+49 30 123456;ext="],
+            ),
+            (
+                "website",
+                &["https://ada.example.org/", "http://localhost"],
+                &["ada.example.org", "javascript:alert(1)", "https://"],
+            ),
+            ("picture", &["https://ada.example.org/a.png"], &["data:image/png;base64,AA"]),
+            ("nickname", &["", "Ada"], &["a\nb"]),
+        ] {
+            for text in good {
+                assert_eq!(with(name, text).unfit_field(), None, "{name} {text}");
+            }
+            for text in bad {
+                assert_eq!(with(name, text).unfit_field().map(|(unfit, _)| unfit), Some(name), "{text}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in ".*") {
+            for name in ["birthdate", "zoneinfo", "locale", "phone_number", "website"] {
+                let _ = with(name, &text).unfit_field();
+            }
+        }
+    }
 
     #[test]
     fn a_life_goes_on_and_never_back_from_its_end() {

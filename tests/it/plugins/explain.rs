@@ -282,6 +282,9 @@ async fn metrics_are_told_to_who_shows_the_secret() {
     assert!(value("assent_plugin_call_seconds{plugin=\"account-roles\",quantile=\"0.99\"}") > 0.0);
     assert!(value("assent_plugin_call_fuel{plugin=\"second\",quantile=\"0.5\"}") > 0.0);
     assert_eq!(value("assent_plugin_queue{plugin=\"second\"}"), 0.0);
+    assert!(value("assent_response_count_total{endpoint=\"administration\"}") >= 1.0);
+    assert_eq!(value("assent_response_failures_total{endpoint=\"administration\"}"), 0.0);
+    assert!(value("assent_response_seconds{endpoint=\"administration\",quantile=\"0.99\"}") > 0.0);
     assert!(
         text.contains("assent_plugin_loaded{plugin=\"second\",role=\"claim-mapper\"") && text.ends_with("# EOF\n"),
         "{text}"

@@ -223,9 +223,7 @@ fn merged(profile: &Profile, members: Map<String, Value>) -> Result<Profile> {
         serde_path_to_error::deserialize(merged).map_err(|error| invalid("profile", error.to_string()))?;
     match profile.unfit_field() {
         None => Ok(profile),
-        Some(field) => {
-            Err(invalid("profile", format!("{field}: expected at most 1,024 characters, no control characters")))
-        }
+        Some((field, expected)) => Err(invalid("profile", format!("{field}: {expected}"))),
     }
 }
 

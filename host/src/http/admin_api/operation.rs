@@ -1,6 +1,7 @@
 //! How the host fares: the counts of the overview, and the settings in force.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
@@ -15,6 +16,7 @@ use super::routes::Area;
 use crate::config::{self, Setting, Source};
 use crate::domain::Host;
 use crate::domain::admin::{self, Range, SignIns};
+use crate::domain::responses::{Answered, Endpoint};
 use crate::http::problem::Problem;
 use crate::model::administration::Permission;
 use crate::model::user::LifeState;
@@ -37,6 +39,29 @@ struct OverviewView {
     bucket: BucketView,
     /// The sign-ins, the earliest first; the last hour or day is not over yet.
     sign_ins: Vec<SignInsView>,
+    /// How long the host that answers this takes to answer, since it started.
+    responses: Vec<ResponsesView>,
+}
+
+/// How an endpoint of this host answered since it started. Answers that wait for a person are not among them.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Responses)]
+struct ResponsesView {
+    endpoint: Endpoint,
+    /// How many answers there were.
+    count: u64,
+    /// How many of them said that the host failed.
+    failures: u64,
+    /// Half of them took at most this, in microseconds.
+    p50_us: u64,
+    /// 99 of 100 took at most this, in microseconds.
+    p99_us: u64,
+}
+
+fn responses((endpoint, answered): (Endpoint, Answered)) -> ResponsesView {
+    let Answered { count, failures, p50, p99 } = answered;
+    let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+    ResponsesView { endpoint, count, failures, p50_us: micros(p50), p99_us: micros(p99) }
 }
 
 /// How many users there are in each state.
@@ -138,6 +163,7 @@ async fn overview(
         range,
         bucket,
         sign_ins: counts.periods.into_iter().map(sign_ins).collect(),
+        responses: host.responses.answered().into_iter().map(responses).collect(),
     }))
 }
 
