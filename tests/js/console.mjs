@@ -87,7 +87,7 @@ export class Administrator {
   /** Finds one of many by typing, and chooses it. */
   async choose(label, text, option) {
     await this.field(label).fill(text);
-    await this.desk.getByRole('option', { name: option }).click();
+    await this.desk.locator('.found').getByRole('option', { name: option }).click();
   }
 
   /** Looks at the page in four ways. */

@@ -84,6 +84,8 @@ async function webApplication(admin) {
   await admin.field('Name').fill(`Expenses ${MARKUP}`);
   await admin.field('Redirect URIs').fill('com.example.app://callback');
   await admin.desk.locator('.field-error', { hasText: 'starts with https://' }).waitFor();
+  await admin.field('Redirect URIs').fill(`com.example.app://callback\n${redirectUri}\nhttps://*.example.org/callback`);
+  await admin.desk.locator('.field-error', { hasText: /Line 1: .*\s+Line 3: / }).waitFor();
   await admin.look('unfit-redirect-uri');
   await admin.field('Redirect URIs').fill(redirectUri);
   await admin.desk.locator('.field-error', { hasText: 'starts with https://' }).waitFor({ state: 'hidden' });
@@ -199,6 +201,11 @@ async function serviceProvider(admin) {
   await admin.heading('New SAML service provider');
   await admin.look('new-saml');
   await admin.field('Name').fill('Wiki');
+  await admin.follow('By hand');
+  await admin.field('SP entity ID').waitFor();
+  await admin.follow('Metadata as a file');
+  await admin.desk.getByLabel('Metadata file').waitFor();
+  assert.equal(await admin.field('Name').inputValue(), 'Wiki', 'it is typed once');
   await admin.desk.getByLabel('Metadata file').setInputFiles({ name: 'metadata.xml', mimeType: 'text/xml', buffer: Buffer.from(metadata.slice(0, -30)) });
   await admin.press('Connect it');
   await admin.desk.locator('.field-error, .notice.bad', { hasText: /can't be read/ }).first().waitFor();

@@ -13,6 +13,7 @@ const { SUPPORT_URL, AUDITOR_URL, PLAIN_URL } = process.env;
 async function operate(admin) {
   await admin.open('/admin', 'Overview');
   await admin.desk.getByText('The figures').first().click();
+  await admin.desk.getByRole('row', { name: /Admin API \d+ .* ms/ }).waitFor();
   await admin.look('overview');
 
   await admin.open('/admin/plugins', 'Plugins');
@@ -38,6 +39,9 @@ async function operate(admin) {
   await admin.desk.getByRole('row', { name: /Set, and not shown/ }).waitFor();
 
   await admin.open('/admin/audit', 'Audit log');
+  await admin.choose('By the person', process.env.LOGIN_NAME, new RegExp(process.env.LOGIN_NAME));
+  await admin.desk.waitForURL(/actor=[0-9a-f-]{36}/);
+  await admin.desk.waitForFunction((name) => [...document.querySelectorAll('#console .table > table > tbody > tr')].every((row) => row.textContent.includes(`person ${name}`)), process.env.LOGIN_NAME);
   await admin.field('Event').selectOption('signing-key.published');
   const rows = admin.desk.locator('#console .table > table > tbody > tr');
   await admin.desk.waitForFunction(() => [...document.querySelectorAll('#console .table > table > tbody > tr')].every((row) => row.textContent.includes('signing-key.published')));

@@ -45,10 +45,56 @@ async function profile(admin) {
   await admin.press('Save');
   await admin.desk.locator('.field-error', { hasText: /address/i }).first().waitFor();
   await admin.field('E-mail address').fill('grace@example.net');
+  await admin.field('Birth date').fill('yesterday');
+  await admin.press('Save');
+  await admin.desk.getByText(/birthdate: expected a date such as 1815-12-10/).first().waitFor();
   await admin.field('Birth date').fill('1906-12-09');
   await admin.press('Save');
   await admin.said('Saved.');
   assert.equal(await admin.field('Given name').inputValue(), 'Grace');
+}
+
+/** What was typed is not lost by leaving the page, nor by somebody else who was quicker. */
+async function unsaved(admin) {
+  const nickname = admin.field('Nickname');
+  const asked = admin.desk.getByRole('dialog', { name: 'Leave without saving?' });
+  await nickname.fill('Amazing Grace');
+  await admin.desk.locator('#parts').getByRole('link', { name: 'Keys' }).click();
+  await asked.getByRole('button', { name: 'Cancel' }).click();
+  assert.equal(await nickname.inputValue(), 'Amazing Grace');
+  const here = admin.desk.url();
+  await admin.desk.goBack();
+  await asked.waitFor();
+  await admin.look('unsaved');
+  assert.equal(admin.desk.url(), here);
+  await asked.getByRole('button', { name: 'Cancel' }).click();
+  assert.equal(await nickname.inputValue(), 'Amazing Grace');
+
+  const other = await admin.desk.context().newPage();
+  await other.goto(here);
+  await other.getByLabel('Nickname', { exact: true }).fill('Amazing');
+  await other.getByLabel('Website', { exact: true }).fill('https://grace.example.org/');
+  await other.getByRole('button', { name: 'Save' }).click();
+  await other.locator('#said', { hasText: 'Saved.' }).waitFor();
+  await other.close();
+  await admin.press('Save');
+  await admin.look('overtaken');
+  await admin.press('Read it anew, and keep what I typed');
+  await admin.desk.getByText('Somebody else changed nickname too, to: "Amazing"').waitFor();
+  assert.equal(await nickname.inputValue(), 'Amazing Grace');
+  assert.equal(await admin.field('Website').inputValue(), 'https://grace.example.org/');
+  await admin.press('Save');
+  await admin.said('Saved.');
+  assert.equal(await nickname.inputValue(), 'Amazing Grace');
+  assert.equal(await admin.field('Website').inputValue(), 'https://grace.example.org/');
+
+  await nickname.fill('Left behind');
+  await admin.desk.goBack();
+  await asked.getByRole('button', { name: 'Leave' }).click();
+  await admin.desk.waitForURL((address) => address.href !== here);
+  await admin.desk.goForward();
+  await admin.desk.waitForURL(here);
+  await admin.desk.waitForFunction(() => [...document.querySelectorAll('input')].some((input) => input.value === 'Amazing Grace'));
 }
 
 async function access(admin) {
@@ -167,9 +213,10 @@ async function files(admin) {
 await run(async (admin, browser) => {
   await invite(admin, browser);
   await profile(admin);
+  await unsaved(admin);
   await access(admin);
   await state(admin);
   await dropped(admin);
   await files(admin);
   assert.equal(await admin.desk.evaluate(() => window.hacked), undefined, 'no value is taken for markup');
-}, { expected: [ASKED, /status of 422/, /status of 400/, /status of 404/] });
+}, { expected: [ASKED, /status of 422/, /status of 400/, /status of 404/, /status of 412/] });

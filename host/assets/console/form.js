@@ -1,6 +1,6 @@
 // Forms: fields that read and write values of the admin API, and show what it says of them.
 
-import { el, explain } from './view.js';
+import { button, el, explain, notice } from './view.js';
 
 let made = 0;
 
@@ -11,16 +11,19 @@ function field(name, label, control, { hint, wrap } = {}) {
   const about = hint && el('p', { class: 'hint', id: `${id}-hint` }, hint);
   const error = el('p', { class: 'field-error', id: `${id}-error`, role: 'alert' });
   target.setAttribute('aria-describedby', `${hint ? `${id}-hint ` : ''}${id}-error`);
+  // What was wrong is not what is typed now.
+  target.addEventListener('input', () => fail());
+  const fail = (message) => {
+    error.textContent = message ?? '';
+    if (message) target.setAttribute('aria-invalid', 'true');
+    else target.removeAttribute('aria-invalid');
+  };
   const text = el('label', { for: id }, label);
   const parts = wrap === 'after' ? [el('div', { class: 'choice' }, control, text), about, error] : [text, about, control, error];
   return {
     name,
     element: el('div', { class: 'field' }, ...parts.filter(Boolean)),
-    fail(message) {
-      error.textContent = message ?? '';
-      if (message) target.setAttribute('aria-invalid', 'true');
-      else target.removeAttribute('aria-invalid');
-    },
+    fail,
     focus: () => target.focus(),
   };
 }
@@ -57,8 +60,8 @@ export function lines(name, label, { hint, rows = 3, check } = {}) {
         const mine = ++round;
         const found = await Promise.all(read().map(async (line, place) => [place, await check(line)]));
         if (mine !== round) return;
-        const wrong = found.find(([, message]) => message);
-        base.fail(wrong && (read().length > 1 ? `Line ${wrong[0] + 1}: ${wrong[1]}` : wrong[1]));
+        const wrong = found.filter(([, message]) => message).map(([place, message]) => (found.length > 1 ? `Line ${place + 1}: ${message}` : message));
+        base.fail(wrong.join('\n') || undefined);
       }, 350);
     });
   }
@@ -168,13 +171,29 @@ function flat(parts) {
   return parts.flatMap((part) => (part.group ? flat(part.fields) : [part])).filter((part) => part.read);
 }
 
+/** Whether a form on the page holds something that was typed and not sent. */
+export const isUnsaved = () => [...document.querySelectorAll('form.form')].some((one) => one.isUnsaved?.());
+
+/** A field's value as it stands, to be compared with another. */
+function standing(field) {
+  try {
+    return JSON.stringify(field.read());
+  } catch {
+    // What can't be read was typed.
+    return 'unreadable';
+  }
+}
+
 /**
- * A form of fields and groups. `values` are what is in it at first; `send(values, changed)` gets everything, and what is not as it
- * was. What the API says of a member is shown at its field.
+ * A form of fields and groups. `values` are what is in it at first; `send(values, changed, version)` gets everything, and what is not
+ * as it was. What the API says of a member is shown at its field. Where what is changed has a version, `reread` gives the newest
+ * `{ value, version }`, in case somebody else was quicker. `asks` is for a form that changes nothing, so that nothing in it is lost.
  */
-export function form(parts, { values = {}, submit, send, cancel, kind = 'primary' }) {
+export function form(parts, { values = {}, version, reread, submit, send, cancel, kind = 'primary', asks = false }) {
   const fields = flat(parts);
   for (const one of fields) one.write(values[one.name]);
+  let newest = version;
+  let isSending = false;
   const read = () => {
     const now = {};
     for (const one of fields) {
@@ -183,7 +202,7 @@ export function form(parts, { values = {}, submit, send, cancel, kind = 'primary
     }
     return now;
   };
-  const before = Object.fromEntries(fields.map((one) => [one.name, JSON.stringify(one.read())]));
+  const before = Object.fromEntries(fields.map((one) => [one.name, standing(one)]));
   const told = el('div', { class: 'told' });
   const press = el('button', { type: 'submit', class: `button ${kind}` }, submit);
   const onsubmit = async (event) => {
@@ -191,20 +210,48 @@ export function form(parts, { values = {}, submit, send, cancel, kind = 'primary
     told.replaceChildren();
     fields.forEach((one) => one.fail());
     press.disabled = true;
+    isSending = true;
     try {
       const now = read();
       const changed = Object.fromEntries(Object.entries(now).filter(([name, value]) => JSON.stringify(value) !== before[name]));
-      await send(now, changed);
+      await send(now, changed, newest);
     } catch (problem) {
-      if (!problem?.dropped) tell(fields, told, problem);
+      if (problem?.status === 412 && reread) overtaken();
+      else if (!problem?.dropped) tell(fields, told, problem);
     } finally {
       press.disabled = false;
+      isSending = false;
     }
   };
-  return el('form', { class: 'stack form', onsubmit, novalidate: true },
+  // Somebody else was quicker: the newest values go into the fields that were left alone, and what was typed stays.
+  const overtaken = () => {
+    const anew = async () => {
+      const { value, version: now } = await reread();
+      newest = now;
+      const both = [];
+      for (const one of fields) {
+        const typed = one.read();
+        const isTyped = standing(one) !== before[one.name];
+        one.write(value[one.name]);
+        const theirs = standing(one);
+        if (isTyped) {
+          if (theirs !== before[one.name] && theirs !== JSON.stringify(typed)) both.push([one.name, theirs]);
+          one.write(typed);
+        }
+        before[one.name] = theirs;
+      }
+      told.replaceChildren(notice('The newest values are in the form, and what you typed is as you typed it. Look through it, then save.', 'calm',
+        ...both.map(([name, theirs]) => el('p', {}, `Somebody else changed ${name} too, to: `, el('code', {}, theirs ?? 'nothing')))));
+    };
+    told.replaceChildren(notice('Somebody else changed this meanwhile, so that nothing was saved.', 'warn', el('div', { class: 'ways' }, button('Read it anew, and keep what I typed', anew))));
+    told.firstElementChild.scrollIntoView({ block: 'nearest' });
+  };
+  const made = el('form', { class: 'stack form', onsubmit, novalidate: true },
     ...parts.map((part) => part.element),
     told,
     el('div', { class: 'actions' }, press, cancel && el('a', { class: 'button', href: cancel }, 'Cancel')));
+  made.isUnsaved = () => !asks && !isSending && fields.some((one) => standing(one) !== before[one.name]);
+  return made;
 }
 
 function tell(fields, told, problem) {

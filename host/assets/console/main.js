@@ -14,7 +14,8 @@ import { settings } from './pages/settings.js';
 import { userPages } from './pages/user.js';
 import { importUsers, newUser, users } from './pages/users.js';
 import { approveStep } from './step.js';
-import { el, explain, link, screen } from './view.js';
+import { isUnsaved } from './form.js';
+import { ask, el, explain, link, screen } from './view.js';
 
 // Where to go on after signing in again.
 const RETURN = 'assent-console-return';
@@ -65,6 +66,8 @@ const nav = document.getElementById('parts');
 const menu = document.getElementById('menu');
 let me;
 let round = 0;
+// Which of the pages that were opened one after the other this is.
+let at = history.state?.at ?? 0;
 
 /** What each page is given beside the values of its address. */
 function surroundings(address) {
@@ -162,8 +165,39 @@ function open(isOpen) {
 
 function go(to, wish) {
   const address = new URL(to, location.href);
-  history.pushState(wish === undefined ? null : { wish }, '', address);
+  at += 1;
+  history.pushState({ at, wish }, '', address);
   return show(address);
+}
+
+/** Whether the page may be left: what was typed and not sent is asked about first. */
+async function mayLeave() {
+  return !isUnsaved() || ask('Leave without saving?', 'What you typed on this page was not saved.', 'Leave');
+}
+
+// What the next change of the history is: the browser's, the way back to a page that is not left yet, or the one that was asked about.
+let moving = 'by-browser';
+
+/** Back and forward. The browser has left the page already, so it is gone back to while the person is asked. */
+async function moved() {
+  const to = history.state?.at ?? 0;
+  const by = to - at;
+  if (moving === 'back-to-ask') {
+    moving = 'by-browser';
+    return;
+  }
+  if (moving === 'by-browser' && by !== 0 && isUnsaved()) {
+    moving = 'back-to-ask';
+    history.go(-by);
+    if (await mayLeave()) {
+      moving = 'asked';
+      history.go(by);
+    }
+    return;
+  }
+  moving = 'by-browser';
+  at = to;
+  await show(new URL(location.href));
 }
 
 /** A press on a link of the console changes the page without loading it anew. */
@@ -173,7 +207,7 @@ function follow(event) {
   const address = new URL(pressed.href);
   if (address.origin !== location.origin || pressed.target || pressed.hasAttribute('download') || !find(address.pathname) || address.hash) return;
   event.preventDefault();
-  go(address);
+  mayLeave().then((yes) => yes && go(address));
 }
 
 async function start() {
@@ -189,7 +223,10 @@ async function start() {
   menu.hidden = false;
   menu.addEventListener('click', () => open(menu.getAttribute('aria-expanded') !== 'true'));
   document.addEventListener('click', follow);
-  addEventListener('popstate', () => show(new URL(location.href)));
+  addEventListener('popstate', moved);
+  addEventListener('beforeunload', (event) => isUnsaved() && event.preventDefault());
+  // Somebody else changed what is on the page.
+  addEventListener('reread', () => show(new URL(location.href), { keep: true }));
   // A press on a button of a page that was open while the session ended.
   addEventListener('unhandledrejection', (event) => {
     if (event.reason?.status === 401) signInAgain(new URL(location.href));

@@ -74,6 +74,7 @@ export function explain(problem) {
     problem.title && el('p', {}, el('strong', {}, problem.title)),
     el('p', {}, problem.message),
     named.length > 0 && el('ul', {}, ...named),
+    problem.status === 412 && el('div', { class: 'ways' }, button('Read it anew', () => dispatchEvent(new Event('reread')))),
   ].filter(Boolean);
 }
 

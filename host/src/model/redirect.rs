@@ -25,7 +25,9 @@ pub enum UnfitRedirectUri {
     #[error("a redirect URI has no user name or password in it")]
     UserInfo,
     /// Its host is no name or address of the Internet.
-    #[error("the host of a redirect URI has letters, digits, hyphens and dots, or is an IP address")]
+    #[error(
+        "the host of a redirect URI has letters, digits, hyphens and dots, or is an IP address; no sign stands for others, so each address is registered by itself"
+    )]
     Host,
     /// Not https.
     #[error(

@@ -85,10 +85,11 @@ async fn the_overview_counts_on_both_databases() {
             "{database:?}"
         );
         assert_eq!(counts["applications"], json!({"openid_connect": 1, "saml": 0}));
-        let token = counts["responses"].as_array().expect("responses").iter().find(|one| one["endpoint"] == "token");
-        let token = token.expect("the token endpoint");
-        assert_eq!((&token["count"], &token["failures"]), (&json!(1), &json!(0)), "{counts}");
-        assert!(token["p99_us"].as_u64() >= token["p50_us"].as_u64() && token["p50_us"] != 0, "{counts}");
+        let asked =
+            counts["responses"].as_array().expect("responses").iter().find(|one| one["endpoint"] == "authorization");
+        let asked = asked.expect("the authorization endpoint");
+        assert_eq!((&asked["count"], &asked["failures"]), (&json!(2), &json!(0)), "{counts}");
+        assert!(asked["p99_us"].as_u64() >= asked["p50_us"].as_u64() && asked["p50_us"] != 0, "{counts}");
         let of = |counts: &Value, place: usize| counts["sign_ins"].as_array().expect("periods")[place].clone();
         assert_eq!((counts["sign_ins"].as_array().map(Vec::len), &counts["bucket"]), (Some(24), &json!("hour")));
         let now = of(&counts, 23);

@@ -35,11 +35,16 @@ async function settings(application, version, { me, may, reload }) {
   const fields = saml ? providerFields() : clientFields(application.application_type, { owner: may('roles:write') });
   const made = form(fields, {
     values: saml ? toForm(application) : application,
+    version,
+    reread: async () => {
+      const newest = await getVersion(path`/applications/${application.id}`);
+      return saml ? { ...newest, value: toForm(newest.value) } : newest;
+    },
     submit: 'Save',
-    send: async (_values, changed) => {
+    send: async (_values, changed, newest) => {
       if (Object.keys(changed).length === 0) return say('Nothing was changed.');
       const said = saml ? fromForm(changed) : changed;
-      const kept = await patch(path`/applications/${application.id}`, said, version);
+      const kept = await patch(path`/applications/${application.id}`, said, newest);
       if (kept.value.client_secret) await showOnce('The client secret', 'The change needs a new one. The one before is worth nothing any more.', kept.value.client_secret, keptAs(kept.value));
       await reload();
       say('Saved.');

@@ -4,6 +4,10 @@ import { get, query } from '../api.js';
 import { select, text } from '../form.js';
 import { badge, button, code, download, el, facts, figure, link, moment, notice, pages, panel, screen, searched } from '../view.js';
 import { applicationAddress } from './applications.js';
+import { picker } from './picker.js';
+
+// The ids of users and applications: whoever is gone is found by nothing else.
+const isId = (text) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$|^did:[a-z]+:\S+$/.test(text);
 
 const BAD = /denied|not-me|wrong|refused|revoked|terminated|suspended|deleted|erased|reused|failed/;
 
@@ -50,11 +54,15 @@ export function entries(load, context) {
 
 export async function audit(context) {
   const { items: events } = await get('/audit/events');
+  const { may } = context;
+  const person = (name, label) => (may('users:read')
+    ? picker(name, label, { load: (q) => get(`/users${query({ q, limit: 8 })}`), label: (user) => [user.name, user.email].filter(Boolean).join(' · '), isId })
+    : text(name, `${label} (id)`));
   const controls = [
     select('event', 'Event', [['', 'Any'], ...events.map((event) => [event, event])], { none: '' }),
-    text('user', 'User\'s id'),
-    text('application', 'Application\'s id'),
-    text('actor', 'Actor\'s id'),
+    person('user', 'About the user'),
+    may('applications:read') ? picker('application', 'About the application', { load: (q) => get(`/applications${query({ q, limit: 8 })}`), label: (one) => one.name, isId }) : text('application', 'About the application (id)'),
+    person('actor', 'By the person'),
     text('since', 'From', { type: 'date' }),
     text('until', 'Before', { type: 'date' }),
   ];

@@ -30,6 +30,7 @@ export async function previewOf(application, context) {
   const known = asked && (await get(path`/accounts/${asked}`));
   const shown = form([{ group: true, fields: [first, ...scopes, second], element: panel(first.element, ...scopes.map((one) => one.element), second.element) }], {
     submit: 'Preview',
+    asks: true,
     values: { account: known || undefined, scopes: application.scopes },
     send: async (values) => {
       if (!values.account) throw Object.assign(new Error('Choose an account from the list.'), { field: 'account' });
@@ -108,6 +109,7 @@ function candidate(application, account, scopes) {
   const config = jsonText('config', 'Settings', { hint: 'JSON; without them, today\'s settings.' });
   const made = form([plugin, component, config], {
     submit: 'Compare',
+    asks: true,
     kind: '',
     send: async (said) => {
       const id = account.read();

@@ -1,6 +1,6 @@
 // What to paste where, for each kind of application.
 
-import { path, post } from '../api.js';
+import { get, path, post } from '../api.js';
 import { ask, button, copyable, download, el, facts, link, more, notice, panel, showOnce, way } from '../view.js';
 import { applicationAddress } from './applications.js';
 
@@ -41,7 +41,8 @@ function client(application, { issuer, may, reload }) {
     pasted([['Issuer', issuer], ['Client ID', application.id], ['Discovery address', `${issuer}/.well-known/openid-configuration`]]),
     el('p', {}, 'It has to send people to exactly one of these, and nowhere else: ', application.redirect_uris.length === 0 ? el('strong', {}, 'no redirect URI is registered yet') : el('span', {}, ...application.redirect_uris.flatMap((uri, place) => [place > 0 ? ', ' : '', el('code', {}, uri)])), '. ', link(`${at}/settings`, 'Change them')),
     more('Each address by itself', pasted([['Authorization', `${issuer}/auth`], ['Token', `${issuer}/token`], ['UserInfo', `${issuer}/me`], ['Keys', `${issuer}/jwks`], ['End of session', `${issuer}/session/end`]])),
-    facts([['Scopes', application.scopes.join(' ')], ['Proof at the token endpoint', method], ['PKCE', type === 'web' ? 'S256, if it can' : 'S256, always']]));
+    el('p', {}, 'Where it signs people out here, too, it may send them on to ', application.post_logout_redirect_uris.length === 0 ? 'no address of its own yet' : el('span', {}, ...application.post_logout_redirect_uris.flatMap((uri, place) => [place > 0 ? ', ' : '', el('code', {}, uri)])), '. ', link(`${at}/settings`, 'Change the post-logout redirect URIs')),
+    facts([['Scopes', application.scopes.join(' ')], ['Refresh tokens', application.grant_types.includes('refresh_token') ? 'with the scope offline_access' : 'none, until the settings allow the grant type refresh_token'], ['Proof at the token endpoint', method], ['PKCE', type === 'web' ? 'S256, if it can' : 'S256, always']]));
   const [library, text] = example(application, issuer);
   return [values, proof, step('Or begin with this', el('p', {}, library), copyable(text, 'the example', { wide: true }))].filter(Boolean);
 }
@@ -84,6 +85,8 @@ async function saml(application, { base, issuer }) {
   const id = encodeURIComponent(application.id).replaceAll('%3A', ':');
   const metadata = `${base}/sso/metadata/${id}`;
   const at = applicationAddress(application.id);
+  const { items } = await get(path`/applications/${application.id}/certificates`);
+  const certificates = items.filter(({ stage }) => stage === 'signing').map(({ certificate }) => certificate);
   const keep = async () => {
     const answer = await fetch(`/sso/metadata/${id}`);
     if (!answer.ok) throw new Error('The metadata could not be read.');
@@ -95,7 +98,7 @@ async function saml(application, { base, issuer }) {
       ['Entity ID of the identity provider', application.idp_entity_id ?? issuer],
       ['Sign-on address (SSO)', `${base}/sso/SingleSignOnService/${id}`],
       ['Logout address (SLO)', `${base}/sso/SingleLogoutService/${id}`],
-    ]), el('p', {}, 'Its signing certificate is among ', link(`${at}/credentials`, 'Certificates'), '.')),
+    ]), ...certificates.map((pem) => more('The certificate that Assent signs with', copyable(pem, 'the certificate', { wide: true }))), el('p', {}, 'Its certificates are among ', link(`${at}/credentials`, 'Certificates'), '.')),
     step('Check what Assent knows of it', facts([['SP entity ID', application.entity_id], ['ACS', application.acs.map(({ url }) => url)], ['NameID', `${application.name_id_format}, from ${application.name_id_source === 'user_email' ? 'the e-mail address' : 'the account\'s name'}`], ['Signed requests', application.require_signed_requests ? 'required' : 'not required']]),
       application.acs.length === 0 && panel(notice('It has no ACS: nobody can sign in.', 'bad')), el('div', { class: 'ways' }, way(`${at}/settings`, 'Settings'))),
   ];

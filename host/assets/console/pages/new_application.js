@@ -4,7 +4,7 @@ import { post } from '../api.js';
 import { area, form, text } from '../form.js';
 import { el, link, notice, panel, screen } from '../view.js';
 import { applicationAddress } from './applications.js';
-import { name, redirectUris } from './client_fields.js';
+import { name as clientName, redirectUris } from './client_fields.js';
 import { acs, entityId, providerName } from './provider_fields.js';
 
 const KINDS = [
@@ -27,7 +27,7 @@ function choose() {
 }
 
 function client({ go }, [type, title]) {
-  const made = form([panelOf(name(), redirectUris(type))], {
+  const made = form([panelOf(clientName(), redirectUris(type))], {
     submit: 'Connect it',
     cancel: '/admin/applications',
     send: async (values) => {
@@ -42,11 +42,18 @@ function panelOf(...fields) {
   return { group: true, fields, element: panel(...fields.map((field) => field.element)) };
 }
 
-function saml({ go, query }) {
+function saml({ go, query, wish }) {
   const way = query.get('from') ?? 'file';
   const address = (from) => `/admin/applications/new?kind=saml&from=${from}`;
   const ways = el('nav', { class: 'tabs', 'aria-label': 'Where its values come from' }, el('ul', {}, ...[['file', 'Metadata as a file'], ['address', 'Metadata by address'], ['hand', 'By hand']]
-    .map(([id, label]) => el('li', {}, el('a', { href: address(id), 'aria-current': id === way && 'page' }, label)))));
+    .map(([id, label]) => el('li', {}, el('a', { href: address(id), 'aria-current': id === way && 'page', onclick: (event) => turn(event, id) }, label)))));
+  // The name is asked for in each way, and typed once.
+  const turn = (event, id) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    go(address(id), { name: name.read() });
+  };
+  const name = providerName();
   const metadata = area('metadata', 'Metadata', { rows: 10, hint: 'The XML that the service provider gives out: choose the file, or paste it.' });
   const file = el('input', { type: 'file', accept: '.xml,application/samlmetadata+xml,text/xml', 'aria-label': 'Metadata file' });
   file.addEventListener('change', async () => {
@@ -56,14 +63,14 @@ function saml({ go, query }) {
   });
   metadata.input.before(file);
   const parts = {
-    file: [providerName(), metadata],
-    address: [providerName(), text('metadata_url', 'Address of the metadata', { type: 'url', hint: 'Assent has to be able to call it, by https.' })],
-    hand: [providerName(), entityId(), acs()],
+    file: [name, metadata],
+    address: [name, text('metadata_url', 'Address of the metadata', { type: 'url', hint: 'Assent has to be able to call it, by https.' })],
+    hand: [name, entityId(), acs()],
   };
   const made = form([panelOf(...(parts[way] ?? parts.file))], {
     submit: 'Connect it',
     cancel: '/admin/applications',
-    values: { acs: [{}] },
+    values: { name: wish?.name, acs: [{}] },
     send: async (values) => {
       const application = await post('/applications', { ...values, protocol: 'saml' });
       await go(applicationAddress(application.id));

@@ -2,7 +2,7 @@
 
 import { get, query } from '../api.js';
 import { bars } from '../chart.js';
-import { el, figure, link, panel, screen, tabs, way } from '../view.js';
+import { badge, el, figure, link, panel, screen, section, table, tabs, way } from '../view.js';
 
 export async function overview(context) {
   const { me, may } = context;
@@ -12,7 +12,7 @@ export async function overview(context) {
 
 async function counted({ may, query: asked }) {
   const range = asked.get('range') === 'month' ? 'month' : 'day';
-  const { users, applications, sign_ins: periods } = await get(`/overview${query({ range })}`);
+  const { users, applications, sign_ins: periods, responses } = await get(`/overview${query({ range })}`);
   const people = users.active + users.invited + users.suspended + users.terminated;
   const clients = applications.openid_connect + applications.saml;
   const tile = (to, number, label, about) => el('li', {}, link(to, el('strong', {}, number), el('b', {}, label), el('span', {}, about)));
@@ -30,7 +30,9 @@ async function counted({ may, query: asked }) {
       tile('/admin/users?state=active', figure(users.active), users.active === 1 ? 'active user' : 'active users', `${figure(people)} in all, ${figure(users.invited)} invited, ${figure(users.suspended)} suspended`),
       tile('/admin/applications', figure(clients), clients === 1 ? 'application' : 'applications', `${figure(applications.openid_connect)} OpenID Connect, ${figure(applications.saml)} SAML`),
       tile('/admin/audit?event=sign-in.completed', figure(good), good === 1 ? 'sign-in' : 'sign-ins', since),
-      tile('/admin/audit?event=sign-in.denied', figure(failed), failed === 1 ? 'failure' : 'failures', `${figure(sum('denied'))} denied, ${figure(sum('expired'))} not decided, ${figure(sum('failed'))} with a wrong number`)),
+      el('li', {}, el('div', {}, el('strong', {}, figure(failed)), el('b', {}, failed === 1 ? 'failure' : 'failures'), el('span', {},
+        link('/admin/audit?event=sign-in.denied', `${figure(sum('denied'))} denied`), `, ${figure(sum('expired'))} not decided, `,
+        link('/admin/audit?event=sign-in.wrong-number', `${figure(sum('failed'))} with a wrong number`))))),
     tabs('How far back', [['/admin', 'The last 24 hours'], ['/admin?range=month', 'The last 30 days']]),
     bars('Sign-ins', periods, [
       { name: 'signed in', tone: 'good', of: (period) => period.completed },
@@ -41,7 +43,23 @@ async function counted({ may, query: asked }) {
       { name: 'half of them at most', tone: 'calm', of: (period) => seconds(period.approved_ms_p50) },
       { name: '95 of 100 at most', tone: 'warn', of: (period) => seconds(period.approved_ms_p95) - seconds(period.approved_ms_p50), told: (period) => seconds(period.approved_ms_p95) },
     ], { ...labels, unit: ' s' }),
+    answers(responses),
   ].filter(Boolean);
+}
+
+const ENDPOINTS = { authorization: 'Authorization', token: 'Token', user_info: 'UserInfo', saml: 'SAML', administration: 'Admin API' };
+
+/** How long the host takes itself, without the time that people take. */
+function answers(responses) {
+  const time = (microseconds) => `${(microseconds / 1000).toLocaleString('en-GB', { maximumFractionDigits: microseconds < 10_000 ? 1 : 0 })} ms`;
+  const came = responses.filter(({ count }) => count > 0);
+  return section('How long this host takes to answer', el('p', { class: 'muted' }, 'Since it started. An answer that waits for a person is not among them.'), table([
+    { label: 'Endpoint', cell: ({ endpoint }) => ENDPOINTS[endpoint] ?? endpoint },
+    { label: 'Answers', figure: true, cell: ({ count }) => figure(count) },
+    { label: 'Half of them at most', figure: true, cell: ({ p50_us: half }) => time(half) },
+    { label: '99 of 100 at most', figure: true, cell: ({ p99_us: most }) => time(most) },
+    { label: 'Failures', figure: true, cell: ({ failures }) => (failures > 0 ? badge(figure(failures), 'terminated') : '0') },
+  ], came, { empty: 'It has answered nobody yet.', caption: 'Times of this host' }));
 }
 
 function begin() {

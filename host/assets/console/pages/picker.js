@@ -4,8 +4,11 @@ import { el } from '../view.js';
 
 let made = 0;
 
-/** `load(text)` gives `{ items }`, `label(item)` says which one it is. The value is the `id` of what was chosen. */
-export function picker(name, label, { hint, load, label: labelled, chosen: onChosen }) {
+/**
+ * `load(text)` gives `{ items }`, `label(item)` says which one it is. The value is the `id` of what was chosen; where `isId(text)`, an id
+ * may be typed as well, of something that is gone or that nobody may see.
+ */
+export function picker(name, label, { hint, load, label: labelled, chosen: onChosen, isId = () => false }) {
   const id = `picker-${(made += 1)}`;
   let value;
   const input = el('input', { id, type: 'search', autocomplete: 'off', spellcheck: 'false', role: 'combobox', 'aria-expanded': 'false', 'aria-controls': `${id}-list`, 'aria-autocomplete': 'list', 'aria-describedby': `${id}-error` });
@@ -22,11 +25,13 @@ export function picker(name, label, { hint, load, label: labelled, chosen: onCho
     input.removeAttribute('aria-activedescendant');
     at = -1;
   };
+  const changed = () => element.dispatchEvent(new Event('input', { bubbles: true }));
   const choose = (item) => {
     value = item.id;
     input.value = labelled(item);
     close();
     error.textContent = '';
+    changed();
     onChosen?.(item);
   };
   const mark = (next) => {
@@ -53,7 +58,9 @@ export function picker(name, label, { hint, load, label: labelled, chosen: onCho
   };
   input.addEventListener('input', (event) => {
     event.stopPropagation();
-    value = undefined;
+    const [before, typed] = [value, input.value.trim()];
+    value = isId(typed) ? typed : undefined;
+    if (value !== before) changed();
     // What was found before is not what is typed now.
     round += 1;
     items = [];
@@ -78,15 +85,17 @@ export function picker(name, label, { hint, load, label: labelled, chosen: onCho
       if (only && (at >= 0 || items.length === 1)) choose(only);
     }
   });
+  const element = el('div', { class: 'field picker' }, el('label', { for: id }, label), hint && el('p', { class: 'hint' }, hint), el('div', { class: 'below' }, input, list), error);
   return {
     name,
-    element: el('div', { class: 'field picker' }, el('label', { for: id }, label), hint && el('p', { class: 'hint' }, hint), el('div', { class: 'below' }, input, list), error),
+    element,
     fail: (message) => (error.textContent = message ?? ''),
     focus: () => input.focus(),
     read: () => value,
+    // What was chosen, or its id alone.
     write: (item) => {
-      value = item?.id;
-      input.value = item ? labelled(item) : '';
+      value = typeof item === 'string' ? item || undefined : item?.id;
+      input.value = typeof item === 'string' ? item : item ? labelled(item) : '';
     },
   };
 }

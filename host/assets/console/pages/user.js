@@ -36,16 +36,22 @@ async function profile(user, version, context) {
   const address = text('email', 'E-mail address', { none: '', type: 'email', hint: manages ? undefined : 'Only an admin or an owner may change it.' });
   address.input.disabled = !manages;
   const vouched = manages ? [toggle('email_verified', 'The e-mail address was verified'), toggle('phone_number_verified', 'The telephone number was verified')] : [];
+  const shown = (one) => ({ ...one.profile, name_at_sign_in: one.name, email: one.email });
   const made = form([
     group('Signing in', null, text('name_at_sign_in', 'Name at sign-in', {}), address),
     group('What applications may be told', null, ...claims, ...vouched),
   ], {
-    values: { ...user.profile, name_at_sign_in: user.name, email: user.email },
+    values: shown(user),
+    version,
+    reread: async () => {
+      const { value, version: newest } = await getVersion(path`/users/${user.id}`);
+      return { value: shown(value), version: newest };
+    },
     submit: 'Save',
-    send: async (_values, { name_at_sign_in: name, email, ...rest }) => {
+    send: async (_values, { name_at_sign_in: name, email, ...rest }, newest) => {
       const change = { ...(name !== undefined && { name }), ...(email !== undefined && { email }), ...(Object.keys(rest).length > 0 && { profile: rest }) };
       if (Object.keys(change).length === 0) return say('Nothing was changed.');
-      await patch(path`/users/${user.id}`, change, version);
+      await patch(path`/users/${user.id}`, change, newest);
       await reload();
       return say('Saved.');
     },
