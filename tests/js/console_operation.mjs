@@ -40,7 +40,7 @@ async function operate(admin) {
 
   await admin.open('/admin/audit', 'Audit log');
   await admin.choose('By the person', process.env.LOGIN_NAME, new RegExp(process.env.LOGIN_NAME));
-  await admin.desk.waitForURL(/actor=[0-9a-f-]{36}/);
+  await admin.desk.waitForURL(/actor=[0-9a-f]{32}/);
   await admin.desk.waitForFunction((name) => [...document.querySelectorAll('#console .table > table > tbody > tr')].every((row) => row.textContent.includes(`person ${name}`)), process.env.LOGIN_NAME);
   await admin.field('Event').selectOption('signing-key.published');
   const rows = admin.desk.locator('#console .table > table > tbody > tr');

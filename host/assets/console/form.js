@@ -1,6 +1,6 @@
 // Forms: fields that read and write values of the admin API, and show what it says of them.
 
-import { button, el, explain, notice } from './view.js';
+import { button, el, explain, hush, notice } from './view.js';
 
 let made = 0;
 
@@ -208,6 +208,7 @@ export function form(parts, { values = {}, version, reread, submit, send, cancel
   const onsubmit = async (event) => {
     event.preventDefault();
     told.replaceChildren();
+    hush();
     fields.forEach((one) => one.fail());
     press.disabled = true;
     isSending = true;

@@ -258,6 +258,11 @@ export function say(text) {
   silences.timer = setTimeout(() => (region.textContent = ''), 6000);
 }
 
+/** Takes back what was said: it is not about what is done now. */
+export function hush() {
+  document.getElementById('said').textContent = '';
+}
+
 /** A window over the page. `content(close)` makes what is in it; what `close` is called with is the answer, undefined for Escape. */
 export function dialog(title, content) {
   return new Promise((resolve) => {

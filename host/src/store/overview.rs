@@ -111,11 +111,11 @@ impl Store {
         let mut hours: BTreeMap<i64, SignInHour> =
             (first..=last).map(|hour| (hour, SignInHour { hour, ..SignInHour::default() })).collect();
         // Ids begin with the time, so the entries since then are a range of the table's own index. The index of the events
-        // begins with the first there ever was, so no column of it is asked for as such.
+        // begins with the first there ever was, so that no column of it is asked for or grouped by as such.
         let since = first_text_of(moment(first * HOUR));
         let rows: Vec<(String, i64, i64)> = sqlx::query_as(
-            "SELECT event, happened_at / 3600000, COUNT(*) FROM audit_entries WHERE id >= $1
-             GROUP BY event, happened_at / 3600000",
+            "SELECT COALESCE(event, ''), happened_at / 3600000, COUNT(*) FROM audit_entries WHERE id >= $1
+             GROUP BY COALESCE(event, ''), happened_at / 3600000",
         )
         .bind(since.clone())
         .fetch_all(&self.readers)

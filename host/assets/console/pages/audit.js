@@ -7,7 +7,7 @@ import { applicationAddress } from './applications.js';
 import { picker } from './picker.js';
 
 // The ids of users and applications: whoever is gone is found by nothing else.
-const isId = (text) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$|^did:[a-z]+:\S+$/.test(text);
+const isId = (text) => /^[0-9a-f]{32}$|^did:[a-z]+:\S+$/.test(text);
 
 const BAD = /denied|not-me|wrong|refused|revoked|terminated|suspended|deleted|erased|reused|failed/;
 
