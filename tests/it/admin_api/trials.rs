@@ -420,7 +420,9 @@ async fn a_trial_tells_nothing_of_names_that_are_not_its_own() {
         let shown = read(&console, &trial).await;
         assert!(!shown.to_string().contains(name), "{name}: {shown}");
         let steps = shown["steps"].as_array().expect("steps").iter().skip(2);
-        told.insert(steps.map(|step| format!("{} {} {}", step["name"], step["good"], step["detail"])).collect::<String>());
+        told.insert(
+            steps.map(|step| format!("{} {} {}", step["name"], step["good"], step["detail"])).collect::<String>(),
+        );
         host.advance(20);
     }
     assert_eq!(told.len(), 1, "who has another name, or none, is told apart by nothing: {told:?}");
@@ -468,7 +470,7 @@ async fn a_saml_trial_without_a_name_says_what_to_do() {
 #[tokio::test]
 async fn a_trial_that_a_plugin_ends_says_so_where_it_ends() {
     let plugins = format!(
-        "[[plugins.claims]]\nname = \"broken\"\nfile = \"{}\"\nconfig = {{ behaviour = \"panic\" }}\n",
+        "[[plugins.claims]]\nname = \"broken\"\nfile = \"{}\"\nwrites = []\nconfig = {{ behaviour = \"panic\" }}\n",
         component("hostile-mapper").display()
     );
     let host = TestHost::start_with(Wish { plugins: &plugins, ..Wish::default() }).await;

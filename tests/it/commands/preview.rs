@@ -9,9 +9,8 @@ use crate::saml::party::Party;
 
 /// The line of a table that begins with this name, its columns apart.
 fn row<'a>(shown: &'a str, name: &str) -> Vec<&'a str> {
-    let cells = |line: &'a str| -> Vec<&'a str> {
-        line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect()
-    };
+    let cells =
+        |line: &'a str| -> Vec<&'a str> { line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect() };
     let mut rows = shown.lines().map(cells);
     rows.find(|cells| cells.first() == Some(&name)).unwrap_or_else(|| panic!("no {name}: {shown}"))
 }
@@ -54,7 +53,8 @@ async fn a_preview_is_a_table_of_names_values_and_where_they_come_from() {
     assert!(!shown.contains("sha256") && !shown.contains("slim_id_token"), "{shown}");
     assert_eq!(json_of(&host, &preview).await["sinks"][0]["claims"]["note"], json!({"a": 1}));
 
-    host.admin_ok(Method::PATCH, &format!("/applications/{}", ada.application.id), json!({"slim_id_token": true})).await;
+    host.admin_ok(Method::PATCH, &format!("/applications/{}", ada.application.id), json!({"slim_id_token": true}))
+        .await;
     assert!(part(&done(&host, &preview).await, "ID token\n").contains("slim_id_token"), "it says why there are few");
 }
 
@@ -69,7 +69,10 @@ async fn a_preview_says_first_what_stops_the_sign_in() {
     let path = format!("/accounts/{}", id(&ada.account));
     host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"})).await;
     let shown = done(&host, &preview).await;
-    assert!(shown.contains("Stopped: nobody would be signed in: the account in this application is suspended"), "{shown}");
+    assert!(
+        shown.contains("Stopped: nobody would be signed in: the account in this application is suspended"),
+        "{shown}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -54,7 +54,8 @@ async fn an_id_token_has_the_claims_of_its_preview_and_no_others() {
         assert!(known.is_disjoint(&at_sign_in), "{shown}");
         assert_eq!(names(&told), &known | &at_sign_in, "slim: {slim}");
         // A request without a nonce brings none; all else is there.
-        let code = ada.sign_in_with(&Browser::new(&host.base), &[("scope", Some(scope.as_str())), ("nonce", None)]).await;
+        let code =
+            ada.sign_in_with(&Browser::new(&host.base), &[("scope", Some(scope.as_str())), ("nonce", None)]).await;
         let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
         let without = claims_of(tokens["id_token"].as_str().expect("an ID token"));
         assert_eq!(&names(&told) - &names(&without), BTreeSet::from(["nonce".to_owned()]));
@@ -100,7 +101,10 @@ async fn a_preview_says_why_nobody_would_be_named_and_what_to_do() {
     let stopped = &shown["stopped"];
     assert_eq!((&stopped["plugin"], &stopped["outcome"]), (&Value::Null, &json!("failed")), "{shown}");
     let reason = stopped["reason"].as_str().expect("a reason");
-    assert!(reason.contains("e-mail address") && reason.contains("NameID") && reason.contains("name_id_source"), "{reason}");
+    assert!(
+        reason.contains("e-mail address") && reason.contains("NameID") && reason.contains("name_id_source"),
+        "{reason}"
+    );
     assert!(shown.get("name_id").is_none() && shown["attributes"].is_array(), "{shown}");
 
     let path = format!("/applications/{}", party.id);
@@ -130,7 +134,11 @@ async fn a_preview_says_which_state_would_stop_a_sign_in() {
     state(account.clone(), "suspended").await;
     let [id_token, userinfo, _, assertion] = both().await;
     for sink in [&id_token, &userinfo] {
-        assert_eq!((&sink["stopped"]["plugin"], &sink["stopped"]["outcome"]), (&Value::Null, &json!("denied")), "{sink}");
+        assert_eq!(
+            (&sink["stopped"]["plugin"], &sink["stopped"]["outcome"]),
+            (&Value::Null, &json!("denied")),
+            "{sink}"
+        );
         let reason = sink["stopped"]["reason"].as_str().expect("a reason");
         assert!(reason.contains("account in this application is suspended") && reason.contains("active"), "{reason}");
         // What would be told once that is mended is shown all the same.
