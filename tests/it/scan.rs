@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish, id};
 
 /// What the code of a login page leads to.
-fn code(page: &Page) -> String {
+pub fn code(page: &Page) -> String {
     let links = page.body.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next());
     let link = links.into_iter().find(|link| link.contains("#login=")).expect("a code");
     link.to_owned()

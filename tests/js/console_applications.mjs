@@ -226,6 +226,11 @@ async function serviceProvider(admin) {
   await admin.approveStep();
   await admin.said('Saved.');
   await giveAccess(admin);
+  await admin.part('Claims');
+  await admin.choose('Account', LOGIN_NAME, new RegExp(LOGIN_NAME));
+  await admin.press('Preview');
+  await admin.desk.getByRole('row', { name: new RegExp(`NameID ${LOGIN_NAME} Assent, as emailAddress`) }).waitFor();
+  await admin.look('claims-saml');
   await admin.part('Certificates');
   await admin.look('certificates');
   await trial(admin, 'wiki-approver');
@@ -261,6 +266,66 @@ async function trial(admin, shown) {
   await admin.desk.getByText('It worked: the application would have signed you in.').waitFor();
   await admin.desk.locator('#console section', { hasText: shown }).first().waitFor();
   await tab.close();
+  // It is there still where the page is loaded anew, and not on another application's page.
+  await admin.desk.reload();
+  await admin.desk.getByText('It worked: the application would have signed you in.').waitFor();
+  await admin.desk.locator('#console section', { hasText: shown }).first().waitFor();
+}
+
+/** A sign-in of the administrator's own after a denial: no request goes to the phone, and the console says so. */
+async function pausedTrial(admin) {
+  await admin.part('Try sign-in');
+  const [tab] = await Promise.all([admin.desk.context().waitForEvent('page'), admin.press('Try sign-in')]);
+  tab.setDefaultTimeout(20_000);
+  const name = tab.getByRole('textbox', { name: /name/i });
+  const identify = async () => {
+    await name.fill(LOGIN_NAME);
+    await tab.getByRole('button', { name: /continue/i }).click();
+    await tab.locator('#number').waitFor();
+  };
+  await identify();
+  await admin.desk.getByText('The phone was asked').waitFor();
+  await admin.mobile.getByRole('button', { name: 'Deny', exact: true }).click();
+  await admin.mobile.getByRole('heading', { name: 'Denied' }).waitFor();
+  await admin.mobile.getByRole('button', { name: 'Done' }).click();
+  await tab.getByRole('button', { name: /again/i }).click();
+  await identify();
+  await admin.desk.getByText('No request went to your phone.').waitFor();
+  await admin.desk.locator('#console li', { hasText: /paused until/ }).waitFor();
+  assert.doesNotMatch(await tab.locator('main').textContent(), /no request|paused until/i, 'the login page tells nobody of it');
+  await admin.look('trial-paused');
+  await tab.close();
+}
+
+/** The preview says that a slim ID token has few claims, and that nobody is let in whose account is suspended. */
+async function slimAndSuspended(admin, id) {
+  const account = async (press, said) => {
+    await admin.part('Accounts');
+    await admin.desk.locator('tbody').getByRole('link', { name: LOGIN_NAME }).first().click();
+    await admin.heading(LOGIN_NAME);
+    await admin.press(press);
+    const sure = admin.desk.getByRole('dialog').getByRole('button', { name: press, exact: true });
+    if (press === 'Suspend') await sure.click();
+    await admin.said(said);
+    await admin.follow('Preview what the application is told');
+    await admin.desk.getByRole('heading', { name: 'ID token' }).waitFor();
+  };
+  await account('Suspend', 'The account is suspended.');
+  const stopped = admin.desk.getByText('Nobody would be signed in: the account in this application is suspended');
+  await stopped.waitFor();
+  assert.equal(await stopped.count(), 1, 'it is said once');
+  await admin.look('claims-suspended');
+  await account('Let it be used', 'The account may be used.');
+  await stopped.waitFor({ state: 'detached' });
+  await admin.part('Settings');
+  await admin.field('Slim ID tokens').check();
+  await admin.press('Save');
+  await admin.said('Saved.');
+  await admin.part('Claims');
+  await admin.choose('Account', LOGIN_NAME, new RegExp(LOGIN_NAME));
+  await admin.press('Preview');
+  await admin.desk.getByText('This application has slim_id_token').waitFor();
+  await admin.look('claims-slim');
 }
 
 async function settings(admin, id) {
@@ -292,10 +357,15 @@ async function settings(admin, id) {
   await admin.press('Preview');
   await admin.desk.getByRole('heading', { name: 'ID token' }).waitFor();
   await admin.desk.getByRole('row', { name: /account .*approver.* account-roles/ }).first().waitFor();
+  await admin.desk.getByRole('row', { name: `aud ${id} Assent` }).waitFor();
+  await admin.desk.getByRole('row', { name: 'auth_time made at the sign-in Assent' }).waitFor();
+  assert.equal(await admin.desk.getByText('slim_id_token').count(), 0);
   await admin.look('claims');
+  await slimAndSuspended(admin, id);
 
   await trial(admin, /"amr"/);
   await admin.look('trial-web');
+  await pausedTrial(admin);
 
   await admin.part('Delete');
   await admin.look('delete');

@@ -10,7 +10,8 @@ use webauthn_rs::prelude::PublicKeyCredential;
 
 use super::account::{Access, access};
 use super::signals::Signal;
-use super::{Broken, Host, audit, channels, passkey, seconds};
+use super::trials::Attempt;
+use super::{Broken, Host, audit, channels, passkey, seconds, trials};
 use crate::id::{ApprovalId, DeviceId, Did, UserId};
 use crate::model::approval::{Approval, ApprovalStage, MatchingNumber, NUMBER_ATTEMPTS, Pause, Shown};
 use crate::model::audit::{Actor, By, Entry, Event, Origin};
@@ -37,8 +38,8 @@ pub async fn ask(
     context: BrowserContext,
     from: Origin,
 ) -> Result<bool, Broken> {
-    let Named { known, asked: user_id } = whose(host, name, login.request.application()).await?;
-    let question = Question { name, known, user_id, scanned_by: None, context, step: None };
+    let Named { known, asked: user_id, is_open } = whose(host, name, login.request.application()).await?;
+    let question = Question { name, known, user_id, is_open, scanned_by: None, context, step: None };
     Ok(put(host, login, question, from).await? != Asked::NotOpen)
 }
 
@@ -55,6 +56,7 @@ pub(super) async fn ask_by_scan(
         name: &user.name,
         known: Some(user.id),
         user_id: Some(user.id),
+        is_open: true,
         scanned_by: Some(device.id),
         context: login.context.clone(),
         step: None,
@@ -75,6 +77,7 @@ pub(super) async fn ask_about_step(
         name: &user.name,
         known: Some(user.id),
         user_id: Some(user.id),
+        is_open: true,
         scanned_by: Some(device),
         context: login.context.clone(),
         step: Some(step),
@@ -90,6 +93,8 @@ struct Question<'a> {
     known: Option<UserId>,
     /// Whose phones are asked.
     user_id: Option<UserId>,
+    /// Whether they may sign in, however often they are asked.
+    is_open: bool,
     /// The person's own device with which it began.
     scanned_by: Option<DeviceId>,
     /// What the browser tells about itself.
@@ -101,7 +106,7 @@ struct Question<'a> {
 /// Keeps the request, which the login then waits for, and has it carried to the phones that it reaches.
 async fn put(host: &Arc<Host>, login: &Login, question: Question<'_>, from: Origin) -> Result<Asked, Broken> {
     let now = host.now();
-    let Question { name, known, user_id, scanned_by, context, step } = question;
+    let Question { name, known, user_id, is_open, scanned_by, context, step } = question;
     let approval = Approval {
         id: ApprovalId::new(now, &*host.entropy),
         login_id: login.id,
@@ -129,6 +134,9 @@ async fn put(host: &Arc<Host>, login: &Login, question: Question<'_>, from: Orig
     entry.user = known;
     let asked = host.store.request_approval(approval.clone(), entry).await?;
     tracing::info!(login = %login.id, approval = %approval.id, ?asked, "approval requested");
+    if let Some(trial) = login.request.trial() {
+        trials::asked(host, trial, &approval, Attempt { known, is_open, asked }).await?;
+    }
     if let Asked::Person(user) = asked {
         host.signals.send(Signal::Asked(user));
         // The browser does not wait for the channels: the phone finds the request by asking too.
@@ -186,6 +194,8 @@ struct Named {
     known: Option<UserId>,
     /// The same, if they may sign in to the application and are not asked too often.
     asked: Option<UserId>,
+    /// Whether they may sign in to the application.
+    is_open: bool,
 }
 
 /// Finds whose a name is. The queries are the same for any name.
@@ -204,7 +214,7 @@ async fn whose(host: &Host, name: &LoginName, application: Option<&Did>) -> Resu
     };
     let known = user.map(|user| user.id);
     let asked = known.filter(|user| open && host.limits.person.take(user, host.now()).is_ok());
-    Ok(Named { known, asked })
+    Ok(Named { known, asked, is_open: open })
 }
 
 /// A device's answer, as it came: the JSON that devices send.

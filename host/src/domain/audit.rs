@@ -30,6 +30,11 @@ pub(crate) fn kept(host: &Host) -> Duration {
     Duration::from_secs(u64::from(host.settings.audit.days) * 24 * 60 * 60)
 }
 
+/// A moment in the form of RFC 3339, in UTC.
+pub fn moment_text(at: Timestamp) -> String {
+    jiff::Timestamp::from_millisecond(at.millis()).map(|at| at.to_string()).unwrap_or_default()
+}
+
 /// The moment that a text names in the form of RFC 3339, or in which the day begins that it names, as UTC has it.
 pub fn moment(text: &str) -> Option<Timestamp> {
     let moment = text.parse().or_else(|_| {

@@ -8,6 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
 
+use super::token_claims::AtSignIn;
 use super::{Broken, Host};
 use crate::model::account::Account;
 use crate::model::application::{Application, SubjectType};
@@ -66,9 +67,9 @@ pub fn sid_of(host: &Host, application: &Application, sid: &str) -> Result<Strin
 /// What is told of the sign-in itself, under the claims' own names.
 pub fn of_authentication(authentication: &Authentication) -> [(&'static str, Value); 3] {
     [
-        ("auth_time", json!(authentication.at.seconds())),
-        ("amr", json!(authentication.amr)),
-        ("acr", json!(authentication.acr().as_str())),
+        (AtSignIn::AuthTime.name(), json!(authentication.at.seconds())),
+        (AtSignIn::Amr.name(), json!(authentication.amr)),
+        (AtSignIn::Acr.name(), json!(authentication.acr().as_str())),
     ]
 }
 

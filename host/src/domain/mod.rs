@@ -20,6 +20,7 @@ pub mod keys;
 pub mod limits;
 pub mod login;
 pub mod looks;
+pub mod name_id;
 pub mod news;
 pub mod passkey;
 pub mod plugins;
@@ -31,6 +32,7 @@ pub mod saml_keys;
 pub mod scan;
 pub mod session;
 pub mod signals;
+pub mod token_claims;
 pub mod traces;
 pub mod trials;
 

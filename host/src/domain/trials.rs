@@ -1,6 +1,11 @@
 //! Trials: an administrator signs in to an application in its place, by a real login, and sees each step and what the
 //! application would be told. Nobody else may complete it, and nothing that it gives is of use to anybody.
 
+mod approval;
+
+use approval::of_login;
+pub use approval::{Attempt, asked};
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,16 +13,15 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
+use super::account::Obstacle;
 use super::admin::Refused;
 use super::admin::steps::Console;
-use super::login::{self, Ended, View};
 use super::session::SignedIn;
 use super::signals::Signal;
 use super::{Broken, Host, account, audit};
 use crate::clock::Timestamp;
 use crate::id::{CodeId, LoginId, TrialId, UserId};
 use crate::model::application::{GrantType, Registered};
-use crate::model::approval::{Approval, ApprovalStage};
 use crate::model::audit::{Actor, By, Event};
 use crate::model::login::{Login, Refusal};
 use crate::model::trial::{OpenTrial, StepNote, Trial, TrialOutcome, TrialStage, TrialStep, Visitor};
@@ -28,6 +32,9 @@ use crate::store::{KeptStep, TrialEnd};
 pub const LIFE: Duration = Duration::from_secs(15 * 60);
 /// Where the answers go: a path of this host.
 const PATH: &str = "/admin/trials/";
+
+/// What is said where the reason is over by the time that somebody asks for it.
+const CLOSED: &str = "you were not let in at that moment, and would be now: try again";
 
 /// What the host derives for a trial, so that it needs to keep nothing secret.
 #[derive(Clone, Copy, Debug)]
@@ -89,16 +96,14 @@ pub async fn prepare(host: &Host, console: &Console, application: &Registered) -
         return Err(Refused::Conflict("nobody signs in to this application: it may not use authorization_code"));
     }
     let user = &console.signed_in.user;
-    match account::access(host, user, id).await? {
-        account::Access::Granted(_) => {}
-        account::Access::NoAccount => {
+    match account::kept_out(host, user, id).await? {
+        None => {}
+        Some(Obstacle::NoAccount) => {
             return Err(Refused::Conflict(
                 "you sign in yourself, and you have no account in this application; make one for you first",
             ));
         }
-        account::Access::Closed => {
-            return Err(Refused::Conflict("you sign in yourself, and your account in this application is closed"));
-        }
+        Some(obstacle) => return Err(Refused::Conflict(obstacle.words())),
     }
     let now = host.now();
     Ok(Trial {
@@ -195,9 +200,10 @@ pub async fn refused(host: &Host, id: TrialId, why: &Refusal) -> Result<(), Brok
     let (step, detail) = match why {
         Refusal::ApplicationGone => (TrialStep::Account, "the application was removed meanwhile".to_owned()),
         Refusal::AddressGone => (TrialStep::Account, "the application takes no answer at this address".to_owned()),
-        Refusal::NoAccount(_) => (TrialStep::Account, "you have no account in this application".to_owned()),
-        Refusal::AccountClosed(_) => (TrialStep::Account, "your account in this application is closed".to_owned()),
-        Refusal::PersonClosed => (TrialStep::Account, "you may no longer sign in".to_owned()),
+        Refusal::NoAccount(_) => (TrialStep::Account, Obstacle::NoAccount.words().to_owned()),
+        Refusal::AccountClosed(_) | Refusal::PersonClosed => {
+            (TrialStep::Account, kept_out(host, id).await?.map_or(CLOSED, Obstacle::words).to_owned())
+        }
         Refusal::Plugin(reason) => (TrialStep::Claims, format!("a plugin turns you away: {reason}")),
         Refusal::OthersTrial => return Ok(()),
     };
@@ -206,6 +212,13 @@ pub async fn refused(host: &Host, id: TrialId, why: &Refusal) -> Result<(), Brok
         note(host, id, step, StepNote::bad(detail.clone())).await?;
     }
     fail(host, &trial, "refused", &detail).await
+}
+
+/// What keeps whoever began a trial out of its application by now.
+async fn kept_out(host: &Host, id: TrialId) -> Result<Option<Obstacle>, Broken> {
+    let Some(trial) = host.store.trial(id).await? else { return Ok(None) };
+    let Some(user) = host.store.user(trial.user).await? else { return Ok(None) };
+    account::kept_out(host, &user, &trial.application).await
 }
 
 /// Ends a trial with an error.
@@ -231,6 +244,26 @@ pub async fn end(
     Ok(())
 }
 
+/// A step, when it was, and what is known of it.
+pub type Noted = (TrialStep, Timestamp, StepNote);
+
+/// What was noted, in the order of the steps.
+fn opened(host: &Host, kept: Vec<KeptStep>) -> Result<Vec<Noted>, Broken> {
+    let mut steps = Vec::new();
+    for KeptStep { name, at, sealed } in kept {
+        let note: Option<StepNote> = serde_json::from_value(unsealed(host, &sealed)?).ok();
+        steps.extend(note.map(|note| (name, at, note)));
+    }
+    Ok(steps)
+}
+
+/// What the last step says that went wrong, if one did: to be told where the sign-in ends.
+pub async fn cause(host: &Host, id: TrialId) -> Result<Option<String>, Broken> {
+    let (kept, _) = host.store.trial_steps(id).await?;
+    let failed = opened(host, kept)?.into_iter().rfind(|(_, _, note)| !note.good);
+    Ok(failed.map(|(_, _, note)| note.detail))
+}
+
 /// A trial as its administrator sees it.
 #[derive(Clone, Debug)]
 pub struct Shown {
@@ -239,7 +272,7 @@ pub struct Shown {
     /// How it stands.
     pub state: TrialState,
     /// What it went through.
-    pub steps: Vec<(TrialStep, Timestamp, StepNote)>,
+    pub steps: Vec<Noted>,
     /// What the application would have been told.
     pub result: Option<Value>,
 }
@@ -272,76 +305,15 @@ pub async fn show(host: &Host, console: &Console, id: TrialId) -> Result<Option<
         return Ok(Some(Shown { trial, state, steps: Vec::new(), result: None }));
     }
     let (kept, result) = host.store.trial_steps(id).await?;
-    let mut steps = of_login(host, &trial).await?;
-    for KeptStep { name, at, sealed } in kept {
-        let note: Option<StepNote> = serde_json::from_value(unsealed(host, &sealed)?).ok();
-        if let Some(note) = note {
-            steps.retain(|(known, ..)| *known != name);
-            steps.push((name, at, note));
-        }
+    let mut steps = opened(host, kept)?;
+    // What the login's own rows tell is newer than what was noted.
+    for step in of_login(host, &trial).await? {
+        steps.retain(|(known, ..)| *known != step.0);
+        steps.push(step);
     }
     steps.sort_by_key(|(name, ..)| *name);
     let result = result.map(|sealed| unsealed(host, &sealed)).transpose()?;
     Ok(Some(Shown { trial, state, steps, result }))
-}
-
-/// The steps that the login's own rows tell of.
-async fn of_login(host: &Host, trial: &Trial) -> Result<Vec<(TrialStep, Timestamp, StepNote)>, Broken> {
-    let Some(login) = trial.login else { return Ok(Vec::new()) };
-    let approval = match login::view(host, login, trial.browser).await? {
-        View::Waiting(_, approval) => Some(approval),
-        view => match view.login().map(|login| login.id) {
-            Some(id) => host.store.approval_of_login(id).await?,
-            None => None,
-        },
-    };
-    let Some(approval) = approval else { return Ok(Vec::new()) };
-    Ok(of_approval(host, trial, &approval))
-}
-
-fn of_approval(host: &Host, trial: &Trial, approval: &Approval) -> Vec<(TrialStep, Timestamp, StepNote)> {
-    // What is of somebody else is none of theirs who began the trial.
-    if approval.user_id.is_some_and(|user| user != trial.user) {
-        let note = StepNote::bad("somebody else's name was given; only who began the trial can complete it");
-        return vec![(TrialStep::Named, approval.requested_at, note)];
-    }
-    let scanned = approval.scanned_by.is_some();
-    let how = if scanned { "the phone scanned the code of the page" } else { "the name was typed" };
-    let named = StepNote::good(how).with(json!({ "name": approval.shown.account }));
-    let asked = StepNote::good("the phone shows the request, and waits for the number").with(json!({
-        "application": approval.shown.application_name,
-        "place": approval.shown.place,
-        "browser": approval.shown.browser,
-    }));
-    let mut steps =
-        vec![(TrialStep::Named, approval.requested_at, named), (TrialStep::Asked, approval.requested_at, asked)];
-    let (at, note) = match approval.stage_at(host.now()) {
-        ApprovalStage::Requested | ApprovalStage::Replaced => return steps,
-        ApprovalStage::Approved { by, at } => {
-            let authentication = by.authentication(at);
-            let data = json!({
-                "amr": authentication.amr,
-                "acr": authentication.acr().as_str(),
-                "waited_ms": at.millis() - approval.requested_at.millis(),
-            });
-            (at, StepNote::good("approved, and the proof was verified").with(data))
-        }
-        ApprovalStage::Denied => (approval.requested_at, StepNote::bad(of_end(Ended::Denied))),
-        ApprovalStage::Expired => (approval.expires_at, StepNote::bad(of_end(Ended::Expired))),
-        ApprovalStage::Cancelled => (approval.requested_at, StepNote::bad(of_end(Ended::Cancelled))),
-        ApprovalStage::Failed(_) => (approval.requested_at, StepNote::bad(of_end(Ended::WrongNumber))),
-    };
-    steps.push((TrialStep::Approved, at, note));
-    steps
-}
-
-const fn of_end(ended: Ended) -> &'static str {
-    match ended {
-        Ended::Denied => "denied on the phone",
-        Ended::Expired => "nobody approved in time",
-        Ended::Cancelled => "given up in the browser",
-        Ended::WrongNumber => "the number was wrong too often",
-    }
 }
 
 /// Returns when there is something new to show of a trial that goes on.

@@ -123,6 +123,8 @@ pub enum TrialStep {
     Account,
     /// Whether the person agreed to what the application wants to know.
     Consent,
+    /// What an assertion calls the person.
+    NameId,
     /// What the plugins made.
     Claims,
     /// The answer came back.
@@ -135,7 +137,7 @@ pub enum TrialStep {
 
 impl TrialStep {
     /// All of them, in their order.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Request,
         Self::Checked,
         Self::Named,
@@ -143,6 +145,7 @@ impl TrialStep {
         Self::Approved,
         Self::Account,
         Self::Consent,
+        Self::NameId,
         Self::Claims,
         Self::Answered,
         Self::Exchanged,
@@ -159,6 +162,7 @@ impl TrialStep {
             Self::Approved => "approved",
             Self::Account => "account",
             Self::Consent => "consent",
+            Self::NameId => "name_id",
             Self::Claims => "claims",
             Self::Answered => "answered",
             Self::Exchanged => "exchanged",
@@ -176,6 +180,7 @@ impl TrialStep {
             Self::Approved => "The person decided on the phone",
             Self::Account => "The account was looked up",
             Self::Consent => "Consent",
+            Self::NameId => "The NameID was made",
             Self::Claims => "The plugins made the claims",
             Self::Answered => "The answer came back",
             Self::Exchanged => "The code was exchanged for tokens",

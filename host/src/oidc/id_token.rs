@@ -5,6 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
 
 use crate::domain::claims::{Made, Subject, of_authentication};
+use crate::domain::token_claims::{AtSignIn, OfToken};
 use crate::domain::traces::{self, Purpose};
 use crate::domain::{Broken, Host};
 use crate::id::TokenId;
@@ -27,9 +28,19 @@ pub fn with_sign_in(
     let (user, application) = (subject.user.id, &subject.application.id);
     traces::record(host, Purpose { token: &id, user, application, sink: Sink::IdToken }, &steps);
     claims.extend(of_authentication(how).map(|(name, value)| (name.to_owned(), value)));
-    claims.insert("sid".to_owned(), json!(sid));
-    claims.insert("jti".to_owned(), json!(id));
+    put(&mut claims, AtSignIn::Sid, json!(sid));
+    put(&mut claims, AtSignIn::Jti, json!(id));
     claims
+}
+
+/// Adds what the request had as `nonce`.
+pub fn with_nonce(mut claims: Map<String, Value>, nonce: &str) -> Map<String, Value> {
+    put(&mut claims, AtSignIn::Nonce, json!(nonce));
+    claims
+}
+
+fn put(claims: &mut Map<String, Value>, claim: AtSignIn, value: Value) {
+    claims.insert(claim.name().to_owned(), value);
 }
 
 /// Completes the claims that were made at sign-in and signs them.
@@ -40,11 +51,12 @@ pub async fn issue(
     access_token: &str,
 ) -> Result<String, Broken> {
     let now = host.now().seconds();
-    claims.insert("iss".to_owned(), json!(host.issuer));
-    claims.insert("aud".to_owned(), json!(application.id));
-    claims.insert("iat".to_owned(), json!(now));
-    claims.insert("exp".to_owned(), json!(now + i64::from(host.settings.lifetimes.id_token)));
-    claims.insert("at_hash".to_owned(), json!(at_hash(access_token)));
+    let OfToken { iss, aud } = OfToken::new(host, application);
+    claims.insert("iss".to_owned(), json!(iss));
+    claims.insert("aud".to_owned(), json!(aud));
+    put(&mut claims, AtSignIn::Iat, json!(now));
+    put(&mut claims, AtSignIn::Exp, json!(now + i64::from(host.settings.lifetimes.id_token)));
+    put(&mut claims, AtSignIn::AtHash, json!(at_hash(access_token)));
     let key = host.key_ring.signer(application.settings.id_token_algorithm, host.now());
     Ok(key.sign(claims, TokenType::IdToken)?)
 }

@@ -67,10 +67,14 @@ pub async fn take_up(host: &Host, open: &OpenTrial, parameters: &Parameters) -> 
     let Some(code) = parameters.get("code") else {
         let error = parameters.get("error").unwrap_or("server_error");
         let description = parameters.get("error_description").unwrap_or_default();
+        let cause = trials::cause(host, trial.id).await?;
         let data = json!({ "error": error, "error_description": description });
-        let note = StepNote::bad("the application would have got an error").with(data.clone());
-        trials::note(host, trial.id, TrialStep::Answered, note).await?;
-        return finish(host, trial, TrialOutcome::Failed, data, None).await;
+        let detail = "the application would have got an error";
+        let detail = cause.as_ref().map_or_else(|| detail.to_owned(), |cause| format!("{detail}, since {cause}"));
+        trials::note(host, trial.id, TrialStep::Answered, StepNote::bad(detail).with(data)).await?;
+        // The application is told no more than its own description; who tries it is.
+        let told = json!({ "error": error, "error_description": cause.as_deref().unwrap_or(description) });
+        return finish(host, trial, TrialOutcome::Failed, told, None).await;
     };
     let data = json!({ "code": shortened(code), "state": "as it was sent", "iss": host.issuer });
     let note = StepNote::good("a code, the state of the request and the issuer").with(data);

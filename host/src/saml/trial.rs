@@ -96,11 +96,13 @@ pub async fn take_up(host: &Host, open: &OpenTrial, incoming: &Incoming, body: &
                 }
                 false => "a signed response without an assertion: the application would have been told of a failure",
             };
+            let cause = if succeeded { None } else { trials::cause(host, trial.id).await? };
+            let detail = cause.as_ref().map_or_else(|| detail.to_owned(), |cause| format!("{detail}, since {cause}"));
             let note = StepNote { good: succeeded, ..StepNote::good(detail) }.with(json!({ "status": status }));
             let outcome = if succeeded { TrialOutcome::Done } else { TrialOutcome::Failed };
             let result = json!({
                 "protocol": "saml", "response": response, "status": status,
-                "name_id": name_id, "attributes": attributes,
+                "name_id": name_id, "attributes": attributes, "error_description": cause,
             });
             (outcome, note, result)
         }

@@ -1,5 +1,7 @@
 //! Trials: an administrator goes through the sign-in of an application, and nobody else gets anything of it.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use assent::authenticator::Request;
@@ -7,7 +9,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{Administrator, Caller, person, service};
-use crate::harness::{Application, Browser, Database, Page, TestHost, VERIFIER, Wish, id};
+use crate::harness::{Application, Browser, Database, Page, TestHost, VERIFIER, Wish, component, id};
 use crate::life::entries;
 use crate::saml::party::{Party, Response};
 
@@ -332,4 +334,168 @@ async fn a_saml_application_is_tried_whose_requests_must_be_signed() {
             sqlx::query_as("SELECT COUNT(*) FROM saml_participants").fetch_one(&mut connection).await.expect("counted");
         assert_eq!(part.0, 0, "{database:?}: it takes part in no session");
     }
+}
+
+fn step(trial: &Value, name: &str) -> Value {
+    let steps = trial["steps"].as_array().expect("steps");
+    steps.iter().find(|step| step["name"] == name).unwrap_or_else(|| panic!("no {name}: {trial}")).clone()
+}
+
+fn detail(trial: &Value, name: &str) -> String {
+    step(trial, name)["detail"].as_str().expect("a sentence").to_owned()
+}
+
+/// Gives up waiting and says a name anew; the waiting page.
+async fn anew(waiting: &Page, name: &str) -> Page {
+    let path = waiting.path();
+    let ended = match waiting.again().await {
+        page if page.body.contains(&format!("{path}/cancel")) => {
+            page.submit(&format!("{path}/cancel"), &[]).await.followed().await
+        }
+        page => page,
+    };
+    let login = ended.submit(&format!("{path}/again"), &[]).await.followed().await;
+    login.submit(&path, &[("name", name)]).await.followed().await
+}
+
+#[tokio::test]
+async fn a_trial_says_why_no_phone_was_asked_on_both_databases() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let application = host.web_application().await;
+        let (console, grace, browser) = grace(&host, &application).await;
+        let trial = begin(&console, &application.id).await;
+        let waiting = ask(&browser, &trial, "grace").await;
+        assert_eq!(names(&read(&console, &trial).await).last(), Some(&("asked", true)), "{database:?}");
+        decide(&grace, None).await;
+
+        // The pause that begins with the denial.
+        let waiting = anew(&waiting, "grace").await;
+        assert!(grace.phone.waiting(0).await.expect("requests").is_empty(), "{database:?}");
+        let told = read(&console, &trial).await;
+        assert_eq!((&told["state"], names(&told).last()), (&json!("waiting"), Some(&("asked", false))), "{told}");
+        assert!(detail(&told, "asked").contains("paused"), "{database:?}: {told}");
+        let until = step(&told, "asked")["data"]["paused_until"].as_str().expect("a moment").to_owned();
+        assert!(until.ends_with('Z'), "{until}");
+        let seen = waiting.again().await;
+        assert_eq!(seen.number(), waiting.number(), "the page goes on as for everybody");
+        assert!(!seen.body.contains(&until) && !seen.body.contains("no request went"), "{}", seen.body);
+
+        // Once it is over the phone is asked.
+        host.advance(61);
+        let waiting = anew(&waiting, "grace").await;
+        assert_eq!(grace.phone.waiting(5).await.expect("requests").len(), 1, "{database:?}");
+        assert_eq!(names(&read(&console, &trial).await).last(), Some(&("asked", true)), "{database:?}");
+
+        // A request that a device of theirs began by a scan holds the phone.
+        host.advance(61);
+        let other = Browser::new(&host.base).get(&application.request(&[])).await.followed().await;
+        grace.phone.scan(&crate::scan::code(&other)).await.expect("taken");
+        let replaced = read(&console, &trial).await;
+        assert!(!step(&replaced, "asked")["good"].as_bool().expect("a verdict"), "{database:?}: {replaced}");
+        assert!(detail(&replaced, "asked").contains("another request"), "{database:?}: {replaced}");
+        anew(&waiting, "grace").await;
+        let told = read(&console, &trial).await;
+        assert_eq!(names(&told).last(), Some(&("asked", false)), "{database:?}: {told}");
+        assert!(detail(&told, "asked").contains("scan"), "{database:?}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn a_trial_tells_nothing_of_names_that_are_not_its_own() {
+    let host = TestHost::start().await;
+    let application = host.web_application().await;
+    let (console, _grace, browser) = grace(&host, &application).await;
+    let heidi = Administrator::new(&host, "heidi", "support").await;
+    host.account(&heidi.user, &application).await;
+    let paused = Administrator::new(&host, "paused", "support").await;
+    host.account(&paused.user, &application).await;
+    let login = Browser::new(&host.base).get(&application.request(&[])).await.followed().await;
+    login.submit(&login.path(), &[("name", "paused")]).await;
+    decide(&paused, None).await;
+    let mut told = BTreeSet::new();
+    for name in ["heidi", "paused", "nobody"] {
+        let trial = begin(&console, &application.id).await;
+        ask(&browser, &trial, name).await;
+        let shown = read(&console, &trial).await;
+        assert!(!shown.to_string().contains(name), "{name}: {shown}");
+        let steps = shown["steps"].as_array().expect("steps").iter().skip(2);
+        told.insert(
+            steps.map(|step| format!("{} {} {}", step["name"], step["good"], step["detail"])).collect::<String>(),
+        );
+        host.advance(20);
+    }
+    assert_eq!(told.len(), 1, "who has another name, or none, is told apart by nothing: {told:?}");
+    assert!(told.iter().all(|one| one.contains("\"named\" false")), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_saml_trial_without_a_name_says_what_to_do() {
+    let host = TestHost::start().await;
+    let party = Party::register(&host, json!({})).await;
+    let user = host.admin_ok(Method::POST, "/users", json!({"name": "grace"})).await;
+    let path = format!("/users/{}", id(&user));
+    let user = host.admin_ok(Method::PATCH, &path, json!({"console_role": "owner"})).await;
+    let grace = Administrator { phone: Arc::new(host.authenticator(&user).await), user };
+    host.account(&grace.user, &party.application()).await;
+    let console = grace.signed_in(&host).await;
+    let Caller::Console { browser, .. } = &console else { panic!("a console") };
+    let trial = begin(&console, &party.id).await;
+    let page = approved(&grace, browser, &trial).await;
+    let fields = [("SAMLResponse", page.field("SAMLResponse")), ("RelayState", page.field("RelayState"))];
+    let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let address = format!("{}/admin/trials/{}", host.base, id(&trial));
+    assert_eq!(browser.post(&address, &fields).await.outcome(), "failed");
+
+    let told = read(&console, &trial).await;
+    assert_eq!(told["state"], "failed", "{told}");
+    assert_eq!(
+        names(&told)[4..],
+        [("approved", true), ("account", true), ("name_id", false), ("answered", false)],
+        "{told}"
+    );
+    for text in [
+        detail(&told, "name_id"),
+        detail(&told, "answered"),
+        told["result"]["error_description"].as_str().expect("words").to_owned(),
+    ] {
+        assert!(text.contains("e-mail address") && text.contains("name_id_source"), "{text}");
+    }
+    assert!(told["result"]["status"].as_str().is_some_and(|status| status.contains("status:Responder")), "{told}");
+    // The service provider is told no more than before.
+    let response = told["result"]["response"].as_str().expect("a response");
+    assert!(!response.contains("e-mail address"), "{response}");
+}
+
+#[tokio::test]
+async fn a_trial_that_a_plugin_ends_says_so_where_it_ends() {
+    let plugins = format!(
+        "[[plugins.claims]]\nname = \"broken\"\nfile = \"{}\"\nwrites = []\nconfig = {{ behaviour = \"panic\" }}\n",
+        component("hostile-mapper").display()
+    );
+    let host = TestHost::start_with(Wish { plugins: &plugins, ..Wish::default() }).await;
+    let application = host.web_application().await;
+    let (console, grace, browser) = grace(&host, &application).await;
+    let trial = begin(&console, &application.id).await;
+    assert_eq!(approved(&grace, &browser, &trial).await.followed().await.outcome(), "failed");
+    let told = read(&console, &trial).await;
+    assert_eq!(names(&told).last(), Some(&("answered", false)), "{told}");
+    for text in [detail(&told, "answered"), told["result"]["error_description"].as_str().expect("words").to_owned()] {
+        assert!(text.contains("plugin `broken`"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn who_may_not_try_is_told_what_to_do() {
+    let host = TestHost::start().await;
+    let application = host.web_application().await;
+    let grace = Administrator::new(&host, "grace", "owner").await;
+    let account = host.account(&grace.user, &application).await;
+    let console = grace.signed_in(&host).await;
+    host.admin_ok(Method::PATCH, &format!("/accounts/{}", id(&account)), json!({"state": "suspended"})).await;
+    let path = format!("/applications/{}/trials", application.id);
+    let answer = console.call(Method::POST, &path, Value::Null).await;
+    assert_eq!((answer.status, answer.problem()), (StatusCode::CONFLICT, "conflict"), "{}", answer.body);
+    let detail = answer.body["detail"].as_str().expect("words");
+    assert!(detail.contains("suspended") && detail.contains("set its state to active"), "{detail}");
 }

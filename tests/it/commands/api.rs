@@ -46,13 +46,13 @@ async fn run(host: &TestHost, arguments: &[&str]) -> Output {
 }
 
 /// What a command that must succeed prints.
-async fn done(host: &TestHost, arguments: &[&str]) -> String {
+pub(super) async fn done(host: &TestHost, arguments: &[&str]) -> String {
     let output = run(host, arguments).await;
     assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", err(&output));
     out(&output)
 }
 
-async fn json_of(host: &TestHost, arguments: &[&str]) -> Value {
+pub(super) async fn json_of(host: &TestHost, arguments: &[&str]) -> Value {
     let arguments = [arguments, &["--json"]].concat();
     serde_json::from_str(&done(host, &arguments).await).expect("JSON")
 }

@@ -1,6 +1,7 @@
 //! The `assent` command as people run it: the real binary, its first start, its messages.
 
 mod api;
+mod preview;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

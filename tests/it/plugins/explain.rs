@@ -34,7 +34,7 @@ async fn trace(host: &TestHost, token: &str) -> Value {
     panic!("no trace of {token}");
 }
 
-fn claims_of(token: &str) -> Value {
+pub(super) fn claims_of(token: &str) -> Value {
     let payload = URL_SAFE_NO_PAD.decode(token.split('.').nth(1).expect("a payload")).expect("base64url");
     serde_json::from_slice(&payload).expect("JSON")
 }

@@ -8,5 +8,6 @@ mod components;
 mod explain;
 mod mappers;
 mod newcomer;
+mod preview;
 mod reload;
 mod tool;

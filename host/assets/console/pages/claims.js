@@ -48,14 +48,23 @@ const words = (value) => (value === undefined ? '' : typeof value === 'string' ?
 
 /** What each place would be told. */
 function one({ sinks }) {
-  return sinks.filter((preview) => preview.stopped || preview.origins.length > 0 || sinks.length === 1).map((preview) => section(SINKS[preview.sink] ?? preview.sink,
+  const shown = sinks.filter((preview) => preview.stopped?.plugin || preview.origins.length > 0 || sinks.length === 1).map((preview) => section(SINKS[preview.sink] ?? preview.sink,
     preview.scope && el('p', {}, 'Active scopes: ', ...preview.scope.split(' ').flatMap((scope) => [badge(scope, 'kind'), ' '])),
-    preview.stopped && stopped(preview.stopped),
+    preview.stopped?.plugin && stopped(preview.stopped),
+    preview.token?.slim_id_token && notice('This application has slim_id_token on: the claims of its scopes are not in the ID token, and UserInfo tells them.', 'calm'),
     values(preview),
     steps(preview.steps)));
+  return [...byHost(sinks), ...shown];
+}
+
+/** What the host itself stops is the same in each place, and said once. What would be told once it is mended is shown below. */
+function byHost(sinks) {
+  const found = sinks.find((preview) => preview.stopped && !preview.stopped.plugin);
+  return found ? [stopped(found.stopped)] : [];
 }
 
 function stopped({ plugin, outcome, reason }) {
+  if (!plugin) return notice(`Nobody would be signed in: ${reason}.`, 'bad');
   return notice(`${outcome === 'denied' ? 'Nobody would be signed in: the plugin' : 'The sign-in would fail: the plugin'} ${plugin} ${outcome === 'denied' ? 'refuses this person' : 'failed'}: ${reason}`, 'bad');
 }
 
@@ -65,16 +74,37 @@ function valueOf(preview, name) {
   return found.length === 0 ? undefined : found.flatMap((attribute) => attribute.values).join(', ');
 }
 
-function source({ plugin, what, scope }) {
+function source({ plugin, what, scope, format }) {
+  if (format) return `Assent, as ${format.split(':').pop()}`;
   return el('span', {}, plugin ? badge(plugin, 'kind') : 'Assent', what !== 'told' && ` ${DEEDS[what] ?? what}`, scope && ` for the scope ${scope}`);
 }
 
+/** A value that no preview can know. */
+const MADE = 'made at the sign-in';
+
+/** What the host says beside what it says of the person: first what is known, last what only a sign-in makes. */
+function ofHost({ token, name_id: name, claims }) {
+  const told = (row) => ({ what: 'told', ...row });
+  const first = [];
+  if (name) first.push(told({ name: 'NameID', value: name.value ?? undefined, made: name.value === null, format: name.format }));
+  // Where a plugin stops it there is no token at all.
+  if (!token || !claims) return [first, []];
+  first.push(...['iss', 'aud'].map((known) => told({ name: known, value: token[known] })));
+  return [first, token.at_sign_in.map((known) => told({ name: known, made: true }))];
+}
+
 function values(preview) {
+  const [first, last] = ofHost(preview);
+  const shown = (row) => {
+    if (row.what === 'removed') return el('span', { class: 'muted' }, 'removed');
+    if (row.made) return el('span', { class: 'muted' }, MADE);
+    return el('span', { class: 'value' }, row.value ?? words(valueOf(preview, row.name)));
+  };
   return table([
-    { label: preview.attributes ? 'Attribute' : 'Claim', cell: ({ name }) => code(name) },
-    { label: 'Value', cell: (row) => (row.what === 'removed' ? el('span', { class: 'muted' }, 'removed') : el('span', { class: 'value' }, words(valueOf(preview, row.name)))) },
+    { label: preview.sink === 'saml-assertion' ? 'Attribute' : 'Claim', cell: ({ name }) => code(name) },
+    { label: 'Value', cell: shown },
     { label: 'From', cell: source },
-  ], preview.origins, { empty: 'Nothing.', caption: SINKS[preview.sink] });
+  ], [...first, ...preview.origins, ...last], { empty: 'Nothing.', caption: SINKS[preview.sink] });
 }
 
 function steps(all) {
@@ -88,10 +118,12 @@ function steps(all) {
 
 /** Two accounts side by side: what is not the same is marked. */
 function two(left, right) {
+  const named = ({ name_id: name }) => (name ? name.value ?? MADE : '');
   return left.sinks.map((preview, place) => {
     const other = right.sinks[place];
     const names = [...new Set([...preview.origins, ...other.origins].map(({ name }) => name))];
     const rows = names.map((name) => ({ name, left: words(valueOf(preview, name)), right: words(valueOf(other, name)) }));
+    if (preview.name_id || other.name_id) rows.unshift({ name: 'NameID', left: named(preview), right: named(other) });
     const cell = (side) => (row) => el(row.left === row.right ? 'span' : 'mark', { class: 'value' }, row[side] || 'nothing');
     return section(SINKS[preview.sink] ?? preview.sink,
       preview.stopped && stopped(preview.stopped), other.stopped && stopped(other.stopped),
@@ -128,7 +160,7 @@ function candidate(application, account, scopes) {
 }
 
 function differences({ candidate: after, differences: found }) {
-  const broken = after.sinks.filter((sink) => sink.stopped).map(({ stopped: end }) => stopped(end));
+  const broken = [...byHost(after.sinks), ...after.sinks.filter((sink) => sink.stopped?.plugin).map(({ stopped: end }) => stopped(end))];
   if (found.length === 0) return [...broken, notice('Nothing would be different.', 'calm')];
   return [...broken, table([
     { label: 'Where', cell: (row) => SINKS[row.sink] ?? row.sink },

@@ -5,6 +5,7 @@ import { badge, button, el, facts, json, more, notice, panel } from '../view.js'
 
 export async function trial(application, { may }) {
   const place = el('div', { 'aria-live': 'polite' });
+  const blocked = el('div', { role: 'status' });
   const begin = button('Try sign-in', async () => {
     // Opened while the press is still fresh, else browsers take it for an advertisement.
     const tab = window.open('about:blank', '_blank');
@@ -16,30 +17,56 @@ export async function trial(application, { may }) {
       throw problem;
     }
     if (tab) tab.location.replace(made.url);
-    await follow(place, made, tab);
+    keep(application, made.id);
+    blocked.replaceChildren(...(tab ? [] : [notice('The browser did not open a tab.', 'warn', el('p', {}, el('a', { href: made.url, target: '_blank', rel: 'noopener' }, 'Open it yourself')))]));
+    await follow(place, made.id);
   }, 'primary');
+  await resume(application, place);
   return [panel(
     el('p', {}, 'A new tab opens and signs you in to this application, as yourself: with its own settings, by the same endpoints, with an approval on your phone. The answer does not go to the application; it comes back here, with each step.'),
     may('accounts:read') && el('p', { class: 'muted' }, 'You need an account in the application.'),
-    el('div', { class: 'ways' }, begin)), place];
+    el('div', { class: 'ways' }, begin)), blocked, place];
 }
 
-async function follow(place, made, tab) {
-  if (!tab) place.replaceChildren(notice('The browser did not open a tab.', 'warn', el('p', {}, el('a', { href: made.url, target: '_blank', rel: 'noopener' }, 'Open it yourself'))));
+/** The entry of the browser's history remembers the trial, so that it is shown again where the page is loaded anew. */
+function keep(application, id) {
+  history.replaceState({ ...history.state, trial: { application: application.id, id } }, '');
+}
+
+function kept(application) {
+  const trial = history.state?.trial;
+  return trial?.application === application.id ? trial.id : undefined;
+}
+
+/** Shows the trial again that was begun on this page before it was loaded anew, while it can be read. */
+async function resume(application, place) {
+  const id = kept(application);
+  const standing = id && (await get(path`/trials/${id}`).catch(() => undefined));
+  if (!standing || standing.state === 'over') return;
+  show(place, standing);
+  // Once the page is there.
+  if (standing.state === 'waiting') setTimeout(() => follow(place, id).catch((problem) => place.append(notice(problem.message, 'bad'))));
+}
+
+async function follow(place, id) {
   let wait = 0;
   for (;;) {
-    const standing = await get(`${path`/trials/${made.id}`}${query({ wait })}`);
+    const standing = await get(`${path`/trials/${id}`}${query({ wait })}`);
     wait = 25;
-    if (!place.isConnected) return;
+    // Another page is shown by now, or another trial was begun here.
+    if (!place.isConnected || history.state?.trial?.id !== id) return;
     show(place, standing);
     if (standing.state !== 'waiting') return;
   }
 }
 
-const ENDS = { waiting: ['It is under way. Go on in the other tab, and approve on your phone.', 'calm'], done: ['It worked: the application would have signed you in.', 'calm'], failed: ['It did not work. The last step says why.', 'bad'], over: ['Nobody finished it in time.', 'warn'] };
+const UNASKED = ['No request went to your phone. The step below says why.', 'warn'];
+const ENDS = { waiting: ['It is under way. Go on in the other tab, and approve on your phone.', 'calm'], done: ['It worked: the application would have signed you in.', 'calm'], failed: ['It did not work. The first step that failed says why.', 'bad'], over: ['Nobody finished it in time.', 'warn'] };
 
 function show(place, { state, steps, result }) {
-  const [text, tone] = ENDS[state] ?? [state, 'calm'];
+  const last = steps.at(-1);
+  const unasked = state === 'waiting' && last?.name === 'asked' && !last.good;
+  const [text, tone] = unasked ? UNASKED : ENDS[state] ?? [state, 'calm'];
   const list = el('ol', { class: 'trial' }, ...steps.map((step) => el('li', { 'data-good': String(step.good) },
     el('div', {}, el('strong', {}, step.title), ' ', badge(step.good ? 'good' : 'failed', step.good ? 'active' : 'terminated')),
     step.detail && el('p', {}, step.detail),
@@ -51,7 +78,7 @@ function outcome(result) {
   if (result.error) return facts([['Error', result.error], ['Description', result.error_description]]);
   if (result.protocol === 'saml') {
     return el('section', {}, el('h2', {}, 'The assertion'),
-      facts([['Status', result.status], ['NameID', result.name_id && `${result.name_id.value} (${result.name_id.format ?? 'no format'})`]]),
+      facts([['Status', result.status], ['Why', result.error_description], ['NameID', result.name_id && `${result.name_id.value} (${result.name_id.format ?? 'no format'})`]]),
       (result.attributes ?? []).length > 0 && facts(result.attributes.map((one) => [one.friendly_name ?? one.name ?? '', one.values])),
       result.response && more('The response, without its signatures', el('pre', { tabindex: 0 }, el('code', {}, result.response))));
   }

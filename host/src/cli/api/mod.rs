@@ -6,6 +6,7 @@ mod connection;
 mod document;
 mod lookup;
 mod names;
+mod preview;
 mod show;
 
 use std::fmt::Display;

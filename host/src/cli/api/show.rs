@@ -9,6 +9,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::document::{Answer, Member, Shape};
+use super::preview;
 use crate::cli::terminal::{self, Table, harmless};
 
 /// The columns of lists whose items have more than a line holds: members, with a head of their own after `=`. A list without
@@ -173,6 +174,10 @@ pub(super) fn show(answer: &Answer, form: Form, bytes: &[u8]) -> anyhow::Result<
         }
         terminal::print_bytes(bytes)?;
         return if bytes.ends_with(b"\n") { Ok(()) } else { terminal::print("\n") };
+    }
+    let preview = if form.quiet { None } else { preview::text(answer.schema.as_deref(), bytes)? };
+    if let Some(text) = preview {
+        return terminal::print(&text);
     }
     let value: Value = serde_json::from_slice(bytes)?;
     if form.quiet {

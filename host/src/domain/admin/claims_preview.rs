@@ -7,13 +7,15 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::{Refused, Result, account, invalid, registered};
+use crate::domain::account::{Obstacle, obstacle};
 use crate::domain::claims::{self, Made, Subject};
-use crate::domain::{Host, audit};
+use crate::domain::token_claims::OfToken;
+use crate::domain::{Host, audit, name_id};
 use crate::id::{AccountId, Did};
 use crate::model::account::Account;
 use crate::model::application::{Application, Registered};
 use crate::model::audit::{By, Event};
-use crate::model::saml::ServiceProvider;
+use crate::model::saml::{NameIdFormat, ServiceProvider};
 use crate::model::scope::{Scope, Scopes};
 use crate::model::session::{Amr, Authentication};
 use crate::model::user::User;
@@ -43,6 +45,12 @@ pub struct Preview {
     pub sink: Sink,
     /// The scopes that count.
     pub scopes: Scopes,
+    /// What keeps the person out before a plugin is asked. What would be told without that is shown all the same.
+    pub obstacle: Option<Obstacle>,
+    /// What an ID token says of itself.
+    pub token: Option<PreviewedToken>,
+    /// What an assertion would call the person.
+    pub name_id: Option<PreviewedName>,
     /// What it would be told, or the plugin that keeps it from being told anything.
     pub told: std::result::Result<Told, Stopped>,
     /// Where each value comes from, the removed ones too.
@@ -58,6 +66,24 @@ pub enum Told {
     Claims(Map<String, Value>),
     /// Attributes.
     Attributes(Vec<SamlAttribute>),
+}
+
+/// What an ID token says beside what is said of the person.
+#[derive(Clone, Debug)]
+pub struct PreviewedToken {
+    /// What is known before.
+    pub known: OfToken,
+    /// Whether the claims of the scopes are at UserInfo alone.
+    pub slim: bool,
+}
+
+/// What an assertion would call a person.
+#[derive(Clone, Debug)]
+pub struct PreviewedName {
+    /// The format: the one that is given where a request asks for none.
+    pub format: NameIdFormat,
+    /// The text; none where each session has one of its own.
+    pub value: Option<String>,
 }
 
 /// Who keeps an application from being told.
@@ -227,6 +253,7 @@ impl Previewed {
 
     async fn by(&self, host: &Host, plugins: &PluginSet) -> Result<Vec<Preview>> {
         let Self { user, account, authentication, at } = self;
+        let kept_out = obstacle(user, Some(account));
         match at {
             At::Client(client, scopes, sinks) => {
                 let sub = claims::subject_of(host, client, user)?;
@@ -243,30 +270,52 @@ impl Previewed {
                     };
                     let made = claims::map_by(host, plugins, subject, *sink).await;
                     let made = made.map(|Made { claims, steps }| (Told::Claims(claims), steps));
-                    previews.push(finish(*sink, scopes.clone(), made));
+                    let token = (*sink == Sink::IdToken).then(|| PreviewedToken {
+                        known: OfToken::new(host, client),
+                        slim: client.settings.slim_id_token,
+                    });
+                    previews.push(Preview { obstacle: kept_out, token, ..finish(*sink, scopes.clone(), made) });
                 }
                 Ok(previews)
             }
             At::ServiceProvider(provider) => {
                 let made = claims::attributes_by(host, plugins, provider, (user, account), authentication).await;
                 let made = made.map(|(attributes, steps)| (Told::Attributes(attributes), steps));
-                Ok(vec![finish(Sink::SamlAssertion, Scopes::default(), made)])
+                let name_id = self.name_id(host, provider)?;
+                let nameless = name_id.is_none().then_some(Obstacle::NoName);
+                let finished = finish(Sink::SamlAssertion, Scopes::default(), made);
+                Ok(vec![Preview { obstacle: kept_out.or(nameless), name_id, ..finished }])
             }
         }
+    }
+
+    /// What an assertion would call the person; `None` where there is nothing to call them by.
+    fn name_id(&self, host: &Host, provider: &ServiceProvider) -> Result<Option<PreviewedName>> {
+        let format = provider.settings.name_id.default;
+        // It follows from the session, of which there is none.
+        if format == NameIdFormat::Transient {
+            return Ok(Some(PreviewedName { format, value: None }));
+        }
+        let made = name_id::of(host, provider, &self.user, &self.account, "", format)?;
+        Ok(made.map(|name| PreviewedName { format: name.format, value: Some(name.value) }))
     }
 }
 
 fn finish(sink: Sink, scopes: Scopes, made: std::result::Result<(Told, Vec<Step>), MapFailure>) -> Preview {
-    match made {
-        Ok((told, steps)) => Preview { sink, scopes, origins: origins(&told, &steps), told: Ok(told), steps },
+    let (told, origins, steps) = match made {
+        Ok((told, steps)) => {
+            let origins = origins(&told, &steps);
+            (Ok(told), origins, steps)
+        }
         Err(MapFailure { plugin, kind, steps }) => {
             let (denied, reason) = match kind {
                 MapFailureKind::Deny(reason) => (true, reason),
                 MapFailureKind::Fault(fault) => (false, fault.to_string()),
             };
-            Preview { sink, scopes, told: Err(Stopped { plugin, denied, reason }), origins: Vec::new(), steps }
+            (Err(Stopped { plugin, denied, reason }), Vec::new(), steps)
         }
-    }
+    };
+    Preview { sink, scopes, obstacle: None, token: None, name_id: None, told, origins, steps }
 }
 
 /// Where each value comes from: first the host's, then what the plugins did, the last word on each.

@@ -31,7 +31,8 @@ pub use approval_addresses::{approval_addresses, remove_approval_address, set_ap
 pub use caller::{Caller, Standing, service_account};
 pub(super) use changes::Settings;
 pub use claims_preview::{
-    Comparison, Deed, Difference, Origin, Preview, PreviewRequest, Stopped, Told, compare, preview,
+    Comparison, Deed, Difference, Origin, Preview, PreviewRequest, PreviewedName, PreviewedToken, Stopped, Told,
+    compare, preview,
 };
 pub use directory::{AccountQuery, UserQuery, find_accounts, find_users};
 pub use import::{ImportReport, ImportRow, RowError};

@@ -15,9 +15,12 @@ use utoipa_axum::routes;
 use super::input::{Body, Limit, List, Query, after};
 use super::routes::Area;
 use super::{id_of, moment};
+use crate::domain::account::Obstacle;
 use crate::domain::admin::{
-    self, Caller, Comparison, Deed, Difference, Origin, Preview, PreviewRequest, Refused, Stopped, Told,
+    self, Caller, Comparison, Deed, Difference, Origin, Preview, PreviewRequest, PreviewedName, PreviewedToken,
+    Refused, Stopped, Told,
 };
+use crate::domain::token_claims::{AtSignIn, OfToken};
 use crate::domain::traces::{Explained, ExplainedAttribute, Outcome, ShownTrace};
 use crate::domain::{Broken, Host, traces};
 use crate::http::problem::{Problem, ProblemKind};
@@ -90,13 +93,22 @@ struct PreviewView {
     sinks: Vec<SinkView>,
 }
 
-/// What it would be told in one place: `claims`, `attributes`, or, where a plugin keeps it from being told, `stopped`.
+/// What it would be told in one place: `claims` or `attributes`, but where a plugin keeps it from being told; and in `stopped` why
+/// nobody would be signed in.
 #[derive(Serialize, ToSchema)]
 #[schema(as = SinkPreview)]
 struct SinkView {
     sink: Sink,
     /// The scopes that count, one space between them.
     scope: String,
+    /// What an ID token says of itself and of the sign-in, beside `claims`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    token: Option<TokenView>,
+    /// What an assertion calls the person, in the format that a request gets which asks for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    name_id: Option<NameView>,
     /// Claims, without those of a token itself, such as `exp`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -114,12 +126,39 @@ struct SinkView {
     steps: Vec<Explained>,
 }
 
-/// The plugin that keeps an application from being told.
+/// What an ID token says of itself and of the sign-in.
+#[derive(Serialize, ToSchema)]
+#[schema(as = TokenPreview)]
+struct TokenView {
+    /// The issuer.
+    iss: String,
+    /// The application.
+    aud: String,
+    /// The claims that the sign-in adds; `nonce` only where the request has one.
+    at_sign_in: Vec<AtSignIn>,
+    /// Whether the application has `slim_id_token`: the claims of the scopes are at UserInfo alone then.
+    slim_id_token: bool,
+}
+
+/// What an assertion calls a person.
+#[derive(Serialize, ToSchema)]
+#[schema(as = NameIdPreview)]
+struct NameView {
+    /// The URI of the format.
+    format: &'static str,
+    /// The text; `null` for a transient one, which each session has of its own.
+    value: Option<String>,
+}
+
+/// Why nobody would be signed in.
 #[derive(Serialize, ToSchema)]
 #[schema(as = StoppedPreview)]
 struct StoppedView {
-    plugin: String,
+    /// The plugin that keeps the application from being told; `null` for the host itself, which comes first. It shows all the same
+    /// what would be told once that is mended.
+    plugin: Option<String>,
     outcome: Outcome,
+    /// Why; of the host with what to do.
     reason: String,
 }
 
@@ -157,17 +196,18 @@ fn view(application: &Did, account: AccountId, previews: Vec<Preview>) -> Previe
 }
 
 fn sink_view(preview: Preview) -> SinkView {
-    let Preview { sink, scopes, told, origins, steps } = preview;
-    let (claims, attributes, stopped) = match told {
+    let Preview { sink, scopes, obstacle, token, name_id, told, origins, steps } = preview;
+    let (claims, attributes, by_plugin) = match told {
         Ok(Told::Claims(claims)) => (Some(claims), None, None),
         Ok(Told::Attributes(attributes)) => {
             (None, Some(attributes.iter().map(traces::explain_attribute).collect()), None)
         }
         Err(Stopped { plugin, denied, reason }) => {
             let outcome = if denied { Outcome::Denied } else { Outcome::Failed };
-            (None, None, Some(StoppedView { plugin, outcome, reason }))
+            (None, None, Some(StoppedView { plugin: Some(plugin), outcome, reason }))
         }
     };
+    let stopped = obstacle.map(by_host).or(by_plugin);
     let origin = |Origin { name, plugin, what, scope }| OriginView {
         name,
         plugin,
@@ -180,8 +220,26 @@ fn sink_view(preview: Preview) -> SinkView {
         scope,
     };
     let origins = origins.into_iter().map(origin).collect();
-    let scope = scopes.to_string();
-    SinkView { sink, scope, claims, attributes, stopped, origins, steps: traces::explain(&steps) }
+    SinkView {
+        sink,
+        scope: scopes.to_string(),
+        token: token.map(token_view),
+        name_id: name_id.map(|PreviewedName { format, value }| NameView { format: format.uri(), value }),
+        claims,
+        attributes,
+        stopped,
+        origins,
+        steps: traces::explain(&steps),
+    }
+}
+
+fn token_view(PreviewedToken { known: OfToken { iss, aud }, slim }: PreviewedToken) -> TokenView {
+    TokenView { iss, aud: aud.to_string(), at_sign_in: AtSignIn::ALL.to_vec(), slim_id_token: slim }
+}
+
+fn by_host(obstacle: Obstacle) -> StoppedView {
+    let outcome = if obstacle.is_decision() { Outcome::Denied } else { Outcome::Failed };
+    StoppedView { plugin: None, outcome, reason: obstacle.words().to_owned() }
 }
 
 /// Preview what an application would be told of a person.

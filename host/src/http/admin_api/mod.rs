@@ -140,5 +140,5 @@ fn id_of<T: std::str::FromStr>(text: &str, what: &'static str) -> Result<T, Prob
 
 /// A moment in the form of RFC 3339.
 fn moment(at: crate::clock::Timestamp) -> String {
-    jiff::Timestamp::from_millisecond(at.millis()).map(|at| at.to_string()).unwrap_or_default()
+    crate::domain::audit::moment_text(at)
 }

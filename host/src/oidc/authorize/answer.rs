@@ -84,8 +84,6 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Brok
         Answer::Refused(why) => trials::refused(host, trial, why).await?,
         Answer::Granted(_) => {
             host.store.give_trial_session(trial, session.id).await?;
-            trials::note(host, trial, TrialStep::Account, StepNote::good("you have an account here, which is open"))
-                .await?;
             let consent = match question.agreement {
                 Agreement::Given => "you agreed on the page",
                 Agreement::Open => "you were not asked: you agreed before, or the application needs no consent",
@@ -121,6 +119,10 @@ async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Broken>
         }
         Access::Closed => return Ok(Answer::Refused(Refusal::AccountClosed(application.name.clone()))),
     };
+    if let Some(trial) = request.trial {
+        trials::note(host, trial, TrialStep::Account, StepNote::good("you have an account here, which is open"))
+            .await?;
+    }
     let agreed = agreement == Agreement::Given;
     if !agreed && consent::is_needed(host, &application, &signed_in.user, request).await? {
         return Ok(Answer::AskConsent { application: application.name.clone() });
@@ -187,11 +189,11 @@ async fn id_token_claims(
     }
     let sid = claims::sid_of(host, application, &signed_in.session.sid)?;
     Ok(mapped.map(|made| {
-        let mut claims = id_token::with_sign_in(host, made, &subject, authentication, &sid);
-        if let Some(nonce) = &request.nonce {
-            claims.insert("nonce".to_owned(), json!(nonce));
+        let claims = id_token::with_sign_in(host, made, &subject, authentication, &sid);
+        match &request.nonce {
+            Some(nonce) => id_token::with_nonce(claims, nonce),
+            None => claims,
         }
-        claims
     }))
 }
 

@@ -5,7 +5,7 @@
 
 mod checks;
 mod failure;
-mod name_id;
+mod meant;
 mod respond;
 mod response;
 
@@ -35,7 +35,7 @@ pub async fn may_go_on(host: &Host, request: &SignOnRequest, signed_in: &SignedI
     }
     let Some(provider) = host.store.service_provider(&request.application).await? else { return Ok(false) };
     match access(host, &signed_in.user, &provider.id).await? {
-        Access::Granted(account) => name_id::is_meant(host, &provider, request, &signed_in.user, &account),
+        Access::Granted(account) => meant::is_meant(host, &provider, request, &signed_in.user, &account),
         Access::NoAccount | Access::Closed => Ok(false),
     }
 }

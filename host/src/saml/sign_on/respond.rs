@@ -5,20 +5,20 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::failure::Failure;
-use super::name_id;
+use super::meant;
 use super::response::{self, Assertion, Envelope};
-use crate::domain::account::{Access, access};
+use crate::domain::account::{Access, Obstacle, access};
 use crate::domain::login::{self, Outcome, Person};
 use crate::domain::session::SignedIn;
 use crate::domain::traces::{self, Purpose};
 use crate::domain::trials::{self, Hindrance};
-use crate::domain::{Broken, Host, claims};
+use crate::domain::{Broken, Host, claims, name_id};
 use crate::id::LoginId;
 use crate::model::login::Refusal;
 use crate::model::redirect::CheckedRedirect;
-use crate::model::saml::{Participation, ServiceProvider, SignOnRequest};
+use crate::model::saml::{NameId, Participation, ServiceProvider, SignOnRequest};
 use crate::model::trial::{StepNote, TrialStep};
-use crate::plugins::{MapFailureKind, Sink};
+use crate::plugins::{MapFailure, MapFailureKind, SamlAttribute, Sink, Step};
 use crate::saml::partner::{entity_id, message_id, session_index, signer};
 use crate::store::Given;
 
@@ -77,11 +77,7 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Brok
     let answer = answered(host, question).await?;
     match &answer {
         Answer::Refused(why) => trials::refused(host, trial, why).await?,
-        Answer::Granted(_) => {
-            host.store.give_trial_session(trial, session.id).await?;
-            trials::note(host, trial, TrialStep::Account, StepNote::good("you have an account here, which is open"))
-                .await?;
-        }
+        Answer::Granted(_) => host.store.give_trial_session(trial, session.id).await?,
         Answer::Failed(_) | Answer::AnsweredBefore => {}
     }
     Ok(answer)
@@ -101,7 +97,8 @@ async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Broken>
         Access::NoAccount => return Ok(Answer::Refused(Refusal::NoAccount(provider.name.clone()))),
         Access::Closed => return Ok(Answer::Refused(Refusal::AccountClosed(provider.name.clone()))),
     };
-    if !name_id::is_meant(host, &provider, request, user, &account)? {
+    note(host, request, TrialStep::Account, || StepNote::good("you have an account here, which is open")).await?;
+    if !meant::is_meant(host, &provider, request, user, &account)? {
         return fail(host, login, request, &provider, Failure::OtherSubject).await;
     }
     if !super::meets(request, &session.authentication) {
@@ -109,19 +106,12 @@ async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Broken>
     }
     let Some(name_id) = name_id::of(host, &provider, user, &account, &session.sid, request.name_id_format)? else {
         tracing::error!(%login, application = %provider.id, user = %user.id, "the sign-on fails: the person has no e-mail address to be named by");
+        note(host, request, TrialStep::NameId, || StepNote::bad(Obstacle::NoName.words())).await?;
         return fail(host, login, request, &provider, Failure::Broken).await;
     };
+    note(host, request, TrialStep::NameId, || of_name(&name_id)).await?;
     let made = claims::attributes(host, &provider, user, &account, &session.authentication).await;
-    if let Some(trial) = request.trial {
-        let note = match &made {
-            Ok((_, steps)) => StepNote::good("the attributes of the assertion were made")
-                .with(json!({ "steps": traces::explain(steps) })),
-            Err(failure) => {
-                StepNote::bad(failure.to_string()).with(json!({ "steps": traces::explain(&failure.steps) }))
-            }
-        };
-        trials::note(host, trial, TrialStep::Claims, note).await?;
-    }
+    note(host, request, TrialStep::Claims, || of_attributes(&made)).await?;
     let (attributes, steps) = match made {
         Ok(made) => made,
         Err(failure) => {
@@ -167,6 +157,33 @@ async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Broken>
     let purpose = Purpose { token: &assertion_id, user: user.id, application: &provider.id, sink: Sink::SamlAssertion };
     traces::record(host, purpose, &steps);
     Ok(Answer::Granted(answer(host, &provider, request, response)?))
+}
+
+/// Notes what became of a step, for a trial alone.
+async fn note(
+    host: &Host,
+    request: &SignOnRequest,
+    step: TrialStep,
+    note: impl FnOnce() -> StepNote,
+) -> Result<(), Broken> {
+    match request.trial {
+        Some(trial) => trials::note(host, trial, step, note()).await,
+        None => Ok(()),
+    }
+}
+
+fn of_name(name: &NameId) -> StepNote {
+    StepNote::good("what the assertion calls you").with(json!({ "format": name.format.uri(), "value": name.value }))
+}
+
+/// What the plugins did.
+fn of_attributes(made: &Result<(Vec<SamlAttribute>, Vec<Step>), MapFailure>) -> StepNote {
+    match made {
+        Ok((_, steps)) => {
+            StepNote::good("the attributes of the assertion were made").with(json!({ "steps": traces::explain(steps) }))
+        }
+        Err(failure) => StepNote::bad(failure.to_string()).with(json!({ "steps": traces::explain(&failure.steps) })),
+    }
 }
 
 /// Whether the service provider takes responses still where this one is to go. A trial's goes to this host.
