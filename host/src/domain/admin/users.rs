@@ -233,7 +233,7 @@ fn login_name(field: &'static str, text: &str) -> Result<LoginName> {
     text.parse().map_err(|error: crate::model::name::InvalidName| invalid(field, error.to_string()))
 }
 
-fn email_address(text: &str) -> Result<LoginName> {
+pub(super) fn email_address(text: &str) -> Result<LoginName> {
     let has_both_sides = text.split_once('@').is_some_and(|(local, host)| !local.is_empty() && !host.is_empty());
     if !has_both_sides {
         return Err(invalid("email", "expected an address such as ada@example.org"));

@@ -21,6 +21,8 @@ use crate::model::account::Account;
 use crate::model::administration::Permission;
 use crate::model::user::LifeState;
 
+/// What is done to one account asks no phone, its roles included: to give and take them is everyday work, which an application may
+/// need many times a day. A whole table of them asks.
 pub(super) fn routes() -> Area {
     Area::new("Accounts")
         .route(Permission::AccountsRead, routes!(list))
