@@ -33,15 +33,19 @@ use crate::model::user::{ConsoleRole, LifeState};
 const ROWS: u32 = 500;
 
 pub(super) fn of_users() -> Area {
-    Area::new("Users")
-        .route(Permission::UsersRead, routes!(export_users))
-        .danger(Permission::UsersWrite, Danger::ImportTable, routes!(import_users))
+    Area::new("Users").route(Permission::UsersRead, routes!(export_users)).danger(
+        Permission::UsersWrite,
+        Danger::ImportTable,
+        routes!(import_users),
+    )
 }
 
 pub(super) fn of_accounts() -> Area {
-    Area::new("Accounts")
-        .route(Permission::AccountsRead, routes!(export_accounts))
-        .danger(Permission::AccountsWrite, Danger::ImportTable, routes!(import_accounts))
+    Area::new("Accounts").route(Permission::AccountsRead, routes!(export_accounts)).danger(
+        Permission::AccountsWrite,
+        Danger::ImportTable,
+        routes!(import_accounts),
+    )
 }
 
 /// Which users are exported.
