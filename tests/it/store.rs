@@ -175,7 +175,7 @@ async fn enrol(store: &Store, device: &Device) -> bool {
     let token = Token::new("en", id.as_bytes(), &SystemEntropy);
     let expires_at = NOW + Duration::from_secs(60);
     let enrolment = Enrolment { id, user_id: device.user_id, digest: token.digest(), expires_at, made_by: None };
-    store.insert_enrolment(enrolment, Vec::new(), NOW).await.expect("inserted");
+    store.insert_enrolment(enrolment, device.user_id, Vec::new(), NOW).await.expect("inserted");
     let enrolled = store.enrol_device(id, device.clone(), Vec::new(), None).await.expect("enrolled");
     assert!(!store.enrol_device(id, device.clone(), Vec::new(), None).await.expect("asked"), "a link is good once");
     enrolled
@@ -225,7 +225,7 @@ async fn users_applications_and_accounts_come_back_as_they_went_in() {
         assert_eq!(store.application(&application.id).await.expect("read"), Some(Arc::new(application.clone())));
 
         let account = account(&user, &application);
-        store.insert_account(account.clone(), Vec::new()).await.expect("inserted");
+        store.insert_account(account.clone(), user.id, Vec::new()).await.expect("inserted");
         assert_eq!(store.account_of(user.id, &application.id).await.expect("read"), Some(account.clone()));
         let summary = &store.users(None, 10).await.expect("read")[0];
         assert_eq!((summary.accounts, summary.devices), (1, 0));

@@ -17,7 +17,7 @@ use crate::model::statement::{CallStatement, EnrolmentStatement};
 use crate::model::token::prefix;
 use crate::model::user::{LifeState, User};
 use crate::secret::Token;
-use crate::store::StoreError;
+use crate::store::{StoreError, Whom};
 
 /// How many devices a person may have: each is told of each request and of news.
 const MOST_DEVICES: usize = 20;
@@ -341,11 +341,25 @@ pub async fn revoke(
     codes: CodesOfDevice,
     by: &By,
 ) -> Result<Option<SessionEnd>, Broken> {
+    Ok(revoke_of(host, device, device.user_id, codes, by).await?)
+}
+
+/// The same, of an owner who is as they were seen.
+///
+/// # Errors
+/// [`StoreError::Stale`] if they are not.
+pub async fn revoke_of(
+    host: &Arc<Host>,
+    device: &Device,
+    owner: impl Into<Whom>,
+    codes: CodesOfDevice,
+    by: &By,
+) -> Result<Option<SessionEnd>, StoreError> {
     let entry = audit::entry(host, Event::DeviceRevoked, by)
         .about(device.user_id)
         .with("device", device.id.to_string())
         .personal("name", device.name.as_str());
-    let ended = host.store.revoke_device_of(device.user_id, device.id, codes, entry, host.now()).await?;
+    let ended = host.store.revoke_device_of(owner, device.id, codes, entry, host.now()).await?;
     if ended.is_some() {
         tracing::info!(device = %device.id, "authenticator revoked");
         host.signals.send(Signal::LoggedOut);

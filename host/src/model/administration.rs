@@ -250,8 +250,11 @@ pub enum Danger {
     DeleteUser,
     /// Erases who a user was.
     EraseUser,
-    /// Gives or takes a console role, where the body has `console_role`; or closes a user for good.
+    /// Gives or takes a console role, where the body has `console_role`; changes the e-mail address of a user who is there; or
+    /// closes a user for good.
     ChangeUser,
+    /// Makes and changes users or accounts, as many as a table has; unless it is only checked.
+    ImportTable,
     /// Gives somebody another way to approve, where they have one: whoever gets it can sign in as them.
     AddDevice,
     /// Takes a device away from somebody with a console role.
@@ -283,6 +286,7 @@ impl Danger {
             Self::DeleteUser => "delete-user",
             Self::EraseUser => "erase-user",
             Self::ChangeUser => "change-user",
+            Self::ImportTable => "import-table",
             Self::AddDevice => "add-device",
             Self::RemoveDevice => "remove-device",
             Self::DeleteApplication => "delete-application",

@@ -9,7 +9,7 @@ use super::lookup::Row;
 use super::rows::{from_json, life_state, moment, parse, to_json};
 use super::statement::{MOST, Statement};
 use super::users::{UserRow, all_of};
-use super::{Result, Store, StoreError, audit, endings, taken, terms};
+use super::{Result, Store, StoreError, Whom, audit, endings, taken, terms};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, Did, UserId};
 use crate::model::account::Account;
@@ -105,6 +105,8 @@ impl TryFrom<PersonRow> for Person {
 pub struct AccountWrite {
     /// The account as it shall be.
     pub account: Account,
+    /// Whose it is.
+    pub whom: Whom,
     /// The state of one that is there; `None` of a new one.
     pub before: Option<LifeState>,
     /// What the audit log is told.
@@ -122,8 +124,8 @@ static INSERT: LazyLock<Statement> = LazyLock::new(|| {
 });
 
 /// The accounts with the people whose they are, who are not changed until the transaction ends: what they are called is what their
-/// accounts are found by.
-async fn hold(db: &mut AnyConnection, accounts: &[Account]) -> Result<Vec<Person>> {
+/// accounts are found by. Fails where one of them is not as they were seen.
+async fn hold(db: &mut AnyConnection, accounts: &[Account], whom: &[Whom]) -> Result<Vec<Person>> {
     let mut ids: Vec<UserId> = accounts.iter().map(|account| account.user_id).collect();
     ids.sort_unstable();
     ids.dedup();
@@ -138,21 +140,22 @@ async fn hold(db: &mut AnyConnection, accounts: &[Account]) -> Result<Vec<Person
             users.insert(user.id, user);
         }
     }
-    let person = |account: &Account| {
+    let person = |(account, whom): (&Account, &Whom)| {
         let user =
             users.get(&account.user_id).cloned().ok_or(StoreError::Overtaken("the user was deleted meanwhile"))?;
+        whom.must_be(&user)?;
         Ok(Person { user, account: account.clone() })
     };
-    accounts.iter().map(person).collect()
+    accounts.iter().zip(whom).map(person).collect()
 }
 
 /// Adds an account.
-pub(super) async fn insert(db: &mut AnyConnection, account: &Account) -> Result<()> {
-    insert_all(db, std::slice::from_ref(account)).await
+pub(super) async fn insert(db: &mut AnyConnection, account: &Account, whom: Whom) -> Result<()> {
+    insert_all(db, std::slice::from_ref(account), &[whom]).await
 }
 
-async fn insert_all(db: &mut AnyConnection, accounts: &[Account]) -> Result<()> {
-    let people = hold(db, accounts).await?;
+async fn insert_all(db: &mut AnyConnection, accounts: &[Account], whom: &[Whom]) -> Result<()> {
+    let people = hold(db, accounts, whom).await?;
     for rows in accounts.chunks(MOST) {
         let mut query = sqlx::query(INSERT.of(rows.len()));
         for account in INSERT.filled(rows) {
@@ -174,8 +177,14 @@ async fn insert_all(db: &mut AnyConnection, accounts: &[Account]) -> Result<()> 
 }
 
 /// Replaces what may change of an account: see [`Store::update_account`].
-async fn update(db: &mut AnyConnection, account: &Account, before: LifeState, now: Timestamp) -> Result<bool> {
-    let people = hold(db, std::slice::from_ref(account)).await?;
+async fn update(
+    db: &mut AnyConnection,
+    account: &Account,
+    whom: Whom,
+    before: LifeState,
+    now: Timestamp,
+) -> Result<bool> {
+    let people = hold(db, std::slice::from_ref(account), &[whom]).await?;
     let result = sqlx::query(
         "UPDATE accounts SET name = $2, roles = $3, state = $4, version = version + 1 WHERE id = $1 AND version = $5",
     )
@@ -219,12 +228,16 @@ pub(super) async fn signed_in_to(db: &mut AnyConnection, entry: &Entry) -> Resul
 }
 
 impl Store {
-    /// Adds an account.
-    pub async fn insert_account(&self, account: Account, entries: Vec<Entry>) -> Result<()> {
+    /// Adds an account of this person's.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`] if they are not as they were seen; [`StoreError::Taken`] where there is one already.
+    pub async fn insert_account(&self, account: Account, whom: impl Into<Whom>, entries: Vec<Entry>) -> Result<()> {
+        let whom = whom.into();
         self.write(move |db| {
             let (account, entries) = (account.clone(), entries.clone());
             Box::pin(async move {
-                insert(db, &account).await?;
+                insert(db, &account, whom).await?;
                 audit::append(db, &entries).await
             })
         })
@@ -234,17 +247,22 @@ impl Store {
     /// Replaces what may change of an account: its name, roles and state. `false`, and nothing done, if it was changed
     /// since it was read. Where the state is another than `before`, what was begun with the account is over, and its
     /// application is to be told.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`] if the person is not as they were seen.
     pub async fn update_account(
         &self,
         account: Account,
+        whom: impl Into<Whom>,
         before: LifeState,
         entries: Vec<Entry>,
         now: Timestamp,
     ) -> Result<bool> {
+        let whom = whom.into();
         self.write(move |db| {
             let (account, entries) = (account.clone(), entries.clone());
             Box::pin(async move {
-                let done = update(db, &account, before, now).await?;
+                let done = update(db, &account, whom, before, now).await?;
                 audit::append_if(db, done, &entries).await
             })
         })
@@ -254,20 +272,22 @@ impl Store {
     /// Adds and replaces accounts, all of them or none.
     ///
     /// # Errors
-    /// [`StoreError::Overtaken`] where one was changed since it was read; [`StoreError::Taken`] where there is one already.
+    /// [`StoreError::Overtaken`] where one was changed since it was read, [`StoreError::Stale`] where its person was;
+    /// [`StoreError::Taken`] where there is one already.
     pub async fn keep_accounts(&self, writes: Vec<AccountWrite>, now: Timestamp) -> Result<()> {
         self.write(move |db| {
             let writes = writes.clone();
             Box::pin(async move {
-                for AccountWrite { account, before, .. } in &writes {
+                for AccountWrite { account, whom, before, .. } in &writes {
                     if let Some(before) = before
-                        && !update(db, account, *before, now).await?
+                        && !update(db, account, *whom, *before, now).await?
                     {
                         return Err(StoreError::Overtaken("the account was changed meanwhile"));
                     }
                 }
-                let new = writes.iter().filter(|write| write.before.is_none()).map(|write| write.account.clone());
-                insert_all(db, &new.collect::<Vec<_>>()).await?;
+                let new = writes.iter().filter(|write| write.before.is_none());
+                let (new, whom): (Vec<_>, Vec<_>) = new.map(|write| (write.account.clone(), write.whom)).unzip();
+                insert_all(db, &new, &whom).await?;
                 for write in &writes {
                     audit::append(db, &write.entries).await?;
                 }
@@ -279,16 +299,21 @@ impl Store {
 
     /// Deletes this version of an account, which ends what was begun with it. Its application is to be told. Whether there was
     /// that.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`] if its person is not as they were seen.
     pub async fn delete_account(
         &self,
-        id: AccountId,
-        version: i64,
+        (id, version): (AccountId, i64),
+        whom: impl Into<Whom>,
         entries: Vec<Entry>,
         now: Timestamp,
     ) -> Result<bool> {
+        let whom = whom.into();
         self.write(move |db| {
             let entries = entries.clone();
             Box::pin(async move {
+                whom.held(db).await?;
                 let deleted: Option<(String, String)> = sqlx::query_as(
                     "DELETE FROM accounts WHERE id = $1 AND version = $2 RETURNING user_id, application_id",
                 )

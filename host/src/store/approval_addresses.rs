@@ -1,6 +1,6 @@
 //! What vendors' authenticators know people by.
 
-use super::{Result, Store, audit, users};
+use super::{Result, Store, Whom, audit, users};
 use crate::clock::Timestamp;
 use crate::id::UserId;
 use crate::model::audit::Entry;
@@ -19,18 +19,23 @@ impl Store {
 
     /// Sets a person's address for a channel, by which they can approve: who was invited is active from then on, which
     /// `activated` is to tell of. `false`, and nothing done, if there is no such person.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`](super::StoreError::Stale) if they are not as they were seen.
     pub async fn set_approval_address(
         &self,
-        user: UserId,
+        whom: impl Into<Whom>,
         address: ApprovalAddress,
         entries: Vec<Entry>,
         activated: Option<Entry>,
         now: Timestamp,
     ) -> Result<bool> {
+        let whom = whom.into();
         self.write(move |db| {
             let ApprovalAddress { channel, address } = address.clone();
             let (entries, activated) = (entries.clone(), activated.clone());
             Box::pin(async move {
+                let user = whom.held(db).await?;
                 let set = sqlx::query(
                     "INSERT INTO approval_addresses (user_id, channel, address)
                      SELECT users.id, $2, $3 FROM users WHERE users.id = $1
@@ -53,11 +58,20 @@ impl Store {
     }
 
     /// Takes a person's address for a channel away. Whether there was one.
-    pub async fn remove_approval_address(&self, user: UserId, channel: &str, entries: Vec<Entry>) -> Result<bool> {
-        let channel = channel.to_owned();
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`](super::StoreError::Stale) if they are not as they were seen.
+    pub async fn remove_approval_address(
+        &self,
+        whom: impl Into<Whom>,
+        channel: &str,
+        entries: Vec<Entry>,
+    ) -> Result<bool> {
+        let (whom, channel) = (whom.into(), channel.to_owned());
         self.write(move |db| {
             let (channel, entries) = (channel.clone(), entries.clone());
             Box::pin(async move {
+                let user = whom.held(db).await?;
                 let removed = sqlx::query("DELETE FROM approval_addresses WHERE user_id = $1 AND channel = $2")
                     .bind(user.to_string())
                     .bind(channel)

@@ -3,7 +3,7 @@
 use sqlx::AnyConnection;
 
 use super::rows::{moment, parse};
-use super::{Result, Store, audit};
+use super::{Result, Store, Whom, audit};
 use crate::clock::Timestamp;
 use crate::id::{ConsentId, Did, UserId};
 use crate::model::audit::Entry;
@@ -122,16 +122,21 @@ impl Store {
 
     /// Forgets a consent, and ends everything that the person granted the application before `now`. Whether there was
     /// such a consent.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`](super::StoreError::Stale) if they are not as they were seen.
     pub async fn withdraw_consent(
         &self,
-        user: UserId,
+        whom: impl Into<Whom>,
         application: Did,
         entries: Vec<Entry>,
         now: Timestamp,
     ) -> Result<bool> {
+        let whom = whom.into();
         self.write(move |db| {
             let (application, entries) = (application.to_string(), entries.clone());
             Box::pin(async move {
+                let user = whom.held(db).await?;
                 let deleted = sqlx::query("DELETE FROM consents WHERE user_id = $1 AND application_id = $2")
                     .bind(user.to_string())
                     .bind(application.clone())

@@ -1,7 +1,7 @@
 //! Devices and the right to enrol one.
 
 use super::rows::{digest, from_json, moment, parse, to_json};
-use super::{Result, Store, StoreError, audit, taken, users};
+use super::{Result, Store, StoreError, Whom, audit, taken, users};
 use crate::clock::Timestamp;
 use crate::id::{DeviceId, EnrolmentId, LoginId, UserId};
 use crate::model::audit::Entry;
@@ -124,11 +124,22 @@ pub(super) async fn used(db: &mut sqlx::AnyConnection, id: DeviceId, now: Timest
 }
 
 impl Store {
-    /// Adds the right to enrol a device.
-    pub async fn insert_enrolment(&self, enrolment: Enrolment, entries: Vec<Entry>, now: Timestamp) -> Result<()> {
+    /// Adds the right to enrol a device, which is this person's.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`] if they are not as they were seen.
+    pub async fn insert_enrolment(
+        &self,
+        enrolment: Enrolment,
+        whom: impl Into<Whom>,
+        entries: Vec<Entry>,
+        now: Timestamp,
+    ) -> Result<()> {
+        let whom = whom.into();
         self.write(move |db| {
             let (enrolment, entries) = (enrolment.clone(), entries.clone());
             Box::pin(async move {
+                whom.held(db).await?;
                 insert_enrolment(db, &enrolment, now).await?;
                 audit::append(db, &entries).await
             })

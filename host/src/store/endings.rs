@@ -14,6 +14,11 @@ use crate::secret::Digest;
 /// The longest that a code may be good.
 const LONGEST_CODE: Duration = Duration::from_secs(600);
 
+/// Ends what a person approved and no browser has used yet.
+const UNUSED: &str = "UPDATE approvals SET state = 'replaced', decided_at = $2
+     WHERE user_id = $1 AND state = 'approved'
+       AND EXISTS (SELECT 1 FROM logins WHERE logins.id = approvals.login_id AND logins.answered_at IS NULL)";
+
 /// Ends what was begun in a person's name: requests on the phone, approvals that were not used, sessions, and what was
 /// granted. It does so whatever the new state is: what a login under way left behind while the person was suspended does
 /// not come back with them.
@@ -24,9 +29,7 @@ pub(super) async fn of_user(db: &mut AnyConnection, user: UserId, state: LifeSta
             "UPDATE accounts SET grants_from = $2 WHERE user_id = $1 AND grants_from < $2",
             // Whoever was let in before they were suspended is not let in by that afterwards. Until then the browser is
             // told that the account is closed.
-            "UPDATE approvals SET state = 'replaced', decided_at = $2
-             WHERE user_id = $1 AND state = 'approved'
-               AND EXISTS (SELECT 1 FROM logins WHERE logins.id = approvals.login_id AND logins.answered_at IS NULL)",
+            UNUSED,
         ]
         .as_slice(),
         // A grant of this very moment ends too. So do links and recovery codes: whoever has them may be why the person is suspended.
@@ -42,7 +45,14 @@ pub(super) async fn of_user(db: &mut AnyConnection, user: UserId, state: LifeSta
     sessions::log_out_everywhere(db, user, now).await
 }
 
-/// The same for one application alone: the person's sessions go on in the others.
+/// Ends a person's sessions and what would become one: whoever signs in from now on does so as who the person is by now.
+pub(super) async fn of_sign_ins(db: &mut AnyConnection, user: UserId, now: Timestamp) -> Result<()> {
+    of_open_request(db, user, now).await?;
+    sqlx::query(UNUSED).bind(user.to_string()).bind(now.millis()).execute(&mut *db).await?;
+    sessions::log_out_everywhere(db, user, now).await
+}
+
+/// Ends what was begun in a person's name in one application alone: the person's sessions go on in the others.
 pub(super) async fn of_account(
     db: &mut AnyConnection,
     user: String,

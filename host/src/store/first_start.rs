@@ -41,7 +41,7 @@ impl Store {
                 devices::insert_enrolment(db, &first.enrolment, now).await?;
                 if let Some((application, account)) = &first.demo {
                     applications::insert(db, application).await?;
-                    accounts::insert(db, account).await?;
+                    accounts::insert(db, account, account.user_id.into()).await?;
                 }
                 audit::append(db, &first.entries).await?;
                 Ok(true)

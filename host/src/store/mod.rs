@@ -67,7 +67,7 @@ pub use sweep::Retention;
 pub use tokens::{Family, FoundRefresh, OpenAccess};
 pub use traces::ClaimTrace;
 pub use trials::{KeptStep, TrialEnd};
-pub use users::{UserKept, UserSummary, UserWrite};
+pub use users::{UserKept, UserSummary, UserWrite, Whom};
 
 use std::sync::Arc;
 
@@ -95,6 +95,9 @@ pub enum StoreError {
     /// What is there is another than what was read.
     #[error("{0}")]
     Overtaken(&'static str),
+    /// The person is not as they were seen any more; nothing was done.
+    #[error("the user was changed, or deleted, at this moment")]
+    Stale,
     /// The database could not be reached.
     #[error("the database could not be reached: {0}")]
     Unavailable(String),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use sqlx::AnyConnection;
 
 use super::rows::{moment, parse};
-use super::{Result, Store, audit, devices, endings, sessions};
+use super::{Result, Store, Whom, audit, devices, endings, sessions};
 use crate::clock::Timestamp;
 use crate::id::{DeviceId, SessionId, UserId};
 use crate::model::audit::{Entry, Origin};
@@ -86,16 +86,21 @@ impl Store {
 
     /// Ends one session of a person's, as signing out there would. `None`, and nothing done, if they have no such session
     /// that is open. Its service providers can't be told from another browser.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`](super::StoreError::Stale) if they are not as they were seen.
     pub async fn end_session_of(
         &self,
-        user: UserId,
+        whom: impl Into<Whom>,
         id: SessionId,
         entry: Entry,
         now: Timestamp,
     ) -> Result<Option<SessionEnd>> {
+        let whom = whom.into();
         self.write(move |db| {
             let entry = entry.clone();
             Box::pin(async move {
+                let user = whom.held(db).await?;
                 let open: Option<(String,)> =
                     sqlx::query_as("SELECT sid FROM sessions WHERE id = $1 AND user_id = $2 AND ended_at IS NULL")
                         .bind(id.to_string())
@@ -112,16 +117,21 @@ impl Store {
 
     /// Ends all sessions of a person's but that with this name, as signing out there would. `entry` tells how many, if there
     /// were any.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`](super::StoreError::Stale) if they are not as they were seen.
     pub async fn end_other_sessions_of(
         &self,
-        user: UserId,
+        whom: impl Into<Whom>,
         keep: String,
         entry: Entry,
         now: Timestamp,
     ) -> Result<SessionEnd> {
+        let whom = whom.into();
         self.write(move |db| {
             let (keep, entry) = (keep.clone(), entry.clone());
             Box::pin(async move {
+                let user = whom.held(db).await?;
                 let open: Vec<(String,)> = sqlx::query_as(
                     "SELECT DISTINCT sid FROM sessions WHERE user_id = $1 AND sid <> $2 AND ended_at IS NULL ORDER BY sid",
                 )
@@ -174,17 +184,22 @@ impl Store {
     /// Revokes a device of a person's: it decides nothing any more, what it approved and no browser has used is over, the
     /// person's open request ends, and so do the sessions that it approved, as signing out there would, the recovery codes that
     /// it made unless they are kept, and the links that devices and codes made. `entry` tells how many sessions and codes these were. `None`, and nothing done, if they have no such device.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`](super::StoreError::Stale) if they are not as they were seen.
     pub async fn revoke_device_of(
         &self,
-        user: UserId,
+        whom: impl Into<Whom>,
         id: DeviceId,
         codes: CodesOfDevice,
         entry: Entry,
         now: Timestamp,
     ) -> Result<Option<SessionEnd>> {
+        let whom = whom.into();
         self.write(move |db| {
             let entry = entry.clone();
             Box::pin(async move {
+                let user = whom.held(db).await?;
                 let revoked = sqlx::query(
                     "UPDATE devices SET revoked_at = $3, push = NULL
                      WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL",

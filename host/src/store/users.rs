@@ -77,6 +77,54 @@ pub enum UserKept {
     LastOwner,
 }
 
+/// To whom something is done: to a person, whoever they are by now, or only as they were seen. What was checked of a person holds
+/// for that version alone, so nothing is done to somebody who was given a role in the console meanwhile by whoever may not act
+/// upon those who have one.
+#[derive(Clone, Copy, Debug)]
+pub struct Whom {
+    id: UserId,
+    version: Option<i64>,
+}
+
+impl From<UserId> for Whom {
+    /// Whoever they are by now.
+    fn from(id: UserId) -> Self {
+        Self { id, version: None }
+    }
+}
+
+impl From<&User> for Whom {
+    /// As they were seen.
+    fn from(user: &User) -> Self {
+        Self { id: user.id, version: Some(user.version) }
+    }
+}
+
+impl Whom {
+    /// Holds a person who is to be as they were seen until the transaction ends: whoever changes them waits, or was before.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`] if they are not as they were seen.
+    pub(super) async fn held(self, db: &mut AnyConnection) -> Result<UserId> {
+        let Some(version) = self.version else { return Ok(self.id) };
+        let held = sqlx::query("UPDATE users SET version = version WHERE id = $1 AND version = $2")
+            .bind(self.id.to_string())
+            .bind(version)
+            .execute(db)
+            .await?;
+        if held.rows_affected() > 0 { Ok(self.id) } else { Err(StoreError::Stale) }
+    }
+
+    /// Refuses a person, who is held, where they are not as they were seen.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`].
+    pub(super) fn must_be(self, user: &User) -> Result<()> {
+        let is_seen = self.version.is_none_or(|version| version == user.version);
+        if is_seen && self.id == user.id { Ok(()) } else { Err(StoreError::Stale) }
+    }
+}
+
 /// A user that is kept, in one write with others.
 #[derive(Clone, Debug)]
 pub struct UserWrite {
@@ -219,6 +267,7 @@ async fn update(db: &mut AnyConnection, user: &User, before: LifeState) -> Resul
             .bind(user.id.to_string())
             .execute(&mut *db)
             .await?;
+        endings::of_sign_ins(db, user.id, user.updated_at).await?;
     }
     Ok(UserKept::Done)
 }
@@ -255,7 +304,8 @@ impl Store {
 
     /// Replaces what may change of a user, all but the ids. `false`, and nothing done, if the user was changed since it
     /// was read: nobody's change undoes another's unseen. Where the state is another than `before`, what was begun in the
-    /// person's name is over. Where a console role is given, so are links that enrol a phone: who made them may do less.
+    /// person's name is over. Where a console role is given, so are links that enrol a phone and the person's sessions: who
+    /// made them, or made a way to sign in before, may do less.
     pub async fn update_user(&self, user: User, before: LifeState, entries: Vec<Entry>) -> Result<UserKept> {
         self.write(move |db| {
             let (user, entries) = (user.clone(), entries.clone());
@@ -314,14 +364,10 @@ impl Store {
                     return Ok(UserKept::LastOwner);
                 }
                 // Held until the commit, so that nothing ends of a user who is another by now.
-                let held = sqlx::query("UPDATE users SET version = version WHERE id = $1 AND version = $2")
-                    .bind(id.to_string())
-                    .bind(version)
-                    .execute(&mut *db)
-                    .await?;
-                if held.rows_affected() == 0 {
-                    return Ok(UserKept::Stale);
-                }
+                match Whom::from(&was).held(db).await {
+                    Err(StoreError::Stale) => return Ok(UserKept::Stale),
+                    held => held?,
+                };
                 endings::of_user(db, id, LifeState::Terminated, now).await?;
                 endings::erase(db, id, now).await?;
                 sqlx::query("DELETE FROM users WHERE id = $1").bind(id.to_string()).execute(&mut *db).await?;

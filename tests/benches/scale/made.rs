@@ -76,11 +76,11 @@ impl Made {
                     some.push(user.clone());
                     accounts.push(large.clone());
                 }
-                writes.push(AccountWrite { account: large, before: None, entries });
+                writes.push(AccountWrite { account: large, whom: user.into(), before: None, entries });
                 if number.is_multiple_of(IN_SMALL) {
                     let account = account(&host.host, user, &ids[1], number);
                     let entries = vec![account_made(&host.host, &account, &by(idle))];
-                    writes.push(AccountWrite { account, before: None, entries });
+                    writes.push(AccountWrite { account, whom: user.into(), before: None, entries });
                 }
             }
             host.host.store.keep_accounts(writes, host.host.now()).await.expect("kept");

@@ -11,6 +11,7 @@ use crate::model::account::Account;
 use crate::model::audit::{By, Entry, Event};
 use crate::model::name::display_text;
 use crate::model::user::{LifeState, User};
+use crate::store::{Person, StoreError};
 
 /// What an administrator says of an account. `None` leaves a value as it is.
 #[derive(Clone, Debug, Default)]
@@ -44,16 +45,26 @@ pub async fn create_account(
     application_id: &Did,
     change: AccountChange,
     by: &By,
+    guard: Guard<'_, User>,
 ) -> Result<Account> {
     registered(host, application_id).await?;
-    let user = user(host, user_id).await?;
-    let mut account = new_account(host, &user, application_id.clone());
-    account.state = change.state.unwrap_or(LifeState::Active);
-    if !account.state.is_open() {
-        return Err(invalid("state", "a new account is invited or active"));
-    }
-    apply_to_account(&mut account, change)?;
-    host.store.insert_account(account.clone(), vec![creation(host, &account, by)]).await?;
+    let account = loop {
+        let user = user(host, user_id).await?;
+        guard(&user)?;
+        let mut account = new_account(host, &user, application_id.clone());
+        account.state = change.state.unwrap_or(LifeState::Active);
+        if !account.state.is_open() {
+            return Err(invalid("state", "a new account is invited or active"));
+        }
+        apply_to_account(&mut account, change.clone())?;
+        match host.store.insert_account(account.clone(), &user, vec![creation(host, &account, by)]).await {
+            Err(StoreError::Stale) => {}
+            kept => {
+                kept?;
+                break account;
+            }
+        }
+    };
     tracing::info!(account = %account.id, user = %user_id, application = %application_id, "account created");
     Ok(account)
 }
@@ -96,6 +107,11 @@ pub async fn account(host: &Host, id: AccountId) -> Result<Account> {
     host.store.account(id).await?.ok_or(Refused::NotFound("account"))
 }
 
+/// The account with this id, and whose it is.
+async fn person(host: &Host, id: AccountId) -> Result<Person> {
+    host.store.person(id).await?.ok_or(Refused::NotFound("account"))
+}
+
 /// Up to `limit` accounts of an application after `after`; of a state alone, where that is given.
 pub async fn accounts(
     host: &Host,
@@ -120,20 +136,23 @@ pub async fn change_account(
     id: AccountId,
     change: AccountChange,
     by: &By,
-    guard: Guard<'_, Account>,
+    guard: Guard<'_, Person>,
 ) -> Result<Account> {
     loop {
-        let before = account(host, id).await?;
-        guard(&before)?;
+        let person = person(host, id).await?;
+        guard(&person)?;
+        let Person { user, account: before } = person;
         let mut account = before.clone();
         apply_to_account(&mut account, change.clone())?;
         let entries = differences(host, &before, &account, by);
-        if host.store.update_account(account.clone(), before.state, entries, host.now()).await? {
-            tracing::info!(account = %id, state = ?account.state, "account changed");
-            host.signals.send(Signal::LoggedOut);
-            account.version += 1;
-            return Ok(account);
-        }
+        match host.store.update_account(account.clone(), &user, before.state, entries, host.now()).await {
+            Err(StoreError::Stale) | Ok(false) => continue,
+            kept => kept?,
+        };
+        tracing::info!(account = %id, state = ?account.state, "account changed");
+        host.signals.send(Signal::LoggedOut);
+        account.version += 1;
+        return Ok(account);
     }
 }
 
@@ -170,13 +189,18 @@ pub(super) fn apply_to_account(account: &mut Account, change: AccountChange) -> 
 }
 
 /// Deletes an account.
-pub async fn delete_account(host: &Host, id: AccountId, by: &By, guard: Guard<'_, Account>) -> Result<()> {
+pub async fn delete_account(host: &Host, id: AccountId, by: &By, guard: Guard<'_, Person>) -> Result<()> {
     loop {
-        let account = account(host, id).await?;
-        guard(&account)?;
+        let person = person(host, id).await?;
+        guard(&person)?;
+        let Person { user, account } = person;
         let entry = about(host, Event::AccountDeleted, &account, by).personal("before", Value::Object(shown(&account)));
-        if host.store.delete_account(id, account.version, vec![entry], host.now()).await? {
-            break;
+        match host.store.delete_account((id, account.version), &user, vec![entry], host.now()).await {
+            Err(StoreError::Stale) | Ok(false) => {}
+            deleted => {
+                deleted?;
+                break;
+            }
         }
     }
     host.signals.send(Signal::LoggedOut);

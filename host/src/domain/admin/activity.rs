@@ -6,7 +6,7 @@ use crate::domain::{Host, audit, consent, portal};
 use crate::id::{Did, SessionId, UserId};
 use crate::model::audit::{By, Event};
 use crate::model::user::User;
-use crate::store::{Consent, OpenSession};
+use crate::store::{Consent, OpenSession, StoreError};
 
 /// A person's sessions that are open, the latest first.
 pub async fn sessions(host: &Host, id: UserId) -> Result<Vec<OpenSession>> {
@@ -15,19 +15,34 @@ pub async fn sessions(host: &Host, id: UserId) -> Result<Vec<OpenSession>> {
 
 /// Ends a session of a person's, as signing out there would.
 pub async fn end_session(host: &Host, id: UserId, session: SessionId, by: &By, guard: Guard<'_, User>) -> Result<()> {
-    guard(&user(host, id).await?)?;
     let entry = audit::entry(host, Event::SessionEnded, by).about(id).with("session", session.to_string());
-    let ended = host.store.end_session_of(id, session, entry, host.now()).await?;
+    let ended = loop {
+        let user = user(host, id).await?;
+        guard(&user)?;
+        match host.store.end_session_of(&user, session, entry.clone(), host.now()).await {
+            Err(StoreError::Stale) => {}
+            ended => break ended?,
+        }
+    };
     host.signals.send(Signal::LoggedOut);
     ended.map(drop).ok_or(Refused::NotFound("session"))
 }
 
 /// Ends all sessions of a person's.
 pub async fn end_sessions(host: &Host, id: UserId, by: &By, guard: Guard<'_, User>) -> Result<()> {
-    guard(&user(host, id).await?)?;
     let entry = audit::entry(host, Event::SessionEnded, by).about(id);
-    // No session has an empty name, so none is kept.
-    host.store.end_other_sessions_of(id, String::new(), entry, host.now()).await?;
+    loop {
+        let user = user(host, id).await?;
+        guard(&user)?;
+        // No session has an empty name, so none is kept.
+        match host.store.end_other_sessions_of(&user, String::new(), entry.clone(), host.now()).await {
+            Err(StoreError::Stale) => {}
+            ended => {
+                ended?;
+                break;
+            }
+        }
+    }
     host.signals.send(Signal::LoggedOut);
     Ok(())
 }
@@ -45,10 +60,15 @@ pub async fn withdraw_consent(
     by: &By,
     guard: Guard<'_, User>,
 ) -> Result<()> {
-    guard(&user(host, id).await?)?;
     let entry = audit::entry(host, Event::ConsentWithdrawn, by).about(id).of(application.clone());
-    match host.store.withdraw_consent(id, application, vec![entry], host.now()).await? {
-        true => Ok(()),
-        false => Err(Refused::NotFound("consent")),
+    loop {
+        let user = user(host, id).await?;
+        guard(&user)?;
+        match host.store.withdraw_consent(&user, application.clone(), vec![entry.clone()], host.now()).await {
+            Err(StoreError::Stale) => {}
+            Ok(true) => return Ok(()),
+            Ok(false) => return Err(Refused::NotFound("consent")),
+            Err(error) => return Err(error.into()),
+        }
     }
 }

@@ -1,13 +1,14 @@
 //! What vendors' authenticators know people by.
 
-use super::{Refused, Result, invalid, user};
+use super::{Guard, Refused, Result, invalid, user};
 use crate::domain::{Host, audit};
 use crate::id::UserId;
 use crate::model::audit::{By, Event};
 use crate::model::delivery::ApprovalAddress;
 use crate::model::name::display_text;
-use crate::model::user::LifeState;
+use crate::model::user::{LifeState, User};
 use crate::plugins::Trust;
+use crate::store::StoreError;
 
 /// The longest address, in characters.
 const LONGEST: usize = 512;
@@ -25,6 +26,7 @@ pub async fn set_approval_address(
     channel: &str,
     address: &str,
     by: &By,
+    guard: Guard<'_, User>,
 ) -> Result<ApprovalAddress> {
     let is_vendors = host.plugins.channel_info(channel).is_some_and(|channel| channel.trust == Trust::Delegated);
     if !is_vendors {
@@ -40,17 +42,39 @@ pub async fn set_approval_address(
     let set =
         entry(Event::ApprovalAddressSet).with("channel", channel).personal("address_there", address.address.as_str());
     let activated = audit::of_state(entry(Event::UserStateChanged), LifeState::Invited, LifeState::Active);
-    if !host.store.set_approval_address(id, address.clone(), vec![set], Some(activated), host.now()).await? {
-        return Err(Refused::NotFound("user"));
+    loop {
+        let user = user(host, id).await?;
+        guard(&user)?;
+        let (entries, activated) = (vec![set.clone()], Some(activated.clone()));
+        match host.store.set_approval_address(&user, address.clone(), entries, activated, host.now()).await {
+            Err(StoreError::Stale) => {}
+            Ok(true) => break,
+            Ok(false) => return Err(Refused::NotFound("user")),
+            Err(error) => return Err(error.into()),
+        }
     }
     tracing::info!(user = %id, channel, "approval address set");
     Ok(address)
 }
 
 /// Takes a person's address for a channel away, be the channel configured or not.
-pub async fn remove_approval_address(host: &Host, id: UserId, channel: &str, by: &By) -> Result<()> {
+pub async fn remove_approval_address(
+    host: &Host,
+    id: UserId,
+    channel: &str,
+    by: &By,
+    guard: Guard<'_, User>,
+) -> Result<()> {
     let entry = audit::entry(host, Event::ApprovalAddressRemoved, by).about(id).with("channel", channel);
-    if !host.store.remove_approval_address(id, channel, vec![entry]).await? {
+    let removed = loop {
+        let user = user(host, id).await?;
+        guard(&user)?;
+        match host.store.remove_approval_address(&user, channel, vec![entry.clone()]).await {
+            Err(StoreError::Stale) => {}
+            removed => break removed?,
+        }
+    };
+    if !removed {
         return Err(Refused::NotFound("approval address"));
     }
     tracing::info!(user = %id, channel, "approval address removed");

@@ -70,6 +70,14 @@ impl Caller {
         if reaches { Ok(()) } else { Err(Refused::Forbidden(why)) }
     }
 
+    /// Refuses to give or take admin scopes.
+    ///
+    /// # Errors
+    /// [`Refused::Forbidden`].
+    pub fn must_give_scopes(&self) -> Result<()> {
+        self.must(Permission::RolesWrite, "admin_scopes: only an owner may give or take them")
+    }
+
     /// Refuses to change an application that is a service account: who could make a secret for it could act as it does.
     ///
     /// # Errors

@@ -65,6 +65,8 @@ pub struct ImportReport {
     pub created: u64,
     /// How many were changed.
     pub changed: u64,
+    /// How many of those that were changed have another e-mail address than before.
+    pub readdressed: u64,
     /// How many are as the file says already.
     pub unchanged: u64,
     /// How many rows were refused.
@@ -83,7 +85,7 @@ impl ImportReport {
 
     /// A file of which a row is wrong, so that nothing is done.
     pub(super) fn nothing_done(mut self) -> Self {
-        (self.created, self.changed) = (0, 0);
+        (self.created, self.changed, self.readdressed) = (0, 0, 0);
         self
     }
 }

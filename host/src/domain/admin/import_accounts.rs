@@ -12,7 +12,7 @@ use crate::id::{Did, UserId};
 use crate::model::account::Account;
 use crate::model::name::LoginName;
 use crate::model::user::{LifeState, User};
-use crate::store::AccountWrite;
+use crate::store::{AccountWrite, Whom};
 
 /// The columns of a file of accounts, as an export writes them.
 pub const ACCOUNT_COLUMNS: [&str; 4] = ["person", "name", "roles", "state"];
@@ -48,6 +48,8 @@ fn roles_of(cell: &str) -> std::result::Result<Vec<String>, RowProblem> {
 
 struct Planned {
     line: u64,
+    /// Whose it is, as they were checked.
+    whom: Whom,
     before: Option<Account>,
     account: Account,
 }
@@ -174,17 +176,17 @@ fn plan(
     if before.as_ref() != Some(&account) {
         caller.must_reach(user).map_err(problem)?;
     }
-    Ok(Planned { line: row.line, before, account })
+    Ok(Planned { line: row.line, whom: user.into(), before, account })
 }
 
 /// Keeps what was planned.
 async fn keep(host: &Host, caller: &Caller, planned: Vec<Planned>, report: &mut ImportReport) -> Result<()> {
-    let write = |Planned { line, before, account }: Planned| {
+    let write = |Planned { line, whom, before, account }: Planned| {
         let entries = match &before {
             Some(before) => differences(host, before, &account, &caller.by),
             None => vec![creation(host, &account, &caller.by)],
         };
-        (line, AccountWrite { before: before.map(|before| before.state), account, entries })
+        (line, AccountWrite { before: before.map(|before| before.state), account, whom, entries })
     };
     let writes: Vec<(u64, AccountWrite)> = planned.into_iter().map(write).collect();
     for batch in writes.chunks(BATCH) {

@@ -129,10 +129,12 @@ pub async fn import_users(host: &Host, caller: &Caller, rows: &[ImportRow], dry_
         match plan {
             Ok(plan) if plan.before.as_ref() == Some(&plan.user) => report.unchanged += 1,
             Ok(plan) => {
-                if plan.before.is_some() {
-                    report.changed += 1;
-                } else {
-                    report.created += 1;
+                match &plan.before {
+                    Some(before) => {
+                        report.changed += 1;
+                        report.readdressed += u64::from(before.email != plan.user.email);
+                    }
+                    None => report.created += 1,
                 }
                 planned.push(plan);
             }

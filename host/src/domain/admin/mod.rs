@@ -99,6 +99,7 @@ impl From<StoreError> for Refused {
         match error {
             StoreError::Taken(what) => Self::Taken(what),
             StoreError::Overtaken(how) => Self::Conflict(how),
+            StoreError::Stale => Self::Conflict("the user was changed, or deleted, at this moment; try again"),
             error => Self::Broken(error.into()),
         }
     }

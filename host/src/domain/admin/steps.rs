@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::{Refused, Result, invalid, registered, user};
+use super::users::email_address;
+use super::{Caller, ImportReport, Refused, Result, UserChange, invalid, registered, user};
 use crate::clock::Timestamp;
 use crate::domain::login::{self, Ended, View};
 use crate::domain::session::SignedIn;
 use crate::domain::{Broken, Host, approval, plugins};
-use crate::id::{ApprovalId, LoginId};
+use crate::id::{ApprovalId, Did, LoginId};
 use crate::model::administration::Danger;
 use crate::model::application::Registered;
 use crate::model::audit::Origin;
@@ -79,13 +80,14 @@ const LONGEST: usize = 120;
 /// the id in the request's path, `key` that of a key there, `body` the members of its body.
 ///
 /// # Errors
+/// [`Refused::Forbidden`] where whoever calls may not do it: nobody's phone asks about what would be refused afterwards.
 /// [`Refused::NotFound`] where there is no such user, device or application, [`Refused::Invalid`] and [`Refused::Conflict`] where it
 /// is not known which plugins would be put back.
 pub async fn in_words(
     host: &Host,
+    caller: &Caller,
     danger: Danger,
-    subject: Option<&str>,
-    key: Option<&str>,
+    (subject, key): (Option<&str>, Option<&str>),
     body: &Map<String, Value>,
 ) -> Result<Option<String>> {
     match danger {
@@ -94,17 +96,32 @@ pub async fn in_words(
                 Some(id) => Some(user(host, id.parse().map_err(|_| Refused::NotFound("user"))?).await?),
                 None => None,
             };
-            Ok(of_user(danger, user.as_ref(), body))
+            let Some(words) = of_user(danger, user.as_ref(), body) else { return Ok(None) };
+            if let Some(user) = &user {
+                caller.must_reach(user)?;
+            }
+            if danger != Danger::ChangeUser {
+                return Ok(Some(words));
+            }
+            may_say(caller, user.is_some(), body)?;
+            let ways = match user.filter(|_| gives_role(body)) {
+                Some(user) => ways_in(host, &user).await?,
+                None => String::new(),
+            };
+            Ok(Some(words + &ways))
         }
         Danger::RemoveDevice => {
             let unknown = || Refused::NotFound("device");
             let id = subject.unwrap_or_default().parse().map_err(|_| unknown())?;
             let device = host.store.device(id).await?.ok_or_else(unknown)?;
             let owner = user(host, device.user_id).await?;
+            caller.must_reach(&owner)?;
             let named =
                 || format!("Remove the device {} of {}, who has a role in the console", device.name, owner.name);
             Ok(owner.console_role.is_some().then(named))
         }
+        // How much of it is new is in the words of [`table_in_words`], for whoever has read it.
+        Danger::ImportTable => Ok(Some("Import a table".to_owned())),
         Danger::ReloadPlugins => Ok(Some("Exchange the plugins".to_owned())),
         Danger::RollBackPlugins => {
             // These are put back or none: the body names them, and the approval is for that body.
@@ -124,9 +141,73 @@ pub async fn in_words(
                 Some(id) => Some(registered(host, &id.parse().map_err(|_| Refused::NotFound("application"))?).await?),
                 None => None,
             };
+            if let Some(application) = &application {
+                caller.must_reach_registered(application)?;
+            }
+            if body.get("admin_scopes").is_some_and(|scopes| !scopes.is_null()) {
+                caller.must_give_scopes()?;
+            }
             Ok(of_application(danger, application.as_ref(), key, body))
         }
     }
+}
+
+/// What the import of a table would do that was checked, in words for the person to approve: of the accounts of an application,
+/// or else of users. `None` where it would do nothing, since a row is wrong or all is as the table says.
+///
+/// # Errors
+/// [`Refused::NotFound`] where there is no such application.
+pub async fn table_in_words(host: &Host, application: Option<&Did>, report: &ImportReport) -> Result<Option<String>> {
+    let ImportReport { rows, created, changed, readdressed, .. } = report;
+    if created + changed == 0 {
+        return Ok(None);
+    }
+    let what = match application {
+        Some(id) => format!("{} of the application {}", counted(*rows, "account"), registered(host, id).await?.name()),
+        None => counted(*rows, "user"),
+    };
+    // Applications may know a person by the address.
+    let addresses = match readdressed {
+        0 => String::new(),
+        count => format!(", {count} with another e-mail address"),
+    };
+    Ok(Some(format!("Import a table of {what}: {created} new, {changed} changed{addresses}")))
+}
+
+fn counted(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+/// Refuses what a body says of a user, who is known or new, that this caller may not say.
+fn may_say(caller: &Caller, known: bool, body: &Map<String, Value>) -> Result<()> {
+    let said = |name: &str| body.get(name).and_then(Value::as_str).map(str::to_owned);
+    let change = UserChange {
+        email: said("email"),
+        profile: body.get("profile").and_then(Value::as_object).cloned(),
+        console_role: body.contains_key("console_role").then_some(None),
+        state: closes(body).then_some(LifeState::Terminated),
+        name: None,
+    };
+    change.beyond(caller, known).map_or(Ok(()), |(_, why)| Err(Refused::Forbidden(why)))
+}
+
+fn closes(body: &Map<String, Value>) -> bool {
+    body.get("state").and_then(Value::as_str) == Some(LifeState::Terminated.as_str())
+}
+
+fn gives_role(body: &Map<String, Value>) -> bool {
+    body.get("console_role").is_some_and(|role| !role.is_null())
+}
+
+/// With what a person approves, who is to have a role: whoever made one of these for themselves before would have the role too.
+async fn ways_in(host: &Host, user: &User) -> Result<String> {
+    let devices = host.store.devices_of(user.id).await?.len() as u64;
+    let addresses = host.store.approval_addresses(user.id).await?.len() as u64;
+    let vendors = match addresses {
+        0 => String::new(),
+        count => format!(" and {}", counted(count, "vendor's authenticator")),
+    };
+    Ok(format!("; {} approves with {}{vendors}", user.name, counted(devices, "device")))
 }
 
 /// A text of the body as it is shown: no more of it than a person reads.
@@ -155,16 +236,29 @@ fn of_user(danger: Danger, user: Option<&User>, body: &Map<String, Value>) -> Op
         }
         Danger::AddDevice => Some(format!("Let another device approve as {name}")),
         _ => {
+            let closed = closes(body).then(|| format!("Close the account of {name} for good"));
+            let address = user.and_then(|user| of_address(user, body));
+            // The role last, since what follows it is about the role.
             let role = body.get("console_role").map(|role| match role {
                 Value::Null => format!("Take the role in the console from {name}"),
                 role => format!("Give {name} the role {} in the console", shown(Some(role))),
             });
-            let closes = body.get("state").and_then(Value::as_str) == Some(LifeState::Terminated.as_str());
-            let closed = closes.then(|| format!("Close the account of {name} for good"));
-            let steps: Vec<String> = role.into_iter().chain(closed).collect();
+            let steps: Vec<String> = [closed, address, role].into_iter().flatten().collect();
             (!steps.is_empty()).then(|| steps.join("; "))
         }
     }
+}
+
+/// A change of the e-mail address of somebody who is there. An application may know a person by it, so whoever gives somebody's
+/// address to another hands that person over.
+fn of_address(user: &User, body: &Map<String, Value>) -> Option<String> {
+    let (name, text) = (&user.name, body.get("email").and_then(Value::as_str)?);
+    if text.is_empty() {
+        return user.email.as_ref().map(|email| format!("Take the e-mail address {email} from {name}"));
+    }
+    // What is no address is refused further on.
+    let email = email_address(text).ok().filter(|email| user.email.as_ref() != Some(email))?;
+    Some(format!("Change the e-mail address of {name} to {email}"))
 }
 
 fn of_application(
@@ -265,15 +359,15 @@ pub async fn decided(host: &Host, console: &Console, id: LoginId) -> std::result
 }
 
 /// Uses up the approval of a step for the request with this digest: which approval it was. `None` if it is not good for this
-/// request in this console, now.
+/// request in this console, now; or if the request would do something else by now than these words, which the person approved.
 pub async fn claim(
     host: &Host,
     console: &Console,
     id: LoginId,
-    request: &str,
+    (request, words): (&str, &str),
 ) -> std::result::Result<Option<ApprovalId>, Broken> {
     let view = login::look(host, id, console.browser).await?;
-    let fits = step_of(&view, console).is_some_and(|step| step.request == request);
+    let fits = step_of(&view, console).is_some_and(|step| step.request == request && step.shown.words == words);
     let View::Approved(login, _) = view else { return Ok(None) };
     if !fits {
         return Ok(None);

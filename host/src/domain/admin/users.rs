@@ -17,7 +17,7 @@ use crate::model::audit::{By, Entry, Event};
 use crate::model::name::LoginName;
 use crate::model::recovery::CodesOfDevice;
 use crate::model::user::{ConsoleRole, LifeState, Profile, User};
-use crate::store::UserKept;
+use crate::store::{StoreError, UserKept};
 
 /// What an administrator says of a user. `None` leaves a value as it is.
 #[derive(Clone, Debug, Default)]
@@ -231,7 +231,7 @@ fn login_name(field: &'static str, text: &str) -> Result<LoginName> {
     text.parse().map_err(|error: crate::model::name::InvalidName| invalid(field, error.to_string()))
 }
 
-fn email_address(text: &str) -> Result<LoginName> {
+pub(super) fn email_address(text: &str) -> Result<LoginName> {
     let has_both_sides = text.split_once('@').is_some_and(|(local, host)| !local.is_empty() && !host.is_empty());
     if !has_both_sides {
         return Err(invalid("email", "expected an address such as ada@example.org"));
@@ -286,15 +286,20 @@ pub async fn create_enrolment(
     by: &By,
     guard: Guard<'_, User>,
 ) -> Result<(String, Timestamp)> {
-    let user = user(host, id).await?;
-    guard(&user)?;
-    if !user.state.is_open() {
-        return Err(invalid("state", "only an invited or active user can enrol an authenticator"));
-    }
-    let (enrolment, token) = device::prepare_enrolment(host, user.id);
+    let (enrolment, token) = device::prepare_enrolment(host, id);
     let until = enrolment.expires_at;
     let entry = audit::entry(host, Event::EnrolmentLinkMade, by).about(id).with("enrolment", enrolment.id.to_string());
-    host.store.insert_enrolment(enrolment, vec![entry], host.now()).await?;
+    loop {
+        let user = user(host, id).await?;
+        guard(&user)?;
+        if !user.state.is_open() {
+            return Err(invalid("state", "only an invited or active user can enrol an authenticator"));
+        }
+        match host.store.insert_enrolment(enrolment.clone(), &user, vec![entry.clone()], host.now()).await {
+            Err(StoreError::Stale) => {}
+            kept => break kept?,
+        }
+    }
     tracing::info!(user = %id, "enrolment link made");
     news::tell(host, id, None);
     Ok((device::enrolment_link(host, &token), until))
@@ -308,6 +313,12 @@ pub async fn devices(host: &Host, id: UserId) -> Result<Vec<OwnDevice>> {
 /// Revokes a device.
 pub async fn revoke_device(host: &Arc<Host>, id: DeviceId, by: &By, guard: Guard<'_, User>) -> Result<()> {
     let found = host.store.device(id).await?.ok_or(Refused::NotFound("device"))?;
-    guard(&user(host, found.user_id).await?)?;
-    device::revoke(host, &found, CodesOfDevice::End, by).await?.map(|_| ()).ok_or(Refused::NotFound("device"))
+    loop {
+        let owner = user(host, found.user_id).await?;
+        guard(&owner)?;
+        match device::revoke_of(host, &found, &owner, CodesOfDevice::End, by).await {
+            Err(StoreError::Stale) => {}
+            ended => return ended?.map(drop).ok_or(Refused::NotFound("device")),
+        }
+    }
 }

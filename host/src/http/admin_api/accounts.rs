@@ -19,8 +19,11 @@ use crate::http::problem::Problem;
 use crate::id::Did;
 use crate::model::account::Account;
 use crate::model::administration::Permission;
-use crate::model::user::LifeState;
+use crate::model::user::{LifeState, User};
+use crate::store::Person;
 
+/// What is done to one account asks no phone, its roles included: to give and take them is everyday work, which an application may
+/// need many times a day. A whole table of them asks.
 pub(super) fn routes() -> Area {
     Area::new("Accounts")
         .route(Permission::AccountsRead, routes!(list))
@@ -116,10 +119,9 @@ async fn create(
     Body(Create { user_id, name, roles, state }): Body<Create>,
 ) -> Result<(StatusCode, Versioned<AccountView>), Problem> {
     let change = AccountChange { name, roles, state };
-    let application = id_of(&application, "application")?;
-    let user = admin::user(&host, id_of(&user_id, "user")?).await?;
-    caller.must_reach(&user)?;
-    let account = admin::create_account(&host, user.id, &application, change, &caller.by).await?;
+    let (application, user) = (id_of(&application, "application")?, id_of(&user_id, "user")?);
+    let guard = |user: &User| caller.must_reach(user);
+    let account = admin::create_account(&host, user, &application, change, &caller.by, &guard).await?;
     Ok((StatusCode::CREATED, view(&host, account).await?))
 }
 
@@ -210,10 +212,9 @@ async fn change(
     if name.is_some() || roles.is_some() {
         caller.must(Permission::AccountsWrite, "you may change an account's state, and nothing else of it")?;
     }
-    let id = reached(&host, &caller, &id).await?.id;
     let change = AccountChange { name, roles, state };
-    let guard = |account: &Account| when.check(account.version);
-    view(&host, admin::change_account(&host, id, change, &caller.by, &guard).await?).await
+    let guard = |person: &Person| caller.must_reach(&person.user).and_then(|()| when.check(person.account.version));
+    view(&host, admin::change_account(&host, id_of(&id, "account")?, change, &caller.by, &guard).await?).await
 }
 
 /// Delete an account.
@@ -224,15 +225,7 @@ async fn remove(
     Path(id): Path<String>,
     when: IfMatch,
 ) -> Result<StatusCode, Problem> {
-    let id = reached(&host, &caller, &id).await?.id;
-    let guard = |account: &Account| when.check(account.version);
-    admin::delete_account(&host, id, &caller.by, &guard).await?;
+    let guard = |person: &Person| caller.must_reach(&person.user).and_then(|()| when.check(person.account.version));
+    admin::delete_account(&host, id_of(&id, "account")?, &caller.by, &guard).await?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-/// The account, if whoever calls may act upon its person.
-async fn reached(host: &Host, caller: &Caller, id: &str) -> Result<Account, Problem> {
-    let account = admin::account(host, id_of(id, "account")?).await?;
-    caller.must_reach(&admin::user(host, account.user_id).await?)?;
-    Ok(account)
 }

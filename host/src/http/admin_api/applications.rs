@@ -245,7 +245,7 @@ impl Change {
     /// The change, if whoever calls may say all that it says.
     fn allowed(self, caller: &Caller) -> Result<ApplicationChange, Problem> {
         if self.admin_scopes.is_some() {
-            caller.must(Permission::RolesWrite, "admin_scopes: only an owner may give or take them")?;
+            caller.must_give_scopes()?;
         }
         Ok(self.into())
     }

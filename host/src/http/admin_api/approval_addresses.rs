@@ -15,9 +15,9 @@ use super::routes::Area;
 use crate::domain::Host;
 use crate::domain::admin::{self, Caller};
 use crate::http::problem::Problem;
-use crate::id::UserId;
 use crate::model::administration::{Danger, Permission};
 use crate::model::delivery::ApprovalAddress;
+use crate::model::user::User;
 
 pub(super) fn routes() -> Area {
     Area::new("Approval addresses")
@@ -64,8 +64,9 @@ async fn set(
     Path((id, channel)): Path<(String, String)>,
     Body(Change { address }): Body<Change>,
 ) -> Result<Json<AddressView>, Problem> {
-    let id = reached(&host, &caller, &id).await?;
-    Ok(Json(view(admin::set_approval_address(&host, id, &channel, &address, &caller.by).await?)))
+    let guard = |user: &User| caller.must_reach(user);
+    let id = id_of(&id, "user")?;
+    Ok(Json(view(admin::set_approval_address(&host, id, &channel, &address, &caller.by, &guard).await?)))
 }
 
 /// Take a person's address for a channel away.
@@ -75,14 +76,7 @@ async fn remove(
     Extension(caller): Extension<Caller>,
     Path((id, channel)): Path<(String, String)>,
 ) -> Result<StatusCode, Problem> {
-    let id = reached(&host, &caller, &id).await?;
-    admin::remove_approval_address(&host, id, &channel, &caller.by).await?;
+    let guard = |user: &User| caller.must_reach(user);
+    admin::remove_approval_address(&host, id_of(&id, "user")?, &channel, &caller.by, &guard).await?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-/// The user, if whoever calls may act upon them.
-async fn reached(host: &Host, caller: &Caller, id: &str) -> Result<UserId, Problem> {
-    let user = admin::user(host, id_of(id, "user")?).await?;
-    caller.must_reach(&user)?;
-    Ok(user.id)
 }

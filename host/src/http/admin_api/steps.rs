@@ -17,6 +17,7 @@ use utoipa_axum::routes;
 use super::authorize::ConsoleSession;
 use super::input::{self, Query};
 use super::routes::{Area, Rule};
+use super::transfers::{self, Foreseen};
 use super::{id_of, moment};
 use crate::domain::Host;
 use crate::domain::admin::steps::{self, Console, StepState};
@@ -40,13 +41,14 @@ pub(super) fn routes() -> Area {
 pub(super) async fn approved(
     State(host): State<Arc<Host>>,
     Extension(rule): Extension<Rule>,
+    Extension(caller): Extension<Caller>,
     session: Option<Extension<ConsoleSession>>,
     path: RawPathParams,
     request: Request,
     next: Next,
 ) -> Response {
     let (Some(danger), Some(Extension(session))) = (rule.danger, session) else { return next.run(request).await };
-    match checked(&host, danger, &session.console, &path, request).await {
+    match checked(&host, danger, (&caller, &session.console), &path, request).await {
         Ok(request) => next.run(request).await,
         Err(answer) => answer,
     }
@@ -55,23 +57,31 @@ pub(super) async fn approved(
 async fn checked(
     host: &Arc<Host>,
     danger: Danger,
-    console: &Console,
+    (caller, console): (&Caller, &Console),
     path: &RawPathParams,
     request: Request,
 ) -> Result<Request, Response> {
     let (mut parts, body) = request.into_parts();
     let whole = Request::from_parts(parts.clone(), body);
     let bytes = input::body(whole, &()).await.map_err(IntoResponse::into_response)?;
-    // What can't be read is refused here: it must not pass for harmless, and be read another way further on.
-    let members: Map<String, Value> = match &bytes[..] {
-        [] => Map::new(),
-        text => serde_json::from_slice(text).map_err(|_| problem(Problem::no_object()))?,
-    };
     let of_path = |name: &str| path.iter().find(|(known, _)| *known == name).map(|(_, value)| value);
-    let words = steps::in_words(host, danger, of_path("id"), of_path("kid"), &members).await;
-    let Some(words) = words.map_err(|refused| problem(refused.into()))? else {
-        return Ok(Request::from_parts(parts, Body::from(bytes)));
+    let words = if danger == Danger::ImportTable {
+        let foreseen = transfers::foreseen(host, caller, &mut parts, of_path("id"), bytes.clone()).await;
+        match foreseen.map_err(problem)? {
+            Foreseen::Checked => None,
+            Foreseen::Step(words) => Some(words),
+            Foreseen::Nothing(answer) => return Err(*answer),
+        }
+    } else {
+        // What can't be read is refused here: it must not pass for harmless, and be read another way further on.
+        let members: Map<String, Value> = match &bytes[..] {
+            [] => Map::new(),
+            text => serde_json::from_slice(text).map_err(|_| problem(Problem::no_object()))?,
+        };
+        let words = steps::in_words(host, caller, danger, (of_path("id"), of_path("kid")), &members).await;
+        words.map_err(|refused| problem(refused.into()))?
     };
+    let Some(words) = words else { return Ok(Request::from_parts(parts, Body::from(bytes))) };
     let address = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
     let digest = digest(parts.method.as_str(), &address, &bytes);
     let Some(named) = parts.headers.get(STEP) else {
@@ -79,19 +89,19 @@ async fn checked(
     };
     let id = named.to_str().ok().and_then(|id| id.parse::<LoginId>().ok());
     let approval = match id {
-        Some(id) => steps::claim(host, console, id, &digest).await.map_err(|broken| problem(broken.into()))?,
+        Some(id) => {
+            steps::claim(host, console, id, (&digest, &words)).await.map_err(|broken| problem(broken.into()))?
+        }
         None => None,
     };
     let Some(approval) = approval else {
-        let detail = "this step was not approved for this request, was taken before, or too long ago; send the request \
-                      without X-Assent-Step to be asked on your phone again";
+        let detail = "this step was not approved for this request, was taken before, or too long ago, or the request would do \
+                      something else by now; send it without X-Assent-Step to be asked on your phone again";
         return Err(problem(Problem::of(ProblemKind::Forbidden, detail)));
     };
-    if let Some(caller) = parts.extensions.get::<Caller>().cloned() {
-        let caller = Caller { by: caller.by.with_approval(approval), ..caller };
-        parts.extensions.insert(caller.by.clone());
-        parts.extensions.insert(caller);
-    }
+    let caller = Caller { by: caller.by.clone().with_approval(approval), standing: caller.standing.clone() };
+    parts.extensions.insert(caller.by.clone());
+    parts.extensions.insert(caller);
     Ok(Request::from_parts(parts, Body::from(bytes)))
 }
 

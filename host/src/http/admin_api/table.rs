@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
+use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use csv::{ReaderBuilder, Terminator, WriterBuilder};
 
@@ -28,16 +29,25 @@ impl<S: Send + Sync> FromRequest<S> for Table {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let kind = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        if !kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("text/csv") {
-            let detail = "the body is a table; send it with the header Content-Type: text/csv";
-            return Err(Problem::of(ProblemKind::MediaType, detail));
-        }
+        is_table(request.headers())?;
         input::body(request, state).await.map(Self)
     }
 }
 
+fn is_table(headers: &HeaderMap) -> Result<(), Problem> {
+    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("text/csv") {
+        return Ok(());
+    }
+    Err(Problem::of(ProblemKind::MediaType, "the body is a table; send it with the header Content-Type: text/csv"))
+}
+
 impl Table {
+    /// The body of a request with these headers.
+    pub(super) fn of(headers: &HeaderMap, body: Bytes) -> Result<Self, Problem> {
+        is_table(headers).map(|()| Self(body))
+    }
+
     /// The rows of a file, which may be a large one. Others have their turn meanwhile.
     pub(super) async fn read(self, columns: &'static [&'static str]) -> Result<Vec<ImportRow>, Problem> {
         tokio::task::spawn_blocking(move || self.rows(columns)).await.map_err(|error| {

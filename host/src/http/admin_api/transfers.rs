@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{Path, Request, State};
+use axum::extract::{FromRequestParts, Path, Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -24,7 +25,7 @@ use crate::domain::{Broken, Host, audit};
 use crate::http::problem::{Problem, ProblemKind};
 use crate::id::{Did, UserId};
 use crate::model::account::Account;
-use crate::model::administration::Permission;
+use crate::model::administration::{Danger, Permission};
 use crate::model::audit::Event;
 use crate::model::user::{ConsoleRole, LifeState};
 
@@ -32,15 +33,19 @@ use crate::model::user::{ConsoleRole, LifeState};
 const ROWS: u32 = 500;
 
 pub(super) fn of_users() -> Area {
-    Area::new("Users")
-        .route(Permission::UsersRead, routes!(export_users))
-        .route(Permission::UsersWrite, routes!(import_users))
+    Area::new("Users").route(Permission::UsersRead, routes!(export_users)).danger(
+        Permission::UsersWrite,
+        Danger::ImportTable,
+        routes!(import_users),
+    )
 }
 
 pub(super) fn of_accounts() -> Area {
-    Area::new("Accounts")
-        .route(Permission::AccountsRead, routes!(export_accounts))
-        .route(Permission::AccountsWrite, routes!(import_accounts))
+    Area::new("Accounts").route(Permission::AccountsRead, routes!(export_accounts)).danger(
+        Permission::AccountsWrite,
+        Danger::ImportTable,
+        routes!(import_accounts),
+    )
 }
 
 /// Which users are exported.
@@ -220,7 +225,7 @@ struct RowErrorView {
 }
 
 fn view(dry_run: bool, report: ImportReport) -> Json<ImportView> {
-    let ImportReport { rows, created, changed, unchanged, refused, errors } = report;
+    let ImportReport { rows, created, changed, unchanged, refused, errors, readdressed: _ } = report;
     let error = |RowError { line, column, detail }| RowErrorView { line, column, detail };
     let errors = errors.into_iter().map(error).collect();
     Json(ImportView { dry_run, rows, created, changed, unchanged, refused, errors })
@@ -255,6 +260,61 @@ async fn to_the_end(
     })?
 }
 
+/// What the import of a table comes to, in a request of the console.
+pub(super) enum Foreseen {
+    /// It is only checked.
+    Checked,
+    /// What the person is asked to approve, in words.
+    Step(String),
+    /// Nothing, as this answer says. It stands as it is: what is wrong with a row now may not be wrong any more in a moment, and
+    /// nobody would have approved it.
+    Nothing(Box<Response>),
+}
+
+/// Checks a table before anybody is asked about it.
+pub(super) async fn foreseen(
+    host: &Arc<Host>,
+    caller: &Caller,
+    parts: &mut Parts,
+    application: Option<&str>,
+    body: Bytes,
+) -> Result<Foreseen, Problem> {
+    let Query(ImportQuery { dry_run }) = Query::from_request_parts(parts, host).await?;
+    if dry_run {
+        return Ok(Foreseen::Checked);
+    }
+    let application: Option<Did> = application.map(|id| id_of(id, "application")).transpose()?;
+    let table = Table::of(&parts.headers, body)?;
+    let alone = parts.extensions.get::<Alone>().cloned().ok_or_else(|| {
+        tracing::error!("a table came without the claim to be the only one");
+        Problem::of(ProblemKind::Internal, "the server could not do this")
+    })?;
+    let (host, caller) = (Arc::clone(host), caller.clone());
+    let check = {
+        let (host, application) = (Arc::clone(&host), application.clone());
+        async move { imported(&host, &caller, application.as_ref(), table, true).await }
+    };
+    let report = to_the_end(alone, check).await?;
+    Ok(match admin::steps::table_in_words(&host, application.as_ref(), &report).await? {
+        Some(words) => Foreseen::Step(words),
+        None => Foreseen::Nothing(Box::new(view(false, report).into_response())),
+    })
+}
+
+/// Imports the accounts of an application, or else users.
+async fn imported(
+    host: &Host,
+    caller: &Caller,
+    application: Option<&Did>,
+    table: Table,
+    dry_run: bool,
+) -> Result<ImportReport, Problem> {
+    Ok(match application {
+        Some(id) => admin::import_accounts(host, caller, id, &table.read(&ACCOUNT_COLUMNS).await?, dry_run).await?,
+        None => admin::import_users(host, caller, &table.read(&USER_COLUMNS).await?, dry_run).await?,
+    })
+}
+
 /// Import users from a table.
 ///
 /// The columns are those of an export; a column that is missing leaves what it stands for as it is, and an empty cell takes it
@@ -268,10 +328,7 @@ async fn import_users(
     Query(ImportQuery { dry_run }): Query<ImportQuery>,
     table: Table,
 ) -> Result<Json<ImportView>, Problem> {
-    let import = async move {
-        let rows = table.read(&USER_COLUMNS).await?;
-        Ok(admin::import_users(&host, &caller, &rows, dry_run).await?)
-    };
+    let import = async move { imported(&host, &caller, None, table, dry_run).await };
     Ok(view(dry_run, to_the_end(alone, import).await?))
 }
 
@@ -289,9 +346,6 @@ async fn import_accounts(
     table: Table,
 ) -> Result<Json<ImportView>, Problem> {
     let id: Did = id_of(&application, "application")?;
-    let import = async move {
-        let rows = table.read(&ACCOUNT_COLUMNS).await?;
-        Ok(admin::import_accounts(&host, &caller, &id, &rows, dry_run).await?)
-    };
+    let import = async move { imported(&host, &caller, Some(&id), table, dry_run).await };
     Ok(view(dry_run, to_the_end(alone, import).await?))
 }
