@@ -74,6 +74,12 @@ export function select(name, label, options, { hint, none } = {}) {
   return { ...field(name, label, input, { hint }), input, read: () => (input.value === '' ? none : input.value), write: (value) => (input.value = value ?? '') };
 }
 
+/** A file of the person's. */
+export function file(name, label, { accept, hint } = {}) {
+  const input = el('input', { type: 'file', accept });
+  return { ...field(name, label, input, { hint }), input, read: () => input.files[0], write: () => {} };
+}
+
 /** Yes or no. */
 export function toggle(name, label, { hint } = {}) {
   const input = el('input', { type: 'checkbox' });
@@ -173,6 +179,9 @@ function flat(parts) {
 
 /** Whether a form on the page holds something that was typed and not sent. */
 export const isUnsaved = () => [...document.querySelectorAll('form.form')].some((one) => one.isUnsaved?.());
+
+/** Gives up what was typed: nobody is asked about it again. */
+export const giveUpUnsaved = () => document.querySelectorAll('form.form').forEach((one) => (one.isUnsaved = () => false));
 
 /** A field's value as it stands, to be compared with another. */
 function standing(field) {

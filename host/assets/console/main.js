@@ -14,7 +14,7 @@ import { settings } from './pages/settings.js';
 import { userPages } from './pages/user.js';
 import { importUsers, newUser, users } from './pages/users.js';
 import { approveStep } from './step.js';
-import { isUnsaved } from './form.js';
+import { giveUpUnsaved, isUnsaved } from './form.js';
 import { ask, el, explain, link, screen } from './view.js';
 
 // Where to go on after signing in again.
@@ -172,7 +172,10 @@ function go(to, wish) {
 
 /** Whether the page may be left: what was typed and not sent is asked about first. */
 async function mayLeave() {
-  return !isUnsaved() || ask('Leave without saving?', 'What you typed on this page was not saved.', 'Leave');
+  if (!isUnsaved()) return true;
+  const yes = await ask('Leave without saving?', 'What you typed on this page was not saved.', 'Leave');
+  if (yes) giveUpUnsaved();
+  return yes;
 }
 
 // What the next change of the history is: the browser's, the way back to a page that is not left yet, or the one that was asked about.

@@ -202,6 +202,49 @@ async fn what_is_not_dangerous_or_can_not_be_read_asks_nobody() {
 }
 
 #[tokio::test]
+async fn what_would_be_refused_after_the_approval_asks_nobody() {
+    let host = TestHost::start().await;
+    let (console, grace) = owner(&host).await;
+    let bob = format!("/users/{}", id(&host.user("bob").await));
+    let client = format!("/applications/{}", host.web_application().await.id);
+    let new = json!({"name": "Robot", "application_type": "web", "grant_types": ["client_credentials"]});
+    let with = |member: &str, value: Value| {
+        let mut body = new.clone();
+        body[member] = value;
+        body
+    };
+    for (method, path, body, field) in [
+        (Method::PATCH, &client, json!({"redirect_uris": ["http://plain.example.org/"]}), "redirect_uris"),
+        (Method::PATCH, &client, json!({"redirect_uris": ["https://a.example.org/"], "name": ""}), "name"),
+        (Method::PATCH, &client, json!({"scopes": ["openid"], "application_type": "spa"}), "application_type"),
+        (Method::PATCH, &bob, json!({"console_role": "admin", "name": ""}), "name"),
+        (Method::PATCH, &bob, json!({"console_role": "admin", "profile": {"birthdate": "yesterday"}}), "profile"),
+        (Method::POST, &"/users".to_owned(), json!({"name": " ", "console_role": "admin"}), "name"),
+        (Method::POST, &"/applications".to_owned(), with("admin_scopes", json!(["admin:all"])), "admin_scopes"),
+        (
+            Method::POST,
+            &"/applications".to_owned(),
+            json!({"name": "", "application_type": "web", "admin_scopes": ["admin:read"]}),
+            "name",
+        ),
+    ] {
+        let answer = console.call_once(method, path, &body, None).await;
+        assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY, "{body}: {}", answer.body);
+        let pointer = answer.body["errors"][0]["pointer"].as_str().unwrap_or_default();
+        assert!(pointer.starts_with(&format!("/{field}")), "{body}: {}", answer.body);
+    }
+    // What was changed meanwhile is not asked about either.
+    for path in [&bob, &client] {
+        let body = json!({"console_role": "admin"});
+        let body = if path == &client { json!({"scopes": ["openid"]}) } else { body };
+        let request = console.request(Method::PATCH, path).header("if-match", "\"99\"").json(&body);
+        let answer = sent(request).await;
+        assert_eq!(answer.status, StatusCode::PRECONDITION_FAILED, "{path}: {}", answer.body);
+    }
+    assert!(grace.phone.waiting(0).await.expect("requests").is_empty());
+}
+
+#[tokio::test]
 async fn a_phone_that_is_asked_too_often_is_asked_no_more_for_a_while() {
     let settings = "[limits]\ndevice = { per_minute = 1, burst = 3 }\n";
     let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;

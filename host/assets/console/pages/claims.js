@@ -1,7 +1,7 @@
 // What an application would be told of a person, and which plugin says so, without a sign-in.
 
 import { get, path, post, query } from '../api.js';
-import { form, jsonText, several, text } from '../form.js';
+import { file, form, jsonText, select, several, text } from '../form.js';
 import { badge, code, el, json, more, notice, panel, screen, section, table } from '../view.js';
 import { applicationAddress } from './applications.js';
 import { picker } from './picker.js';
@@ -39,7 +39,7 @@ export async function previewOf(application, context) {
       place.replaceChildren(...(previews.length === 1 ? one(previews[0]) : two(...previews)));
     },
   });
-  const comparison = context.may('plugins:write') && candidate(application, first, scopes[0]);
+  const comparison = context.may('plugins:write') && candidate(application, first, scopes[0], (await get('/plugins')).plugins);
   if (known && known.application_id === application.id) setTimeout(() => shown.requestSubmit());
   return [shown, place, comparison].filter(Boolean);
 }
@@ -132,29 +132,41 @@ function two(left, right) {
   });
 }
 
+// In place of a plugin's name: the candidate has one of its own.
+const NEW = '+';
+
 /** The plugins of today beside one that is thought of. */
-function candidate(application, account, scopes) {
+function candidate(application, account, scopes, loaded) {
   const place = el('div', { 'aria-live': 'polite' });
-  const plugin = text('plugin', 'Plugin', { hint: 'The name of the one in whose place it runs; a new name runs after the others.' });
-  const file = el('input', { type: 'file', id: 'candidate-file', accept: '.wasm,application/wasm' });
-  const component = { element: el('div', { class: 'field' }, el('label', { for: 'candidate-file' }, 'Component'), el('p', { class: 'hint' }, 'A .wasm file; without one, today\'s component with other settings.'), file) };
+  const mappers = loaded.filter(({ role }) => role === 'claim-mapper').map(({ plugin }) => [plugin, `In place of ${plugin}`]);
+  const plugin = select('plugin', 'Where it runs', [...mappers, [NEW, 'After all the others, as a new one']]);
+  const name = text('name', 'Name of the new one', { mono: true });
+  const component = file('component', 'Component', { accept: '.wasm,application/wasm', hint: 'A .wasm file; without one, today\'s component with other settings.' });
   const config = jsonText('config', 'Settings', { hint: 'JSON; without them, today\'s settings.' });
-  const made = form([plugin, component, config], {
+  const isNew = () => plugin.read() === NEW;
+  const choose = () => (name.element.hidden = !isNew());
+  plugin.input.addEventListener('change', choose);
+  const made = form([plugin, name, component, config], {
+    values: { plugin: mappers[0]?.[0] ?? NEW },
     submit: 'Compare',
     asks: true,
     kind: '',
     send: async (said) => {
       const id = account.read();
       if (!id) throw new Error('Choose an account above first.');
-      const [chosen] = file.files;
+      if (isNew() && !said.name) throw Object.assign(new Error('A new plugin needs a name.'), { field: 'name' });
       const found = await post(path`/applications/${application.id}/claims-preview`, {
         account: id,
         ...(scopes && { scope: scopes.read().join(' ') }),
-        candidate: { plugin: said.plugin ?? '', ...(chosen && { component: await base64(chosen) }), ...(said.config && { config: said.config }) },
+        candidate: { plugin: isNew() ? said.name : said.plugin, ...(said.component && { component: await base64(said.component) }), ...(said.config && { config: said.config }) },
+      }).catch((problem) => {
+        problem.errors = (problem.errors ?? []).map((error) => ({ ...error, pointer: error.pointer.replace(/^\/candidate(?=\/)/, '').replace(/^\/candidate$/, '/component') }));
+        throw problem;
       });
       place.replaceChildren(...differences(found));
     },
   });
+  choose();
   return el('details', { class: 'panel' }, el('summary', {}, 'Compare with a candidate plugin'), el('div', { class: 'opened' },
     el('p', {}, 'Runs a component, or other settings, for this one preview, in the same sandbox and with the same rights. Nothing of it is kept.'), made, place));
 }

@@ -84,6 +84,33 @@ pub async fn create_application(
     change: ApplicationChange,
     by: &By,
 ) -> Result<Application> {
+    let application = made(host, kind, change)?;
+    let entry = audit::entry(host, Event::ApplicationCreated, by).of(application.id.clone());
+    let entry = Settings::of_client(&application).made(entry);
+    host.store.insert_application(application.clone(), vec![entry]).await?;
+    tracing::info!(application = %application.id, "application created");
+    Ok(application)
+}
+
+/// Refuses what a new application can't be made of, and does nothing: for whoever asks somebody before it is done.
+pub fn foresee_application(host: &Host, kind: ApplicationType, change: ApplicationChange) -> Result<()> {
+    made(host, kind, change).map(drop)
+}
+
+/// The same of a change.
+pub async fn foresee_application_change(
+    host: &Host,
+    id: &Did,
+    change: ApplicationChange,
+    guard: Guard<'_, Application>,
+) -> Result<()> {
+    let mut application = application(host, id).await?;
+    guard(&application)?;
+    apply(host, &mut application, change)
+}
+
+/// A new application, not yet kept.
+fn made(host: &Host, kind: ApplicationType, change: ApplicationChange) -> Result<Application> {
     let now = host.now();
     let mut application = Application {
         id: fresh_did()?,
@@ -103,10 +130,6 @@ pub async fn create_application(
     if settings.redirect_uris.is_empty() && settings.grant_types.contains(&GrantType::AuthorizationCode) {
         return Err(invalid("redirect_uris", "expected one redirect URI at least"));
     }
-    let entry = audit::entry(host, Event::ApplicationCreated, by).of(application.id.clone());
-    let entry = Settings::of_client(&application).made(entry);
-    host.store.insert_application(application.clone(), vec![entry]).await?;
-    tracing::info!(application = %application.id, "application created");
     Ok(application)
 }
 

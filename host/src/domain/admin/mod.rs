@@ -25,7 +25,8 @@ pub use accounts::{
 pub use activity::{consents, end_session, end_sessions, sessions, withdraw_consent};
 pub use applications::{
     ApplicationChange, ApplicationQuery, AuthenticationChange, application, applications, change_application,
-    create_application, create_secret, delete_application, find_applications, registered,
+    create_application, create_secret, delete_application, find_applications, foresee_application,
+    foresee_application_change, registered,
 };
 pub use approval_addresses::{approval_addresses, remove_approval_address, set_approval_address};
 pub use caller::{Caller, Standing, service_account};
@@ -43,13 +44,13 @@ pub use names::Names;
 pub use overview::{Overview, Range, SignIns, count_sign_ins, overview};
 pub use service_providers::{
     AcsChange, ServiceProviderChange, SingleLogoutChange, change_service_provider, changed_service_provider,
-    create_service_provider, renew_saml_certificate, replace_service_provider, saml_certificates, service_provider,
-    use_saml_certificate, withdraw_saml_certificate,
+    create_service_provider, foresee_service_provider_change, renew_saml_certificate, replace_service_provider,
+    saml_certificates, service_provider, use_saml_certificate, withdraw_saml_certificate,
 };
 
 pub use users::{
-    UserChange, change_user, create_enrolment, create_user, delete_user, devices, erase_user, new_user, revoke_device,
-    user,
+    UserChange, change_user, create_enrolment, create_user, delete_user, devices, erase_user, foresee_user, new_user,
+    revoke_device, user,
 };
 
 use std::time::Duration;

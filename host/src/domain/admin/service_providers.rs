@@ -155,6 +155,18 @@ pub async fn create_service_provider(host: &Host, change: ServiceProviderChange,
     Ok(provider)
 }
 
+/// Refuses what a change can't be made of, and does nothing: for whoever asks somebody before it is done.
+pub async fn foresee_service_provider_change(
+    host: &Host,
+    id: &Did,
+    change: ServiceProviderChange,
+    guard: Guard<'_, ServiceProvider>,
+) -> Result<()> {
+    let mut provider = service_provider(host, id).await?;
+    guard(&provider)?;
+    apply(host, &mut provider, change)
+}
+
 /// Changes a service provider.
 pub async fn change_service_provider(
     host: &Host,

@@ -64,14 +64,29 @@ const LAST_OWNER: Refused = Refused::Conflict(
 
 /// Makes a user. Without another state the user is invited, until there is something to approve with.
 pub async fn create_user(host: &Host, change: UserChange, by: &By) -> Result<User> {
+    let user = made(host, change)?;
+    host.store.insert_user(user.clone(), vec![creation(host, &user, by)]).await?;
+    tracing::info!(user = %user.id, "user created");
+    Ok(user)
+}
+
+/// Refuses what a new user or a change can't be made of, and does nothing: for whoever asks somebody before it is done. `id` is whose
+/// change it is, with what has to be so of them.
+pub async fn foresee_user(host: &Host, known: Option<(UserId, Guard<'_, User>)>, change: UserChange) -> Result<()> {
+    let Some((id, guard)) = known else { return made(host, change).map(drop) };
+    let mut user = user(host, id).await?;
+    guard(&user)?;
+    apply_to_user(&mut user, change)
+}
+
+/// A new user, not yet kept.
+fn made(host: &Host, change: UserChange) -> Result<User> {
     let name = change.name.clone().ok_or_else(|| invalid("name", "expected a name"))?;
     let mut user = new_user(host, login_name("name", &name)?)?;
     apply_to_user(&mut user, change)?;
     if user.state == LifeState::Terminated {
         return Err(invalid("state", "a new user is invited, active or suspended"));
     }
-    host.store.insert_user(user.clone(), vec![creation(host, &user, by)]).await?;
-    tracing::info!(user = %user.id, "user created");
     Ok(user)
 }
 

@@ -357,6 +357,39 @@ async fn create(
     Ok((StatusCode::CREATED, Versioned(version, View::Client(Box::new(view(application))))))
 }
 
+/// The change of a client that is known, if whoever calls may say all that it says.
+fn change_of_client(caller: &Caller, body: &[u8]) -> Result<ApplicationChange, Problem> {
+    let change: Change = parse(body)?;
+    if change.application_type.is_some() {
+        return Err(Problem::field("application_type", "it can't be changed; make a new application"));
+    }
+    change.allowed(caller)
+}
+
+/// Refuses what a new client, or a change of the application with this id, can't be made of.
+pub(super) async fn foresee(
+    host: &Host,
+    caller: &Caller,
+    id: Option<&str>,
+    when: &IfMatch,
+    body: &[u8],
+) -> Result<(), Problem> {
+    let Some(id) = id else {
+        let (protocol, body) = unspoken(&Bytes::copy_from_slice(body))?;
+        let (Protocol::OpenidConnect, change) = (protocol, parse::<Change>(&body)?) else { return Ok(()) };
+        let Some(kind) = change.application_type else { return Ok(()) };
+        return Ok(admin::foresee_application(host, kind, change.allowed(caller)?)?);
+    };
+    let id = id_of(id, "application")?;
+    if let Registered::ServiceProvider(_) = admin::registered(host, &id).await? {
+        let guard = |provider: &ServiceProvider| when.check(provider.version);
+        return Ok(admin::foresee_service_provider_change(host, &id, parse(body)?, &guard).await?);
+    }
+    let guard = |client: &Application| caller.must_reach_application(client).and_then(|()| when.check(client.version));
+    let change = change_of_client(caller, body)?;
+    Ok(admin::foresee_application_change(host, &id, change, &guard).await?)
+}
+
 /// Which applications are listed.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -414,13 +447,9 @@ async fn change(
         let version = provider.version;
         return Ok(Versioned(version, View::ServiceProvider(Box::new(service_providers::view(provider)))));
     }
-    let change: Change = parse(&body)?;
-    if change.application_type.is_some() {
-        return Err(Problem::field("application_type", "it can't be changed; make a new application"));
-    }
+    let change = change_of_client(&caller, &body)?;
     let guard = |client: &Application| caller.must_reach_application(client).and_then(|()| when.check(client.version));
-    let (application, secret) =
-        admin::change_application(&host, &id, change.allowed(&caller)?, &caller.by, &guard).await?;
+    let (application, secret) = admin::change_application(&host, &id, change, &caller.by, &guard).await?;
     let client_secret = secret.map(|secret| secret.expose().to_owned());
     let version = application.version;
     Ok(Versioned(version, View::Client(Box::new(ApplicationView { client_secret, ..view(application) }))))

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{Path, RawPathParams, Request, State};
+use axum::extract::{FromRequestParts, Path, RawPathParams, Request, State};
 use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -15,10 +15,11 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
 use super::authorize::ConsoleSession;
+use super::conditional::IfMatch;
 use super::input::{self, Query};
 use super::routes::{Area, Rule};
 use super::transfers::{self, Foreseen};
-use super::{id_of, moment};
+use super::{applications, id_of, moment, users};
 use crate::domain::Host;
 use crate::domain::admin::steps::{self, Console, StepState};
 use crate::domain::admin::{Caller, Refused};
@@ -85,6 +86,8 @@ async fn checked(
     let address = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
     let digest = digest(parts.method.as_str(), &address, &bytes);
     let Some(named) = parts.headers.get(STEP) else {
+        let Ok(when) = IfMatch::from_request_parts(&mut parts, host).await;
+        foresee(host, caller, danger, of_path("id"), (&when, &bytes)).await.map_err(problem)?;
         return Err(ask(host, console, danger, words, digest).await.into_response());
     };
     let id = named.to_str().ok().and_then(|id| id.parse::<LoginId>().ok());
@@ -103,6 +106,23 @@ async fn checked(
     parts.extensions.insert(caller.by.clone());
     parts.extensions.insert(caller);
     Ok(Request::from_parts(parts, Body::from(bytes)))
+}
+
+/// Refuses what would be refused after the approval: nobody approves in vain because of a value that was mistyped.
+async fn foresee(
+    host: &Host,
+    caller: &Caller,
+    danger: Danger,
+    id: Option<&str>,
+    (when, body): (&IfMatch, &[u8]),
+) -> Result<(), Problem> {
+    match danger {
+        Danger::ChangeUser => users::foresee(host, caller, id, when, body).await,
+        Danger::GiveAdminScopes | Danger::ChangeApplication => {
+            applications::foresee(host, caller, id, when, body).await
+        }
+        _ => Ok(()),
+    }
 }
 
 fn problem(problem: Problem) -> Response {

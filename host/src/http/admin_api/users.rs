@@ -12,13 +12,14 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
 use super::conditional::{IfMatch, Versioned};
-use super::input::{Body, Limit, List, Query, Search, after};
+use super::input::{Body, Limit, List, Query, Search, after, parse};
 use super::routes::Area;
 use super::{id_of, moment};
 use crate::domain::admin::{self, Caller, UserChange, UserQuery};
 use crate::domain::device::OwnDevice;
 use crate::domain::{Host, recovery};
 use crate::http::problem::{Problem, ProblemKind};
+use crate::id::UserId;
 use crate::model::administration::{Danger, Permission};
 use crate::model::user::{ConsoleRole, LifeState, Profile, User};
 
@@ -112,6 +113,23 @@ impl Change {
             Some((member, why)) => Err(Problem::of(ProblemKind::Forbidden, format!("{member}: {why}"))),
         }
     }
+}
+
+/// Refuses what a new user, or a change of the user with this id, can't be made of.
+pub(super) async fn foresee(
+    host: &Host,
+    caller: &Caller,
+    id: Option<&str>,
+    when: &IfMatch,
+    body: &[u8],
+) -> Result<(), Problem> {
+    let change = parse::<Change>(body)?.allowed(caller, id.is_some())?;
+    let guard = |user: &User| caller.must_reach(user).and_then(|()| when.check(user.version));
+    let known: Option<(UserId, admin::Guard<'_, User>)> = match id {
+        Some(id) => Some((id_of(id, "user")?, &guard)),
+        None => None,
+    };
+    Ok(admin::foresee_user(host, known, change).await?)
 }
 
 /// Make a user.
