@@ -47,6 +47,7 @@ async function profile(admin) {
   await admin.field('E-mail address').fill('grace@example.net');
   await admin.field('Birth date').fill('1906-12-09');
   await admin.press('Save');
+  assert.match(await admin.approveStep(), /Change the e-mail address of grace to grace@example.net/);
   await admin.said('Saved.');
   assert.equal(await admin.field('Given name').inputValue(), 'Grace');
 }
@@ -88,7 +89,7 @@ async function state(admin) {
   await admin.desk.getByText('Role in the console').click();
   await admin.field('Role').selectOption('support');
   await admin.press('Change the role');
-  assert.match(await admin.approveStep(), /grace/);
+  assert.match(await admin.approveStep(), /Give grace the role support in the console; grace approves with 1 device/);
   await admin.said('The role was changed.');
 
   await admin.part('Sessions and consents');
@@ -154,6 +155,12 @@ async function files(admin) {
   await admin.press('Check the file');
   await admin.desk.getByText('Would be made').waitFor();
   await admin.desk.getByRole('button', { name: 'Import', exact: true }).click();
+  await admin.press('Do not do it');
+  await admin.desk.getByText('Would be made').waitFor();
+  await admin.desk.getByRole('button', { name: 'Import', exact: true }).click();
+  await admin.desk.locator('#step-number').waitFor();
+  await admin.look('import-step');
+  assert.match(await admin.approveStep(), /Import a table of 2 users: 2 new, 0 changed/);
   await admin.desk.getByText('The file was imported.').waitFor();
   await admin.look('import');
   await admin.open('/admin/users?q=margaret', 'Users');
