@@ -59,7 +59,10 @@ async fn a_session_counts_as_long_as_its_person_has_a_role() {
     change(json!({"console_role": null})).await;
     let answer = caller.get("/me").await;
     assert_eq!((answer.status, answer.problem()), (StatusCode::FORBIDDEN, "forbidden"));
+    // Meanwhile more people could act upon them, so they sign in anew.
     change(json!({"console_role": "admin"})).await;
+    assert_eq!(caller.get("/me").await.status, StatusCode::UNAUTHORIZED);
+    let caller = ada.signed_in(&host).await;
     assert_eq!(caller.get("/me").await.status, StatusCode::OK);
     change(json!({"state": "suspended"})).await;
     assert_eq!(caller.get("/me").await.status, StatusCode::UNAUTHORIZED);
@@ -83,6 +86,7 @@ async fn a_token_that_is_not_good_is_not_made_up_for_by_a_session() {
 async fn nobody_is_signed_in_from_before_they_had_a_role_on_both_databases() {
     for database in Database::BOTH {
         let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        Administrator::new(&host, "olga", "owner").await;
         let ada = host.ada().await;
         let path = format!("/users/{}", id(&ada.user));
         let sessions = async || {
