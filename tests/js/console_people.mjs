@@ -50,6 +50,7 @@ async function profile(admin) {
   await admin.desk.getByText(/birthdate: expected a date such as 1815-12-10/).first().waitFor();
   await admin.field('Birth date').fill('1906-12-09');
   await admin.press('Save');
+  assert.match(await admin.approveStep(), /Change the e-mail address of grace to grace@example.net/);
   await admin.said('Saved.');
   assert.equal(await admin.field('Given name').inputValue(), 'Grace');
 }
@@ -134,7 +135,7 @@ async function state(admin) {
   await admin.desk.getByText('Role in the console').click();
   await admin.field('Role').selectOption('support');
   await admin.press('Change the role');
-  assert.match(await admin.approveStep(), /grace/);
+  assert.match(await admin.approveStep(), /Give grace the role support in the console; grace approves with 1 device/);
   await admin.said('The role was changed.');
 
   await admin.part('Sessions and consents');
@@ -200,6 +201,12 @@ async function files(admin) {
   await admin.press('Check the file');
   await admin.desk.getByText('Would be made').waitFor();
   await admin.desk.getByRole('button', { name: 'Import', exact: true }).click();
+  await admin.press('Do not do it');
+  await admin.desk.getByText('Would be made').waitFor();
+  await admin.desk.getByRole('button', { name: 'Import', exact: true }).click();
+  await admin.desk.locator('#step-number').waitFor();
+  await admin.look('import-step');
+  assert.match(await admin.approveStep(), /Import a table of 2 users: 2 new, 0 changed/);
   await admin.desk.getByText('The file was imported.').waitFor();
   await admin.look('import');
   await admin.open('/admin/users?q=margaret', 'Users');

@@ -262,12 +262,15 @@ async fn update(db: &mut AnyConnection, user: &User, before: LifeState) -> Resul
         counts::note_change(db, was.state, user.state).await?;
         endings::of_user(db, user.id, user.state, user.updated_at).await?;
     }
-    if user.console_role != was.console_role && user.console_role.is_some() {
+    if let Some(role) = user.console_role.filter(|_| user.console_role != was.console_role) {
         sqlx::query("DELETE FROM enrolments WHERE user_id = $1 AND used_at IS NULL")
             .bind(user.id.to_string())
             .execute(&mut *db)
             .await?;
-        endings::of_sign_ins(db, user.id, user.updated_at).await?;
+        // Whoever could enrol a phone for the person before may have begun them.
+        if !was.console_role.is_some_and(|before| before.may_act_upon(Some(role))) {
+            endings::of_sign_ins(db, user.id, user.updated_at).await?;
+        }
     }
     Ok(UserKept::Done)
 }
@@ -304,8 +307,8 @@ impl Store {
 
     /// Replaces what may change of a user, all but the ids. `false`, and nothing done, if the user was changed since it
     /// was read: nobody's change undoes another's unseen. Where the state is another than `before`, what was begun in the
-    /// person's name is over. Where a console role is given, so are links that enrol a phone and the person's sessions: who
-    /// made them, or made a way to sign in before, may do less.
+    /// person's name is over. Where a console role is given, so are links that enrol a phone, and with a greater one than
+    /// before the person's sessions: who made them, or a way to sign in, may do less.
     pub async fn update_user(&self, user: User, before: LifeState, entries: Vec<Entry>) -> Result<UserKept> {
         self.write(move |db| {
             let (user, entries) = (user.clone(), entries.clone());

@@ -4,6 +4,7 @@ mod clients;
 mod conditional;
 mod idempotency;
 mod operation;
+mod overtaken;
 mod people;
 mod roles;
 mod search;

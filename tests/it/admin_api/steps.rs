@@ -178,6 +178,11 @@ async fn what_is_not_dangerous_or_can_not_be_read_asks_nobody() {
     let bob = host.user("bob").await;
     let path = format!("/users/{}", id(&bob));
     console.call_once(Method::PATCH, &path, &json!({"email": "bob@example.org"}), None).await.good();
+    console.call_once(Method::PATCH, &path, &json!({"email": "BOB@example.org"}), None).await.good();
+    let unread = console.call_once(Method::PATCH, &path, &json!({"email": "no address"}), None).await;
+    assert_eq!(unread.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", unread.body);
+    let made = json!({"name": "eve", "email": "eve@example.org"});
+    console.call_once(Method::POST, "/users", &made, None).await.good();
     let link = console.call_once(Method::POST, &format!("{path}/enrolments"), &Value::Null, None).await.good();
     let of_bob = Authenticator::enrol(link["link"].as_str().expect("a link"), "Bob's", None).await.expect("enrolled");
     console.call_once(Method::DELETE, &format!("/devices/{}", of_bob.device()), &Value::Null, None).await;
@@ -273,7 +278,19 @@ async fn what_hands_a_person_or_an_application_to_somebody_else_is_asked_about()
     let steps = [
         (Method::POST, format!("{user}/enrolments"), Value::Null, "Let another device approve as bob"),
         (Method::PATCH, user.clone(), json!({"state": "terminated"}), "Close the account of bob for good"),
-        (Method::PATCH, user.clone(), json!({"console_role": "owner"}), "Give bob the role owner in the console"),
+        (
+            Method::PATCH,
+            user.clone(),
+            json!({"console_role": "owner"}),
+            "Give bob the role owner in the console; bob approves with 1 device",
+        ),
+        (
+            Method::PATCH,
+            user.clone(),
+            json!({"email": "Eve@example.org", "state": "suspended"}),
+            "Change the e-mail address of bob to eve@example.org",
+        ),
+        (Method::PATCH, user.clone(), json!({"email": ""}), "Take the e-mail address bob@example.org from bob"),
         (Method::DELETE, device, Value::Null, "who has a role in the console"),
         (
             Method::PATCH,
@@ -305,6 +322,74 @@ async fn what_hands_a_person_or_an_application_to_somebody_else_is_asked_about()
     let answer = support.call(Method::PATCH, &user, json!({"state": "terminated"})).await;
     assert_eq!(answer.status, StatusCode::FORBIDDEN, "{}", answer.body);
     support.call(Method::PATCH, &user, json!({"state": "suspended"})).await.good();
+}
+
+/// Nobody types a number for what is refused afterwards.
+#[tokio::test]
+async fn no_phone_is_asked_about_what_its_person_may_not_do() {
+    let host = TestHost::start().await;
+    let olga = Administrator::new(&host, "olga", "owner").await;
+    let owner = format!("/users/{}", id(&olga.user));
+    let bob = host.user("bob").await;
+    host.authenticator(&bob).await;
+    let bob = format!("/users/{}", id(&bob));
+    let application = format!("/applications/{}", host.web_application().await.id);
+    let trusted = format!("/applications/{}", super::service_application(&host, &["admin:read"]).await.id);
+    let support = [
+        (Method::PATCH, bob.clone(), json!({"email": "eve@example.org"})),
+        (Method::PATCH, bob.clone(), json!({"state": "terminated"})),
+        (Method::PATCH, bob.clone(), json!({"console_role": "support"})),
+        (Method::POST, "/users".to_owned(), json!({"name": "eve", "console_role": "owner"})),
+        (Method::POST, format!("{owner}/enrolments"), Value::Null),
+        (Method::PUT, format!("{owner}/approval-addresses/vendor"), json!({"address": "eve"})),
+        (Method::DELETE, format!("/devices/{}", olga.phone.device()), Value::Null),
+    ];
+    let admin = [
+        (Method::PATCH, bob, json!({"console_role": "owner"})),
+        (Method::PATCH, owner.clone(), json!({"email": "eve@example.org"})),
+        (Method::PATCH, owner.clone(), json!({"state": "terminated"})),
+        (Method::DELETE, owner.clone(), Value::Null),
+        (Method::POST, format!("{owner}/erase"), Value::Null),
+        (Method::POST, format!("{owner}/enrolments"), Value::Null),
+        (Method::DELETE, format!("/devices/{}", olga.phone.device()), Value::Null),
+        (Method::PATCH, application, json!({"admin_scopes": ["admin:users"]})),
+        (
+            Method::POST,
+            "/applications".to_owned(),
+            json!({"name": "x", "application_type": "web", "redirect_uris": ["https://a.example"], "admin_scopes": []}),
+        ),
+        (Method::PATCH, trusted.clone(), json!({"redirect_uris": ["https://evil.example/cb"]})),
+        (Method::POST, format!("{trusted}/secret"), Value::Null),
+        (Method::DELETE, trusted, Value::Null),
+    ];
+    for (role, steps) in [("support", support.as_slice()), ("admin", &admin)] {
+        let who = Administrator::new(&host, role, role).await;
+        let console = who.signed_in(&host).await;
+        for (method, path, body) in steps {
+            let answer = console.call_once(method.clone(), path, body, None).await;
+            assert!(refused(&answer), "{role}: {method} {path} {body}: {}", answer.body);
+        }
+        assert!(who.phone.waiting(0).await.expect("requests").is_empty(), "{role}");
+    }
+}
+
+/// Whoever enrols a phone for somebody, whose role is just asked about, would have the role with them.
+#[tokio::test]
+async fn who_is_to_have_a_role_approves_with_the_devices_that_were_shown() {
+    let host = TestHost::start().await;
+    let (console, grace) = owner(&host).await;
+    let bob = host.user("bob").await;
+    let (path, body) = (format!("/users/{}", id(&bob)), json!({"console_role": "admin"}));
+    let step = asked(&console, Method::PATCH, &path, &body).await;
+    assert_eq!(step["words"], "Give bob the role admin in the console; bob approves with 0 devices");
+    host.authenticator(&bob).await;
+    assert_eq!(grace.phone.decide(&waiting(&grace.phone).await, number(&step)).await.expect("an outcome"), "approved");
+    let late = console.call_once(Method::PATCH, &path, &body, step["id"].as_str()).await;
+    assert!(refused(&late), "{}", late.body);
+    let step = asked(&console, Method::PATCH, &path, &body).await;
+    assert_eq!(step["words"], "Give bob the role admin in the console; bob approves with 1 device");
+    let given = console.call(Method::PATCH, &path, json!({"console_role": "admin", "state": "active"})).await;
+    assert_eq!(given.good()["console_role"], "admin");
 }
 
 /// A step that is not the person's was taken with their session, so that is over.

@@ -2,16 +2,33 @@
 
 use std::fmt::Write;
 
+use axum::body::Bytes;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::{Answer, Caller, person, sent, service};
+use super::{Administrator, Answer, Caller, person, sent, service};
 use crate::harness::{Database, TestHost, Wish, id};
 
-/// Sends a table.
-async fn import(caller: &Caller, path: &str, table: impl Into<reqwest::Body>) -> Answer {
+/// Sends a table, and approves on the phone what has to be approved.
+async fn import(caller: &Caller, path: &str, table: impl Into<Bytes>) -> Answer {
+    let table = table.into();
+    let answer = import_once(caller, path, table.clone(), None).await;
+    let (Caller::Console { phone, .. }, Some(step)) = (caller, answer.body.get("step")) else { return answer };
+    let requests = phone.waiting(5).await.expect("requests");
+    let outcome = phone.decide(&requests[0], step["number"].as_str()).await.expect("an outcome");
+    assert_eq!(outcome, "approved");
+    import_once(caller, path, table, step["id"].as_str()).await
+}
+
+/// Sends a table, with the step that was approved.
+async fn import_once(caller: &Caller, path: &str, table: impl Into<Bytes>, step: Option<&str>) -> Answer {
     let request = caller.request(Method::POST, path).header("content-type", "text/csv; charset=utf-8");
-    sent(request.body(table)).await
+    let request = request.body(table.into());
+    sent(match step {
+        Some(step) => request.header("x-assent-step", step),
+        None => request,
+    })
+    .await
 }
 
 async fn exported(caller: &Caller, path: &str) -> String {
@@ -212,6 +229,90 @@ async fn a_table_with_a_wrong_row_changes_nothing() {
     assert_eq!((answer.status, answer.problem()), (StatusCode::PAYLOAD_TOO_LARGE, "too-large"), "{}", answer.body);
     assert!(answer.body["detail"].as_str().expect("text").contains("50000 rows"), "{}", answer.body);
     assert_eq!(host.admin_ok(Method::GET, &format!("/users/{}", id(&bob)), Value::Null).await, bob);
+}
+
+/// One approval for fifty thousand people is worth more to somebody else than one for each.
+#[tokio::test]
+async fn a_table_waits_for_the_phone_and_comes_in_as_it_was_shown_there_on_both_databases() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let grace = Administrator::new(&host, "grace", "owner").await;
+        let console = grace.signed_in(&host).await;
+        let (bob, application) = (host.user("bob").await, host.web_application().await);
+        let before = users(&host).await;
+        let asked = async |path: &str, table: &'static str| {
+            let answer = import_once(&console, path, table, None).await;
+            assert_eq!(answer.status, StatusCode::FORBIDDEN, "{database:?}: {}", answer.body);
+            assert_eq!(answer.problem(), "approval-required");
+            answer.body["step"].clone()
+        };
+        let approved = async |step: &Value| {
+            let requests = grace.phone.waiting(5).await.expect("requests");
+            assert_eq!(requests[0].step.as_deref(), step["words"].as_str());
+            let outcome = grace.phone.decide(&requests[0], step["number"].as_str()).await.expect("an outcome");
+            assert_eq!(outcome, "approved");
+        };
+        // Nobody is asked about what changes nothing.
+        let (path, table) = ("/users/import", "name,email,nickname\nbob,mine@example.org,B\neve,eve@example.org,\n");
+        for (path, table) in [
+            ("/users/import?dry_run=true", table),
+            (path, "name,email\nbob,bob@example.org\n"),
+            (path, "name,email\neve,\nbob,nonsense\n"),
+        ] {
+            import_once(&console, path, table, None).await.good();
+        }
+        assert!(grace.phone.waiting(0).await.expect("requests").is_empty());
+        let again = import_once(&console, &format!("{path}?dry_run=true&dry_run=false"), table, None).await;
+        assert_eq!(again.status, StatusCode::BAD_REQUEST, "{}", again.body);
+
+        let step = asked(path, table).await;
+        assert_eq!(step["words"], "Import a table of 2 users: 1 new, 1 changed, 1 with another e-mail address");
+        // Meanwhile others may import.
+        import(&Caller::machine(&host), "/users/import?dry_run=true", table).await.good();
+        approved(&step).await;
+        let named = step["id"].as_str();
+        for (path, table) in [
+            (path, "name,email,nickname\nbob,mine@example.org,B\neva,eva@example.org,\n"),
+            ("/users/import?dry_run=false", table),
+        ] {
+            let other = import_once(&console, path, table, named).await;
+            assert_eq!((other.status, other.problem()), (StatusCode::FORBIDDEN, "forbidden"), "{}", other.body);
+        }
+        assert_eq!(users(&host).await, before, "{database:?}: nothing was done");
+        let done = import_once(&console, path, table, named).await.good();
+        assert_eq!(counts(&done), [1, 1, 0, 0], "{database:?} {done}");
+        let told = host.admin_ok(Method::GET, "/audit?event=user.created&limit=1", Value::Null).await;
+        assert_eq!(told["items"][0]["personal"]["after"]["login_name"], "eve", "{told}");
+        assert!(told["items"][0]["approval_id"].is_string(), "{told}");
+
+        // What was shown is not what would come of it by now.
+        let late = asked(path, "name\nmallory\n").await;
+        assert_eq!(late["words"], "Import a table of 1 user: 1 new, 0 changed");
+        approved(&late).await;
+        let body = json!({"name": "mallory", "profile": {"nickname": "M"}});
+        host.admin_ok(Method::POST, "/users", body).await;
+        let changed = asked(path, "name,nickname\nmallory,X\n").await;
+        host.admin_ok(
+            Method::DELETE,
+            &format!("/users/{}", id(&host.admin_ok(Method::GET, "/users?q=mallory", Value::Null).await["items"][0])),
+            Value::Null,
+        )
+        .await;
+        approved(&changed).await;
+        let refused = import_once(&console, path, "name,nickname\nmallory,X\n", changed["id"].as_str()).await;
+        assert_eq!((refused.status, refused.problem()), (StatusCode::FORBIDDEN, "forbidden"), "{}", refused.body);
+
+        let path = format!("/applications/{}/accounts/import", application.id);
+        let step = asked(&path, "person,roles\nbob,root\n").await;
+        let words = step["words"].as_str().expect("words");
+        assert!(words.starts_with("Import a table of 1 account of the application "), "{words}");
+        assert!(words.ends_with(": 1 new, 0 changed"), "{words}");
+        assert_eq!(counts(&import(&console, &path, "person,roles\nbob,root\n").await.good()), [1, 0, 0, 0]);
+        assert_eq!(
+            host.admin_ok(Method::GET, &format!("/users/{}", id(&bob)), Value::Null).await["email"],
+            "mine@example.org"
+        );
+    }
 }
 
 #[tokio::test]

@@ -12,6 +12,7 @@ use reqwest::{Certificate, Client, ClientBuilder, Method, RequestBuilder, Respon
 use serde_json::Value;
 use url::Url;
 
+use super::listener;
 use crate::cli::failure::{Failure, Kind};
 use crate::cli::{ConfigFile, host_without_plugins};
 use crate::config::Settings;
@@ -79,6 +80,9 @@ impl Api {
             }
             (None, token) => here(client.no_proxy(), &connection.config.config, token).await?,
         };
+        if base.scheme() == "http" {
+            listener::must_be_trusted(&base)?;
+        }
         let name = base.origin().ascii_serialization();
         Ok(Self { client: client.build()?, base, name, token })
     }
@@ -241,7 +245,7 @@ async fn here(
         Some(token) => token,
         None => {
             let host = host_without_plugins(file).await?;
-            // It goes to whoever listens there, so it is good for a short time.
+            // It goes to whatever listens there, though that is no other user's, so it is good for a short time.
             let (token, _) = admin::issue_admin_token_for(&host, PATIENCE, &By::HOST).await?;
             host.store.close().await;
             Secret::new(token.expose())

@@ -4,6 +4,7 @@
 mod arguments;
 mod connection;
 mod document;
+mod listener;
 mod lookup;
 mod names;
 mod preview;

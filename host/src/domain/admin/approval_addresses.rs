@@ -28,6 +28,28 @@ pub async fn set_approval_address(
     by: &By,
     guard: Guard<'_, User>,
 ) -> Result<ApprovalAddress> {
+    let entry = |event| audit::entry(host, event, by).about(id);
+    let activated = audit::of_state(entry(Event::UserStateChanged), LifeState::Invited, LifeState::Active);
+    let address = loop {
+        let user = user(host, id).await?;
+        guard(&user)?;
+        let address = address_there(host, channel, address)?;
+        let set = entry(Event::ApprovalAddressSet).with("channel", channel);
+        let entries = vec![set.personal("address_there", address.address.as_str())];
+        let activated = Some(activated.clone());
+        match host.store.set_approval_address(&user, address.clone(), entries, activated, host.now()).await {
+            Err(StoreError::Stale) => {}
+            Ok(true) => break address,
+            Ok(false) => return Err(Refused::NotFound("user")),
+            Err(error) => return Err(error.into()),
+        }
+    };
+    tracing::info!(user = %id, channel, "approval address set");
+    Ok(address)
+}
+
+/// An address for the channel of a vendor.
+fn address_there(host: &Host, channel: &str, address: &str) -> Result<ApprovalAddress> {
     let is_vendors = host.plugins.channel_info(channel).is_some_and(|channel| channel.trust == Trust::Delegated);
     if !is_vendors {
         return Err(invalid(
@@ -37,24 +59,7 @@ pub async fn set_approval_address(
     }
     let address = display_text(address, LONGEST)
         .ok_or_else(|| invalid("address", format!("expected 1 to {LONGEST} characters, without control characters")))?;
-    let address = ApprovalAddress { channel: channel.to_owned(), address };
-    let entry = |event| audit::entry(host, event, by).about(id);
-    let set =
-        entry(Event::ApprovalAddressSet).with("channel", channel).personal("address_there", address.address.as_str());
-    let activated = audit::of_state(entry(Event::UserStateChanged), LifeState::Invited, LifeState::Active);
-    loop {
-        let user = user(host, id).await?;
-        guard(&user)?;
-        let (entries, activated) = (vec![set.clone()], Some(activated.clone()));
-        match host.store.set_approval_address(&user, address.clone(), entries, activated, host.now()).await {
-            Err(StoreError::Stale) => {}
-            Ok(true) => break,
-            Ok(false) => return Err(Refused::NotFound("user")),
-            Err(error) => return Err(error.into()),
-        }
-    }
-    tracing::info!(user = %id, channel, "approval address set");
-    Ok(address)
+    Ok(ApprovalAddress { channel: channel.to_owned(), address })
 }
 
 /// Takes a person's address for a channel away, be the channel configured or not.

@@ -203,7 +203,8 @@ async fn read(State(host): State<Arc<Host>>, Path(id): Path<String>) -> Result<V
 /// Change a user.
 ///
 /// Where the state changes, what was begun in the person's name is over. Where a role in the console is given, links to enrol
-/// a phone that nobody used are, too. The last owner stays one.
+/// a phone that nobody used are, too, and where it may do more than the one before, so are the person's sessions. The last owner
+/// stays one.
 #[utoipa::path(patch, path = "/users/{id}", request_body = Change, responses((status = 200, description = "The user as it is now.", body = UserView)))]
 async fn change(
     State(host): State<Arc<Host>>,
