@@ -266,7 +266,7 @@ async function trial(admin, shown) {
   await admin.desk.getByText('It worked: the application would have signed you in.').waitFor();
   await admin.desk.locator('#console section', { hasText: shown }).first().waitFor();
   await tab.close();
-  // It is there still where the page is loaded anew, and not on another application's page.
+  // It is there still where the page is loaded anew.
   await admin.desk.reload();
   await admin.desk.getByText('It worked: the application would have signed you in.').waitFor();
   await admin.desk.locator('#console section', { hasText: shown }).first().waitFor();
@@ -284,7 +284,7 @@ async function pausedTrial(admin) {
     await tab.locator('#number').waitFor();
   };
   await identify();
-  await admin.desk.getByText('The phone was asked').waitFor();
+  await admin.desk.getByText('The question to the phone').waitFor();
   await admin.mobile.getByRole('button', { name: 'Deny', exact: true }).click();
   await admin.mobile.getByRole('heading', { name: 'Denied' }).waitFor();
   await admin.mobile.getByRole('button', { name: 'Done' }).click();
