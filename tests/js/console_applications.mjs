@@ -294,6 +294,11 @@ async function pausedTrial(admin) {
   await admin.desk.locator('#console li', { hasText: /paused until/ }).waitFor();
   assert.doesNotMatch(await tab.locator('main').textContent(), /no request|paused until/i, 'the login page tells nobody of it');
   await admin.look('trial-paused');
+  // Given up, it is over, and says the same of why.
+  await tab.getByRole('button', { name: /cancel this sign-in/i }).click();
+  await tab.getByRole('button', { name: /back to/i }).click();
+  await admin.desk.getByText('It did not work. The first step that failed says why.').waitFor();
+  await admin.desk.locator('#console .facts', { hasText: 'paused until' }).waitFor();
   await tab.close();
 }
 

@@ -246,8 +246,8 @@ mod tests {
         let shown = text(Some(PREVIEW), answer.as_bytes()).expect("read").expect("a preview");
         let lines: Vec<&str> = shown.lines().collect();
         assert_eq!(lines[..2], ["UserInfo", "Scopes: openid"]);
-        assert_eq!(lines[4], "email  -          second, which removed it");
-        assert_eq!(lines[5], "team   \u{fffd}[31mred   second, in place of another value");
+        assert_eq!(lines[4], "email  -         second, which removed it");
+        assert_eq!(lines[5], "team   \u{fffd}[31mred  second, in place of another value");
         assert!(text(Some("User"), b"{}").expect("not looked at").is_none());
     }
 }
