@@ -212,7 +212,7 @@ async fn what_would_be_refused_after_the_approval_asks_nobody() {
     let (console, grace) = owner(&host).await;
     let bob = format!("/users/{}", id(&host.user("bob").await));
     let client = format!("/applications/{}", host.web_application().await.id);
-    let new = json!({"name": "Robot", "application_type": "web", "grant_types": ["client_credentials"]});
+    let new = json!({"name": "Robot", "application_type": "web", "admin_scopes": ["admin:read"]});
     let with = |member: &str, value: Value| {
         let mut body = new.clone();
         body[member] = value;
@@ -225,7 +225,12 @@ async fn what_would_be_refused_after_the_approval_asks_nobody() {
         (Method::PATCH, &bob, json!({"console_role": "admin", "name": ""}), "name"),
         (Method::PATCH, &bob, json!({"console_role": "admin", "profile": {"birthdate": "yesterday"}}), "profile"),
         (Method::POST, &"/users".to_owned(), json!({"name": " ", "console_role": "admin"}), "name"),
-        (Method::POST, &"/applications".to_owned(), with("admin_scopes", json!(["admin:all"])), "admin_scopes"),
+        (
+            Method::POST,
+            &"/applications".to_owned(),
+            with("redirect_uris", json!(["http://x.example/"])),
+            "redirect_uris",
+        ),
         (
             Method::POST,
             &"/applications".to_owned(),
@@ -304,7 +309,12 @@ async fn what_hands_a_person_or_an_application_to_somebody_else_is_asked_about()
             json!({"token_endpoint_auth_method": "client_secret_jwt"}),
             "token_endpoint_auth_method",
         ),
-        (Method::PATCH, of.clone(), json!({"public_key": key}), "public_key"),
+        (
+            Method::PATCH,
+            of.clone(),
+            json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": key}),
+            "public_key",
+        ),
         (Method::PATCH, of.clone(), json!({"admin_scopes": ["admin:users"]}), "administer this server: admin:users"),
         (Method::POST, format!("{of}/secret"), Value::Null, "Make a new client secret"),
     ];

@@ -328,14 +328,11 @@ async fn one_table_is_imported_at_a_time() {
         let request = if let Some(key) = key { request.header("idempotency-key", key) } else { request };
         let first = tokio::spawn(sent(request.body(reqwest::Body::wrap_stream(table))));
         sender.send(Ok("name\n")).expect("sent");
-        let mut second = import(&caller, "/users/import?dry_run=true", "name\nbob\n").await;
-        for _ in 0..100 {
-            if second.status != StatusCode::OK {
-                break;
-            }
+        // Whoever asked over the network until then could be the first one themselves.
+        while host.host.limits.import.hold(()).is_some() {
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-            second = import(&caller, "/users/import?dry_run=true", "name\nbob\n").await;
         }
+        let second = import(&caller, "/users/import?dry_run=true", "name\nbob\n").await;
         assert_eq!((second.status, second.problem()), (StatusCode::TOO_MANY_REQUESTS, "too-many-requests"));
         let second = import(&caller, &accounts, "person\nbob\n").await;
         assert_eq!((second.status, second.problem()), (StatusCode::TOO_MANY_REQUESTS, "too-many-requests"));

@@ -56,8 +56,7 @@ struct PreviousView {
 #[serde(deny_unknown_fields)]
 struct RollBack {
     /// The `digest` of the previous plugins: these are put back, or none. A session of the console has to name them.
-    #[schema(nullable = false)]
-    previous: Option<String>,
+    previous: String,
 }
 
 /// How the last exchange went.
@@ -135,7 +134,7 @@ async fn roll_back(
     Raw(body): Raw,
 ) -> Result<Json<PluginsView>, Problem> {
     let named: Option<RollBack> = if body.is_empty() { None } else { input::parse(&body)? };
-    let previous = named.and_then(|named| named.previous);
+    let previous = named.map(|named| named.previous);
     plugins::roll_back(&host, previous.as_deref(), &caller.by).await?;
     Ok(Json(view(&host).await))
 }
