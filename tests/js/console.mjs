@@ -37,12 +37,14 @@ export class Administrator {
     await this.mobile.getByRole('textbox', { name: /number/i }).fill(number);
     await this.mobile.getByRole('button', { name: 'Approve', exact: true }).click();
     await this.mobile.getByRole('heading', { name: 'Approved' }).waitFor();
-    await this.mobile.getByRole('button', { name: 'Done' }).click();
+    // What was given up or denied before may still be told of below.
+    await this.mobile.getByLabel('Approved').getByRole('button', { name: 'Done' }).click();
   }
 
   /** Approves the dangerous step that the console asks about. Gives what the phone showed. */
   async approveStep() {
     const number = (await this.desk.locator('#step-number').textContent()).trim();
+    await this.mobile.getByRole('textbox', { name: /number/i }).waitFor();
     const words = await this.mobile.getByRole('heading', { level: 2 }).first().textContent();
     await this.approve(number);
     await this.desk.locator('#step-number').waitFor({ state: 'detached' });

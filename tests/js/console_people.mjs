@@ -203,6 +203,9 @@ async function files(admin) {
   await admin.desk.getByRole('button', { name: 'Import', exact: true }).click();
   await admin.press('Do not do it');
   await admin.desk.getByText('Would be made').waitFor();
+  // The phone tells of what was denied before until it is opened anew.
+  await admin.mobile.reload();
+  await admin.mobile.getByRole('heading', { name: 'Denied' }).waitFor({ state: 'detached' });
   await admin.desk.getByRole('button', { name: 'Import', exact: true }).click();
   await admin.desk.locator('#step-number').waitFor();
   await admin.look('import-step');
