@@ -163,7 +163,11 @@ async function nativeApp(admin) {
   await admin.heading('Field app');
   await admin.look('guide-native');
   const [issuer, id] = [await pasted(admin, 'Issuer'), await pasted(admin, 'Client ID')];
-  await giveAccess(admin);
+  await admin.part('Try sign-in');
+  await admin.look('trial-without-account');
+  await admin.press('Give me an account');
+  await admin.said('You have an account, without roles.');
+  await admin.desk.getByText(/You have no account/).waitFor({ state: 'hidden' });
 
   const config = await client.discovery(new URL(issuer), id, undefined, client.None(), { execute: [client.allowInsecureRequests] });
   const [verifier, state] = [client.randomPKCECodeVerifier(), client.randomState()];

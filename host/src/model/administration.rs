@@ -257,6 +257,11 @@ pub enum Danger {
     ImportTable,
     /// Gives somebody another way to approve, where they have one: whoever gets it can sign in as them.
     AddDevice,
+    /// Gives somebody an account under another name than their own, where the body has such a `name`.
+    GiveAccount,
+    /// Changes what an application calls somebody, where the body has another `name`: an application that knows people by it takes
+    /// one for the other.
+    RenameAccount,
     /// Takes a device away from somebody with a console role.
     RemoveDevice,
     /// Deletes an application.
@@ -288,6 +293,8 @@ impl Danger {
             Self::ChangeUser => "change-user",
             Self::ImportTable => "import-table",
             Self::AddDevice => "add-device",
+            Self::GiveAccount => "give-account",
+            Self::RenameAccount => "rename-account",
             Self::RemoveDevice => "remove-device",
             Self::DeleteApplication => "delete-application",
             Self::GiveAdminScopes => "give-admin-scopes",

@@ -279,7 +279,10 @@ async fn what_hands_a_person_or_an_application_to_somebody_else_is_asked_about()
     let application = host.web_application().await;
     let (user, of) = (format!("/users/{}", id(&bob)), format!("/applications/{}", application.id));
     let device = format!("/devices/{}", grace.phone.device());
-    let key = "-----BEGIN PUBLIC KEY-----";
+    let key = include_str!("../../fuzz/corpus/client_keys/pem-ec");
+    let key = key.get(key.find("-----BEGIN").expect("a key")..).expect("a key");
+    let eve = host.user("eve").await;
+    let account = format!("/accounts/{}", id(&host.account(&bob, &application).await));
     let steps = [
         (Method::POST, format!("{user}/enrolments"), Value::Null, "Let another device approve as bob"),
         (Method::PATCH, user.clone(), json!({"state": "terminated"}), "Close the account of bob for good"),
@@ -296,6 +299,19 @@ async fn what_hands_a_person_or_an_application_to_somebody_else_is_asked_about()
             "Change the e-mail address of bob to eve@example.org",
         ),
         (Method::PATCH, user.clone(), json!({"email": ""}), "Take the e-mail address bob@example.org from bob"),
+        (Method::PATCH, user.clone(), json!({"name": "bobby"}), "Let bob sign in as bobby"),
+        (
+            Method::PATCH,
+            account.clone(),
+            json!({"name": "root"}),
+            "Let bob be called root in the application Books & <Co>, in place of bob",
+        ),
+        (
+            Method::POST,
+            format!("{of}/accounts"),
+            json!({"user_id": id(&eve), "name": "root"}),
+            "Let eve be called root in the application Books & <Co>",
+        ),
         (Method::DELETE, device, Value::Null, "who has a role in the console"),
         (
             Method::PATCH,
@@ -324,6 +340,9 @@ async fn what_hands_a_person_or_an_application_to_somebody_else_is_asked_about()
         assert!(told.contains(words), "{told}");
     }
     console.call_once(Method::PATCH, &of, &json!({"name": "Another name"}), None).await.good();
+    console.call_once(Method::PATCH, &account, &json!({"name": "bob", "roles": ["writer"]}), None).await.good();
+    let own = json!({"user_id": id(&eve), "name": "eve"});
+    console.call_once(Method::POST, &format!("{of}/accounts"), &own, None).await.good();
     // Of a service account anything is.
     host.admin_ok(Method::PATCH, &of, json!({"admin_scopes": ["admin:users"]})).await;
     asked(&console, Method::PATCH, &of, &json!({"name": "Yet another"})).await;

@@ -1,9 +1,9 @@
 // A real sign-in of the administrator's own, step by step.
 
 import { get, path, post, query } from '../api.js';
-import { badge, button, el, facts, json, more, notice, panel } from '../view.js';
+import { badge, button, el, facts, json, more, notice, panel, say } from '../view.js';
 
-export async function trial(application, { may }) {
+export async function trial(application, { me, may, reload }) {
   const place = el('div', { 'aria-live': 'polite' });
   const blocked = el('div', { role: 'status' });
   const begin = button('Try sign-in', async () => {
@@ -24,8 +24,20 @@ export async function trial(application, { may }) {
   await resume(application, place);
   return [panel(
     el('p', {}, 'A new tab opens and signs you in to this application, as yourself: with its own settings, by the same endpoints, with an approval on your phone. The answer does not go to the application; it comes back here, with each step.'),
-    may('accounts:read') && el('p', { class: 'muted' }, 'You need an account in the application.'),
-    el('div', { class: 'ways' }, begin)), blocked, place];
+    el('div', { class: 'ways' }, begin)), ...(await withoutAccount(application, me, may, reload)), blocked, place];
+}
+
+/** Whoever has no account in the application does not get in, in a trial as little as elsewhere: one can be had here. */
+async function withoutAccount(application, me, may, reload) {
+  if (!may('accounts:read')) return [];
+  const { items, next } = await get(`${path`/users/${me.id}/accounts`}${query({ limit: 200 })}`);
+  if (next || items.some((account) => account.application_id === application.id)) return [];
+  const give = button('Give me an account', async () => {
+    await post(path`/applications/${application.id}/accounts`, { user_id: me.id });
+    await reload();
+    say('You have an account, without roles.');
+  });
+  return [notice('You have no account in this application, so the trial will end with that.', 'warn', may('accounts:write') && el('div', { class: 'ways' }, give))];
 }
 
 /** The entry of the browser's history remembers the trial, so that it is shown again where the page is loaded anew. */

@@ -75,7 +75,10 @@ export function importer(address, about, done) {
     return post(`${address}${query({ dry_run: dry ? 'true' : undefined })}`, await chosen.arrayBuffer(), { type: 'text/csv', limit: LONGEST_MS, key: dry ? freshKey() : key });
   };
   const show = (result) => place.replaceChildren(
-    facts([['Rows', figure(result.rows)], [result.dry_run ? 'Would be made' : 'Made', figure(result.created)], [result.dry_run ? 'Would be changed' : 'Changed', figure(result.changed)], ['As they are', figure(result.unchanged)], ['Wrong', figure(result.refused)]]),
+    // Rows that somebody was quicker than are refused alone.
+    ...(result.refused > 0 && result.created + result.changed === 0
+      ? [notice(`${figure(result.refused)} of ${figure(result.rows)} rows can't be taken, so nothing is imported. Mend them in the file, then choose it again.`, 'bad')]
+      : [facts([['Rows', figure(result.rows)], [result.dry_run ? 'Would be made' : 'Made', figure(result.created)], [result.dry_run ? 'Would be changed' : 'Changed', figure(result.changed)], ['As they are', figure(result.unchanged)], result.refused > 0 && ['Refused, since somebody was quicker', figure(result.refused)]].filter(Boolean))]),
     ...(result.errors.length > 0 ? [table([{ label: 'Line', cell: (row) => String(row.line) }, { label: 'Column', cell: (row) => row.column ?? '' }, { label: 'What is wrong', cell: (row) => row.detail }], result.errors, { caption: 'Wrong rows' })] : []),
     result.dry_run && result.refused === 0 ? el('div', { class: 'ways' }, button('Import', async () => {
       const imported = await send(false);

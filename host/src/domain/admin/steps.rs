@@ -16,6 +16,7 @@ use crate::model::administration::Danger;
 use crate::model::application::Registered;
 use crate::model::audit::Origin;
 use crate::model::login::{BrowserContext, LoginRequest, LoginStage};
+use crate::model::name::{LoginName, display_text};
 use crate::model::step::{ShownStep, StepRequest};
 use crate::model::user::{LifeState, User};
 use crate::secret::Digest;
@@ -110,6 +111,8 @@ pub async fn in_words(
             };
             Ok(Some(words + &ways))
         }
+        Danger::GiveAccount => given_account(host, caller, subject, body).await,
+        Danger::RenameAccount => renamed_account(host, caller, subject, body).await,
         Danger::RemoveDevice => {
             let unknown = || Refused::NotFound("device");
             let id = subject.unwrap_or_default().parse().map_err(|_| unknown())?;
@@ -150,6 +153,46 @@ pub async fn in_words(
             Ok(of_application(danger, application.as_ref(), key, body))
         }
     }
+}
+
+/// The name that a body gives an account. What is none is refused further on.
+fn account_name(body: &Map<String, Value>) -> Option<String> {
+    display_text(body.get("name").and_then(Value::as_str)?, 128)
+}
+
+async fn given_account(
+    host: &Host,
+    caller: &Caller,
+    application: Option<&str>,
+    body: &Map<String, Value>,
+) -> Result<Option<String>> {
+    let Some(id) = body.get("user_id").and_then(Value::as_str).and_then(|id| id.parse().ok()) else { return Ok(None) };
+    let user = user(host, id).await?;
+    let Some(name) = account_name(body).filter(|name| *name != user.name.as_str()) else { return Ok(None) };
+    caller.must_reach(&user)?;
+    let id = application.and_then(|id| id.parse().ok()).ok_or(Refused::NotFound("application"))?;
+    let application = registered(host, &id).await?;
+    Ok(Some(format!("Let {} be called {name} in the application {}", user.name, application.name())))
+}
+
+async fn renamed_account(
+    host: &Host,
+    caller: &Caller,
+    account: Option<&str>,
+    body: &Map<String, Value>,
+) -> Result<Option<String>> {
+    let Some(name) = account_name(body) else { return Ok(None) };
+    let id = account.and_then(|id| id.parse().ok()).ok_or(Refused::NotFound("account"))?;
+    let account = super::account(host, id).await?;
+    if account.name == name {
+        return Ok(None);
+    }
+    let user = user(host, account.user_id).await?;
+    caller.must_write_accounts()?;
+    caller.must_reach(&user)?;
+    let application = registered(host, &account.application_id).await?;
+    let (user, before, application) = (&user.name, &account.name, application.name());
+    Ok(Some(format!("Let {user} be called {name} in the application {application}, in place of {before}")))
 }
 
 /// What the import of a table would do that was checked, in words for the person to approve: of the accounts of an application,
@@ -238,15 +281,22 @@ fn of_user(danger: Danger, user: Option<&User>, body: &Map<String, Value>) -> Op
         _ => {
             let closed = closes(body).then(|| format!("Close the account of {name} for good"));
             let address = user.and_then(|user| of_address(user, body));
+            let renamed = user.and_then(|user| of_name(user, body));
             // The role last, since what follows it is about the role.
             let role = body.get("console_role").map(|role| match role {
                 Value::Null => format!("Take the role in the console from {name}"),
                 role => format!("Give {name} the role {} in the console", shown(Some(role))),
             });
-            let steps: Vec<String> = [closed, address, role].into_iter().flatten().collect();
+            let steps: Vec<String> = [closed, renamed, address, role].into_iter().flatten().collect();
             (!steps.is_empty()).then(|| steps.join("; "))
         }
     }
+}
+
+/// A change of what somebody signs in as, which applications are told as `preferred_username`.
+fn of_name(user: &User, body: &Map<String, Value>) -> Option<String> {
+    let name: LoginName = body.get("name").and_then(Value::as_str)?.parse().ok()?;
+    (name != user.name).then(|| format!("Let {} sign in as {name}", user.name))
 }
 
 /// A change of the e-mail address of somebody who is there. An application may know a person by it, so whoever gives somebody's

@@ -18,19 +18,19 @@ use crate::domain::admin::{self, AccountChange, AccountQuery, Caller, Names};
 use crate::http::problem::Problem;
 use crate::id::Did;
 use crate::model::account::Account;
-use crate::model::administration::Permission;
+use crate::model::administration::{Danger, Permission};
 use crate::model::user::{LifeState, User};
 use crate::store::Person;
 
-/// What is done to one account asks no phone, its roles included: to give and take them is everyday work, which an application may
-/// need many times a day. A whole table of them asks.
+/// What is done to one account asks no phone, but for its name, by which applications know people. Its roles do not either: to give and
+/// take them is everyday work, which an application may need many times a day. A whole table of them asks.
 pub(super) fn routes() -> Area {
     Area::new("Accounts")
         .route(Permission::AccountsRead, routes!(list))
-        .route(Permission::AccountsWrite, routes!(create))
+        .danger(Permission::AccountsWrite, Danger::GiveAccount, routes!(create))
         .route(Permission::AccountsRead, routes!(of_user))
         .route(Permission::AccountsRead, routes!(read))
-        .route(Permission::AccountsState, routes!(change))
+        .danger(Permission::AccountsState, Danger::RenameAccount, routes!(change))
         .route(Permission::AccountsWrite, routes!(remove))
 }
 
@@ -210,7 +210,7 @@ async fn change(
     Body(Change { name, roles, state }): Body<Change>,
 ) -> Result<Versioned<AccountView>, Problem> {
     if name.is_some() || roles.is_some() {
-        caller.must(Permission::AccountsWrite, "you may change an account's state, and nothing else of it")?;
+        caller.must_write_accounts()?;
     }
     let change = AccountChange { name, roles, state };
     let guard = |person: &Person| caller.must_reach(&person.user).and_then(|()| when.check(person.account.version));
