@@ -376,6 +376,11 @@ async fn the_console_is_for_administrators_who_signed_in_with_the_phone() {
     let to_console = "href=\"/admin\"";
     assert!(!browser.get("/").await.body.contains(to_console), "the start page leads nobody else there");
     host.admin_ok(Method::PATCH, &format!("/users/{}", id(&ada.user)), json!({"console_role": "owner"})).await;
+    // Who has a role signs in anew: somebody else may have begun the session from before.
+    let login = browser.get("/admin").await.followed().await;
+    let page = login.submit(&login.path(), &[("name", "ada")]).await.followed().await;
+    ada.approve(&page).await;
+    browser.get(&page.url).await.followed().await;
     assert!(browser.get("/").await.body.contains(to_console));
     let console = browser.get("/admin").await;
     assert_eq!(console.status, StatusCode::OK);

@@ -28,10 +28,10 @@ function field(name, label, control, { hint, wrap } = {}) {
   };
 }
 
-/** A line of text. An empty one is `none`: nothing, unless something else is said. */
-export function text(name, label, { none, type = 'text', required = false, placeholder, hint, mono = false, list } = {}) {
-  const input = el('input', { type, required, placeholder, autocomplete: 'off', autocapitalize: 'none', spellcheck: 'false', class: mono && 'mono', list });
-  return { ...field(name, label, input, { hint }), input, read: () => (input.value.trim() === '' ? none : input.value.trim()), write: (value) => (input.value = value ?? '') };
+/** A line of text. An empty one is `none`: nothing, unless something else is said. `needed` says what is missing where it may not be empty. */
+export function text(name, label, { none, type = 'text', needed, placeholder, hint, mono = false, list } = {}) {
+  const input = el('input', { type, 'aria-required': needed && 'true', placeholder, autocomplete: 'off', autocapitalize: 'none', spellcheck: 'false', class: mono && 'mono', list });
+  return { ...field(name, label, input, { hint }), input, needed, isEmpty: () => input.value.trim() === '', read: () => (input.value.trim() === '' ? none : input.value.trim()), write: (value) => (input.value = value ?? '') };
 }
 
 /** A number. */
@@ -41,13 +41,13 @@ export function number(name, label, { min, max, hint } = {}) {
 }
 
 /** Several lines of text, as one value. */
-export function area(name, label, { none, hint, rows = 5 } = {}) {
+export function area(name, label, { none, needed, hint, rows = 5 } = {}) {
   const input = el('textarea', { rows, spellcheck: 'false', autocomplete: 'off', class: 'mono' });
-  return { ...field(name, label, input, { hint }), input, read: () => (input.value.trim() === '' ? none : input.value), write: (value) => (input.value = value ?? '') };
+  return { ...field(name, label, input, { hint }), input, needed, isEmpty: () => input.value.trim() === '', read: () => (input.value.trim() === '' ? none : input.value), write: (value) => (input.value = value ?? '') };
 }
 
 /** A list of texts, one on each line. `check(line)` gives what is wrong with one, and is asked while it is typed. */
-export function lines(name, label, { hint, rows = 3, check } = {}) {
+export function lines(name, label, { hint, needed, rows = 3, check } = {}) {
   const input = el('textarea', { rows, spellcheck: 'false', autocomplete: 'off', autocapitalize: 'none', class: 'mono', wrap: 'soft' });
   const base = field(name, label, input, { hint });
   const read = () => input.value.split('\n').map((line) => line.trim()).filter((line) => line !== '');
@@ -65,7 +65,7 @@ export function lines(name, label, { hint, rows = 3, check } = {}) {
       }, 350);
     });
   }
-  return { ...base, input, read, write: (value) => (input.value = (value ?? []).join('\n')) };
+  return { ...base, input, needed, isEmpty: () => read().length === 0, read, write: (value) => (input.value = (value ?? []).join('\n')) };
 }
 
 /** One of several values: [value, label] each. */
@@ -158,6 +158,7 @@ export function rows(name, label, cells, { hint, add = 'Add' } = {}) {
       at?.fail(message);
     },
     focus: () => present[0]?.fields[0].focus(),
+    parts: () => present.flatMap(({ fields }) => fields),
     read: () => present.map(({ fields }) => Object.fromEntries(fields.map((one) => [one.name, one.read()]).filter(([, value]) => value !== undefined))),
     write(values) {
       present.splice(0);
@@ -219,6 +220,9 @@ export function form(parts, { values = {}, version, reread, submit, send, cancel
     told.replaceChildren();
     hush();
     fields.forEach((one) => one.fail());
+    const missing = fields.flatMap((one) => [one, ...(one.parts?.() ?? [])]).filter((one) => one.needed && one.isEmpty());
+    missing.forEach((one) => one.fail(one.needed));
+    if (missing.length > 0) return missing[0].focus();
     press.disabled = true;
     isSending = true;
     try {
@@ -232,6 +236,7 @@ export function form(parts, { values = {}, version, reread, submit, send, cancel
       press.disabled = false;
       isSending = false;
     }
+    return undefined;
   };
   // Somebody else was quicker: the newest values go into the fields that were left alone, and what was typed stays.
   const overtaken = () => {

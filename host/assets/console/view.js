@@ -42,6 +42,7 @@ export function way(address, label, kind = '') {
 export function button(label, work, kind = '') {
   const pressed = async (event) => {
     const self = event.currentTarget;
+    forget(self);
     self.disabled = true;
     try {
       await work(event);
@@ -54,10 +55,17 @@ export function button(label, work, kind = '') {
   return el('button', { type: 'button', class: `button small ${kind}`.trim(), onclick: pressed }, label);
 }
 
+/** Takes back what was told beside an element; gives the place of it. */
+function forget(element) {
+  const place = element.closest('.ways, .actions, tr') ?? element;
+  const around = place.tagName === 'TR' ? place.closest('table') : place;
+  around.parentElement?.querySelectorAll(':scope > .failed').forEach((old) => old.remove());
+  return place;
+}
+
 /** Tells of a problem beside an element, in place of what was told there before. */
 export function fail(element, problem) {
-  const place = element.closest('.ways, .actions, tr') ?? element;
-  place.parentElement?.querySelectorAll(':scope > .failed').forEach((old) => old.remove());
+  const place = forget(element);
   if (problem?.dropped) return;
   const told = el('div', { class: 'notice bad failed', role: 'alert' }, ...explain(problem));
   if (place.tagName === 'TR') place.closest('table').after(told);

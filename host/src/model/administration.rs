@@ -260,8 +260,10 @@ pub enum Danger {
     /// Gives somebody an account under another name than their own, where the body has such a `name`.
     GiveAccount,
     /// Changes what an application calls somebody, where the body has another `name`: an application that knows people by it takes
-    /// one for the other.
-    RenameAccount,
+    /// one for the other. Or closes an account for good.
+    ChangeAccount,
+    /// Takes an account away, and leaves its name to others.
+    DeleteAccount,
     /// Takes a device away from somebody with a console role.
     RemoveDevice,
     /// Deletes an application.
@@ -294,7 +296,8 @@ impl Danger {
             Self::ImportTable => "import-table",
             Self::AddDevice => "add-device",
             Self::GiveAccount => "give-account",
-            Self::RenameAccount => "rename-account",
+            Self::ChangeAccount => "change-account",
+            Self::DeleteAccount => "delete-account",
             Self::RemoveDevice => "remove-device",
             Self::DeleteApplication => "delete-application",
             Self::GiveAdminScopes => "give-admin-scopes",

@@ -36,7 +36,7 @@ pub enum UnfitRedirectUri {
     NotHttps,
     /// Neither a custom scheme nor a loopback address.
     #[error(
-        "a redirect URI of a native application is a custom scheme such as com.example.app://callback, or http://127.0.0.1 or http://[::1] with a path"
+        "a redirect URI of a native application is a custom scheme with both slashes, such as com.example.app://callback, or http://127.0.0.1 or http://[::1] with a path"
     )]
     NotNative,
 }

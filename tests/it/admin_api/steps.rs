@@ -206,6 +206,48 @@ async fn what_is_not_dangerous_or_can_not_be_read_asks_nobody() {
     host.admin_ok(Method::DELETE, &path, Value::Null).await;
 }
 
+/// An enumeration's value may be written as an object in JSON, as far as serde is concerned.
+#[tokio::test]
+async fn what_is_written_otherwise_is_not_taken_for_harmless_nor_hidden_from_the_phone() {
+    let host = TestHost::start().await;
+    let (console, grace) = owner(&host).await;
+    let bob = host.user("bob").await;
+    let application = host.web_application().await;
+    let user = format!("/users/{}", id(&bob));
+    let account = format!("/accounts/{}", id(&host.account(&bob, &application).await));
+    let client = format!("/applications/{}", application.id);
+    for (path, body) in [
+        (&user, json!({"state": {"terminated": null}})),
+        (&user, json!({"console_role": {"owner": null}})),
+        (&account, json!({"state": {"terminated": null}})),
+        (&client, json!({"admin_scopes": [{"admin:users": null}]})),
+    ] {
+        let answer = console.call_once(Method::PATCH, path, &body, None).await;
+        assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY, "{body}: {}", answer.body);
+    }
+    assert!(grace.phone.waiting(0).await.expect("requests").is_empty());
+    let now = host.admin_ok(Method::GET, &user, Value::Null).await;
+    assert_eq!((&now["state"], &now["console_role"]), (&bob["state"], &Value::Null));
+}
+
+/// Where an application would be answered anew is shown, however much stands beside it.
+#[tokio::test]
+async fn the_phone_shows_new_addresses_first() {
+    let host = TestHost::start().await;
+    let (console, _) = owner(&host).await;
+    let application = host.web_application().await;
+    let client = format!("/applications/{}", application.id);
+    let known: Vec<String> =
+        (0..6).map(|number| format!("https://a.example.org/{number}/{}", "x".repeat(100))).collect();
+    host.admin_ok(Method::PATCH, &client, json!({"redirect_uris": known})).await;
+    let mut all = known.clone();
+    all.push("https://evil.example/steal".to_owned());
+    let step = asked(&console, Method::PATCH, &client, &json!({"redirect_uris": all})).await;
+    let told = step["words"].as_str().expect("words");
+    assert!(told.contains("It is answered at: https://evil.example/steal; as before at: "), "{told}");
+    assert!(told.ends_with(", and 2 more"), "{told}");
+}
+
 #[tokio::test]
 async fn what_would_be_refused_after_the_approval_asks_nobody() {
     let host = TestHost::start().await;
@@ -306,6 +348,13 @@ async fn what_hands_a_person_or_an_application_to_somebody_else_is_asked_about()
             json!({"name": "root"}),
             "Let bob be called root in the application Books & <Co>, in place of bob",
         ),
+        (
+            Method::PATCH,
+            account.clone(),
+            json!({"state": "terminated"}),
+            "Close the account bob of bob in the application Books & <Co> for good",
+        ),
+        (Method::DELETE, account.clone(), Value::Null, "Delete the account bob of bob in the application Books & <Co>"),
         (
             Method::POST,
             format!("{of}/accounts"),

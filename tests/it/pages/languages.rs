@@ -132,6 +132,7 @@ async fn an_administrators_page_speaks_english_and_its_refusal_the_browsers_lang
     assert_eq!(refused.status, StatusCode::FORBIDDEN);
     speaks(&refused, Language::German, &["error-not-administrator", "error-not-administrator-advice"]);
     host.admin_ok(Method::PATCH, &format!("/users/{}", id(&ada.user)), json!({"console_role": "owner"})).await;
+    ada.sign_in(&browser).await;
     speaks(&browser.get("/admin").await, Language::English, &["layout-skip"]);
 }
 

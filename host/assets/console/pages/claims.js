@@ -36,13 +36,16 @@ export async function previewOf(application, context) {
       if (!values.account) throw Object.assign(new Error('Choose an account from the list.'), { field: 'account' });
       const scope = values.scopes?.join(' ');
       const previews = await Promise.all([values.account, values.second].filter(Boolean).map((id) => load(id, scope)));
-      place.replaceChildren(...(previews.length === 1 ? one(previews[0]) : two(...previews)));
+      place.replaceChildren(...(previews.length === 1 ? one(previews[0]) : two(...previews, [first, second].map(shownName))));
     },
   });
   const comparison = context.may('plugins:write') && candidate(application, first, scopes[0], (await get('/plugins')).plugins);
   if (known && known.application_id === application.id) setTimeout(() => shown.requestSubmit());
   return [shown, place, comparison].filter(Boolean);
 }
+
+/** What is chosen in a picker, as it is shown there. */
+const shownName = (chosen) => chosen.element.querySelector('input').value;
 
 const words = (value) => (value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value));
 
@@ -58,14 +61,16 @@ function one({ sinks }) {
 }
 
 /** What the host itself stops is the same in each place, and said once. What would be told once it is mended is shown below. */
-function byHost(sinks) {
+function byHost(sinks, name) {
   const found = sinks.find((preview) => preview.stopped && !preview.stopped.plugin);
-  return found ? [stopped(found.stopped)] : [];
+  return found ? [stopped(found.stopped, name)] : [];
 }
 
-function stopped({ plugin, outcome, reason }) {
-  if (!plugin) return notice(`Nobody would be signed in: ${reason}.`, 'bad');
-  return notice(`${outcome === 'denied' ? 'Nobody would be signed in: the plugin' : 'The sign-in would fail: the plugin'} ${plugin} ${outcome === 'denied' ? 'refuses this person' : 'failed'}: ${reason}`, 'bad');
+/** The name is said where there are two. */
+function stopped({ plugin, outcome, reason }, name) {
+  const whose = name ? `${name}: ` : '';
+  if (!plugin) return notice(`${whose}Nobody would be signed in: ${reason}.`, 'bad');
+  return notice(`${whose}${outcome === 'denied' ? 'Nobody would be signed in: the plugin' : 'The sign-in would fail: the plugin'} ${plugin} ${outcome === 'denied' ? 'refuses this person' : 'failed'}: ${reason}`, 'bad');
 }
 
 function valueOf(preview, name) {
@@ -117,19 +122,19 @@ function steps(all) {
 }
 
 /** Two accounts side by side: what is not the same is marked. */
-function two(left, right) {
+function two(left, right, [one, other]) {
   const named = ({ name_id: name }) => (name ? name.value ?? MADE : '');
-  return left.sinks.map((preview, place) => {
-    const other = right.sinks[place];
-    const names = [...new Set([...preview.origins, ...other.origins].map(({ name }) => name))];
-    const rows = names.map((name) => ({ name, left: words(valueOf(preview, name)), right: words(valueOf(other, name)) }));
-    if (preview.name_id || other.name_id) rows.unshift({ name: 'NameID', left: named(preview), right: named(other) });
+  return [...byHost(left.sinks, one), ...byHost(right.sinks, other), ...left.sinks.map((preview, place) => {
+    const beside = right.sinks[place];
+    const names = [...new Set([...preview.origins, ...beside.origins].map(({ name }) => name))];
+    const rows = names.map((name) => ({ name, left: words(valueOf(preview, name)), right: words(valueOf(beside, name)) }));
+    if (preview.name_id || beside.name_id) rows.unshift({ name: 'NameID', left: named(preview), right: named(beside) });
     const cell = (side) => (row) => el(row.left === row.right ? 'span' : 'mark', { class: 'value' }, row[side] || 'nothing');
     return section(SINKS[preview.sink] ?? preview.sink,
-      preview.stopped && stopped(preview.stopped), other.stopped && stopped(other.stopped),
-      table([{ label: 'Name', cell: ({ name }) => code(name) }, { label: 'This account', cell: cell('left') }, { label: 'The other one', cell: cell('right') }], rows, { caption: `${SINKS[preview.sink]} of both accounts` }),
+      preview.stopped?.plugin && stopped(preview.stopped, one), beside.stopped?.plugin && stopped(beside.stopped, other),
+      table([{ label: 'Name', cell: ({ name }) => code(name) }, { label: one, cell: cell('left') }, { label: other, cell: cell('right') }], rows, { caption: `${SINKS[preview.sink]} of both accounts` }),
       el('p', { class: 'muted' }, `${rows.filter((row) => row.left !== row.right).length} of ${rows.length} are not the same.`));
-  });
+  })];
 }
 
 // In place of a plugin's name: the candidate has one of its own.
@@ -155,12 +160,14 @@ function candidate(application, account, scopes, loaded) {
       const id = account.read();
       if (!id) throw new Error('Choose an account above first.');
       if (isNew() && !said.name) throw Object.assign(new Error('A new plugin needs a name.'), { field: 'name' });
+      place.replaceChildren(el('p', { class: 'muted' }, 'It is loaded and run…'));
       const found = await post(path`/applications/${application.id}/claims-preview`, {
         account: id,
         ...(scopes && { scope: scopes.read().join(' ') }),
         candidate: { plugin: isNew() ? said.name : said.plugin, ...(said.component && { component: await base64(said.component) }), ...(said.config && { config: said.config }) },
       }).catch((problem) => {
-        problem.errors = (problem.errors ?? []).map((error) => ({ ...error, pointer: error.pointer.replace(/^\/candidate(?=\/)/, '').replace(/^\/candidate$/, '/component') }));
+        place.replaceChildren();
+        problem.errors = (problem.errors ?? []).map((error) => ({ ...error, pointer: error.pointer.replace(/^\/candidate(?=\/)/, '') }));
         throw problem;
       });
       place.replaceChildren(...differences(found));

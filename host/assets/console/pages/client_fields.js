@@ -23,10 +23,10 @@ async function unfit(type, uri) {
   return fits ? undefined : detail;
 }
 
-export const name = () => text('name', 'Name', { hint: 'People see it on their phone when they approve.' });
+export const name = () => text('name', 'Name', { needed: 'expected a name', hint: 'People see it on their phone when they approve.' });
 
-export function redirectUris(type) {
-  return lines('redirect_uris', 'Redirect URIs', { hint: `Where people are sent back to, one on each line, compared letter by letter. For example ${EXAMPLES[type]}.`, check: (uri) => unfit(type, uri) });
+export function redirectUris(type, needed) {
+  return lines('redirect_uris', 'Redirect URIs', { needed, hint: `Where people are sent back to, one on each line, compared letter by letter. For example ${EXAMPLES[type]}.`, check: (uri) => unfit(type, uri) });
 }
 
 function postLogout(type) {

@@ -27,7 +27,7 @@ function choose() {
 }
 
 function client({ go }, [type, title]) {
-  const made = form([panelOf(clientName(), redirectUris(type))], {
+  const made = form([panelOf(clientName(), redirectUris(type, 'expected one redirect URI at least'))], {
     submit: 'Connect it',
     cancel: '/admin/applications',
     send: async (values) => {
@@ -53,8 +53,8 @@ function saml({ go, query, wish }) {
     event.preventDefault();
     go(address(id), { name: name.read() });
   };
-  const name = providerName();
-  const metadata = area('metadata', 'Metadata', { rows: 10, hint: 'The XML that the service provider gives out: choose the file, or paste it.' });
+  const name = providerName(way === 'hand' ? undefined : null);
+  const metadata = area('metadata', 'Metadata', { rows: 10, needed: 'choose a file, or paste its text', hint: 'The XML that the service provider gives out: choose the file, or paste it.' });
   const file = el('input', { type: 'file', accept: '.xml,application/samlmetadata+xml,text/xml', 'aria-label': 'Metadata file' });
   file.addEventListener('change', async () => {
     const [chosen] = file.files;
@@ -64,7 +64,7 @@ function saml({ go, query, wish }) {
   metadata.input.before(file);
   const parts = {
     file: [name, metadata],
-    address: [name, text('metadata_url', 'Address of the metadata', { type: 'url', hint: 'Assent has to be able to call it, by https.' })],
+    address: [name, text('metadata_url', 'Address of the metadata', { type: 'url', needed: 'expected an address', hint: 'Assent has to be able to call it, by https.' })],
     hand: [name, entityId(), acs()],
   };
   const made = form([panelOf(...(parts[way] ?? parts.file))], {

@@ -96,6 +96,12 @@ export function picker(name, label, { hint, load, label: labelled, chosen: onCho
     write: (item) => {
       value = typeof item === 'string' ? item || undefined : item?.id;
       input.value = typeof item === 'string' ? item : item ? labelled(item) : '';
+      if (typeof item === 'string' && item !== '') {
+        load(item).then(({ items: found }) => {
+          const known = found.find(({ id: one }) => one === item);
+          if (known && value === item) input.value = labelled(known);
+        }, () => {});
+      }
     },
   };
 }

@@ -9,10 +9,10 @@ const FORMATS = [
   ['unspecified', 'unspecified'],
 ];
 
-export const providerName = () => text('name', 'Name', { hint: 'People see it on their phone when they approve.' });
-export const entityId = () => text('entity_id', 'SP entity ID', { mono: true, hint: 'What the service provider calls itself; it becomes the Audience.' });
+export const providerName = (needed = 'expected a name') => text('name', 'Name', { needed, hint: 'People see it on their phone when they approve.' });
+export const entityId = () => text('entity_id', 'SP entity ID', { mono: true, needed: 'expected the entity ID of the service provider', hint: 'What the service provider calls itself; it becomes the Audience.' });
 export const acs = () => rows('acs', 'Assertion consumer services (ACS)', () => [
-  text('url', 'Address', { type: 'url', hint: 'Where the signed response is posted.' }),
+  text('url', 'Address', { type: 'url', needed: 'expected an address', hint: 'Where the signed response is posted.' }),
   number('index', 'Index', { min: 0, max: 65535 }),
   toggle('default', 'The one for requests that name none'),
 ], { add: 'Add an ACS' });
@@ -27,7 +27,7 @@ export function providerFields() {
       select('name_id_source', 'Source', [['user_email', 'The person\'s e-mail address'], ['account_name', 'The account\'s name']], { hint: 'What is told in the formats emailAddress and unspecified.' })),
     group('Attributes', 'Custom attributes are in each assertion, beside those of the plugins. A value may hold {email}, {name}, {roles} and other places of the person and the account.',
       rows('custom_attributes', 'Custom attributes', () => [
-        text('name', 'Name', {}),
+        text('name', 'Name', { needed: 'expected a name' }),
         lines('values', 'Values', { rows: 2, hint: 'One on each line.' }),
       ], { add: 'Add an attribute' })),
     group('Requests', null,

@@ -34,11 +34,13 @@ async function profile(user, version, context) {
   const manages = may('users:manage');
   const claims = CLAIMS.map(([name, label, hint]) => text(name, label, { none: null, hint }));
   const address = text('email', 'E-mail address', { none: '', type: 'email', hint: manages ? undefined : 'Only an admin or an owner may change it.' });
+  const signsInAs = text('name_at_sign_in', 'Name at sign-in', { needed: 'expected a name', hint: manages ? undefined : 'Only an admin or an owner may change it.' });
   address.input.disabled = !manages;
+  signsInAs.input.disabled = !manages;
   const vouched = manages ? [toggle('email_verified', 'The e-mail address was verified'), toggle('phone_number_verified', 'The telephone number was verified')] : [];
   const shown = (one) => ({ ...one.profile, name_at_sign_in: one.name, email: one.email });
   const made = form([
-    group('Signing in', null, text('name_at_sign_in', 'Name at sign-in', {}), address),
+    group('Signing in', null, signsInAs, address),
     group('What applications may be told', null, ...claims, ...vouched),
   ], {
     values: shown(user),
@@ -51,7 +53,7 @@ async function profile(user, version, context) {
     send: async (_values, { name_at_sign_in: name, email, ...rest }, newest) => {
       const change = { ...(name !== undefined && { name }), ...(email !== undefined && { email }), ...(Object.keys(rest).length > 0 && { profile: rest }) };
       if (Object.keys(change).length === 0) return say('Nothing was changed.');
-      await patch(path`/users/${user.id}`, change, newest);
+      await patch(path`/users/${user.id}`, change, newest).catch((problem) => Promise.reject(ofMembers(problem)));
       await reload();
       return say('Saved.');
     },
@@ -63,6 +65,16 @@ async function profile(user, version, context) {
     if (!may('users:write')) return [made, ids];
   }
   return [state(user, version, context), may('roles:write') && role(user, version, own, reload), made, ids, manages && erasure(user, version, context)].filter(Boolean);
+}
+
+/** A problem of the profile names the member before the sentence; of the name at sign-in it has another field here. */
+function ofMembers(problem) {
+  problem.errors = (problem.errors ?? []).map((error) => {
+    const [, member, detail] = /^(\w+): (.*)$/s.exec(error.detail) ?? [];
+    if (error.pointer === '/profile' && member) return { pointer: `/${member}`, detail };
+    return error.pointer === '/name' ? { ...error, pointer: '/name_at_sign_in' } : error;
+  });
+  return problem;
 }
 
 /** What the person may do, and how that is changed. */

@@ -44,7 +44,7 @@ export async function users({ may }) {
 }
 
 const person = () => [
-  text('name', 'Name at sign-in', { hint: 'What the person types, such as ada. Letters, digits and a few marks.' }),
+  text('name', 'Name at sign-in', { needed: 'expected a name', hint: 'What the person types, such as ada. Letters, digits and a few marks.' }),
   text('email', 'E-mail address', { type: 'email', hint: 'May be typed at sign-in as well.' }),
   text('full', 'Full name', { hint: 'What applications are told, such as Ada Lovelace.' }),
 ];

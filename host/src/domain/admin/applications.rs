@@ -126,10 +126,6 @@ fn made(host: &Host, kind: ApplicationType, change: ApplicationChange) -> Result
         return Err(invalid("name", "expected a name"));
     }
     apply(host, &mut application, change)?;
-    let settings = &application.settings;
-    if settings.redirect_uris.is_empty() && settings.grant_types.contains(&GrantType::AuthorizationCode) {
-        return Err(invalid("redirect_uris", "expected one redirect URI at least"));
-    }
     Ok(application)
 }
 
@@ -263,6 +259,9 @@ fn apply(host: &Host, application: &mut Application, change: ApplicationChange) 
     settings.admin_scopes = change.admin_scopes.unwrap_or_else(|| settings.admin_scopes.clone());
     if settings.admin_scopes_of(&settings.admin_scopes) != settings.admin_scopes {
         return Err(invalid("admin_scopes", "expected a web application with the grant type client_credentials"));
+    }
+    if settings.redirect_uris.is_empty() && settings.grant_types.contains(&GrantType::AuthorizationCode) {
+        return Err(invalid("redirect_uris", "expected one redirect URI at least"));
     }
     Ok(())
 }

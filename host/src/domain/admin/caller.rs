@@ -78,12 +78,12 @@ impl Caller {
         self.must(Permission::RolesWrite, "admin_scopes: only an owner may give or take them")
     }
 
-    /// Refuses to change more of an account than its state.
+    /// Refuses to change more of an account than whether it may be used.
     ///
     /// # Errors
     /// [`Refused::Forbidden`].
     pub fn must_write_accounts(&self) -> Result<()> {
-        self.must(Permission::AccountsWrite, "you may change an account's state, and nothing else of it")
+        self.must(Permission::AccountsWrite, "you may suspend an account and let it be used again, and nothing else")
     }
 
     /// Refuses to change an application that is a service account: who could make a secret for it could act as it does.

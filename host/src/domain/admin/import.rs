@@ -67,6 +67,8 @@ pub struct ImportReport {
     pub changed: u64,
     /// How many of those that were changed have another e-mail address than before.
     pub readdressed: u64,
+    /// How many are called something else than before, or, if new, than their person.
+    pub renamed: u64,
     /// How many are as the file says already.
     pub unchanged: u64,
     /// How many rows were refused.
@@ -85,7 +87,7 @@ impl ImportReport {
 
     /// A file of which a row is wrong, so that nothing is done.
     pub(super) fn nothing_done(mut self) -> Self {
-        (self.created, self.changed, self.readdressed) = (0, 0, 0);
+        (self.created, self.changed, self.readdressed, self.renamed) = (0, 0, 0, 0);
         self
     }
 }

@@ -52,6 +52,8 @@ struct Planned {
     whom: Whom,
     before: Option<Account>,
     account: Account,
+    /// Whether the application calls the person something else than before; something else than their name, if they are new there.
+    is_renamed: bool,
 }
 
 /// What a file names, as it is.
@@ -123,6 +125,7 @@ pub async fn import_accounts(
                 } else {
                     report.created += 1;
                 }
+                report.renamed += u64::from(plan.is_renamed);
                 planned.push(plan);
             }
             Err(Ok(problem)) => report.refuse(row.line, problem),
@@ -176,12 +179,14 @@ fn plan(
     if before.as_ref() != Some(&account) {
         caller.must_reach(user).map_err(problem)?;
     }
-    Ok(Planned { line: row.line, whom: user.into(), before, account })
+    let known_as = before.as_ref().map_or(user.name.as_str(), |before| &before.name);
+    let is_renamed = known_as != account.name;
+    Ok(Planned { line: row.line, whom: user.into(), before, account, is_renamed })
 }
 
 /// Keeps what was planned.
 async fn keep(host: &Host, caller: &Caller, planned: Vec<Planned>, report: &mut ImportReport) -> Result<()> {
-    let write = |Planned { line, whom, before, account }: Planned| {
+    let write = |Planned { line, whom, before, account, .. }: Planned| {
         let entries = match &before {
             Some(before) => differences(host, before, &account, &caller.by),
             None => vec![creation(host, &account, &caller.by)],

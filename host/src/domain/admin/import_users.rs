@@ -133,6 +133,7 @@ pub async fn import_users(host: &Host, caller: &Caller, rows: &[ImportRow], dry_
                     Some(before) => {
                         report.changed += 1;
                         report.readdressed += u64::from(before.email != plan.user.email);
+                        report.renamed += u64::from(before.name != plan.user.name);
                     }
                     None => report.created += 1,
                 }

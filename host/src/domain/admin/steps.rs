@@ -17,6 +17,8 @@ use crate::model::application::Registered;
 use crate::model::audit::Origin;
 use crate::model::login::{BrowserContext, LoginRequest, LoginStage};
 use crate::model::name::{LoginName, display_text};
+use crate::model::redirect::RedirectUri;
+use crate::model::saml::ServiceProvider;
 use crate::model::step::{ShownStep, StepRequest};
 use crate::model::user::{LifeState, User};
 use crate::secret::Digest;
@@ -91,6 +93,7 @@ pub async fn in_words(
     (subject, key): (Option<&str>, Option<&str>),
     body: &Map<String, Value>,
 ) -> Result<Option<String>> {
+    of_expected_kinds(body)?;
     match danger {
         Danger::DeleteUser | Danger::EraseUser | Danger::ChangeUser | Danger::AddDevice => {
             let user = match subject {
@@ -112,7 +115,7 @@ pub async fn in_words(
             Ok(Some(words + &ways))
         }
         Danger::GiveAccount => given_account(host, caller, subject, body).await,
-        Danger::RenameAccount => renamed_account(host, caller, subject, body).await,
+        Danger::ChangeAccount | Danger::DeleteAccount => of_account(host, caller, danger, subject, body).await,
         Danger::RemoveDevice => {
             let unknown = || Refused::NotFound("device");
             let id = subject.unwrap_or_default().parse().map_err(|_| unknown())?;
@@ -175,24 +178,38 @@ async fn given_account(
     Ok(Some(format!("Let {} be called {name} in the application {}", user.name, application.name())))
 }
 
-async fn renamed_account(
+async fn of_account(
     host: &Host,
     caller: &Caller,
+    danger: Danger,
     account: Option<&str>,
     body: &Map<String, Value>,
 ) -> Result<Option<String>> {
-    let Some(name) = account_name(body) else { return Ok(None) };
     let id = account.and_then(|id| id.parse().ok()).ok_or(Refused::NotFound("account"))?;
     let account = super::account(host, id).await?;
-    if account.name == name {
+    let user = user(host, account.user_id).await?;
+    let application = registered(host, &account.application_id).await?;
+    let (person, before, application) = (&user.name, &account.name, application.name());
+    let steps: Vec<String> = match danger {
+        Danger::DeleteAccount => {
+            vec![format!("Delete the account {before} of {person} in the application {application}")]
+        }
+        _ => {
+            let renamed = account_name(body).filter(|name| name != before);
+            let renamed = renamed.map(|name| {
+                format!("Let {person} be called {name} in the application {application}, in place of {before}")
+            });
+            let closed = closes(body)
+                .then(|| format!("Close the account {before} of {person} in the application {application} for good"));
+            renamed.into_iter().chain(closed).collect()
+        }
+    };
+    if steps.is_empty() {
         return Ok(None);
     }
-    let user = user(host, account.user_id).await?;
     caller.must_write_accounts()?;
     caller.must_reach(&user)?;
-    let application = registered(host, &account.application_id).await?;
-    let (user, before, application) = (&user.name, &account.name, application.name());
-    Ok(Some(format!("Let {user} be called {name} in the application {application}, in place of {before}")))
+    Ok(Some(steps.join("; ")))
 }
 
 /// What the import of a table would do that was checked, in words for the person to approve: of the accounts of an application,
@@ -201,7 +218,7 @@ async fn renamed_account(
 /// # Errors
 /// [`Refused::NotFound`] where there is no such application.
 pub async fn table_in_words(host: &Host, application: Option<&Did>, report: &ImportReport) -> Result<Option<String>> {
-    let ImportReport { rows, created, changed, readdressed, .. } = report;
+    let ImportReport { rows, created, changed, readdressed, renamed, .. } = report;
     if created + changed == 0 {
         return Ok(None);
     }
@@ -209,12 +226,11 @@ pub async fn table_in_words(host: &Host, application: Option<&Did>, report: &Imp
         Some(id) => format!("{} of the application {}", counted(*rows, "account"), registered(host, id).await?.name()),
         None => counted(*rows, "user"),
     };
-    // Applications may know a person by the address.
-    let addresses = match readdressed {
-        0 => String::new(),
-        count => format!(", {count} with another e-mail address"),
-    };
-    Ok(Some(format!("Import a table of {what}: {created} new, {changed} changed{addresses}")))
+    // Applications may know a person by the name or the address.
+    let noted =
+        |count: &u64, what: &str| if *count == 0 { String::new() } else { format!(", {count} with another {what}") };
+    let (names, addresses) = (noted(renamed, "name"), noted(readdressed, "e-mail address"));
+    Ok(Some(format!("Import a table of {what}: {created} new, {changed} changed{names}{addresses}")))
 }
 
 fn counted(count: u64, what: &str) -> String {
@@ -253,16 +269,61 @@ async fn ways_in(host: &Host, user: &User) -> Result<String> {
     Ok(format!("; {} approves with {}{vendors}", user.name, counted(devices, "device")))
 }
 
-/// A text of the body as it is shown: no more of it than a person reads.
-fn shown(value: Option<&Value>) -> String {
-    let text = value.and_then(Value::as_str).unwrap_or("?");
-    text.chars().filter(|c| !c.is_control()).take(LONGEST).collect()
+/// Refuses members that are not of the kind that they are looked at as. A value of an enumeration may be written as an object, too,
+/// and would be read as such further on, after it was nothing here.
+fn of_expected_kinds(body: &Map<String, Value>) -> Result<()> {
+    const TEXTS: [&str; 6] = ["name", "email", "user_id", "state", "console_role", "previous"];
+    const LISTS: [&str; 2] = ["admin_scopes", "redirect_uris"];
+    let is_text = |value: &Value| value.is_string() || value.is_null();
+    let is_list =
+        |value: &Value| value.is_null() || value.as_array().is_some_and(|all| all.iter().all(Value::is_string));
+    let is_switch = |value: &Value| value.is_boolean() || value.is_null();
+    let all = |names: &[&'static str], fits: &dyn Fn(&Value) -> bool, expected: &str| {
+        let unfit = names.iter().find(|name| body.get(**name).is_some_and(|value| !fits(value)));
+        unfit.map_or(Ok(()), |name| Err(invalid(name, expected)))
+    };
+    all(&TEXTS, &is_text, "expected a text")?;
+    all(&LISTS, &is_list, "expected a list of texts")?;
+    all(&["apply", "now"], &is_switch, "expected true or false")
 }
 
-/// Texts of the body, as they are shown.
-fn listed(value: &Value) -> String {
-    let texts: Vec<String> = value.as_array().into_iter().flatten().map(|text| shown(Some(text))).collect();
-    texts.join(", ").chars().take(4 * LONGEST).collect()
+/// A text of the body as it is shown: no more of it than a person reads.
+fn shown(value: Option<&Value>) -> String {
+    shortened(value.and_then(Value::as_str).unwrap_or("?"))
+}
+
+fn shortened(text: &str) -> String {
+    let mut characters = text.chars().filter(|c| !c.is_control());
+    let shown: String = characters.by_ref().take(LONGEST).collect();
+    if characters.next().is_some() { shown + "…" } else { shown }
+}
+
+/// Texts, as they are shown: so many as fit, and how many more there are.
+fn listed<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
+    let mut texts = texts.into_iter().map(shortened).peekable();
+    let (mut list, mut length) = (Vec::new(), 0);
+    while let Some(text) = texts.next_if(|text| length + text.chars().count() <= 4 * LONGEST) {
+        length += text.chars().count();
+        list.push(text);
+    }
+    let more = texts.count();
+    list.join(", ") + &if more == 0 { String::new() } else { format!(", and {more} more") }
+}
+
+/// The texts of a list of the body.
+fn texts(value: &Value) -> Vec<&str> {
+    value.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+/// Where an application is to be answered, what is new first: that is what somebody would send people to.
+fn answered_at<'a>(before: &[&str], after: impl IntoIterator<Item = &'a str>) -> String {
+    let (known, new): (Vec<&str>, Vec<&str>) = after.into_iter().partition(|uri| before.contains(uri));
+    match (new.is_empty(), known.is_empty()) {
+        (true, true) => "It is answered nowhere".to_owned(),
+        (true, false) => format!("It is answered at no new address, as before at: {}", listed(known)),
+        (false, true) => format!("It is answered at: {}", listed(new)),
+        (false, false) => format!("It is answered at: {}; as before at: {}", listed(new), listed(known)),
+    }
 }
 
 fn of_user(danger: Danger, user: Option<&User>, body: &Map<String, Value>) -> Option<String> {
@@ -318,16 +379,15 @@ fn of_application(
     body: &Map<String, Value>,
 ) -> Option<String> {
     let name = application.map_or_else(|| shown(body.get("name")), |known| known.name().to_owned());
-    let scopes = |scopes: &Value| match listed(scopes) {
+    let scopes = |scopes: &Value| match listed(texts(scopes)) {
         none if none.is_empty() => format!("Let the application {name} administer nothing here"),
         scopes => format!("Let the application {name} administer this server: {scopes}"),
     };
     match danger {
         Danger::DeleteApplication => Some(format!("Delete the application {name}")),
         Danger::NewSecret => Some(format!("Make a new client secret for {name}")),
-        // Metadata that is only compared changes nothing.
-        Danger::ApplyMetadata => (body.get("apply") == Some(&true.into()))
-            .then(|| format!("Change the application {name} to what its metadata says")),
+        // What it says is in the words of [`metadata_in_words`], for whoever has read it.
+        Danger::ApplyMetadata => Some(format!("Change the application {name} to what its metadata says")),
         Danger::GiveAdminScopes => body.get("admin_scopes").map(scopes),
         Danger::RotateKey if application.is_some() => Some(format!("Change the certificate that signs for {name}")),
         Danger::RotateKey if body.get("now") == Some(&true.into()) => {
@@ -349,10 +409,40 @@ fn of_application(
                 members.join(", ").chars().take(2 * LONGEST).collect::<String>()
             )];
             steps.extend(body.get("admin_scopes").map(scopes));
-            steps.extend(body.get("redirect_uris").map(|uris| format!("It is answered at: {}", listed(uris))));
+            let before: Vec<&str> = application.map(addresses_of).unwrap_or_default();
+            steps.extend(body.get("redirect_uris").map(|uris| answered_at(&before, texts(uris))));
+            let acs = body.get("acs").and_then(Value::as_array);
+            let urls = |acs: &'_ Vec<Value>| -> Vec<String> { acs.iter().map(|one| shown(one.get("url"))).collect() };
+            steps.extend(acs.map(urls).map(|urls| answered_at(&before, urls.iter().map(String::as_str))));
             Some(steps.join(". "))
         }
     }
+}
+
+/// Where an application is answered.
+fn addresses_of(application: &Registered) -> Vec<&str> {
+    match application {
+        Registered::Client(client) => client.settings.redirect_uris.iter().map(RedirectUri::as_str).collect(),
+        Registered::ServiceProvider(provider) => consumers(provider),
+    }
+}
+
+fn consumers(provider: &ServiceProvider) -> Vec<&str> {
+    provider.settings.acs.iter().map(|consumer| consumer.url.as_str()).collect()
+}
+
+/// What metadata that was read would change, in words for the person to approve: the members, and where the application would be
+/// answered.
+pub fn metadata_in_words(before: &ServiceProvider, after: &ServiceProvider, members: &[&str]) -> String {
+    let change = format!(
+        "Change the application {} to what its metadata says: {}",
+        before.name,
+        listed(members.iter().copied())
+    );
+    if members.contains(&"acs") {
+        return format!("{change}. {}", answered_at(&consumers(before), consumers(after)));
+    }
+    change
 }
 
 /// Asks the phones of whoever is signed in in a console whether a request may be done. `request` is its digest. `None` where

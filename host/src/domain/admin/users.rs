@@ -44,11 +44,13 @@ impl UserChange {
         let role = "only an owner may give or take a role";
         // A SAML application may know the person by it.
         let email = "you may not change an address that applications may know a person by";
+        let name = "you may not change a name that applications may know a person by";
         let state = "you may suspend a user, and not close it for good";
         let members = [
             ("console_role", self.console_role.is_some(), Permission::RolesWrite, role),
             ("profile", self.profile.as_ref().is_some_and(vouches), Permission::UsersManage, NO_VOUCHING),
             ("email", known && self.email.is_some(), Permission::UsersManage, email),
+            ("name", known && self.name.is_some(), Permission::UsersManage, name),
             ("state", self.state == Some(LifeState::Terminated), Permission::UsersManage, state),
         ];
         let mut members = members.into_iter();

@@ -22,16 +22,17 @@ use crate::model::administration::{Danger, Permission};
 use crate::model::user::{LifeState, User};
 use crate::store::Person;
 
-/// What is done to one account asks no phone, but for its name, by which applications know people. Its roles do not either: to give and
-/// take them is everyday work, which an application may need many times a day. A whole table of them asks.
+/// The name of an account asks the phone, since applications know people by it: to give another, and to make one free by deleting or
+/// closing the account that has it. Its roles do not: to give and take them is everyday work, which an application may need many
+/// times a day. A whole table of them asks.
 pub(super) fn routes() -> Area {
     Area::new("Accounts")
         .route(Permission::AccountsRead, routes!(list))
         .danger(Permission::AccountsWrite, Danger::GiveAccount, routes!(create))
         .route(Permission::AccountsRead, routes!(of_user))
         .route(Permission::AccountsRead, routes!(read))
-        .danger(Permission::AccountsState, Danger::RenameAccount, routes!(change))
-        .route(Permission::AccountsWrite, routes!(remove))
+        .danger(Permission::AccountsState, Danger::ChangeAccount, routes!(change))
+        .danger(Permission::AccountsWrite, Danger::DeleteAccount, routes!(remove))
 }
 
 /// A person in an application.
@@ -209,7 +210,7 @@ async fn change(
     when: IfMatch,
     Body(Change { name, roles, state }): Body<Change>,
 ) -> Result<Versioned<AccountView>, Problem> {
-    if name.is_some() || roles.is_some() {
+    if name.is_some() || roles.is_some() || state == Some(LifeState::Terminated) {
         caller.must_write_accounts()?;
     }
     let change = AccountChange { name, roles, state };

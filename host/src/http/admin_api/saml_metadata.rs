@@ -13,9 +13,10 @@ use utoipa::ToSchema;
 use super::id_of;
 use super::input::{Body, parse};
 use super::service_providers::{self, ServiceProviderView};
-use crate::domain::admin::{self, Caller, ServiceProviderChange};
+use crate::domain::admin::{self, Caller, ServiceProviderChange, steps};
 use crate::domain::{Broken, Host};
 use crate::http::problem::Problem;
+use crate::id::Did;
 use crate::model::audit::By;
 use crate::model::saml::ServiceProvider;
 use crate::saml::metadata::{self, Given};
@@ -100,16 +101,8 @@ pub(super) async fn refresh(
     let Refresh { metadata, metadata_url, metadata_certificate, apply, digest: shown } = body;
     let given = Given { metadata, metadata_url, metadata_certificate };
     loop {
-        let provider = admin::service_provider(&host, &id).await?;
-        let settings = &provider.settings;
-        let described = metadata::describe(&host, &given, Some(&settings.entity_id), Some(settings)).await?;
-        let after = admin::changed_service_provider(&host, provider.clone(), described.change)?;
-        let changes = difference(provider.clone(), after.clone())?;
-        let digest = digest(&changes)?;
-        if shown.as_ref().is_some_and(|shown| *shown != digest) {
-            let detail = "digest: the metadata or the application has changed since the changes were shown; look again";
-            return Err(Problem::new(StatusCode::CONFLICT, detail));
-        }
+        let Compared { provider, after, changes, digest, notes } =
+            compared(&host, &id, &given, shown.as_deref()).await?;
         let application = match changes.is_empty() || !apply {
             true => provider,
             false => match admin::replace_service_provider(&host, &provider, after, &caller.by).await? {
@@ -119,8 +112,48 @@ pub(super) async fn refresh(
             },
         };
         let application = service_providers::view(application);
-        return Ok(Json(Refreshed { changes, digest, notes: described.notes, applied: apply, application }));
+        return Ok(Json(Refreshed { changes, digest, notes, applied: apply, application }));
     }
+}
+
+/// What metadata would make of an application.
+struct Compared {
+    provider: ServiceProvider,
+    after: ServiceProvider,
+    changes: Vec<Changed>,
+    digest: String,
+    notes: Vec<String>,
+}
+
+/// Compares an application with its metadata; refuses other changes than those that were shown, where these are named.
+async fn compared(host: &Host, id: &Did, given: &Given, shown: Option<&str>) -> Result<Compared, Problem> {
+    let provider = admin::service_provider(host, id).await?;
+    let settings = &provider.settings;
+    let described = metadata::describe(host, given, Some(&settings.entity_id), Some(settings)).await?;
+    let after = admin::changed_service_provider(host, provider.clone(), described.change)?;
+    let changes = difference(provider.clone(), after.clone())?;
+    let digest = digest(&changes)?;
+    if shown.is_some_and(|shown| shown != digest) {
+        let detail = "digest: the metadata or the application has changed since the changes were shown; look again";
+        return Err(Problem::new(StatusCode::CONFLICT, detail));
+    }
+    Ok(Compared { provider, after, changes, digest, notes: described.notes })
+}
+
+/// What a request of the console would change, in words for the person to approve; `None` where it changes nothing. It names the
+/// changes that were shown: what is read after the approval may say something else.
+pub(super) async fn in_words(host: &Host, id: Option<&str>, body: &[u8]) -> Result<Option<String>, Problem> {
+    let Refresh { metadata, metadata_url, metadata_certificate, apply, digest } = parse(body)?;
+    if !apply {
+        return Ok(None);
+    }
+    let expected = "expected the digest of the changes that were shown";
+    let shown = digest.ok_or_else(|| Problem::field("digest", expected))?;
+    let given = Given { metadata, metadata_url, metadata_certificate };
+    let id = id_of(id.unwrap_or_default(), "application")?;
+    let Compared { provider, after, changes, .. } = compared(host, &id, &given, Some(&shown)).await?;
+    let members: Vec<&str> = changes.iter().map(|changed| changed.field.as_str()).collect();
+    Ok((!members.is_empty()).then(|| steps::metadata_in_words(&provider, &after, &members)))
 }
 
 /// The members in which two views of an application differ.

@@ -19,7 +19,7 @@ use super::conditional::IfMatch;
 use super::input::{self, Query};
 use super::routes::{Area, Rule};
 use super::transfers::{self, Foreseen};
-use super::{applications, id_of, moment, users};
+use super::{applications, id_of, moment, saml_metadata, users};
 use crate::domain::Host;
 use crate::domain::admin::steps::{self, Console, StepState};
 use crate::domain::admin::{Caller, Refused};
@@ -80,7 +80,12 @@ async fn checked(
             text => serde_json::from_slice(text).map_err(|_| problem(Problem::no_object()))?,
         };
         let words = steps::in_words(host, caller, danger, (of_path("id"), of_path("kid")), &members).await;
-        words.map_err(|refused| problem(refused.into()))?
+        match words.map_err(|refused| problem(refused.into()))? {
+            Some(_) if danger == Danger::ApplyMetadata => {
+                saml_metadata::in_words(host, of_path("id"), &bytes).await.map_err(problem)?
+            }
+            words => words,
+        }
     };
     let Some(words) = words else { return Ok(Request::from_parts(parts, Body::from(bytes))) };
     let address = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();

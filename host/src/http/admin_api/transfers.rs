@@ -225,7 +225,7 @@ struct RowErrorView {
 }
 
 fn view(dry_run: bool, report: ImportReport) -> Json<ImportView> {
-    let ImportReport { rows, created, changed, unchanged, refused, errors, readdressed: _ } = report;
+    let ImportReport { rows, created, changed, unchanged, refused, errors, readdressed: _, renamed: _ } = report;
     let error = |RowError { line, column, detail }| RowErrorView { line, column, detail };
     let errors = errors.into_iter().map(error).collect();
     Json(ImportView { dry_run, rows, created, changed, unchanged, refused, errors })
