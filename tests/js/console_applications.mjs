@@ -257,6 +257,8 @@ async function trial(admin, shown) {
   // Whoever a request does not name is asked.
   const name = tab.getByRole('textbox', { name: /name/i });
   await name.or(tab.locator('#number')).first().waitFor();
+  // Pages of others may follow, which get no hold of the console.
+  assert.equal(await tab.evaluate(() => window.opener), null);
   if (await name.isVisible()) {
     await name.fill(LOGIN_NAME);
     await tab.getByRole('button', { name: /continue/i }).click();

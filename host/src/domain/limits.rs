@@ -14,6 +14,7 @@ use super::recent::Recent;
 use crate::clock::Timestamp;
 use crate::config::{Rate, RateLimits};
 use crate::id::{DeviceId, Did, SessionId, UserId};
+use crate::model::audit::Actor;
 use crate::model::name::LoginName;
 use crate::secret::Digest;
 
@@ -23,6 +24,8 @@ const KEYS: usize = 50_000;
 const CANDIDATES: Rate = Rate { per_minute: 20, burst: 20 };
 /// How many calls of a session wait for news of a trial.
 const TRIAL_WAITS: usize = 2;
+/// How many tables are read at the same moment that are to be imported. All of each is in memory.
+const UPLOADS: usize = 4;
 /// How many pages of one network are told of news at the same moment. Further ones ask again by themselves.
 const TOLD_PAGES: usize = 500;
 /// How long the log is quiet about a limit after it said that it is reached, in milliseconds.
@@ -59,7 +62,11 @@ pub struct Limits {
     pub candidate: Arc<Held<()>>,
     /// Candidate plugins that are tried: each is compiled.
     pub candidates: Limit<()>,
-    /// The table that is imported: all of it is in memory.
+    /// Tables on their way here, of all callers together.
+    pub uploads: Arc<Held<()>>,
+    /// The table that one caller sends. Whoever sends slowly holds up nobody else.
+    pub uploads_of: Arc<Held<CallerKey>>,
+    /// The table that is imported, which has arrived by then.
     pub import: Arc<Held<()>>,
     /// The trial that a session of the console begins at this moment.
     pub trial: Arc<Held<SessionId>>,
@@ -85,6 +92,8 @@ impl Limits {
             looks: Arc::new(Held::new(1)),
             candidate: Arc::new(Held::new(1)),
             candidates: Limit::new("candidates", CANDIDATES),
+            uploads: Arc::new(Held::new(UPLOADS)),
+            uploads_of: Arc::new(Held::new(1)),
             import: Arc::new(Held::new(1)),
             trial: Arc::new(Held::new(1)),
             trial_waits: Arc::new(Held::new(TRIAL_WAITS)),
@@ -135,6 +144,23 @@ impl From<Digest> for BrowserKey {
 impl std::fmt::Debug for BrowserKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("BrowserKey(***)")
+    }
+}
+
+/// Who calls the admin API, by the digest of who that is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CallerKey([u8; 32]);
+
+impl From<&Actor> for CallerKey {
+    fn from(actor: &Actor) -> Self {
+        let named = format!("{} {}", actor.kind(), actor.id().unwrap_or_default());
+        Self(*Digest::of(named.as_bytes()).as_bytes())
+    }
+}
+
+impl std::fmt::Debug for CallerKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("CallerKey(***)")
     }
 }
 

@@ -9,21 +9,28 @@ use axum::response::Response;
 
 use super::context::Browser;
 use super::home::signed_in_header;
+use super::limits;
 use super::pages::ConsolePage;
 use super::reply::{ErrorReply, broken, layout, page, see_other, with_browser};
 use super::texts::Message;
+use crate::domain::limits::Network;
 use crate::domain::session::SignedIn;
 use crate::domain::{Broken, Host, channels, login};
 use crate::model::language::Language;
 use crate::model::login::{LocalPage, LoginRequest};
 
-/// `GET /admin`: leads to the sign-in whoever is not signed in well enough.
-pub(super) async fn front(State(host): State<Arc<Host>>, browser: Browser) -> Response {
+/// `GET /admin`: leads to the sign-in whoever is not signed in well enough. That writes into the database, so it counts as a page
+/// of a sign-in; the console itself does not.
+pub(super) async fn front(State(host): State<Arc<Host>>, from: Network, browser: Browser) -> Response {
     let reply = async {
         match administrator(&host, &browser).await? {
             Visitor::Administrator(signed_in) => render(&host, &browser, Some(&signed_in)),
             Visitor::Other => Ok(not_allowed(&host, browser.language())),
             Visitor::Unknown => {
+                if let Err(exhausted) = host.limits.sign_in.take(&from, host.now()) {
+                    let (refused, again) = (Message::of("error-too-many-network"), limits::try_again("/admin"));
+                    return Ok(limits::too_many_pages(&host, browser.language(), exhausted, refused, again));
+                }
                 let login = login::begin(&host, console(), browser.digest(), browser.context(&host), None).await?;
                 Ok(with_browser(see_other(&format!("/login/{}", login.id)), &host, &browser))
             }

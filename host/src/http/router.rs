@@ -260,6 +260,8 @@ async fn refuse_addresses(request: Request, next: Next) -> Response {
 
 /// Headers of every answer: nothing is guessed about types, no address leaks to other sites, no page is framed.
 async fn common_headers(State(host): State<Arc<Host>>, request: Request, next: Next) -> Response {
+    let is_console =
+        request.uri().path().strip_prefix("/admin").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -269,6 +271,11 @@ async fn common_headers(State(host): State<Arc<Host>>, request: Request, next: N
     headers
         .entry("permissions-policy")
         .or_insert(HeaderValue::from_static("camera=(), geolocation=(), microphone=(), payment=()"));
+    // Who opened the console, or was opened by it, gets no hold of its window. Pages of a sign-in stay without this: an
+    // application that opens them in a popup hands its answer back through `window.opener`, which would not survive it.
+    if is_console {
+        headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
+    }
     if host.settings.is_https() {
         headers.insert(STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
     }

@@ -93,6 +93,27 @@ pub(super) async fn end_own_links(db: &mut sqlx::AnyConnection, user: UserId) ->
     Ok(())
 }
 
+/// Ends the links that nobody used, whoever made them.
+pub(super) async fn end_links(db: &mut sqlx::AnyConnection, user: UserId) -> Result<()> {
+    sqlx::query("DELETE FROM enrolments WHERE user_id = $1 AND used_at IS NULL")
+        .bind(user.to_string())
+        .execute(db)
+        .await?;
+    Ok(())
+}
+
+/// The same, of somebody who is invited.
+async fn end_links_of_invited(db: &mut sqlx::AnyConnection, user: UserId) -> Result<()> {
+    sqlx::query(
+        "DELETE FROM enrolments WHERE user_id = $1 AND used_at IS NULL
+           AND EXISTS (SELECT 1 FROM users WHERE users.id = $1 AND users.state = 'invited')",
+    )
+    .bind(user.to_string())
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
 /// Holds a device until the transaction ends, so that whoever revokes it waits, or was before. What is about a device and an
 /// approval touches them in this order.
 pub(super) async fn hold(db: &mut sqlx::AnyConnection, id: DeviceId) -> Result<()> {
@@ -124,7 +145,8 @@ pub(super) async fn used(db: &mut sqlx::AnyConnection, id: DeviceId, now: Timest
 }
 
 impl Store {
-    /// Adds the right to enrol a device, which is this person's.
+    /// Adds the right to enrol a device, which is this person's. Somebody who is invited has one such right at a time: nobody's
+    /// phone was asked about it, so an earlier one ends.
     ///
     /// # Errors
     /// [`StoreError::Stale`] if they are not as they were seen.
@@ -140,6 +162,7 @@ impl Store {
             let (enrolment, entries) = (enrolment.clone(), entries.clone());
             Box::pin(async move {
                 whom.held(db).await?;
+                end_links_of_invited(db, enrolment.user_id).await?;
                 insert_enrolment(db, &enrolment, now).await?;
                 audit::append(db, &entries).await
             })
@@ -196,7 +219,8 @@ impl Store {
     }
 
     /// Uses the right to enrol and adds the device. A user who was invited is active from then on, which `activated` is to
-    /// tell of. Whether the right was still there to be used, by somebody who may sign in or is invited to.
+    /// tell of, and their other links are over. Whether the right was still there to be used, by somebody who may sign in or is
+    /// invited to.
     pub async fn enrol_device(
         &self,
         enrolment: EnrolmentId,
@@ -207,6 +231,8 @@ impl Store {
         self.write(move |db| {
             let (device, entries, activated) = (device.clone(), entries.clone(), activated.clone());
             Box::pin(async move {
+                // The person first: of two links that are used at once, the one ends the other, or comes after it.
+                users::hold(db, device.user_id).await?;
                 let claimed: Option<(String,)> = sqlx::query_as(
                     "UPDATE enrolments SET used_at = $2
                      WHERE id = $1 AND user_id = $3 AND used_at IS NULL AND expires_at > $2

@@ -6,7 +6,7 @@ use sqlx::AnyConnection;
 
 use super::rows::{console_role, from_json, life_state, moment, parse, to_json};
 use super::statement::{MOST, Statement};
-use super::{Result, Store, StoreError, audit, counts, endings, terms};
+use super::{Result, Store, StoreError, audit, counts, devices, endings, terms};
 use crate::clock::Timestamp;
 use crate::id::UserId;
 use crate::model::audit::Entry;
@@ -261,12 +261,12 @@ async fn update(db: &mut AnyConnection, user: &User, before: LifeState) -> Resul
     if user.state != before {
         counts::note_change(db, was.state, user.state).await?;
         endings::of_user(db, user.id, user.state, user.updated_at).await?;
+        if was.state == LifeState::Invited {
+            devices::end_links(db, user.id).await?;
+        }
     }
     if let Some(role) = user.console_role.filter(|_| user.console_role != was.console_role) {
-        sqlx::query("DELETE FROM enrolments WHERE user_id = $1 AND used_at IS NULL")
-            .bind(user.id.to_string())
-            .execute(&mut *db)
-            .await?;
+        devices::end_links(db, user.id).await?;
         // Whoever could enrol a phone for the person before may have begun them.
         if !was.console_role.is_some_and(|before| before.may_act_upon(Some(role))) {
             endings::of_sign_ins(db, user.id, user.updated_at).await?;
@@ -275,7 +275,14 @@ async fn update(db: &mut AnyConnection, user: &User, before: LifeState) -> Resul
     Ok(UserKept::Done)
 }
 
-/// Notes that a person has something to approve with: who was invited is active from then on, which `entry` tells of.
+/// Holds a person until the transaction ends, in whatever state: whoever changes them waits, or was before.
+pub(super) async fn hold(db: &mut AnyConnection, id: UserId) -> Result<()> {
+    sqlx::query("UPDATE users SET version = version WHERE id = $1").bind(id.to_string()).execute(db).await?;
+    Ok(())
+}
+
+/// Notes that a person has something to approve with: who was invited is active from then on, which `entry` tells of. Links that
+/// are left over end, since they were made without a phone being asked.
 pub(super) async fn activate(db: &mut AnyConnection, id: UserId, entry: Option<&Entry>, now: Timestamp) -> Result<()> {
     let activated = sqlx::query(
         "UPDATE users SET state = 'active', version = version + 1, updated_at = $2 WHERE id = $1 AND state = 'invited'",
@@ -287,6 +294,7 @@ pub(super) async fn activate(db: &mut AnyConnection, id: UserId, entry: Option<&
     if activated.rows_affected() > 0 {
         terms::set_user_state(db, id, LifeState::Active).await?;
         counts::note_change(db, LifeState::Invited, LifeState::Active).await?;
+        devices::end_links(db, id).await?;
         audit::append(db, entry.map(std::slice::from_ref).unwrap_or_default()).await?;
     }
     Ok(())

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use assent::domain::limits::Held;
 use axum::body::Bytes;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -315,29 +316,55 @@ async fn a_table_waits_for_the_phone_and_comes_in_as_it_was_shown_there_on_both_
     }
 }
 
+/// A request whose table is still on its way, and what sends the rest of it.
+fn begun(
+    caller: &Caller,
+    key: Option<&str>,
+) -> (tokio::task::JoinHandle<Answer>, tokio::sync::mpsc::UnboundedSender<Result<&'static str, std::io::Error>>) {
+    let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
+    let table = futures_util::stream::unfold(receiver, async |mut more| Some((more.recv().await?, more)));
+    let request = caller.request(Method::POST, "/users/import").header("content-type", "text/csv");
+    let request = if let Some(key) = key { request.header("idempotency-key", key) } else { request };
+    let answer = tokio::spawn(sent(request.body(reqwest::Body::wrap_stream(table))));
+    sender.send(Ok("name\n")).expect("sent");
+    (answer, sender)
+}
+
+/// Waits until so many are held. Whoever asked over the network until then could be the first one themselves.
+async fn are_held(held: &Held<()>, count: usize) {
+    while !format!("{held:?}").contains(&format!("{{(): {count}}}")) {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+}
+
 #[tokio::test]
 async fn one_table_is_imported_at_a_time() {
     let host = TestHost::start().await;
     let caller = Caller::machine(&host);
     let accounts = format!("/applications/{}/accounts/import", host.web_application().await.id);
+    let many = (0..3000).fold(String::from("name\n"), |mut table, number| {
+        writeln!(table, "person{number}").expect("written");
+        table
+    });
     for key in [None, Some("key")] {
-        // The first one has begun, and its table is still on its way.
-        let (sender, receiver) = tokio::sync::mpsc::unbounded_channel::<Result<&str, std::io::Error>>();
-        let table = futures_util::stream::unfold(receiver, async |mut more| Some((more.recv().await?, more)));
-        let request = caller.request(Method::POST, "/users/import").header("content-type", "text/csv");
+        // The first one is under way, which takes it a while.
+        let request = caller.request(Method::POST, "/users/import?dry_run=true").header("content-type", "text/csv");
         let request = if let Some(key) = key { request.header("idempotency-key", key) } else { request };
-        let first = tokio::spawn(sent(request.body(reqwest::Body::wrap_stream(table))));
-        sender.send(Ok("name\n")).expect("sent");
-        // Whoever asked over the network until then could be the first one themselves.
-        while host.host.limits.import.hold(()).is_some() {
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
+        let first = tokio::spawn(sent(request.body(many.clone())));
+        are_held(&host.host.limits.import, 1).await;
         let second = import(&caller, "/users/import?dry_run=true", "name\nbob\n").await;
         assert_eq!((second.status, second.problem()), (StatusCode::TOO_MANY_REQUESTS, "too-many-requests"));
-        let second = import(&caller, &accounts, "person\nbob\n").await;
-        assert_eq!((second.status, second.problem()), (StatusCode::TOO_MANY_REQUESTS, "too-many-requests"));
-        sender.send(Ok(if key.is_none() { "ada\ngrace\n" } else { "eve\n" })).expect("sent");
-        drop(sender);
+        assert_eq!(counts(&first.await.expect("an answer").good()), [3000, 0, 0, 0]);
+        // However long it takes.
+        let held = host.host.limits.import.hold(()).expect("nobody imports");
+        for path in ["/users/import?dry_run=true", "/users/import", &accounts] {
+            let second = import(&caller, path, "name\nbob\n").await;
+            assert_eq!((second.status, second.problem()), (StatusCode::TOO_MANY_REQUESTS, "too-many-requests"));
+        }
+        drop(held);
+        let (first, rest) = begun(&caller, key.map(|_| "other-key"));
+        rest.send(Ok(if key.is_none() { "ada\ngrace\n" } else { "eve\n" })).expect("sent");
+        drop(rest);
         let made = counts(&first.await.expect("an answer").good());
         assert_eq!(made, if key.is_none() { [2, 0, 0, 0] } else { [1, 0, 0, 0] });
         import(&caller, "/users/import?dry_run=true", "name\nbob\n").await.good();
@@ -346,6 +373,35 @@ async fn one_table_is_imported_at_a_time() {
     let dids: std::collections::HashSet<_> = users(&host).await.iter().map(|user| user["did"].to_string()).collect();
     assert_eq!(dids.len(), 3);
     assert!(dids.iter().all(|did| did.starts_with("\"did:key:z6Mk")), "{dids:?}");
+}
+
+#[tokio::test]
+async fn a_table_that_is_long_on_its_way_holds_up_its_sender_alone() {
+    let host = TestHost::start().await;
+    let machine = Caller::machine(&host);
+    let limits = &host.host.limits;
+    let mut slow = Vec::new();
+    for arrived in 1..=4 {
+        let sender = service(&host, &["admin:users"]).await;
+        let (answer, rest) = begun(&sender, None);
+        are_held(&limits.uploads, arrived).await;
+        let own = import(&sender, "/users/import?dry_run=true", "name\nbob\n").await;
+        assert_eq!((own.status, own.problem()), (StatusCode::TOO_MANY_REQUESTS, "too-many-requests"));
+        assert!(own.body["detail"].as_str().is_some_and(|detail| detail.contains("of yours")), "{}", own.body);
+        let another = import(&machine, "/users/import?dry_run=true", "name\nbob\n").await;
+        if arrived < 4 {
+            another.good();
+        } else {
+            assert_eq!((another.status, another.problem()), (StatusCode::TOO_MANY_REQUESTS, "too-many-requests"));
+        }
+        slow.push((answer, rest));
+    }
+    for (number, (answer, rest)) in slow.into_iter().enumerate() {
+        rest.send(Ok(["ada\n", "bob\n", "eve\n", "grace\n"][number])).expect("sent");
+        drop(rest);
+        assert_eq!(counts(&answer.await.expect("an answer").good()), [1, 0, 0, 0]);
+    }
+    import(&machine, "/users/import", "name\nlin\n").await.good();
 }
 
 #[tokio::test]

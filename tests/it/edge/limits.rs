@@ -76,6 +76,24 @@ async fn pages_of_a_sign_in_are_limited_for_each_address() {
 }
 
 #[tokio::test]
+async fn a_sign_in_that_the_console_begins_is_limited_for_each_address() {
+    let host = host_with("sign_in = { per_minute = 6, burst = 2 }").await;
+    let get = async |path, from| ask(&host, Method::GET, path, from, &[]).await;
+    for _ in 0..2 {
+        assert_eq!(get("/admin", "192.0.2.1").await.status, StatusCode::SEE_OTHER);
+    }
+    let refused = get("/admin", "192.0.2.1").await;
+    assert_eq!(refused.retry_after(), 10);
+    assert!(refused.body.contains("href=\"/admin\">Try again</a>"), "{}", refused.body);
+    assert_eq!(get("/sign-in", "192.0.2.1").await.retry_after(), 10, "they count together");
+    // What writes nothing goes on, and so do others.
+    assert_eq!(get("/admin/users", "192.0.2.1").await.status, StatusCode::OK);
+    assert_eq!(get("/admin", "192.0.2.2").await.status, StatusCode::SEE_OTHER);
+    host.advance(10);
+    assert_eq!(get("/admin", "192.0.2.1").await.status, StatusCode::SEE_OTHER);
+}
+
+#[tokio::test]
 async fn whoever_has_an_ipv6_address_has_its_whole_network() {
     let host = host_with("sign_in = { per_minute = 6, burst = 1 }").await;
     let get = async |from| ask(&host, Method::GET, "/oidc/auth", from, &[]).await;

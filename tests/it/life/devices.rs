@@ -235,3 +235,52 @@ async fn a_device_makes_so_many_links_and_codes_and_a_person_has_so_many_devices
     ada.phone.ask(Method::DELETE, &path, None).await.expect("removed");
     Authenticator::enrol(&link, "One more", None).await.expect("the link was not used up");
 }
+
+#[tokio::test]
+async fn no_link_of_an_invited_person_outlives_another_or_the_first_phone_on_both_databases() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let user = host.user("ada").await;
+        let path = format!("/users/{}/enrolments", id(&user));
+        let made = async || {
+            let made = host.admin_ok(Method::POST, &path, Value::Null).await;
+            made["link"].as_str().expect("a link").to_owned()
+        };
+        let in_state = async |state: &str| {
+            let mut connection = host.connection().await;
+            let set = sqlx::query("UPDATE users SET state = $2 WHERE id = $1").bind(id(&user).to_owned());
+            set.bind(state.to_owned()).execute(&mut connection).await.expect("set");
+        };
+        let refused = async |link: &str| {
+            let error = Authenticator::enrol(link, "Another", None).await.map(|_| ()).expect_err("refused").to_string();
+            assert!(error.starts_with("no_such_link"), "{database:?} {error}");
+        };
+        // An administrator's new link ends the older one.
+        let first = made().await;
+        let second = made().await;
+        refused(&first).await;
+        // Such as links that were made before this was so.
+        in_state("active").await;
+        let third = made().await;
+        in_state("invited").await;
+        let (one, other) = futures_util::future::join(
+            Authenticator::enrol(&second, "Phone", None),
+            Authenticator::enrol(&third, "Tablet", None),
+        )
+        .await;
+        assert_ne!(one.is_ok(), other.is_ok(), "{database:?}: the first phone ends the other link");
+        for link in [&second, &third] {
+            refused(link).await;
+        }
+        // Of somebody who is active each was asked for with a phone, or by the person.
+        let (fourth, fifth) = (made().await, made().await);
+        for link in [&fourth, &fifth] {
+            Authenticator::enrol(link, "Further", None).await.expect("enrolled");
+        }
+
+        let bob = host.user("bob").await;
+        let link = host.admin_ok(Method::POST, &format!("/users/{}/enrolments", id(&bob)), Value::Null).await;
+        host.admin_ok(Method::PATCH, &format!("/users/{}", id(&bob)), json!({"state": "active"})).await;
+        refused(link["link"].as_str().expect("a link")).await;
+    }
+}

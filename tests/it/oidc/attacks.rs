@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::token::userinfo;
-use crate::harness::{Browser, TestHost, VERIFIER, Wish, id};
+use crate::harness::{Browser, Page, TestHost, VERIFIER, Wish, id};
 
 #[tokio::test]
 async fn a_code_of_one_application_is_refused_for_another_and_stays_good_for_its_own() {
@@ -183,6 +183,27 @@ async fn every_value_that_a_page_shows_is_escaped_and_inline_script_is_forbidden
     assert_eq!(login.headers["x-frame-options"], "DENY");
     assert_eq!(login.headers["cache-control"], "no-store");
     assert_eq!(login.headers["referrer-policy"], "no-referrer");
+}
+
+#[tokio::test]
+async fn nobody_holds_the_window_of_the_console_and_a_sign_in_in_a_popup_keeps_its_opener() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    let policy = |page: &Page| page.headers.get("cross-origin-opener-policy").cloned();
+    for path in ["/admin", "/admin/users", "/admin/trials/none"] {
+        let answer = browser.get(path).await;
+        assert_eq!(policy(&answer).expect("a policy"), "same-origin", "{path}");
+    }
+    let begun = browser.get(&ada.application.request(&[])).await;
+    assert_eq!(policy(&begun), None);
+    let login = begun.followed().await;
+    assert_eq!(policy(&login), None);
+    let waiting = ada.ask(&browser, &[]).await;
+    assert_eq!(policy(&waiting), None);
+    ada.approve(&waiting).await;
+    assert_eq!(policy(&browser.finish(&waiting.url).await), None);
+    assert_eq!(policy(&browser.get("/administration").await), None);
 }
 
 #[tokio::test]

@@ -9,6 +9,8 @@ export async function trial(application, { me, may, reload }) {
   const begin = button('Try sign-in', async () => {
     // Opened while the press is still fresh, else browsers take it for an advertisement.
     const tab = window.open('about:blank', '_blank');
+    // Pages of others may follow in it, which must not get to lead this one elsewhere.
+    if (tab) tab.opener = null;
     let made;
     try {
       made = await post(path`/applications/${application.id}/trials`);

@@ -133,7 +133,7 @@ impl Route {
         };
         let rule = self.rule;
         let handler = handler.route_layer(from_fn_with_state(Arc::clone(host), steps::approved));
-        // Before anything reads the body.
+        // Before anything else reads the body.
         let handler = if is_import {
             handler.route_layer(from_fn_with_state(Arc::clone(host), transfers::alone))
         } else {
