@@ -47,7 +47,7 @@ async function profile(admin) {
   await admin.field('E-mail address').fill('grace@example.net');
   await admin.field('Birth date').fill('yesterday');
   await admin.press('Save');
-  await admin.desk.getByText(/birthdate: expected a date such as 1815-12-10/).first().waitFor();
+  await admin.desk.locator('.field', { hasText: 'Birth date' }).locator('.field-error', { hasText: /^expected a date such as 1815-12-10/ }).waitFor();
   await admin.field('Birth date').fill('1906-12-09');
   await admin.press('Save');
   assert.match(await admin.approveStep(), /Change the e-mail address of grace to grace@example.net/);

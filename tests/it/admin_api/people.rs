@@ -11,7 +11,6 @@ use crate::harness::{Browser, Database, TestHost, Wish, id};
 fn acts(user: &Value, account: &Value, device: &str) -> Vec<(Method, String, Value)> {
     let user = format!("/users/{}", id(user));
     vec![
-        (Method::PATCH, user.clone(), json!({"name": "renamed"})),
         (Method::PATCH, user.clone(), json!({"profile": {"nickname": "x"}})),
         (Method::PATCH, user.clone(), json!({"state": "suspended"})),
         (Method::POST, format!("{user}/enrolments"), Value::Null),
@@ -33,9 +32,11 @@ fn acts(user: &Value, account: &Value, device: &str) -> Vec<(Method, String, Val
 fn greater_acts(user: &Value, account: &Value) -> Vec<(Method, String, Value)> {
     let user = format!("/users/{}", id(user));
     vec![
+        (Method::PATCH, user.clone(), json!({"name": "renamed"})),
         (Method::DELETE, user.clone(), Value::Null),
         (Method::POST, format!("{user}/erase"), Value::Null),
         (Method::PATCH, format!("/accounts/{}", id(account)), json!({"roles": ["root"]})),
+        (Method::PATCH, format!("/accounts/{}", id(account)), json!({"state": "terminated"})),
         (Method::DELETE, format!("/accounts/{}", id(account)), Value::Null),
     ]
 }

@@ -245,7 +245,7 @@ async fn the_phone_shows_new_addresses_first() {
     let step = asked(&console, Method::PATCH, &client, &json!({"redirect_uris": all})).await;
     let told = step["words"].as_str().expect("words");
     assert!(told.contains("It is answered at: https://evil.example/steal; as before at: "), "{told}");
-    assert!(told.ends_with(", and 2 more"), "{told}");
+    assert!(told.ends_with(", and 3 more"), "{told}");
 }
 
 #[tokio::test]

@@ -65,6 +65,22 @@ async fn failed(host: &TestHost, arguments: &[&str]) -> (i32, String) {
 }
 
 #[tokio::test]
+async fn a_script_notices_that_rows_of_a_table_are_refused() {
+    let host = TestHost::start().await;
+    let file = host.folder().join("people.csv");
+    let text = file.to_str().expect("a path");
+    for (rows, code) in [("name\nada\n", 0), ("name,email\nbob,no address\ngrace,\n", 1)] {
+        std::fs::write(&file, rows).expect("written");
+        for dry in [true, false] {
+            let arguments = ["users", "import", "--file", text, "--dry-run"];
+            let output = run(&host, arguments.get(..if dry { 5 } else { 4 }).expect("some")).await;
+            assert_eq!(output.status.code(), Some(code), "{rows}: {}{}", out(&output), err(&output));
+            assert_eq!(err(&output).contains("1 of 2 rows are refused"), code == 1, "{}", err(&output));
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_user_and_an_application_live_by_commands_alone() {
     let host = TestHost::start().await;
     let user = ["users", "create", "--name", "ada", "--email", "ada@example.org", "-q"];

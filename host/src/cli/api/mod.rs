@@ -20,9 +20,10 @@ use anyhow::Context;
 use clap::{ArgMatches, FromArgMatches};
 use reqwest::header::{CONTENT_TYPE, HeaderValue, IF_MATCH};
 use reqwest::{Method, RequestBuilder, Response};
+use serde::Deserialize;
 use serde_json::Value;
 
-use super::failure::Failure;
+use super::failure::{Failure, Kind};
 use super::terminal;
 use arguments::{Given, Paging, Payload};
 use connection::{Api, Connection};
@@ -135,7 +136,24 @@ async fn run(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<()> 
     }
     // What comes from something else than the API is said to be so, and not shown.
     let _: &serde_json::value::RawValue = call.api.parse(&bytes)?;
-    show::show(&operation.answer, form, &bytes)
+    show::show(&operation.answer, form, &bytes)?;
+    rows_were_taken(&bytes)
+}
+
+/// Of a table of which rows are refused the answer says so, and is a good one; whoever runs this in a script has to notice.
+fn rows_were_taken(answer: &[u8]) -> anyhow::Result<()> {
+    #[derive(Deserialize)]
+    struct Table {
+        rows: u64,
+        refused: u64,
+    }
+    match serde_json::from_slice(answer) {
+        Ok(Table { rows, refused: refused @ 1.. }) => Err(Failure::error(
+            Kind::Refused,
+            format!("{refused} of {rows} rows are refused; the answer names their lines"),
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// An operation with what it is done to.
