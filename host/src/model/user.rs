@@ -165,36 +165,43 @@ impl Profile {
     pub fn unfit_field(&self) -> Option<(&'static str, &'static str)> {
         const TEXT: &str = "expected at most 1,024 characters, no control characters";
         let is_text = |text: &str| text.chars().count() <= 1024 && !text.chars().any(char::is_control);
-        let anything = |_: &str| true;
-        let fields: [(&'static str, &Option<String>, fn(&str) -> bool, &'static str); 13] = [
-            ("name", &self.name, anything, ""),
-            ("given_name", &self.given_name, anything, ""),
-            ("family_name", &self.family_name, anything, ""),
-            ("middle_name", &self.middle_name, anything, ""),
-            ("nickname", &self.nickname, anything, ""),
-            ("picture", &self.picture, is_web_address, WEB_ADDRESS),
-            ("profile", &self.profile, is_web_address, WEB_ADDRESS),
-            ("website", &self.website, is_web_address, WEB_ADDRESS),
-            ("gender", &self.gender, anything, ""),
-            (
-                "birthdate",
-                &self.birthdate,
-                is_birthdate,
-                "expected a date such as 1815-12-10, 0000-12-10 without the year, or 1815",
-            ),
-            ("zoneinfo", &self.zoneinfo, is_zone, "expected a time zone such as Europe/London"),
-            ("locale", &self.locale, is_locale, "expected a language such as en or en-GB"),
-            ("phone_number", &self.phone_number, is_phone_number, "expected a telephone number such as +49 30 123456"),
+        let texts = [
+            ("name", &self.name),
+            ("given_name", &self.given_name),
+            ("family_name", &self.family_name),
+            ("middle_name", &self.middle_name),
+            ("nickname", &self.nickname),
+            ("picture", &self.picture),
+            ("profile", &self.profile),
+            ("website", &self.website),
+            ("gender", &self.gender),
+            ("birthdate", &self.birthdate),
+            ("zoneinfo", &self.zoneinfo),
+            ("locale", &self.locale),
+            ("phone_number", &self.phone_number),
         ];
-        fields.into_iter().find_map(|(name, value, fits, expected)| match value.as_deref() {
-            Some(text) if !is_text(text) => Some((name, TEXT)),
-            Some(text) if !fits(text) => Some((name, expected)),
-            _ => None,
+        texts.into_iter().find_map(|(name, value)| {
+            let text = value.as_deref()?;
+            let unfit = if is_text(text) { unfit_claim(name, text)? } else { TEXT };
+            Some((name, unfit))
         })
     }
 }
 
-const WEB_ADDRESS: &str = "expected an address such as https://www.example.org/ada";
+/// What would do for a claim that is more than a text, where this text does not.
+fn unfit_claim(name: &str, text: &str) -> Option<&'static str> {
+    let (fits, expected) = match name {
+        "picture" | "profile" | "website" => {
+            (is_web_address(text), "expected an address such as https://www.example.org/ada")
+        }
+        "birthdate" => (is_birthdate(text), "expected a date such as 1815-12-10, 0000-12-10 without the year, or 1815"),
+        "zoneinfo" => (is_zone(text), "expected a time zone such as Europe/London"),
+        "locale" => (is_locale(text), "expected a language such as en or en-GB"),
+        "phone_number" => (is_phone_number(text), "expected a telephone number such as +49 30 123456"),
+        _ => (true, ""),
+    };
+    (!fits).then_some(expected)
+}
 
 fn is_web_address(text: &str) -> bool {
     url::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
