@@ -24,6 +24,8 @@ const KEYS: usize = 50_000;
 const CANDIDATES: Rate = Rate { per_minute: 20, burst: 20 };
 /// How many calls of a session wait for news of a trial.
 const TRIAL_WAITS: usize = 2;
+/// How many previews of claims one caller makes at the same moment.
+const PREVIEWS: usize = 4;
 /// How many tables are read at the same moment that are to be imported. All of each is in memory.
 const UPLOADS: usize = 4;
 /// How many pages of one network are told of news at the same moment. Further ones ask again by themselves.
@@ -58,6 +60,8 @@ pub struct Limits {
     pub told_pages: Arc<Held<Network>>,
     /// Looks at what an application sees of a person: they call the plugins that sign-ins call.
     pub looks: Arc<Held<UserId>>,
+    /// Previews of one caller: they call the plugins that sign-ins call, too.
+    pub previews: Arc<Held<CallerKey>>,
     /// The candidate plugin that is tried.
     pub candidate: Arc<Held<()>>,
     /// Candidate plugins that are tried: each is compiled.
@@ -90,6 +94,7 @@ impl Limits {
             callbacks: Limit::new("callbacks", settings.callbacks),
             told_pages: Arc::new(Held::new(TOLD_PAGES)),
             looks: Arc::new(Held::new(1)),
+            previews: Arc::new(Held::new(PREVIEWS)),
             candidate: Arc::new(Held::new(1)),
             candidates: Limit::new("candidates", CANDIDATES),
             uploads: Arc::new(Held::new(UPLOADS)),

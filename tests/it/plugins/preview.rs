@@ -3,8 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use assent::domain::limits::CallerKey;
+use assent::model::audit::Actor;
 use assent_tests::harness::{Browser, TestHost, id};
-use reqwest::Method;
+use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::explain::claims_of;
@@ -155,4 +157,20 @@ async fn a_preview_says_which_state_would_stop_a_sign_in() {
     let waits = preview(&host, &ada.application.id, &invited).await[0].clone();
     let reason = waits["stopped"]["reason"].as_str().unwrap_or_else(|| panic!("no reason: {waits}"));
     assert!(reason.contains("no device") && reason.contains("enrol"), "{reason}");
+}
+
+/// They take places at the plugins that sign-ins need.
+#[tokio::test]
+async fn one_caller_makes_few_previews_at_once() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let me = host.admin_ok(Method::GET, "/me", Value::Null).await;
+    let caller = Actor::Administrator(me["id"].as_str().expect("an id").parse().expect("a token's id"));
+    let holding: Vec<_> =
+        (0..4).map(|_| host.host.limits.previews.hold(CallerKey::from(&caller)).expect("held")).collect();
+    let path = format!("/applications/{}/claims-preview?account={}", ada.application.id, id(&ada.account));
+    let (status, problem) = host.admin(Method::GET, &path, Value::Null).await;
+    assert_eq!(status, StatusCode::TOO_MANY_REQUESTS, "{problem}");
+    drop(holding);
+    preview(&host, &ada.application.id, &ada.account).await;
 }

@@ -20,6 +20,7 @@ use crate::domain::admin::{
     self, Caller, Comparison, Deed, Difference, Origin, Preview, PreviewRequest, PreviewedName, PreviewedToken,
     Refused, Stopped, Told,
 };
+use crate::domain::limits::CallerKey;
 use crate::domain::token_claims::{AtSignIn, OfToken};
 use crate::domain::traces::{Explained, ExplainedAttribute, Outcome, ShownTrace};
 use crate::domain::{Broken, Host, traces};
@@ -248,11 +249,16 @@ fn by_host(obstacle: Obstacle) -> StoppedView {
 #[utoipa::path(get, path = "/applications/{id}/claims-preview", params(PreviewQuery), responses((status = 200, description = "What it would be told, in each place.", body = PreviewView)))]
 async fn preview(
     State(host): State<Arc<Host>>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<PreviewView>, Problem> {
     let request = read_query(&query.unwrap_or_default())?;
     let application: Did = id_of(&id, "application")?;
+    let held = host.limits.previews.hold(CallerKey::from(&caller.by.actor));
+    let _held = held.ok_or_else(|| {
+        Problem::of(ProblemKind::TooMany, "you make too many previews at this moment; try again when one is done")
+    })?;
     let previews = admin::preview(&host, &application, &request).await?;
     Ok(Json(view(&application, request.account, previews)))
 }
@@ -341,16 +347,26 @@ async fn compare(
         expected: "expected a component in base64, of 8 MiB at most".to_owned(),
     })?;
     let busy = |detail: &'static str| Problem::of(ProblemKind::TooMany, detail);
-    let _alone = host.limits.candidate.hold(()).ok_or_else(|| busy("another candidate is tried at this moment"))?;
+    let alone = host.limits.candidate.hold(()).ok_or_else(|| busy("another candidate is tried at this moment"))?;
     let often = host.limits.candidates.take(&(), host.now());
     often.map_err(|_| busy("too many candidates were tried in the last minute; try again in a while"))?;
-    let compared =
-        admin::compare(&host, &application, &request, Candidate { plugin, component, config }, &caller.by).await?;
-    let Comparison { today, candidate, differences } = compared;
+    let (account, of) = (request.account, application.clone());
+    // It goes on to its end even where nobody waits for it any more, and none begins before that.
+    let compared = tokio::spawn(async move {
+        let candidate = Candidate { plugin, component, config };
+        let compared = admin::compare(&host, &of, &request, candidate, &caller.by).await;
+        drop(alone);
+        compared
+    });
+    let compared = compared.await.map_err(|error| {
+        tracing::error!(%error, "a comparison broke off");
+        Problem::of(ProblemKind::Internal, "the server could not compare them")
+    })?;
+    let Comparison { today, candidate, differences } = compared?;
     let difference = |Difference { sink, path, today, candidate }| DifferenceView { sink, path, today, candidate };
     Ok(Json(ComparisonView {
-        today: view(&application, request.account, today),
-        candidate: view(&application, request.account, candidate),
+        today: view(&application, account, today),
+        candidate: view(&application, account, candidate),
         differences: differences.into_iter().map(difference).collect(),
     }))
 }
