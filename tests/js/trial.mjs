@@ -6,33 +6,13 @@
 
 import assert from 'node:assert/strict';
 
-import { complaints, desktop, inspect, launch, phone, shot } from './browser.mjs';
+import { complaints, inspect, launch, shot } from './browser.mjs';
+import { Administrator } from './console.mjs';
 
 const { BASE_URL, ENROL_URL, CLIENT_ID, PROVIDER_ID } = process.env;
 assert.ok(BASE_URL && ENROL_URL && CLIENT_ID && PROVIDER_ID, 'an environment variable is missing');
 
 const findings = [];
-
-async function enrol(page) {
-  await page.goto(ENROL_URL);
-  await page.getByRole('button', { name: /enrol this/i }).click();
-  await page.getByRole('button', { name: 'Done' }).click();
-}
-
-async function approve(mobile, number) {
-  await mobile.getByRole('textbox', { name: /number/i }).fill(number);
-  await mobile.getByRole('button', { name: 'Approve', exact: true }).click();
-  await mobile.getByRole('heading', { name: 'Approved' }).waitFor();
-  await mobile.getByRole('button', { name: 'Done' }).click();
-}
-
-async function signIn(desk, mobile) {
-  await desk.goto(`${BASE_URL}/admin`);
-  await desk.getByRole('textbox', { name: /name/i }).fill('ada');
-  await desk.getByRole('button', { name: /continue/i }).click();
-  await approve(mobile, (await desk.locator('#number').textContent()).trim());
-  await desk.waitForURL(`${BASE_URL}/admin`);
-}
 
 /** The console's page: its token is read once, so it sees whether its session goes on. */
 const remember = (desk) => desk.evaluate(async () => {
@@ -43,7 +23,8 @@ const call = (desk, method, path) => desk.evaluate(async ([method, path]) => {
   return { status: answer.status, body: await answer.json() };
 }, [method, path]);
 
-async function tried(desk, mobile, application) {
+async function tried(admin, application) {
+  const { desk, mobile } = admin;
   const begun = await call(desk, 'POST', `/applications/${encodeURIComponent(application)}/trials`);
   assert.equal(begun.status, 201, JSON.stringify(begun.body));
   const tab = await desk.context().newPage();
@@ -53,7 +34,7 @@ async function tried(desk, mobile, application) {
   await tab.getByRole('textbox', { name: /name/i }).fill('ada');
   await tab.getByRole('button', { name: /continue/i }).click();
   await mobile.getByText('(trial)').first().waitFor();
-  await approve(mobile, (await tab.locator('#number').textContent()).trim());
+  await admin.approve((await tab.locator('#number').textContent()).trim());
   const done = tab.getByRole('heading', { name: 'Done: the sign-in works' });
   const allow = tab.getByRole('button', { name: /^allow/i });
   await done.or(allow).first().waitFor();
@@ -70,16 +51,14 @@ async function tried(desk, mobile, application) {
 
 const browser = await launch();
 try {
-  const mobile = await (await phone(browser)).newPage();
-  const desk = await (await desktop(browser)).newPage();
+  const admin = await Administrator.signIn(browser, { base: BASE_URL, link: ENROL_URL, name: 'ada', findings });
+  const { desk, mobile } = admin;
   try {
-    await enrol(mobile);
-    await signIn(desk, mobile);
     await remember(desk);
-    const oidc = await tried(desk, mobile, CLIENT_ID);
+    const oidc = await tried(admin, CLIENT_ID);
     assert.equal(oidc.id_token.claims.aud, CLIENT_ID);
     assert.equal(oidc.userinfo.sub, oidc.id_token.claims.sub);
-    const saml = await tried(desk, mobile, PROVIDER_ID);
+    const saml = await tried(admin, PROVIDER_ID);
     assert.ok(saml.response.includes('<saml:Assertion') && saml.name_id.value);
   } catch (failure) {
     await shot(mobile, 'failed-phone');
