@@ -18,6 +18,7 @@ use openssl::pkey::Private;
 use reqwest::{Client, Method, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 
 use crate::clock::{Clock, SystemClock, Timestamp};
 use crate::id::{ApprovalId, DeviceId};
@@ -89,7 +90,8 @@ impl Authenticator {
         let (page, token) = link.split_once("#enrol=").context("the link has no #enrol= in it")?;
         let origin = url::Url::parse(page).context("the link is no address")?.origin().ascii_serialization();
         let api = format!("{origin}/authenticator/api");
-        let look = agreed(Client::new().post(format!("{api}/enrolments/look")).json(&json!({"token": token}))).await?;
+        let look =
+            agreed(client().await?.post(format!("{api}/enrolments/look")).json(&json!({"token": token}))).await?;
         let issuer = text(&look, "issuer")?;
         let key = EcKey::generate(&*EcGroup::from_curve_name(Nid::X9_62_PRIME256V1)?)?;
         let public = public_key(&key)?;
@@ -101,7 +103,7 @@ impl Authenticator {
             "public_key": public,
             "signature": signature(&key, &statement.text())?,
         });
-        let enrolled = agreed(Client::new().post(format!("{api}/enrolments")).json(&body)).await?;
+        let enrolled = agreed(client().await?.post(format!("{api}/enrolments")).json(&body)).await?;
         let authenticator = Self {
             origin,
             issuer,
@@ -252,7 +254,7 @@ impl Authenticator {
             };
             let header = format!("Assent-Device {}.{time}.{}", self.device, self.sign(&statement.text())?);
             let url = format!("{}{path}{query}", self.origin);
-            let mut request = Client::new().request(method.clone(), url).header("authorization", header);
+            let mut request = client().await?.request(method.clone(), url).header("authorization", header);
             if !body.is_empty() {
                 request = request.header("content-type", "application/json").body(body.clone());
             }
@@ -302,6 +304,14 @@ impl Reply {
         let message = self.body.get("message").and_then(Value::as_str).unwrap_or("the host gave no reason");
         bail!("{code}: {message}")
     }
+}
+
+/// The client of all authenticators of this process: to make one takes longer than most calls, since it reads this machine's
+/// certificate authorities. It keeps no connection, which might be one of a runtime that is gone.
+async fn client() -> anyhow::Result<&'static Client> {
+    static CLIENT: OnceCell<Client> = OnceCell::const_new();
+    let make = async || Client::builder().pool_max_idle_per_host(0).build().context("this machine's TLS can't be used");
+    CLIENT.get_or_try_init(make).await
 }
 
 async fn agreed(request: reqwest::RequestBuilder) -> anyhow::Result<Value> {

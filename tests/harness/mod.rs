@@ -2,6 +2,7 @@
 
 mod browser;
 mod certificate;
+mod client;
 mod crowd;
 mod database;
 mod log;
@@ -22,11 +23,12 @@ use assent::entropy::SystemEntropy;
 use assent::keys::MasterKey;
 use assent::model::audit::By;
 use assent::plugins::Compiler;
-use reqwest::{Client, Method, StatusCode};
+use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 pub use browser::{Browser, Page};
 pub use certificate::certificate;
+pub use client::{client, client_builder};
 pub use crowd::{Crowd, crowd, slow_vendor};
 pub use database::{Database, DatabaseUrl, open_store};
 pub use log::Log;
@@ -131,7 +133,7 @@ impl Admin {
     /// A call of the admin API with a good token.
     pub async fn admin(&self, method: Method, path: &str, body: Value) -> (StatusCode, Value) {
         let url = format!("{}/admin/api/v1{path}", self.base);
-        let mut request = Client::new().request(method, url).bearer_auth(&self.token);
+        let mut request = client().request(method, url).bearer_auth(&self.token);
         if !body.is_null() {
             request = request.json(&body);
         }
@@ -272,7 +274,7 @@ impl Application {
             form.retain(|(known, _)| known != name);
             form.extend(value.map(|value| (*name, value)));
         }
-        let mut request = Client::new().post(format!("{base}/oidc/token")).form(&form);
+        let mut request = client().post(format!("{base}/oidc/token")).form(&form);
         if let Some(secret) = &self.secret {
             request = request.basic_auth(&self.id, Some(secret));
         }

@@ -3,12 +3,12 @@
 use assent::domain::limits::Network;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use reqwest::{Client, Method, StatusCode};
+use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::vendor::Vendor;
 use super::{binding, channel, known_as, moved_on, question, reload};
-use crate::harness::{Ada, Browser, Database, TestHost, Wish, id, plugins};
+use crate::harness::{Ada, Browser, Database, TestHost, Wish, client, id, plugins};
 use crate::oidc::token::userinfo;
 
 /// A host whose logins this vendor may approve, and Ada, whom it knows.
@@ -59,13 +59,13 @@ async fn a_vendor_approves_and_the_application_is_told_that_it_was_one() {
         assert_eq!((&claims["acr"], &claims["amr"]), (&json!("urn:assent:acr:delegated"), &json!(["mca"])));
         let access = tokens["access_token"].as_str().expect("a token");
         assert_eq!(userinfo(&host, access).await.1["sub"], claims["sub"]);
-        let told = Client::new()
+        let told = client()
             .post(format!("{}/oidc/token/introspection", host.base))
             .basic_auth(&ada.application.id, ada.application.secret.as_ref())
             .form(&[("token", access)]);
         let told: Value = told.send().await.expect("an answer").json().await.expect("JSON");
         assert_eq!((&told["active"], &told["acr"]), (&json!(true), &json!("urn:assent:acr:delegated")));
-        let discovery = Client::new().get(format!("{}/oidc/.well-known/openid-configuration", host.base));
+        let discovery = client().get(format!("{}/oidc/.well-known/openid-configuration", host.base));
         let discovery: Value = discovery.send().await.expect("an answer").json().await.expect("JSON");
         let acrs = json!(["urn:assent:acr:device", "urn:assent:acr:delegated"]);
         assert_eq!(discovery["acr_values_supported"], acrs);

@@ -18,12 +18,12 @@ use assent::domain::Host;
 use assent::domain::plugins::plugin_specs;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use reqwest::{Client, Method, StatusCode};
+use reqwest::{Method, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use self::vendor::Vendor;
-use crate::harness::{Ada, Page, TestHost, component, id};
+use crate::harness::{Ada, Page, TestHost, client, component, id};
 
 /// Waits until something is so, for as long as a busy machine may take.
 pub async fn until(what: &str, mut so: impl AsyncFnMut() -> bool) {
@@ -89,7 +89,7 @@ fn callback_path(host: &TestHost, channel: &str) -> String {
 
 /// Calls back; the status.
 async fn call_back(base: &str, path: &str, body: impl Into<reqwest::Body>) -> StatusCode {
-    Client::new().post(format!("{base}{path}")).body(body).send().await.expect("an answer").status()
+    client().post(format!("{base}{path}")).body(body).send().await.expect("an answer").status()
 }
 
 /// Has a host go on with the plugins of other settings.

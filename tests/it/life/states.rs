@@ -1,10 +1,10 @@
 //! How users and accounts come to life, are suspended and end.
 
-use reqwest::{Client, Method, StatusCode};
+use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{entries, events};
-use crate::harness::{Ada, Application, Browser, Database, TestHost, Wish, id};
+use crate::harness::{Ada, Application, Browser, Database, TestHost, Wish, client, id};
 use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
 use crate::oidc::token::userinfo;
 
@@ -165,7 +165,7 @@ impl Begun {
 
 async fn introspect(host: &TestHost, application: &Application, token: &str) -> Value {
     let url = format!("{}/oidc/token/introspection", host.base);
-    let request = Client::new().post(url).basic_auth(&application.id, application.secret.as_ref());
+    let request = client().post(url).basic_auth(&application.id, application.secret.as_ref());
     request.form(&[("token", token)]).send().await.expect("an answer").json().await.expect("JSON")
 }
 

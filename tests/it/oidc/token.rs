@@ -1,9 +1,9 @@
 //! The token endpoint and UserInfo.
 
-use reqwest::{Client, Method, StatusCode};
+use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{Browser, Database, TestHost, VERIFIER, Wish, id};
+use crate::harness::{Browser, Database, TestHost, VERIFIER, Wish, client, id};
 
 #[tokio::test]
 async fn a_code_gives_tokens_for_a_web_application() {
@@ -50,8 +50,7 @@ async fn both_encodings_of_basic_credentials_are_understood() {
             ("redirect_uri", ada.application.redirect_uri.as_str()),
             ("code_verifier", VERIFIER),
         ];
-        let request =
-            Client::new().post(format!("{}/oidc/token", host.base)).basic_auth(name, Some(&secret)).form(&form);
+        let request = client().post(format!("{}/oidc/token", host.base)).basic_auth(name, Some(&secret)).form(&form);
         assert_eq!(request.send().await.expect("an answer").status(), StatusCode::OK, "{name}");
     }
 }
@@ -91,17 +90,16 @@ async fn a_wrong_secret_is_invalid_client_and_says_how_to_authenticate() {
     let form = [("grant_type", "authorization_code"), ("code", "x"), ("redirect_uri", "x")];
     for secret in ["", "wrong"] {
         let response =
-            Client::new().post(&url).basic_auth(&web.id, Some(secret)).form(&form).send().await.expect("an answer");
+            client().post(&url).basic_auth(&web.id, Some(secret)).form(&form).send().await.expect("an answer");
         assert_eq!(response.status(), StatusCode::UNAUTHORIZED);
         assert_eq!(response.headers()["www-authenticate"], "Basic realm=\"token endpoint\"");
         assert_eq!(response.json::<Value>().await.expect("JSON")["error"], "invalid_client");
     }
     // A web application does not get by without its secret, nor a public one with a secret.
-    let response = Client::new().post(&url).form(&[("client_id", web.id.as_str())]).send().await.expect("an answer");
+    let response = client().post(&url).form(&[("client_id", web.id.as_str())]).send().await.expect("an answer");
     assert_eq!(response.json::<Value>().await.expect("JSON")["error"], "invalid_client");
     let native = host.native_application().await;
-    let response =
-        Client::new().post(&url).basic_auth(&native.id, Some("x")).form(&form).send().await.expect("an answer");
+    let response = client().post(&url).basic_auth(&native.id, Some("x")).form(&form).send().await.expect("an answer");
     assert_eq!(response.json::<Value>().await.expect("JSON")["error"], "invalid_client");
 }
 
@@ -210,12 +208,12 @@ async fn userinfo_says_what_is_wrong_with_a_token() {
     assert_eq!(missing.status(), StatusCode::UNAUTHORIZED);
     assert_eq!(missing.headers()["www-authenticate"], "Bearer");
     // Another way to authenticate is none (RFC 6750 section 3.1).
-    let basic = Client::new().get(&url).basic_auth("ada", Some("x")).send().await.expect("an answer");
+    let basic = client().get(&url).basic_auth("ada", Some("x")).send().await.expect("an answer");
     assert_eq!(
         (basic.status(), basic.headers()["www-authenticate"].as_bytes()),
         (StatusCode::UNAUTHORIZED, &b"Bearer"[..])
     );
-    let wrong = Client::new().post(&url).bearer_auth("at_nonsense").send().await.expect("an answer");
+    let wrong = client().post(&url).bearer_auth("at_nonsense").send().await.expect("an answer");
     assert_eq!(wrong.status(), StatusCode::UNAUTHORIZED);
     let challenge = wrong.headers()["www-authenticate"].to_str().expect("text");
     assert!(challenge.starts_with("Bearer error=\"invalid_token\""), "{challenge}");
@@ -227,6 +225,6 @@ pub async fn userinfo(host: &TestHost, token: &str) -> (StatusCode, Value) {
 }
 
 async fn userinfo_at(base: &str, token: &str) -> (StatusCode, Value) {
-    let response = Client::new().get(format!("{base}/oidc/me")).bearer_auth(token).send().await.expect("an answer");
+    let response = client().get(format!("{base}/oidc/me")).bearer_auth(token).send().await.expect("an answer");
     (response.status(), response.json().await.expect("JSON"))
 }
