@@ -635,6 +635,7 @@ app-history-denied = Abgelehnt
 app-history-not-me = Sie sagten, dass Sie es nicht waren
 app-history-wrong-number = Zu oft die falsche Zahl
 app-history-unanswered = Nicht beantwortet
+app-history-step-erased = Ein Schritt zu jemandem, dessen Daten inzwischen gelöscht sind
 app-news-passkey-added = { $day }, { $time }: Das Gerät „{ $device }“ fragt ab jetzt nach Gesicht, Finger oder PIN.
 app-news-passkey-removed = { $day }, { $time }: Das Gerät „{ $device }“ fragt nicht mehr nach Gesicht, Finger oder PIN.
 app-news-passkey-copied = { $day }, { $time }: Der Schutz des Geräts „{ $device }“ wurde vielleicht kopiert, darum wurde eine Anmeldung abgewiesen.

@@ -636,6 +636,7 @@ app-history-denied = Denied
 app-history-not-me = You said that it was not you
 app-history-wrong-number = Wrong number too often
 app-history-unanswered = Not answered
+app-history-step-erased = A step about somebody whose data was erased since
 app-news-passkey-added = { $day }, { $time }: the device “{ $device }” asks for face, finger or PIN from now on.
 app-news-passkey-removed = { $day }, { $time }: the device “{ $device }” no longer asks for face, finger or PIN.
 app-news-passkey-copied = { $day }, { $time }: the protection of the device “{ $device }” may have been copied, so a sign-in was refused.

@@ -15,7 +15,7 @@ const OUTCOMES = {
 function item({ outcome, application, account, place, browser, step, at }) {
   const time = new Date(at * 1000).toLocaleString(region, { dateStyle: 'medium', timeStyle: 'short' });
   return el('li', { class: 'card past' },
-    el('h4', {}, el('bdi', {}, step || application.name)),
+    el('h4', {}, el('bdi', {}, step === '' ? text('app-history-step-erased') : step ?? application.name)),
     el('p', {}, text(OUTCOMES[outcome]), ' · ', time),
     facts([
       [text('app-request-account'), account || text('app-request-not-known')],

@@ -125,6 +125,7 @@ fn past(host: &Host, outcome: PastOutcome, entry: Entry, names: &HashMap<Did, St
         account: text("name"),
         place: text("asked_from"),
         browser: text("asked_by"),
+        // Without words where somebody who is named in them was erased since.
         step: entry.detail.contains_key("step").then(|| text("step")),
         at: entry.at,
         application: entry.application,

@@ -3,7 +3,55 @@
 use serde::{Deserialize, Serialize};
 
 use super::administration::Danger;
+use super::name::LoginName;
 use crate::id::{SessionId, UserId};
+use crate::secret::Digest;
+
+/// What a step would do, for whoever takes it to approve.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Words {
+    /// What happens, and to whom: "Delete the user ada".
+    pub text: String,
+    /// The person named in it, if one is.
+    pub names: Option<Named>,
+}
+
+impl Words {
+    /// These words, which name nobody.
+    pub fn of_nobody(text: String) -> Self {
+        Self { text, names: None }
+    }
+}
+
+/// A person whom the words of a step name. The words are kept with whoever takes the step; who erases the person finds them by this.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Named {
+    /// A user.
+    User(UserId),
+    /// Nobody yet: the digest of the name that somebody would have.
+    Nobody(Digest),
+}
+
+impl Named {
+    /// Nobody, by the name that somebody would have.
+    pub fn nobody(name: &LoginName) -> Self {
+        Self::Nobody(Digest::of(name.as_str().as_bytes()))
+    }
+
+    /// As it is kept. The two kinds can't be taken for each other: a user's id is no digest.
+    pub fn to_text(&self) -> String {
+        match self {
+            Self::User(id) => id.to_string(),
+            Self::Nobody(name) => name.to_text(),
+        }
+    }
+
+    /// What [`Named::to_text`] wrote.
+    pub fn parse(text: &str) -> Option<Self> {
+        let user = || text.parse().ok().map(Self::User);
+        user().or_else(|| Digest::from_text(text).map(Self::Nobody))
+    }
+}
 
 /// What a person is asked to let happen, in place of a sign-in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -68,6 +68,7 @@ impl TryFrom<EntryRow> for KeptEntry {
                 .map(|text| from_json(&text, "what is personal in an audit entry"))
                 .transpose()?
                 .unwrap_or_default(),
+            names: None,
         };
         Ok(Self { seq: row.seq, digest: row.digest, entry })
     }
@@ -110,16 +111,17 @@ pub(super) async fn append_if_about_somebody(_transaction: &mut AnyConnection, e
     chain::add(entry, entry.user.is_some())
 }
 
-/// Erases what is personal in the entries about a user, and the salts by which it could be guessed from its digests.
+/// Erases what is personal in the entries about a user and in those that name them, and the salts by which it could be guessed
+/// from its digests.
 pub(super) async fn erase(db: &mut AnyConnection, user: UserId) -> Result<()> {
     let user = user.to_string();
     chain::erase_pending(&user);
-    sqlx::query(
+    for statement in [
         "UPDATE audit_entries SET personal = NULL, personal_salt = NULL WHERE user_id = $1 AND personal IS NOT NULL",
-    )
-    .bind(user)
-    .execute(db)
-    .await?;
+        "UPDATE audit_entries SET personal = NULL, personal_salt = NULL, names = NULL WHERE names = $1",
+    ] {
+        sqlx::query(statement).bind(user.clone()).execute(&mut *db).await?;
+    }
     Ok(())
 }
 

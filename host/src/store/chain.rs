@@ -20,6 +20,7 @@ use crate::clock::Timestamp;
 use crate::entropy::SharedEntropy;
 use crate::model::audit::{By, Entry, Event};
 use crate::model::chain::{ChainKey, End, KeptMark, Mark, Record, Walk, personal_digest};
+use crate::model::step::Named;
 use crate::secret::Digest;
 
 /// How many entries one statement chains at most.
@@ -54,6 +55,8 @@ impl Chaining {
 /// An entry on its way into the log.
 struct Pending {
     record: Record,
+    /// Another person who is named in it. No part of the record: it goes when that one is erased.
+    names: Option<String>,
     /// Whether it is kept. One that is not costs the same.
     wanted: bool,
     is_news: bool,
@@ -78,17 +81,21 @@ pub(super) async fn collect<T>(work: impl Future<Output = Result<T>>) -> Result<
 
 /// Adds an entry to what the transaction that runs will chain.
 pub(super) fn add(entry: &Entry, wanted: bool) -> Result<()> {
-    let pending = Pending { record: record(entry)?, wanted, is_news: entry.event.is_news() };
+    let names = entry.names.as_ref().map(Named::to_text);
+    let pending = Pending { record: record(entry)?, names, wanted, is_news: entry.event.is_news() };
     PENDING.try_with(|all| all.borrow_mut().push(pending)).map_err(|_| StoreError::Chain(OUTSIDE.to_owned()))
 }
 
 const OUTSIDE: &str = "an entry was added outside of a transaction of the writer's";
 
-/// What says who somebody is goes out of the entries about them that wait in this transaction, too.
+/// What says who somebody is goes out of the entries about them, and of those that name them, that wait in this transaction, too.
 pub(super) fn erase_pending(user: &str) {
     // Outside of a transaction nothing waits.
     let _ = PENDING.try_with(|all| {
-        for pending in all.borrow_mut().iter_mut().filter(|pending| pending.record.user.as_deref() == Some(user)) {
+        let tells = |pending: &&mut Pending| {
+            [&pending.record.user, &pending.names].iter().any(|id| id.as_deref() == Some(user))
+        };
+        for pending in all.borrow_mut().iter_mut().filter(tells) {
             pending.record.personal = None;
         }
     });
@@ -146,18 +153,18 @@ pub(super) async fn append(db: &mut AnyConnection, chaining: &Chaining, Appended
 static INSERT: LazyLock<Statement> = LazyLock::new(|| {
     Statement::new(
         "INSERT INTO audit_entries (seq, previous, digest, id, happened_at, event, actor_kind, actor, user_id, application_id,
-                                    approval_id, detail, personal, personal_salt, personal_digest, news)
+                                    approval_id, detail, personal, personal_salt, personal_digest, news, names)
          SELECT v.column1, v.column2, v.column3, v.column4, v.column5, v.column6, v.column7, v.column8, v.column9, v.column10,
-                v.column11, v.column12, v.column13, v.column14, v.column15, v.column16
-         FROM (VALUES {($, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $)}) AS v
-         WHERE v.column17 = 1 ON CONFLICT (id) DO NOTHING",
+                v.column11, v.column12, v.column13, v.column14, v.column15, v.column16, v.column17
+         FROM (VALUES {($, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $)}) AS v
+         WHERE v.column18 = 1 ON CONFLICT (id) DO NOTHING",
         0,
     )
 });
 
 async fn insert(db: &mut AnyConnection, rows: &[Pending]) -> Result<()> {
     let mut query = sqlx::query(INSERT.of(rows.len()));
-    for Pending { record, wanted, is_news } in INSERT.filled(rows) {
+    for Pending { record, names, wanted, is_news } in INSERT.filled(rows) {
         query = query
             .bind(record.seq)
             .bind(record.previous.clone())
@@ -175,6 +182,7 @@ async fn insert(db: &mut AnyConnection, rows: &[Pending]) -> Result<()> {
             .bind(record.salt.clone())
             .bind(record.personal_digest.clone())
             .bind(i64::from(*is_news))
+            .bind(names.clone())
             .bind(i64::from(*wanted));
     }
     let kept = query.execute(db).await?.rows_affected();

@@ -131,6 +131,9 @@ pub(super) async fn erase(db: &mut AnyConnection, user: UserId, now: Timestamp) 
     terms::forget(db, user).await?;
     for statement in [
         "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE user_id = $1)",
+        // Steps of administrators, in whose words the person is named.
+        "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE names = $1)",
+        "DELETE FROM trials WHERE made_session IN (SELECT id FROM sessions WHERE user_id = $1)",
         "DELETE FROM logins WHERE session_id IN (SELECT id FROM sessions WHERE user_id = $1)",
         "DELETE FROM saml_logout_requests WHERE sid IN (SELECT sid FROM sessions WHERE user_id = $1)",
         "DELETE FROM devices WHERE user_id = $1",

@@ -11,6 +11,7 @@ use crate::clock::Timestamp;
 use crate::id::UserId;
 use crate::model::audit::Entry;
 use crate::model::name::LoginName;
+use crate::model::step::Named;
 use crate::model::user::{ConsoleRole, LifeState, User};
 
 #[derive(sqlx::FromRow)]
@@ -225,7 +226,29 @@ async fn insert_all(db: &mut AnyConnection, users: &[User]) -> Result<()> {
     let counts = LifeState::ALL.map(|state| (state, i64::try_from(in_state(state)).unwrap_or(i64::MAX)));
     counts::note(db, &counts.into_iter().filter(|(_, count)| *count > 0).collect::<Vec<_>>()).await?;
     add_login_names(db, users).await?;
+    are_who_was_named(db, users).await?;
     terms::add_users(db, users).await
+}
+
+/// Where somebody was named before they were there, as in the step that adds them, it is they.
+static ARE_NAMED: LazyLock<[Statement; 2]> = LazyLock::new(|| {
+    let of = |table| {
+        format!("UPDATE {table} SET names = v.column2 FROM (VALUES {{($, $)}}) AS v WHERE {table}.names = v.column1")
+    };
+    ["approvals", "audit_entries"].map(|table| Statement::new(&of(table), 0))
+});
+
+async fn are_who_was_named(db: &mut AnyConnection, users: &[User]) -> Result<()> {
+    for rows in users.chunks(MOST) {
+        for statement in &*ARE_NAMED {
+            let mut query = sqlx::query(statement.of(rows.len()));
+            for user in statement.filled(rows) {
+                query = query.bind(Named::nobody(&user.name).to_text()).bind(Named::User(user.id).to_text());
+            }
+            query.execute(&mut *db).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Replaces what may change of a user: see [`Store::update_user`].

@@ -1,6 +1,7 @@
 //! Dangerous steps in the console: each waits for a fresh approval on the phone, of that very step.
 
 use assent::authenticator::{Authenticator, Request};
+use assent::domain::audit::verify;
 use assent::model::statement::{ApprovalStatement, Decision};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -8,6 +9,7 @@ use serde_json::{Value, json};
 use super::{Administrator, Answer, Caller, person, sent};
 use crate::harness::{Browser, Database, TestHost, Wish, id};
 use crate::life::entries;
+use crate::life::erasure::everything;
 
 async fn owner(host: &TestHost) -> (Caller, Administrator) {
     let owner = Administrator::new(host, "grace", "owner").await;
@@ -57,6 +59,14 @@ async fn a_step_is_shown_signed_done_once_and_noted_on_both_databases() {
 
         assert_eq!(grace.phone.decide(&request, number(&step)).await.expect("an outcome"), "approved");
         assert_eq!(state(&console, &step).await, "approved", "{database:?}");
+        let about_grace = format!("event=sign-in.approved&user={}", id(&grace.user));
+        let approved = async || {
+            let all = entries(&host, &about_grace).await;
+            all.iter().find(|entry| entry["detail"]["step"] == "delete-user").expect("noted")["personal"].clone()
+        };
+        assert_eq!(approved().await["step"], "Delete the user bob");
+        let past = async || grace.phone.ask(Method::GET, "/history", None).await.expect("history")["items"][0].clone();
+        assert_eq!(past().await["step"], "Delete the user bob");
         let done = console.call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str()).await;
         assert_eq!(done.status, StatusCode::NO_CONTENT, "{database:?}: {}", done.body);
         let again = console.call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str()).await;
@@ -66,11 +76,52 @@ async fn a_step_is_shown_signed_done_once_and_noted_on_both_databases() {
         let told = &entries(&host, "event=user.deleted").await[0];
         assert_eq!(told["approval_id"], request.id.to_string(), "{database:?}: {told}");
         assert_eq!(told["actor"], json!({"kind": "person", "id": id(&grace.user), "name": "grace"}));
-        let approved = entries(&host, &format!("event=sign-in.approved&user={}", id(&grace.user))).await;
-        let approved = approved.iter().find(|entry| entry["detail"]["step"] == "delete-user").expect("noted");
-        assert_eq!(approved["personal"]["step"], "Delete the user bob");
-        let past = grace.phone.ask(Method::GET, "/history", None).await.expect("history");
-        assert_eq!(past["items"][0]["step"], "Delete the user bob");
+        // Who bob was is known nowhere any more.
+        assert_eq!((approved().await, &past().await["step"]), (json!({}), &json!("")), "{database:?}");
+    }
+}
+
+/// Whoever is erased goes from the words of what administrators were asked about them, whether it was done or not, and before they
+/// were there too.
+#[tokio::test]
+async fn nobody_who_was_erased_is_named_in_the_words_of_steps_on_both_databases() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let (console, grace) = owner(&host).await;
+        let application = host.web_application().await;
+        let deny = async |method: Method, path: &str, body: Value| {
+            asked(&console, method, path, &body).await;
+            assert_eq!(grace.phone.decide(&waiting(&grace.phone).await, None).await.expect("an outcome"), "denied");
+            // A phone is not asked about everything at once.
+            host.advance(30);
+        };
+        let auditor = json!({"name": "quillon.two", "console_role": "auditor"});
+        deny(Method::POST, "/users", auditor.clone()).await;
+        let user = console.call(Method::POST, "/users", auditor).await.good();
+        let path = format!("/users/{}", id(&user));
+        console.call(Method::PATCH, &path, json!({"name": "quillon"})).await.good();
+        deny(Method::PATCH, &path, json!({"email": "quillon@example.org"})).await;
+        deny(Method::DELETE, &path, Value::Null).await;
+        let account = host.account(&user, &application).await;
+        console.call(Method::PATCH, &format!("/accounts/{}", id(&account)), json!({"name": "Quillon Q"})).await.good();
+        host.authenticator(&user).await;
+        let devices = host.admin_ok(Method::GET, &format!("{path}/devices"), Value::Null).await;
+        deny(Method::DELETE, &format!("/devices/{}", id(&devices["items"][0])), Value::Null).await;
+        // What is about others stays.
+        let bob = host.user("bob").await;
+        deny(Method::DELETE, &format!("/users/{}", id(&bob)), Value::Null).await;
+        // One that is open is over, too.
+        console.call(Method::PATCH, &path, json!({"state": "terminated"})).await.good();
+        let open = asked(&console, Method::DELETE, &path, &Value::Null).await;
+
+        let before = everything(&host, database).await.to_lowercase();
+        assert!(before.matches("quillon").count() > 20, "{before}");
+        host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null).await;
+        let left = everything(&host, database).await.to_lowercase();
+        assert!(!left.contains("quillon"), "{database:?}: {left}");
+        assert!(left.contains("delete the user bob"), "{database:?}");
+        assert_eq!(state(&console, &open).await, Value::Null);
+        assert_eq!(verify(&host.host.store, None).await.expect("looked at").broken, None, "{database:?}");
     }
 }
 

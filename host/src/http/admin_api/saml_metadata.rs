@@ -19,6 +19,7 @@ use crate::http::problem::Problem;
 use crate::id::Did;
 use crate::model::audit::By;
 use crate::model::saml::ServiceProvider;
+use crate::model::step::Words;
 use crate::saml::metadata::{self, Given};
 use crate::secret::Digest;
 
@@ -142,7 +143,7 @@ async fn compared(host: &Host, id: &Did, given: &Given, shown: Option<&str>) -> 
 
 /// What a request of the console would change, in words for the person to approve; `None` where it changes nothing. It names the
 /// changes that were shown: what is read after the approval may say something else.
-pub(super) async fn in_words(host: &Host, id: Option<&str>, body: &[u8]) -> Result<Option<String>, Problem> {
+pub(super) async fn in_words(host: &Host, id: Option<&str>, body: &[u8]) -> Result<Option<Words>, Problem> {
     let Refresh { metadata, metadata_url, metadata_certificate, apply, digest } = parse(body)?;
     if !apply {
         return Ok(None);

@@ -26,7 +26,7 @@ use crate::domain::admin::{Caller, Refused};
 use crate::http::problem::{Problem, ProblemKind, StepView};
 use crate::id::LoginId;
 use crate::model::administration::{Danger, Permission};
-use crate::model::step::ShownStep;
+use crate::model::step::Words;
 use crate::secret::Digest;
 
 /// The header that names the step which was approved.
@@ -98,7 +98,7 @@ async fn checked(
     let id = named.to_str().ok().and_then(|id| id.parse::<LoginId>().ok());
     let approval = match id {
         Some(id) => {
-            steps::claim(host, console, id, (&digest, &words)).await.map_err(|broken| problem(broken.into()))?
+            steps::claim(host, console, id, (&digest, &words.text)).await.map_err(|broken| problem(broken.into()))?
         }
         None => None,
     };
@@ -135,12 +135,12 @@ fn problem(problem: Problem) -> Response {
 }
 
 /// Asks the phone, and says so.
-async fn ask(host: &Arc<Host>, console: &Console, danger: Danger, words: String, request: String) -> Problem {
-    let shown = ShownStep { danger, words: words.clone() };
-    match steps::ask(host, console, request, shown).await {
+async fn ask(host: &Arc<Host>, console: &Console, danger: Danger, words: Words, request: String) -> Problem {
+    let text = words.text.clone();
+    match steps::ask(host, console, request, (danger, words)).await {
         Ok(Some(asked)) => Problem::approval_required(StepView {
             id: asked.id.to_string(),
-            words,
+            words: text,
             number: asked.number,
             expires_at: moment(asked.expires_at),
         }),

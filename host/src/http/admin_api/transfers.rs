@@ -27,6 +27,7 @@ use crate::id::{Did, UserId};
 use crate::model::account::Account;
 use crate::model::administration::{Danger, Permission};
 use crate::model::audit::Event;
+use crate::model::step::Words;
 use crate::model::user::{ConsoleRole, LifeState};
 
 /// How many rows are read at a time.
@@ -291,7 +292,7 @@ pub(super) enum Foreseen {
     /// It is only checked.
     Checked,
     /// What the person is asked to approve, in words.
-    Step(String),
+    Step(Words),
     /// Nothing, as this answer says. It stands as it is: what is wrong with a row now may not be wrong any more in a moment, and
     /// nobody would have approved it.
     Nothing(Box<Response>),

@@ -150,12 +150,17 @@ pub(super) fn happened(entry: &Entry, application: &Message) -> Message {
 
 /// What happened to a step in the console that the phone was asked about.
 fn step(event: Event, words: &str) -> Option<Message> {
-    match event {
-        Event::SignInAsked => Some(Message::of("activity-step-asked").text("step", words)),
-        Event::SignInApproved => Some(Message::of("activity-step-approved").text("step", words)),
-        Event::SignInDenied => Some(Message::of("activity-step-denied").text("step", words)),
-        _ => None,
-    }
+    let told = Message::of(match event {
+        Event::SignInAsked => "activity-step-asked",
+        Event::SignInApproved => "activity-step-approved",
+        Event::SignInDenied => "activity-step-denied",
+        _ => return None,
+    });
+    Some(if words.is_empty() {
+        told.message("step", Message::of("app-history-step-erased"))
+    } else {
+        told.text("step", words)
+    })
 }
 
 /// How the person stands from then on.
