@@ -5,7 +5,7 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, StatusCode};
 use url::{Origin, Url};
 
-use super::client::client_builder;
+use super::client::http_client_builder;
 
 /// A browser of one person.
 #[derive(Clone)]
@@ -24,7 +24,7 @@ pub struct Page {
 }
 
 fn builder() -> ClientBuilder {
-    client_builder()
+    http_client_builder()
         .cookie_store(true)
         .redirect(Policy::none())
         .user_agent("Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0")

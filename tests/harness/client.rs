@@ -10,11 +10,11 @@ use reqwest::{Client, ClientBuilder};
 static TLS: LazyLock<TlsConnector> = LazyLock::new(|| TlsConnector::new().expect("TLS"));
 
 /// A client of its own for each that asks, as [`Client::builder`] makes one.
-pub fn client_builder() -> ClientBuilder {
+pub fn http_client_builder() -> ClientBuilder {
     Client::builder().tls_backend_preconfigured(TLS.clone())
 }
 
 /// A client of its own for each that asks, as [`Client::new`] makes one.
-pub fn client() -> Client {
-    client_builder().build().expect("a client")
+pub fn http_client() -> Client {
+    http_client_builder().build().expect("a client")
 }

@@ -28,7 +28,7 @@ use serde_json::{Value, json};
 
 pub use browser::{Browser, Page};
 pub use certificate::certificate;
-pub use client::{client, client_builder};
+pub use client::{http_client, http_client_builder};
 pub use crowd::{Crowd, crowd, slow_vendor};
 pub use database::{Database, DatabaseUrl, open_store};
 pub use log::Log;
@@ -133,7 +133,7 @@ impl Admin {
     /// A call of the admin API with a good token.
     pub async fn admin(&self, method: Method, path: &str, body: Value) -> (StatusCode, Value) {
         let url = format!("{}/admin/api/v1{path}", self.base);
-        let mut request = client().request(method, url).bearer_auth(&self.token);
+        let mut request = http_client().request(method, url).bearer_auth(&self.token);
         if !body.is_null() {
             request = request.json(&body);
         }
@@ -274,7 +274,7 @@ impl Application {
             form.retain(|(known, _)| known != name);
             form.extend(value.map(|value| (*name, value)));
         }
-        let mut request = client().post(format!("{base}/oidc/token")).form(&form);
+        let mut request = http_client().post(format!("{base}/oidc/token")).form(&form);
         if let Some(secret) = &self.secret {
             request = request.basic_auth(&self.id, Some(secret));
         }

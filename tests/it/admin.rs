@@ -3,13 +3,17 @@
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{Database, TestHost, Wish, client, id};
+use crate::harness::{Database, TestHost, Wish, http_client, id};
 
 #[tokio::test]
 async fn nothing_is_answered_without_a_good_token() {
     let host = TestHost::start().await;
     let url = format!("{}/admin/api/v1/users", host.base);
-    for request in [client().get(&url), client().get(&url).bearer_auth("am_x"), client().post(&url).json(&json!({}))] {
+    for request in [
+        http_client().get(&url),
+        http_client().get(&url).bearer_auth("am_x"),
+        http_client().post(&url).json(&json!({})),
+    ] {
         let response = request.send().await.expect("an answer");
         assert_eq!(response.status(), StatusCode::UNAUTHORIZED);
         assert_eq!(response.headers()["content-type"], "application/problem+json");

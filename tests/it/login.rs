@@ -7,7 +7,7 @@ use futures_util::StreamExt;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{Browser, Database, TestHost, Wish, client, id};
+use crate::harness::{Browser, Database, TestHost, Wish, http_client, id};
 
 #[tokio::test]
 async fn the_phone_is_shown_what_the_browser_is_and_never_the_number() {
@@ -292,7 +292,7 @@ async fn a_call_of_a_device_is_signed_for_its_path_body_and_time() {
         ("Assent-Device x.y.z".to_owned(), Some("unknown_device")),
         ("Bearer x".to_owned(), Some("unknown_device")),
     ] {
-        let response = client().get(&url).header("authorization", &header).send().await.expect("an answer");
+        let response = http_client().get(&url).header("authorization", &header).send().await.expect("an answer");
         let status = response.status();
         let answer: Value = response.json().await.expect("JSON");
         assert_eq!(answer["error"].as_str(), error, "{header}");

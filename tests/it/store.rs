@@ -139,7 +139,7 @@ pub fn approval(login: &Login, user: Option<&User>, name: &str) -> Approval {
             browser: "Firefox".to_owned(),
             step: None,
         },
-        names: None,
+        mentions: None,
         requested_at: NOW,
         expires_at: NOW + Duration::from_secs(120),
         attempts_left: 3,

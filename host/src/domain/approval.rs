@@ -21,7 +21,7 @@ use crate::model::name::LoginName;
 use crate::model::passkey::Purpose;
 use crate::model::session::Amr;
 use crate::model::statement::{ApprovalStatement, Decision, application_identifier};
-use crate::model::step::{Named, ShownStep};
+use crate::model::step::{Mentioned, ShownStep};
 use crate::model::user::{LifeState, User};
 use crate::secret::Digest;
 use crate::store::{Answer, Asked, Noted, Verdict};
@@ -71,7 +71,7 @@ pub(super) async fn ask_about_step(
     login: &Login,
     device: DeviceId,
     user: &User,
-    (step, names, from): (ShownStep, Option<Named>, Origin),
+    (step, mentions, from): (ShownStep, Option<Mentioned>, Origin),
 ) -> Result<Asked, Broken> {
     let question = Question {
         name: &user.name,
@@ -80,7 +80,7 @@ pub(super) async fn ask_about_step(
         is_open: true,
         scanned_by: Some(device),
         context: login.context.clone(),
-        step: Some((step, names)),
+        step: Some((step, mentions)),
     };
     put(host, login, question, from).await
 }
@@ -99,15 +99,15 @@ struct Question<'a> {
     scanned_by: Option<DeviceId>,
     /// What the browser tells about itself.
     context: BrowserContext,
-    /// What is to happen in place of a sign-in, and who is named in its words.
-    step: Option<(ShownStep, Option<Named>)>,
+    /// What is to happen in place of a sign-in, and who is mentioned in its words.
+    step: Option<(ShownStep, Option<Mentioned>)>,
 }
 
 /// Keeps the request, which the login then waits for, and has it carried to the phones that it reaches.
 async fn put(host: &Arc<Host>, login: &Login, question: Question<'_>, from: Origin) -> Result<Asked, Broken> {
     let now = host.now();
     let Question { name, known, user_id, is_open, scanned_by, context, step } = question;
-    let (step, names) = step.map_or((None, None), |(step, names)| (Some(step), names));
+    let (step, mentions) = step.map_or((None, None), |(step, mentions)| (Some(step), mentions));
     let approval = Approval {
         id: ApprovalId::new(now, &*host.entropy),
         login_id: login.id,
@@ -123,7 +123,7 @@ async fn put(host: &Arc<Host>, login: &Login, question: Question<'_>, from: Orig
             browser: context.browser,
             step,
         },
-        names,
+        mentions,
         requested_at: now,
         expires_at: now + seconds(host.settings.lifetimes.approval),
         attempts_left: NUMBER_ATTEMPTS,
@@ -170,7 +170,7 @@ fn about(host: &Host, event: Event, approval: &Approval, by: &By) -> Entry {
     if let Some(step) = &shown.step {
         entry = entry.with("step", step.danger.as_str()).personal("step", step.words.as_str());
     }
-    entry.names.clone_from(&approval.names);
+    entry.mentions.clone_from(&approval.mentions);
     entry.user = approval.user_id;
     entry.application.clone_from(&approval.shown.application);
     entry

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::id::Did;
 use crate::model::client_auth::RegisteredCertificate;
+use crate::secret::Digest;
 
 /// The algorithms of `private_key_jwt`.
 pub const ASYMMETRIC: [&str; 6] = ["RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA"];
@@ -90,7 +91,7 @@ pub fn certificate(pem: &str) -> Result<RegisteredCertificate, UnfitKey> {
     let (der, text) = (parsed.to_der().map_err(|_| UnfitKey::NotPem)?, parsed.to_pem().map_err(|_| UnfitKey::NotPem)?);
     Ok(RegisteredCertificate {
         pem: String::from_utf8(text).map_err(|_| UnfitKey::NotPem)?,
-        sha256: crate::secret::Digest::of(&der).to_text(),
+        sha256: Digest::of(&der).to_text(),
     })
 }
 
@@ -114,6 +115,20 @@ pub fn keys_of_set(set: &Value) -> Result<Vec<Map<String, Value>>, UnfitKey> {
 pub fn usable_keys_of_set(set: &Value) -> Result<Vec<Map<String, Value>>, UnfitKey> {
     let keys = set.get("keys").and_then(Value::as_array).ok_or(UnfitKey::NotASet)?;
     Ok(keys.iter().filter_map(Value::as_object).filter_map(|key| fit(key).ok()).take(MOST_KEYS).collect())
+}
+
+/// What a key is known by among people (RFC 7638 section 3): the digest of the members that make it the key that it is. Empty for a
+/// kind that is not used here.
+pub fn thumbprint(key: &Map<String, Value>) -> String {
+    let members: &[&str] = match key.get("kty").and_then(Value::as_str) {
+        Some("RSA") => &["e", "kty", "n"],
+        Some("EC") => &["crv", "kty", "x", "y"],
+        Some("OKP") => &["crv", "kty", "x"],
+        _ => return String::new(),
+    };
+    let member = |name: &&str| format!("{}:{}", Value::from(*name), key.get(*name).unwrap_or(&Value::Null));
+    let text = format!("{{{}}}", members.iter().map(member).collect::<Vec<_>>().join(","));
+    URL_SAFE_NO_PAD.encode(Digest::of(text.as_bytes()).as_bytes())
 }
 
 fn fit(key: &Map<String, Value>) -> Result<Map<String, Value>, UnfitKey> {
@@ -217,5 +232,32 @@ fn verifier(algorithm: &str, key: &Jwk) -> Option<Box<dyn JwsVerifier>> {
         "ES512" => boxed(ES512.verifier_from_jwk(key).map(|made| Box::new(made) as _)),
         "EdDSA" => boxed(EdDSA.verifier_from_jwk(key).map(|made| Box::new(made) as _)),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{key_of_pem, thumbprint};
+
+    /// The example of RFC 7638 section 3.1.
+    #[test]
+    fn a_key_is_known_by_what_makes_it_the_key_that_it_is() {
+        let key = json!({
+            "kty": "RSA",
+            "n": "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknj\
+                  hMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQ\
+                  vRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKn\
+                  qDKgw",
+            "e": "AQAB",
+            "alg": "RS256",
+            "kid": "2011-04-29",
+        });
+        assert_eq!(thumbprint(key.as_object().unwrap()), "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs");
+        assert_eq!(thumbprint(json!({"kty": "oct", "k": "AA"}).as_object().unwrap()), "");
+        let pem = include_str!("../../../tests/fuzz/corpus/client_keys/pem-ec");
+        let key = key_of_pem(&pem[pem.find("-----BEGIN").unwrap()..]).unwrap();
+        assert_eq!(thumbprint(&key).len(), 43);
     }
 }

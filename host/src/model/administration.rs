@@ -257,6 +257,8 @@ pub enum Danger {
     ImportTable,
     /// Gives somebody another way to approve, where they have one: whoever gets it can sign in as them.
     AddDevice,
+    /// Lets somebody approve at a vendor, where they can approve with something: whoever has that address there can sign in as them.
+    SetApprovalAddress,
     /// Gives somebody an account under another name than their own, where the body has such a `name`.
     GiveAccount,
     /// Changes what an application calls somebody, where the body has another `name`: an application that knows people by it takes
@@ -295,6 +297,7 @@ impl Danger {
             Self::ChangeUser => "change-user",
             Self::ImportTable => "import-table",
             Self::AddDevice => "add-device",
+            Self::SetApprovalAddress => "set-approval-address",
             Self::GiveAccount => "give-account",
             Self::ChangeAccount => "change-account",
             Self::DeleteAccount => "delete-account",

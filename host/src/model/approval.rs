@@ -9,7 +9,7 @@ use crate::clock::Timestamp;
 use crate::entropy::Entropy;
 use crate::id::{ApprovalId, DeviceId, Did, LoginId, UserId};
 use crate::model::session::{Amr, Authentication};
-use crate::model::step::{Named, ShownStep};
+use crate::model::step::{Mentioned, ShownStep};
 use crate::secret::Digest;
 
 /// How often a person may type a number before the request fails.
@@ -35,8 +35,8 @@ pub struct Approval {
     pub number: MatchingNumber,
     /// What the person is shown.
     pub shown: Shown,
-    /// The person named in the words of a step, if one is.
-    pub names: Option<Named>,
+    /// The person mentioned in the words of a step, if one is.
+    pub mentions: Option<Mentioned>,
     /// When it was asked for.
     pub requested_at: Timestamp,
     /// Until when it can be answered.

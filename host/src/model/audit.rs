@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::clock::Timestamp;
 use crate::entropy::Entropy;
 use crate::id::{ApprovalId, AuditId, DeviceId, Did, TokenId, UserId};
-use crate::model::step::Named;
+use crate::model::step::Mentioned;
 
 /// An entry of the audit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,8 +33,8 @@ pub struct Entry {
     pub detail: Map<String, Value>,
     /// What does: addresses, browsers, names. Empty where it was erased.
     pub personal: Map<String, Value>,
-    /// Another person who is named in it: erased with that one, too. Known until the entry is kept.
-    pub names: Option<Named>,
+    /// Another person who is mentioned in it: erased with that one, too. Known until the entry is kept.
+    pub mentions: Option<Mentioned>,
 }
 
 impl Entry {
@@ -50,7 +50,7 @@ impl Entry {
             approval: by.approval,
             detail: Map::new(),
             personal: Map::new(),
-            names: None,
+            mentions: None,
         };
         if let Some(address) = by.origin.address {
             entry = entry.personal("address", address.to_string());

@@ -12,27 +12,27 @@ use crate::secret::Digest;
 pub struct Words {
     /// What happens, and to whom: "Delete the user ada".
     pub text: String,
-    /// The person named in it, if one is.
-    pub names: Option<Named>,
+    /// The person mentioned in it, if one is.
+    pub mentions: Option<Mentioned>,
 }
 
 impl Words {
-    /// These words, which name nobody.
+    /// These words, which mention nobody.
     pub fn of_nobody(text: String) -> Self {
-        Self { text, names: None }
+        Self { text, mentions: None }
     }
 }
 
-/// A person whom the words of a step name. The words are kept with whoever takes the step; who erases the person finds them by this.
+/// A person whom the words of a step mention. The words are kept with whoever takes the step; who erases the person finds them by this.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Named {
+pub enum Mentioned {
     /// A user.
     User(UserId),
     /// Nobody yet: the digest of the name that somebody would have.
     Nobody(Digest),
 }
 
-impl Named {
+impl Mentioned {
     /// Nobody, by the name that somebody would have.
     pub fn nobody(name: &LoginName) -> Self {
         Self::Nobody(Digest::of(name.as_str().as_bytes()))
@@ -46,7 +46,7 @@ impl Named {
         }
     }
 
-    /// What [`Named::to_text`] wrote.
+    /// What [`Mentioned::to_text`] wrote.
     pub fn parse(text: &str) -> Option<Self> {
         let user = || text.parse().ok().map(Self::User);
         user().or_else(|| Digest::from_text(text).map(Self::Nobody))

@@ -117,6 +117,12 @@ pub struct User {
 }
 
 impl User {
+    /// Whether nobody can sign in as them yet, and whoever could would have no more by it than a name: to give them something to
+    /// approve with takes nothing from anybody.
+    pub fn is_only_invited(&self) -> bool {
+        self.state == LifeState::Invited && self.console_role.is_none()
+    }
+
     /// What a page calls the person.
     pub fn display_name(&self) -> &str {
         self.profile.name.as_deref().unwrap_or(self.name.as_str())

@@ -11,7 +11,7 @@ use crate::model::audit::Entry;
 use crate::model::delivery::Ruling;
 use crate::model::passkey::PasskeyUse;
 use crate::model::session::Amr;
-use crate::model::step::Named;
+use crate::model::step::Mentioned;
 use crate::secret::Digest;
 
 #[derive(sqlx::FromRow)]
@@ -31,7 +31,7 @@ struct ApprovalRow {
     device_id: Option<String>,
     amr: Option<String>,
     channel: Option<String>,
-    names: Option<String>,
+    mentions: Option<String>,
 }
 
 impl ApprovalRow {
@@ -73,8 +73,8 @@ impl TryFrom<ApprovalRow> for Approval {
             scanned_by: row.scanned_by.as_deref().map(|id| parse(id, "who scanned")).transpose()?,
             number: MatchingNumber::parse(&row.number).ok_or(StoreError::Corrupt("an approval's number"))?,
             shown: from_json(&row.shown, "what an approval shows")?,
-            names: match &row.names {
-                Some(text) => Some(Named::parse(text).ok_or(StoreError::Corrupt("whom an approval names"))?),
+            mentions: match &row.mentions {
+                Some(text) => Some(Mentioned::parse(text).ok_or(StoreError::Corrupt("whom an approval mentions"))?),
                 None => None,
             },
             requested_at: moment(row.requested_at),
@@ -315,7 +315,7 @@ async fn replace_open(db: &mut AnyConnection, approval: &Approval) -> Result<()>
 async fn insert(db: &mut AnyConnection, approval: &Approval) -> Result<Option<(Option<String>,)>> {
     let added = sqlx::query_as(
         "INSERT INTO approvals (id, login_id, user_id, name_digest, number, shown, requested_at, expires_at,
-                                attempts_left, state, application_id, scanned_by, names)
+                                attempts_left, state, application_id, scanned_by, mentions)
          VALUES ($1, $2,
                  CASE WHEN $11 IS NOT NULL THEN $3
                       WHEN EXISTS (SELECT 1 FROM approval_pauses AS pause
@@ -339,7 +339,7 @@ async fn insert(db: &mut AnyConnection, approval: &Approval) -> Result<Option<(O
     .bind(i64::from(approval.attempts_left))
     .bind(approval.shown.application.as_ref().map(ToString::to_string))
     .bind(approval.scanned_by.map(|device| device.to_string()))
-    .bind(approval.names.as_ref().map(Named::to_text))
+    .bind(approval.mentions.as_ref().map(Mentioned::to_text))
     .fetch_optional(db)
     .await?;
     Ok(added)

@@ -10,6 +10,7 @@ use super::{Result, Store, StoreError, chain};
 use crate::clock::Timestamp;
 use crate::id::{AuditId, DeviceId, Did, UserId, first_text_of};
 use crate::model::audit::{Actor, Entry, Event};
+use crate::model::step::Mentioned;
 
 /// An entry with its place in the chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +69,7 @@ impl TryFrom<EntryRow> for KeptEntry {
                 .map(|text| from_json(&text, "what is personal in an audit entry"))
                 .transpose()?
                 .unwrap_or_default(),
-            names: None,
+            mentions: None,
         };
         Ok(Self { seq: row.seq, digest: row.digest, entry })
     }
@@ -111,18 +112,36 @@ pub(super) async fn append_if_about_somebody(_transaction: &mut AnyConnection, e
     chain::add(entry, entry.user.is_some())
 }
 
-/// Erases what is personal in the entries about a user and in those that name them, and the salts by which it could be guessed
-/// from its digests.
-pub(super) async fn erase(db: &mut AnyConnection, user: UserId) -> Result<()> {
-    let user = user.to_string();
+/// Erases what is personal in the entries about a user and in those that mention them, and the salts by which it could be guessed
+/// from its digests. `names` are what the user signed in with. The positions of those about others are told: the entry about the
+/// erasure has to name them, else they were tampered with.
+pub(super) async fn erase(db: &mut AnyConnection, user: UserId, names: &[Mentioned]) -> Result<Vec<i64>> {
+    let (id, user) = (user, user.to_string());
     chain::erase_pending(&user);
-    for statement in [
-        "UPDATE audit_entries SET personal = NULL, personal_salt = NULL WHERE user_id = $1 AND personal IS NOT NULL",
-        "UPDATE audit_entries SET personal = NULL, personal_salt = NULL, names = NULL WHERE names = $1",
-    ] {
-        sqlx::query(statement).bind(user.clone()).execute(&mut *db).await?;
+    // What is mentioned by a name alone could be guessed.
+    sqlx::query(
+        "UPDATE audit_entries SET personal = NULL, personal_salt = NULL,
+                                  mentions = CASE WHEN LENGTH(mentions) = 32 THEN mentions END
+         WHERE user_id = $1 AND personal IS NOT NULL",
+    )
+    .bind(user.clone())
+    .execute(&mut *db)
+    .await?;
+    let mut emptied = Vec::new();
+    for mentioned in std::iter::once(&Mentioned::User(id)).chain(names) {
+        // Who is mentioned by a name is by the id from then on, by which the erasure is found.
+        let those: Vec<(i64,)> = sqlx::query_as(
+            "UPDATE audit_entries SET personal = NULL, personal_salt = NULL, mentions = $1
+             WHERE mentions = $2 AND personal IS NOT NULL RETURNING seq",
+        )
+        .bind(user.clone())
+        .bind(mentioned.to_text())
+        .fetch_all(&mut *db)
+        .await?;
+        emptied.extend(those.into_iter().map(|(seq,)| seq));
     }
-    Ok(())
+    emptied.sort_unstable();
+    Ok(emptied)
 }
 
 /// How far the order of moments and that of the chain may differ: hosts whose clocks differ by more are not set up rightly.

@@ -10,9 +10,10 @@ use std::future::Future;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use serde_json::Value;
 use sqlx::{AnyConnection, AnyPool, Connection, SqlSafeStr};
 
-use super::rows::to_json;
+use super::rows::{from_json, to_json};
 use super::statement::Statement;
 use super::sweep::SLICE;
 use super::{Result, Store, StoreError};
@@ -20,11 +21,13 @@ use crate::clock::Timestamp;
 use crate::entropy::SharedEntropy;
 use crate::model::audit::{By, Entry, Event};
 use crate::model::chain::{ChainKey, End, KeptMark, Mark, Record, Walk, personal_digest};
-use crate::model::step::Named;
+use crate::model::step::Mentioned;
 use crate::secret::Digest;
 
 /// How many entries one statement chains at most.
 const ROWS: usize = 64;
+/// Where the entry about an erasure names the positions of those about others that it emptied.
+pub(super) const EMPTIED: &str = "emptied";
 /// How many entries of before there was a chain are read at a time.
 const OLD: i64 = 512;
 
@@ -55,8 +58,8 @@ impl Chaining {
 /// An entry on its way into the log.
 struct Pending {
     record: Record,
-    /// Another person who is named in it. No part of the record: it goes when that one is erased.
-    names: Option<String>,
+    /// Another person who is mentioned in it. No part of the record: it goes when that one is erased.
+    mentions: Option<String>,
     /// Whether it is kept. One that is not costs the same.
     wanted: bool,
     is_news: bool,
@@ -81,19 +84,19 @@ pub(super) async fn collect<T>(work: impl Future<Output = Result<T>>) -> Result<
 
 /// Adds an entry to what the transaction that runs will chain.
 pub(super) fn add(entry: &Entry, wanted: bool) -> Result<()> {
-    let names = entry.names.as_ref().map(Named::to_text);
-    let pending = Pending { record: record(entry)?, names, wanted, is_news: entry.event.is_news() };
+    let mentions = entry.mentions.as_ref().map(Mentioned::to_text);
+    let pending = Pending { record: record(entry)?, mentions, wanted, is_news: entry.event.is_news() };
     PENDING.try_with(|all| all.borrow_mut().push(pending)).map_err(|_| StoreError::Chain(OUTSIDE.to_owned()))
 }
 
 const OUTSIDE: &str = "an entry was added outside of a transaction of the writer's";
 
-/// What says who somebody is goes out of the entries about them, and of those that name them, that wait in this transaction, too.
+/// What says who somebody is goes out of the entries about them, and of those that mention them, that wait in this transaction, too.
 pub(super) fn erase_pending(user: &str) {
     // Outside of a transaction nothing waits.
     let _ = PENDING.try_with(|all| {
         let tells = |pending: &&mut Pending| {
-            [&pending.record.user, &pending.names].iter().any(|id| id.as_deref() == Some(user))
+            [&pending.record.user, &pending.mentions].iter().any(|id| id.as_deref() == Some(user))
         };
         for pending in all.borrow_mut().iter_mut().filter(tells) {
             pending.record.personal = None;
@@ -153,7 +156,7 @@ pub(super) async fn append(db: &mut AnyConnection, chaining: &Chaining, Appended
 static INSERT: LazyLock<Statement> = LazyLock::new(|| {
     Statement::new(
         "INSERT INTO audit_entries (seq, previous, digest, id, happened_at, event, actor_kind, actor, user_id, application_id,
-                                    approval_id, detail, personal, personal_salt, personal_digest, news, names)
+                                    approval_id, detail, personal, personal_salt, personal_digest, news, mentions)
          SELECT v.column1, v.column2, v.column3, v.column4, v.column5, v.column6, v.column7, v.column8, v.column9, v.column10,
                 v.column11, v.column12, v.column13, v.column14, v.column15, v.column16, v.column17
          FROM (VALUES {($, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $)}) AS v
@@ -164,7 +167,7 @@ static INSERT: LazyLock<Statement> = LazyLock::new(|| {
 
 async fn insert(db: &mut AnyConnection, rows: &[Pending]) -> Result<()> {
     let mut query = sqlx::query(INSERT.of(rows.len()));
-    for Pending { record, names, wanted, is_news } in INSERT.filled(rows) {
+    for Pending { record, mentions, wanted, is_news } in INSERT.filled(rows) {
         query = query
             .bind(record.seq)
             .bind(record.previous.clone())
@@ -182,7 +185,7 @@ async fn insert(db: &mut AnyConnection, rows: &[Pending]) -> Result<()> {
             .bind(record.salt.clone())
             .bind(record.personal_digest.clone())
             .bind(i64::from(*is_news))
-            .bind(names.clone())
+            .bind(mentions.clone())
             .bind(i64::from(*wanted));
     }
     let kept = query.execute(db).await?.rows_affected();
@@ -317,7 +320,7 @@ pub(super) async fn begin(pool: &AnyPool, begin: &'static str, chaining: &Chaini
         tracing::info!(entries = last.seq, "the entries of the audit log were chained");
         // Whoever had a log chained anew would have this here as well.
         let told = Entry::new(Event::ChainBegun, &By::HOST, now, &*chaining.entropy).with("entries", last.seq);
-        let pending = Pending { record: record(&told)?, wanted: true, is_news: false };
+        let pending = Pending { record: record(&told)?, mentions: None, wanted: true, is_news: false };
         append(db, chaining, Appended(vec![pending])).await?;
     }
     Ok(transaction.commit().await?)
@@ -402,6 +405,23 @@ impl Store {
         .fetch_optional(&self.readers)
         .await?;
         Ok(row.map(|(id,)| id))
+    }
+
+    /// Whether somebody who is mentioned in the entry at this position was erased, and the entry about that names this one.
+    pub async fn is_emptied_by_erasure(&self, seq: i64) -> Result<bool> {
+        let erasures: Vec<(String,)> = sqlx::query_as(
+            "SELECT erasure.detail FROM audit_entries AS emptied
+             JOIN audit_entries AS erasure ON erasure.user_id = emptied.mentions
+             WHERE emptied.seq = $1 AND erasure.seq > $1 AND erasure.event IN ($2, $3)",
+        )
+        .bind(seq)
+        .bind(Event::UserErased.as_str())
+        .bind(Event::UserDeleted.as_str())
+        .fetch_all(&self.readers)
+        .await?;
+        let details = erasures.iter().map(|(detail,)| from_json::<Value>(detail, "an audit entry's detail"));
+        let names = |detail: &Value| detail[EMPTIED].as_array().is_some_and(|all| all.contains(&seq.into()));
+        Ok(details.collect::<Result<Vec<_>>>()?.iter().any(names))
     }
 
     /// The position of the last entry that tells that this user was erased or deleted.

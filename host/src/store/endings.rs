@@ -8,6 +8,7 @@ use sqlx::AnyConnection;
 use super::{Result, passkeys, sessions, terms};
 use crate::clock::Timestamp;
 use crate::id::{DeviceId, UserId};
+use crate::model::step::Mentioned;
 use crate::model::user::LifeState;
 use crate::secret::Digest;
 
@@ -116,23 +117,28 @@ pub(super) async fn of_device(db: &mut AnyConnection, device: DeviceId, now: Tim
 
 /// Deletes what belongs to a person whose data is erased, and takes the names from the accounts. What is left of them are
 /// identifiers that say nothing.
-pub(super) async fn erase(db: &mut AnyConnection, user: UserId, now: Timestamp) -> Result<()> {
+///
+/// What the user signed in with is told, as it may be mentioned.
+pub(super) async fn erase(db: &mut AnyConnection, user: UserId, now: Timestamp) -> Result<Vec<Mentioned>> {
     let names: Vec<(String,)> = sqlx::query_as("DELETE FROM login_names WHERE user_id = $1 RETURNING name")
         .bind(user.to_string())
         .fetch_all(&mut *db)
         .await?;
-    for (name,) in names {
-        // Those that reached no phone, during a pause for one, know nobody but the name.
-        sqlx::query("DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE name_digest = $1)")
-            .bind(Digest::of(name.as_bytes()).to_text())
-            .execute(&mut *db)
-            .await?;
+    let names: Vec<Digest> = names.into_iter().map(|(name,)| Digest::of(name.as_bytes())).collect();
+    for name in &names {
+        for statement in [
+            // Those that reached no phone, during a pause for one, know nobody but the name.
+            "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE name_digest = $1)",
+            "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE mentions = $1)",
+        ] {
+            sqlx::query(statement).bind(name.to_text()).execute(&mut *db).await?;
+        }
     }
     terms::forget(db, user).await?;
     for statement in [
         "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE user_id = $1)",
-        // Steps of administrators, in whose words the person is named.
-        "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE names = $1)",
+        // Steps of administrators, that mention the person.
+        "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE mentions = $1)",
         "DELETE FROM trials WHERE made_session IN (SELECT id FROM sessions WHERE user_id = $1)",
         "DELETE FROM logins WHERE session_id IN (SELECT id FROM sessions WHERE user_id = $1)",
         "DELETE FROM saml_logout_requests WHERE sid IN (SELECT sid FROM sessions WHERE user_id = $1)",
@@ -155,5 +161,5 @@ pub(super) async fn erase(db: &mut AnyConnection, user: UserId, now: Timestamp) 
         .bind((now + LONGEST_CODE).millis())
         .execute(db)
         .await?;
-    Ok(())
+    Ok(names.into_iter().map(Mentioned::Nobody).collect())
 }

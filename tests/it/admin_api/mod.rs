@@ -21,7 +21,7 @@ use reqwest::header::HeaderMap;
 use reqwest::{Method, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{Application, Browser, TestHost, client, id};
+use crate::harness::{Application, Browser, TestHost, http_client, id};
 
 /// An answer of the API.
 struct Answer {
@@ -73,7 +73,7 @@ impl Caller {
     fn request(&self, method: Method, path: &str) -> RequestBuilder {
         match self {
             Self::Bearer { base, token } => {
-                client().request(method, format!("{base}/admin/api/v1{path}")).bearer_auth(token)
+                http_client().request(method, format!("{base}/admin/api/v1{path}")).bearer_auth(token)
             }
             Self::Console { browser, csrf, .. } => browser
                 .request(method, &format!("/admin/api/v1{path}"))
@@ -161,7 +161,7 @@ async fn service_application(host: &TestHost, scopes: &[&str]) -> Application {
 /// What the token endpoint answers a service account that asks for these scopes.
 async fn service_token(host: &TestHost, application: &Application, scopes: &str) -> (StatusCode, Value) {
     let form = [("grant_type", "client_credentials"), ("scope", scopes)];
-    let request = client().post(format!("{}/oidc/token", host.base)).form(&form);
+    let request = http_client().post(format!("{}/oidc/token", host.base)).form(&form);
     let request = request.basic_auth(&application.id, application.secret.as_ref());
     let answer = sent(request).await;
     (answer.status, answer.body)

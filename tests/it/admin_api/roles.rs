@@ -7,7 +7,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{Caller, person, service, service_application, service_token};
-use crate::harness::{TestHost, client, id};
+use crate::harness::{TestHost, http_client, id};
 
 /// Each route with its permission, its danger, and who may use it.
 fn table() -> String {
@@ -102,7 +102,7 @@ async fn admin_scopes_are_for_the_admin_api_alone_and_count_as_long_as_the_appli
 
     // At UserInfo it is worth nothing, and nobody else takes it for good.
     let Caller::Bearer { token, .. } = &reader else { unreachable!() };
-    let client = client();
+    let client = http_client();
     let userinfo = client.get(format!("{}/oidc/me", host.base)).bearer_auth(token).send().await.expect("an answer");
     assert_eq!(userinfo.status(), StatusCode::FORBIDDEN);
     let other = host.web_application().await;

@@ -5,7 +5,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{Caller, sent};
-use crate::harness::{TestHost, client, id};
+use crate::harness::{TestHost, http_client, id};
 
 #[tokio::test]
 async fn problems_say_of_which_kind_they_are_and_where() {
@@ -120,10 +120,10 @@ async fn no_other_sites_page_reads_anything() {
 async fn the_document_is_for_everybody_and_describes_each_route() {
     let host = TestHost::start().await;
     let url = format!("{}/admin/api/v1/openapi.json", host.base);
-    let served = sent(client().get(&url)).await;
+    let served = sent(http_client().get(&url)).await;
     assert_eq!(served.status, StatusCode::OK);
     assert_eq!(served.headers["cache-control"], "public, max-age=300");
-    let again = sent(client().get(&url).header("if-none-match", served.etag())).await;
+    let again = sent(http_client().get(&url).header("if-none-match", served.etag())).await;
     assert_eq!(again.status, StatusCode::NOT_MODIFIED);
 
     let document = served.body;

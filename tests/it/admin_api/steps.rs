@@ -1,13 +1,20 @@
 //! Dangerous steps in the console: each waits for a fresh approval on the phone, of that very step.
 
 use assent::authenticator::{Authenticator, Request};
+use assent::domain::admin::{Refused, Standing};
 use assent::domain::audit::verify;
+use assent::id::ApprovalId;
+use assent::model::audit::{Actor, By, Origin};
+use assent::model::chain::Break;
 use assent::model::statement::{ApprovalStatement, Decision};
+use assent::model::user::ConsoleRole;
+use openssl::pkey::PKey;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{Administrator, Answer, Caller, person, sent};
-use crate::harness::{Browser, Database, TestHost, Wish, id};
+use crate::channels::vendor::Vendor;
+use crate::harness::{Browser, Database, TestHost, Wish, certificate, id, plugins};
 use crate::life::entries;
 use crate::life::erasure::everything;
 
@@ -71,7 +78,9 @@ async fn a_step_is_shown_signed_done_once_and_noted_on_both_databases() {
         assert_eq!(done.status, StatusCode::NO_CONTENT, "{database:?}: {}", done.body);
         let again = console.call_once(Method::DELETE, &path, &Value::Null, step["id"].as_str()).await;
         assert_eq!(again.status, StatusCode::NOT_FOUND, "there is nobody to delete any more");
-        assert_eq!(state(&console, &step).await, "over", "{database:?}");
+        // Nor a step about them.
+        let step = console.get(&format!("/steps/{}", id(&step))).await;
+        assert_eq!(step.status, StatusCode::NOT_FOUND, "{database:?}");
 
         let told = &entries(&host, "event=user.deleted").await[0];
         assert_eq!(told["approval_id"], request.id.to_string(), "{database:?}: {told}");
@@ -120,8 +129,16 @@ async fn nobody_who_was_erased_is_named_in_the_words_of_steps_on_both_databases(
         let left = everything(&host, database).await.to_lowercase();
         assert!(!left.contains("quillon"), "{database:?}: {left}");
         assert!(left.contains("delete the user bob"), "{database:?}");
-        assert_eq!(state(&console, &open).await, Value::Null);
-        assert_eq!(verify(&host.host.store, None).await.expect("looked at").broken, None, "{database:?}");
+        let open = console.get(&format!("/steps/{}", id(&open))).await;
+        assert_eq!(open.status, StatusCode::NOT_FOUND, "{database:?}");
+        // What was taken away besides is found.
+        let broken = async || verify(&host.host.store, None).await.expect("looked at").broken;
+        assert_eq!(broken().await, None, "{database:?}");
+        let mut connection = host.connection().await;
+        let take = "UPDATE audit_entries SET personal = NULL, personal_salt = NULL, mentions = $1
+                    WHERE personal LIKE '%Delete the user bob%'";
+        sqlx::query(take).bind(id(&user)).execute(&mut connection).await.expect("taken");
+        assert!(matches!(broken().await, Some(Break::PersonalTaken { .. })), "{database:?}");
     }
 }
 
@@ -267,11 +284,16 @@ async fn what_is_written_otherwise_is_not_taken_for_harmless_nor_hidden_from_the
     let user = format!("/users/{}", id(&bob));
     let account = format!("/accounts/{}", id(&host.account(&bob, &application).await));
     let client = format!("/applications/{}", application.id);
+    let acs = json!([{"url": "https://wiki.example/acs"}]);
+    let provider = json!({"protocol": "saml", "name": "Wiki", "entity_id": "https://wiki.example", "acs": acs});
+    let provider = format!("/applications/{}", id(&host.admin_ok(Method::POST, "/applications", provider).await));
     for (path, body) in [
         (&user, json!({"state": {"terminated": null}})),
         (&user, json!({"console_role": {"owner": null}})),
         (&account, json!({"state": {"terminated": null}})),
         (&client, json!({"admin_scopes": [{"admin:users": null}]})),
+        (&provider, json!({"acs": [["https://evil.example/acs", 0, true]]})),
+        (&provider, json!({"acs": [{"url": ["https://evil.example/acs"]}]})),
     ] {
         let answer = console.call_once(Method::PATCH, path, &body, None).await;
         assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY, "{body}: {}", answer.body);
@@ -297,6 +319,50 @@ async fn the_phone_shows_new_addresses_first() {
     let told = step["words"].as_str().expect("words");
     assert!(told.contains("It is answered at: https://evil.example/steal; as before at: "), "{told}");
     assert!(told.ends_with(", and 3 more"), "{told}");
+    // The end of a host says whose it is.
+    let far = format!("https://login.a.example.org.{}.evil.example/", ["x".repeat(50), "y".repeat(50)].join("."));
+    let step = asked(&console, Method::PATCH, &client, &json!({"redirect_uris": [far]})).await;
+    assert!(step["words"].as_str().is_some_and(|told| told.contains(&far)), "{step}");
+}
+
+/// What needed no phone when it was asked for needs one if the person got something to approve with meanwhile.
+#[tokio::test]
+async fn nobody_gets_another_way_in_that_no_phone_was_asked_about() {
+    let host = TestHost::start().await;
+    let bob = host.user("bob").await;
+    let known = async || host.host.store.user(id(&bob).parse().expect("an id")).await.expect("read").expect("bob");
+    let by = By::new(Actor::Person(known().await.id), Origin::default());
+    let of = |by: By, standing| assent::domain::admin::Caller { by, standing };
+    let console = || of(by.clone(), Standing::Person(ConsoleRole::Owner));
+    assert!(console().must_have_asked_about(&known().await).is_ok());
+    host.authenticator(&bob).await;
+    let now = known().await;
+    assert!(matches!(console().must_have_asked_about(&now), Err(Refused::Conflict(_))));
+    let approved = by.clone().with_approval(ApprovalId::from_bytes([7; 16]));
+    assert!(of(approved, Standing::Person(ConsoleRole::Owner)).must_have_asked_about(&now).is_ok());
+    // Who has no phone to ask.
+    assert!(of(by, Standing::Machine).must_have_asked_about(&now).is_ok());
+}
+
+/// Whoever has that address at the vendor can sign in, so the phone shows it.
+#[tokio::test]
+async fn the_phone_shows_what_a_vendor_is_to_know_somebody_by() {
+    let vendor = Vendor::start(500).await;
+    let settings = plugins(&vendor.channel("vendor", ""));
+    let host = TestHost::start_with(Wish { plugins: &settings, ..Wish::default() }).await;
+    let (console, grace) = owner(&host).await;
+    let bob = host.user("bob").await;
+    let path = format!("/users/{}/approval-addresses/vendor", id(&bob));
+    let of = |address: &str| json!({ "address": address });
+    // Nobody could be bob before.
+    console.call_once(Method::PUT, &path, &of("bob@vendor"), None).await.good();
+    for address in ["", "a\nb"] {
+        let refused = console.call_once(Method::PUT, &path, &of(address), None).await;
+        assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", refused.body);
+    }
+    assert!(grace.phone.waiting(0).await.expect("requests").is_empty());
+    let step = asked(&console, Method::PUT, &path, &of("eve@vendor")).await;
+    assert_eq!(step["words"], "Let whoever is eve@vendor at the channel vendor approve as bob, in place of bob@vendor");
 }
 
 #[tokio::test]
@@ -335,6 +401,15 @@ async fn what_would_be_refused_after_the_approval_asks_nobody() {
         assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY, "{body}: {}", answer.body);
         let pointer = answer.body["errors"][0]["pointer"].as_str().unwrap_or_default();
         assert!(pointer.starts_with(&format!("/{field}")), "{body}: {}", answer.body);
+    }
+    host.user("eve").await;
+    for (method, path, body) in [
+        (Method::POST, "/users", json!({"name": "Eve", "console_role": "admin"})),
+        (Method::PATCH, bob.as_str(), json!({"name": "eve"})),
+        (Method::PATCH, bob.as_str(), json!({"email": "eve@example.org"})),
+    ] {
+        let answer = console.call_once(method, path, &body, None).await;
+        assert_eq!((answer.status, answer.problem()), (StatusCode::CONFLICT, "conflict"), "{body}: {}", answer.body);
     }
     // What was changed meanwhile is not asked about either.
     for path in [&bob, &client] {
@@ -376,6 +451,10 @@ async fn what_hands_a_person_or_an_application_to_somebody_else_is_asked_about()
     let key = key.get(key.find("-----BEGIN").expect("a key")..).expect("a key");
     let eve = host.user("eve").await;
     let account = format!("/accounts/{}", id(&host.account(&bob, &application).await));
+    let own = PKey::from_rsa(openssl::rsa::Rsa::generate(2048).expect("a key")).expect("a key");
+    let certificate = certificate(&own);
+    let (pem, der) = (certificate.to_pem().expect("PEM"), certificate.to_der().expect("DER"));
+    let pem = String::from_utf8(pem).expect("text");
     let steps = [
         (Method::POST, format!("{user}/enrolments"), Value::Null, "Let another device approve as bob"),
         (Method::PATCH, user.clone(), json!({"state": "terminated"}), "Close the account of bob for good"),
@@ -388,8 +467,8 @@ async fn what_hands_a_person_or_an_application_to_somebody_else_is_asked_about()
         (
             Method::PATCH,
             user.clone(),
-            json!({"email": "Eve@example.org", "state": "suspended"}),
-            "Change the e-mail address of bob to eve@example.org",
+            json!({"email": "Robert@example.org", "state": "suspended"}),
+            "Change the e-mail address of bob to robert@example.org",
         ),
         (Method::PATCH, user.clone(), json!({"email": ""}), "Take the e-mail address bob@example.org from bob"),
         (Method::PATCH, user.clone(), json!({"name": "bobby"}), "Let bob sign in as bobby"),
@@ -428,8 +507,26 @@ async fn what_hands_a_person_or_an_application_to_somebody_else_is_asked_about()
         (
             Method::PATCH,
             of.clone(),
-            json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": key}),
-            "public_key",
+            json!({"slim_id_token": true, "public_key": key, "token_endpoint_auth_method": "private_key_jwt"}),
+            "public_key, token_endpoint_auth_method. It has the key ",
+        ),
+        (
+            Method::PATCH,
+            of.clone(),
+            json!({"token_endpoint_auth_method": "tls_client_certificate", "certificate": pem}),
+            &format!("It has the certificate {}", hex::encode(openssl::sha::sha256(&der))),
+        ),
+        (
+            Method::PATCH,
+            of.clone(),
+            json!({"token_endpoint_auth_method": "private_key_jwt", "jwks_uri": "https://rp.example/keys"}),
+            "Its keys are read from https://rp.example/keys",
+        ),
+        (
+            Method::PATCH,
+            of.clone(),
+            json!({"name": "Payroll"}),
+            "Change the application Books & <Co>: name. It is called Payroll",
         ),
         (Method::PATCH, of.clone(), json!({"admin_scopes": ["admin:users"]}), "administer this server: admin:users"),
         (Method::POST, format!("{of}/secret"), Value::Null, "Make a new client secret"),
@@ -439,13 +536,13 @@ async fn what_hands_a_person_or_an_application_to_somebody_else_is_asked_about()
         let told = step["words"].as_str().expect("words");
         assert!(told.contains(words), "{told}");
     }
-    console.call_once(Method::PATCH, &of, &json!({"name": "Another name"}), None).await.good();
+    console.call_once(Method::PATCH, &of, &json!({"slim_id_token": true}), None).await.good();
     console.call_once(Method::PATCH, &account, &json!({"name": "bob", "roles": ["writer"]}), None).await.good();
     let own = json!({"user_id": id(&eve), "name": "eve"});
     console.call_once(Method::POST, &format!("{of}/accounts"), &own, None).await.good();
     // Of a service account anything is.
     host.admin_ok(Method::PATCH, &of, json!({"admin_scopes": ["admin:users"]})).await;
-    asked(&console, Method::PATCH, &of, &json!({"name": "Yet another"})).await;
+    asked(&console, Method::PATCH, &of, &json!({"slim_id_token": false})).await;
     // Support closes nobody for good, by whatever means.
     let support = person(&host, "sam", "support").await;
     let answer = support.call(Method::PATCH, &user, json!({"state": "terminated"})).await;

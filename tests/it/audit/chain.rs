@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use sqlx::{AnyConnection, Connection};
 
 use super::{broken, tamper, verified};
-use crate::harness::{Browser, Database, TestHost, Wish, client, id, open_store};
+use crate::harness::{Browser, Database, TestHost, Wish, http_client, id, open_store};
 use crate::life::entries;
 use crate::life::migration::release;
 use crate::store::fixture;
@@ -262,7 +262,7 @@ async fn hosts_that_write_at_once_make_one_chain_on_both_databases() {
         let mut writes = tokio::task::JoinSet::new();
         for number in 0..60 {
             let url = format!("{}/admin/api/v1/users", if number % 2 == 0 { &host.base } else { &base });
-            let request = client().post(url).bearer_auth(&host.token);
+            let request = http_client().post(url).bearer_auth(&host.token);
             let request = request.json(&json!({"name": format!("user{number}")}));
             writes.spawn(async move { request.send().await.expect("an answer").status() });
         }
@@ -276,7 +276,7 @@ async fn hosts_that_write_at_once_make_one_chain_on_both_databases() {
         let mut writes = tokio::task::JoinSet::new();
         for number in 0..20 {
             let url = format!("{base}/admin/api/v1/users");
-            let request = client().post(url).bearer_auth(&host.token);
+            let request = http_client().post(url).bearer_auth(&host.token);
             let request = request.json(&json!({"name": format!("later{number}")}));
             writes.spawn(async move { request.send().await.expect("an answer").status() });
             assert_eq!(broken(&host.host.store).await, None, "{database:?}");

@@ -10,7 +10,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::broken;
-use crate::harness::{Database, TestHost, Wish, certificate, client, id};
+use crate::harness::{Database, TestHost, Wish, certificate, http_client, id};
 use crate::life::{entries, events};
 
 /// The entries about an application, the oldest first.
@@ -32,7 +32,7 @@ async fn what_is_done_to_a_client_is_told_without_its_keys_on_both_databases() {
         let pem = String::from_utf8(certificate(&key).to_pem().expect("PEM")).expect("text");
         let keyed = json!({"token_endpoint_auth_method": "private_key_jwt", "certificate": pem});
         let keyed = host.admin_ok(Method::PATCH, &path, keyed).await;
-        let logo = client().put(format!("{}/admin/api/v1{path}/logo", host.base)).bearer_auth(&host.token);
+        let logo = http_client().put(format!("{}/admin/api/v1{path}/logo", host.base)).bearer_auth(&host.token);
         let logo =
             logo.body(include_bytes!("../../../host/assets/icons/badge-96.png").as_slice()).send().await.expect("sent");
         assert!(logo.status().is_success(), "{:?}", logo.text().await);

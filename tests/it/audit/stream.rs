@@ -11,7 +11,7 @@ use assent::store::Retention;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::net::{TcpListener, UdpSocket, UnixDatagram, UnixListener};
 
-use crate::harness::{Database, TestHost, Wish, client};
+use crate::harness::{Database, TestHost, Wish, http_client};
 
 /// What does not come within this time does not come.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -99,7 +99,7 @@ async fn a_file_has_each_entry_and_may_be_moved_away_on_both_databases() {
             host.advance(31);
             host.second(Wish { database, settings: &settings, ..Wish::default() }).await
         };
-        let user = client().post(format!("{base}/admin/api/v1/users")).bearer_auth(&host.token);
+        let user = http_client().post(format!("{base}/admin/api/v1/users")).bearer_auth(&host.token);
         assert!(user.json(&serde_json::json!({"name": "f"})).send().await.expect("sent").status().is_success());
         let last = running.host.store.audit_stream("any").await.expect("read").1;
         until_lines(&file, last - first).await;
@@ -127,7 +127,7 @@ async fn one_host_at_a_time_tells_and_another_goes_on_for_it() {
     assert_eq!(lines(&file), usize::try_from(first).expect("few"), "each once");
     host.stop().await;
     host.advance(31);
-    let user = client().post(format!("{base}/admin/api/v1/users")).bearer_auth(&host.token);
+    let user = http_client().post(format!("{base}/admin/api/v1/users")).bearer_auth(&host.token);
     assert!(user.json(&serde_json::json!({"name": "later"})).send().await.expect("sent").status().is_success());
     until_lines(&file, first + 1).await;
     running.stop().await;
@@ -268,7 +268,7 @@ async fn a_receiver_that_is_down_is_seen_in_the_metrics() {
     let host = TestHost::start_with(Wish { settings: &settings, ..Wish::default() }).await;
     host.user("ada").await;
     until("it is seen", async || {
-        let request = client().get(format!("{}/metrics", host.base));
+        let request = http_client().get(format!("{}/metrics", host.base));
         let answer = request.bearer_auth("a-secret-of-the-operator").send().await.expect("an answer");
         let text = answer.text().await.expect("text");
         let seen = text.contains("assent_audit_stream_up{stream=\"syslog\"} 0\n")

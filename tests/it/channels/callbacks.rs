@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::vendor::Vendor;
 use super::{call_back, known_as, moved_on, path_of, question};
-use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish, client, plugins};
+use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish, http_client, plugins};
 
 /// A poll that nobody sees in a test whose clock stands still.
 const LONG: u32 = 30_000;
@@ -142,7 +142,7 @@ async fn nobody_learns_from_a_callback_whether_there_is_a_request() {
     let it = asked(&vendor, Database::Sqlite).await;
     let answer = async |path: &str, body: String| {
         let url = format!("{}{path}", it.host.base);
-        let answer = client().post(url).body(body).send().await.expect("an answer");
+        let answer = http_client().post(url).body(body).send().await.expect("an answer");
         let length = answer.headers().len();
         (answer.status(), length, answer.text().await.expect("text"))
     };
@@ -156,7 +156,7 @@ async fn nobody_learns_from_a_callback_whether_there_is_a_request() {
     let many: Vec<Value> = vec![it.question["request_id"].clone(); 1000];
     assert_eq!(answer(&it.callback, json!(many).to_string()).await, good);
     assert_eq!(answer(&it.callback, "x".repeat(65 * 1024)).await.0, StatusCode::PAYLOAD_TOO_LARGE);
-    let long = client().post(format!("{}{}", it.host.base, it.callback));
+    let long = http_client().post(format!("{}{}", it.host.base, it.callback));
     let long = (0..70).fold(long, |request, n| request.header(format!("x-{n}"), "x"));
     assert_eq!(long.send().await.expect("an answer").status(), StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE);
     let id = it.callback.rsplit('/').next().expect("an id");

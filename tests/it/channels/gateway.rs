@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::vendor::Vendor;
 use super::{binding, channel, known_as, moved_on, question, reload};
-use crate::harness::{Ada, Browser, Database, TestHost, Wish, client, id, plugins};
+use crate::harness::{Ada, Browser, Database, TestHost, Wish, http_client, id, plugins};
 use crate::oidc::token::userinfo;
 
 /// A host whose logins this vendor may approve, and Ada, whom it knows.
@@ -59,13 +59,13 @@ async fn a_vendor_approves_and_the_application_is_told_that_it_was_one() {
         assert_eq!((&claims["acr"], &claims["amr"]), (&json!("urn:assent:acr:delegated"), &json!(["mca"])));
         let access = tokens["access_token"].as_str().expect("a token");
         assert_eq!(userinfo(&host, access).await.1["sub"], claims["sub"]);
-        let told = client()
+        let told = http_client()
             .post(format!("{}/oidc/token/introspection", host.base))
             .basic_auth(&ada.application.id, ada.application.secret.as_ref())
             .form(&[("token", access)]);
         let told: Value = told.send().await.expect("an answer").json().await.expect("JSON");
         assert_eq!((&told["active"], &told["acr"]), (&json!(true), &json!("urn:assent:acr:delegated")));
-        let discovery = client().get(format!("{}/oidc/.well-known/openid-configuration", host.base));
+        let discovery = http_client().get(format!("{}/oidc/.well-known/openid-configuration", host.base));
         let discovery: Value = discovery.send().await.expect("an answer").json().await.expect("JSON");
         let acrs = json!(["urn:assent:acr:device", "urn:assent:acr:delegated"]);
         assert_eq!(discovery["acr_values_supported"], acrs);

@@ -9,7 +9,7 @@ mod gateway;
 mod hostile;
 mod proofs;
 mod strength;
-mod vendor;
+pub mod vendor;
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use self::vendor::Vendor;
-use crate::harness::{Ada, Page, TestHost, client, component, id};
+use crate::harness::{Ada, Page, TestHost, component, http_client, id};
 
 /// Waits until something is so, for as long as a busy machine may take.
 pub async fn until(what: &str, mut so: impl AsyncFnMut() -> bool) {
@@ -89,7 +89,7 @@ fn callback_path(host: &TestHost, channel: &str) -> String {
 
 /// Calls back; the status.
 async fn call_back(base: &str, path: &str, body: impl Into<reqwest::Body>) -> StatusCode {
-    client().post(format!("{base}{path}")).body(body).send().await.expect("an answer").status()
+    http_client().post(format!("{base}{path}")).body(body).send().await.expect("an answer").status()
 }
 
 /// Has a host go on with the plugins of other settings.

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::vendor::Vendor;
 use super::{binding, known_as, moved_on, question};
-use crate::harness::{Ada, Application, Browser, Page, TestHost, Wish, client, id, plugins};
+use crate::harness::{Ada, Application, Browser, Page, TestHost, Wish, http_client, id, plugins};
 use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
 use crate::saml::party::{Party, Response};
 
@@ -37,7 +37,7 @@ impl Two {
         let (_, running, base) = host.second(Wish { plugins: &settings, ..Wish::default() }).await;
         let two = Self { vendor, host, served, other, base, running };
         let url = format!("{}/admin/api/v1/users/{}/approval-addresses/vendor", two.base, id(&two.served.user));
-        let put = client().put(url).bearer_auth(&two.host.token).json(&json!({"address": "ada@vendor"}));
+        let put = http_client().put(url).bearer_auth(&two.host.token).json(&json!({"address": "ada@vendor"}));
         assert!(put.send().await.expect("an answer").status().is_success());
         two
     }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::registration::{Authentication, Registration, register};
 use super::through;
-use crate::harness::{Ada, Application, Browser, Page, TestHost, client};
+use crate::harness::{Ada, Application, Browser, Page, TestHost, http_client};
 use crate::programs::{self, write_page};
 
 /// The settings of a host that takes applications which are plain `http` on loopback, and calls them.
@@ -251,14 +251,14 @@ async fn apache_asks_the_provider_about_tokens_that_others_bring() {
     let caller = register(&host, Authentication::SecretBasic, json!({})).await;
     let directives = format!("{protected}{}\n</Location>", caller.id);
     let apache = Apache::start(&host, Authentication::SecretBasic, &directives).await;
-    let answer = client()
+    let answer = http_client()
         .post(format!("{}/oidc/token", host.base))
         .basic_auth(&caller.id, caller.secret.as_ref())
         .form(&[("grant_type", "client_credentials")]);
     let tokens: Value = answer.send().await.expect("an answer").json().await.expect("JSON");
     let token = tokens["access_token"].as_str().expect("an access token");
     let status = async |token: &str| {
-        let request = client().get(format!("{}/api/", apache.base)).bearer_auth(token);
+        let request = http_client().get(format!("{}/api/", apache.base)).bearer_auth(token);
         request.send().await.expect("an answer").status()
     };
     assert_eq!(status(token).await, StatusCode::OK, "{}", apache.log());

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
-use crate::harness::{Browser, binary, client, component};
+use crate::harness::{Browser, binary, component, http_client};
 
 async fn assent(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(binary("assent"));
@@ -110,7 +110,7 @@ async fn the_first_start_leads_to_a_sign_in_and_the_second_keeps_the_data() {
     assert!(!printed.contains("#enrol="), "{printed}");
     assert!(browser.get(&request).await.parameter("code").starts_with("ac_"), "the session survives");
     let token = assent(folder, &["admin", "token", "--config", "assent.toml"]).await;
-    let users = client().get(format!("{base}/admin/api/v1/users")).bearer_auth(out(&token).trim());
+    let users = http_client().get(format!("{base}/admin/api/v1/users")).bearer_auth(out(&token).trim());
     let users: Value = users.send().await.expect("an answer").json().await.expect("JSON");
     assert_eq!(users["items"][0]["console_role"], "owner");
     let link = assent(folder, &["admin", "enrolment", "admin", "--config", "assent.toml"]).await;

@@ -6,7 +6,7 @@ use reqwest::StatusCode;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::harness::{TestHost, Wish, client};
+use crate::harness::{TestHost, Wish, http_client};
 
 /// How long a test waits for what should come at once.
 const SOON: Duration = Duration::from_secs(20);
@@ -42,7 +42,7 @@ async fn a_head_that_is_too_large_is_refused_before_it_ends() {
 async fn an_address_that_is_too_long_is_refused() {
     let host = TestHost::start().await;
     let status = async |length: usize| {
-        let response = client().get(format!("{}/?{}", host.base, "x".repeat(length))).send().await;
+        let response = http_client().get(format!("{}/?{}", host.base, "x".repeat(length))).send().await;
         response.expect("an answer").status()
     };
     assert_eq!(status(16 * 1024).await, StatusCode::URI_TOO_LONG);
@@ -77,7 +77,7 @@ async fn a_body_that_says_it_is_too_large_is_refused_before_it_comes() {
 #[tokio::test]
 async fn what_the_endpoints_of_applications_refuse_they_refuse_in_json() {
     let host = TestHost::start().await;
-    let client = client();
+    let client = http_client();
     for path in ["/oidc/token", "/oidc/token/introspection", "/oidc/token/revocation"] {
         let url = format!("{}{path}", host.base);
         let form = |length: usize| client.post(&url).form(&[("token", "x".repeat(length))]);

@@ -3,7 +3,7 @@
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{TestHost, Wish, client, id};
+use crate::harness::{TestHost, Wish, http_client, id};
 
 /// Where the single-page application runs.
 const SPA: &str = "https://books.example";
@@ -29,7 +29,7 @@ async fn register(host: &TestHost, kind: &str, redirect_uri: &str) -> Value {
 
 async fn ask(host: &TestHost, method: &str, path: &str, headers: &[(&str, &str)]) -> Response {
     let method = Method::from_bytes(method.as_bytes()).expect("a method");
-    let mut request = client().request(method, format!("{}{path}", host.base));
+    let mut request = http_client().request(method, format!("{}{path}", host.base));
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
@@ -54,7 +54,8 @@ async fn a_single_page_application_reads_what_it_calls_errors_too() {
     let response = ask(&host, "GET", "/oidc/me", &[("origin", SPA)]).await;
     assert_eq!(response.status(), StatusCode::UNAUTHORIZED);
     // Errors that are made before the endpoint is asked.
-    let refused = client().post(format!("{}/oidc/token", host.base)).header("origin", SPA).body("x".repeat(100_000));
+    let refused =
+        http_client().post(format!("{}/oidc/token", host.base)).header("origin", SPA).body("x".repeat(100_000));
     let refused = refused.send().await.expect("an answer");
     assert_eq!((refused.status(), allowed(&refused, "allow-origin")), (StatusCode::PAYLOAD_TOO_LARGE, Some(SPA)));
     let response = ask(&host, "DELETE", "/oidc/token", &[("origin", SPA)]).await;

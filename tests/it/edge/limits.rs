@@ -7,7 +7,7 @@ use reqwest::header::HeaderMap;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{Browser, TestHost, Wish, client, client_builder};
+use crate::harness::{Browser, TestHost, Wish, http_client, http_client_builder};
 
 async fn host_with(limits: &str) -> TestHost {
     let settings = format!("[http]\ntrusted_proxies = [\"127.0.0.1\"]\n[limits]\n{limits}\n");
@@ -16,7 +16,7 @@ async fn host_with(limits: &str) -> TestHost {
 
 /// A request of a client at this address, as the proxy in front tells it.
 async fn ask(host: &TestHost, method: Method, path: &str, from: &str, form: &[(&str, &str)]) -> Answer {
-    let request = client_builder().redirect(reqwest::redirect::Policy::none()).build().expect("a client");
+    let request = http_client_builder().redirect(reqwest::redirect::Policy::none()).build().expect("a client");
     let mut request = request.request(method.clone(), format!("{}{path}", host.base)).header("x-forwarded-for", from);
     if method == Method::POST {
         request = request.form(form);
@@ -162,7 +162,7 @@ async fn secrets_are_guessed_slowly_and_good_calls_are_not_counted() {
     let url = format!("{}/oidc/token", host.base);
     let call = async |id: &str, secret: &str, from: &str| {
         let form = [("grant_type", "authorization_code"), ("code", "x"), ("redirect_uri", "x")];
-        let request = client().post(&url).header("x-forwarded-for", from).basic_auth(id, Some(secret)).form(&form);
+        let request = http_client().post(&url).header("x-forwarded-for", from).basic_auth(id, Some(secret)).form(&form);
         let response = request.send().await.expect("an answer");
         let retry_after = response.headers().get("retry-after").map(|value| value.to_str().expect("text").to_owned());
         let body: Value = response.json().await.expect("JSON");
@@ -196,7 +196,7 @@ async fn proofs_are_tried_slowly_at_the_admin_api_and_the_authenticators_interfa
     ] {
         let host = host_with("failures = { per_minute = 6, burst = 2 }").await;
         let try_it = async |from: &str| {
-            let request = client().request(method.clone(), format!("{}{path}", host.base));
+            let request = http_client().request(method.clone(), format!("{}{path}", host.base));
             let response = request.header("x-forwarded-for", from).json(&body).send().await.expect("an answer");
             let header = response.headers().get("retry-after").map(|value| value.to_str().expect("text").to_owned());
             let kind = response.headers()["content-type"].to_str().expect("text").to_owned();
@@ -222,7 +222,7 @@ async fn an_administrator_may_call_as_often_as_there_is_work() {
     let host = host_with("failures = { per_minute = 6, burst = 2 }").await;
     let (token, _) = admin::issue_admin_token(&host.host, &assent::model::audit::By::HOST).await.expect("a token");
     let call = async |token: &str| {
-        let request = client().get(format!("{}/admin/api/v1/users", host.base)).bearer_auth(token);
+        let request = http_client().get(format!("{}/admin/api/v1/users", host.base)).bearer_auth(token);
         request.header("x-forwarded-for", "192.0.2.1").send().await.expect("an answer").status()
     };
     for _ in 0..20 {

@@ -7,7 +7,7 @@ use reqwest::header::USER_AGENT;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::harness::{Browser, Database, TestHost, client_builder, open_store};
+use crate::harness::{Browser, Database, TestHost, http_client_builder, open_store};
 use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
 use crate::oidc::token::userinfo;
 use crate::store::{NOW, ada, asked, fixture, noted};
@@ -43,7 +43,7 @@ async fn a_page_that_relays_a_login_gets_no_approval_for_a_context_that_is_not_i
     let host = TestHost::start().await;
     let ada = host.ada().await;
     // The person is at a page of the attacker's, in Firefox on Linux; the attacker's server talks to the host in their place.
-    let relay = client_builder().cookie_store(true).build().expect("a client");
+    let relay = http_client_builder().cookie_store(true).build().expect("a client");
     let send = |request: reqwest::RequestBuilder| {
         let request =
             request.header(USER_AGENT, "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/126.0.0.0 Safari/537.36");

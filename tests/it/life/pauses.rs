@@ -14,7 +14,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{entries, events};
-use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish, client, id};
+use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish, http_client, id};
 use crate::store::{Fixture, NOW, ada, approval, entry, fixture, login, noted};
 
 /// Asks by a name, in a browser of its own.
@@ -270,7 +270,7 @@ async fn a_pause_is_lifted_by_the_persons_own_device_alone() {
     let eves_phone = host.authenticator(&host.user("eve").await).await;
     eves_phone.lift_pause().await.expect("nothing to lift");
     let url = format!("{}/authenticator/api/pause", host.base);
-    let unsigned = client().delete(url).send().await.expect("an answer");
+    let unsigned = http_client().delete(url).send().await.expect("an answer");
     assert_eq!(unsigned.status(), StatusCode::UNAUTHORIZED);
     assert!(ada.phone.paused_until().await.expect("an answer").is_some());
     host.admin_ok(Method::DELETE, &format!("/devices/{}", ada.phone.device()), Value::Null).await;

@@ -4,7 +4,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{entries, events};
-use crate::harness::{Ada, Application, Browser, Database, TestHost, Wish, client, id};
+use crate::harness::{Ada, Application, Browser, Database, TestHost, Wish, http_client, id};
 use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
 use crate::oidc::token::userinfo;
 
@@ -165,7 +165,7 @@ impl Begun {
 
 async fn introspect(host: &TestHost, application: &Application, token: &str) -> Value {
     let url = format!("{}/oidc/token/introspection", host.base);
-    let request = client().post(url).basic_auth(&application.id, application.secret.as_ref());
+    let request = http_client().post(url).basic_auth(&application.id, application.secret.as_ref());
     request.form(&[("token", token)]).send().await.expect("an answer").json().await.expect("JSON")
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::token::userinfo;
-use crate::harness::{Browser, Page, TestHost, VERIFIER, Wish, client, id};
+use crate::harness::{Browser, Page, TestHost, VERIFIER, Wish, http_client, id};
 
 #[tokio::test]
 async fn a_code_of_one_application_is_refused_for_another_and_stays_good_for_its_own() {
@@ -38,7 +38,7 @@ async fn tokens_never_work_in_each_others_place() {
     }
     // An access token is no administrator's token, and no session.
     let url = format!("{}/admin/api/v1/users", host.base);
-    let answer = client().get(url).bearer_auth(access).send().await.expect("an answer");
+    let answer = http_client().get(url).bearer_auth(access).send().await.expect("an answer");
     assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
 }
 
@@ -82,7 +82,7 @@ async fn a_repeated_parameter_is_invalid_request() {
 
     let body = format!("grant_type=authorization_code&code=a&code=b&client_id={}", ada.application.id);
     let url = format!("{}/oidc/token", host.base);
-    let request = client().post(url).header("content-type", "application/x-www-form-urlencoded").body(body);
+    let request = http_client().post(url).header("content-type", "application/x-www-form-urlencoded").body(body);
     let answer: Value = request.send().await.expect("an answer").json().await.expect("JSON");
     assert_eq!(answer["error"], "invalid_request");
 }
@@ -222,7 +222,7 @@ async fn a_session_gets_a_fresh_id_at_each_login_and_the_old_one_ends() {
     let second = cookie(&[("prompt", Some("login"))]).await;
     assert_ne!(first, second);
     for (cookie, signed_in) in [(first, false), (second, true)] {
-        let request = client().get(&host.base).header("cookie", cookie);
+        let request = http_client().get(&host.base).header("cookie", cookie);
         let home = request.send().await.expect("an answer").text().await.expect("text");
         assert_eq!(home.contains("Ada Lovelace"), signed_in);
     }
@@ -234,7 +234,7 @@ async fn bodies_and_parameters_have_limits() {
     let web = host.web_application().await;
     let url = format!("{}/oidc/token", host.base);
     let post = async |body: String| {
-        let request = client().post(&url).header("content-type", "application/x-www-form-urlencoded");
+        let request = http_client().post(&url).header("content-type", "application/x-www-form-urlencoded");
         request.body(body).send().await.expect("an answer").status()
     };
     assert_eq!(post("a=1&".repeat(40_000)).await, StatusCode::PAYLOAD_TOO_LARGE);

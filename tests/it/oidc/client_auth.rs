@@ -13,7 +13,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::edge::tls::{certificate_of, client, files};
-use crate::harness::{TestHost, Wish, client, id};
+use crate::harness::{TestHost, Wish, http_client, id};
 
 const ASSERTION: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
@@ -34,7 +34,7 @@ async fn secret_of(host: &TestHost, application: &Value) -> String {
 /// Asks for a token by client credentials with these members; the status and the error, or an empty text.
 async fn ask(host: &TestHost, form: &[(&str, &str)]) -> (u16, String) {
     let form: Vec<_> = [("grant_type", "client_credentials")].iter().chain(form).collect();
-    let response = client().post(format!("{}/oidc/token", host.base)).form(&form).send().await.expect("an answer");
+    let response = http_client().post(format!("{}/oidc/token", host.base)).form(&form).send().await.expect("an answer");
     let status = response.status().as_u16();
     let body: Value = response.json().await.expect("JSON");
     (status, body["error"].as_str().unwrap_or_default().to_owned())
@@ -86,7 +86,7 @@ async fn client_secret_post_and_no_other_method() {
     assert_eq!(ask(&host, &[("client_id", id(&post)), ("client_secret", &secret)]).await, good());
     assert_eq!(ask(&host, &[("client_id", id(&post)), ("client_secret", "wrong")]).await, refused());
     assert_eq!(ask(&host, &[("client_id", id(&post))]).await, refused());
-    let request = client().post(format!("{}/oidc/token", host.base)).form(&[("grant_type", "client_credentials")]);
+    let request = http_client().post(format!("{}/oidc/token", host.base)).form(&[("grant_type", "client_credentials")]);
     let by_header = request.basic_auth(id(&post), Some(&secret)).send().await.expect("an answer");
     assert_eq!(by_header.status(), StatusCode::UNAUTHORIZED);
     // And the other way round.
@@ -208,7 +208,7 @@ async fn private_key_jwt_with_keys_that_are_fetched_and_may_change() {
             ("client_assertion", by_rsa(&claims(&host, id(&web), 100 + n), &old)),
         ];
         let url = format!("{}/oidc/token", host.base);
-        strangers.spawn(async move { client().post(url).form(&form).send().await.expect("an answer").status() });
+        strangers.spawn(async move { http_client().post(url).form(&form).send().await.expect("an answer").status() });
     }
     assert!(strangers.join_all().await.iter().all(|status| *status == StatusCode::UNAUTHORIZED));
     assert_eq!(fetches.load(Ordering::SeqCst), 3);
@@ -275,7 +275,7 @@ async fn a_client_assertion_is_good_once_on_all_hosts() {
     let (_second, running, base) = host.second(Wish::default()).await;
     let form =
         [("grant_type", "client_credentials"), ("client_assertion_type", ASSERTION), ("client_assertion", &assertion)];
-    let answer = client().post(format!("{base}/oidc/token")).form(&form).send().await.expect("an answer");
+    let answer = http_client().post(format!("{base}/oidc/token")).form(&form).send().await.expect("an answer");
     assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
     running.stop().await;
     // The same jti in another assertion is no new one; another client's is its own affair.

@@ -10,7 +10,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::token::userinfo;
-use crate::harness::{Ada, Application, Browser, Database, TestHost, Wish, client, id};
+use crate::harness::{Ada, Application, Browser, Database, TestHost, Wish, http_client, id};
 
 /// Codes that her session gives, each for a nonce of its own.
 async fn codes(ada: &Ada, browser: &Browser, count: usize) -> Vec<(String, String)> {
@@ -24,7 +24,7 @@ async fn codes(ada: &Ada, browser: &Browser, count: usize) -> Vec<(String, Strin
 
 async fn call(base: &str, path: &str, application: &Application, form: &[(&str, &str)]) -> (StatusCode, Value) {
     let secret = application.secret.as_deref();
-    let request = client().post(format!("{base}{path}")).basic_auth(&application.id, secret).form(form);
+    let request = http_client().post(format!("{base}{path}")).basic_auth(&application.id, secret).form(form);
     let response = request.send().await.expect("an answer");
     (response.status(), response.json().await.expect("JSON"))
 }
@@ -89,7 +89,7 @@ async fn many_applications_and_tokens_at_once_are_not_mixed_up() {
         assert_eq!(tokens.iter().map(|(_, token)| token).collect::<HashSet<_>>().len(), 90, "{database:?}");
         // One is revoked, and one never was: neither changes what is said of the others that are asked about with it.
         let (owner, revoked) = &tokens[7];
-        let revocation = client().post(format!("{}/oidc/token/revocation", host.base));
+        let revocation = http_client().post(format!("{}/oidc/token/revocation", host.base));
         let revocation = revocation.basic_auth(&owner.id, owner.secret.as_deref()).form(&[("token", revoked)]);
         assert_eq!(revocation.send().await.expect("an answer").status(), StatusCode::OK);
         let never = assent::secret::Token::new(

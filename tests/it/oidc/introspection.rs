@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 
 use super::refresh::{offline_tokens, refresh, refresh_token};
 use super::token::userinfo;
-use crate::harness::{Application, TestHost, client, id};
+use crate::harness::{Application, TestHost, http_client, id};
 
 /// A call of an application that authenticates itself by `client_secret_basic`, or says who it is.
 async fn call(host: &TestHost, application: &Application, path: &str, form: &[(&str, &str)]) -> (StatusCode, Value) {
-    let mut request = client().post(format!("{}/oidc{path}", host.base));
+    let mut request = http_client().post(format!("{}/oidc{path}", host.base));
     let mut form = form.to_vec();
     match &application.secret {
         Some(secret) => request = request.basic_auth(&application.id, Some(secret)),
@@ -193,12 +193,12 @@ async fn userinfo_post_header_and_userinfo_post_body() {
     let ada = host.ada().await;
     let tokens = offline_tokens(&host, &ada).await;
     let url = format!("{}/oidc/me", host.base);
-    let by_header = client().post(&url).bearer_auth(access(&tokens)).send().await.expect("an answer");
-    let by_body = client().post(&url).form(&[("access_token", access(&tokens))]).send().await.expect("an answer");
+    let by_header = http_client().post(&url).bearer_auth(access(&tokens)).send().await.expect("an answer");
+    let by_body = http_client().post(&url).form(&[("access_token", access(&tokens))]).send().await.expect("an answer");
     let (header, body): (Value, Value) = (by_header.json().await.expect("JSON"), by_body.json().await.expect("JSON"));
     assert_eq!(header, body);
     assert_eq!(header["email"], "ada@example.org");
     let form = [("access_token", access(&tokens))];
-    let twice = client().post(&url).bearer_auth(access(&tokens)).form(&form).send().await.expect("an answer");
+    let twice = http_client().post(&url).bearer_auth(access(&tokens)).form(&form).send().await.expect("an answer");
     assert_eq!(twice.status(), StatusCode::BAD_REQUEST);
 }

@@ -16,7 +16,7 @@ use sqlx::{AnyConnection, Connection};
 use tokio::task::JoinSet;
 
 use super::token::userinfo;
-use crate::harness::{Ada, Application, Browser, Database, TestHost, Wish, client, id};
+use crate::harness::{Ada, Application, Browser, Database, TestHost, Wish, http_client, id};
 
 /// What asks for a refresh token.
 pub const OFFLINE: [(&str, Option<&str>); 2] =
@@ -39,7 +39,7 @@ pub fn refresh_token(tokens: &Value) -> &str {
 pub async fn refresh(base: &str, application: &Application, token: &str, more: &[(&str, &str)]) -> (StatusCode, Value) {
     let mut form = vec![("grant_type", "refresh_token"), ("refresh_token", token), ("client_id", &application.id)];
     form.extend(more);
-    let mut request = client().post(format!("{base}/oidc/token")).form(&form);
+    let mut request = http_client().post(format!("{base}/oidc/token")).form(&form);
     if let Some(secret) = &application.secret {
         request = request.basic_auth(&application.id, Some(secret));
     }
@@ -138,7 +138,7 @@ async fn the_reuse_of_a_refresh_token_revokes_its_family_also_after_a_restart() 
         let (_, answer) = refresh(&base, &ada.application, refresh_token(&second), &[]).await;
         assert_eq!(answer["error"], "invalid_grant");
         for token in [access, first["access_token"].as_str().expect("a token")] {
-            let response = client().get(format!("{base}/oidc/me")).bearer_auth(token).send().await;
+            let response = http_client().get(format!("{base}/oidc/me")).bearer_auth(token).send().await;
             assert_eq!(response.expect("an answer").status(), StatusCode::UNAUTHORIZED, "{database:?}");
         }
         running.stop().await;

@@ -3,7 +3,7 @@
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{Browser, Database, TestHost, VERIFIER, Wish, client, id};
+use crate::harness::{Browser, Database, TestHost, VERIFIER, Wish, http_client, id};
 
 #[tokio::test]
 async fn a_code_gives_tokens_for_a_web_application() {
@@ -50,7 +50,8 @@ async fn both_encodings_of_basic_credentials_are_understood() {
             ("redirect_uri", ada.application.redirect_uri.as_str()),
             ("code_verifier", VERIFIER),
         ];
-        let request = client().post(format!("{}/oidc/token", host.base)).basic_auth(name, Some(&secret)).form(&form);
+        let request =
+            http_client().post(format!("{}/oidc/token", host.base)).basic_auth(name, Some(&secret)).form(&form);
         assert_eq!(request.send().await.expect("an answer").status(), StatusCode::OK, "{name}");
     }
 }
@@ -90,16 +91,17 @@ async fn a_wrong_secret_is_invalid_client_and_says_how_to_authenticate() {
     let form = [("grant_type", "authorization_code"), ("code", "x"), ("redirect_uri", "x")];
     for secret in ["", "wrong"] {
         let response =
-            client().post(&url).basic_auth(&web.id, Some(secret)).form(&form).send().await.expect("an answer");
+            http_client().post(&url).basic_auth(&web.id, Some(secret)).form(&form).send().await.expect("an answer");
         assert_eq!(response.status(), StatusCode::UNAUTHORIZED);
         assert_eq!(response.headers()["www-authenticate"], "Basic realm=\"token endpoint\"");
         assert_eq!(response.json::<Value>().await.expect("JSON")["error"], "invalid_client");
     }
     // A web application does not get by without its secret, nor a public one with a secret.
-    let response = client().post(&url).form(&[("client_id", web.id.as_str())]).send().await.expect("an answer");
+    let response = http_client().post(&url).form(&[("client_id", web.id.as_str())]).send().await.expect("an answer");
     assert_eq!(response.json::<Value>().await.expect("JSON")["error"], "invalid_client");
     let native = host.native_application().await;
-    let response = client().post(&url).basic_auth(&native.id, Some("x")).form(&form).send().await.expect("an answer");
+    let response =
+        http_client().post(&url).basic_auth(&native.id, Some("x")).form(&form).send().await.expect("an answer");
     assert_eq!(response.json::<Value>().await.expect("JSON")["error"], "invalid_client");
 }
 
@@ -208,12 +210,12 @@ async fn userinfo_says_what_is_wrong_with_a_token() {
     assert_eq!(missing.status(), StatusCode::UNAUTHORIZED);
     assert_eq!(missing.headers()["www-authenticate"], "Bearer");
     // Another way to authenticate is none (RFC 6750 section 3.1).
-    let basic = client().get(&url).basic_auth("ada", Some("x")).send().await.expect("an answer");
+    let basic = http_client().get(&url).basic_auth("ada", Some("x")).send().await.expect("an answer");
     assert_eq!(
         (basic.status(), basic.headers()["www-authenticate"].as_bytes()),
         (StatusCode::UNAUTHORIZED, &b"Bearer"[..])
     );
-    let wrong = client().post(&url).bearer_auth("at_nonsense").send().await.expect("an answer");
+    let wrong = http_client().post(&url).bearer_auth("at_nonsense").send().await.expect("an answer");
     assert_eq!(wrong.status(), StatusCode::UNAUTHORIZED);
     let challenge = wrong.headers()["www-authenticate"].to_str().expect("text");
     assert!(challenge.starts_with("Bearer error=\"invalid_token\""), "{challenge}");
@@ -225,6 +227,6 @@ pub async fn userinfo(host: &TestHost, token: &str) -> (StatusCode, Value) {
 }
 
 async fn userinfo_at(base: &str, token: &str) -> (StatusCode, Value) {
-    let response = client().get(format!("{base}/oidc/me")).bearer_auth(token).send().await.expect("an answer");
+    let response = http_client().get(format!("{base}/oidc/me")).bearer_auth(token).send().await.expect("an answer");
     (response.status(), response.json().await.expect("JSON"))
 }

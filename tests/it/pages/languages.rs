@@ -5,7 +5,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::json;
 
 use super::speaks;
-use crate::harness::{Ada, Browser, TestHost, Wish, client, id};
+use crate::harness::{Ada, Browser, TestHost, Wish, http_client, id};
 
 const LANGUAGES: [(Language, &str); 2] =
     [(Language::English, "en-GB, de;q=0.5"), (Language::German, "fr, de-AT;q=0.9, en;q=0.8")];
@@ -145,7 +145,7 @@ async fn the_authenticators_app_is_served_in_the_language_of_whoever_asks() {
         ("/authenticator/sw.js", "Open the authenticator to approve", "Öffnen Sie den Authenticator, um"),
     ] {
         let ask = async |accepted: &str, known: &str| {
-            let request = client().get(format!("{}{path}", host.base));
+            let request = http_client().get(format!("{}{path}", host.base));
             request.header("accept-language", accepted).header("if-none-match", known).send().await.expect("an answer")
         };
         let (in_english, in_german) = (ask("en", "").await, ask("de-DE", "").await);

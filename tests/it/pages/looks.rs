@@ -5,7 +5,7 @@ use std::path::Path;
 use assent::config;
 use reqwest::StatusCode;
 
-use crate::harness::{Browser, TestHost, Wish, binary, client};
+use crate::harness::{Browser, TestHost, Wish, binary, http_client};
 use crate::javascript::run;
 
 /// A logo that would do harm if it could.
@@ -31,7 +31,7 @@ async fn a_logo_is_shown_as_a_picture_that_can_do_nothing() {
     let policy = page.headers["content-security-policy"].to_str().expect("text");
     assert!(!policy.contains("unsafe") && policy.contains("img-src 'self'") && policy.contains("style-src 'self'"));
     let address = of_page(&page.body, "/assets/logo.");
-    let answer = client().get(format!("{}{address}", host.base)).send().await.expect("an answer");
+    let answer = http_client().get(format!("{}{address}", host.base)).send().await.expect("an answer");
     let headers = answer.headers().clone();
     assert_eq!(answer.text().await.expect("text"), LOGO);
     assert_eq!(headers["content-type"], "image/svg+xml");

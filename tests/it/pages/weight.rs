@@ -2,7 +2,7 @@
 
 use reqwest::Response;
 
-use crate::harness::{Browser, TestHost, client};
+use crate::harness::{Browser, TestHost, http_client};
 
 /// What everything together may weigh, in bytes.
 const MOST: usize = 30_000;
@@ -30,7 +30,7 @@ async fn the_login_page_weighs_less_than_30_kilobytes_with_all_that_it_loads() {
     assert_eq!(loaded.len(), 3, "{loaded:?}");
     assert!(page.split("<script").skip(1).all(|script| script.contains(" defer>")), "{page}");
     for path in loaded {
-        let answer = client().get(format!("{}{path}", host.base)).send().await.expect("an answer");
+        let answer = http_client().get(format!("{}{path}", host.base)).send().await.expect("an answer");
         assert!(answer.status().is_success(), "{path}");
         let (bytes, _) = weight(answer).await;
         println!("{bytes:>6} {path}");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assent_tests::harness::{Browser, TestHost, Wish, binary, client, component, id};
+use assent_tests::harness::{Browser, TestHost, Wish, binary, component, http_client, id};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use reqwest::{Method, StatusCode};
@@ -238,7 +238,7 @@ async fn plugins_have_a_say_in_introspection_but_not_over_its_own_members() {
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     let introspect = async || -> Value {
-        let request = client()
+        let request = http_client()
             .post(format!("{}/oidc/token/introspection", host.base))
             .basic_auth(ada.application.id.replace(':', "%3A"), ada.application.secret.as_ref())
             .form(&[("token", tokens["access_token"].as_str().expect("a token"))]);
@@ -262,7 +262,7 @@ async fn metrics_are_told_to_who_shows_the_secret() {
     host.admin_ok(Method::GET, &path, Value::Null).await;
 
     let get = async |secret: Option<&str>| {
-        let mut request = client().get(format!("{}/metrics", host.base));
+        let mut request = http_client().get(format!("{}/metrics", host.base));
         if let Some(secret) = secret {
             request = request.bearer_auth(secret);
         }

@@ -5,14 +5,14 @@ use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
 use super::signed_in;
-use crate::harness::{Browser, Database, TestHost, Wish, client};
+use crate::harness::{Browser, Database, TestHost, Wish, http_client};
 
 const PNG: &[u8] = include_bytes!("../../../host/assets/icons/badge-96.png");
 
 async fn put(host: &TestHost, id: &str, bytes: Vec<u8>) -> (StatusCode, Value) {
     let url = format!("{}/admin/api/v1/applications/{id}/logo", host.base);
     // What it is called does not count.
-    let request = client().put(url).bearer_auth(&host.token).header("content-type", "text/html").body(bytes);
+    let request = http_client().put(url).bearer_auth(&host.token).header("content-type", "text/html").body(bytes);
     let answer = request.send().await.expect("an answer");
     (answer.status(), answer.json().await.unwrap_or_default())
 }
@@ -53,7 +53,7 @@ async fn a_picture_is_set_shown_replaced_and_removed_on_both_databases() {
             let (status, headers, _) = load(&host, &other).await;
             assert_eq!((status, &headers["cache-control"]), (StatusCode::OK, &"no-cache".parse().unwrap()), "{other}");
         }
-        let known = client().get(format!("{}{unversioned}", host.base)).header("if-none-match", &headers["etag"]);
+        let known = http_client().get(format!("{}{unversioned}", host.base)).header("if-none-match", &headers["etag"]);
         assert_eq!(known.send().await.expect("an answer").status(), StatusCode::NOT_MODIFIED);
 
         let (_, view) = put(&host, application, b"\xff\xd8\xff\xe0 JFIF".to_vec()).await;
@@ -93,6 +93,6 @@ async fn what_is_no_picture_is_refused_and_the_old_one_stays() {
     let (status, _) = put(&host, "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK", PNG.to_vec()).await;
     assert_eq!(status, StatusCode::NOT_FOUND);
     assert_eq!(load(&host, "/logos/nonsense").await.0, StatusCode::NOT_FOUND);
-    let unauthorised = client().put(format!("{}/admin/api/v1/applications/{}/logo", host.base, application.id));
+    let unauthorised = http_client().put(format!("{}/admin/api/v1/applications/{}/logo", host.base, application.id));
     assert_eq!(unauthorised.send().await.expect("an answer").status(), StatusCode::UNAUTHORIZED);
 }

@@ -10,7 +10,7 @@ mod sessions;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{Ada, Browser, Page, TestHost, Wish, client, id};
+use crate::harness::{Ada, Browser, Page, TestHost, Wish, http_client, id};
 use crate::javascript::run;
 
 /// The pages, but for the start page.
@@ -186,7 +186,7 @@ async fn a_person_looks_after_their_own_in_chromium() {
     let path = format!("/applications/{}", ada.application.id);
     let start = format!("{}/authenticator", host.base);
     host.admin_ok(Method::PATCH, &path, json!({"name": "<b>Books</b> & Co", "initiate_login_uri": start})).await;
-    let picture = client()
+    let picture = http_client()
         .put(format!("{}/admin/api/v1{path}/logo", host.base))
         .bearer_auth(&host.token)
         .body(include_bytes!("../../../host/assets/icons/icon-192.png").as_slice())

@@ -10,7 +10,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::partners::{Certificates, MELLON, import_ok, pem};
-use crate::harness::{Database, TestHost, Wish, client, id};
+use crate::harness::{Database, TestHost, Wish, http_client, id};
 
 /// A service provider's web server; what it answers may change.
 struct Published {
@@ -123,7 +123,7 @@ async fn what_is_changed_while_metadata_is_fetched_stays() {
     let count = Arc::clone(&asked);
     let answer = async move || {
         if count.fetch_add(1, Ordering::SeqCst) == 0 {
-            let patch = client().patch(url).bearer_auth(token).json(&json!({"name": "Handbook"}));
+            let patch = http_client().patch(url).bearer_auth(token).json(&json!({"name": "Handbook"}));
             assert_eq!(patch.send().await.expect("an answer").status(), StatusCode::OK);
         }
         next

@@ -49,7 +49,7 @@ pub async fn set_approval_address(
 }
 
 /// An address for the channel of a vendor.
-fn address_there(host: &Host, channel: &str, address: &str) -> Result<ApprovalAddress> {
+pub(super) fn address_there(host: &Host, channel: &str, address: &str) -> Result<ApprovalAddress> {
     let is_vendors = host.plugins.channel_info(channel).is_some_and(|channel| channel.trust == Trust::Delegated);
     if !is_vendors {
         return Err(invalid(

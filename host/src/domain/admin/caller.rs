@@ -70,6 +70,19 @@ impl Caller {
         if reaches { Ok(()) } else { Err(Refused::Forbidden(why)) }
     }
 
+    /// Refuses to give somebody something to approve with that whoever calls from the console was not asked about on the phone. It
+    /// was not needed when the request came, and the person has got something meanwhile.
+    ///
+    /// # Errors
+    /// [`Refused::Conflict`].
+    pub fn must_have_asked_about(&self, user: &User) -> Result<()> {
+        let is_asked = matches!(self.standing, Standing::Person(_));
+        if is_asked && self.by.approval.is_none() && !user.is_only_invited() {
+            return Err(Refused::Conflict("the person can sign in by now; send it again to be asked on your phone"));
+        }
+        Ok(())
+    }
+
     /// Refuses to give or take admin scopes.
     ///
     /// # Errors

@@ -76,7 +76,8 @@ pub async fn ask(
     let step = StepRequest { user: signed_in.user.id, session: signed_in.session.id, request, shown: shown.clone() };
     let login = login::begin(host, LoginRequest::Step(Box::new(step)), *browser, context.clone(), None).await?;
     let asked =
-        approval::ask_about_step(host, &login, device, &signed_in.user, (shown, words.names, origin.clone())).await?;
+        approval::ask_about_step(host, &login, device, &signed_in.user, (shown, words.mentions, origin.clone()))
+            .await?;
     let (Asked::Person(_), View::Waiting(login, asked)) = (asked, login::look(host, login.id, *browser).await?) else {
         return Ok(None);
     };

@@ -75,10 +75,21 @@ pub async fn create_user(host: &Host, change: UserChange, by: &By) -> Result<Use
 /// Refuses what a new user or a change can't be made of, and does nothing: for whoever asks somebody before it is done. `id` is whose
 /// change it is, with what has to be so of them.
 pub async fn foresee_user(host: &Host, known: Option<(UserId, Guard<'_, User>)>, change: UserChange) -> Result<()> {
-    let Some((id, guard)) = known else { return made(host, change).map(drop) };
-    let mut user = user(host, id).await?;
-    guard(&user)?;
-    apply_to_user(&mut user, change)
+    let user = match known {
+        None => made(host, change)?,
+        Some((id, guard)) => {
+            let mut user = user(host, id).await?;
+            guard(&user)?;
+            apply_to_user(&mut user, change)?;
+            user
+        }
+    };
+    for name in std::iter::once(&user.name).chain(&user.email) {
+        if host.store.user_by_login(name).await?.is_some_and(|other| other.id != user.id) {
+            return Err(Refused::Taken("the name or e-mail address"));
+        }
+    }
+    Ok(())
 }
 
 /// A new user, not yet kept.

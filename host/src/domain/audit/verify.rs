@@ -104,7 +104,7 @@ async fn moved_on(store: &Store, walk: &mut Walk) -> Result<bool, StoreError> {
     Ok(anchor.authentic && walk.skip_to(anchor.mark))
 }
 
-/// Whether what is personal in an entry is gone, and no later entry tells that its user was erased.
+/// Whether what is personal in an entry is gone, and no later entry tells that its user was erased, or somebody who was mentioned in it.
 async fn was_taken(
     store: &Store,
     record: &Record,
@@ -122,7 +122,7 @@ async fn was_taken(
             last
         }
     };
-    Ok(last.is_none_or(|last| last < record.seq))
+    Ok(last.is_none_or(|last| last < record.seq) && !store.is_emptied_by_erasure(record.seq).await?)
 }
 
 /// Verifies an export, or the file of a stream: that it holds together from its first entry to its last.

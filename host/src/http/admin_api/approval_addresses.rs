@@ -22,7 +22,7 @@ use crate::model::user::User;
 pub(super) fn routes() -> Area {
     Area::new("Approval addresses")
         .route(Permission::UsersRead, routes!(list))
-        .danger(Permission::UsersWrite, Danger::AddDevice, routes!(set))
+        .danger(Permission::UsersWrite, Danger::SetApprovalAddress, routes!(set))
         .route(Permission::UsersWrite, routes!(remove))
 }
 
@@ -64,7 +64,7 @@ async fn set(
     Path((id, channel)): Path<(String, String)>,
     Body(Change { address }): Body<Change>,
 ) -> Result<Json<AddressView>, Problem> {
-    let guard = |user: &User| caller.must_reach(user);
+    let guard = |user: &User| caller.must_reach(user).and_then(|()| caller.must_have_asked_about(user));
     let id = id_of(&id, "user")?;
     Ok(Json(view(admin::set_approval_address(&host, id, &channel, &address, &caller.by, &guard).await?)))
 }

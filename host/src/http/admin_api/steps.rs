@@ -79,7 +79,8 @@ async fn checked(
             [] => Map::new(),
             text => serde_json::from_slice(text).map_err(|_| problem(Problem::no_object()))?,
         };
-        let words = steps::in_words(host, caller, danger, (of_path("id"), of_path("kid")), &members).await;
+        let part = ["kid", "key", "channel"].into_iter().find_map(of_path);
+        let words = steps::in_words(host, caller, danger, (of_path("id"), part), &members).await;
         match words.map_err(|refused| problem(refused.into()))? {
             Some(_) if danger == Danger::ApplyMetadata => {
                 saml_metadata::in_words(host, of_path("id"), &bytes).await.map_err(problem)?

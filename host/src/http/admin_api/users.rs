@@ -263,7 +263,7 @@ async fn enrol(
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<EnrolmentView>), Problem> {
-    let guard = |user: &User| caller.must_reach(user);
+    let guard = |user: &User| caller.must_reach(user).and_then(|()| caller.must_have_asked_about(user));
     let (link, until) = admin::create_enrolment(&host, id_of(&id, "user")?, &caller.by, &guard).await?;
     Ok((StatusCode::CREATED, Json(EnrolmentView { link, expires_at: moment(until) })))
 }

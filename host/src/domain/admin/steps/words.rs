@@ -2,21 +2,23 @@
 
 use serde_json::{Map, Value};
 
+use crate::domain::admin::approval_addresses::address_there;
 use crate::domain::admin::users::email_address;
 use crate::domain::admin::{Caller, ImportReport, Refused, Result, UserChange, account, invalid, registered, user};
 use crate::domain::{Host, plugins};
 use crate::id::Did;
+use crate::keys::{client, saml};
 use crate::model::administration::Danger;
 use crate::model::application::Registered;
+use crate::model::delivery::ApprovalAddress;
 use crate::model::name::{LoginName, display_text};
 use crate::model::redirect::RedirectUri;
 use crate::model::saml::ServiceProvider;
-use crate::model::step::{Named, Words};
+use crate::model::step::{Mentioned, Words};
 use crate::model::user::{LifeState, User};
 
 /// Members of an application whose change hands nothing to anybody else.
-const HARMLESS: [&str; 9] = [
-    "name",
+const HARMLESS: [&str; 8] = [
     "slim_id_token",
     "initiate_login_uri",
     "backchannel_logout_uri",
@@ -26,10 +28,22 @@ const HARMLESS: [&str; 9] = [
     "default_relay_state",
     "relay_states",
 ];
+/// Members with which an application proves who it is, or says what it may.
+const PROVES: [&str; 9] = [
+    "admin_scopes",
+    "token_endpoint_auth_method",
+    "jwks",
+    "jwks_uri",
+    "public_key",
+    "certificate",
+    "certificates",
+    "metadata_url",
+    "entity_id",
+];
 /// How much of a text of the body is shown, in characters.
 const LONGEST: usize = 120;
 
-/// What a request would do. `None` where it does nothing that is dangerous. `subject` is the id in the request's path, `key` that of a key there, `body` the members of its body.
+/// What a request would do. `None` where it does nothing that is dangerous. `subject` is the id in the request's path, `key` that of a key or the name of a channel there, `body` the members of its body.
 ///
 /// # Errors
 /// [`Refused::Forbidden`] where whoever calls may not do it: nobody's phone asks about what would be refused afterwards.
@@ -53,14 +67,15 @@ pub async fn in_words(
             if let Some(user) = &user {
                 caller.must_reach(user)?;
             }
-            let names = match &user {
-                Some(user) => Some(Named::User(user.id)),
+            let mentions = match &user {
+                Some(user) => Some(Mentioned::User(user.id)),
+                // Who is to have the name.
                 None => body
                     .get("name")
                     .and_then(Value::as_str)
                     .and_then(|name| name.parse().ok())
                     .as_ref()
-                    .map(Named::nobody),
+                    .map(Mentioned::nobody),
             };
             if danger == Danger::ChangeUser {
                 may_say(caller, user.is_some(), body)?;
@@ -68,8 +83,9 @@ pub async fn in_words(
                     text += &ways_in(host, &user).await?;
                 }
             }
-            Ok(Some(Words { text, names }))
+            Ok(Some(Words { text, mentions }))
         }
+        Danger::SetApprovalAddress => given_address(host, caller, (subject, key), body).await,
         Danger::GiveAccount => given_account(host, caller, subject, body).await,
         Danger::ChangeAccount | Danger::DeleteAccount => of_account(host, caller, danger, subject, body).await,
         Danger::RemoveDevice => {
@@ -117,14 +133,35 @@ pub async fn in_words(
     }
 }
 
-/// Words that name this person.
+/// Words that mention this person.
 fn of_person(text: String, person: &User) -> Words {
-    Words { text, names: Some(Named::User(person.id)) }
+    Words { text, mentions: Some(Mentioned::User(person.id)) }
 }
 
 /// The name that a body gives an account. What is none is refused further on.
 fn account_name(body: &Map<String, Value>) -> Option<String> {
     display_text(body.get("name").and_then(Value::as_str)?, 128)
+}
+
+async fn given_address(
+    host: &Host,
+    caller: &Caller,
+    (id, channel): (Option<&str>, Option<&str>),
+    body: &Map<String, Value>,
+) -> Result<Option<Words>> {
+    let id = id.and_then(|id| id.parse().ok()).ok_or(Refused::NotFound("user"))?;
+    let user = user(host, id).await?;
+    caller.must_reach(&user)?;
+    // What has none is refused further on.
+    let (Some(channel), Some(Value::String(address))) = (channel, body.get("address")) else { return Ok(None) };
+    if user.is_only_invited() {
+        return Ok(None);
+    }
+    let ApprovalAddress { channel, address } = address_there(host, channel, address)?;
+    let before = host.store.approval_addresses(id).await?.into_iter().find(|known| known.channel == channel);
+    let before = before.map(|known| format!(", in place of {}", known.address)).unwrap_or_default();
+    let text = format!("Let whoever is {address} at the channel {channel} approve as {}{before}", user.name);
+    Ok(Some(of_person(text, &user)))
 }
 
 async fn given_account(
@@ -250,6 +287,10 @@ fn of_expected_kinds(body: &Map<String, Value>) -> Result<()> {
     };
     all(&TEXTS, &is_text, "expected a text")?;
     all(&LISTS, &is_list, "expected a list of texts")?;
+    let is_consumer = |one: &Value| one.get("url").is_some_and(Value::is_string);
+    let are_consumers =
+        |value: &Value| value.is_null() || value.as_array().is_some_and(|all| all.iter().all(is_consumer));
+    all(&["acs"], &are_consumers, "expected a list of objects such as {\"url\": \"https://app.example.org/acs\"}")?;
     all(&["apply", "now"], &is_switch, "expected true or false")
 }
 
@@ -259,14 +300,27 @@ fn shown(value: Option<&Value>) -> String {
 }
 
 fn shortened(text: &str) -> String {
+    shortened_to(text, LONGEST)
+}
+
+fn shortened_to(text: &str, longest: usize) -> String {
     let mut characters = text.chars().filter(|c| !c.is_control());
-    let shown: String = characters.by_ref().take(LONGEST).collect();
+    let shown: String = characters.by_ref().take(longest).collect();
     if characters.next().is_some() { shown + "…" } else { shown }
+}
+
+/// An address, with the whole of its host: its end says whose it is.
+fn shown_address(address: &str) -> String {
+    let (scheme, rest) = address.split_once("://").unwrap_or_default();
+    let host = rest.split(['/', '\\', '?', '#']).next().unwrap_or_default();
+    // A scheme, a name of 253 characters (RFC 1035 section 2.3.4), a port.
+    let origin = [scheme, "://", host, "/"].iter().map(|part| part.chars().count()).sum::<usize>().min(300);
+    shortened_to(address, LONGEST.max(origin))
 }
 
 /// Texts, as they are shown: so many as fit, and how many more there are.
 fn listed<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
-    let mut texts = texts.into_iter().map(shortened).peekable();
+    let mut texts = texts.into_iter().map(shown_address).peekable();
     let (mut list, mut length) = (Vec::new(), 0);
     while let Some(text) = texts.next_if(|text| length + text.chars().count() <= 4 * LONGEST) {
         length += text.chars().count();
@@ -299,11 +353,7 @@ fn of_user(danger: Danger, user: Option<&User>, body: &Map<String, Value>) -> Op
         Danger::DeleteUser => Some(format!("Delete the user {name}")),
         Danger::EraseUser => Some(format!("Erase who the user {name} was")),
         // A new person has no other way in yet.
-        Danger::AddDevice
-            if user.is_some_and(|user| user.state == LifeState::Invited && user.console_role.is_none()) =>
-        {
-            None
-        }
+        Danger::AddDevice if user.is_some_and(User::is_only_invited) => None,
         Danger::AddDevice => Some(format!("Let another device approve as {name}")),
         _ => {
             let closed = closes(body).then(|| format!("Close the account of {name} for good"));
@@ -355,34 +405,66 @@ fn of_application(
         // What it says is in the words of [`metadata_in_words`], for whoever has read it.
         Danger::ApplyMetadata => Some(format!("Change the application {name} to what its metadata says")),
         Danger::GiveAdminScopes => body.get("admin_scopes").map(scopes),
-        Danger::RotateKey if application.is_some() => Some(format!("Change the certificate that signs for {name}")),
+        Danger::RotateKey if application.is_some() => Some(match key {
+            Some(key) => format!("Let the certificate {} sign for {name} from this moment", shortened(key)),
+            None => format!("Make another certificate, which is to sign for {name}"),
+        }),
         Danger::RotateKey if body.get("now") == Some(&true.into()) => {
             Some("Let a new key sign ID tokens, from this moment".to_owned())
         }
         Danger::RotateKey => Some("Let a new key sign ID tokens".to_owned()),
-        Danger::RevokeKey if application.is_some() => Some(format!("Withdraw a certificate of {name}")),
-        Danger::RevokeKey => Some(format!("Revoke the signing key {}", key.unwrap_or("?"))),
+        Danger::RevokeKey if application.is_some() => {
+            Some(format!("Withdraw the certificate {} of {name}", shortened(key.unwrap_or("?"))))
+        }
+        Danger::RevokeKey => Some(format!("Revoke the signing key {}", shortened(key.unwrap_or("?")))),
         _ => {
             let is_service =
                 matches!(application, Some(Registered::Client(client)) if client.settings.is_service_account());
             let harmful = |member: &&String| is_service || !HARMLESS.contains(&member.as_str());
-            let members: Vec<&str> = body.keys().filter(harmful).map(String::as_str).collect();
+            let mut members: Vec<&str> = body.keys().filter(harmful).map(String::as_str).collect();
             if members.is_empty() {
                 return None;
             }
-            let mut steps = vec![format!(
-                "Change the application {name}: {}",
-                members.join(", ").chars().take(2 * LONGEST).collect::<String>()
-            )];
+            // First what lets somebody else be the application: whoever sends them chooses their order.
+            members.sort_by_key(|member| (!PROVES.contains(member), *member));
+            let mut steps = vec![format!("Change the application {name}: {}", listed(members))];
+            steps.extend(body.get("name").map(|name| format!("It is called {}", shown(Some(name)))));
             steps.extend(body.get("admin_scopes").map(scopes));
+            steps.extend(proven_by(body));
             let before: Vec<&str> = application.map(addresses_of).unwrap_or_default();
             steps.extend(body.get("redirect_uris").map(|uris| answered_at(&before, texts(uris))));
             let acs = body.get("acs").and_then(Value::as_array);
-            let urls = |acs: &'_ Vec<Value>| -> Vec<String> { acs.iter().map(|one| shown(one.get("url"))).collect() };
-            steps.extend(acs.map(urls).map(|urls| answered_at(&before, urls.iter().map(String::as_str))));
+            // That each has one was looked at before.
+            steps.extend(acs.map(|acs| answered_at(&before, acs.iter().filter_map(|one| one.get("url")?.as_str()))));
             Some(steps.join(". "))
         }
     }
+}
+
+/// With what an application would prove who it is, as people can compare it: thumbprints of keys (RFC 7638), digests of certificates
+/// as OpenSSL shows them. What can't be read is refused further on.
+fn proven_by(body: &Map<String, Value>) -> Vec<String> {
+    let text = |name: &str| body.get(name).and_then(Value::as_str);
+    let keys = body.get("jwks").and_then(|set| client::keys_of_set(set).ok());
+    let keys = keys.or_else(|| text("public_key").and_then(|pem| client::key_of_pem(pem).ok()).map(|key| vec![key]));
+    let keys: Vec<String> = keys.iter().flatten().map(client::thumbprint).collect();
+    let certificates: Vec<&str> = body.get("certificates").map(texts).unwrap_or_default();
+    let mut steps = Vec::new();
+    if !keys.is_empty() {
+        steps.push(format!("It has the key {}", listed(keys.iter().map(String::as_str))));
+    }
+    steps.extend(with_certificates(text("certificate").into_iter().chain(certificates)));
+    steps.extend(text("jwks_uri").map(|uri| format!("Its keys are read from {}", shown_address(uri))));
+    steps.extend(text("metadata_url").map(|uri| format!("Its metadata is read from {}", shown_address(uri))));
+    steps.extend(text("entity_id").map(|id| format!("Its entity ID is {}", shown_address(id))));
+    steps
+}
+
+/// The certificates that an application would have, in PEM form.
+fn with_certificates<'a>(pems: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let digest = |pem| saml::partner_certificate(pem).ok().and_then(|known| client::certificate(&known.pem).ok());
+    let digests: Vec<String> = pems.into_iter().filter_map(digest).map(|known| known.sha256).collect();
+    (!digests.is_empty()).then(|| format!("It has the certificate {}", listed(digests.iter().map(String::as_str))))
 }
 
 /// Where an application is answered.
@@ -404,9 +486,12 @@ pub fn metadata_in_words(before: &ServiceProvider, after: &ServiceProvider, memb
         before.name,
         listed(members.iter().copied())
     );
-    Words::of_nobody(if members.contains(&"acs") {
-        format!("{change}. {}", answered_at(&consumers(before), consumers(after)))
-    } else {
-        change
-    })
+    let mut steps = vec![change];
+    if members.contains(&"certificates") {
+        steps.extend(with_certificates(after.settings.certificates.iter().map(|certificate| certificate.pem.as_str())));
+    }
+    if members.contains(&"acs") {
+        steps.push(answered_at(&consumers(before), consumers(after)));
+    }
+    Words::of_nobody(steps.join(". "))
 }
