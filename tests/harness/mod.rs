@@ -5,6 +5,7 @@ mod certificate;
 mod client;
 mod crowd;
 mod database;
+mod keys;
 mod log;
 
 use std::fs::DirBuilder;
@@ -366,6 +367,8 @@ async fn launch(
     let master_key = folder.join("master.key");
     if !master_key.exists() {
         std::fs::copy(COMPILED.join("master.key"), &master_key).expect("a master key");
+        let master = MasterKey::read(&master_key).expect("a master key");
+        keys::give_keys(database.url(), &master, clock.now()).await;
     }
     // The ports are the system's choice, and the settings need them, so the listeners come first.
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");

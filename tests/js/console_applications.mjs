@@ -349,6 +349,8 @@ async function settings(admin, id) {
   await admin.field('Initiate login URI').fill('https://expenses.example.org/login');
   await admin.field('Name').fill('Expenses');
   await admin.press('Save');
+  // What it is called is what people read on their phones.
+  assert.match(await admin.approveStep(), /It is called Expenses/);
   await admin.said('Saved.');
   await admin.heading('Expenses');
   assert.equal(await admin.field('Initiate login URI').inputValue(), 'https://expenses.example.org/login');

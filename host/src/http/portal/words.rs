@@ -150,16 +150,15 @@ pub(super) fn happened(entry: &Entry, application: &Message) -> Message {
 
 /// What happened to a step in the console that the phone was asked about.
 fn step(event: Event, words: &str) -> Option<Message> {
-    let told = Message::of(match event {
-        Event::SignInAsked => "activity-step-asked",
-        Event::SignInApproved => "activity-step-approved",
-        Event::SignInDenied => "activity-step-denied",
+    let erased = || Message::of("app-history-step-erased");
+    Some(match (event, words) {
+        (Event::SignInAsked, "") => Message::of("activity-step-asked").message("step", erased()),
+        (Event::SignInAsked, words) => Message::of("activity-step-asked").text("step", words),
+        (Event::SignInApproved, "") => Message::of("activity-step-approved").message("step", erased()),
+        (Event::SignInApproved, words) => Message::of("activity-step-approved").text("step", words),
+        (Event::SignInDenied, "") => Message::of("activity-step-denied").message("step", erased()),
+        (Event::SignInDenied, words) => Message::of("activity-step-denied").text("step", words),
         _ => return None,
-    });
-    Some(if words.is_empty() {
-        told.message("step", Message::of("app-history-step-erased"))
-    } else {
-        told.text("step", words)
     })
 }
 
