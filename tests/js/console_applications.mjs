@@ -97,7 +97,7 @@ async function webApplication(admin) {
   await admin.press('Make the secret');
   await admin.desk.locator('#step-number').waitFor();
   await admin.look('step-secret');
-  assert.match(await admin.approveStep(), /client secret for Expenses/);
+  assert.match(await admin.approveStep(), /client secret for “Expenses/);
   const shown = admin.desk.getByRole('dialog', { name: 'The client secret' });
   await shown.waitFor();
   await admin.look('secret-once');
@@ -350,7 +350,7 @@ async function settings(admin, id) {
   await admin.field('Name').fill('Expenses');
   await admin.press('Save');
   // What it is called is what people read on their phones.
-  assert.match(await admin.approveStep(), /It is called Expenses/);
+  assert.match(await admin.approveStep(), /It is called “Expenses”/);
   await admin.said('Saved.');
   await admin.heading('Expenses');
   assert.equal(await admin.field('Initiate login URI').inputValue(), 'https://expenses.example.org/login');
@@ -391,7 +391,7 @@ async function settings(admin, id) {
   await admin.press('Delete it');
   await admin.desk.locator('#step-number').waitFor();
   await admin.look('step');
-  assert.match(await admin.approveStep(), /Delete the application Expenses/);
+  assert.match(await admin.approveStep(), /Delete the application “Expenses”/);
   await admin.heading('Applications');
   await admin.said('The application was deleted.');
   assert.equal(await admin.desk.getByRole('link', { name: 'Expenses' }).count(), 0);

@@ -56,7 +56,7 @@ try {
     assert.equal(refused.status, 403);
     assert.equal(refused.body.type, 'urn:assent:problem:approval-required');
     const { step } = refused.body;
-    await mobile.getByRole('heading', { name: 'Delete the user <b>bob</b>?' }).waitFor();
+    await mobile.getByRole('heading', { name: 'Delete the user <b>bob</b>' }).waitFor();
     await look(mobile, 'step');
     await approve(mobile, step.number);
     await mobile.getByText('The step is taken where you began it.', { exact: true }).waitFor();

@@ -34,6 +34,15 @@ const ENDINGS = {
   not_me: ['shield', 'bad', 'app-request-reported', 'app-request-reported-about'],
 };
 
+/** What is said of a step in the administration instead, which signs nobody in. */
+const STEP_ENDINGS = {
+  denied: ['app-request-denied', 'app-step-denied'],
+  expired: ['app-step-closed', 'app-step-over'],
+  decided: ['app-step-closed', 'app-step-over'],
+  gone: ['app-step-closed', 'app-step-over'],
+  locked: ['app-step-closed', 'app-step-over'],
+};
+
 /** The card of one request. `closed(card)` is called when the person has seen how it ended. */
 export class RequestCard {
   constructor(account, request, skew, closed) {
@@ -57,7 +66,7 @@ export class RequestCard {
     this.deny = button(text('app-request-deny'), () => this.decide('deny', ''), 'danger');
     this.notMe = button(text('app-request-not-me'), () => this.decide('not_me', ''), 'quiet danger small');
     this.title = request.step
-      ? el('h2', { id: `${id}-title` }, el('bdi', {}, request.step), '?')
+      ? el('h2', { id: `${id}-title` }, el('bdi', {}, request.step))
       : el('h2', { id: `${id}-title` }, ...phrase('app-request-title', { application: request.application.name }));
     this.element = el('article', { class: 'card request', 'aria-labelledby': `${id}-title` },
       request.application.logo && el('img', { class: 'picture', src: request.application.logo, alt: '', width: '48', height: '48' }),
@@ -192,7 +201,8 @@ export class RequestCard {
 
   end(kind) {
     const [shape, tone, title, about] = ENDINGS[kind];
-    this.finish(shape, tone, text(title), [text(about)], kind === 'denied' ? this.disowning() : []);
+    const [stepTitle, stepAbout] = (this.request.step && STEP_ENDINGS[kind]) || [];
+    this.finish(shape, tone, text(stepTitle ?? title), [text(stepAbout ?? about)], kind === 'denied' ? this.disowning() : []);
   }
 
   /** Lets whoever denied say that the request was not even theirs. */

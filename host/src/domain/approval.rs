@@ -21,7 +21,7 @@ use crate::model::name::LoginName;
 use crate::model::passkey::Purpose;
 use crate::model::session::Amr;
 use crate::model::statement::{ApprovalStatement, Decision, application_identifier};
-use crate::model::step::{Mentioned, ShownStep};
+use crate::model::step::{MENTIONS, Mentioned, ShownStep};
 use crate::model::user::{LifeState, User};
 use crate::secret::Digest;
 use crate::store::{Answer, Asked, Noted, Verdict};
@@ -170,6 +170,12 @@ fn about(host: &Host, event: Event, approval: &Approval, by: &By) -> Entry {
     if let Some(step) = &shown.step {
         entry = entry.with("step", step.danger.as_str()).personal("step", step.words.as_str());
     }
+    // Where the chain covers it, so that nobody else's erasure empties the entry. A name could be guessed from its digest.
+    entry = match &approval.mentions {
+        Some(Mentioned::User(id)) => entry.with(MENTIONS, id.to_string()),
+        Some(Mentioned::Nobody(name)) => entry.personal(MENTIONS, name.to_text()),
+        None => entry,
+    };
     entry.mentions.clone_from(&approval.mentions);
     entry.user = approval.user_id;
     entry.application.clone_from(&approval.shown.application);

@@ -165,9 +165,13 @@ impl Problem {
 
     /// A member of the body that does not fit.
     pub(super) fn field(field: &str, expected: &str) -> Self {
-        let pointer = format!("/{field}");
-        let errors = vec![Unfit { pointer, detail: expected.to_owned() }];
-        Self { errors, ..Self::of(ProblemKind::Invalid, format!("{field}: {expected}")) }
+        Self::at(ProblemKind::Invalid, field, expected)
+    }
+
+    /// What is wrong with a member of the body.
+    fn at(kind: ProblemKind, field: &str, detail: &str) -> Self {
+        let errors = vec![Unfit { pointer: format!("/{field}"), detail: detail.to_owned() }];
+        Self { errors, ..Self::of(kind, format!("{field}: {detail}")) }
     }
 
     /// A step that waits for an approval.
@@ -210,6 +214,7 @@ impl From<Refused> for Problem {
     fn from(refused: Refused) -> Self {
         let kind = match &refused {
             Refused::Invalid { field, expected } => return Self::field(field, expected),
+            Refused::TakenAt(field, why) => return Self::at(ProblemKind::Conflict, field, why),
             Refused::NotFound(_) => ProblemKind::NotFound,
             Refused::Taken(_) | Refused::Conflict(_) => ProblemKind::Conflict,
             Refused::Forbidden(_) => ProblemKind::Forbidden,

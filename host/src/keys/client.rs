@@ -82,6 +82,11 @@ pub fn key_of_pem(pem: &str) -> Result<Map<String, Value>, UnfitKey> {
     jwk(&key.map_err(|_| UnfitKey::NotPem)?)
 }
 
+/// The key of a certificate in PEM form.
+pub fn key_of_certificate(pem: &str) -> Result<Map<String, Value>, UnfitKey> {
+    key_of_pem(&certificate(pem)?.pem)
+}
+
 /// A certificate to be recognised again.
 pub fn certificate(pem: &str) -> Result<RegisteredCertificate, UnfitKey> {
     if pem.contains("PRIVATE KEY") {

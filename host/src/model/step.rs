@@ -23,6 +23,9 @@ impl Words {
     }
 }
 
+/// Where an entry of the audit log says who is mentioned in the words of a step.
+pub const MENTIONS: &str = "mentions";
+
 /// A person whom the words of a step mention. The words are kept with whoever takes the step; who erases the person finds them by this.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mentioned {

@@ -3,7 +3,7 @@
 use sqlx::AnyConnection;
 
 use super::rows::{digest, from_json, moment, parse, to_json};
-use super::{Result, Store, StoreError, audit, deliveries, devices, passkeys, pauses};
+use super::{Result, Store, StoreError, audit, deliveries, devices, passkeys, pauses, users};
 use crate::clock::Timestamp;
 use crate::id::{ApprovalId, DeliveryId, DeviceId, LoginId, UserId};
 use crate::model::approval::{Approval, ApprovalStage, Approver, FailureReason, MatchingNumber, Pause};
@@ -267,6 +267,11 @@ impl Store {
 }
 
 async fn request(db: &mut AnyConnection, approval: &Approval, entry: Entry) -> Result<Asked> {
+    if let (Some(Mentioned::User(id)), Some(step)) = (&approval.mentions, &approval.shown.step)
+        && !users::is_still_called_as_in(db, *id, &step.words).await?
+    {
+        return Ok(Asked::NotOpen);
+    }
     let claimed: Option<(String,)> = sqlx::query_as(
         "UPDATE logins SET approval_id = $2 WHERE id = $1 AND answered_at IS NULL AND approval_id IS NULL RETURNING id",
     )

@@ -117,7 +117,7 @@ pub(super) async fn append_if_about_somebody(_transaction: &mut AnyConnection, e
 /// erasure has to name them, else they were tampered with.
 pub(super) async fn erase(db: &mut AnyConnection, user: UserId, names: &[Mentioned]) -> Result<Vec<i64>> {
     let (id, user) = (user, user.to_string());
-    chain::erase_pending(&user);
+    chain::erase_pending(&user, names);
     // What is mentioned by a name alone could be guessed.
     sqlx::query(
         "UPDATE audit_entries SET personal = NULL, personal_salt = NULL,
@@ -129,16 +129,15 @@ pub(super) async fn erase(db: &mut AnyConnection, user: UserId, names: &[Mention
     .await?;
     let mut emptied = Vec::new();
     for mentioned in std::iter::once(&Mentioned::User(id)).chain(names) {
+        emptied.extend(chain::mentioning(db, mentioned, id).await?);
+    }
+    for seq in &emptied {
         // Who is mentioned by a name is by the id from then on, by which the erasure is found.
-        let those: Vec<(i64,)> = sqlx::query_as(
-            "UPDATE audit_entries SET personal = NULL, personal_salt = NULL, mentions = $1
-             WHERE mentions = $2 AND personal IS NOT NULL RETURNING seq",
-        )
-        .bind(user.clone())
-        .bind(mentioned.to_text())
-        .fetch_all(&mut *db)
-        .await?;
-        emptied.extend(those.into_iter().map(|(seq,)| seq));
+        sqlx::query("UPDATE audit_entries SET personal = NULL, personal_salt = NULL, mentions = $1 WHERE seq = $2")
+            .bind(user.clone())
+            .bind(*seq)
+            .execute(&mut *db)
+            .await?;
     }
     emptied.sort_unstable();
     Ok(emptied)

@@ -6,6 +6,7 @@
 //! from then on.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,15 +14,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::Value;
 use sqlx::{AnyConnection, AnyPool, Connection, SqlSafeStr};
 
-use super::rows::{from_json, to_json};
+use super::rows::to_json;
 use super::statement::Statement;
 use super::sweep::SLICE;
 use super::{Result, Store, StoreError};
 use crate::clock::Timestamp;
 use crate::entropy::SharedEntropy;
+use crate::id::UserId;
 use crate::model::audit::{By, Entry, Event};
 use crate::model::chain::{ChainKey, End, KeptMark, Mark, Record, Walk, personal_digest};
-use crate::model::step::Mentioned;
+use crate::model::step::{MENTIONS, Mentioned};
 use crate::secret::Digest;
 
 /// How many entries one statement chains at most.
@@ -92,16 +94,34 @@ pub(super) fn add(entry: &Entry, wanted: bool) -> Result<()> {
 const OUTSIDE: &str = "an entry was added outside of a transaction of the writer's";
 
 /// What says who somebody is goes out of the entries about them, and of those that mention them, that wait in this transaction, too.
-pub(super) fn erase_pending(user: &str) {
+pub(super) fn erase_pending(user: &str, names: &[Mentioned]) {
+    let names: Vec<String> = names.iter().map(Mentioned::to_text).collect();
     // Outside of a transaction nothing waits.
     let _ = PENDING.try_with(|all| {
         let tells = |pending: &&mut Pending| {
-            [&pending.record.user, &pending.mentions].iter().any(|id| id.as_deref() == Some(user))
+            let mentions = |text: &String| text == user || names.contains(text);
+            pending.record.user.as_deref() == Some(user) || pending.mentions.as_ref().is_some_and(mentions)
         };
         for pending in all.borrow_mut().iter_mut().filter(tells) {
             pending.record.personal = None;
         }
     });
+}
+
+/// The positions of the entries that mention somebody in what is personal in them, as it was written: one that says so only where the
+/// chain does not cover it was changed, and stays as it is for whoever looks into that.
+pub(super) async fn mentioning(db: &mut AnyConnection, mentioned: &Mentioned, user: UserId) -> Result<Vec<i64>> {
+    let rows: Vec<RecordRow> = sqlx::query_as(MENTIONING).bind(mentioned.to_text()).fetch_all(db).await?;
+    let says = |text: Option<&String>| -> Option<Value> {
+        let members: Value = serde_json::from_str(text?).ok()?;
+        members.get(MENTIONS).cloned()
+    };
+    let is_so = |record: &Record| {
+        let by_id = says(Some(&record.detail)).is_some_and(|id| id == user.to_string());
+        // Somebody who was not there yet. Who it is was found out when they came.
+        record.is_whole() && (by_id || says(record.personal.as_ref()).is_some())
+    };
+    Ok(rows.into_iter().map(Record::from).filter(is_so).map(|record| record.seq).collect())
 }
 
 fn record(entry: &Entry) -> Result<Record> {
@@ -367,11 +387,20 @@ impl From<RecordRow> for Record {
     }
 }
 
-/// A digest that is missing is one that does not fit.
-const AFTER: &str =
-    "SELECT seq, COALESCE(previous, '') AS previous, COALESCE(digest, '') AS digest, id, happened_at, event,
-            actor_kind, actor, user_id, application_id, approval_id, detail, personal, personal_salt, personal_digest
-     FROM audit_entries WHERE seq > $1 ORDER BY seq LIMIT $2";
+/// Reads records. A digest that is missing is one that does not fit.
+macro_rules! records_where {
+    ($condition:literal) => {
+        concat!(
+            "SELECT seq, COALESCE(previous, '') AS previous, COALESCE(digest, '') AS digest, id, happened_at, event,
+                    actor_kind, actor, user_id, application_id, approval_id, detail, personal, personal_salt, personal_digest
+             FROM audit_entries WHERE ",
+            $condition
+        )
+    };
+}
+
+const AFTER: &str = records_where!("seq > $1 ORDER BY seq LIMIT $2");
+const MENTIONING: &str = records_where!("mentions = $1 AND personal IS NOT NULL AND seq IS NOT NULL ORDER BY seq");
 
 impl Store {
     /// An end of the audit log's chain.
@@ -407,21 +436,30 @@ impl Store {
         Ok(row.map(|(id,)| id))
     }
 
-    /// Whether somebody who is mentioned in the entry at this position was erased, and the entry about that names this one.
-    pub async fn is_emptied_by_erasure(&self, seq: i64) -> Result<bool> {
-        let erasures: Vec<(String,)> = sqlx::query_as(
-            "SELECT erasure.detail FROM audit_entries AS emptied
-             JOIN audit_entries AS erasure ON erasure.user_id = emptied.mentions
-             WHERE emptied.seq = $1 AND erasure.seq > $1 AND erasure.event IN ($2, $3)",
-        )
-        .bind(seq)
-        .bind(Event::UserErased.as_str())
-        .bind(Event::UserDeleted.as_str())
-        .fetch_all(&self.readers)
-        .await?;
-        let details = erasures.iter().map(|(detail,)| from_json::<Value>(detail, "an audit entry's detail"));
-        let names = |detail: &Value| detail[EMPTIED].as_array().is_some_and(|all| all.contains(&seq.into()));
-        Ok(details.collect::<Result<Vec<_>>>()?.iter().any(names))
+    /// Who is said to be mentioned in the entry at this position. The chain does not cover it.
+    pub async fn mentioned_in(&self, seq: i64) -> Result<Option<String>> {
+        let row: Option<(Option<String>,)> = sqlx::query_as("SELECT mentions FROM audit_entries WHERE seq = $1")
+            .bind(seq)
+            .fetch_optional(&self.readers)
+            .await?;
+        Ok(row.and_then(|(mentions,)| mentions))
+    }
+
+    /// The positions of entries that mentioned this user, as the entries about the erasure name them.
+    pub async fn emptied_with(&self, user: &str) -> Result<BTreeSet<i64>> {
+        let erasures: Vec<(String,)> =
+            sqlx::query_as("SELECT detail FROM audit_entries WHERE user_id = $1 AND event IN ($2, $3)")
+                .bind(user.to_owned())
+                .bind(Event::UserErased.as_str())
+                .bind(Event::UserDeleted.as_str())
+                .fetch_all(&self.readers)
+                .await?;
+        let positions = |(detail,): &(String,)| {
+            let detail: Value = serde_json::from_str(detail).unwrap_or_default();
+            let named = detail.get(EMPTIED).and_then(Value::as_array).cloned().unwrap_or_default();
+            named.into_iter().filter_map(|seq| seq.as_i64()).collect::<Vec<_>>()
+        };
+        Ok(erasures.iter().flat_map(positions).collect())
     }
 
     /// The position of the last entry that tells that this user was erased or deleted.

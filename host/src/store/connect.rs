@@ -94,8 +94,13 @@ async fn pool(kind: Kind, size: u32, options: &AnyConnectOptions) -> sqlx::Resul
         Kind::Sqlite => pool.after_connect(|connection, _| {
             Box::pin(async move {
                 // Writers do not block readers, and a commit is on the disk before it is acknowledged.
-                for pragma in ["PRAGMA busy_timeout = 10000", "PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL"]
-                {
+                // What was deleted or erased is overwritten, not left in free space.
+                for pragma in [
+                    "PRAGMA busy_timeout = 10000",
+                    "PRAGMA journal_mode = WAL",
+                    "PRAGMA synchronous = FULL",
+                    "PRAGMA secure_delete = ON",
+                ] {
                     execute_when_free(connection, pragma).await?;
                 }
                 Ok(())

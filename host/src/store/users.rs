@@ -283,6 +283,9 @@ async fn update(db: &mut AnyConnection, user: &User, before: LifeState) -> Resul
     }
     sqlx::query("DELETE FROM login_names WHERE user_id = $1").bind(user.id.to_string()).execute(&mut *db).await?;
     add_login_names(db, std::slice::from_ref(user)).await?;
+    if user.name != was.name {
+        are_who_was_mentioned(db, std::slice::from_ref(user)).await?;
+    }
     terms::replace_user(db, &was, user).await?;
     if user.state != before {
         counts::note_change(db, was.state, user.state).await?;
@@ -305,6 +308,15 @@ async fn update(db: &mut AnyConnection, user: &User, before: LifeState) -> Resul
 pub(super) async fn hold(db: &mut AnyConnection, id: UserId) -> Result<()> {
     sqlx::query("UPDATE users SET version = version WHERE id = $1").bind(id.to_string()).execute(db).await?;
     Ok(())
+}
+
+/// Whether somebody is still there and called as in these words, which are about them. Whoever erases them waits until the transaction
+/// ends, and finds what it keeps; or was before.
+pub(super) async fn is_still_called_as_in(db: &mut AnyConnection, id: UserId, words: &str) -> Result<bool> {
+    hold(db, id).await?;
+    let name: Option<(String,)> =
+        sqlx::query_as("SELECT name FROM users WHERE id = $1").bind(id.to_string()).fetch_optional(db).await?;
+    Ok(name.is_some_and(|(name,)| words.contains(&name)))
 }
 
 /// Notes that a person has something to approve with: who was invited is active from then on, which `entry` tells of. Links that

@@ -131,10 +131,19 @@ async fn nobody_who_was_erased_is_named_in_the_words_of_steps_on_both_databases(
         assert!(left.contains("delete the user bob"), "{database:?}");
         let open = console.get(&format!("/steps/{}", id(&open))).await;
         assert_eq!(open.status, StatusCode::NOT_FOUND, "{database:?}");
+        // Who is erased takes with them what the log said that they were mentioned in, and nothing that somebody adds to that.
+        let eve = host.user("eve").await;
+        let mut connection = host.connection().await;
+        let launder = "UPDATE audit_entries SET mentions = $1 WHERE personal IS NOT NULL AND mentions IS NULL";
+        sqlx::query(launder).bind(id(&eve)).execute(&mut connection).await.expect("changed");
+        let addresses = async || everything(&host, database).await.matches("127.0.0.1").count();
+        let before = addresses().await;
+        host.admin_ok(Method::DELETE, &format!("/users/{}", id(&eve)), Value::Null).await;
+        // Those about herself go, and the entry about that comes.
+        assert!(addresses().await > before - 3, "{database:?}");
         // What was taken away besides is found.
         let broken = async || verify(&host.host.store, None).await.expect("looked at").broken;
         assert_eq!(broken().await, None, "{database:?}");
-        let mut connection = host.connection().await;
         let take = "UPDATE audit_entries SET personal = NULL, personal_salt = NULL, mentions = $1
                     WHERE personal LIKE '%Delete the user bob%'";
         sqlx::query(take).bind(id(&user)).execute(&mut connection).await.expect("taken");
@@ -325,6 +334,62 @@ async fn the_phone_shows_new_addresses_first() {
     assert!(step["words"].as_str().is_some_and(|told| told.contains(&far)), "{step}");
 }
 
+/// No key or certificate is hidden by others, and none is shown that is not the one which counts.
+#[tokio::test]
+async fn the_phone_shows_each_key_that_an_application_would_have() {
+    let host = TestHost::start().await;
+    let (console, grace) = owner(&host).await;
+    let client = format!("/applications/{}", host.web_application().await.id);
+    let keys: Vec<Value> = (0..12).map(|_| ec_key()).collect();
+    let thumbprint = |key: &Value| assent::keys::client::thumbprint(key.as_object().expect("an object"));
+    let method = |jwks: &[Value]| json!({"token_endpoint_auth_method": "private_key_jwt", "jwks": {"keys": jwks}});
+    let mut known = keys[..11].to_vec();
+    host.admin_ok(Method::PATCH, &client, method(&known)).await;
+    known.extend([keys[0].clone(), keys[11].clone()]);
+    let step = asked(&console, Method::PATCH, &client, &method(&known)).await;
+    let told = step["words"].as_str().expect("words");
+    let new = format!(
+        "It proves itself by the key with the thumbprint {}; as before by the key with the thumbprint ",
+        thumbprint(&keys[11])
+    );
+    assert!(told.contains(&new) && keys.iter().all(|key| told.contains(&thumbprint(key))), "{told}");
+    // A key that calls itself a certificate.
+    let own = PKey::from_rsa(openssl::rsa::Rsa::generate(2048).expect("a key")).expect("a key");
+    let text = |pem: Vec<u8>| String::from_utf8(pem).expect("text");
+    let key = text(own.public_key_to_pem().expect("PEM"));
+    let body = json!({"token_endpoint_auth_method": "private_key_jwt", "certificate": key});
+    let answer = console.call_once(Method::PATCH, &client, &body, None).await;
+    assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", answer.body);
+    let wiki = json!({"protocol": "saml", "name": "Wiki", "entity_id": "https://wiki.example/saml",
+                      "acs": [{"url": "https://wiki.example/acs"}]});
+    let wiki = format!("/applications/{}", id(&host.admin_ok(Method::POST, "/applications", wiki).await));
+    let pem = text(certificate(&own).to_pem().expect("PEM"));
+    let digest = hex::encode(openssl::sha::sha256(&certificate(&own).to_der().expect("DER")));
+    host.advance(60);
+    let step = asked(&console, Method::PATCH, &wiki, &json!({"certificates": [pem, pem]})).await;
+    let words = format!(
+        "Change the application “Wiki”: certificates. It proves itself by the certificate with the SHA-256 digest {digest}"
+    );
+    assert_eq!(step["words"], words);
+    // The name of one is no words of ours.
+    let name = "Wiki”. It proves itself by the key “abc";
+    let step = asked(&console, Method::PATCH, &wiki, &json!({ "name": name })).await;
+    assert_eq!(
+        step["words"],
+        "Change the application “Wiki”: name. It is called “Wiki. It proves itself by the key abc”"
+    );
+    assert_eq!(waiting(&grace.phone).await.step.as_deref(), step["words"].as_str());
+}
+
+/// A public key as a member of a key set.
+fn ec_key() -> Value {
+    let group = openssl::ec::EcGroup::from_curve_name(openssl::nid::Nid::X9_62_PRIME256V1).expect("a curve");
+    let key = openssl::ec::EcKey::generate(&group).expect("a key");
+    let pem = PKey::from_ec_key(key).expect("a key").public_key_to_pem().expect("PEM");
+    let key = assent::keys::client::key_of_pem(std::str::from_utf8(&pem).expect("text")).expect("a key");
+    Value::Object(key)
+}
+
 /// What needed no phone when it was asked for needs one if the person got something to approve with meanwhile.
 #[tokio::test]
 async fn nobody_gets_another_way_in_that_no_phone_was_asked_about() {
@@ -362,7 +427,10 @@ async fn the_phone_shows_what_a_vendor_is_to_know_somebody_by() {
     }
     assert!(grace.phone.waiting(0).await.expect("requests").is_empty());
     let step = asked(&console, Method::PUT, &path, &of("eve@vendor")).await;
-    assert_eq!(step["words"], "Let whoever is eve@vendor at the channel vendor approve as bob, in place of bob@vendor");
+    assert_eq!(
+        step["words"],
+        "Let whoever is “eve@vendor” at the channel “vendor” approve as bob, in place of “bob@vendor”"
+    );
 }
 
 #[tokio::test]
@@ -370,7 +438,8 @@ async fn what_would_be_refused_after_the_approval_asks_nobody() {
     let host = TestHost::start().await;
     let (console, grace) = owner(&host).await;
     let bob = format!("/users/{}", id(&host.user("bob").await));
-    let client = format!("/applications/{}", host.web_application().await.id);
+    let application = host.web_application().await;
+    let client = format!("/applications/{}", application.id);
     let new = json!({"name": "Robot", "application_type": "web", "admin_scopes": ["admin:read"]});
     let with = |member: &str, value: Value| {
         let mut body = new.clone();
@@ -402,14 +471,22 @@ async fn what_would_be_refused_after_the_approval_asks_nobody() {
         let pointer = answer.body["errors"][0]["pointer"].as_str().unwrap_or_default();
         assert!(pointer.starts_with(&format!("/{field}")), "{body}: {}", answer.body);
     }
-    host.user("eve").await;
+    let (eve, third) = (host.user("eve").await, host.user("ivan").await);
+    host.account(&eve, &application).await;
+    let of_bob = host.admin_ok(Method::GET, &bob, Value::Null).await;
+    let account = format!("/accounts/{}", id(&host.account(&of_bob, &application).await));
+    let accounts = format!("{client}/accounts");
     for (method, path, body) in [
         (Method::POST, "/users", json!({"name": "Eve", "console_role": "admin"})),
         (Method::PATCH, bob.as_str(), json!({"name": "eve"})),
         (Method::PATCH, bob.as_str(), json!({"email": "eve@example.org"})),
+        (Method::PATCH, account.as_str(), json!({"name": "eve"})),
+        (Method::POST, accounts.as_str(), json!({"user_id": id(&third), "name": "eve"})),
     ] {
         let answer = console.call_once(method, path, &body, None).await;
         assert_eq!((answer.status, answer.problem()), (StatusCode::CONFLICT, "conflict"), "{body}: {}", answer.body);
+        let pointer = answer.body["errors"][0]["pointer"].as_str().expect("a field");
+        assert_eq!(pointer, if body.get("email").is_some() { "/email" } else { "/name" });
     }
     // What was changed meanwhile is not asked about either.
     for path in [&bob, &client] {
@@ -457,7 +534,7 @@ async fn what_hands_a_person_or_an_application_to_somebody_else_is_asked_about()
     let pem = String::from_utf8(pem).expect("text");
     let steps = [
         (Method::POST, format!("{user}/enrolments"), Value::Null, "Let another device approve as bob"),
-        (Method::PATCH, user.clone(), json!({"state": "terminated"}), "Close the account of bob for good"),
+        (Method::PATCH, user.clone(), json!({"state": "terminated"}), "Close the user bob for good"),
         (
             Method::PATCH,
             user.clone(),
@@ -476,20 +553,25 @@ async fn what_hands_a_person_or_an_application_to_somebody_else_is_asked_about()
             Method::PATCH,
             account.clone(),
             json!({"name": "root"}),
-            "Let bob be called root in the application Books & <Co>, in place of bob",
+            "Let bob be called “root” in the application “Books & <Co>”, in place of “bob”",
         ),
         (
             Method::PATCH,
             account.clone(),
             json!({"state": "terminated"}),
-            "Close the account bob of bob in the application Books & <Co> for good",
+            "Close the account “bob” of bob in the application “Books & <Co>” for good",
         ),
-        (Method::DELETE, account.clone(), Value::Null, "Delete the account bob of bob in the application Books & <Co>"),
+        (
+            Method::DELETE,
+            account.clone(),
+            Value::Null,
+            "Delete the account “bob” of bob in the application “Books & <Co>”",
+        ),
         (
             Method::POST,
             format!("{of}/accounts"),
             json!({"user_id": id(&eve), "name": "root"}),
-            "Let eve be called root in the application Books & <Co>",
+            "Let eve be called “root” in the application “Books & <Co>”",
         ),
         (Method::DELETE, device, Value::Null, "who has a role in the console"),
         (
@@ -502,36 +584,65 @@ async fn what_hands_a_person_or_an_application_to_somebody_else_is_asked_about()
             Method::PATCH,
             of.clone(),
             json!({"token_endpoint_auth_method": "client_secret_jwt"}),
-            "token_endpoint_auth_method",
+            "token_endpoint_auth_method “client_secret_jwt”. It proves itself by a new client secret",
         ),
         (
             Method::PATCH,
             of.clone(),
             json!({"slim_id_token": true, "public_key": key, "token_endpoint_auth_method": "private_key_jwt"}),
-            "public_key, token_endpoint_auth_method. It has the key ",
+            "public_key, token_endpoint_auth_method “private_key_jwt”. It proves itself by the key with the thumbprint ",
         ),
         (
             Method::PATCH,
             of.clone(),
             json!({"token_endpoint_auth_method": "tls_client_certificate", "certificate": pem}),
-            &format!("It has the certificate {}", hex::encode(openssl::sha::sha256(&der))),
+            &format!(
+                "It proves itself by the certificate with the SHA-256 digest {}",
+                hex::encode(openssl::sha::sha256(&der))
+            ),
         ),
         (
             Method::PATCH,
             of.clone(),
             json!({"token_endpoint_auth_method": "private_key_jwt", "jwks_uri": "https://rp.example/keys"}),
-            "Its keys are read from https://rp.example/keys",
+            "It proves itself by the keys at https://rp.example/keys",
+        ),
+        (
+            Method::PATCH,
+            of.clone(),
+            json!({"consent": "implied", "scopes": ["openid", "email"], "slim_id_token": true}),
+            "Change the application “Books & <Co>”: consent “implied”, scopes (openid, email)",
         ),
         (
             Method::PATCH,
             of.clone(),
             json!({"name": "Payroll"}),
-            "Change the application Books & <Co>: name. It is called Payroll",
+            "Change the application “Books & <Co>”: name. It is called “Payroll”",
         ),
-        (Method::PATCH, of.clone(), json!({"admin_scopes": ["admin:users"]}), "administer this server: admin:users"),
+        (
+            Method::PATCH,
+            of.clone(),
+            json!({"admin_scopes": ["admin:users"]}),
+            &format!("It administers this server: admin:users. Its Client ID is {}", application.id),
+        ),
         (Method::POST, format!("{of}/secret"), Value::Null, "Make a new client secret"),
+        (
+            Method::POST,
+            "/applications".to_owned(),
+            json!({
+                "name": "Robot",
+                "application_type": "web",
+                "token_endpoint_auth_method": "private_key_jwt",
+                "jwks_uri": "https://robot.example/keys",
+                "grant_types": ["client_credentials"],
+                "admin_scopes": ["admin:read"],
+            }),
+            "Make the application “Robot”. It administers this server: admin:read. It proves itself by the keys at https://robot.example/keys",
+        ),
     ];
     for (method, path, body, words) in steps {
+        // A phone is not asked about everything at once.
+        host.advance(10);
         let step = asked(&console, method, &path, &body).await;
         let told = step["words"].as_str().expect("words");
         assert!(told.contains(words), "{told}");

@@ -226,7 +226,7 @@ async fn exit_codes_and_messages_say_what_went_wrong() {
     for (arguments, code, message) in [
         (&["users", "show", "nobody"][..], 3, "assent: there is no user nobody\n"),
         (&["users", "show", "019aa6bb00007000800000000000abcd"], 3, "assent: Not found: there is no such user\n"),
-        (&["users", "create", "--name", "ada"], 1, "assent: Conflict: "),
+        (&["users", "create", "--name", "ada"], 1, "assent: Conflict\n  --name: another user signs in with it"),
         (
             &["applications", "create", "--name", "x", "--application-type", "web", "--redirect-uri", ""],
             1,

@@ -125,3 +125,32 @@ async fn a_terminated_user_can_be_erased_and_the_identifiers_and_the_log_stay_on
         );
     }
 }
+
+/// Deleted rows are overwritten: who copies the file does not take them along.
+#[tokio::test]
+async fn nothing_of_who_was_erased_is_left_in_the_file_of_sqlite() {
+    let mut host = TestHost::start().await;
+    let ada = host.person("augusta", host.web_application().await).await;
+    ada.sign_in(&Browser::new(&host.base)).await;
+    let path = format!("/users/{}", id(&ada.user));
+    // Short of what is told of the erasure, all of it goes.
+    let another = host.user("grace").await;
+    host.admin_ok(Method::DELETE, &format!("/users/{}", id(&another)), Value::Null).await;
+    host.admin_ok(Method::PATCH, &path, json!({"state": "terminated"})).await;
+    host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null).await;
+    host.stop().await;
+    host.host.store.close().await;
+    let mut looked_at = 0;
+    for file in std::fs::read_dir(host.folder()).expect("the folder").map(|file| file.expect("a file")) {
+        if file.file_name().to_string_lossy().starts_with("assent.db") {
+            let bytes = std::fs::read(file.path()).expect("read");
+            let holds =
+                |name: &str| bytes.windows(name.len()).any(|window| window.eq_ignore_ascii_case(name.as_bytes()));
+            for name in ["augusta", "lovelace", "grace@example.org"] {
+                assert!(!holds(name), "{name} in {}", file.path().display());
+            }
+            looked_at += 1;
+        }
+    }
+    assert!(looked_at > 0);
+}

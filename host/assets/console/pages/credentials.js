@@ -61,6 +61,7 @@ async function certificates(application, { may, reload }) {
     { label: 'State', cell: (row) => badge(STAGES[row.stage] ?? row.stage, row.stage === 'signing' ? 'active' : row.stage) },
     { label: 'Signs from', cell: (row) => moment(row.signs_from) },
     { label: 'Expires', cell: (row) => moment(row.expires_at) },
+    { label: 'SHA-256', cell: (row) => el('code', {}, row.sha256) },
     { label: 'Do', cell: acts },
   ], items, { caption: 'Certificates' });
   const renew = writes && el('div', { class: 'ways' }, button('Publish the next certificate', async () => {

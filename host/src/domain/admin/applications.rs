@@ -92,21 +92,23 @@ pub async fn create_application(
     Ok(application)
 }
 
-/// Refuses what a new application can't be made of, and does nothing: for whoever asks somebody before it is done.
-pub fn foresee_application(host: &Host, kind: ApplicationType, change: ApplicationChange) -> Result<()> {
-    made(host, kind, change).map(drop)
+/// Refuses what a new application can't be made of, and does nothing: for whoever asks somebody before it is done. What it would be.
+pub fn foresee_application(host: &Host, kind: ApplicationType, change: ApplicationChange) -> Result<Application> {
+    made(host, kind, change)
 }
 
-/// The same of a change.
+/// The same of a change: what the application is, and what it would be.
 pub async fn foresee_application_change(
     host: &Host,
     id: &Did,
     change: ApplicationChange,
     guard: Guard<'_, Application>,
-) -> Result<()> {
-    let mut application = application(host, id).await?;
-    guard(&application)?;
-    apply(host, &mut application, change)
+) -> Result<(Application, Application)> {
+    let before = application(host, id).await?;
+    guard(&before)?;
+    let mut after = before.clone();
+    apply(host, &mut after, change)?;
+    Ok((before, after))
 }
 
 /// A new application, not yet kept.
@@ -334,7 +336,7 @@ fn client_keys(change: AuthenticationChange, outgoing: &Outgoing) -> Result<Clie
         (Some(set), ..) => ("jwks", client::keys_of_set(&set)),
         (_, Some(uri), ..) => return Ok(ClientKeys::JwksUri(server_address("jwks_uri", &uri, outgoing)?)),
         (.., Some(pem), _) => ("public_key", client::key_of_pem(&pem).map(|key| vec![key])),
-        (.., pem) => ("certificate", client::key_of_pem(&pem.unwrap_or_default()).map(|key| vec![key])),
+        (.., pem) => ("certificate", client::key_of_certificate(&pem.unwrap_or_default()).map(|key| vec![key])),
     };
     keys.map(ClientKeys::Jwks).map_err(|error| invalid(field, error.to_string()))
 }

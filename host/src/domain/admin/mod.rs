@@ -43,9 +43,9 @@ pub use logos::{logo, remove_logo, set_logo};
 pub use names::Names;
 pub use overview::{Overview, Range, SignIns, count_sign_ins, overview};
 pub use service_providers::{
-    AcsChange, ServiceProviderChange, SingleLogoutChange, change_service_provider, changed_service_provider,
-    create_service_provider, foresee_service_provider_change, renew_saml_certificate, replace_service_provider,
-    saml_certificates, service_provider, use_saml_certificate, withdraw_saml_certificate,
+    AcsChange, ServiceProviderChange, SingleLogoutChange, certificate_digest, change_service_provider,
+    changed_service_provider, create_service_provider, foresee_service_provider_change, renew_saml_certificate,
+    replace_service_provider, saml_certificates, service_provider, use_saml_certificate, withdraw_saml_certificate,
 };
 
 pub use users::{
@@ -90,6 +90,9 @@ pub enum Refused {
     /// It is there already.
     #[error("{0} is taken")]
     Taken(&'static str),
+    /// The value of a field is taken: somebody has it.
+    #[error("{0}: {1}")]
+    TakenAt(&'static str, &'static str),
     /// The host broke.
     #[error(transparent)]
     Broken(#[from] Broken),

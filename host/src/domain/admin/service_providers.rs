@@ -10,7 +10,7 @@ use super::changes::Settings;
 use super::{Guard, Refused, Result, fresh_did, invalid};
 use crate::domain::{Host, audit, saml_keys};
 use crate::id::{Did, KeyId};
-use crate::keys::saml;
+use crate::keys::{client, saml};
 use crate::model::application::ApplicationType;
 use crate::model::audit::{By, Entry, Event};
 use crate::model::name::display_text;
@@ -161,10 +161,11 @@ pub async fn foresee_service_provider_change(
     id: &Did,
     change: ServiceProviderChange,
     guard: Guard<'_, ServiceProvider>,
-) -> Result<()> {
-    let mut provider = service_provider(host, id).await?;
-    guard(&provider)?;
-    apply(host, &mut provider, change)
+) -> Result<(ServiceProvider, ServiceProvider)> {
+    let before = service_provider(host, id).await?;
+    guard(&before)?;
+    let after = changed_service_provider(host, before.clone(), change)?;
+    Ok((before, after))
 }
 
 /// Changes a service provider.
@@ -236,6 +237,11 @@ pub fn changed_service_provider(
 pub async fn saml_certificates(host: &Host, id: &Did) -> Result<Vec<(SamlKey, SamlKeyStage)>> {
     service_provider(host, id).await?;
     Ok(saml_keys::staged(host, id).await?)
+}
+
+/// The digest (SHA-256) of a certificate in PEM form, in hexadecimal, as people compare it; empty for what is none.
+pub fn certificate_digest(pem: &str) -> String {
+    client::certificate(pem).map(|known| known.sha256).unwrap_or_default()
 }
 
 /// Publishes the next certificate of a service provider.

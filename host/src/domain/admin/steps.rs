@@ -1,11 +1,14 @@
 //! Dangerous steps in the console: each needs a fresh approval on the phone of whoever takes it, for that very request.
 
+mod application_words;
+mod shown;
 mod words;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use words::{in_words, metadata_in_words, table_in_words};
+pub use application_words::{Foreseen, application_in_words, metadata_in_words};
+pub use words::{in_words, table_in_words};
 
 use crate::clock::Timestamp;
 use crate::domain::login::{self, Ended, View};

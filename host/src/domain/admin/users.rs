@@ -67,6 +67,8 @@ const LAST_OWNER: Refused = Refused::Conflict(
 /// Makes a user. Without another state the user is invited, until there is something to approve with.
 pub async fn create_user(host: &Host, change: UserChange, by: &By) -> Result<User> {
     let user = made(host, change)?;
+    // Who takes it between this and the next is refused there.
+    must_be_free(host, &user).await?;
     host.store.insert_user(user.clone(), vec![creation(host, &user, by)]).await?;
     tracing::info!(user = %user.id, "user created");
     Ok(user)
@@ -84,9 +86,15 @@ pub async fn foresee_user(host: &Host, known: Option<(UserId, Guard<'_, User>)>,
             user
         }
     };
-    for name in std::iter::once(&user.name).chain(&user.email) {
+    must_be_free(host, &user).await
+}
+
+/// Refuses what somebody else signs in with, and says which of the two it is.
+async fn must_be_free(host: &Host, user: &User) -> Result<()> {
+    for (field, name) in std::iter::once(("name", &user.name)).chain(user.email.as_ref().map(|email| ("email", email)))
+    {
         if host.store.user_by_login(name).await?.is_some_and(|other| other.id != user.id) {
-            return Err(Refused::Taken("the name or e-mail address"));
+            return Err(Refused::TakenAt(field, "another user signs in with it; choose another"));
         }
     }
     Ok(())
@@ -260,11 +268,17 @@ fn login_name(field: &'static str, text: &str) -> Result<LoginName> {
 }
 
 pub(super) fn email_address(text: &str) -> Result<LoginName> {
-    let has_both_sides = text.split_once('@').is_some_and(|(local, host)| !local.is_empty() && !host.is_empty());
-    if !has_both_sides {
-        return Err(invalid("email", "expected an address such as ada@example.org"));
-    }
-    login_name("email", text)
+    let expected = || invalid("email", "expected an address such as ada@example.org");
+    // As HTML's e-mail fields see it, but for letters of other alphabets.
+    let is_of_host = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-');
+    let is_good = text.trim().split_once('@').is_some_and(|(local, host)| {
+        !local.is_empty()
+            && !host.is_empty()
+            && host.chars().all(is_of_host)
+            && host.split('.').all(|label| !label.is_empty())
+            && !local.contains(['"', ',', ';', '\\'])
+    });
+    if is_good { text.parse().map_err(|_| expected()) } else { Err(expected()) }
 }
 
 /// The user with this id.

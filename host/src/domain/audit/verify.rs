@@ -1,6 +1,6 @@
 //! Verifying the audit log: the one in the database, from its anchor to its head, and one that was exported.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io::{BufRead, Read};
 
 use crate::model::audit_line;
@@ -10,7 +10,7 @@ use crate::store::{Store, StoreError};
 
 /// How many entries are read at a time.
 const BATCH: u32 = 500;
-/// Of how many users it is remembered when they were erased.
+/// Of how many users it is remembered when they were erased, and what with them.
 const ERASED: usize = 10_000;
 /// How long a line of an export may be, in bytes.
 const LONGEST_LINE: u64 = 4 << 20;
@@ -69,7 +69,7 @@ pub async fn verify(store: &Store, most: Option<i64>) -> Result<Verdict, StoreEr
 }
 
 async fn to_the_head(store: &Store, walk: &mut Walk) -> Result<Option<Break>, StoreError> {
-    let mut erasures = HashMap::new();
+    let mut erasures = Erasures::default();
     // What is read after it has all that it stands for: both change in one transaction.
     let head = store.audit_end(End::Head).await?;
     while walk.at().seq < head.mark.seq {
@@ -104,25 +104,44 @@ async fn moved_on(store: &Store, walk: &mut Walk) -> Result<bool, StoreError> {
     Ok(anchor.authentic && walk.skip_to(anchor.mark))
 }
 
-/// Whether what is personal in an entry is gone, and no later entry tells that its user was erased, or somebody who was mentioned in it.
-async fn was_taken(
-    store: &Store,
-    record: &Record,
-    erasures: &mut HashMap<String, Option<i64>>,
-) -> Result<bool, StoreError> {
+/// The erasures of users, as the log tells of them.
+#[derive(Default)]
+struct Erasures {
+    /// The position of the last one of each user.
+    last: HashMap<String, Option<i64>>,
+    /// The positions of the entries of others that each emptied.
+    emptied: HashMap<String, BTreeSet<i64>>,
+}
+
+/// Whether what is personal in an entry is gone, and no later entry tells that its user was erased, or that somebody was who was
+/// mentioned in it.
+async fn was_taken(store: &Store, record: &Record, erasures: &mut Erasures) -> Result<bool, StoreError> {
     let (true, Some(user)) = (record.is_erased(), &record.user) else { return Ok(record.is_erased()) };
-    if erasures.len() >= ERASED {
-        erasures.clear();
+    if erasures.last.len() >= ERASED {
+        erasures.last.clear();
     }
-    let last = match erasures.get(user) {
+    let last = match erasures.last.get(user) {
         Some(last) => *last,
         None => {
             let last = store.last_erasure(user).await?;
-            erasures.insert(user.clone(), last);
+            erasures.last.insert(user.clone(), last);
             last
         }
     };
-    Ok(last.is_none_or(|last| last < record.seq) && !store.is_emptied_by_erasure(record.seq).await?)
+    if last.is_some_and(|last| last > record.seq) {
+        return Ok(false);
+    }
+    let Some(mentioned) = store.mentioned_in(record.seq).await? else { return Ok(true) };
+    if let Some(emptied) = erasures.emptied.get(&mentioned) {
+        return Ok(!emptied.contains(&record.seq));
+    }
+    if erasures.emptied.len() >= ERASED {
+        erasures.emptied.clear();
+    }
+    let emptied = store.emptied_with(&mentioned).await?;
+    let was_taken = !emptied.contains(&record.seq);
+    erasures.emptied.insert(mentioned, emptied);
+    Ok(was_taken)
 }
 
 /// Verifies an export, or the file of a stream: that it holds together from its first entry to its last.

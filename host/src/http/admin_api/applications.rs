@@ -17,6 +17,7 @@ use super::routes::Area;
 use super::service_providers::{self, ServiceProviderView};
 use super::{id_of, moment, saml_metadata};
 use crate::domain::Host;
+use crate::domain::admin::steps::Foreseen;
 use crate::domain::admin::{
     self, ApplicationChange, ApplicationQuery, AuthenticationChange, Caller, ServiceProviderChange,
 };
@@ -366,28 +367,31 @@ fn change_of_client(caller: &Caller, body: &[u8]) -> Result<ApplicationChange, P
     change.allowed(caller)
 }
 
-/// Refuses what a new client, or a change of the application with this id, can't be made of.
+/// What a new client would be, or the application with this id after a change; refuses what can't be made of it. `None` for what is no
+/// client, or is refused further on.
 pub(super) async fn foresee(
     host: &Host,
     caller: &Caller,
     id: Option<&str>,
     when: &IfMatch,
     body: &[u8],
-) -> Result<(), Problem> {
+) -> Result<Option<Foreseen>, Problem> {
     let Some(id) = id else {
         let (protocol, body) = unspoken(&Bytes::copy_from_slice(body))?;
-        let (Protocol::OpenidConnect, change) = (protocol, parse::<Change>(&body)?) else { return Ok(()) };
-        let Some(kind) = change.application_type else { return Ok(()) };
-        return Ok(admin::foresee_application(host, kind, change.allowed(caller)?)?);
+        let (Protocol::OpenidConnect, change) = (protocol, parse::<Change>(&body)?) else { return Ok(None) };
+        let Some(kind) = change.application_type else { return Ok(None) };
+        return Ok(Some(Foreseen::NewClient(admin::foresee_application(host, kind, change.allowed(caller)?)?.into())));
     };
     let id = id_of(id, "application")?;
     if let Registered::ServiceProvider(_) = admin::registered(host, &id).await? {
         let guard = |provider: &ServiceProvider| when.check(provider.version);
-        return Ok(admin::foresee_service_provider_change(host, &id, parse(body)?, &guard).await?);
+        let (before, after) = admin::foresee_service_provider_change(host, &id, parse(body)?, &guard).await?;
+        return Ok(Some(Foreseen::ServiceProvider { before: before.into(), after: after.into() }));
     }
     let guard = |client: &Application| caller.must_reach_application(client).and_then(|()| when.check(client.version));
     let change = change_of_client(caller, body)?;
-    Ok(admin::foresee_application_change(host, &id, change, &guard).await?)
+    let (before, after) = admin::foresee_application_change(host, &id, change, &guard).await?;
+    Ok(Some(Foreseen::Client { before: before.into(), after: after.into() }))
 }
 
 /// Which applications are listed.

@@ -100,6 +100,8 @@ struct CertificateView {
     stage: SamlKeyStage,
     /// In PEM form.
     certificate: String,
+    /// Its digest, in hexadecimal.
+    sha256: String,
     #[schema(format = DateTime)]
     created_at: String,
     #[schema(format = DateTime)]
@@ -112,6 +114,7 @@ fn certificate(key: SamlKey, stage: SamlKeyStage) -> CertificateView {
     CertificateView {
         id: key.id.to_string(),
         stage,
+        sha256: admin::certificate_digest(&key.certificate),
         certificate: key.certificate,
         created_at: moment(key.created_at),
         signs_from: moment(key.signs_from),

@@ -66,6 +66,7 @@ async fn checked(
     let whole = Request::from_parts(parts.clone(), body);
     let bytes = input::body(whole, &()).await.map_err(IntoResponse::into_response)?;
     let of_path = |name: &str| path.iter().find(|(known, _)| *known == name).map(|(_, value)| value);
+    let Ok(when) = IfMatch::from_request_parts(&mut parts, host).await;
     let words = if danger == Danger::ImportTable {
         let foreseen = transfers::foreseen(host, caller, &mut parts, of_path("id"), bytes.clone()).await;
         match foreseen.map_err(problem)? {
@@ -81,19 +82,26 @@ async fn checked(
         };
         let part = ["kid", "key", "channel"].into_iter().find_map(of_path);
         let words = steps::in_words(host, caller, danger, (of_path("id"), part), &members).await;
-        match words.map_err(|refused| problem(refused.into()))? {
-            Some(_) if danger == Danger::ApplyMetadata => {
+        match (danger, words.map_err(|refused| problem(refused.into()))?) {
+            (Danger::ApplyMetadata, Some(_)) => {
                 saml_metadata::in_words(host, of_path("id"), &bytes).await.map_err(problem)?
             }
-            words => words,
+            (Danger::GiveAdminScopes | Danger::ChangeApplication, Some(words)) => {
+                let foreseen = applications::foresee(host, caller, of_path("id"), &when, &bytes).await;
+                let foreseen = foreseen.map_err(problem)?;
+                Some(foreseen.map_or(words, |foreseen| steps::application_in_words(&foreseen, &members)))
+            }
+            (_, words) => words,
         }
     };
     let Some(words) = words else { return Ok(Request::from_parts(parts, Body::from(bytes))) };
     let address = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
     let digest = digest(parts.method.as_str(), &address, &bytes);
     let Some(named) = parts.headers.get(STEP) else {
-        let Ok(when) = IfMatch::from_request_parts(&mut parts, host).await;
-        foresee(host, caller, danger, of_path("id"), (&when, &bytes)).await.map_err(problem)?;
+        // Nobody approves in vain because of a value that was mistyped.
+        if danger == Danger::ChangeUser {
+            users::foresee(host, caller, of_path("id"), &when, &bytes).await.map_err(problem)?;
+        }
         return Err(ask(host, console, danger, words, digest).await.into_response());
     };
     let id = named.to_str().ok().and_then(|id| id.parse::<LoginId>().ok());
@@ -112,23 +120,6 @@ async fn checked(
     parts.extensions.insert(caller.by.clone());
     parts.extensions.insert(caller);
     Ok(Request::from_parts(parts, Body::from(bytes)))
-}
-
-/// Refuses what would be refused after the approval: nobody approves in vain because of a value that was mistyped.
-async fn foresee(
-    host: &Host,
-    caller: &Caller,
-    danger: Danger,
-    id: Option<&str>,
-    (when, body): (&IfMatch, &[u8]),
-) -> Result<(), Problem> {
-    match danger {
-        Danger::ChangeUser => users::foresee(host, caller, id, when, body).await,
-        Danger::GiveAdminScopes | Danger::ChangeApplication => {
-            applications::foresee(host, caller, id, when, body).await
-        }
-        _ => Ok(()),
-    }
 }
 
 fn problem(problem: Problem) -> Response {

@@ -2,46 +2,20 @@
 
 use serde_json::{Map, Value};
 
+use super::application_words::is_harmful;
+use super::shown::{quoted, shortened};
 use crate::domain::admin::approval_addresses::address_there;
+use crate::domain::admin::service_providers::{certificate_digest, saml_certificates};
 use crate::domain::admin::users::email_address;
 use crate::domain::admin::{Caller, ImportReport, Refused, Result, UserChange, account, invalid, registered, user};
 use crate::domain::{Host, plugins};
 use crate::id::Did;
-use crate::keys::{client, saml};
 use crate::model::administration::Danger;
 use crate::model::application::Registered;
 use crate::model::delivery::ApprovalAddress;
 use crate::model::name::{LoginName, display_text};
-use crate::model::redirect::RedirectUri;
-use crate::model::saml::ServiceProvider;
 use crate::model::step::{Mentioned, Words};
 use crate::model::user::{LifeState, User};
-
-/// Members of an application whose change hands nothing to anybody else.
-const HARMLESS: [&str; 8] = [
-    "slim_id_token",
-    "initiate_login_uri",
-    "backchannel_logout_uri",
-    "backchannel_logout_session_required",
-    "post_logout_redirect_uris",
-    "single_logout",
-    "default_relay_state",
-    "relay_states",
-];
-/// Members with which an application proves who it is, or says what it may.
-const PROVES: [&str; 9] = [
-    "admin_scopes",
-    "token_endpoint_auth_method",
-    "jwks",
-    "jwks_uri",
-    "public_key",
-    "certificate",
-    "certificates",
-    "metadata_url",
-    "entity_id",
-];
-/// How much of a text of the body is shown, in characters.
-const LONGEST: usize = 120;
 
 /// What a request would do. `None` where it does nothing that is dangerous. `subject` is the id in the request's path, `key` that of a key or the name of a channel there, `body` the members of its body.
 ///
@@ -94,8 +68,9 @@ pub async fn in_words(
             let device = host.store.device(id).await?.ok_or_else(unknown)?;
             let owner = user(host, device.user_id).await?;
             caller.must_reach(&owner)?;
-            let named =
-                || format!("Remove the device {} of {}, who has a role in the console", device.name, owner.name);
+            let named = || {
+                format!("Remove the device {} of {}, who has a role in the console", quoted(&device.name), owner.name)
+            };
             Ok(owner.console_role.is_some().then(|| of_person(named(), &owner)))
         }
         // How much of it is new is in the words of [`table_in_words`], for whoever has read it.
@@ -128,7 +103,11 @@ pub async fn in_words(
             if body.get("admin_scopes").is_some_and(|scopes| !scopes.is_null()) {
                 caller.must_give_scopes()?;
             }
-            Ok(of_application(danger, application.as_ref(), key, body).map(Words::of_nobody))
+            let certificate = match (&application, key) {
+                (Some(application), Some(key)) => Some(certificate_of(host, application.id(), key).await?),
+                _ => None,
+            };
+            Ok(of_application(danger, application.as_ref(), certificate.as_deref().or(key), body).map(Words::of_nobody))
         }
     }
 }
@@ -136,6 +115,11 @@ pub async fn in_words(
 /// Words that mention this person.
 fn of_person(text: String, person: &User) -> Words {
     Words { text, mentions: Some(Mentioned::User(person.id)) }
+}
+
+/// A text of the body, of somebody or something that is to be.
+fn text_of(body: &Map<String, Value>, name: &str) -> String {
+    quoted(body.get(name).and_then(Value::as_str).unwrap_or("?"))
 }
 
 /// The name that a body gives an account. What is none is refused further on.
@@ -159,7 +143,8 @@ async fn given_address(
     }
     let ApprovalAddress { channel, address } = address_there(host, channel, address)?;
     let before = host.store.approval_addresses(id).await?.into_iter().find(|known| known.channel == channel);
-    let before = before.map(|known| format!(", in place of {}", known.address)).unwrap_or_default();
+    let before = before.map(|known| format!(", in place of {}", quoted(&known.address))).unwrap_or_default();
+    let (address, channel) = (quoted(&address), quoted(&channel));
     let text = format!("Let whoever is {address} at the channel {channel} approve as {}{before}", user.name);
     Ok(Some(of_person(text, &user)))
 }
@@ -176,8 +161,16 @@ async fn given_account(
     caller.must_reach(&user)?;
     let id = application.and_then(|id| id.parse().ok()).ok_or(Refused::NotFound("application"))?;
     let application = registered(host, &id).await?;
-    let text = format!("Let {} be called {name} in the application {}", user.name, application.name());
+    must_be_free(host, &id, &name).await?;
+    let (name, application) = (quoted(&name), quoted(application.name()));
+    let text = format!("Let {} be called {name} in the application {application}", user.name);
     Ok(Some(of_person(text, &user)))
+}
+
+/// Nobody is asked about a name that is somebody's.
+async fn must_be_free(host: &Host, application: &Did, name: &str) -> Result<()> {
+    let named = host.store.accounts_by_names(application, &[name.to_owned()]).await?;
+    if named.is_empty() { Ok(()) } else { Err(Refused::TakenAt("name", "an account of this application has the name")) }
 }
 
 async fn of_account(
@@ -191,14 +184,19 @@ async fn of_account(
     let account = account(host, id).await?;
     let user = user(host, account.user_id).await?;
     let application = registered(host, &account.application_id).await?;
-    let (person, before, application) = (&user.name, &account.name, application.name());
+    let (person, before, application) = (&user.name, quoted(&account.name), quoted(application.name()));
     let steps: Vec<String> = match danger {
         Danger::DeleteAccount => {
             vec![format!("Delete the account {before} of {person} in the application {application}")]
         }
         _ => {
-            let renamed = account_name(body).filter(|name| name != before);
+            let renamed = account_name(body).filter(|name| *name != account.name);
+            if let Some(name) = &renamed {
+                caller.must_write_accounts()?;
+                must_be_free(host, &account.application_id, name).await?;
+            }
             let renamed = renamed.map(|name| {
+                let name = quoted(&name);
                 format!("Let {person} be called {name} in the application {application}, in place of {before}")
             });
             let closed = closes(body)
@@ -225,7 +223,10 @@ pub async fn table_in_words(host: &Host, application: Option<&Did>, report: &Imp
         return Ok(None);
     }
     let what = match application {
-        Some(id) => format!("{} of the application {}", counted(*rows, "account"), registered(host, id).await?.name()),
+        Some(id) => {
+            let application = registered(host, id).await?;
+            format!("{} of the application {}", counted(*rows, "account"), quoted(application.name()))
+        }
         None => counted(*rows, "user"),
     };
     // Applications may know a person by the name or the address.
@@ -234,6 +235,13 @@ pub async fn table_in_words(host: &Host, application: Option<&Did>, report: &Imp
     let (names, addresses) = (noted(renamed, "name"), noted(readdressed, "e-mail address"));
     let text = format!("Import a table of {what}: {created} new, {changed} changed{names}{addresses}");
     Ok(Some(Words::of_nobody(text)))
+}
+
+/// The digest of the certificate that signs for a service provider and has this id.
+async fn certificate_of(host: &Host, application: &Did, key: &str) -> Result<String> {
+    let all = saml_certificates(host, application).await?;
+    let found = all.iter().find(|(known, _)| known.id.to_string() == key).ok_or(Refused::NotFound("certificate"))?;
+    Ok(certificate_digest(&found.0.certificate))
 }
 
 fn counted(count: u64, what: &str) -> String {
@@ -294,61 +302,9 @@ fn of_expected_kinds(body: &Map<String, Value>) -> Result<()> {
     all(&["apply", "now"], &is_switch, "expected true or false")
 }
 
-/// A text of the body as it is shown: no more of it than a person reads.
-fn shown(value: Option<&Value>) -> String {
-    shortened(value.and_then(Value::as_str).unwrap_or("?"))
-}
-
-fn shortened(text: &str) -> String {
-    shortened_to(text, LONGEST)
-}
-
-fn shortened_to(text: &str, longest: usize) -> String {
-    let mut characters = text.chars().filter(|c| !c.is_control());
-    let shown: String = characters.by_ref().take(longest).collect();
-    if characters.next().is_some() { shown + "…" } else { shown }
-}
-
-/// An address, with the whole of its host: its end says whose it is.
-fn shown_address(address: &str) -> String {
-    let (scheme, rest) = address.split_once("://").unwrap_or_default();
-    let host = rest.split(['/', '\\', '?', '#']).next().unwrap_or_default();
-    // A scheme, a name of 253 characters (RFC 1035 section 2.3.4), a port.
-    let origin = [scheme, "://", host, "/"].iter().map(|part| part.chars().count()).sum::<usize>().min(300);
-    shortened_to(address, LONGEST.max(origin))
-}
-
-/// Texts, as they are shown: so many as fit, and how many more there are.
-fn listed<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
-    let mut texts = texts.into_iter().map(shown_address).peekable();
-    let (mut list, mut length) = (Vec::new(), 0);
-    while let Some(text) = texts.next_if(|text| length + text.chars().count() <= 4 * LONGEST) {
-        length += text.chars().count();
-        list.push(text);
-    }
-    let more = texts.count();
-    list.join(", ") + &if more == 0 { String::new() } else { format!(", and {more} more") }
-}
-
-/// The texts of a list of the body.
-fn texts(value: &Value) -> Vec<&str> {
-    value.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
-}
-
-/// Where an application is to be answered, what is new first: that is what somebody would send people to.
-fn answered_at<'a>(before: &[&str], after: impl IntoIterator<Item = &'a str>) -> String {
-    let (known, new): (Vec<&str>, Vec<&str>) = after.into_iter().partition(|uri| before.contains(uri));
-    match (new.is_empty(), known.is_empty()) {
-        (true, true) => "It is answered nowhere".to_owned(),
-        (true, false) => format!("It is answered at no new address, as before at: {}", listed(known)),
-        (false, true) => format!("It is answered at: {}", listed(new)),
-        (false, false) => format!("It is answered at: {}; as before at: {}", listed(new), listed(known)),
-    }
-}
-
 fn of_user(danger: Danger, user: Option<&User>, body: &Map<String, Value>) -> Option<String> {
     // Whoever is made has the name that the body says.
-    let name = user.map_or_else(|| shown(body.get("name")), |user| user.name.to_string());
+    let name = user.map_or_else(|| text_of(body, "name"), |user| user.name.to_string());
     match danger {
         Danger::DeleteUser => Some(format!("Delete the user {name}")),
         Danger::EraseUser => Some(format!("Erase who the user {name} was")),
@@ -356,13 +312,13 @@ fn of_user(danger: Danger, user: Option<&User>, body: &Map<String, Value>) -> Op
         Danger::AddDevice if user.is_some_and(User::is_only_invited) => None,
         Danger::AddDevice => Some(format!("Let another device approve as {name}")),
         _ => {
-            let closed = closes(body).then(|| format!("Close the account of {name} for good"));
+            let closed = closes(body).then(|| format!("Close the user {name} for good"));
             let address = user.and_then(|user| of_address(user, body));
             let renamed = user.and_then(|user| of_name(user, body));
             // The role last, since what follows it is about the role.
             let role = body.get("console_role").map(|role| match role {
                 Value::Null => format!("Take the role in the console from {name}"),
-                role => format!("Give {name} the role {} in the console", shown(Some(role))),
+                role => format!("Give {name} the role {} in the console", shortened(role.as_str().unwrap_or("?"))),
             });
             let steps: Vec<String> = [closed, renamed, address, role].into_iter().flatten().collect();
             (!steps.is_empty()).then(|| steps.join("; "))
@@ -394,19 +350,20 @@ fn of_application(
     key: Option<&str>,
     body: &Map<String, Value>,
 ) -> Option<String> {
-    let name = application.map_or_else(|| shown(body.get("name")), |known| known.name().to_owned());
-    let scopes = |scopes: &Value| match listed(texts(scopes)) {
-        none if none.is_empty() => format!("Let the application {name} administer nothing here"),
-        scopes => format!("Let the application {name} administer this server: {scopes}"),
-    };
+    let name = application.map_or_else(|| text_of(body, "name"), |known| quoted(known.name()));
     match danger {
         Danger::DeleteApplication => Some(format!("Delete the application {name}")),
         Danger::NewSecret => Some(format!("Make a new client secret for {name}")),
         // What it says is in the words of [`metadata_in_words`], for whoever has read it.
         Danger::ApplyMetadata => Some(format!("Change the application {name} to what its metadata says")),
-        Danger::GiveAdminScopes => body.get("admin_scopes").map(scopes),
+        // What it would be is in the words of [`application_in_words`], for whoever knows that.
+        Danger::GiveAdminScopes => {
+            body.get("admin_scopes").map(|_| format!("Let the application {name} administer this server"))
+        }
         Danger::RotateKey if application.is_some() => Some(match key {
-            Some(key) => format!("Let the certificate {} sign for {name} from this moment", shortened(key)),
+            Some(digest) => {
+                format!("Let the certificate with the SHA-256 digest {digest} sign for {name} from this moment")
+            }
             None => format!("Make another certificate, which is to sign for {name}"),
         }),
         Danger::RotateKey if body.get("now") == Some(&true.into()) => {
@@ -414,84 +371,14 @@ fn of_application(
         }
         Danger::RotateKey => Some("Let a new key sign ID tokens".to_owned()),
         Danger::RevokeKey if application.is_some() => {
-            Some(format!("Withdraw the certificate {} of {name}", shortened(key.unwrap_or("?"))))
+            Some(format!("Withdraw the certificate with the SHA-256 digest {} of {name}", key.unwrap_or("?")))
         }
         Danger::RevokeKey => Some(format!("Revoke the signing key {}", shortened(key.unwrap_or("?")))),
         _ => {
             let is_service =
                 matches!(application, Some(Registered::Client(client)) if client.settings.is_service_account());
-            let harmful = |member: &&String| is_service || !HARMLESS.contains(&member.as_str());
-            let mut members: Vec<&str> = body.keys().filter(harmful).map(String::as_str).collect();
-            if members.is_empty() {
-                return None;
-            }
-            // First what lets somebody else be the application: whoever sends them chooses their order.
-            members.sort_by_key(|member| (!PROVES.contains(member), *member));
-            let mut steps = vec![format!("Change the application {name}: {}", listed(members))];
-            steps.extend(body.get("name").map(|name| format!("It is called {}", shown(Some(name)))));
-            steps.extend(body.get("admin_scopes").map(scopes));
-            steps.extend(proven_by(body));
-            let before: Vec<&str> = application.map(addresses_of).unwrap_or_default();
-            steps.extend(body.get("redirect_uris").map(|uris| answered_at(&before, texts(uris))));
-            let acs = body.get("acs").and_then(Value::as_array);
-            // That each has one was looked at before.
-            steps.extend(acs.map(|acs| answered_at(&before, acs.iter().filter_map(|one| one.get("url")?.as_str()))));
-            Some(steps.join(". "))
+            let is_harmful = if is_service { !body.is_empty() } else { body.keys().any(|member| is_harmful(member)) };
+            is_harmful.then(|| format!("Change the application {name}"))
         }
     }
-}
-
-/// With what an application would prove who it is, as people can compare it: thumbprints of keys (RFC 7638), digests of certificates
-/// as OpenSSL shows them. What can't be read is refused further on.
-fn proven_by(body: &Map<String, Value>) -> Vec<String> {
-    let text = |name: &str| body.get(name).and_then(Value::as_str);
-    let keys = body.get("jwks").and_then(|set| client::keys_of_set(set).ok());
-    let keys = keys.or_else(|| text("public_key").and_then(|pem| client::key_of_pem(pem).ok()).map(|key| vec![key]));
-    let keys: Vec<String> = keys.iter().flatten().map(client::thumbprint).collect();
-    let certificates: Vec<&str> = body.get("certificates").map(texts).unwrap_or_default();
-    let mut steps = Vec::new();
-    if !keys.is_empty() {
-        steps.push(format!("It has the key {}", listed(keys.iter().map(String::as_str))));
-    }
-    steps.extend(with_certificates(text("certificate").into_iter().chain(certificates)));
-    steps.extend(text("jwks_uri").map(|uri| format!("Its keys are read from {}", shown_address(uri))));
-    steps.extend(text("metadata_url").map(|uri| format!("Its metadata is read from {}", shown_address(uri))));
-    steps.extend(text("entity_id").map(|id| format!("Its entity ID is {}", shown_address(id))));
-    steps
-}
-
-/// The certificates that an application would have, in PEM form.
-fn with_certificates<'a>(pems: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    let digest = |pem| saml::partner_certificate(pem).ok().and_then(|known| client::certificate(&known.pem).ok());
-    let digests: Vec<String> = pems.into_iter().filter_map(digest).map(|known| known.sha256).collect();
-    (!digests.is_empty()).then(|| format!("It has the certificate {}", listed(digests.iter().map(String::as_str))))
-}
-
-/// Where an application is answered.
-fn addresses_of(application: &Registered) -> Vec<&str> {
-    match application {
-        Registered::Client(client) => client.settings.redirect_uris.iter().map(RedirectUri::as_str).collect(),
-        Registered::ServiceProvider(provider) => consumers(provider),
-    }
-}
-
-fn consumers(provider: &ServiceProvider) -> Vec<&str> {
-    provider.settings.acs.iter().map(|consumer| consumer.url.as_str()).collect()
-}
-
-/// What metadata that was read would change: the members, and where the application would be answered.
-pub fn metadata_in_words(before: &ServiceProvider, after: &ServiceProvider, members: &[&str]) -> Words {
-    let change = format!(
-        "Change the application {} to what its metadata says: {}",
-        before.name,
-        listed(members.iter().copied())
-    );
-    let mut steps = vec![change];
-    if members.contains(&"certificates") {
-        steps.extend(with_certificates(after.settings.certificates.iter().map(|certificate| certificate.pem.as_str())));
-    }
-    if members.contains(&"acs") {
-        steps.push(answered_at(&consumers(before), consumers(after)));
-    }
-    Words::of_nobody(steps.join(". "))
 }

@@ -1,0 +1,243 @@
+//! What a change of an application would do, in words for the person to approve: of what it would be, as it would be kept.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::shown::{address, addresses, listed, quoted};
+use crate::domain::admin::certificate_digest;
+use crate::keys::client;
+use crate::model::application::Application;
+use crate::model::client_auth::{ClientAuthentication, ClientKeys};
+use crate::model::redirect::RedirectUri;
+use crate::model::saml::ServiceProvider;
+use crate::model::step::Words;
+
+/// Members of an application whose change hands nothing to anybody else.
+const HARMLESS: [&str; 8] = [
+    "slim_id_token",
+    "initiate_login_uri",
+    "backchannel_logout_uri",
+    "backchannel_logout_session_required",
+    "post_logout_redirect_uris",
+    "single_logout",
+    "default_relay_state",
+    "relay_states",
+];
+
+/// Members that a sentence of their own tells of, or whose value is no word.
+const TOLD: [&str; 11] = [
+    "name",
+    "entity_id",
+    "redirect_uris",
+    "acs",
+    "jwks",
+    "jwks_uri",
+    "public_key",
+    "certificate",
+    "certificates",
+    "metadata_url",
+    "admin_scopes",
+];
+
+/// Whether a change of this member could hand something to somebody else.
+pub(super) fn is_harmful(member: &str) -> bool {
+    !HARMLESS.contains(&member)
+}
+
+/// What an application would be.
+#[derive(Clone, Debug)]
+pub enum Foreseen {
+    /// A client that is new.
+    NewClient(Arc<Application>),
+    /// A client after a change.
+    Client {
+        /// As it is.
+        before: Arc<Application>,
+        /// As it would be.
+        after: Arc<Application>,
+    },
+    /// A service provider after a change.
+    ServiceProvider {
+        /// As it is.
+        before: Arc<ServiceProvider>,
+        /// As it would be.
+        after: Arc<ServiceProvider>,
+    },
+}
+
+/// What would become of an application by a request with these members.
+pub fn application_in_words(foreseen: &Foreseen, body: &Map<String, Value>) -> Words {
+    let mut members: Vec<&str> = body.keys().map(String::as_str).collect();
+    // Whoever sends them chooses their order.
+    members.sort_unstable();
+    Words::of_nobody(match foreseen {
+        Foreseen::NewClient(new) => new_client(new),
+        Foreseen::Client { before, after } => changed_client(before, after, &members, body),
+        Foreseen::ServiceProvider { before, after } => {
+            let shown = members.into_iter().filter(|member| is_harmful(member));
+            let change = format!("Change the application {}: {}", quoted(&before.name), with_values(shown, body));
+            joined([change].into_iter().chain(changed_provider(before, after)))
+        }
+    })
+}
+
+/// Members with what they would be, where that is a word or a few, or addresses, and no sentence of its own says it.
+fn with_values<'a>(members: impl Iterator<Item = &'a str>, body: &Map<String, Value>) -> String {
+    let with_value = |member: &'a str| {
+        if TOLD.contains(&member) {
+            return member.to_owned();
+        }
+        match body.get(member) {
+            Some(Value::String(text)) => format!("{member} {}", quoted(&address(text))),
+            Some(Value::Array(all)) if all.iter().all(Value::is_string) => {
+                let texts: Vec<&str> = all.iter().filter_map(Value::as_str).collect();
+                format!("{member} ({})", addresses(&texts))
+            }
+            Some(value @ (Value::Bool(_) | Value::Number(_))) => format!("{member} {value}"),
+            Some(Value::Null) => format!("no {member}"),
+            _ => member.to_owned(),
+        }
+    };
+    members.map(with_value).collect::<Vec<_>>().join(", ")
+}
+
+/// What metadata that was read would change: the members, and what matters of them.
+pub fn metadata_in_words(before: &ServiceProvider, after: &ServiceProvider, members: &[&str]) -> Words {
+    let name = quoted(&before.name);
+    let change =
+        format!("Change the application {name} to what its metadata says: {}", listed(members.iter().copied()));
+    Words::of_nobody(joined([change].into_iter().chain(changed_provider(before, after))))
+}
+
+/// Sentences; each text of somebody else's in them has an end of its own.
+fn joined(sentences: impl IntoIterator<Item = String>) -> String {
+    sentences.into_iter().collect::<Vec<_>>().join(". ")
+}
+
+fn new_client(client: &Application) -> String {
+    let change = format!("Make the application {}", quoted(&client.name));
+    joined([change, administers(client)].into_iter().chain(proof(&client.settings.authentication, None)))
+}
+
+fn changed_client(before: &Application, after: &Application, members: &[&str], body: &Map<String, Value>) -> String {
+    let is_service = before.settings.is_service_account() || after.settings.is_service_account();
+    let shown = members.iter().copied().filter(|member| is_service || is_harmful(member));
+    let mut steps = vec![format!("Change the application {}: {}", quoted(&before.name), with_values(shown, body))];
+    if before.name != after.name {
+        steps.push(format!("It is called {}", quoted(&after.name)));
+    }
+    let is_given = members.contains(&"admin_scopes");
+    if is_given {
+        steps.push(administers(after));
+        // Others may be called the same.
+        steps.push(format!("Its Client ID is {}", after.id));
+    }
+    let (was, is) = (&before.settings.authentication, &after.settings.authentication);
+    if was != is {
+        steps.extend(proof(is, Some(was)));
+    } else if is_given {
+        steps.extend(proof(is, None));
+    }
+    let addresses_of = |client: &'_ Application| -> Vec<String> {
+        client.settings.redirect_uris.iter().map(RedirectUri::as_str).map(str::to_owned).collect()
+    };
+    let (was, is) = (addresses_of(before), addresses_of(after));
+    steps.extend((was != is).then(|| answered_at(&was, &is)));
+    joined(steps)
+}
+
+fn administers(client: &Application) -> String {
+    let scopes = &client.settings.admin_scopes;
+    match scopes.is_empty() {
+        true => "It administers nothing here".to_owned(),
+        false => format!("It administers this server: {}", scopes.to_string().replace(' ', ", ")),
+    }
+}
+
+fn changed_provider(before: &ServiceProvider, after: &ServiceProvider) -> Vec<String> {
+    let (was, is) = (&before.settings, &after.settings);
+    let mut steps = Vec::new();
+    if before.name != after.name {
+        steps.push(format!("It is called {}", quoted(&after.name)));
+    }
+    if was.entity_id != is.entity_id {
+        steps.push(format!("Its entity ID is {}", quoted(&is.entity_id.to_string())));
+    }
+    if was.certificates != is.certificates {
+        let digests = |provider: &ServiceProvider| -> Vec<String> {
+            provider.settings.certificates.iter().map(|certificate| certificate_digest(&certificate.pem)).collect()
+        };
+        steps.push(proven_by("It proves itself by no certificate", CERTIFICATE, &digests(before), &digests(after)));
+    }
+    if was.metadata_url != is.metadata_url {
+        steps.push(match &is.metadata_url {
+            Some(url) => format!("Its metadata is read from {}", address(url.as_str())),
+            None => "Its metadata is read from nowhere".to_owned(),
+        });
+    }
+    let consumers = |provider: &ServiceProvider| -> Vec<String> {
+        provider.settings.acs.iter().map(|consumer| consumer.url.as_str().to_owned()).collect()
+    };
+    let (was, is) = (consumers(before), consumers(after));
+    steps.extend((was != is).then(|| answered_at(&was, &is)));
+    steps
+}
+
+/// What stands before the digest of a certificate.
+const CERTIFICATE: &str = "the certificate with the SHA-256 digest";
+
+/// With what a client proves who it is, as people can compare it: thumbprints of keys (RFC 7638), digests of certificates as OpenSSL
+/// shows them. All of them: whoever has the key of one that is not seen could be the client.
+fn proof(is: &ClientAuthentication, was: Option<&ClientAuthentication>) -> Option<String> {
+    let thumbprints = |authentication: Option<&ClientAuthentication>| match authentication {
+        Some(ClientAuthentication::PrivateKeyJwt(ClientKeys::Jwks(keys))) => {
+            keys.iter().map(client::thumbprint).collect()
+        }
+        _ => Vec::new(),
+    };
+    Some(match is {
+        ClientAuthentication::PrivateKeyJwt(ClientKeys::Jwks(_)) => proven_by(
+            "It proves itself by no key",
+            "the key with the thumbprint",
+            &thumbprints(was),
+            &thumbprints(Some(is)),
+        ),
+        ClientAuthentication::PrivateKeyJwt(ClientKeys::JwksUri(uri)) => {
+            format!("It proves itself by the keys at {}", address(uri.as_str()))
+        }
+        ClientAuthentication::TlsClientCertificate(certificate) => {
+            format!("It proves itself by {CERTIFICATE} {}", certificate.sha256)
+        }
+        // Of the one before nothing is kept that would do.
+        ClientAuthentication::ClientSecretJwt if was.is_some() => "It proves itself by a new client secret".to_owned(),
+        _ => return None,
+    })
+}
+
+/// What is new first; none twice.
+fn proven_by(nothing: &str, kind: &str, was: &[String], is: &[String]) -> String {
+    let distinct = BTreeSet::from_iter(is.iter().map(String::as_str));
+    let (known, new): (Vec<&str>, Vec<&str>) =
+        distinct.into_iter().partition(|one| was.iter().any(|known| known == one));
+    let before = |known: Vec<&str>| format!("as before by {kind} {}", known.join(" and "));
+    match (new.is_empty(), known.is_empty()) {
+        (true, true) => nothing.to_owned(),
+        (true, false) => format!("It proves itself {}", before(known)),
+        (false, true) => format!("It proves itself by {kind} {}", new.join(" and ")),
+        (false, false) => format!("It proves itself by {kind} {}; {}", new.join(" and "), before(known)),
+    }
+}
+
+/// Where an application is to be answered, what is new first: that is what somebody would send people to.
+fn answered_at(before: &[String], after: &[String]) -> String {
+    let (known, new): (Vec<&str>, Vec<&str>) =
+        after.iter().map(String::as_str).partition(|uri| before.iter().any(|known| known == uri));
+    match (new.is_empty(), known.is_empty()) {
+        (true, true) => "It is answered nowhere".to_owned(),
+        (true, false) => format!("It is answered at no new address, as before at: {}", addresses(&known)),
+        (false, true) => format!("It is answered at: {}", addresses(&new)),
+        (false, false) => format!("It is answered at: {}; as before at: {}", addresses(&new), addresses(&known)),
+    }
+}
