@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Row};
 
 use super::entries;
+use crate::channels::until;
 use crate::harness::{Browser, Database, TestHost, Wish, id};
 
 /// All that the database holds, as text.
@@ -139,7 +140,14 @@ async fn nothing_of_who_was_erased_is_left_in_the_file_of_sqlite() {
     host.admin_ok(Method::PATCH, &path, json!({"state": "terminated"})).await;
     host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null).await;
     host.stop().await;
-    host.host.store.close().await;
+    // What is in the journal goes to the file, once the host's own connections are gone.
+    let mut connection = host.connection().await;
+    until("the journal is empty", async || {
+        let written = sqlx::query_as("PRAGMA wal_checkpoint(TRUNCATE)").fetch_one(&mut connection).await;
+        let (is_busy, _, _): (i64, i64, i64) = written.expect("an answer");
+        is_busy == 0
+    })
+    .await;
     let mut looked_at = 0;
     for file in std::fs::read_dir(host.folder()).expect("the folder").map(|file| file.expect("a file")) {
         if file.file_name().to_string_lossy().starts_with("assent.db") {
