@@ -52,7 +52,7 @@ impl TryFrom<TraceRow> for ClaimTrace {
 }
 
 impl Store {
-    /// Adds traces. One whose user or application is gone meanwhile is left out.
+    /// Adds traces. One whose user or application is gone meanwhile is left out, and of a terminated user, who may be erased by now.
     pub async fn add_traces(&self, traces: Vec<ClaimTrace>) -> Result<()> {
         self.write(move |db| {
             let traces = traces.clone();
@@ -61,7 +61,7 @@ impl Store {
                     sqlx::query(
                         "INSERT INTO claim_traces (id, token, user_id, application_id, sink, made_at, steps)
                          SELECT $1, $2, users.id, applications.id, $5, $6, $7 FROM users, applications
-                         WHERE users.id = $3 AND applications.id = $4
+                         WHERE users.id = $3 AND applications.id = $4 AND users.state <> 'terminated'
                          ON CONFLICT DO NOTHING",
                     )
                     .bind(trace.id.to_string())
