@@ -118,6 +118,8 @@ pub(super) async fn append_if_about_somebody(_transaction: &mut AnyConnection, e
 pub(super) async fn erase(db: &mut AnyConnection, user: UserId, names: &[Mentioned]) -> Result<Vec<i64>> {
     let (id, user) = (user, user.to_string());
     chain::erase_pending(&user, names);
+    let mut names = names.to_vec();
+    names.extend(chain::names_of(db, id).await?);
     // What is mentioned by a name alone could be guessed.
     sqlx::query(
         "UPDATE audit_entries SET personal = NULL, personal_salt = NULL,
@@ -128,8 +130,8 @@ pub(super) async fn erase(db: &mut AnyConnection, user: UserId, names: &[Mention
     .execute(&mut *db)
     .await?;
     let mut emptied = Vec::new();
-    for mentioned in std::iter::once(&Mentioned::User(id)).chain(names) {
-        emptied.extend(chain::mentioning(db, mentioned, id).await?);
+    for mentioned in std::iter::once(&Mentioned::User(id)).chain(&names) {
+        emptied.extend(chain::mentioning(db, mentioned, id, &names).await?);
     }
     for seq in &emptied {
         // Who is mentioned by a name is by the id from then on, by which the erasure is found.
@@ -140,6 +142,7 @@ pub(super) async fn erase(db: &mut AnyConnection, user: UserId, names: &[Mention
             .await?;
     }
     emptied.sort_unstable();
+    emptied.dedup();
     Ok(emptied)
 }
 

@@ -23,6 +23,7 @@ use crate::entropy::SharedEntropy;
 use crate::id::UserId;
 use crate::model::audit::{By, Entry, Event};
 use crate::model::chain::{ChainKey, End, KeptMark, Mark, Record, Walk, personal_digest};
+use crate::model::name::LoginName;
 use crate::model::step::{MENTIONS, Mentioned};
 use crate::secret::Digest;
 
@@ -108,20 +109,38 @@ pub(super) fn erase_pending(user: &str, names: &[Mentioned]) {
     });
 }
 
-/// The positions of the entries that mention somebody in what is personal in them, as it was written: one that says so only where the
-/// chain does not cover it was changed, and stays as it is for whoever looks into that.
-pub(super) async fn mentioning(db: &mut AnyConnection, mentioned: &Mentioned, user: UserId) -> Result<Vec<i64>> {
+/// The positions of the entries that mention somebody, as they were written: one that says so only where the chain does not cover it was
+/// changed, and stays as it is for whoever looks into that. `names` are all that the user signed in with.
+pub(super) async fn mentioning(
+    db: &mut AnyConnection,
+    mentioned: &Mentioned,
+    user: UserId,
+    names: &[Mentioned],
+) -> Result<Vec<i64>> {
     let rows: Vec<RecordRow> = sqlx::query_as(MENTIONING).bind(mentioned.to_text()).fetch_all(db).await?;
-    let says = |text: Option<&String>| -> Option<Value> {
+    let says = |text: Option<&String>| {
         let members: Value = serde_json::from_str(text?).ok()?;
-        members.get(MENTIONS).cloned()
+        members.get(MENTIONS).and_then(Value::as_str).and_then(Mentioned::parse)
     };
     let is_so = |record: &Record| {
-        let by_id = says(Some(&record.detail)).is_some_and(|id| id == user.to_string());
-        // Somebody who was not there yet. Who it is was found out when they came.
-        record.is_whole() && (by_id || says(record.personal.as_ref()).is_some())
+        let by_id = says(Some(&record.detail)) == Some(Mentioned::User(user));
+        // Before they were there.
+        let by_name = says(record.personal.as_ref()).is_some_and(|name| names.contains(&name));
+        record.is_whole() && (by_id || by_name)
     };
     Ok(rows.into_iter().map(Record::from).filter(is_so).map(|record| record.seq).collect())
+}
+
+/// What a user signed in with so far, as the entries about the user tell, as they were written.
+pub(super) async fn names_of(db: &mut AnyConnection, user: UserId) -> Result<Vec<Mentioned>> {
+    let rows: Vec<RecordRow> = sqlx::query_as(NAMING).bind(user.to_string()).fetch_all(db).await?;
+    let mut names = Vec::new();
+    for record in rows.into_iter().map(Record::from).filter(Record::is_whole) {
+        let personal: Value = record.personal.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        let told = ["before", "after"].into_iter().filter_map(|when| personal.get(when)?.get("login_name")?.as_str());
+        names.extend(told.filter_map(|name| name.parse().ok()).map(|name: LoginName| Mentioned::nobody(&name)));
+    }
+    Ok(names)
 }
 
 fn record(entry: &Entry) -> Result<Record> {
@@ -400,6 +419,9 @@ macro_rules! records_where {
 }
 
 const AFTER: &str = records_where!("seq > $1 ORDER BY seq LIMIT $2");
+const NAMING: &str = records_where!(
+    "user_id = $1 AND event IN ('user.created', 'user.changed') AND personal IS NOT NULL AND seq IS NOT NULL ORDER BY seq"
+);
 const MENTIONING: &str = records_where!("mentions = $1 AND personal IS NOT NULL AND seq IS NOT NULL ORDER BY seq");
 
 impl Store {

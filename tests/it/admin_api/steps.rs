@@ -301,6 +301,9 @@ async fn what_is_written_otherwise_is_not_taken_for_harmless_nor_hidden_from_the
         (&user, json!({"console_role": {"owner": null}})),
         (&account, json!({"state": {"terminated": null}})),
         (&client, json!({"admin_scopes": [{"admin:users": null}]})),
+        (&client, json!({"consent": {"implied": null}})),
+        (&client, json!({"grant_types": [{"client_credentials": null}]})),
+        (&provider, json!({"name_id_source": {"account_name": null}})),
         (&provider, json!({"acs": [["https://evil.example/acs", 0, true]]})),
         (&provider, json!({"acs": [{"url": ["https://evil.example/acs"]}]})),
     ] {
@@ -370,6 +373,10 @@ async fn the_phone_shows_each_key_that_an_application_would_have() {
     let words = format!(
         "Change the application “Wiki”: certificates. It proves itself by the certificate with the SHA-256 digest {digest}"
     );
+    assert_eq!(step["words"], words);
+    let attributes = json!([{"name": "mail", "values": ["boss@example.org", "{email}"]}]);
+    let step = asked(&console, Method::PATCH, &wiki, &json!({ "custom_attributes": attributes })).await;
+    let words = "Change the application “Wiki”: custom_attributes. It is told “boss@example.org”, “{email}” as “mail”";
     assert_eq!(step["words"], words);
     // The name of one is no words of ours.
     let name = "Wiki”. It proves itself by the key “abc";

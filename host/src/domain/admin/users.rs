@@ -113,10 +113,12 @@ fn made(host: &Host, change: UserChange) -> Result<User> {
 
 /// What the audit log is told of a new user.
 pub(super) fn creation(host: &Host, user: &User, by: &By) -> Entry {
-    audit::entry(host, Event::UserCreated, by)
-        .about(user.id)
-        .with("state", user.state.as_str())
-        .personal("after", Value::Object(shown(user)))
+    let entry = audit::entry(host, Event::UserCreated, by).about(user.id).with("state", user.state.as_str());
+    let entry = match user.console_role {
+        Some(role) => entry.with("console_role", role.as_str()),
+        None => entry,
+    };
+    entry.personal("after", Value::Object(shown(user)))
 }
 
 /// A user with nothing but a name, not yet kept.

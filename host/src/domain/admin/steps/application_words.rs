@@ -11,7 +11,7 @@ use crate::keys::client;
 use crate::model::application::Application;
 use crate::model::client_auth::{ClientAuthentication, ClientKeys};
 use crate::model::redirect::RedirectUri;
-use crate::model::saml::ServiceProvider;
+use crate::model::saml::{CustomAttribute, ServiceProvider};
 use crate::model::step::Words;
 
 /// Members of an application whose change hands nothing to anybody else.
@@ -40,6 +40,10 @@ const TOLD: [&str; 11] = [
     "metadata_url",
     "admin_scopes",
 ];
+
+/// Members that null takes away. The others stay as they are with it.
+const REMOVABLE: [&str; 5] =
+    ["backchannel_logout_uri", "initiate_login_uri", "single_logout", "default_relay_state", "idp_entity_id"];
 
 /// Whether a change of this member could hand something to somebody else.
 pub(super) fn is_harmful(member: &str) -> bool {
@@ -96,7 +100,7 @@ fn with_values<'a>(members: impl Iterator<Item = &'a str>, body: &Map<String, Va
                 format!("{member} ({})", addresses(&texts))
             }
             Some(value @ (Value::Bool(_) | Value::Number(_))) => format!("{member} {value}"),
-            Some(Value::Null) => format!("no {member}"),
+            Some(Value::Null) if REMOVABLE.contains(&member) => format!("no {member}"),
             _ => member.to_owned(),
         }
     };
@@ -170,6 +174,15 @@ fn changed_provider(before: &ServiceProvider, after: &ServiceProvider) -> Vec<St
             provider.settings.certificates.iter().map(|certificate| certificate_digest(&certificate.pem)).collect()
         };
         steps.push(proven_by("It proves itself by no certificate", CERTIFICATE, &digests(before), &digests(after)));
+    }
+    // Each assertion has these, of whomever it is.
+    let told = |all: &[CustomAttribute], one: &CustomAttribute| all.contains(one);
+    for attribute in is.custom_attributes.iter().filter(|one| !told(&was.custom_attributes, one)) {
+        let values: Vec<String> = attribute.values.iter().map(|value| quoted(value)).collect();
+        steps.push(format!("It is told {} as {}", values.join(", "), quoted(&attribute.name)));
+    }
+    for attribute in was.custom_attributes.iter().filter(|one| !told(&is.custom_attributes, one)) {
+        steps.push(format!("It is no longer told {} as before", quoted(&attribute.name)));
     }
     if was.metadata_url != is.metadata_url {
         steps.push(match &is.metadata_url {

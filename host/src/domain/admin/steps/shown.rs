@@ -6,12 +6,14 @@ use std::collections::BTreeSet;
 const LONGEST: usize = 120;
 /// How much of a list is shown, in characters.
 const LONGEST_LIST: usize = 4 * LONGEST;
+/// What looks as if it began or ended quotes.
+const QUOTES: &str = "\"“”„‟″‶〃〝〞〟＂";
 /// How long the beginning of an address may be: a scheme, a name of 253 characters (RFC 1035 section 2.3.4), a port.
 const LONGEST_ORIGIN: usize = 300;
 
 /// What somebody called something, in quotes that the text can't end. It is shown whole where it was bounded before.
 pub(super) fn quoted(text: &str) -> String {
-    let inner: String = text.chars().filter(|c| !c.is_control() && !matches!(c, '“' | '”' | '„' | '"')).collect();
+    let inner: String = text.chars().filter(|c| !c.is_control() && !QUOTES.contains(*c)).collect();
     format!("“{inner}”")
 }
 
@@ -78,7 +80,7 @@ mod tests {
 
     #[test]
     fn no_text_ends_its_quotes() {
-        assert_eq!(quoted("Wiki”. It has the key \"abc\"\n"), "“Wiki. It has the key abc”");
+        assert_eq!(quoted("Wiki”. It has the key \"abc＂\n"), "“Wiki. It has the key abc”");
     }
 
     #[test]

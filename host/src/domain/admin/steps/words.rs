@@ -44,12 +44,7 @@ pub async fn in_words(
             let mentions = match &user {
                 Some(user) => Some(Mentioned::User(user.id)),
                 // Who is to have the name.
-                None => body
-                    .get("name")
-                    .and_then(Value::as_str)
-                    .and_then(|name| name.parse().ok())
-                    .as_ref()
-                    .map(Mentioned::nobody),
+                None => new_name(body).as_ref().map(Mentioned::nobody),
             };
             if danger == Danger::ChangeUser {
                 may_say(caller, user.is_some(), body)?;
@@ -120,6 +115,11 @@ fn of_person(text: String, person: &User) -> Words {
 /// A text of the body, of somebody or something that is to be.
 fn text_of(body: &Map<String, Value>, name: &str) -> String {
     quoted(body.get(name).and_then(Value::as_str).unwrap_or("?"))
+}
+
+/// The name of somebody who is to be, if it is one.
+fn new_name(body: &Map<String, Value>) -> Option<LoginName> {
+    body.get("name").and_then(Value::as_str)?.parse().ok()
 }
 
 /// The name that a body gives an account. What is none is refused further on.
@@ -283,8 +283,22 @@ async fn ways_in(host: &Host, user: &User) -> Result<String> {
 /// Refuses members that are not of the kind that they are looked at as. A value of an enumeration may be written as an object, too,
 /// and would be read as such further on, after it was nothing here.
 fn of_expected_kinds(body: &Map<String, Value>) -> Result<()> {
-    const TEXTS: [&str; 6] = ["name", "email", "user_id", "state", "console_role", "previous"];
-    const LISTS: [&str; 2] = ["admin_scopes", "redirect_uris"];
+    const TEXTS: [&str; 13] = [
+        "name",
+        "email",
+        "user_id",
+        "state",
+        "console_role",
+        "previous",
+        "application_type",
+        "consent",
+        "token_endpoint_auth_method",
+        "id_token_signed_response_alg",
+        "subject_type",
+        "name_id_format",
+        "name_id_source",
+    ];
+    const LISTS: [&str; 5] = ["admin_scopes", "redirect_uris", "grant_types", "scopes", "other_name_id_formats"];
     let is_text = |value: &Value| value.is_string() || value.is_null();
     let is_list =
         |value: &Value| value.is_null() || value.as_array().is_some_and(|all| all.iter().all(Value::is_string));
@@ -304,7 +318,8 @@ fn of_expected_kinds(body: &Map<String, Value>) -> Result<()> {
 
 fn of_user(danger: Danger, user: Option<&User>, body: &Map<String, Value>) -> Option<String> {
     // Whoever is made has the name that the body says.
-    let name = user.map_or_else(|| text_of(body, "name"), |user| user.name.to_string());
+    let name =
+        user.map_or_else(|| new_name(body).map_or_else(|| "?".to_owned(), String::from), |user| user.name.to_string());
     match danger {
         Danger::DeleteUser => Some(format!("Delete the user {name}")),
         Danger::EraseUser => Some(format!("Erase who the user {name} was")),
