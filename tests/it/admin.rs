@@ -86,7 +86,7 @@ async fn bad_input_is_told_in_plain_words_and_changes_nothing() {
         (Method::POST, "/users", json!({}), 422, "name"),
         (Method::POST, "/users", json!({"name": "a b"}), 422, "no blanks"),
         (Method::POST, "/users", json!({"name": "eve", "email": "nowhere"}), 422, "ada@example.org"),
-        (Method::POST, "/users", json!({"name": "ADA"}), 409, "taken"),
+        (Method::POST, "/users", json!({"name": "ADA"}), 409, "name: another user signs in with it"),
         (Method::POST, "/users", json!({"name": "eve", "profile": {"password": "x"}}), 422, "unknown field `password`"),
         (Method::POST, "/users", json!({"name": "eve", "profile": {"name": 1}}), 422, "profile: name: invalid type"),
         (Method::GET, "/users?limit=0", Value::Null, 400, "1 to 200"),
