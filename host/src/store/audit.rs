@@ -6,7 +6,7 @@ use std::time::Duration;
 use sqlx::AnyConnection;
 
 use super::rows::{from_json, moment, parse};
-use super::{Result, Store, StoreError, chain};
+use super::{Result, Store, StoreError, chain, mentions};
 use crate::clock::Timestamp;
 use crate::id::{AuditId, DeviceId, Did, UserId, first_text_of};
 use crate::model::audit::{Actor, Entry, Event};
@@ -119,7 +119,7 @@ pub(super) async fn erase(db: &mut AnyConnection, user: UserId, names: &[Mention
     let (id, user) = (user, user.to_string());
     chain::erase_pending(&user, names);
     let mut names = names.to_vec();
-    names.extend(chain::names_of(db, id).await?);
+    names.extend(mentions::names_of(db, id).await?);
     // What is mentioned by a name alone could be guessed.
     sqlx::query(
         "UPDATE audit_entries SET personal = NULL, personal_salt = NULL,
@@ -131,7 +131,7 @@ pub(super) async fn erase(db: &mut AnyConnection, user: UserId, names: &[Mention
     .await?;
     let mut emptied = Vec::new();
     for mentioned in std::iter::once(&Mentioned::User(id)).chain(&names) {
-        emptied.extend(chain::mentioning(db, mentioned, id, &names).await?);
+        emptied.extend(mentions::entries(db, mentioned, id, &names).await?);
     }
     for seq in &emptied {
         // Who is mentioned by a name is by the id from then on, by which the erasure is found.

@@ -6,12 +6,10 @@
 //! from then on.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serde_json::Value;
 use sqlx::{AnyConnection, AnyPool, Connection, SqlSafeStr};
 
 use super::rows::to_json;
@@ -20,17 +18,13 @@ use super::sweep::SLICE;
 use super::{Result, Store, StoreError};
 use crate::clock::Timestamp;
 use crate::entropy::SharedEntropy;
-use crate::id::UserId;
 use crate::model::audit::{By, Entry, Event};
 use crate::model::chain::{ChainKey, End, KeptMark, Mark, Record, Walk, personal_digest};
-use crate::model::name::LoginName;
-use crate::model::step::{MENTIONS, Mentioned};
+use crate::model::step::Mentioned;
 use crate::secret::Digest;
 
 /// How many entries one statement chains at most.
 const ROWS: usize = 64;
-/// Where the entry about an erasure names the positions of those about others that it emptied.
-pub(super) const EMPTIED: &str = "emptied";
 /// How many entries of before there was a chain are read at a time.
 const OLD: i64 = 512;
 
@@ -107,40 +101,6 @@ pub(super) fn erase_pending(user: &str, names: &[Mentioned]) {
             pending.record.personal = None;
         }
     });
-}
-
-/// The positions of the entries that mention somebody, as they were written: one that says so only where the chain does not cover it was
-/// changed, and stays as it is for whoever looks into that. `names` are all that the user signed in with.
-pub(super) async fn mentioning(
-    db: &mut AnyConnection,
-    mentioned: &Mentioned,
-    user: UserId,
-    names: &[Mentioned],
-) -> Result<Vec<i64>> {
-    let rows: Vec<RecordRow> = sqlx::query_as(MENTIONING).bind(mentioned.to_text()).fetch_all(db).await?;
-    let says = |text: Option<&String>| {
-        let members: Value = serde_json::from_str(text?).ok()?;
-        members.get(MENTIONS).and_then(Value::as_str).and_then(Mentioned::parse)
-    };
-    let is_so = |record: &Record| {
-        let by_id = says(Some(&record.detail)) == Some(Mentioned::User(user));
-        // Before they were there.
-        let by_name = says(record.personal.as_ref()).is_some_and(|name| names.contains(&name));
-        record.is_whole() && (by_id || by_name)
-    };
-    Ok(rows.into_iter().map(Record::from).filter(is_so).map(|record| record.seq).collect())
-}
-
-/// What a user signed in with so far, as the entries about the user tell, as they were written.
-pub(super) async fn names_of(db: &mut AnyConnection, user: UserId) -> Result<Vec<Mentioned>> {
-    let rows: Vec<RecordRow> = sqlx::query_as(NAMING).bind(user.to_string()).fetch_all(db).await?;
-    let mut names = Vec::new();
-    for record in rows.into_iter().map(Record::from).filter(Record::is_whole) {
-        let personal: Value = record.personal.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
-        let told = ["before", "after"].into_iter().filter_map(|when| personal.get(when)?.get("login_name")?.as_str());
-        names.extend(told.filter_map(|name| name.parse().ok()).map(|name: LoginName| Mentioned::nobody(&name)));
-    }
-    Ok(names)
 }
 
 fn record(entry: &Entry) -> Result<Record> {
@@ -366,7 +326,7 @@ pub(super) async fn begin(pool: &AnyPool, begin: &'static str, chaining: &Chaini
 }
 
 #[derive(sqlx::FromRow)]
-struct RecordRow {
+pub(super) struct RecordRow {
     seq: i64,
     previous: String,
     digest: String,
@@ -418,12 +378,9 @@ macro_rules! records_where {
     };
 }
 
-const AFTER: &str = records_where!("seq > $1 ORDER BY seq LIMIT $2");
-const NAMING: &str = records_where!(
-    "user_id = $1 AND event IN ('user.created', 'user.changed') AND personal IS NOT NULL AND seq IS NOT NULL ORDER BY seq"
-);
-const MENTIONING: &str = records_where!("mentions = $1 AND personal IS NOT NULL AND seq IS NOT NULL ORDER BY seq");
+pub(super) use records_where;
 
+const AFTER: &str = records_where!("seq > $1 ORDER BY seq LIMIT $2");
 impl Store {
     /// An end of the audit log's chain.
     pub async fn audit_end(&self, end: End) -> Result<KeptMark> {
@@ -456,32 +413,6 @@ impl Store {
         .fetch_optional(&self.readers)
         .await?;
         Ok(row.map(|(id,)| id))
-    }
-
-    /// Who is said to be mentioned in the entry at this position. The chain does not cover it.
-    pub async fn mentioned_in(&self, seq: i64) -> Result<Option<String>> {
-        let row: Option<(Option<String>,)> = sqlx::query_as("SELECT mentions FROM audit_entries WHERE seq = $1")
-            .bind(seq)
-            .fetch_optional(&self.readers)
-            .await?;
-        Ok(row.and_then(|(mentions,)| mentions))
-    }
-
-    /// The positions of entries that mentioned this user, as the entries about the erasure name them.
-    pub async fn emptied_with(&self, user: &str) -> Result<BTreeSet<i64>> {
-        let erasures: Vec<(String,)> =
-            sqlx::query_as("SELECT detail FROM audit_entries WHERE user_id = $1 AND event IN ($2, $3)")
-                .bind(user.to_owned())
-                .bind(Event::UserErased.as_str())
-                .bind(Event::UserDeleted.as_str())
-                .fetch_all(&self.readers)
-                .await?;
-        let positions = |(detail,): &(String,)| {
-            let detail: Value = serde_json::from_str(detail).unwrap_or_default();
-            let named = detail.get(EMPTIED).and_then(Value::as_array).cloned().unwrap_or_default();
-            named.into_iter().filter_map(|seq| seq.as_i64()).collect::<Vec<_>>()
-        };
-        Ok(erasures.iter().flat_map(positions).collect())
     }
 
     /// The position of the last entry that tells that this user was erased or deleted.

@@ -29,6 +29,7 @@ mod logins;
 mod logos;
 mod logout;
 mod lookup;
+mod mentions;
 mod overview;
 mod passkeys;
 mod pauses;

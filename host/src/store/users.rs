@@ -4,15 +4,13 @@ use std::sync::LazyLock;
 
 use sqlx::AnyConnection;
 
-use super::chain::EMPTIED;
 use super::rows::{console_role, from_json, life_state, moment, parse, to_json};
 use super::statement::{MOST, Statement};
-use super::{Result, Store, StoreError, audit, counts, devices, endings, terms};
+use super::{Result, Store, StoreError, audit, counts, devices, endings, mentions, terms};
 use crate::clock::Timestamp;
 use crate::id::UserId;
 use crate::model::audit::Entry;
 use crate::model::name::LoginName;
-use crate::model::step::Mentioned;
 use crate::model::user::{ConsoleRole, LifeState, User};
 
 #[derive(sqlx::FromRow)]
@@ -227,31 +225,8 @@ async fn insert_all(db: &mut AnyConnection, users: &[User]) -> Result<()> {
     let counts = LifeState::ALL.map(|state| (state, i64::try_from(in_state(state)).unwrap_or(i64::MAX)));
     counts::note(db, &counts.into_iter().filter(|(_, count)| *count > 0).collect::<Vec<_>>()).await?;
     add_login_names(db, users).await?;
-    are_who_was_mentioned(db, users).await?;
+    mentions::are(db, users).await?;
     terms::add_users(db, users).await
-}
-
-/// Where somebody was mentioned before they were there, as in the step that adds them, it is they.
-static ARE_MENTIONED: LazyLock<[Statement; 2]> = LazyLock::new(|| {
-    let of = |table| {
-        format!(
-            "UPDATE {table} SET mentions = v.column2 FROM (VALUES {{($, $)}}) AS v WHERE {table}.mentions = v.column1"
-        )
-    };
-    ["approvals", "audit_entries"].map(|table| Statement::new(&of(table), 0))
-});
-
-async fn are_who_was_mentioned(db: &mut AnyConnection, users: &[User]) -> Result<()> {
-    for rows in users.chunks(MOST) {
-        for statement in &*ARE_MENTIONED {
-            let mut query = sqlx::query(statement.of(rows.len()));
-            for user in statement.filled(rows) {
-                query = query.bind(Mentioned::nobody(&user.name).to_text()).bind(Mentioned::User(user.id).to_text());
-            }
-            query.execute(&mut *db).await?;
-        }
-    }
-    Ok(())
 }
 
 /// Replaces what may change of a user: see [`Store::update_user`].
@@ -284,7 +259,7 @@ async fn update(db: &mut AnyConnection, user: &User, before: LifeState) -> Resul
     sqlx::query("DELETE FROM login_names WHERE user_id = $1").bind(user.id.to_string()).execute(&mut *db).await?;
     add_login_names(db, std::slice::from_ref(user)).await?;
     if user.name != was.name {
-        are_who_was_mentioned(db, std::slice::from_ref(user)).await?;
+        mentions::are(db, std::slice::from_ref(user)).await?;
     }
     terms::replace_user(db, &was, user).await?;
     if user.state != before {
@@ -336,12 +311,6 @@ pub(super) async fn activate(db: &mut AnyConnection, id: UserId, entry: Option<&
         audit::append(db, entry.map(std::slice::from_ref).unwrap_or_default()).await?;
     }
     Ok(())
-}
-
-/// The entries about an erasure, which name those of others that it emptied, if it did.
-fn naming(entries: Vec<Entry>, emptied: &[i64]) -> Vec<Entry> {
-    let naming = |entry: Entry| if emptied.is_empty() { entry } else { entry.with(EMPTIED, emptied) };
-    entries.into_iter().map(naming).collect()
 }
 
 impl Store {
@@ -428,7 +397,7 @@ impl Store {
                 sqlx::query("DELETE FROM users WHERE id = $1").bind(id.to_string()).execute(&mut *db).await?;
                 counts::note(db, &[(was.state, -1)]).await?;
                 let emptied = audit::erase(db, id, &names).await?;
-                audit::append(db, &naming(entries, &emptied)).await?;
+                audit::append(db, &mentions::naming(entries, &emptied)).await?;
                 Ok(UserKept::Done)
             })
         })
@@ -458,7 +427,7 @@ impl Store {
                 endings::of_user(db, id, LifeState::Terminated, now).await?;
                 let names = endings::erase(db, id, now).await?;
                 let emptied = audit::erase(db, id, &names).await?;
-                audit::append(db, &naming(entries, &emptied)).await?;
+                audit::append(db, &mentions::naming(entries, &emptied)).await?;
                 Ok(true)
             })
         })

@@ -10,6 +10,7 @@ mod roles;
 mod search;
 mod sessions;
 mod shape;
+mod step_words;
 mod steps;
 mod transfers;
 mod trials;

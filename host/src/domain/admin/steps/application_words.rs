@@ -11,7 +11,7 @@ use crate::keys::client;
 use crate::model::application::Application;
 use crate::model::client_auth::{ClientAuthentication, ClientKeys};
 use crate::model::redirect::RedirectUri;
-use crate::model::saml::{CustomAttribute, ServiceProvider};
+use crate::model::saml::ServiceProvider;
 use crate::model::step::Words;
 
 /// Members of an application whose change hands nothing to anybody else.
@@ -176,12 +176,11 @@ fn changed_provider(before: &ServiceProvider, after: &ServiceProvider) -> Vec<St
         steps.push(proven_by("It proves itself by no certificate", CERTIFICATE, &digests(before), &digests(after)));
     }
     // Each assertion has these, of whomever it is.
-    let told = |all: &[CustomAttribute], one: &CustomAttribute| all.contains(one);
-    for attribute in is.custom_attributes.iter().filter(|one| !told(&was.custom_attributes, one)) {
+    for attribute in is.custom_attributes.iter().filter(|one| !was.custom_attributes.contains(one)) {
         let values: Vec<String> = attribute.values.iter().map(|value| quoted(value)).collect();
         steps.push(format!("It is told {} as {}", values.join(", "), quoted(&attribute.name)));
     }
-    for attribute in was.custom_attributes.iter().filter(|one| !told(&is.custom_attributes, one)) {
+    for attribute in was.custom_attributes.iter().filter(|one| !is.custom_attributes.contains(one)) {
         steps.push(format!("It is no longer told {} as before", quoted(&attribute.name)));
     }
     if was.metadata_url != is.metadata_url {

@@ -17,7 +17,8 @@ use crate::model::name::{LoginName, display_text};
 use crate::model::step::{Mentioned, Words};
 use crate::model::user::{LifeState, User};
 
-/// What a request would do. `None` where it does nothing that is dangerous. `subject` is the id in the request's path, `key` that of a key or the name of a channel there, `body` the members of its body.
+/// What a request would do. `None` where it does nothing that is dangerous. `subject` is the id in the request's path, `key` that of
+/// a key or the name of a channel there, `body` the members of its body.
 ///
 /// # Errors
 /// [`Refused::Forbidden`] where whoever calls may not do it: nobody's phone asks about what would be refused afterwards.
