@@ -8,6 +8,7 @@ use assent::clock::Timestamp;
 use assent::entropy::SystemEntropy;
 use assent::id::{AccountId, ApprovalId, ConsentId, DeviceId, Did, EnrolmentId, KeyId, LoginId, UserId};
 use assent::model::account::Account;
+use assent::model::administration::Danger;
 use assent::model::application::{Application, ApplicationType, OidcSettings};
 use assent::model::approval::{Approval, ApprovalStage, Approver, MatchingNumber, Pause, Shown};
 use assent::model::audit::{By, Entry, Event};
@@ -18,6 +19,7 @@ use assent::model::recovery::CodesOfDevice;
 use assent::model::redirect::RedirectUri;
 use assent::model::scope::Scopes;
 use assent::model::session::Amr;
+use assent::model::step::{Mentioned, ShownStep};
 use assent::model::user::{LifeState, Profile, User};
 use assent::secret::{Digest, Token};
 use assent::store::{Answer, Asked, ConsentGiven, Noted, Retention, Store, StoreError, UserKept, Verdict};
@@ -189,6 +191,32 @@ pub async fn asked(store: &Store, user: Option<&User>, name: &str) -> Approval {
     let asked = store.request_approval(approval.clone(), entry(Event::SignInAsked)).await.expect("requested");
     assert_eq!(asked, approval.user_id.map_or(Asked::Nobody, Asked::Person));
     approval
+}
+
+/// Whoever was erased since the words were made is not brought back by them.
+#[tokio::test]
+async fn no_step_is_asked_about_in_words_of_before_its_person_changed_on_both_databases() {
+    for database in Database::BOTH {
+        let Fixture { store, .. } = &fixture(database).await;
+        let (grace, _) = ada(store).await;
+        let mut bob = user("bob");
+        store.insert_user(bob.clone(), Vec::new()).await.expect("inserted");
+        let ask = async |words: &str| {
+            let login = login();
+            store.insert_login(login.clone()).await.expect("inserted");
+            let mut approval = approval(&login, Some(&grace), "ada");
+            approval.mentions = Some(Mentioned::User(bob.id));
+            approval.shown.step = Some(ShownStep { danger: Danger::DeleteUser, words: words.to_owned() });
+            let asked = store.request_approval(approval.clone(), entry(Event::SignInAsked)).await.expect("answered");
+            (asked, store.approval(approval.id).await.expect("read").and_then(|kept| kept.mentions))
+        };
+        let about_bob = (Asked::Person(grace.id), Some(Mentioned::User(bob.id)));
+        assert_eq!(ask("Delete the user bob").await, about_bob, "{database:?}");
+        bob.name = "erased".parse().expect("a name");
+        store.update_user(bob.clone(), LifeState::Active, Vec::new()).await.expect("renamed");
+        assert_eq!(ask("Delete the user bob").await, (Asked::NotOpen, None), "{database:?}");
+        assert_eq!(ask("Delete the user erased").await, about_bob, "{database:?}");
+    }
 }
 
 #[tokio::test]
