@@ -342,6 +342,7 @@ signed-out-title = Abgemeldet
 signed-out-heading = Sie sind abgemeldet
 signed-out-lead = In diesem Browser ist niemand mehr bei { $operator } angemeldet.
 signed-out-untold = Diese Anwendungen ließen sich nicht benachrichtigen. Vielleicht sind Sie dort noch angemeldet; melden Sie sich auch dort ab:
+signed-out-others = Einige Anwendungen ließen sich nicht benachrichtigen. Vielleicht sind Sie dort noch angemeldet.
 signed-out-windows = Eine Anwendung lässt vielleicht ihr eigenes Fenster offen: Schließen Sie es, wenn auch andere diesen Computer benutzen.
 signed-out-device = Das Gerät ist entfernt. Mit ihm war dieser Browser angemeldet, deshalb sind Sie auch hier abgemeldet.
 
@@ -427,6 +428,7 @@ error-logout-unreadable = Die Anwendung hat eine Anfrage geschickt, die sich nic
 error-logout-unsigned = Die Anfrage der Anwendung ist nicht so signiert, wie sie es sein muss. Niemand wurde abgemeldet.
 error-logout-elsewhere = Die Anfrage ist keine, die diese Anwendung gerade eben hierher geschickt hat. Niemand wurde abgemeldet.
 error-logout-unnamed = Die Anfrage der Anwendung ist weder signiert, noch nennt sie Ihre Sitzung. Niemand wurde abgemeldet.
+error-logout-principal = Die Anwendung möchte jemanden abmelden, den sie nicht richtig benennt. Niemand wurde abgemeldet.
 error-logout-unasked = Die Anwendung hat etwas geschickt, worauf niemand wartet. Es wurde nichts getan.
 
 ## Wo und was der Browser ist, der fragt, wie das Smartphone es zeigt

@@ -343,6 +343,7 @@ signed-out-title = Signed out
 signed-out-heading = You are signed out
 signed-out-lead = Nobody is signed in to { $operator } in this browser.
 signed-out-untold = These applications could not be told. You may still be signed in there; sign out there, too:
+signed-out-others = Some applications could not be notified. You may still be signed in there.
 signed-out-windows = An application may keep its own window open: close it, if others use this computer.
 signed-out-device = The device was removed. It had signed in this browser, so you are signed out here too.
 
@@ -428,6 +429,7 @@ error-logout-unreadable = The application sent a request that can't be read. Nob
 error-logout-unsigned = The application's request is not signed as it has to be. Nobody was signed out.
 error-logout-elsewhere = The request is not one that this application sent here just now. Nobody was signed out.
 error-logout-unnamed = The application's request is neither signed, nor does it name your session. Nobody was signed out.
+error-logout-principal = The application asked to sign out a person whom it does not name correctly. Nobody was signed out.
 error-logout-unasked = The application sent something that nobody waits for. Nothing was done.
 
 ## Where and what the browser is that asks, as the phone shows it

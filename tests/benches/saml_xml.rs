@@ -114,6 +114,8 @@ fn response(signer: &Signer) -> String {
         name_id: &NameId { format: NameIdFormat::EmailAddress, value: "ada@example.org".to_owned() },
         authentication: &Authentication { at: now, amr: vec![Amr::Swk, Amr::User], channel: None },
         session_index: "x4wQbD3nEaVY5vW2n1lQ8h7K",
+        unspecified_context: false,
+        lifetime: std::time::Duration::from_secs(300),
         attributes: &attributes.collect::<Vec<_>>(),
     };
     success(envelope, &assertion, signer).expect("a response")

@@ -239,7 +239,8 @@ fn check(settings: &Settings) -> Vec<(String, String)> {
         "keys.publish_ahead_hours",
         "expected less than keys.rotation_days",
     );
-    let super::Saml { certificate_days, publish_ahead_days, metadata_days, logout_seconds } = settings.saml;
+    let super::Saml { certificate_days, publish_ahead_days, metadata_days, logout_seconds, assertion_seconds } =
+        settings.saml;
     expect((30..=10_000).contains(&certificate_days), "saml.certificate_days", "expected 30 to 10000 days");
     expect(
         publish_ahead_days < certificate_days / 3,
@@ -248,6 +249,7 @@ fn check(settings: &Settings) -> Vec<(String, String)> {
     );
     expect((1..=3650).contains(&metadata_days), "saml.metadata_days", "expected 1 to 3650 days");
     expect((1..=60).contains(&logout_seconds), "saml.logout_seconds", "expected 1 to 60 seconds");
+    expect((30..=3600).contains(&assertion_seconds), "saml.assertion_seconds", "expected 30 to 3600 seconds");
     expect((1..=3650).contains(&settings.audit.days), "audit.days", "expected 1 to 3650 days");
     expect(
         EnvFilter::try_new(&settings.log.level).is_ok(),

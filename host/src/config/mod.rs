@@ -128,11 +128,20 @@ pub struct Saml {
     pub metadata_days: u32,
     /// How many seconds each service provider has to answer when a person signs out.
     pub logout_seconds: u32,
+    /// How many seconds an assertion is valid: 30 to 3,600. The service provider must receive it in that time; its own session
+    /// may last longer.
+    pub assertion_seconds: u32,
 }
 
 impl Default for Saml {
     fn default() -> Self {
-        Self { certificate_days: 3650, publish_ahead_days: 30, metadata_days: 365, logout_seconds: 5 }
+        Self {
+            certificate_days: 3650,
+            publish_ahead_days: 30,
+            metadata_days: 365,
+            logout_seconds: 5,
+            assertion_seconds: 300,
+        }
     }
 }
 
@@ -155,6 +164,11 @@ impl Saml {
     /// How long a service provider has to answer.
     pub fn logout(&self) -> Duration {
         Duration::from_secs(self.logout_seconds.into())
+    }
+
+    /// How long an assertion is valid.
+    pub fn assertion(&self) -> Duration {
+        Duration::from_secs(self.assertion_seconds.into())
     }
 }
 

@@ -388,6 +388,8 @@ pub struct SignedOutPage {
     pub by_device: bool,
     /// The names of SAML applications that could not be told.
     pub untold: Vec<String>,
+    /// Whether there are others, which this browser may not learn.
+    pub others: bool,
 }
 
 /// The answer of a trial was taken up.

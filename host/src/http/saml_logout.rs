@@ -85,9 +85,9 @@ fn go_on(host: &Host, language: Language, begun: Begun) -> Response {
 
 fn finish(host: &Host, language: Language, finished: Finished) -> Response {
     match finished {
-        Finished::Page { untold } if untold.is_empty() => see_other("/session/ended"),
-        Finished::Page { untold } => {
-            page(&SignedOutPage { layout: layout(host, language), by_device: false, untold }, None)
+        Finished::Page { untold, others: false } if untold.is_empty() => see_other("/session/ended"),
+        Finished::Page { untold, others } => {
+            page(&SignedOutPage { layout: layout(host, language), by_device: false, untold, others }, None)
         }
         Finished::Redirect(location) => see_other(&location),
         Finished::Message(message) => send(host, language, message, Shown::Alone),
@@ -163,6 +163,7 @@ fn refused(host: &Host, language: Language, application: &str, rejected: &Reject
         Unanswerable::Replay => Message::of("error-request-replay"),
         Unanswerable::Unnamed => Message::of("error-logout-unnamed"),
         Unanswerable::Unasked => Message::of("error-logout-unasked"),
+        Unanswerable::Principal => Message::of("error-logout-principal"),
     };
     let status = match why {
         Unanswerable::Application => StatusCode::NOT_FOUND,

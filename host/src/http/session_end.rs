@@ -113,7 +113,10 @@ pub(super) async fn ended(
     // Anybody can make up an address that says so.
     let Query(Ended { device }) = query.unwrap_or_default();
     let by_device = csrf::is_token(&host, &browser, DEVICE_REMOVED, &device).unwrap_or(false);
-    page(&SignedOutPage { layout: layout(&host, browser.language()), by_device, untold: Vec::new() }, None)
+    page(
+        &SignedOutPage { layout: layout(&host, browser.language()), by_device, untold: Vec::new(), others: false },
+        None,
+    )
 }
 
 #[derive(Debug, Default, Deserialize)]

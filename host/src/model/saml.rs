@@ -230,7 +230,7 @@ impl NameIdSettings {
     /// (SAML core section 3.4.1.1), unless it is configured itself.
     pub fn asked(&self, uri: &str) -> Option<NameIdFormat> {
         match NameIdFormat::from_uri(uri)? {
-            NameIdFormat::Unspecified => Some(self.default),
+            NameIdFormat::Unspecified if !self.others.contains(&NameIdFormat::Unspecified) => Some(self.default),
             format => self.formats().find(|configured| *configured == format),
         }
     }
@@ -253,7 +253,7 @@ pub struct CustomAttribute {
 }
 
 /// Sign-on that begins at this host (SAML profiles section 4.1.5).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdpInitiated {
     /// Whether there is any.
     pub enabled: bool,
@@ -265,9 +265,15 @@ pub struct IdpInitiated {
     pub relay_states: Vec<String>,
 }
 
+impl Default for IdpInitiated {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl IdpInitiated {
     const fn new() -> Self {
-        Self { enabled: false, relay_state: None, relay_states: Vec::new() }
+        Self { enabled: true, relay_state: None, relay_states: Vec::new() }
     }
 
     /// The RelayState for a link that asks for this one; `Err` if it may not.
@@ -320,6 +326,9 @@ pub struct SignOnRequest {
     /// `RequestedAuthnContext` is not met by a vendor's word.
     #[serde(default)]
     pub needs_device: bool,
+    /// The assertion names the class `unspecified`, which is the one that `RequestedAuthnContext` asks for.
+    #[serde(default)]
+    pub unspecified_context: bool,
     /// The trial that it is of, where an administrator tries the sign-on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<TrialId>,
@@ -365,6 +374,8 @@ pub struct Participation {
     pub user_id: UserId,
     /// What it calls the person.
     pub name_id: NameId,
+    /// The digest of its `SessionIndex`: the index itself proves to an unsigned LogoutRequest that its sender knows the session.
+    pub session_index: Digest,
 }
 
 /// A key that a service provider's responses are signed with.

@@ -1,8 +1,11 @@
 //! Sessions.
 
+use std::sync::LazyLock;
+
 use sqlx::AnyConnection;
 
 use super::rows::{digest, from_json, moment, parse, to_json};
+use super::statement::{MOST, Statement};
 use super::{Result, Store, StoreError, audit, logout};
 use crate::clock::Timestamp;
 use crate::id::{DeviceId, Did, LoginId, SessionId, UserId};
@@ -102,7 +105,7 @@ pub(super) async fn log_out(db: &mut AnyConnection, sid: String, now: Timestamp)
         .await?;
     logout::queue(db, told, now).await?;
     let rows: Vec<ParticipantRow> = sqlx::query_as(
-        "DELETE FROM saml_participants WHERE sid = $1 RETURNING sid, application_id, user_id, name_format, name",
+        "DELETE FROM saml_participants WHERE sid = $1 RETURNING sid, application_id, user_id, name_format, name, session_index",
     )
     .bind(sid)
     .fetch_all(&mut *db)
@@ -162,6 +165,14 @@ pub(super) async fn leave(db: &mut AnyConnection, user: String, application: Str
     logout::queue(db, told, now).await
 }
 
+static BY_INDEX: LazyLock<Statement> = LazyLock::new(|| {
+    Statement::new(
+        "SELECT sid, application_id, user_id, name_format, name, session_index FROM saml_participants
+         WHERE application_id = $1 AND session_index IN ({$})",
+        1,
+    )
+});
+
 #[derive(sqlx::FromRow)]
 pub(super) struct ParticipantRow {
     sid: String,
@@ -169,6 +180,7 @@ pub(super) struct ParticipantRow {
     user_id: String,
     name_format: String,
     name: String,
+    session_index: String,
 }
 
 impl TryFrom<ParticipantRow> for Participation {
@@ -179,6 +191,7 @@ impl TryFrom<ParticipantRow> for Participation {
             application: parse(&row.application_id, "a participant's application")?,
             user_id: parse(&row.user_id, "a participant's user")?,
             name_id: name_id(&row.name_format, row.name)?,
+            session_index: Digest::from_text(&row.session_index).ok_or(StoreError::Corrupt("a session index"))?,
         })
     }
 }
@@ -191,7 +204,8 @@ pub(super) fn name_id(format: &str, value: String) -> Result<NameId> {
 /// Notes that a service provider takes part in a session, and what it calls the person from now on.
 pub(super) async fn take_part(db: &mut AnyConnection, participation: &Participation) -> Result<()> {
     sqlx::query(
-        "INSERT INTO saml_participants (sid, application_id, user_id, name_format, name) VALUES ($1, $2, $3, $4, $5)
+        "INSERT INTO saml_participants (sid, application_id, user_id, name_format, name, session_index)
+         VALUES ($1, $2, $3, $4, $5, $6)
          ON CONFLICT (sid, application_id, name_format) DO UPDATE SET name = excluded.name",
     )
     .bind(participation.sid.clone())
@@ -199,6 +213,7 @@ pub(super) async fn take_part(db: &mut AnyConnection, participation: &Participat
     .bind(participation.user_id.to_string())
     .bind(participation.name_id.format.uri())
     .bind(participation.name_id.value.clone())
+    .bind(participation.session_index.to_text())
     .execute(db)
     .await?;
     Ok(())
@@ -322,7 +337,7 @@ impl Store {
     /// The sessions in which a service provider calls somebody by this name.
     pub async fn sessions_of_name(&self, application: &Did, name: &str) -> Result<Vec<Participation>> {
         let rows: Vec<ParticipantRow> = sqlx::query_as(
-            "SELECT sid, application_id, user_id, name_format, name FROM saml_participants
+            "SELECT sid, application_id, user_id, name_format, name, session_index FROM saml_participants
              WHERE application_id = $1 AND name = $2",
         )
         .bind(application.to_string())
@@ -330,5 +345,31 @@ impl Store {
         .fetch_all(&self.readers)
         .await?;
         rows.into_iter().map(Participation::try_from).collect()
+    }
+    /// The parts of a service provider in the sessions with these indexes, which are kept as digests.
+    pub async fn sessions_of_indexes(&self, application: &Did, indexes: &[Digest]) -> Result<Vec<Participation>> {
+        let mut found = Vec::new();
+        for indexes in indexes.chunks(MOST) {
+            let mut query =
+                sqlx::query_as::<_, ParticipantRow>(BY_INDEX.of(indexes.len())).bind(application.to_string());
+            for index in BY_INDEX.filled(indexes) {
+                query = query.bind(index.to_text());
+            }
+            for row in query.fetch_all(&self.readers).await? {
+                found.push(row.try_into()?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether a service provider takes part in a session of this user.
+    pub async fn takes_part(&self, application: &Did, user: UserId) -> Result<bool> {
+        let row: Option<(i64,)> =
+            sqlx::query_as("SELECT 1 FROM saml_participants WHERE user_id = $1 AND application_id = $2 LIMIT 1")
+                .bind(user.to_string())
+                .bind(application.to_string())
+                .fetch_optional(&self.readers)
+                .await?;
+        Ok(row.is_some())
     }
 }

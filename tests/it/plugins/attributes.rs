@@ -108,6 +108,26 @@ async fn an_attribute_that_was_not_granted_is_a_fault() {
     }
 }
 
+/// Service providers may go by the friendly name (SAML core section 2.7.3.1 forbids it, and brokers offer it).
+#[tokio::test]
+async fn a_friendly_name_is_granted_like_a_name_and_a_name_format_with_it() {
+    for friendly in ["role", "note", "Department"] {
+        let config =
+            json!({ "behaviour": "attribute", "claim": "department", "friendly_name": friendly, "value": "x" });
+        assert_eq!(attack(&config).await, Fault::NotGranted(format!("attribute:{friendly}")));
+    }
+    for granted in ["department", "team"] {
+        let config =
+            json!({ "behaviour": "attribute", "friendly_name": granted, "name_format": "urn:x", "value": "x" });
+        assert_eq!(department(config).await.friendly_name.as_deref(), Some(granted));
+    }
+    let all = vec!["attribute:*".to_owned()];
+    let role = Role::ClaimMapper { applications: None, writes: all, on_failure: OnFailure::Fail };
+    let config = json!({ "behaviour": "attribute", "claim": "department", "friendly_name": "role", "value": "x" });
+    let made = made(vec![PluginSpec { role, ..hostile_mapper("hostile", &application(1), config) }]).await;
+    assert_eq!(made[1].friendly_name.as_deref(), Some("role"));
+}
+
 #[tokio::test]
 async fn an_attribute_is_for_assertions_alone() {
     let ours = application(1);

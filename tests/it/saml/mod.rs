@@ -8,6 +8,8 @@ mod documents;
 mod failures;
 mod keys;
 mod logout;
+mod logout_names;
+mod logout_principal;
 mod metadata;
 mod partners;
 pub mod party;

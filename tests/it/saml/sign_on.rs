@@ -4,7 +4,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::json;
 
 use super::party::{ACS, ENTITY_ID, Party, RESPONDER, Response, identify};
-use crate::harness::{Browser, TestHost, id};
+use crate::harness::{Browser, TestHost, Wish, id};
 
 const EMAIL: &str = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress";
 const PERSISTENT: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent";
@@ -81,9 +81,14 @@ async fn each_name_id_format_is_given_when_it_is_configured() {
         assert!(assent::saml::xml::is_ncname(&name) && !name.contains("example"), "{name}");
     }
 
-    // Unspecified leaves the choice to us.
-    let response = Response::of(&party.begin(&browser, &party.request(&host).name_id(UNSPECIFIED), None).await);
-    assert_eq!(response.attribute("NameID", "Format"), EMAIL);
+    // Unspecified leaves the choice to us, unless it is registered as a format.
+    for (registered, format) in [(json!(["transient"]), EMAIL), (json!(["unspecified"]), UNSPECIFIED)] {
+        let path = format!("/applications/{}", party.id);
+        host.admin_ok(Method::PATCH, &path, json!({"other_name_id_formats": registered})).await;
+        let response = Response::of(&party.begin(&browser, &party.request(&host).name_id(UNSPECIFIED), None).await);
+        assert_eq!(response.attribute("NameID", "Format"), format, "{registered}");
+        assert_eq!(response.text("NameID"), "ada@example.org");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -211,6 +216,47 @@ async fn an_authentication_context_that_can_not_be_met_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_request_for_exactly_unspecified_gets_unspecified() {
+    let host = TestHost::start().await;
+    let party = Party::register(&host, json!({})).await;
+    let ada = party.ada(&host).await;
+    let browser = Browser::new(&host.base);
+    party.sign_in(&ada, &browser, &party.request(&host)).await;
+    let name = |class: &str| format!("urn:oasis:names:tc:SAML:2.0:ac:classes:{class}");
+    for (comparison, classes, told) in [
+        ("exact", vec!["unspecified"], "unspecified"),
+        ("exact", vec!["X509", "unspecified"], "unspecified"),
+        ("exact", vec!["unspecified", "PasswordProtectedTransport"], "PasswordProtectedTransport"),
+        ("minimum", vec!["unspecified"], "PasswordProtectedTransport"),
+    ] {
+        let classes = classes
+            .iter()
+            .map(|class| format!("<saml:AuthnContextClassRef>{}</saml:AuthnContextClassRef>", name(class)));
+        let context = format!(
+            r#"<samlp:RequestedAuthnContext Comparison="{comparison}">{}</samlp:RequestedAuthnContext>"#,
+            classes.collect::<String>()
+        );
+        let request = party.request(&host).containing(&context);
+        let response = Response::of(&party.begin(&browser, &request, None).await);
+        assert_eq!(response.text("AuthnContextClassRef"), name(told), "{context}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_assertion_is_valid_for_as_long_as_the_settings_say() {
+    for (settings, seconds) in [("", 300), ("[saml]\nassertion_seconds = 90\n", 90)] {
+        let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
+        let party = Party::register(&host, json!({})).await;
+        let ada = party.ada(&host).await;
+        let response = Response::of(&party.sign_in(&ada, &Browser::new(&host.base), &party.request(&host)).await);
+        let moment = |text: &str| assent::saml::message::instant(text).expect("a moment").seconds();
+        let begins = moment(response.attribute("Conditions", "NotBefore"));
+        assert_eq!(moment(response.attribute("Conditions", "NotOnOrAfter")) - begins, seconds);
+        assert_eq!(moment(response.attribute("SubjectConfirmationData", "NotOnOrAfter")) - begins, seconds);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_registered_acs_is_chosen_by_url_by_index_or_by_default() {
     let host = TestHost::start().await;
     let second = "https://sp.example/acs/2?tenant=a";
@@ -268,6 +314,19 @@ async fn other_versions_and_encrypted_names_are_told_to_the_service_provider() {
     let newer = party.request(&host).xml().replace("Version=\"2.0\"", "Version=\"2.1\"");
     let response = browser.get(&party.signed_redirect(&newer, None)).await;
     assert_eq!(Response::of(&response).status(), ["urn:oasis:names:tc:SAML:2.0:status:VersionMismatch"]);
+    // The answer names the cause.
+    let bearer = r#"<saml:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:bearer"/>"#;
+    for (content, cause) in [
+        ("<saml:EncryptedID/>".to_owned(), "EncryptedID"),
+        (bearer.to_owned(), "SubjectConfirmation"),
+        (format!("<saml:NameID>ada@example.org</saml:NameID>{bearer}"), "SubjectConfirmation"),
+        (String::new(), "without a NameID"),
+    ] {
+        let request = party.request(&host).containing(&format!("<saml:Subject>{content}</saml:Subject>"));
+        let response = Response::of(&browser.get(&party.signed_redirect(&request.xml(), None)).await);
+        assert!(response.status()[1].ends_with(":RequestUnsupported"), "{content}");
+        assert!(response.text("StatusMessage").contains(cause), "{content}: {}", response.xml);
+    }
     let encrypted = party.request(&host).containing("<saml:Subject><saml:EncryptedID/></saml:Subject>");
     let response = browser.get(&party.signed_redirect(&encrypted.xml(), None)).await;
     assert!(Response::of(&response).status()[1].ends_with(":RequestUnsupported"));
@@ -287,9 +346,13 @@ async fn scoping_and_extensions_are_ignored_safely() {
 
 /// A sign-on begins here, from the person's list, or by a link that asks first.
 #[tokio::test(flavor = "multi_thread")]
-async fn sign_on_begins_here_only_where_it_is_switched_on_and_the_person_wants_it() {
+async fn sign_on_begins_here_unless_it_is_switched_off_and_only_if_the_person_wants_it() {
     let host = TestHost::start().await;
     let party = Party::register(&host, json!({"default_relay_state": "/home", "relay_states": ["/reports"]})).await;
+    let path = format!("/applications/{}", party.id);
+    let shown = host.admin_ok(Method::GET, &path, json!(null)).await;
+    assert_eq!(shown["idp_initiated"], true, "it is on by default");
+    host.admin_ok(Method::PATCH, &path, json!({"idp_initiated": false})).await;
     let ada = party.ada(&host).await;
     let browser = Browser::new(&host.base);
     party.sign_in(&ada, &browser, &party.request(&host)).await;
@@ -297,7 +360,6 @@ async fn sign_on_begins_here_only_where_it_is_switched_on_and_the_person_wants_i
     assert_eq!(browser.get(&party.sign_on()).await.status, StatusCode::BAD_REQUEST);
     assert_eq!(browser.post(&party.sign_on(), &[("csrf", "x")]).await.status, StatusCode::BAD_REQUEST);
 
-    let path = format!("/applications/{}", party.id);
     host.admin_ok(Method::PATCH, &path, json!({"idp_initiated": true})).await;
     let home = browser.get("/").await;
     let response = Response::of(&home.submit(&party.sign_on(), &[]).await);

@@ -143,6 +143,8 @@ fn xmlsec1_and_the_schema_take_the_response_to_a_sign_on() {
         name_id: &NameId { format: NameIdFormat::EmailAddress, value: "ada@example.org".to_owned() },
         authentication: &Authentication { at: now, amr: vec![Amr::Swk, Amr::User], channel: None },
         session_index: "session",
+        unspecified_context: false,
+        lifetime: std::time::Duration::from_secs(300),
         attributes: &attributes,
     };
     let text = success(envelope, &assertion, party.signer()).expect("a response");

@@ -139,7 +139,7 @@ fn every_page_in(language: Language) -> Vec<String> {
         HomePage { layout: layout() },
         sign_out(),
         SignOutPage { application: None, ..sign_out() },
-        SignedOutPage { layout: layout(), by_device: true, untold: vec![text()] },
+        SignedOutPage { layout: layout(), by_device: true, untold: vec![text()], others: true },
         TrialPage { layout: layout(), done: true },
         AuthenticatorApp { layout: layout() },
         SamlStartPage {

@@ -1,16 +1,15 @@
 //! Messages of single logout that a browser brings.
 
-use super::turns::{Begun, begin};
+use super::principal::named_sessions;
+use super::turns::{Begun, answer_with, begin};
 use crate::domain::{Broken, Host, session};
 use crate::id::LogoutId;
 use crate::model::audit::{Actor, By, Origin};
-use crate::model::saml::{
-    Afterwards, LogoutAnswer, LogoutOutcome, NameIdFormat, Participation, ServiceProvider, SessionEnd,
-};
+use crate::model::saml::{Afterwards, LogoutAnswer, LogoutOutcome, ServiceProvider, SessionEnd};
 use crate::saml::binding::{BindingError, Incoming, Signature, Trusted, Untrusted};
-use crate::saml::message::status::SUCCESS;
-use crate::saml::message::{LogoutRequest, LogoutResponse, MessageError, NameId};
-use crate::saml::partner::{UnfitHeader, check_header, find, once, session_index, single_logout_url, trusted_keys};
+use crate::saml::message::status::{REQUESTER, SUCCESS, UNKNOWN_PRINCIPAL};
+use crate::saml::message::{LogoutRequest, LogoutResponse, MessageError, Status};
+use crate::saml::partner::{UnfitHeader, check_header, find, once, single_logout_url, trusted_keys};
 
 /// Why a message can't be answered to a service provider. A page says so; no session ends.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +40,11 @@ pub enum Unanswerable {
         "an unsigned LogoutRequest has to name the session by its SessionIndex; register a certificate and sign it"
     )]
     Unnamed,
+    /// It names nobody whom this service provider knows by that name, and there is no address for an answer.
+    #[error(
+        "the NameID of the request is not that of the session: it is unknown, another user's, or of another format"
+    )]
+    Principal,
     /// It answers nothing that was asked.
     #[error("the InResponseTo of the response is of no request that is open with this application")]
     Unasked,
@@ -78,40 +82,43 @@ fn trusted<'m>(provider: &ServiceProvider, incoming: &'m Incoming) -> Result<Tru
 pub async fn requested(host: &Host, application: &str, incoming: &Incoming) -> Result<Begun, Rejected> {
     let provider = find(host, application).await?.ok_or(Unanswerable::Application)?;
     let trusted = trusted(&provider, incoming)?;
-    let request = LogoutRequest::read(trusted.root())?;
-    check_header(host, &provider, &request.header, &single_logout_url(host, &provider.id), trusted.is_signed())?;
-    let now = host.now();
-    let skew = std::time::Duration::from_secs(provider.settings.clock_skew.into());
-    if request.not_on_or_after.is_some_and(|until| until + skew <= now) {
-        return Err(Unanswerable::Late.into());
+    let (header, request) = match LogoutRequest::read(trusted.root()) {
+        Ok(request) => (request.header.clone(), Ok(request)),
+        // The sender is answered, once it is known who that is.
+        Err(MessageError::Unsupported { header, what }) => (*header, Err(what)),
+        Err(malformed) => return Err(malformed.into()),
+    };
+    check_header(host, &provider, &header, &single_logout_url(host, &provider.id), trusted.is_signed())?;
+    if let Ok(request) = &request {
+        check_request(host, &provider, request, trusted.is_signed())?;
     }
-    // Anybody can write an unsigned request, but the name of a session is known to its service provider alone.
-    if !trusted.is_signed() && request.session_indexes.is_empty() {
-        return Err(Unanswerable::Unnamed.into());
-    }
-    let once = once(host, &provider, &request.header.id);
-    if !host.store.claim_message(once).await.map_err(Broken::from)? {
+    if !host.store.claim_message(once(host, &provider, &header.id)).await.map_err(Broken::from)? {
         return Err(Unanswerable::Replay.into());
     }
     let answer = provider.settings.single_logout.as_ref().map(|service| LogoutAnswer {
         application: provider.id.clone(),
         destination: service.responses().checked(),
         binding: service.binding,
-        in_response_to: request.header.id.clone(),
+        in_response_to: header.id.clone(),
         relay_state: incoming.relay_state().map(str::to_owned),
     });
-    let name = &request.name_id;
-    let known = host.store.sessions_of_name(&provider.id, &name.value).await.map_err(Broken::from)?;
+    let request = match request {
+        Ok(request) => request,
+        Err(what) => {
+            let unsupported = MessageError::Unsupported { header: Box::new(header), what };
+            return refuse(host, answer, what.status(), unsupported.into()).await;
+        }
+    };
+    let Some(sessions) = named_sessions(host, &provider, &request, trusted.is_signed()).await? else {
+        let status = Status::new(REQUESTER, Some(UNKNOWN_PRINCIPAL));
+        return refuse(host, answer, status, Unanswerable::Principal).await;
+    };
     let by = By::new(Actor::Application(provider.id.clone()), Origin::NOWHERE);
     let mut ended = SessionEnd::default();
-    for session in known.into_iter().filter(|session| is_meant(name, session)) {
-        let index = session_index(host, &provider.id, &session.sid)?;
-        // Where none is named it is all of them (SAML core section 3.7.1).
-        if request.session_indexes.is_empty() || request.session_indexes.contains(&index) {
-            let SessionEnd { participants, holders } = session::end_named(host, session.sid, &by).await?;
-            ended.participants.extend(participants);
-            ended.holders.extend(holders);
-        }
+    for sid in sessions {
+        let SessionEnd { participants, holders } = session::end_named(host, sid, &by).await?;
+        ended.participants.extend(participants);
+        ended.holders.extend(holders);
     }
     // The one that asks has ended its own.
     ended.participants.retain(|other| other.application != provider.id);
@@ -119,12 +126,34 @@ pub async fn requested(host: &Host, application: &str, incoming: &Incoming) -> R
     Ok(begin(host, ended, afterwards).await?)
 }
 
-/// Whether a request's name is the one that was told, which it is in one format.
-fn is_meant(name: &NameId, session: &Participation) -> bool {
-    match name.format.as_deref().map(NameIdFormat::from_uri) {
-        None | Some(Some(NameIdFormat::Unspecified)) => true,
-        Some(format) => format == Some(session.name_id.format),
+/// Checks what a request says of itself, besides its header.
+fn check_request(
+    host: &Host,
+    provider: &ServiceProvider,
+    request: &LogoutRequest,
+    is_signed: bool,
+) -> Result<(), Unanswerable> {
+    let skew = std::time::Duration::from_secs(provider.settings.clock_skew.into());
+    if request.not_on_or_after.is_some_and(|until| until + skew <= host.now()) {
+        return Err(Unanswerable::Late);
     }
+    // Anybody can write an unsigned request, but the name of a session is known to its service provider alone.
+    if !is_signed && request.session_indexes.is_empty() {
+        return Err(Unanswerable::Unnamed);
+    }
+    Ok(())
+}
+
+/// Answers a request by which nothing ends; a page says why where the service provider takes no answers.
+async fn refuse(
+    host: &Host,
+    answer: Option<LogoutAnswer>,
+    status: Status,
+    why: Unanswerable,
+) -> Result<Begun, Rejected> {
+    let Some(answer) = answer else { return Err(why.into()) };
+    tracing::info!(application = %answer.application, %why, "a LogoutRequest is answered with a failure");
+    Ok(Begun::Finished(answer_with(host, answer, status).await?))
 }
 
 /// Takes a LogoutResponse: what came of a turn. The logout, which goes on.

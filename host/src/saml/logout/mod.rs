@@ -6,6 +6,7 @@
 
 mod incoming;
 mod outgoing;
+mod principal;
 mod turns;
 
 pub use incoming::{Rejected, Unanswerable, answered, requested};

@@ -30,8 +30,10 @@ pub enum Begun {
 pub enum Finished {
     /// It is shown that the person is signed out.
     Page {
-        /// The names of the service providers that could not be told.
+        /// The names of the service providers that could not be told of the end of a session that this browser held.
         untold: Vec<String>,
+        /// Whether there are others, of sessions that it did not hold.
+        others: bool,
     },
     /// It goes to this address of an OpenID Connect client, which was checked.
     Redirect(String),
@@ -54,8 +56,10 @@ pub async fn begin(host: &Host, ended: SessionEnd, afterwards: Afterwards) -> Re
             outcome: (!takes_part).then_some(LogoutOutcome::Failed),
         });
     }
-    if turns.iter().all(|turn| turn.outcome.is_some()) {
-        return Ok(Begun::Finished(finished(host, afterwards, &turns).await?));
+    // Our own page may name applications, so the browser first comes to where it brings its cookies.
+    let names = matches!(afterwards, Afterwards::Page) && !turns.is_empty();
+    if turns.iter().all(|turn| turn.outcome.is_some()) && !names {
+        return Ok(Begun::Finished(finished(host, afterwards, &turns, &[]).await?));
     }
     let now = host.now();
     let id = LogoutId::new(now, &*host.entropy);
@@ -88,7 +92,8 @@ pub enum View {
 /// is begins when that is seen first.
 ///
 /// Only the browser that held a session tells others of its end, and sees who they are. If another comes first, which
-/// is so where a service provider asks by itself, nobody is told; if it comes later, it is shown nothing.
+/// is so where a service provider asks by itself, nobody is told; if it comes later, it is shown nothing. The page at the end
+/// names only applications of sessions that the browser held.
 pub async fn view(host: &Host, id: LogoutId, cookies: &[Digest]) -> Result<View, Broken> {
     let now = host.now();
     let Some((logout, mut turns)) = host.store.saml_logout(id, now).await? else { return Ok(View::Unknown) };
@@ -123,7 +128,7 @@ pub async fn view(host: &Host, id: LogoutId, cookies: &[Digest]) -> Result<View,
         }
     }
     // It is made before the end is claimed, so that nothing can go wrong between the two.
-    let finished = finished(host, logout.afterwards, &turns).await?;
+    let finished = finished(host, logout.afterwards.clone(), &turns, &held).await?;
     Ok(if host.store.finish_saml_logout(id, now).await? { View::Finished(finished) } else { View::Unknown })
 }
 
@@ -150,29 +155,39 @@ fn with_logout(provider: &Arc<ServiceProvider>) -> Option<(&ServiceProvider, &cr
     Some((provider, provider.settings.single_logout.as_ref()?))
 }
 
-async fn finished(host: &Host, afterwards: Afterwards, turns: &[LogoutTurn]) -> Result<Finished, Broken> {
-    let failed = turns.iter().filter(|turn| turn.outcome != Some(LogoutOutcome::Told));
+/// The end, for a browser that held these sessions.
+async fn finished(
+    host: &Host,
+    afterwards: Afterwards,
+    turns: &[LogoutTurn],
+    held: &[&str],
+) -> Result<Finished, Broken> {
+    let mut failed = turns.iter().filter(|turn| turn.outcome != Some(LogoutOutcome::Told));
     match afterwards {
         Afterwards::Page => {
-            let mut untold = Vec::new();
+            let (mut untold, mut others) = (Vec::new(), false);
             for turn in failed {
+                if !held.contains(&turn.sid.as_str()) {
+                    others = true;
+                    continue;
+                }
                 let provider = host.store.service_provider(&turn.application).await?;
                 untold.extend(provider.map(|provider| provider.name.clone()));
             }
-            Ok(Finished::Page { untold })
+            Ok(Finished::Page { untold, others })
         }
         Afterwards::Redirect { redirect, state } => Ok(Finished::Redirect(match state {
             Some(state) => redirect.with_query(&[("state", &state)]),
             None => redirect.as_str().to_owned(),
         })),
         Afterwards::Respond(answer) => {
-            let status = if failed.count() == 0 { Status::success() } else { Status::partial_logout() };
+            let status = if failed.next().is_none() { Status::success() } else { Status::partial_logout() };
             answer_with(host, answer, status).await
         }
     }
 }
 
-async fn answer_with(host: &Host, answer: LogoutAnswer, status: Status) -> Result<Finished, Broken> {
+pub(super) async fn answer_with(host: &Host, answer: LogoutAnswer, status: Status) -> Result<Finished, Broken> {
     // An address that was taken away meanwhile gets nothing.
     let is_registered = |provider: &Arc<ServiceProvider>| {
         let service = provider.settings.single_logout.as_ref();
@@ -180,6 +195,6 @@ async fn answer_with(host: &Host, answer: LogoutAnswer, status: Status) -> Resul
     };
     match host.store.service_provider(&answer.application).await?.filter(is_registered) {
         Some(provider) => Ok(Finished::Message(respond(host, &provider, answer, status).await?)),
-        None => Ok(Finished::Page { untold: Vec::new() }),
+        None => Ok(Finished::Page { untold: Vec::new(), others: false }),
     }
 }

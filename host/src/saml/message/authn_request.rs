@@ -150,9 +150,8 @@ impl RequestedAuthnContext {
 impl Subject {
     fn read(subject: Element<'_>, header: &Header) -> Result<Self, MessageError> {
         let name_id = NameId::within(subject, header)?;
-        Ok(Self {
-            name_id: name_id.ok_or_else(|| header.unsupported(Unsupported::UnnamedSubject))?,
-            has_confirmation: subject.children().any(|child| child.is(SUBJECT_CONFIRMATION)),
-        })
+        let has_confirmation = subject.children().any(|child| child.is(SUBJECT_CONFIRMATION));
+        let unnamed = if has_confirmation { Unsupported::SubjectConfirmation } else { Unsupported::UnnamedSubject };
+        Ok(Self { name_id: name_id.ok_or_else(|| header.unsupported(unnamed))?, has_confirmation })
     }
 }

@@ -66,8 +66,13 @@ pub enum Unsupported {
     #[error("a BaseID is not supported; set the service provider to send a NameID")]
     BaseId,
     /// A person who is not named, but could be confirmed in some way.
-    #[error("a Subject without a NameID is not supported")]
+    #[error("a Subject without a NameID is not supported; leave the Subject out, or name the person in it")]
     UnnamedSubject,
+    /// How the person is to be confirmed.
+    #[error(
+        "a SubjectConfirmation in the request is not supported: every assertion is confirmed by its bearer; leave it out"
+    )]
+    SubjectConfirmation,
 }
 
 impl Unsupported {
@@ -75,7 +80,7 @@ impl Unsupported {
     pub fn status(self) -> Status {
         match self {
             Self::Version => Status::new(VERSION_MISMATCH, None),
-            Self::EncryptedId | Self::BaseId | Self::UnnamedSubject => {
+            Self::EncryptedId | Self::BaseId | Self::UnnamedSubject | Self::SubjectConfirmation => {
                 Status::new(REQUESTER, Some(REQUEST_UNSUPPORTED))
             }
         }

@@ -107,8 +107,7 @@ pub async fn check(
     let (header, message) = match AuthnRequest::read(trusted.root()) {
         Ok(message) => (message.header.clone(), Ok(message)),
         // Whoever sent it is told, once it is known who that is.
-        Err(MessageError::Unsupported { header, what: Unsupported::Version }) => (*header, Err(Failure::Version)),
-        Err(MessageError::Unsupported { header, .. }) => (*header, Err(Failure::Unsupported)),
+        Err(MessageError::Unsupported { header, what }) => (*header, Err(Failure::Unsupported(what))),
         Err(malformed) => return Err(malformed.into()),
     };
     let of_trial = match (trial, &message) {
@@ -135,6 +134,7 @@ pub async fn check(
         subject: None,
         login_hint: tries.map(|user| user.name),
         needs_device: false,
+        unspecified_context: false,
         trial: of_trial.map(|open| open.trial().id),
     };
     let once = once(host, &provider, &header.id);
@@ -174,6 +174,7 @@ pub async fn unsolicited(
         subject: None,
         login_hint: None,
         needs_device: false,
+        unspecified_context: false,
         trial: None,
     };
     Ok((request, provider))
@@ -210,11 +211,12 @@ fn ask(provider: &ServiceProvider, message: AuthnRequest, request: &mut SignOnRe
             return Err(Failure::NoAuthnContext);
         }
         request.needs_device = !is_met_by_any(context);
+        request.unspecified_context = is_for_unspecified(context);
     }
     if let Some(subject) = message.subject {
         // How the assertion is confirmed is not for the request to say: its bearer has it.
         if subject.has_confirmation {
-            return Err(Failure::Unsupported);
+            return Err(Failure::Unsupported(Unsupported::SubjectConfirmation));
         }
         let name = subject.name_id;
         if name.sp_name_qualifier.is_some_and(|qualifier| qualifier != provider.settings.entity_id) {
@@ -279,6 +281,12 @@ fn is_met_by_any(context: &RequestedAuthnContext) -> bool {
         }
         Comparison::Better => false,
     }
+}
+
+/// Whether exactly `unspecified` is asked for, and our own class is not, so that the assertion has to say `unspecified`.
+fn is_for_unspecified(context: &RequestedAuthnContext) -> bool {
+    let has = |wanted: &str| context.classes.iter().any(|class| class == wanted);
+    context.comparison == Comparison::Exact && has(UNSPECIFIED) && !has(AUTHN_CONTEXT)
 }
 
 /// Whether an assertion about a sign-in by a device meets what is asked for (SAML core section 3.3.2.2.1). It says

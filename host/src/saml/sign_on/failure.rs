@@ -1,7 +1,7 @@
 //! Why there is no assertion, as the service provider is told (SAML core section 3.2.2.2).
 
-use crate::saml::message::Status;
-use crate::saml::message::status::{REQUEST_UNSUPPORTED, REQUESTER, RESPONDER, VERSION_MISMATCH};
+use crate::saml::message::status::{REQUESTER, RESPONDER};
+use crate::saml::message::{Status, Unsupported};
 
 const AUTHN_FAILED: &str = "urn:oasis:names:tc:SAML:2.0:status:AuthnFailed";
 const INVALID_NAME_ID_POLICY: &str = "urn:oasis:names:tc:SAML:2.0:status:InvalidNameIDPolicy";
@@ -28,10 +28,8 @@ pub enum Failure {
     UnsupportedBinding,
     /// The format of the `NameIDPolicy` is not configured.
     InvalidNameIdPolicy,
-    /// The request is of another version of SAML.
-    Version,
-    /// The request has what is not supported.
-    Unsupported,
+    /// The request is of another version of SAML, or has something else that is not supported.
+    Unsupported(Unsupported),
     /// A plugin failed, or there is no name to tell. The log says more.
     Broken,
 }
@@ -45,8 +43,7 @@ impl Failure {
             Self::NoAuthnContext => (RESPONDER, Some(NO_AUTHN_CONTEXT)),
             Self::UnsupportedBinding => (RESPONDER, Some(UNSUPPORTED_BINDING)),
             Self::InvalidNameIdPolicy => (REQUESTER, Some(INVALID_NAME_ID_POLICY)),
-            Self::Version => (VERSION_MISMATCH, None),
-            Self::Unsupported => (REQUESTER, Some(REQUEST_UNSUPPORTED)),
+            Self::Unsupported(what) => return Status { message: Some(what.to_string()), ..what.status() },
             Self::Broken => (RESPONDER, None),
         };
         Status { message: Some(self.to_string()), ..Status::new(code, second) }
@@ -66,8 +63,7 @@ impl std::fmt::Display for Failure {
             }
             Self::UnsupportedBinding => "responses travel by HTTP-POST alone",
             Self::InvalidNameIdPolicy => "the format of the NameIDPolicy is not configured for this service provider",
-            Self::Version => "only version 2.0 of SAML is spoken here",
-            Self::Unsupported => "the request has something that is not supported here, such as an encrypted name",
+            Self::Unsupported(what) => return what.fmt(f),
             Self::Broken => {
                 "the sign-on could not be completed; the operator of the identity provider finds the cause in the log"
             }

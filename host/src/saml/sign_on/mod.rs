@@ -12,7 +12,7 @@ mod response;
 pub use checks::{Accepted, Rejected, Unanswerable, check, unsolicited};
 pub use failure::Failure;
 pub use respond::{Answer, Question, SignOnAnswer, deny, failed, respond};
-pub use response::{ASSERTION_LIFETIME, Assertion, Envelope, failure as failure_response, success};
+pub use response::{Assertion, Envelope, failure as failure_response, success};
 
 use crate::domain::account::{Access, access};
 use crate::domain::session::SignedIn;

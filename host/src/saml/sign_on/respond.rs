@@ -20,6 +20,7 @@ use crate::model::saml::{NameId, Participation, ServiceProvider, SignOnRequest};
 use crate::model::trial::{StepNote, TrialStep};
 use crate::plugins::{MapFailure, MapFailureKind, SamlAttribute, Sink, Step};
 use crate::saml::partner::{entity_id, message_id, session_index, signer};
+use crate::secret::Digest;
 use crate::store::Given;
 
 /// A response on its way to the service provider: a form that the browser posts.
@@ -132,6 +133,8 @@ async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Broken>
         name_id: &name_id,
         authentication: &session.authentication,
         session_index: &session_index,
+        unspecified_context: request.unspecified_context,
+        lifetime: host.settings.saml.assertion(),
         attributes: &attributes,
     };
     // It is signed before the login counts as answered, so that nothing can go wrong between the two.
@@ -147,6 +150,7 @@ async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Broken>
         application: provider.id.clone(),
         user_id: user.id,
         name_id: name_id.clone(),
+        session_index: Digest::of(session_index.as_bytes()),
     };
     // The service provider never learns of a trial.
     let participation = request.trial.is_none().then_some(participation);

@@ -15,9 +15,6 @@ const ASSERTION: Name = SAML.name("Assertion");
 /// How a bearer proves to be the subject (SAML profiles section 3.3).
 const BEARER: &str = "urn:oasis:names:tc:SAML:2.0:cm:bearer";
 
-/// How long an assertion is good (the specification's limits).
-pub const ASSERTION_LIFETIME: Duration = Duration::from_secs(5 * 60);
-
 /// How the person signed in with a device of theirs, as assertions say it (the specification).
 pub const AUTHN_CONTEXT: &str = "urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport";
 /// How the person signed in by a vendor's authenticator: nothing is promised of it (SAML authentication context section
@@ -54,6 +51,10 @@ pub struct Assertion<'a> {
     pub authentication: &'a Authentication,
     /// What the service provider calls the session.
     pub session_index: &'a str,
+    /// Whether the request asks for exactly the class `unspecified`.
+    pub unspecified_context: bool,
+    /// How long it is valid.
+    pub lifetime: Duration,
     /// What the plugins made.
     pub attributes: &'a [SamlAttribute],
 }
@@ -110,7 +111,7 @@ fn response(
 }
 
 fn subject(writer: &mut Writer, envelope: &Envelope<'_>, assertion: &Assertion<'_>) {
-    let until = instant_text(envelope.now + ASSERTION_LIFETIME);
+    let until = instant_text(envelope.now + assertion.lifetime);
     writer.open(SUBJECT).content(|subject| {
         let name = assertion.name_id;
         subject.open(NAME_ID).attribute("Format", name.format.uri()).text(&name.value);
@@ -129,7 +130,7 @@ fn conditions(writer: &mut Writer, envelope: &Envelope<'_>, assertion: &Assertio
     writer
         .open(SAML.name("Conditions"))
         .attribute("NotBefore", instant_text(envelope.now))
-        .attribute("NotOnOrAfter", instant_text(envelope.now + ASSERTION_LIFETIME))
+        .attribute("NotOnOrAfter", instant_text(envelope.now + assertion.lifetime))
         .content(|conditions| {
             conditions.open(SAML.name("AudienceRestriction")).content(|restriction| {
                 restriction.open(SAML.name("Audience")).text(assertion.audience);
@@ -139,8 +140,8 @@ fn conditions(writer: &mut Writer, envelope: &Envelope<'_>, assertion: &Assertio
 
 fn authn_statement(writer: &mut Writer, assertion: &Assertion<'_>) {
     let class = match assertion.authentication.acr() {
-        Acr::Device => AUTHN_CONTEXT,
-        Acr::Delegated => UNSPECIFIED,
+        Acr::Device if !assertion.unspecified_context => AUTHN_CONTEXT,
+        Acr::Device | Acr::Delegated => UNSPECIFIED,
     };
     writer
         .open(SAML.name("AuthnStatement"))

@@ -1,0 +1,108 @@
+//! A logout names a user's other applications only to the browser that held the session.
+
+use serde_json::{Value, json};
+
+use super::logout::{Known, party_must_sign_in, request, send, signed_in};
+use super::party::{Party, SLO};
+use crate::harness::{Ada, Browser, Page, TestHost};
+
+const OTHER: &str = "Secret application";
+
+/// An application that takes no part in single logout, and another one that Ada uses in the same session.
+struct Journey {
+    host: TestHost,
+    asking: Party,
+    other: Party,
+    ada: Ada,
+}
+
+impl Journey {
+    async fn new(logout_of_other: Value) -> Self {
+        let host = TestHost::start().await;
+        let asking = Party::register(&host, json!({"name": "Asking", "single_logout": null})).await;
+        let changes = json!({"name": OTHER, "entity_id": "https://other.example", "single_logout": logout_of_other});
+        let other = Party::register(&host, changes).await;
+        let ada = asking.ada(&host).await;
+        host.account(&ada.user, &other.application()).await;
+        Self { host, asking, other, ada }
+    }
+
+    async fn signed_in(&self, browser: &Browser) -> Known {
+        let known = signed_in(&self.asking, &self.ada, browser, &self.host).await;
+        signed_in(&self.other, &self.ada, browser, &self.host).await;
+        known
+    }
+}
+
+/// The page that a caller sees at the end.
+async fn at_the_end(page: Page) -> Page {
+    if page.status.is_redirection() { page.followed().await } else { page }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_providers_own_server_sees_no_names_of_other_applications() {
+    for logout in [Value::Null, json!({"url": SLO, "binding": "redirect"})] {
+        let journey = Journey::new(logout.clone()).await;
+        let Journey { host, asking, .. } = &journey;
+        for with_index in [true, false] {
+            let browser = Browser::new(&host.base);
+            let known = journey.signed_in(&browser).await;
+            let mut request = request(asking, host, &known);
+            if !with_index {
+                request.session_indexes.clear();
+            }
+            let server = Browser::new(&host.base);
+            let page = at_the_end(send(asking, &server, &request, None).await).await;
+            assert!(page.body.contains("could not be notified"), "{}", page.body);
+            assert!(!page.body.contains(OTHER), "{logout}: {}", page.body);
+            assert!(party_must_sign_in(asking, &browser, host).await, "the session has ended all the same");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_browser_that_held_the_session_sees_the_names() {
+    let journey = Journey::new(Value::Null).await;
+    let Journey { host, asking, .. } = &journey;
+    let browser = Browser::new(&host.base);
+    let known = journey.signed_in(&browser).await;
+    let page = at_the_end(send(asking, &browser, &request(asking, host, &known), None).await).await;
+    assert!(page.body.contains(OTHER) && !page.body.contains("could not be notified"), "{}", page.body);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stranger_with_an_id_token_of_a_session_that_expired_sees_no_names() {
+    for logout in [Value::Null, json!({"url": SLO, "binding": "redirect"})] {
+        let host = TestHost::start().await;
+        let changes = json!({"name": OTHER, "single_logout": logout});
+        let other = Party::register(&host, changes).await;
+        let ada = host.ada().await;
+        host.account(&ada.user, &other.application()).await;
+        let browser = Browser::new(&host.base);
+        let code = ada.sign_in(&browser).await;
+        let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+        signed_in(&other, &ada, &browser, &host).await;
+        host.advance(2 * 60 * 60);
+        let hint = tokens["id_token"].as_str().expect("an ID token");
+        let stranger = Browser::new(&host.base);
+        let page = at_the_end(stranger.get(&format!("/oidc/session/end?id_token_hint={hint}")).await).await;
+        assert!(page.body.contains("could not be notified"), "{}", page.body);
+        assert!(!page.body.contains(OTHER), "{}", page.body);
+    }
+}
+
+/// The user's own browser comes by a form of another site, to which it brings no cookies.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_browser_that_comes_by_form_from_another_site_sees_the_names_where_it_brings_its_cookies() {
+    let journey = Journey::new(Value::Null).await;
+    let Journey { host, asking, .. } = &journey;
+    let browser = Browser::new(&host.base);
+    let known = journey.signed_in(&browser).await;
+    let xml = request(asking, host, &known).write(Some(&asking.signer)).expect("written");
+    let message = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, xml);
+    let elsewhere = Browser::new(&host.base);
+    let sent = elsewhere.post(&asking.single_logout(), &[("SAMLRequest", &message)]).await;
+    assert!(sent.status.is_redirection(), "{}", sent.body);
+    let page = browser.get(sent.location().as_str()).await;
+    assert!(page.body.contains(OTHER), "{}", page.body);
+}
