@@ -197,6 +197,13 @@ async fn check(file: &Path) -> anyhow::Result<()> {
             .await;
     let loaded = loaded.with_context(|| format!("{}: plugins", file.display()))?;
     loaded.try_out().await.with_context(|| format!("{}: plugins", file.display()))?;
+    if !loaded.may_write_attributes() {
+        eprintln!(
+            "{}: warning: no claim mapper writes attributes, so assertions have none and `custom_attributes` of SAML applications \
+             have no effect (the plugin saml-attributes, with writes = [\"attribute:*\"])",
+            file.display()
+        );
+    }
     println!("{}: good", file.display());
     Ok(())
 }

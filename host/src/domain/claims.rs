@@ -206,6 +206,14 @@ fn standard(subject: &Subject<'_>, scopes: &Scopes) -> Map<String, Value> {
     claims
 }
 
+/// Whether an assertion's claim mappers may know a claim of this name from the host: all that is [`known`].
+pub fn is_known_in_assertions(name: &str) -> bool {
+    Scope::of_claim(name).is_some() && !NOT_OF_USERS.contains(&name)
+}
+
+/// Claims of scopes that are not known of a user, but made for a token.
+const NOT_OF_USERS: [&str; 2] = ["sub", "account"];
+
 /// What is known about the person, `null` where nothing is. With `public` what leads from one application to another.
 fn known(user: &User, account: &Account, public: bool) -> Vec<(&'static str, Value)> {
     let profile = &user.profile;

@@ -94,6 +94,7 @@ const FILES: &[(&str, &str, &[u8])] = files![
     JAVASCRIPT "console/pages/client_fields.js",
     JAVASCRIPT "console/pages/credentials.js",
     JAVASCRIPT "console/pages/guide.js",
+    JAVASCRIPT "console/pages/metadata.js",
     JAVASCRIPT "console/pages/keys.js",
     JAVASCRIPT "console/pages/new_application.js",
     JAVASCRIPT "console/pages/overview.js",

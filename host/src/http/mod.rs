@@ -27,6 +27,7 @@ pub mod pages;
 mod portal;
 mod problem;
 mod recover;
+mod refusals;
 mod reply;
 mod responses;
 mod router;

@@ -19,7 +19,7 @@ use super::reply::ErrorReply;
 use super::texts::Message;
 use super::{
     admin_api, assets, authenticator, callbacks, client_calls, consent, console, cors, devices, health, home, limits,
-    login, logos, looks, metrics, oidc, portal, recover, responses, saml, saml_logout, saml_metadata, scan,
+    login, logos, looks, metrics, oidc, portal, recover, refusals, responses, saml, saml_logout, saml_metadata, scan,
     session_end, trial,
 };
 use crate::domain::Host;
@@ -30,8 +30,6 @@ use crate::model::language::Language;
 const LARGEST_BODY: usize = 64 * 1024;
 /// The largest body of a call that an application authenticates itself with, in bytes.
 const LARGEST_CALL: usize = 32 * 1024;
-/// The longest path with its query, in bytes.
-const LONGEST_ADDRESS: usize = 16 * 1024;
 /// How long a request may take until its answer begins. A phone's request for news waits half a minute.
 const LONGEST: Duration = Duration::from_secs(60);
 /// The same, of a file that is imported.
@@ -78,9 +76,10 @@ pub fn router(host: Arc<Host>) -> Router {
     bounded(own, LARGEST_BODY, LONGEST)
         .merge(shared)
         .merge(bounded(admin_api::file_routes(&host), admin_api::LARGEST_FILE, LONGEST_FILE))
-        .layer(from_fn(refuse_addresses))
+        .layer(from_fn(refusals::refuse_heads))
         .layer(from_fn(client_calls::in_its_words))
         .layer(from_fn(admin_api::in_its_words))
+        .layer(from_fn_with_state(Arc::clone(&host), refusals::as_pages))
         .layer(from_fn_with_state(Arc::clone(&host), common_headers))
         .layer(from_fn_with_state(Arc::clone(&host), responses::measured))
         .with_state(host)
@@ -242,20 +241,6 @@ async fn not_found(State(host): State<Arc<Host>>, language: Language, uri: Uri) 
         what_to_do: Message::of("error-not-found-advice"),
     }
     .render(&host, language, &uri.path())
-}
-
-/// Refuses what no browser and no application of good will asks for, before anything reads it.
-async fn refuse_addresses(request: Request, next: Next) -> Response {
-    let address = request.uri().path_and_query().map_or("", |text| text.as_str());
-    if address.len() > LONGEST_ADDRESS {
-        return (StatusCode::URI_TOO_LONG, "The address is too long. Applications can send long requests with POST.\n")
-            .into_response();
-    }
-    // NUL, which PostgreSQL can't look for.
-    if address.contains("%00") {
-        return (StatusCode::BAD_REQUEST, "No text may hold the character NUL.\n").into_response();
-    }
-    next.run(request).await
 }
 
 /// Headers of every answer: nothing is guessed about types, no address leaks to other sites, no page is framed.

@@ -25,9 +25,8 @@ use super::tls::Identity;
 
 /// How long requests under way may take once the host is told to stop.
 const GOODBYE: Duration = Duration::from_secs(5);
-/// The longest head of a request, in bytes; 431 above.
-const LONGEST_HEAD: usize = 32 * 1024;
-/// How much of a connection is held in memory in each direction, in bytes.
+/// How much of a connection is held in memory in each direction, in bytes. A head of a request that is longer is answered with a
+/// bare 431; half of that is the most that the router takes, which answers with a page.
 const BUFFER: usize = 64 * 1024;
 
 /// A listener, and how it treats connections.
@@ -121,7 +120,7 @@ impl Connection {
         });
         let mut builder = http1::Builder::new();
         builder.timer(TokioTimer::new()).header_read_timeout(head_timeout);
-        builder.max_buf_size(BUFFER).max_header_size(LONGEST_HEAD);
+        builder.max_buf_size(BUFFER).max_header_size(BUFFER);
         if let Err(error) = watcher.watch(builder.serve_connection(TokioIo::new(stream), service)).await {
             tracing::debug!(%peer, %error, "a connection broke off");
         }

@@ -20,6 +20,7 @@ pub mod logout;
 pub mod name;
 pub mod palette;
 pub mod passkey;
+pub mod placeholders;
 pub mod recovery;
 pub mod redirect;
 pub mod saml;

@@ -254,6 +254,26 @@ impl Plugins {
         self.loaded.load().mappers.iter().any(|mapper| mapper.is_asked_for(application, sink))
     }
 
+    /// Whether a claim mapper may write attributes, for whichever application.
+    pub fn may_write_attributes(&self) -> bool {
+        self.loaded.load().mappers.iter().any(|mapper| mapper.writes_attributes())
+    }
+
+    /// Whether a claim mapper that makes assertions of this application may write attributes.
+    pub fn writes_attributes_for(&self, application: &Did) -> bool {
+        self.mappers_of_assertions(application, ClaimMapper::writes_attributes)
+    }
+
+    /// Whether a claim mapper that makes assertions of this application may write this claim, which later ones see.
+    pub fn writes_claim_for(&self, application: &Did, claim: &str) -> bool {
+        self.mappers_of_assertions(application, |mapper| mapper.writes_claim(claim))
+    }
+
+    fn mappers_of_assertions(&self, application: &Did, is_one: impl Fn(&ClaimMapper) -> bool) -> bool {
+        let loaded = self.loaded.load();
+        loaded.mappers.iter().any(|mapper| mapper.is_asked_for(application, Sink::SamlAssertion) && is_one(mapper))
+    }
+
     /// The channels that carry approvals for this application, in the operator's order; without one, for the host's own
     /// pages.
     pub fn channels_for(&self, application: Option<&Did>) -> Vec<ChannelInfo> {

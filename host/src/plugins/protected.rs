@@ -84,6 +84,11 @@ impl Grants {
         names(&self.described, &name) && names(&self.operator, &name)
     }
 
+    /// Whether any SAML attribute may be added.
+    pub(super) fn any_attribute(&self) -> bool {
+        self.operator.iter().any(|name| name.starts_with(ATTRIBUTE) && names(&self.described, name))
+    }
+
     /// A claim that both this plugin and the other may write.
     pub(super) fn shared_claim(&self, other: &Self) -> Option<&str> {
         self.operator.iter().map(String::as_str).find(|name| self.claim(name) && other.claim(name))

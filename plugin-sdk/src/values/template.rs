@@ -209,6 +209,28 @@ mod tests {
         }
     }
 
+    /// The server checks values when they are saved, and has a test with the same table.
+    #[test]
+    fn the_grammar_is_that_of_the_server() {
+        let table: Vec<serde_json::Value> = serde_json::from_str(include_str!("grammar.json")).expect("a table");
+        for case in table {
+            let text = case["text"].as_str().expect("a text");
+            match Template::parse(text) {
+                Ok(template) => {
+                    assert_eq!(serde_json::json!(template.names().collect::<Vec<_>>()), case["names"], "{text}")
+                }
+                Err(error) => {
+                    let error = match error {
+                        Malformed::Unclosed => "unclosed",
+                        Malformed::Unopened => "unopened",
+                        Malformed::NoName => "no_name",
+                    };
+                    assert_eq!(case["error"], error, "{text}");
+                }
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn no_text_panics(text in prop_oneof![".*", "[{}a\"é ]{0,20}"]) {

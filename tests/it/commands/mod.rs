@@ -131,6 +131,13 @@ async fn config_check_says_what_is_wrong_and_where() {
     };
     let good = check(("", "")).await;
     assert_eq!(out(&good), "changed.toml: good\n", "{}", err(&good));
+    assert!(err(&good).contains("warning: no claim mapper writes attributes"), "{}", err(&good));
+    let mapper = format!(
+        "writes = [\"account\"]\n[[plugins.claims]]\nname = \"map\"\nfile = \"{}\"\nwrites = [\"attribute:*\"]",
+        component("claim-map").display()
+    );
+    let writes = check(("writes = [\"account\"]", &mapper)).await;
+    assert_eq!((out(&writes).as_str(), err(&writes).as_str()), ("changed.toml: good\n", ""));
     for (change, message) in [
         (("administrator", "administrater"), "changed.toml: first_start.administrater: unknown key"),
         (("writes = [\"account\"]", "writes = [\"sub\"]"), "account-roles"),

@@ -30,8 +30,10 @@ async fn first_line(host: &TestHost, bytes: &[u8]) -> String {
 #[tokio::test]
 async fn a_head_that_is_too_large_is_refused_before_it_ends() {
     let host = TestHost::start().await;
-    let large = format!("GET / HTTP/1.1\r\nhost: localhost\r\nx-large: {}", "x".repeat(40 * 1024));
+    let large = format!("GET / HTTP/1.1\r\nhost: localhost\r\nx-large: {}", "x".repeat(70 * 1024));
     assert_eq!(first_line(&host, large.as_bytes()).await, "HTTP/1.1 431 Request Header Fields Too Large");
+    let whole = format!("GET / HTTP/1.1\r\nhost: localhost\r\nx-large: {}\r\n\r\n", "x".repeat(40 * 1024));
+    assert_eq!(first_line(&host, whole.as_bytes()).await, "HTTP/1.1 431 Request Header Fields Too Large");
     let many = format!("GET / HTTP/1.1\r\nhost: localhost\r\n{}\r\n", "x: y\r\n".repeat(200));
     assert_eq!(first_line(&host, many.as_bytes()).await, "HTTP/1.1 431 Request Header Fields Too Large");
     let usual = format!("GET / HTTP/1.1\r\nhost: localhost\r\nx-large: {}\r\n\r\n", "x".repeat(24 * 1024));
@@ -71,6 +73,54 @@ async fn a_body_that_says_it_is_too_large_is_refused_before_it_comes() {
         chunk.len()
     );
     assert_eq!(first_line(&host, unsaid.as_bytes()).await, "HTTP/1.1 413 Payload Too Large");
+}
+
+/// A user who comes with what is refused sees a page that says so, and a program the plain text.
+#[tokio::test]
+async fn every_refusal_that_a_user_sees_is_a_page() {
+    let host = TestHost::start().await;
+    let client = http_client();
+    let form = "application/x-www-form-urlencoded";
+    for path in ["/oidc/auth", "/login/x", "/sso/SingleSignOnService/x", "/sso/SingleLogoutService/x", "/session/end"] {
+        let url = format!("{}{path}", host.base);
+        let post = |body: String| client.post(&url).header("content-type", form).body(body);
+        for (what, request, status, words) in [
+            ("a large body", post("x".repeat(65 * 1024)), StatusCode::PAYLOAD_TOO_LARGE, "more data"),
+            ("NUL in the query", client.get(format!("{url}?x=%00")), StatusCode::BAD_REQUEST, "can’t be read"),
+            ("another method", client.put(&url), StatusCode::METHOD_NOT_ALLOWED, "can’t be used"),
+            (
+                "large cookies",
+                client.get(&url).header("cookie", format!("a={}", "x".repeat(34 * 1024))),
+                StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+                "cookies",
+            ),
+            (
+                "a long address",
+                client.get(format!("{url}?{}", "x".repeat(17 * 1024))),
+                StatusCode::URI_TOO_LONG,
+                "too long",
+            ),
+        ] {
+            let plain = request.try_clone().expect("again").send().await.expect("an answer");
+            assert_eq!(plain.status(), status, "{path}: {what}");
+            let page =
+                request.header("accept", "text/html,application/xhtml+xml,*/*;q=0.8").send().await.expect("an answer");
+            assert_eq!(page.status(), status, "{path}: {what}");
+            assert_eq!(page.headers()["content-type"], "text/html; charset=utf-8", "{path}: {what}");
+            assert!(page.headers().contains_key("content-security-policy"), "{path}: {what}");
+            assert_eq!(
+                page.headers().contains_key("allow"),
+                status == StatusCode::METHOD_NOT_ALLOWED,
+                "{path}: {what}"
+            );
+            let body = page.text().await.expect("a body");
+            assert!(body.contains("Reference <code>") && body.contains(words), "{path}: {what}: {body}");
+        }
+    }
+    // A body that no form holds, in words of the framework otherwise.
+    let body = client.post(format!("{}/session/end", host.base)).header("accept", "text/html").body("x");
+    let answer = body.send().await.expect("an answer");
+    assert_eq!(answer.headers()["content-type"], "text/html; charset=utf-8", "{}", answer.status());
 }
 
 /// An application's library reads JSON, whatever refused its request.

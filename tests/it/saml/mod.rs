@@ -6,6 +6,7 @@ mod canonical;
 mod claim_map;
 mod documents;
 mod failures;
+mod imports;
 mod keys;
 mod logout;
 mod logout_names;

@@ -228,7 +228,7 @@ async fn metadata_that_does_not_do_says_why() {
             "good until 2020-01-01T00:00:00Z",
         ),
         (&mellon.replace("<SPSSODescriptor", "<SPSSODescriptor validUntil=\"2020-01-01T00:00:00Z\""), "good until"),
-        (&mellon.replace(" entityID=", " validUntil=\"tomorrow\" entityID="), "validUntil is not a time in UTC"),
+        (&mellon.replace(" entityID=", " validUntil=\"tomorrow\" entityID="), "validUntil is not a time with its zone"),
         (&mellon.replace(" entityID=", " id="), "the attribute entityID is missing"),
         (
             &mellon.replace("https://mellon.example/mellon/postResponse", "http://mellon.example/post"),

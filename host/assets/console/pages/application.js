@@ -9,13 +9,14 @@ import { previewOf } from './claims.js';
 import { clientFields } from './client_fields.js';
 import { credentials } from './credentials.js';
 import { guide, keptAs } from './guide.js';
+import { metadataOf } from './metadata.js';
 import { picker } from './picker.js';
 import { fromForm, providerFields, toForm } from './provider_fields.js';
 import { trial } from './trial.js';
 import { importer } from './users.js';
 
 /** A page about one application, below its name and the links to its other pages. */
-async function page({ may }, id, fill) {
+async function page({ may, wish }, id, fill) {
   const { value, version } = await getVersion(path`/applications/${id}`);
   const at = applicationAddress(id);
   const parts = [
@@ -27,10 +28,10 @@ async function page({ may }, id, fill) {
     may('applications:write') && [`${at}/try`, 'Try sign-in'],
     may('applications:write') && [`${at}/delete`, 'Delete'],
   ].filter(Boolean);
-  return screen({ title: value.name, back: ['/admin/applications', 'Applications'], badges: [badge(kindOf(value), 'kind')] }, tabs('Parts of the application', parts), ...(await fill(value, version)));
+  return screen({ title: value.name, back: ['/admin/applications', 'Applications'], badges: [badge(kindOf(value), 'kind')] }, tabs('Parts of the application', parts), ...(wish?.notes ?? []).map((note) => notice(note, 'warn')), ...(await fill(value, version)));
 }
 
-async function settings(application, version, { me, may, reload }) {
+async function settings(application, version, { me, may, reload, go }) {
   const saml = application.protocol === 'saml';
   const fields = saml ? providerFields() : clientFields(application.application_type, { owner: may('roles:write') });
   const made = form(fields, {
@@ -46,7 +47,8 @@ async function settings(application, version, { me, may, reload }) {
       const said = saml ? fromForm(changed) : changed;
       const kept = await patch(path`/applications/${application.id}`, said, newest);
       if (kept.value.client_secret) await showOnce('The client secret', 'The change needs a new one. The one before is worth nothing any more.', kept.value.client_secret, keptAs(kept.value));
-      await reload();
+      if (kept.value.notes) await go(`${applicationAddress(application.id)}/settings`, { notes: kept.value.notes });
+      else await reload();
       say('Saved.');
       return undefined;
     },
@@ -101,7 +103,7 @@ function metadata(application, reload) {
     application.metadata_url && button('Read it again from its address', () => compare({})),
     button('Compare with the chosen file', async () => {
       if (!file.files[0]) throw new Error('Choose a file first.');
-      await compare({ metadata: await file.files[0].text() });
+      await compare({ metadata: await metadataOf(file.files[0]) });
     }));
   return el('details', { class: 'panel' }, el('summary', {}, 'Its metadata has changed?'), el('div', { class: 'opened' }, el('p', {}, 'The differences are shown first; nothing is changed until you apply them.'), el('div', { class: 'field' }, el('label', { for: 'metadata-file' }, 'Metadata file'), file), ways, place));
 }

@@ -5,6 +5,7 @@ import { area, form, text } from '../form.js';
 import { el, link, notice, panel, screen } from '../view.js';
 import { applicationAddress } from './applications.js';
 import { name as clientName, redirectUris } from './client_fields.js';
+import { LARGEST_METADATA, metadataOf } from './metadata.js';
 import { acs, entityId, providerName } from './provider_fields.js';
 
 const KINDS = [
@@ -58,8 +59,8 @@ function saml({ go, query, wish }) {
   const file = el('input', { type: 'file', accept: '.xml,application/samlmetadata+xml,text/xml', 'aria-label': 'Metadata file' });
   file.addEventListener('change', async () => {
     const [chosen] = file.files;
-    if (chosen) metadata.write(chosen.size > 1_000_000 ? '' : await chosen.text());
-    metadata.fail(chosen && chosen.size > 1_000_000 ? 'The file is too large for metadata of one service provider.' : undefined);
+    if (chosen) metadata.write(chosen.size > LARGEST_METADATA ? '' : await metadataOf(chosen));
+    metadata.fail(chosen && chosen.size > LARGEST_METADATA ? 'The file is too large for metadata of one service provider.' : undefined);
   });
   metadata.input.before(file);
   const parts = {
@@ -73,7 +74,7 @@ function saml({ go, query, wish }) {
     values: { name: wish?.name, acs: [{}] },
     send: async (values) => {
       const application = await post('/applications', { ...values, protocol: 'saml' });
-      await go(applicationAddress(application.id));
+      await go(applicationAddress(application.id), { notes: application.notes });
     },
   });
   return screen({ title: 'New SAML service provider', lead: 'Its metadata says everything that Assent has to know; without, two values do.', back: ['/admin/applications/new', 'Another kind'] }, ways, made,

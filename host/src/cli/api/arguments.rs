@@ -3,6 +3,8 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use clap::builder::PossibleValuesParser;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
@@ -307,9 +309,14 @@ fn body(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<Option<Pa
     for given in matches.try_get_many::<String>("from").ok().flatten().into_iter().flatten() {
         let (called, file) =
             given.split_once('=').ok_or_else(|| Failure::usage(format!("--from {given}: expected MEMBER=FILE")))?;
-        let text = String::from_utf8(bytes_of(Path::new(file))?)
-            .map_err(|_| Failure::usage(format!("--from {given}: the file is no text")))?;
-        body.insert(named(called)?.name.clone(), Value::String(text));
+        let name = named(called)?.name.clone();
+        let text = match String::from_utf8(bytes_of(Path::new(file))?) {
+            Ok(text) => text,
+            // Metadata in UTF-16 or Latin-1 goes as it is.
+            Err(bytes) if name == "metadata" => STANDARD.encode(bytes.as_bytes()),
+            Err(_) => return Err(Failure::usage(format!("--from {given}: the file is no text"))),
+        };
+        body.insert(name, Value::String(text));
     }
     for called in matches.try_get_many::<String>("unset").ok().flatten().into_iter().flatten() {
         body.insert(named(called)?.name.clone(), Value::Null);

@@ -7,6 +7,7 @@ mod approval_addresses;
 mod caller;
 mod changes;
 mod claims_preview;
+mod custom_attributes;
 mod directory;
 mod import;
 mod import_accounts;
@@ -35,6 +36,7 @@ pub use claims_preview::{
     Comparison, Deed, Difference, Origin, Preview, PreviewRequest, PreviewedName, PreviewedToken, Stopped, Told,
     compare, preview,
 };
+pub use custom_attributes::notes_of as service_provider_notes;
 pub use directory::{AccountQuery, UserQuery, find_accounts, find_users};
 pub use import::{ImportReport, ImportRow, RowError};
 pub use import_accounts::{ACCOUNT_COLUMNS, account_cells, import_accounts};

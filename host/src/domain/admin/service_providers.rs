@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::applications::server_address;
 use super::changes::Settings;
+use super::custom_attributes;
 use super::{Guard, Refused, Result, fresh_did, invalid};
 use crate::domain::{Host, audit, saml_keys};
 use crate::id::{Did, KeyId};
@@ -16,19 +17,12 @@ use crate::model::audit::{By, Entry, Event};
 use crate::model::name::display_text;
 use crate::model::redirect::RedirectUri;
 use crate::model::saml::{
-    AssertionConsumer, Binding, CustomAttribute, NameIdFormat, NameIdSource, SamlKey, SamlKeyStage, SamlSettings,
-    ServiceProvider, SingleLogout,
+    AssertionConsumer, Binding, NameIdFormat, NameIdSource, SamlKey, SamlKeyStage, SamlSettings, ServiceProvider,
+    SingleLogout,
 };
 
 /// How many assertion consumers, certificates or RelayStates a service provider may have.
 const MOST: usize = 50;
-/// How many custom attributes, and how many values each of them.
-const MOST_ATTRIBUTES: usize = 100;
-/// How many values all custom attributes may have together, and of how many bytes.
-const MOST_VALUES: usize = 1000;
-const MOST_BYTES: usize = 64 * 1024;
-/// How long a value of a custom attribute may be, in bytes.
-const LONGEST_VALUE: usize = 4096;
 /// How long an entity ID may be, in characters (SAML core section 8.3.6).
 const LONGEST_ENTITY_ID: usize = 1024;
 /// How long a RelayState may be, in bytes.
@@ -274,6 +268,7 @@ fn apply(host: &Host, provider: &mut ServiceProvider, change: ServiceProviderCha
         provider.name = display_text(&name, 120)
             .ok_or_else(|| invalid("name", "expected 1 to 120 characters, none of them control characters"))?;
     }
+    let attributes = change.custom_attributes.map(|attributes| custom_attributes::checked(host, provider, attributes));
     let settings = &mut provider.settings;
     settings.entity_id = match change.entity_id {
         Some(text) => entity_id("entity_id", text)?,
@@ -305,8 +300,8 @@ fn apply(host: &Host, provider: &mut ServiceProvider, change: ServiceProviderCha
     if settings.require_signed_requests && settings.certificates.is_empty() {
         return Err(invalid("require_signed_requests", "expected the service provider's certificates with it"));
     }
-    if let Some(attributes) = change.custom_attributes {
-        settings.custom_attributes = custom_attributes(attributes)?;
+    if let Some(attributes) = attributes.transpose()? {
+        settings.custom_attributes = attributes;
     }
     settings.idp_initiated.enabled = change.idp_initiated.unwrap_or(settings.idp_initiated.enabled);
     if let Some(state) = change.default_relay_state {
@@ -372,35 +367,6 @@ fn single_logout(change: &SingleLogoutChange, development: bool) -> Result<Singl
         response_url: change.response_url.as_deref().map(check).transpose()?,
         binding: change.binding,
     })
-}
-
-fn custom_attributes(changes: Vec<CustomAttributeChange>) -> Result<Vec<CustomAttribute>> {
-    let made = changes.into_iter().map(|CustomAttributeChange { name, values }| CustomAttribute { name, values });
-    let attributes: Vec<CustomAttribute> = made.collect();
-    const FIELD: &str = "custom_attributes";
-    if attributes.len() > MOST_ATTRIBUTES || attributes.iter().any(|one| one.values.len() > MOST_ATTRIBUTES) {
-        return Err(invalid(FIELD, format!("expected {MOST_ATTRIBUTES} at most, of as many values each")));
-    }
-    // More than this a plugin's answer, and a browser's form, should not carry.
-    let values = || attributes.iter().flat_map(|one| &one.values);
-    if values().count() > MOST_VALUES || values().map(String::len).sum::<usize>() > MOST_BYTES {
-        let expected = format!("expected {MOST_VALUES} values at most in all, of {MOST_BYTES} bytes together");
-        return Err(invalid(FIELD, expected));
-    }
-    let mut names = BTreeSet::new();
-    for CustomAttribute { name, values } in &attributes {
-        if display_text(name, 256).as_deref() != Some(name) {
-            return Err(invalid(FIELD, "expected names of 1 to 256 characters without blanks around them"));
-        }
-        if !names.insert(name) {
-            return Err(invalid(FIELD, format!("expected each name once; {name:?} is there twice")));
-        }
-        if values.iter().any(|value| value.len() > LONGEST_VALUE || value.chars().any(char::is_control)) {
-            let expected = format!("expected values of {LONGEST_VALUE} bytes at most, without control characters");
-            return Err(invalid(FIELD, expected));
-        }
-    }
-    Ok(attributes)
 }
 
 fn relay_state(field: &'static str, text: String) -> Result<String> {

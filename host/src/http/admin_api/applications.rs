@@ -338,10 +338,8 @@ async fn create(
 ) -> Result<(StatusCode, Versioned<View>), Problem> {
     let (protocol, body) = unspoken(&body)?;
     if protocol == Protocol::Saml {
-        let provider = saml_metadata::create(&host, &body, &caller.by).await?;
-        let version = provider.version;
-        let view = View::ServiceProvider(Box::new(service_providers::view(provider)));
-        return Ok((StatusCode::CREATED, Versioned(version, view)));
+        let (provider, notes) = saml_metadata::create(&host, &body, &caller.by).await?;
+        return Ok((StatusCode::CREATED, saved(&host, provider, notes)));
     }
     // Who forgets the protocol would be told the members of the other one.
     let members: Map<String, Value> = parse(&body)?;
@@ -356,6 +354,13 @@ async fn create(
     let application = admin::create_application(&host, kind, change.allowed(&caller)?, &caller.by).await?;
     let version = application.version;
     Ok((StatusCode::CREATED, Versioned(version, View::Client(Box::new(view(application))))))
+}
+
+/// A service provider that was just saved, with the notes of its import and those of its settings.
+fn saved(host: &Host, provider: ServiceProvider, mut notes: Vec<String>) -> Versioned<View> {
+    notes.extend(admin::service_provider_notes(host, &provider));
+    let version = provider.version;
+    Versioned(version, View::ServiceProvider(Box::new(service_providers::view(provider).with_notes(notes))))
 }
 
 /// The change of a client that is known, if whoever calls may say all that it says.
@@ -448,8 +453,7 @@ async fn change(
     if let Registered::ServiceProvider(_) = admin::registered(&host, &id).await? {
         let guard = |provider: &ServiceProvider| when.check(provider.version);
         let provider = admin::change_service_provider(&host, &id, parse(&body)?, &caller.by, &guard).await?;
-        let version = provider.version;
-        return Ok(Versioned(version, View::ServiceProvider(Box::new(service_providers::view(provider)))));
+        return Ok(saved(&host, provider, Vec::new()));
     }
     let change = change_of_client(&caller, &body)?;
     let guard = |client: &Application| caller.must_reach_application(client).and_then(|()| when.check(client.version));

@@ -112,10 +112,12 @@ impl Route {
         VERSIONED.contains(&self.path.as_str())
     }
 
-    /// Whether its body has a file in it, and may be larger than others: a table, or a component.
+    /// Whether its body has a file in it, and may be larger than others: a table, a component, or SAML metadata.
     pub(super) fn takes_file(&self) -> bool {
-        let compares = (&self.method, self.path.as_str()) == (&Method::POST, "/applications/{id}/claims-preview");
-        compares || self.is_import()
+        const WITH_FILES: [&str; 3] =
+            ["/applications", "/applications/{id}/claims-preview", "/applications/{id}/metadata"];
+        let posts_file = self.method == Method::POST && WITH_FILES.contains(&self.path.as_str());
+        posts_file || self.is_import()
     }
 
     fn is_import(&self) -> bool {

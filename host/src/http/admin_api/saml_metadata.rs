@@ -24,23 +24,24 @@ use crate::saml::metadata::{self, Given};
 use crate::secret::Digest;
 
 /// Makes a service provider of a body without `protocol`. With `metadata` or `metadata_url` the metadata says what the
-/// other members do not; `entity_id` then says which of several service providers it is.
-pub(super) async fn create(host: &Host, body: &Bytes, by: &By) -> Result<ServiceProvider, Problem> {
+/// other members do not; `entity_id` then says which of several service providers it is. Beside it, the notes of the import.
+pub(super) async fn create(host: &Host, body: &Bytes, by: &By) -> Result<(ServiceProvider, Vec<String>), Problem> {
     let given: Given = parse(body)?;
     let mut members: Map<String, Value> = parse(body)?;
     members.remove("metadata");
     members.remove("metadata_certificate");
     let said: ServiceProviderChange = parse(Value::Object(members).to_string().as_bytes())?;
     if !given.is_some() {
-        return Ok(admin::create_service_provider(host, said, by).await?);
+        return Ok((admin::create_service_provider(host, said, by).await?, Vec::new()));
     }
     let described = metadata::describe(host, &given, said.entity_id.as_deref(), None).await?;
+    let notes = described.notes.clone();
     let change = described.beside(said);
     if change.name.is_none() {
         let expected = "the metadata has no DisplayName; say in `name` what people shall see";
         return Err(Problem::field("name", expected));
     }
-    Ok(admin::create_service_provider(host, change, by).await?)
+    Ok((admin::create_service_provider(host, change, by).await?, notes))
 }
 
 /// What to do with the metadata of a service provider that is known.
@@ -112,6 +113,7 @@ pub(super) async fn refresh(
                 None => continue,
             },
         };
+        let notes = [notes, admin::service_provider_notes(&host, &application)].concat();
         let application = service_providers::view(application);
         return Ok(Json(Refreshed { changes, digest, notes, applied: apply, application }));
     }

@@ -64,6 +64,16 @@ pub(super) struct ServiceProviderView {
     created_at: String,
     #[schema(format = DateTime)]
     updated_at: String,
+    /// What to know of what was just saved: what an import left out, and settings without effect. Other answers do not have it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+}
+
+impl ServiceProviderView {
+    /// With notes for whoever saved it.
+    pub(super) fn with_notes(self, notes: Vec<String>) -> Self {
+        Self { notes, ..self }
+    }
 }
 
 pub(super) fn view(provider: ServiceProvider) -> ServiceProviderView {
@@ -89,6 +99,7 @@ pub(super) fn view(provider: ServiceProvider) -> ServiceProviderView {
         metadata_url: settings.metadata_url.map(String::from),
         created_at: moment(provider.created_at),
         updated_at: moment(provider.updated_at),
+        notes: Vec::new(),
     }
 }
 

@@ -325,6 +325,16 @@ impl ClaimMapper {
         self.scope.includes(application, sink)
     }
 
+    /// Whether it may add attributes to assertions.
+    pub(super) fn writes_attributes(&self) -> bool {
+        self.grants.any_attribute()
+    }
+
+    /// Whether it may write this claim.
+    pub(super) fn writes_claim(&self, name: &str) -> bool {
+        !is_protected(name) && self.grants.claim(name)
+    }
+
     /// An application to try it out with for this place, if it makes claims for it.
     pub(super) fn application_for_trial(&self, sink: Sink) -> Option<Did> {
         let none = Did::from_ed25519(&[0; 32]);

@@ -79,10 +79,10 @@ async fn names_user_of(
     name: &NameId,
     told: &[Participation],
 ) -> Result<bool, Broken> {
-    let mut told = told.iter().filter(|part| is_in_format(name, part)).peekable();
-    let Some(user) = told.peek().map(|part| part.user_id) else { return Ok(false) };
+    let told: Vec<&Participation> = told.iter().filter(|part| is_in_format(name, part)).collect();
+    let Some(user) = told.first().map(|part| part.user_id) else { return Ok(false) };
     let plain = |text: &str| text.trim().to_lowercase();
-    if told.any(|part| plain(&part.name_id.value) == plain(&name.value)) {
+    if told.iter().any(|part| plain(&part.name_id.value) == plain(&name.value)) {
         return Ok(true);
     }
     // Nobody guesses an opaque name, so this one was made for another user, or for another session.

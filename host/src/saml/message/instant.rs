@@ -1,14 +1,18 @@
-//! Moments as SAML writes them: `xs:dateTime` in UTC (SAML core section 1.3.3).
+//! Moments as SAML writes them: `xs:dateTime` in UTC (SAML core section 1.3.3). Some programs write another offset, which names a
+//! moment as well, and is read.
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 use crate::clock::Timestamp;
 
-/// Reads a moment, such as `2026-11-21T08:00:00Z` or `2026-11-21T08:00:00.123456+00:00`. What is finer than a millisecond is
-/// dropped. `None` for what is no such text, no moment, or in another time zone.
+/// Reads a moment, such as `2026-11-21T08:00:00Z` or `2026-11-21T09:00:00.123456+01:00`. What is finer than a millisecond is
+/// dropped. `None` for what is no such text or no moment, and for a local time.
 pub fn instant(text: &str) -> Option<Timestamp> {
-    let local = text.strip_suffix('Z').or_else(|| text.strip_suffix("+00:00"))?;
+    let (local, offset) = match text.strip_suffix('Z') {
+        Some(local) => (local, 0),
+        None => split_offset(text)?,
+    };
     let (seconds, fraction) = local.split_once('.').unwrap_or((local, "0"));
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     // jiff takes more ways to write a moment than there are in XML.
@@ -18,7 +22,27 @@ pub fn instant(text: &str) -> Option<Timestamp> {
     }
     let moment = seconds.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp();
     let millis: i64 = format!("{fraction:0<3}").get(..3)?.parse().ok()?;
-    Some(Timestamp::from_millis(moment.as_millisecond().checked_add(millis)?))
+    Some(Timestamp::from_millis(moment.as_millisecond().checked_add(millis)?.checked_sub(offset)?))
+}
+
+/// The local time, and its offset from UTC in milliseconds: `+hh:mm` or `-hh:mm`, 14 hours at most (XML Schema part 2 section
+/// 3.2.7.3).
+fn split_offset(text: &str) -> Option<(&str, i64)> {
+    let (local, offset) = text.split_at_checked(text.len().checked_sub(6)?)?;
+    let (sign, offset) = offset.split_at_checked(1)?;
+    let (hours, minutes) = offset.split_once(':')?;
+    let number = |text: &str| {
+        let is_pair = text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
+        is_pair.then(|| text.parse::<i64>().ok()).flatten()
+    };
+    let minutes = number(minutes).filter(|minutes| *minutes < 60)?;
+    let total = number(hours)? * 60 + minutes;
+    let millis = (total <= 14 * 60).then_some(total * 60_000)?;
+    match sign {
+        "+" => Some((local, millis)),
+        "-" => Some((local, -millis)),
+        _ => None,
+    }
 }
 
 /// Writes a moment, with milliseconds if it has any. One that no calendar has becomes the last that it has.
@@ -36,7 +60,7 @@ mod tests {
     const AT: i64 = 1_795_248_000_000;
 
     #[test]
-    fn moments_are_in_utc() {
+    fn moments_are_in_utc_or_have_an_offset() {
         let at = |text: &str| instant(text).map(Timestamp::millis);
         for (text, after) in [
             ("2026-11-21T08:00:00Z", 0),
@@ -45,6 +69,10 @@ mod tests {
             ("2026-11-21T08:00:00.1Z", 100),
             ("2026-11-21T08:00:00.0019999Z", 1),
             ("2026-11-21T08:00:00.12345678901234+00:00", 123),
+            ("2026-11-21T08:00:00-00:00", 0),
+            ("2026-11-21T09:00:00.5+01:00", 500),
+            ("2026-11-21T02:30:00-05:30", 0),
+            ("2026-11-20T18:00:00-14:00", 0),
         ] {
             assert_eq!(at(text), Some(AT + after), "{text}");
         }
@@ -66,8 +94,13 @@ mod tests {
             "2026-11-21T08:00:00,1Z",
             "2026-11-21T08:00:00.1.1Z",
             "2026-11-21T08:00:00.-1Z",
-            "2026-11-21T08:00:00+01:00",
-            "2026-11-21T08:00:00-00:00",
+            "2026-11-21T08:00:00+14:01",
+            "2026-11-21T08:00:00+01:60",
+            "2026-11-21T08:00:00+1:00",
+            "2026-11-21T08:00:00+0100",
+            "2026-11-21T08:00:00 01:00",
+            "2026-11-21T08:00:00++1:00",
+            "2026-11-21T08:00:00Z+01:00",
             "2026-11-21T08:00:00ZZ",
             "2026-11-21T08:00:00Z[UTC]",
             "2026-11-21T08:00:60Z",

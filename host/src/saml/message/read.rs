@@ -63,7 +63,7 @@ pub(super) fn id(element: Element<'_>, name: &'static str) -> Result<Option<Stri
 pub(in crate::saml) fn moment(element: Element<'_>, name: &'static str) -> Result<Option<Timestamp>, Flaw> {
     let Some(value) = element.attribute(name) else { return Ok(None) };
     let moment = instant(collapsed(value));
-    moment.map(Some).ok_or(Flaw::Value { name, must: "a time in UTC, such as 2026-11-21T08:00:00Z" })
+    moment.map(Some).ok_or(Flaw::Value { name, must: "a time with its zone, such as 2026-11-21T08:00:00Z" })
 }
 
 /// An attribute that is a boolean, and false where there is none (XML Schema part 2 section 3.2.2).

@@ -166,7 +166,7 @@ fn the_header_is_checked() {
         assert_malformed!(of(&HEAD.replace("_m1", id)), Flaw::Value { name: "ID", .. });
     }
     assert!(of(&HEAD.replace("_m1", &"a".repeat(256))).is_ok());
-    for time in ["", "2026-11-21T08:00:00", "2026-11-21T08:00:00+01:00", "now"] {
+    for time in ["", "2026-11-21T08:00:00", "2026-11-21T08:00:00+15:00", "now"] {
         assert_malformed!(of(&HEAD.replace("2026-11-21T08:00:00Z", time)), Flaw::Value { name: "IssueInstant", .. });
     }
     assert_malformed!(authn("Destination=''", ""), Flaw::Value { name: "Destination", .. });

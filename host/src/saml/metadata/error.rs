@@ -6,6 +6,9 @@ use crate::saml::xml::{ShapeError, SignatureError, XmlError};
 /// Metadata that no service provider can be set up from. The texts are the rest of a sentence, and say what would do.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum MetadataError {
+    /// Its bytes are not in the encoding that its beginning names.
+    #[error("it begins as {0} and is not in this encoding")]
+    Encoding(&'static str),
     /// It is no XML, or none that is read.
     #[error("it can't be read: {0}")]
     Xml(#[from] XmlError),

@@ -4,6 +4,7 @@ use openssl::x509::X509;
 use serde::Deserialize;
 use url::Url;
 
+use super::encoding;
 use super::service_provider::{Description, Wanted, read};
 use crate::domain::Host;
 use crate::domain::admin::Refused;
@@ -17,7 +18,7 @@ const ACCEPT: &str = "application/samlmetadata+xml, application/xml;q=0.9, text/
 #[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
 #[schema(as = Metadata)]
 pub struct Given {
-    /// The document.
+    /// The document: its text; or the file as it is in base64, which may be in UTF-16 or Latin-1. 1 MiB at most.
     #[serde(default)]
     pub metadata: Option<String>,
     /// Where it is published. It is fetched from there, and kept, so that it can be fetched again.
@@ -53,8 +54,8 @@ pub async fn describe(
         (Some(_), _) if given.metadata_url.is_some() => {
             return Err(invalid("metadata", "expected this or metadata_url, not both"));
         }
-        (Some(text), _) => (text.clone().into_bytes(), None),
-        (None, Some(url)) => (fetch(host, url).await?, Some(url.to_owned())),
+        (Some(text), _) => (encoding::of_text(text), None),
+        (None, Some(url)) => (encoding::of_bytes(fetch(host, url).await?), Some(url.to_owned())),
         (None, None) => {
             return Err(invalid(
                 "metadata",
@@ -63,7 +64,8 @@ pub async fn describe(
         }
     };
     let wanted = Wanted { now: host.now(), entity_id, key: key.as_ref(), registered };
-    let mut description = read(&bytes, &wanted).map_err(|error| invalid("metadata", error.to_string()))?;
+    let read = bytes.and_then(|bytes| read(&bytes, &wanted));
+    let mut description = read.map_err(|error| invalid("metadata", error.to_string()))?;
     description.change.metadata_url = url.map(Some);
     Ok(description)
 }

@@ -1,5 +1,6 @@
 //! Metadata (SAML metadata): what this host tells each service provider of itself, and what is read of theirs.
 
+mod encoding;
 mod entity;
 mod error;
 mod import;
