@@ -133,7 +133,8 @@ async fn config_check_says_what_is_wrong_and_where() {
     assert_eq!(out(&good), "changed.toml: good\n", "{}", err(&good));
     assert!(err(&good).contains("warning: no claim mapper writes attributes"), "{}", err(&good));
     let mapper = format!(
-        "writes = [\"account\"]\n[[plugins.claims]]\nname = \"map\"\nfile = \"{}\"\nwrites = [\"attribute:*\"]",
+        "writes = [\"account\"]\n[[plugins.claims]]\nname = \"map\"\nfile = \"{}\"\nwrites = [\"attribute:*\"]\n\
+         [[plugins.claims.config.rules]]\nattribute = \"roles\"\nfrom = \"roles\"",
         component("claim-map").display()
     );
     let writes = check(("writes = [\"account\"]", &mapper)).await;

@@ -108,14 +108,23 @@ async fn an_account_name_as_an_e_mail_address_is_noted() {
     }
 }
 
+/// The plugin claim-map with these grants and this rule.
+fn claim_map(writes: &str, rule: &str) -> String {
+    let file = component("claim-map");
+    format!(
+        "[[plugins.claims]]\nname = \"claim-map\"\nfile = \"{}\"\nwrites = [{writes}]\n\
+         [[plugins.claims.config.rules]]\n{rule}\nfrom = \"roles\"\n",
+        file.display()
+    )
+}
+
 #[tokio::test]
 async fn custom_attributes_that_no_mapper_writes_are_noted() {
     let attributes = json!([{"name": "mail", "values": ["{email}"]}]);
-    let mapper = |writes: &str| {
-        let file = component("claim-map");
-        format!("[[plugins.claims]]\nname = \"claim-map\"\nfile = \"{}\"\nwrites = [{writes}]\n", file.display())
-    };
-    for (plugins, is_noted) in [(mapper("\"groups\""), true), (mapper("\"attribute:mail\""), false)] {
+    for (plugins, is_noted) in [
+        (claim_map("\"groups\"", "claim = \"groups\""), true),
+        (claim_map("\"attribute:mail\"", "attribute = \"mail\""), false),
+    ] {
         let host = TestHost::start_with(Wish { plugins: &plugins, ..Wish::default() }).await;
         let body = json!({"protocol": "saml", "name": "x", "entity_id": "urn:x", "acs": [{"url": ACS}]});
         let made = host.admin_ok(Method::POST, "/applications", body).await;
@@ -128,10 +137,7 @@ async fn custom_attributes_that_no_mapper_writes_are_noted() {
 
 #[tokio::test]
 async fn a_custom_attribute_is_checked_when_it_is_saved() {
-    let plugins = format!(
-        "[[plugins.claims]]\nname = \"claim-map\"\nfile = \"{}\"\nwrites = [\"groups\", \"attribute:*\"]\n",
-        component("claim-map").display()
-    );
+    let plugins = claim_map("\"groups\", \"attribute:*\"", "claim = \"groups\"");
     let host = TestHost::start_with(Wish { plugins: &plugins, ..Wish::default() }).await;
     let party = Party::register(&host, json!({})).await;
     let path = format!("/applications/{}", party.id);

@@ -179,7 +179,7 @@ async fn a_request_of_another_version_or_with_an_encrypted_name_is_answered() {
     let encrypted = |xml: String| {
         let (before, rest) = xml.split_once("<saml:NameID").expect("a name");
         let (_, after) = rest.split_once("</saml:NameID>").expect("a name");
-        format!("{before}<saml:EncryptedID/>{after}")
+        format!(r#"{before}<saml:EncryptedID xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion"/>{after}"#)
     };
     let known = journey.known().await;
     for (message, expected) in [
