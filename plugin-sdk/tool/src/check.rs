@@ -5,10 +5,10 @@ use std::path::Path;
 use anyhow::Result;
 use assent::plugins::{Compiler, Inspection, inspect};
 
-use crate::subject::{Subject, must_agree, must_be_grantable, role, sink_name};
+use crate::subject::{Subject, must_be_grantable, role, settle, sink_name};
 use crate::toolchain::Choice;
 
-/// Shows what a component is and asks for, and holds it against its project's `plugin.toml`.
+/// Shows what a component is and asks for. A packed plugin's `plugin.toml` must say the same; that of a project is written.
 #[allow(clippy::print_stdout, reason = "this list is what the command is run for")]
 pub fn check(path: &Path, choice: Choice) -> Result<()> {
     let subject = Subject::of(path, choice)?;
@@ -18,7 +18,7 @@ pub fn check(path: &Path, choice: Choice) -> Result<()> {
         println!("  {name:<12}{value}");
     }
     if let Some(plugin) = &subject.plugin {
-        must_agree(plugin, &inspection)?;
+        settle(plugin, &inspection)?;
         println!("  {:<12}says the same", "plugin.toml");
     }
     must_be_grantable(&inspection)

@@ -54,8 +54,9 @@ enum Command {
     },
     /// Build components and list them: path and size, with a tab between.
     ///
-    /// Each folder has a plugin.toml, and a Cargo.toml (the component is then `<target folder>/plugins/<name>.wasm`) or a
-    /// package.json (`build/<name>.wasm`). Optimised always: a plugin's work is metered.
+    /// Each folder has a Cargo.toml (the component is then `<target folder>/plugins/<name>.wasm`) or a package.json
+    /// (`build/<name>.wasm`). Optimised always: a plugin's work is metered. Writes plugin.toml from the component's own
+    /// description.
     #[command(after_help = "Examples:
   assent-plugin build .
   assent-plugin build plugins/account-roles plugins/web-push")]
@@ -66,7 +67,7 @@ enum Command {
         #[command(flatten)]
         with: With,
     },
-    /// Say what a component is and what it asks for, and whether plugin.toml says the same.
+    /// Say what a component is and what it asks for, and whether the plugin.toml of a packed plugin says the same.
     #[command(after_help = "Examples:
   assent-plugin check .
   assent-plugin check department-0.1.0/department.wasm")]

@@ -44,8 +44,7 @@ const RUST: [Template; 2] = [template!(".gitignore", "rust/gitignore"), template
 const MEMBER: Template = template!("Cargo.toml", "rust/Cargo.workspace.toml");
 const ALONE: Template = template!("Cargo.toml", "rust/Cargo.alone.toml");
 
-const CLAIM_MAPPER: [Template; 2] =
-    [template!("plugin.toml", "claim-mapper/plugin.toml"), template!("src/lib.rs", "claim-mapper/src/lib.rs")];
+const CLAIM_MAPPER: [Template; 1] = [template!("src/lib.rs", "claim-mapper/src/lib.rs")];
 
 /// The fixtures of the claim mapper, the same in both languages.
 const CLAIM_MAPPER_FIXTURES: [Template; 4] = [
@@ -55,8 +54,7 @@ const CLAIM_MAPPER_FIXTURES: [Template; 4] = [
     template!("fixtures/refused-settings.json", "claim-mapper/fixtures/refused-settings.json"),
 ];
 
-const APPROVAL_CHANNEL: [Template; 6] = [
-    template!("plugin.toml", "approval-channel/plugin.toml"),
+const APPROVAL_CHANNEL: [Template; 5] = [
     template!("src/lib.rs", "approval-channel/src/lib.rs"),
     template!("fixtures/begins.json", "approval-channel/fixtures/begins.json"),
     template!("fixtures/gone.json", "approval-channel/fixtures/gone.json"),
@@ -65,21 +63,20 @@ const APPROVAL_CHANNEL: [Template; 6] = [
 ];
 
 const DELEGATED_APPROVAL_CHANNEL: [Template; 6] = [
-    template!("plugin.toml", "delegated-approval-channel/plugin.toml"),
     template!("src/lib.rs", "delegated-approval-channel/src/lib.rs"),
     template!("fixtures/another.json", "delegated-approval-channel/fixtures/another.json"),
     template!("fixtures/approved.json", "delegated-approval-channel/fixtures/approved.json"),
     template!("fixtures/begins.json", "delegated-approval-channel/fixtures/begins.json"),
     template!("fixtures/cancelled.json", "delegated-approval-channel/fixtures/cancelled.json"),
+    template!("fixtures/refused-settings.json", "delegated-approval-channel/fixtures/refused-settings.json"),
 ];
 
-const TYPESCRIPT: [Template; 14] = [
+const TYPESCRIPT: [Template; 13] = [
     template!(".gitignore", "typescript/gitignore"),
     template!(".npmrc", "typescript/npmrc"),
     template!("README.md", "typescript/README.md"),
     template!("package.json", "typescript/package.json"),
     template!("package-lock.json", "typescript/package-lock.json"),
-    template!("plugin.toml", "typescript/plugin.toml"),
     template!("tsconfig.json", "typescript/tsconfig.json"),
     template!("src/assent.ts", "typescript/src/assent.ts"),
     template!("src/host.d.ts", "typescript/src/host.d.ts"),
@@ -111,13 +108,7 @@ pub fn new(wish: &Wish) -> Result<()> {
         Language::Rust => toml_text(&sdk(wish)?.to_string_lossy()),
         Language::TypeScript => String::new(),
     };
-    let summary = match wish.role {
-        Role::ClaimMapper => "Tells applications the department of a person",
-        Role::ApprovalChannel => "Wakes a person's authenticator",
-        Role::DelegatedApprovalChannel => "Asks a vendor's authenticator whether the person approves",
-    };
-    let fields =
-        [("{{name}}", name), ("{{role}}", &wish.role.to_string()), ("{{summary}}", summary), ("{{sdk}}", &sdk)];
+    let fields = [("{{name}}", name), ("{{role}}", &wish.role.to_string()), ("{{sdk}}", &sdk)];
     for (path, text) in templates {
         let text = fields.iter().fold(text.to_owned(), |text, (field, value)| text.replace(field, value));
         write(&folder.join(path), &text)?;

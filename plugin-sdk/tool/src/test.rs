@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use crate::subject::{Subject, must_agree};
+use crate::subject::{Subject, settle};
 use crate::toolchain::Choice;
 use crate::trial;
 
@@ -16,7 +16,7 @@ pub fn test(path: &Path, given: Option<&Path>, choice: Choice) -> Result<()> {
     crate::wait(async {
         let bench = trial::open(&subject.component).await?;
         if let Some(plugin) = &subject.plugin {
-            must_agree(plugin, bench.inspection())?;
+            settle(plugin, bench.inspection())?;
         }
         let cases = trial::read(&fixtures, bench.inspection().world)?;
         let mut failed = 0_usize;

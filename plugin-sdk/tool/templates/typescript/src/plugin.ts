@@ -1,6 +1,6 @@
 // The claim `department`: where the person works, by their roles in the application.
 
-import { description, name, version } from "../package.json";
+import { name, version } from "../package.json";
 import { claimMapper, set } from "./assent.js";
 
 /** The plugin's settings. */
@@ -15,7 +15,7 @@ export const department = claimMapper<Config>({
   description: {
     name,
     version,
-    summary: description,
+    summary: "Tells applications the department of a person",
     writes: ["department"],
     config_schema: {
       type: "object",
