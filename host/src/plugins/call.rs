@@ -5,7 +5,7 @@
 //! Only ticks that pass while the plugin's own code runs are counted, so neither the host's waits nor a busy machine are
 //! held against it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Semaphore;
@@ -37,6 +37,36 @@ pub struct Usage {
     pub waited: Duration,
     /// Bytes of linear memory that it had in the end.
     pub memory: usize,
+}
+
+/// Lines that a journal keeps.
+const JOURNAL_LINES: usize = 256;
+
+/// A line that a plugin wrote to the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogLine {
+    /// `debug`, `info`, `warn` or `error`.
+    pub level: &'static str,
+    /// The text, without control characters.
+    pub message: String,
+}
+
+/// The first log lines of a plugin that someone tries, beside the operator's log.
+#[derive(Debug, Default)]
+pub struct Journal(Mutex<Vec<LogLine>>);
+
+impl Journal {
+    fn add(&self, level: &'static str, message: &str) {
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.len() < JOURNAL_LINES {
+            lines.push(LogLine { level, message: message.to_owned() });
+        }
+    }
+
+    /// The lines until now.
+    pub fn lines(&self) -> Vec<LogLine> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 /// How a call ended, and what it used.
@@ -97,6 +127,7 @@ pub(super) struct Runner {
     clock: SharedClock,
     outside: Outside,
     meter: Arc<Meter>,
+    journal: Option<Arc<Journal>>,
     /// A permit for each call that runs or waits.
     admitted: Semaphore,
     /// A permit for each call that runs.
@@ -122,7 +153,13 @@ impl Runner {
             clock,
             outside,
             meter,
+            journal: None,
         }
+    }
+
+    /// The same with a journal of the log lines of its calls.
+    pub(super) fn with_journal(self, journal: Option<Arc<Journal>>) -> Self {
+        Self { journal, ..self }
     }
 
     /// The same for calls that are not counted. The error is the end of a sentence about the plugin.
@@ -187,6 +224,7 @@ impl Runner {
             outside: self.outside.clone(),
             requests: REQUESTS,
             lines: LOG_LINES,
+            journal: self.journal.clone(),
             last_words: None,
         };
         let mut store = Store::new(&self.engine, call);
@@ -244,6 +282,7 @@ pub(super) struct Call {
     requests: u32,
     /// Lines that it may still write to the log.
     lines: u32,
+    journal: Option<Arc<Journal>>,
     /// The last line of it that was an error. A Rust plugin that panics says so in one.
     last_words: Option<String>,
 }
@@ -270,6 +309,15 @@ impl log::Host for Call {
         let Some(left) = self.lines.checked_sub(1) else { return };
         self.lines = left;
         let line = one_line(&message);
+        if let Some(journal) = &self.journal {
+            let level = match level {
+                log::Level::Debug => "debug",
+                log::Level::Info => "info",
+                log::Level::Warn => "warn",
+                log::Level::Error => "error",
+            };
+            journal.add(level, &line);
+        }
         match level {
             log::Level::Debug => tracing::debug!(plugin, "{line}"),
             log::Level::Info => tracing::info!(plugin, "{line}"),
@@ -350,6 +398,7 @@ mod tests {
             outside: Outside::Closed,
             requests: 0,
             lines: 0,
+            journal: None,
             last_words: None,
         };
         // One memory begins with 40 and grows to 60; another begins with 40, and then neither can grow.

@@ -3,9 +3,11 @@
 mod bench;
 mod build;
 mod check;
+mod dev;
 mod new;
 mod pack;
 mod plugin;
+mod sdk;
 mod subject;
 mod test;
 mod toolchain;
@@ -33,6 +35,9 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Make a project that builds and passes its tests as it is.
+    ///
+    /// The SDK is copied into its folder `vendor`, so the project needs the toolchain and the package registries, and no checkout
+    /// of Assent.
     #[command(after_help = "Examples:
   assent-plugin new department
   assent-plugin new department --language typescript
@@ -47,10 +52,6 @@ enum Command {
         /// What it is written in. Approval channels are written in Rust.
         #[arg(long, value_enum, default_value = "rust")]
         language: Language,
-        /// The folder `plugin-sdk` of a checkout of Assent; that of the checkout which this tool was built in, if it is not
-        /// given.
-        #[arg(long)]
-        sdk: Option<PathBuf>,
     },
     /// Build components and list them: path and size, with a tab between.
     ///
@@ -88,6 +89,21 @@ enum Command {
         /// A fixture, or a folder of them, in place of the plugin's own folder `fixtures`.
         #[arg(long)]
         fixture: Option<PathBuf>,
+        #[command(flatten)]
+        with: With,
+    },
+    /// Watch a claim mapper's sources; after each change, build it and try it in a running instance.
+    ///
+    /// The instance compiles the component, makes the claims of one user with it and without it, and loads nothing: no sign-in is
+    /// affected. This shows what would change, and the plugin's log lines. The instance needs a token of `assent admin token`, in
+    /// the variable ASSENT_ADMIN_TOKEN or in --token-file; on the instance's own machine, its settings are enough.
+    #[command(after_help = "Examples:
+  assent-plugin dev . --application Books --user ada                 # the instance on this machine, by config/assent.toml
+  assent-plugin dev . --application Books --user ada --server https://id.example.org --token-file token
+  assent-plugin dev . --application Books --user ada --once")]
+    Dev {
+        #[command(flatten)]
+        dev: Box<dev::Dev>,
         #[command(flatten)]
         with: With,
     },
@@ -138,13 +154,14 @@ struct With {
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
-        Command::New { name, role, language, sdk } => new::new(&Wish { folder: name, role, language, sdk }),
+        Command::New { name, role, language } => new::new(&Wish { folder: name, role, language }),
         Command::Build { plugins, with } => build::list(&plugins, with.toolchain),
         Command::Check { plugin, with } => check::check(&plugin, with.toolchain),
         Command::Test { plugin, fixture, with } => {
             show_log();
             test::test(&plugin, fixture.as_deref(), with.toolchain)
         }
+        Command::Dev { dev, with } => dev::dev(*dev, with.toolchain),
         Command::Bench { plugin, fixture, calls, with } => {
             bench::bench(&plugin, fixture.as_deref(), usize::try_from(calls).unwrap_or(1), with.toolchain)
         }

@@ -1,7 +1,7 @@
 // The claim `department`: where the person works, by their roles in the application.
 
 import { name, version } from "../package.json";
-import { claimMapper, set } from "./assent.js";
+import { claimMapper, set } from "assent-plugin-sdk";
 
 /** The plugin's settings. */
 export interface Config {
