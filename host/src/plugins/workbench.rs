@@ -145,7 +145,7 @@ impl Scripted {
     }
 }
 
-/// Finds out what a file is, and has it describe itself, as `assent plugin check` shows it.
+/// Finds out what a file is, and has it describe itself, as `assent-plugin check` shows it.
 ///
 /// # Errors
 /// One plain sentence, if the file is not a plugin that this host can use.

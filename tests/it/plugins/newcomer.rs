@@ -5,12 +5,15 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::Duration;
 
-use assent_tests::harness::{Ada, Browser, TestHost, binary};
+use assent_tests::harness::{Ada, Browser, TestHost, Wish, binary, plugins};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
+
+use crate::channels::{known_as, moved_on};
 
 /// The author of a first plugin, with a project in a folder of its own.
 pub(super) struct Newcomer {
@@ -66,6 +69,22 @@ impl Newcomer {
         let output = self.run(&binary("assent-plugin"), &self.folder, arguments).await;
         succeeded(&output);
         text(&output.stdout)
+    }
+
+    /// Runs the commands of the project's CI workflow as they are written, but for those that set the machine up.
+    async fn workflow(&self) {
+        let workflow = std::fs::read_to_string(self.project().join(".github/workflows/plugin.yml")).expect("the file");
+        let commands: Vec<&str> = workflow.lines().filter_map(|line| line.trim().strip_prefix("- run: ")).collect();
+        assert!(commands.len() >= 5, "{workflow}");
+        let tool = binary("assent-plugin");
+        let path = format!("{}:{}", tool.parent().expect("a folder").display(), std::env::var("PATH").expect("a path"));
+        let setup = |command: &&str| command.starts_with("rustup ") || command.contains("cargo install");
+        let git = ["git init --quiet .", "git add plugin.toml"];
+        for command in git.into_iter().chain(commands.into_iter().filter(|command| !setup(command))) {
+            let mut shell = self.command(Path::new("sh"), &self.project(), &["-c", command]);
+            let output = shell.env("PATH", &path).output().await.expect("run");
+            assert!(output.status.success(), "{command}: {}{}", text(&output.stdout), text(&output.stderr));
+        }
     }
 
     /// Changes a text in a file of the project, where it is once.
@@ -177,7 +196,7 @@ async fn from_nothing_to_a_claim_in_an_id_token_in_rust() {
     succeeded(&native);
     newcomer.edit("src/lib.rs", "json!(department))", "json!(department.to_uppercase()))");
     newcomer.test().await;
-    succeeded(&newcomer.run(Path::new("cargo"), &newcomer.project(), &["test"]).await);
+    newcomer.workflow().await;
     newcomer.deploy().await;
 }
 
@@ -201,8 +220,33 @@ async fn from_nothing_to_a_claim_in_an_id_token_in_typescript() {
     succeeded(&native);
     newcomer.edit("src/plugin.ts", "set(\"department\", department)", "set(\"department\", department.toUpperCase())");
     newcomer.test().await;
-    succeeded(&newcomer.run(Path::new("npm"), &newcomer.project(), &["test"]).await);
+    newcomer.workflow().await;
     newcomer.deploy().await;
+}
+
+/// A sign-in that the template's stub approves, with the settings changed as docs/plugin-channels.md says.
+async fn approved_by_the_stub(newcomer: &Newcomer, settings: &str) {
+    let mut stub = newcomer.command(Path::new("python3"), &newcomer.project(), &["stub.py", "0"]);
+    let mut stub = stub.stdout(std::process::Stdio::piped()).spawn().expect("started");
+    let mut lines = BufReader::new(stub.stdout.take().expect("its output")).lines();
+    let listening = lines.next_line().await.expect("text").expect("a line");
+    let port = listening.split_once("localhost:").and_then(|(_, rest)| rest.split(',').next()).expect("a port");
+    let settings = settings
+        .replace(
+            "http_hosts = [\"api.vendor.example\"]",
+            &format!("allow_private_addresses = true\nhttp_hosts = [\"localhost:{port}\"]"),
+        )
+        .replace("https://api.vendor.example", &format!("http://localhost:{port}"));
+    let host = TestHost::start_with(Wish { plugins: &plugins(&settings), ..Wish::default() }).await;
+    let ada = host.ada().await;
+    known_as(&host, &ada, "moved-vendor", "ada@vendor").await;
+    let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+    let question = lines.next_line().await.expect("text").expect("a question");
+    assert!(question.starts_with("ada@vendor: ada signs in to Books & <Co>, "), "{question}");
+    let letters = question.rsplit("Letters: ").next().expect("letters");
+    assert!(letters.len() >= 4 && letters.bytes().all(|byte| byte.is_ascii_uppercase()), "{question}");
+    host.advance(3);
+    assert!(!moved_on(&waiting).await.parameter("code").is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -220,6 +264,8 @@ async fn the_question_of_the_delegated_template_contains_the_letters() {
     let settings = newcomer.tool(&["pack", "moved-vendor", "--out", "packed"]).await;
     assert!(settings.contains("http_hosts = [\"api.vendor.example\"] # the fixtures' hosts"), "{settings}");
     assert!(settings.contains("base_url = \"https://api.vendor.example\""), "{settings}");
+
+    approved_by_the_stub(&newcomer, &settings).await;
 
     // Without the letters, a person can approve the sign-in of an attacker: then the fixtures do not hold.
     newcomer.edit("src/lib.rs", "            \"binding_message\": question.binding,\n", "");
