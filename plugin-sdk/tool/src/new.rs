@@ -198,9 +198,13 @@ mod tests {
             while let Some(folder) = folders.pop() {
                 for entry in std::fs::read_dir(folder).expect("a folder") {
                     let path = entry.expect("an entry").path();
+                    // The SDK has no places to fill in, and braces of its own.
+                    if path.ends_with("vendor") {
+                        continue;
+                    }
                     if path.is_dir() {
                         folders.push(path);
-                    } else if path.extension().is_none_or(|extension| extension != "tgz") {
+                    } else {
                         let text = std::fs::read_to_string(&path).expect("text");
                         assert!(!text.replace("${{", "").contains("{{"), "{}", path.display());
                         files += 1;
