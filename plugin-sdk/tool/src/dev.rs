@@ -25,7 +25,7 @@ const WRITTEN: [&str; 2] = [MANIFEST, "Cargo.lock"];
 
 /// What is tried, and where.
 #[derive(clap::Args)]
-pub struct Dev {
+pub struct DevOptions {
     /// The folder of the plugin's project.
     plugin: PathBuf,
     /// The application: its name or id.
@@ -52,14 +52,14 @@ pub struct Dev {
 }
 
 /// Builds the plugin and tries it in an instance: once, or after each change of its sources.
-pub fn dev(dev: Dev, choice: Choice) -> Result<()> {
-    let plugin = Plugin::read(&dev.plugin)?;
+pub fn dev(options: DevOptions, choice: Choice) -> Result<()> {
+    let plugin = Plugin::read(&options.plugin)?;
     if let Source::Rust(package) = &plugin.source
         && let Some(role) = package.role
     {
         must_be_a_mapper(role)?;
     }
-    let Dev { plugin: folder, application, user, scope, replace, plugin_config, once, connection } = dev;
+    let DevOptions { plugin: folder, application, user, scope, replace, plugin_config, once, connection } = options;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let mut round = Round {
         runtime: runtime.context("the runtime can't start")?,

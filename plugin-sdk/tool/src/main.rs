@@ -103,7 +103,7 @@ enum Command {
   assent-plugin dev . --application Books --user ada --once")]
     Dev {
         #[command(flatten)]
-        dev: Box<dev::Dev>,
+        options: Box<dev::DevOptions>,
         #[command(flatten)]
         with: With,
     },
@@ -161,7 +161,7 @@ fn main() -> ExitCode {
             show_log();
             test::test(&plugin, fixture.as_deref(), with.toolchain)
         }
-        Command::Dev { dev, with } => dev::dev(*dev, with.toolchain),
+        Command::Dev { options, with } => dev::dev(*options, with.toolchain),
         Command::Bench { plugin, fixture, calls, with } => {
             bench::bench(&plugin, fixture.as_deref(), usize::try_from(calls).unwrap_or(1), with.toolchain)
         }
@@ -208,6 +208,11 @@ fn told(error: &anyhow::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        <Arguments as clap::CommandFactory>::command().debug_assert();
+    }
 
     #[test]
     fn a_cause_is_told_once() {
