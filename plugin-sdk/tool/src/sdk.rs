@@ -22,7 +22,7 @@ macro_rules! sources {
 }
 
 /// The files of the crate beside its Cargo.toml.
-const CRATE: [Source; 19] = sources![
+const CRATE: [Source; 20] = sources![
     "src/approval.rs",
     "src/bindings.rs",
     "src/claims.rs",
@@ -36,6 +36,7 @@ const CRATE: [Source; 19] = sources![
     "src/http.rs",
     "src/lib.rs",
     "src/log.rs",
+    "src/values/grammar.json",
     "src/values/mod.rs",
     "src/values/template.rs",
     "src/values/types.rs",
