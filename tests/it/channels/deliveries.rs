@@ -15,7 +15,7 @@ use assent::secret::Digest;
 use assent::store::{Answer, Asked, Store, UserKept, Verdict};
 
 use crate::harness::{Database, open_store};
-use crate::store::{Fixture, NOW, ada, approval, asked, entry, fixture, login, noted};
+use crate::store::{Fixture, NOW, ada, approval, asked, fixture, login, noted, request};
 
 const LEASE: Duration = Duration::from_secs(35);
 const SECOND: Duration = Duration::from_secs(1);
@@ -226,7 +226,7 @@ async fn asked_later(store: &Store, person: &User) -> ApprovalId {
     store.insert_login(login.clone()).await.expect("inserted");
     let id = ApprovalId::new(NOW + Duration::from_millis(1), &SystemEntropy);
     let approval = Approval { id, ..approval(&login, Some(person), "ada@example.org") };
-    let asked = store.request_approval(approval, entry(Event::SignInAsked)).await.expect("requested");
+    let asked = store.request_approval(request(approval, Some(person))).await.expect("requested");
     assert_eq!(asked, Asked::Person(person.id));
     id
 }
