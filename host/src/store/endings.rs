@@ -130,6 +130,7 @@ pub(super) async fn erase(db: &mut AnyConnection, user: UserId, now: Timestamp) 
             // Those that reached no phone, during a pause for one, know nobody but the name.
             "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE name_digest = $1)",
             "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE mentions = $1)",
+            "DELETE FROM approval_subjects WHERE subject = $1",
         ] {
             sqlx::query(statement).bind(name.to_text()).execute(&mut *db).await?;
         }
@@ -147,6 +148,7 @@ pub(super) async fn erase(db: &mut AnyConnection, user: UserId, now: Timestamp) 
         "DELETE FROM recovery_codes WHERE user_id = $1",
         "DELETE FROM approval_addresses WHERE user_id = $1",
         "DELETE FROM approval_pauses WHERE user_id = $1",
+        "DELETE FROM approval_subjects WHERE subject = $1",
         "DELETE FROM consents WHERE user_id = $1",
         "DELETE FROM sessions WHERE user_id = $1",
         "DELETE FROM claim_traces WHERE user_id = $1",
