@@ -7,7 +7,6 @@ use std::time::Duration;
 use assent::entropy::SystemEntropy;
 use assent::id::{ApprovalId, DeliveryId};
 use assent::model::approval::{Approval, ApprovalStage, Approver};
-use assent::model::audit::Event;
 use assent::model::delivery::{ApprovalAddress, Delivery, Recipient, Ruling};
 use assent::model::session::Amr;
 use assent::model::user::{LifeState, User};

@@ -382,10 +382,8 @@ async fn the_phone_waits_for_any_change_of_the_pending_requests() {
     });
     assert_eq!(two.len(), 2, "a further request");
     assert_eq!((id(&two[0]), two[0]["application"]["id"].as_str()), (id(&one[0]), Some(ada.application.id.as_str())));
-    let (left, _) = tokio::join!(
-        list(format!("?wait=30&seen={}", ids(&two))),
-        first.submit(&format!("{}/cancel", first.path()), &[])
-    );
+    let cancel = format!("{}/cancel", first.path());
+    let (left, _) = tokio::join!(list(format!("?wait=30&seen={}", ids(&two))), first.submit(&cancel, &[]));
     assert_eq!(ids(&left), id(&two[1]), "one less");
     // In another order, and with what is none: the same set, so the call waits to its end.
     assert_eq!(list(format!("?wait=0&seen={},x", ids(&left))).await.len(), 1);
