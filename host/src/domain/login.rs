@@ -80,6 +80,8 @@ pub enum Ended {
     Cancelled,
     /// The number was wrong too often.
     WrongNumber,
+    /// A newer request of the same browser took its place.
+    Replaced,
 }
 
 /// An approval that was given.
@@ -112,9 +114,9 @@ pub(super) async fn look(host: &Host, id: LoginId, browser: Digest) -> Result<Vi
     };
     let Some(approval) = approval else { return Ok(View::Ended(login, Ended::Expired)) };
     Ok(match approval.stage_at(now) {
-        // That a newer request took its place is not told: it would say that somebody has this name, and when they
-        // sign in. The page goes on until its time is over, as it would for a name that nobody has.
-        ApprovalStage::Requested | ApprovalStage::Replaced => View::Waiting(login, approval),
+        // A withdrawn or reported request looks like a pending one: the page must not show that the name is known, or that
+        // its user answered.
+        ApprovalStage::Requested | ApprovalStage::Withdrawn | ApprovalStage::Reported => View::Waiting(login, approval),
         ApprovalStage::Approved { by, at } => {
             let authentication = by.authentication(at);
             // The operator may have taken the trust away from a vendor in between.
@@ -128,6 +130,7 @@ pub(super) async fn look(host: &Host, id: LoginId, browser: Digest) -> Result<Vi
         ApprovalStage::Denied => View::Ended(login, Ended::Denied),
         ApprovalStage::Expired => View::Ended(login, Ended::Expired),
         ApprovalStage::Cancelled => View::Ended(login, Ended::Cancelled),
+        ApprovalStage::Replaced => View::Ended(login, Ended::Replaced),
         ApprovalStage::Failed(_) => View::Ended(login, Ended::WrongNumber),
     })
 }
@@ -137,8 +140,7 @@ pub async fn decided(host: &Host, approval: ApprovalId) -> Result<(), Broken> {
     let mut listener = host.signals.listen();
     loop {
         let found = host.store.approval(approval).await?;
-        let open = |stage| matches!(stage, ApprovalStage::Requested | ApprovalStage::Replaced);
-        if !found.is_some_and(|found| open(found.stage_at(host.now()))) {
+        if !found.is_some_and(|found| found.stage_at(host.now()).is_waiting()) {
             return Ok(());
         }
         listener.next(super::signals::Signal::Decided(approval)).await;

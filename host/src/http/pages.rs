@@ -217,6 +217,8 @@ pub struct WaitingPage {
     pub seconds_total: u32,
     /// The address of the event stream; its event `changed` says that the page is to be loaded again.
     pub events: String,
+    /// The code to scan instead of typing the number; `None` where a scan began it.
+    pub scan: Option<Scan>,
     /// Where the form that cancels is sent: `csrf`.
     pub cancel: String,
     /// The token that the form carries.
@@ -265,6 +267,8 @@ pub enum Ended {
     Expired,
     /// It was cancelled in this browser.
     Cancelled,
+    /// A newer sign-in with the same name, in this browser, took its place.
+    Replaced,
     /// It may not go on, for this reason.
     Refused(Message),
 }
@@ -294,6 +298,7 @@ impl EndedPage {
             Ended::Denied => "denied",
             Ended::Expired => "expired",
             Ended::Cancelled => "cancelled",
+            Ended::Replaced => "replaced",
             Ended::Refused(_) => "refused",
         }
     }
@@ -303,6 +308,7 @@ impl EndedPage {
             Ended::Denied => Message::of("ended-denied"),
             Ended::Expired => Message::of("ended-expired"),
             Ended::Cancelled => Message::of("ended-cancelled"),
+            Ended::Replaced => Message::of("ended-replaced"),
             Ended::Refused(_) => Message::of("ended-refused"),
         }
     }
@@ -312,6 +318,7 @@ impl EndedPage {
             Ended::Denied => Message::of("ended-denied-happened"),
             Ended::Expired => Message::of("ended-expired-happened"),
             Ended::Cancelled => Message::of("ended-cancelled-happened"),
+            Ended::Replaced => Message::of("ended-replaced-happened"),
             Ended::Refused(reason) => reason.clone(),
         }
     }
@@ -321,6 +328,7 @@ impl EndedPage {
             Ended::Denied => Message::of("ended-denied-advice"),
             Ended::Expired => Message::of("ended-expired-advice"),
             Ended::Cancelled => Message::of("ended-cancelled-advice"),
+            Ended::Replaced => Message::of("ended-replaced-advice"),
             Ended::Refused(_) => Message::of("ended-refused-advice"),
         }
     }

@@ -7,7 +7,6 @@ use std::time::Duration;
 use assent::entropy::SystemEntropy;
 use assent::id::{ApprovalId, DeliveryId};
 use assent::model::approval::{Approval, ApprovalStage, Approver};
-use assent::model::audit::Event;
 use assent::model::delivery::{ApprovalAddress, Delivery, Recipient, Ruling};
 use assent::model::session::Amr;
 use assent::model::user::{LifeState, User};
@@ -15,7 +14,7 @@ use assent::secret::Digest;
 use assent::store::{Answer, Asked, Store, UserKept, Verdict};
 
 use crate::harness::{Database, open_store};
-use crate::store::{Fixture, NOW, ada, approval, asked, entry, fixture, login, noted};
+use crate::store::{Fixture, NOW, ada, approval, asked, fixture, login, noted, request};
 
 const LEASE: Duration = Duration::from_secs(35);
 const SECOND: Duration = Duration::from_secs(1);
@@ -192,11 +191,13 @@ async fn a_vendors_word_counts_where_a_devices_answer_would_and_for_its_own_requ
         let nobodys = asked(store, None, "nobody").await;
         let to_nobody = delivery(store, nobodys.id, "vendor", vendor()).await;
         assert!(!rule(to_nobody.id, Ruling::Approved, NOW).await);
-        // Once a newer request of the person's took its place, under another name.
-        let older = delivery(store, first.id, "vendor", vendor()).await;
+        assert_eq!(stage(first.id).await, ApprovalStage::Withdrawn);
+        // Once a newer request of the same browser took its place.
+        let replaced = asked(store, Some(&person), "ada@example.org").await;
+        let older = delivery(store, replaced.id, "vendor", vendor()).await;
         let newer = asked_later(store, &person).await;
         assert!(!rule(older.id, Ruling::Approved, NOW).await);
-        assert_eq!(stage(first.id).await, ApprovalStage::Replaced);
+        assert_eq!(stage(replaced.id).await, ApprovalStage::Replaced);
         // For itself, and once.
         let own = delivery(store, newer, "vendor", vendor()).await;
         let second = delivery(store, newer, "other", vendor()).await;
@@ -226,7 +227,7 @@ async fn asked_later(store: &Store, person: &User) -> ApprovalId {
     store.insert_login(login.clone()).await.expect("inserted");
     let id = ApprovalId::new(NOW + Duration::from_millis(1), &SystemEntropy);
     let approval = Approval { id, ..approval(&login, Some(person), "ada@example.org") };
-    let asked = store.request_approval(approval, entry(Event::SignInAsked)).await.expect("requested");
+    let asked = store.request_approval(request(approval, Some(person))).await.expect("requested");
     assert_eq!(asked, Asked::Person(person.id));
     id
 }

@@ -64,6 +64,7 @@ fn waiting() -> WaitingPage {
         seconds_left: 99,
         seconds_total: 120,
         events: "/login/1/events".to_owned(),
+        scan: Scan::new("https://id.example", "/authenticator#login=AAAA".to_owned()),
         cancel: "/login/1/cancel".to_owned(),
         csrf: "token".to_owned(),
     }
@@ -159,7 +160,7 @@ fn every_page_in(language: Language) -> Vec<String> {
         },
         SamlLogoutAnsweredPage { layout: layout(), next: text(), nonce: text() },
     );
-    for end in [Ended::Denied, Ended::Expired, Ended::Cancelled, Ended::Refused(words())] {
+    for end in [Ended::Denied, Ended::Expired, Ended::Cancelled, Ended::Replaced, Ended::Refused(words())] {
         render!(EndedPage { layout: Layout { support: support(), ..layout() }, ..ended(end) });
     }
     if language == Language::English {
