@@ -93,6 +93,13 @@ pub struct Approved {
     is_trial: bool,
 }
 
+impl Approved {
+    /// Whether a device began it by scanning the code of the login's page, so that the browser does not know yet whose it is.
+    pub const fn is_by_scan(&self) -> bool {
+        self.approval.scanned_by.is_some()
+    }
+}
+
 /// Looks at a login. A login of another browser is as good as none; so is a step in the console, which has no pages.
 pub async fn view(host: &Host, id: LoginId, browser: Digest) -> Result<View, Broken> {
     let view = look(host, id, browser).await?;
