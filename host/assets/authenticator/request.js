@@ -56,7 +56,8 @@ const STEP_ENDINGS = {
 
 /**
  * One request: `element` is its card, `pick` its place in the list of several. The listener has `closed(card)`, called when
- * the user has seen how it ended, `picked(card)`, when they picked it from the list, and `ended(card)`.
+ * the user has seen how it ended, `picked(card)`, when they picked it from the list, `ended(card)`, and `reported(card)`, when
+ * they said that a request was not theirs.
  */
 export class RequestCard {
   constructor(account, request, skew, listener) {
@@ -237,6 +238,7 @@ export class RequestCard {
     }
     const [shape, tone, title, about] = ENDINGS[kind];
     const [stepTitle, stepAbout] = (this.request.step && STEP_ENDINGS[kind]) || [];
+    if (kind === 'not_me') this.listener.reported(this);
     const mayReport = kind === 'denied' || (kind === 'gone' && this.secondsLeft() > 0);
     this.finish(shape, tone, text(stepTitle ?? title), [text(stepAbout ?? about)], mayReport ? this.disowning() : []);
   }

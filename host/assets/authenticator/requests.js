@@ -53,6 +53,7 @@ export class RequestList {
         closed: (card) => this.close(card),
         picked: (card) => this.pick(card),
         ended: () => this.show(),
+        reported: (card) => this.drop(card),
       }));
       say(request.step ?? text('app-request-news', { application: request.application.name, account: request.account }));
     }
@@ -81,6 +82,11 @@ export class RequestList {
     this.chosen = card;
     this.show();
     focusOn(card.title);
+  }
+
+  /** A report ends the account's other requests as well: nothing more is to be said of them. */
+  drop(reported) {
+    for (const card of this.of(reported.account)) if (card !== reported && card.state !== 'ended') this.cards.delete(card.request.id);
   }
 
   back() {
