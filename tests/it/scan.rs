@@ -301,7 +301,7 @@ async fn a_stranger_who_scans_somebodys_page_cannot_sign_its_browser_in_unnotice
     let (browser, login) = begun(&host, &ada).await;
     scanned_and_approved(&eve, &browser, &login).await;
     let page = browser.get(&login.url).await;
-    assert!(page.status == StatusCode::OK && page.asks_to_confirm() && page.body.contains("eve"), "{}", page.body);
+    assert!(page.status == StatusCode::OK && page.asks_to_confirm() && page.body.contains("<bdi>eve</bdi>"), "{}", page.body);
     assert!(!session_cookie(&page), "nobody is signed in yet");
     assert!(browser.get("/").await.body.contains("href=\"/sign-in"), "nor elsewhere on this server");
 
@@ -326,7 +326,7 @@ async fn a_stranger_who_scans_somebodys_page_cannot_sign_its_browser_in_unnotice
     assert!(start.body.contains("id=\"name\""), "{}", start.body);
     scanned_and_approved(&ada, &browser, &start).await;
     let page = browser.get(&login.url).await;
-    assert!(page.asks_to_confirm() && page.body.contains("ada") && !page.body.contains("eve"), "{}", page.body);
+    assert!(page.asks_to_confirm() && page.body.contains("<bdi>ada</bdi>") && !page.body.contains("<bdi>eve</bdi>"), "{}", page.body);
     assert!(browser.finish(&login.url).await.parameter("code").starts_with("ac_"));
 }
 
