@@ -57,7 +57,7 @@ async function approve(desk, mobile) {
 
 /** The browser names the account before it is signed in, since anyone who sees its page could have scanned it. */
 async function confirm(desk, name) {
-  await desk.getByRole('heading', { name: `Sign in as ${name}?` }).waitFor();
+  await desk.getByText(`(${name})`).waitFor();
   await look(desk, 'scan-confirm');
   await desk.getByRole('button', { name: 'Continue' }).click();
   await desk.waitForURL(`${BASE_URL}/admin`);

@@ -78,6 +78,8 @@ pub enum Ended {
     Expired,
     /// The person gave up in the browser.
     Cancelled,
+    /// Two sign-ins with this name started at the same time, and the user could not have told them apart.
+    Conflict,
     /// The number was wrong too often.
     WrongNumber,
     /// A newer request of the same browser took its place.
@@ -137,6 +139,7 @@ pub(super) async fn look(host: &Host, id: LoginId, browser: Digest) -> Result<Vi
         ApprovalStage::Denied => View::Ended(login, Ended::Denied),
         ApprovalStage::Expired => View::Ended(login, Ended::Expired),
         ApprovalStage::Cancelled => View::Ended(login, Ended::Cancelled),
+        ApprovalStage::Conflicted => View::Ended(login, Ended::Conflict),
         ApprovalStage::Replaced => View::Ended(login, Ended::Replaced),
         ApprovalStage::Failed(_) => View::Ended(login, Ended::WrongNumber),
     })

@@ -25,7 +25,7 @@ pub(super) async fn is_needed(
     approved: &Approved,
     user: &User,
 ) -> Result<bool, Broken> {
-    if !approved.is_by_scan() || browser.name().is_some_and(|name| *name == user.name) {
+    if !approved.is_by_scan() || browser.known_users(host).includes(host, &user.name).await? {
         return Ok(false);
     }
     let signed_in = browser.signed_in(host).await?;

@@ -88,6 +88,7 @@ async fn show_view(host: &Host, browser: &Browser, view: View) -> Result<Respons
                 Ended::Denied => EndedKind::Denied,
                 Ended::Expired => EndedKind::Expired,
                 Ended::Cancelled => EndedKind::Cancelled,
+                Ended::Conflict => EndedKind::Conflict,
                 Ended::Replaced => EndedKind::Replaced,
                 Ended::WrongNumber => EndedKind::Refused(Message::of("refused-wrong-number")),
             };

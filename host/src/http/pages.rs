@@ -294,6 +294,8 @@ pub enum Ended {
     Cancelled,
     /// A newer sign-in with the same name, in this browser, took its place.
     Replaced,
+    /// Another sign-in with the same name started in another browser, and the user could not have told them apart.
+    Conflict,
     /// It may not go on, for this reason.
     Refused(Message),
 }
@@ -324,6 +326,7 @@ impl EndedPage {
             Ended::Expired => "expired",
             Ended::Cancelled => "cancelled",
             Ended::Replaced => "replaced",
+            Ended::Conflict => "conflict",
             Ended::Refused(_) => "refused",
         }
     }
@@ -334,6 +337,7 @@ impl EndedPage {
             Ended::Expired => Message::of("ended-expired"),
             Ended::Cancelled => Message::of("ended-cancelled"),
             Ended::Replaced => Message::of("ended-replaced"),
+            Ended::Conflict => Message::of("ended-conflict"),
             Ended::Refused(_) => Message::of("ended-refused"),
         }
     }
@@ -344,6 +348,7 @@ impl EndedPage {
             Ended::Expired => Message::of("ended-expired-happened"),
             Ended::Cancelled => Message::of("ended-cancelled-happened"),
             Ended::Replaced => Message::of("ended-replaced-happened"),
+            Ended::Conflict => Message::of("ended-conflict-happened"),
             Ended::Refused(reason) => reason.clone(),
         }
     }
@@ -354,6 +359,7 @@ impl EndedPage {
             Ended::Expired => Message::of("ended-expired-advice"),
             Ended::Cancelled => Message::of("ended-cancelled-advice"),
             Ended::Replaced => Message::of("ended-replaced-advice"),
+            Ended::Conflict => Message::of("ended-conflict-advice"),
             Ended::Refused(_) => Message::of("ended-refused-advice"),
         }
     }

@@ -172,7 +172,9 @@ fn every_page_in(language: Language) -> Vec<String> {
         },
         SamlLogoutAnsweredPage { layout: layout(), next: text(), nonce: text() },
     );
-    for end in [Ended::Denied, Ended::Expired, Ended::Cancelled, Ended::Replaced, Ended::Refused(words())] {
+    for end in
+        [Ended::Denied, Ended::Expired, Ended::Cancelled, Ended::Replaced, Ended::Conflict, Ended::Refused(words())]
+    {
         render!(EndedPage { layout: Layout { support: support(), ..layout() }, ..ended(end) });
     }
     if language == Language::English {
