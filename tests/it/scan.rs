@@ -278,3 +278,89 @@ async fn a_browser_remembers_a_name_only_if_the_person_wants_it() {
     assert_eq!(value(&again().await), "", "and forgets it again");
     assert_eq!(browser.get("/").await.status, StatusCode::OK);
 }
+
+/// Has the owner of this device scan the code of a login's page and type the number that the page then shows.
+async fn scanned_and_approved(owner: &Ada, browser: &Browser, login: &Page) {
+    owner.phone.scan(&code(login)).await.expect("taken");
+    let waiting = browser.get(&login.url).await;
+    let requests = owner.phone.waiting(5).await.expect("requests");
+    assert_eq!(owner.phone.decide(&requests[0], Some(&waiting.number())).await.expect("an outcome"), "approved");
+}
+
+fn session_cookie(page: &Page) -> bool {
+    let cookies = page.headers.get_all(header::SET_COOKIE).iter();
+    cookies.filter_map(|value| value.to_str().ok()).any(|cookie| cookie.starts_with("assent-session="))
+}
+
+#[tokio::test]
+async fn a_stranger_who_scans_somebodys_page_cannot_sign_its_browser_in_unnoticed() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let eve = host.person("eve", ada.application.clone()).await;
+    // Eve sees Ada's screen: the code, and then the number.
+    let (browser, login) = begun(&host, &ada).await;
+    scanned_and_approved(&eve, &browser, &login).await;
+    let page = browser.get(&login.url).await;
+    assert!(
+        page.status == StatusCode::OK && page.asks_to_confirm() && page.body.contains("<bdi>eve</bdi>"),
+        "{}",
+        page.body
+    );
+    assert!(!session_cookie(&page), "nobody is signed in yet");
+    assert!(browser.get("/").await.body.contains("href=\"/sign-in"), "nor elsewhere on this server");
+
+    // Nothing but the page's own button goes on: no forged form, and no token of another page or browser.
+    let confirm = format!("{}/confirm", login.path());
+    assert_eq!(browser.post(&confirm, &[("person", &page.person())]).await.status, StatusCode::FORBIDDEN);
+    let (other, others) = begun(&host, &ada).await;
+    scanned_and_approved(&eve, &other, &others).await;
+    let foreign = other.get(&others.url).await.person();
+    for person in ["", foreign.as_str()] {
+        let refused = page.submit(&confirm, &[("person", person)]).await;
+        assert!(refused.location().path() == login.path() && !session_cookie(&refused), "{person}");
+    }
+    let consent = format!("{}/consent", login.path());
+    let token = [("csrf", page.csrf()), ("person", page.person()), ("decision", "allow".to_owned())];
+    let token: Vec<(&str, &str)> = token.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    assert!(!session_cookie(&browser.post(&consent, &token).await));
+    assert!(browser.get(&login.url).await.asks_to_confirm());
+
+    // Ada says that it is not her, and signs in by the same page.
+    let start = page.submit(&format!("{}/again", login.path()), &[]).await.followed().await;
+    assert!(start.body.contains("id=\"name\""), "{}", start.body);
+    scanned_and_approved(&ada, &browser, &start).await;
+    let page = browser.get(&login.url).await;
+    assert!(
+        page.asks_to_confirm() && page.body.contains("<bdi>ada</bdi>") && !page.body.contains("<bdi>eve</bdi>"),
+        "{}",
+        page.body
+    );
+    assert!(browser.finish(&login.url).await.parameter("code").starts_with("ac_"));
+}
+
+#[tokio::test]
+async fn a_browser_that_knows_the_user_goes_on_after_a_scan_without_a_click() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    // By its session, which is the same user's.
+    let browser = Browser::new(&host.base);
+    ada.sign_in(&browser).await;
+    let login = browser.get(&ada.application.request(&[("prompt", Some("login"))])).await.followed().await;
+    scanned_and_approved(&ada, &browser, &login).await;
+    let page = browser.get(&login.url).await;
+    assert!(!page.asks_to_confirm() && session_cookie(&page), "{}", page.body);
+    // Another user's is none.
+    let eve = host.person("eve", ada.application.clone()).await;
+    let login = browser.get(&ada.application.request(&[("prompt", Some("login"))])).await.followed().await;
+    scanned_and_approved(&eve, &browser, &login).await;
+    assert!(browser.get(&login.url).await.asks_to_confirm());
+    // By an earlier sign-in of this user there, whose session has ended.
+    let browser = Browser::new(&host.base);
+    ada.sign_in(&browser).await;
+    host.advance(2 * 24 * 60 * 60);
+    let login = browser.get(&ada.application.request(&[])).await.followed().await;
+    assert!(login.body.contains("id=\"name\""), "the session has ended: {}", login.body);
+    scanned_and_approved(&ada, &browser, &login).await;
+    let page = browser.get(&login.url).await;
+    assert!(!page.asks_to_confirm() && session_cookie(&page), "{}", page.body);
+}

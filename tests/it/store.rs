@@ -190,6 +190,7 @@ async fn enrol(store: &Store, device: &Device) -> bool {
 /// A request for this approval, typed in the browser of [`login`] by the name of this user.
 pub fn request(approval: Approval, known: Option<&User>) -> ApprovalRequest {
     ApprovalRequest {
+        letterless: false,
         approval,
         known: known.map(|user| user.id),
         kind: RequestKind::Typed,

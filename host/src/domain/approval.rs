@@ -23,6 +23,7 @@ use crate::model::session::Amr;
 use crate::model::statement::{ApprovalStatement, Decision, application_identifier};
 use crate::model::step::{MENTIONS, Mentioned, ShownStep};
 use crate::model::user::{LifeState, User};
+use crate::plugins::Trust;
 use crate::secret::Digest;
 use crate::store::{Answer, ApprovalRequest, Asked, Noted, Verdict};
 
@@ -142,7 +143,9 @@ async fn put(host: &Arc<Host>, login: &Login, question: Question<'_>, from: Orig
     let mut entry = about(host, Event::SignInAsked, &approval, &By::new(actor, from));
     // Those who are not asked may want to know as well.
     entry.user = known;
-    let request = ApprovalRequest { approval: approval.clone(), known, kind, browser: login.browser, numbers, entry };
+    let letterless = channels::delegation(host, &login.request).without_letters;
+    let request =
+        ApprovalRequest { approval: approval.clone(), known, kind, browser: login.browser, letterless, numbers, entry };
     let asked = host.store.request_approval(request).await?;
     tracing::info!(login = %login.id, approval = %approval.id, ?asked, "approval requested");
     if let Some(trial) = login.request.trial() {
@@ -151,7 +154,11 @@ async fn put(host: &Arc<Host>, login: &Login, question: Question<'_>, from: Orig
     if let Asked::Person(user) = asked {
         host.signals.send(Signal::Asked(user));
         // The browser does not wait for the channels: the phone finds the request by asking too.
-        let trust = channels::trusted(&login.request);
+        let trust = match scanned_by {
+            // It began with a device of the user, who answers there: a vendor's question would name no browser.
+            Some(_) => &[Trust::Verified],
+            None => channels::trusted(&login.request),
+        };
         tokio::spawn(channels::carry(Arc::clone(host), user, approval, trust));
     }
     Ok(asked)
@@ -304,7 +311,11 @@ pub async fn answer(
     match approval.stage_at(now) {
         ApprovalStage::Requested => {}
         // An attacker who begins again, or gives up, can still be reported; so can a request that was denied first.
-        ApprovalStage::Replaced | ApprovalStage::Cancelled | ApprovalStage::Denied | ApprovalStage::Failed(_)
+        ApprovalStage::Replaced
+        | ApprovalStage::Cancelled
+        | ApprovalStage::Conflicted
+        | ApprovalStage::Denied
+        | ApprovalStage::Failed(_)
             if proof.decision == Decision::NotMe && now < approval.expires_at => {}
         ApprovalStage::Expired => return Ok(Outcome::Expired),
         _ => return Ok(Outcome::AlreadyDecided),

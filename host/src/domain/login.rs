@@ -78,6 +78,8 @@ pub enum Ended {
     Expired,
     /// The person gave up in the browser.
     Cancelled,
+    /// Two sign-ins with this name started at the same time, and the user could not have told them apart.
+    Conflict,
     /// The number was wrong too often.
     WrongNumber,
     /// A newer request of the same browser took its place.
@@ -91,6 +93,13 @@ pub struct Approved {
     authentication: Authentication,
     /// It is a trial's, so the session is for that alone.
     is_trial: bool,
+}
+
+impl Approved {
+    /// Whether a device began it by scanning the code of the login's page, so that the browser does not know yet whose it is.
+    pub const fn is_by_scan(&self) -> bool {
+        self.approval.scanned_by.is_some()
+    }
 }
 
 /// Looks at a login. A login of another browser is as good as none; so is a step in the console, which has no pages.
@@ -130,6 +139,7 @@ pub(super) async fn look(host: &Host, id: LoginId, browser: Digest) -> Result<Vi
         ApprovalStage::Denied => View::Ended(login, Ended::Denied),
         ApprovalStage::Expired => View::Ended(login, Ended::Expired),
         ApprovalStage::Cancelled => View::Ended(login, Ended::Cancelled),
+        ApprovalStage::Conflicted => View::Ended(login, Ended::Conflict),
         ApprovalStage::Replaced => View::Ended(login, Ended::Replaced),
         ApprovalStage::Failed(_) => View::Ended(login, Ended::WrongNumber),
     })

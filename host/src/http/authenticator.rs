@@ -370,7 +370,7 @@ fn other_request(host: &Host, other: &Approval) -> Value {
     let mut shown = request(host, other, None);
     let state = match other.stage {
         ApprovalStage::Replaced => "replaced",
-        ApprovalStage::Cancelled => "cancelled",
+        ApprovalStage::Cancelled | ApprovalStage::Conflicted => "cancelled",
         _ => "pending",
     };
     if let Some(object) = shown.as_object_mut() {

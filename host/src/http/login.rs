@@ -22,7 +22,7 @@ use super::limits::{too_many_pages, try_again};
 use super::pages::{Choice, Ended as EndedKind, EndedPage, LoginPage, Scan, WaitingPage};
 use super::reply::{ErrorReply, broken, forged, layout, page, see_other, with_browser, with_session};
 use super::texts::Message;
-use super::{consent, csrf, saml};
+use super::{confirm, consent, csrf, saml};
 use crate::domain::limits::Exhausted;
 use crate::domain::login::{self, Approved, Ended, Outcome, Person, View};
 use crate::domain::session::SignedIn;
@@ -88,6 +88,7 @@ async fn show_view(host: &Host, browser: &Browser, view: View) -> Result<Respons
                 Ended::Denied => EndedKind::Denied,
                 Ended::Expired => EndedKind::Expired,
                 Ended::Cancelled => EndedKind::Cancelled,
+                Ended::Conflict => EndedKind::Conflict,
                 Ended::Replaced => EndedKind::Replaced,
                 Ended::WrongNumber => EndedKind::Refused(Message::of("refused-wrong-number")),
             };
@@ -114,6 +115,9 @@ async fn approved_reply(
 ) -> Result<Response, Broken> {
     let old = session_before(host, browser, login).await?;
     match login::person(host, approved, old.as_ref(), browser.origin()).await? {
+        Some(person) if confirm::is_needed(host, browser, approved, &person.signed_in.user).await? => {
+            confirm::ask(host, browser, login, &person.signed_in.user).await
+        }
         Some(person) => finish(host, browser, login, &person, old.as_ref(), Agreement::Open).await,
         // Suspended between approval and use.
         None => ended_page(host, browser, login, refused(Refusal::PersonClosed)).await,
@@ -426,12 +430,12 @@ pub(super) async fn events(State(host): State<Arc<Host>>, Path(id): Path<String>
 }
 
 /// What a login's pages say of the application that asks.
-struct Asking {
-    name: String,
-    form_target: Option<String>,
+pub(super) struct Asking {
+    pub(super) name: String,
+    pub(super) form_target: Option<String>,
 }
 
-async fn asking(host: &Host, login: &Login) -> Result<Asking, Broken> {
+pub(super) async fn asking(host: &Host, login: &Login) -> Result<Asking, Broken> {
     Ok(match &login.request {
         LoginRequest::Oidc(request) => Asking {
             name: host
@@ -503,16 +507,15 @@ fn waiting_page(host: &Host, browser: &Browser, login: &Login, approval: &Approv
     let id = login.id.to_string();
     // Rounded up, so that the page does not say zero while there is time.
     let seconds_left = approval.remaining(host.now()).as_millis().div_ceil(1000);
+    let delegation = channels::delegation(host, &login.request);
     let waiting = WaitingPage {
         layout: layout(host, browser.language()),
         application: approval.shown.application_name.clone(),
         name: approval.scanned_by.is_none().then(|| approval.shown.account.clone()),
         number: approval.number.to_string(),
-        // It depends on the request alone, and so says nothing of whose name was typed.
-        binding: match channels::may_be_delegated(host, &login.request) {
-            true => Some(channels::binding(host, approval.id)?),
-            false => None,
-        },
+        // They depend on the request only, and so reveal nothing about the name.
+        delegated: delegation.possible,
+        binding: delegation.with_letters.then(|| channels::binding(host, approval.id)).transpose()?,
         seconds_left: u32::try_from(seconds_left).unwrap_or(u32::MAX),
         seconds_total: host.settings.lifetimes.approval,
         events: format!("/login/{id}/events"),

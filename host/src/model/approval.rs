@@ -82,6 +82,9 @@ pub enum ApprovalStage {
     Expired,
     /// The person gave up in the browser.
     Cancelled,
+    /// Another request for the same name was pending in another browser, and a channel without letters may carry one of them.
+    /// None of them can be approved. Its page says so.
+    Conflicted,
     /// A newer request of the same browser took its place. Its page says so.
     Replaced,
     /// The user may no longer sign in there. The page waits to its end, as it would for an unknown name.

@@ -159,11 +159,19 @@ impl Loader {
                 })));
             }
             (
-                Role::ApprovalChannel { applications, trust, http },
+                Role::ApprovalChannel { applications, trust, shows_letters, http },
                 Linked::Channel(component) | Linked::Delegated(component),
             ) => {
                 asked_for(&described, &http).map_err(error)?;
-                loaded.channels.push(ApprovalChannel { identity, runner, component, trust, applications, config });
+                loaded.channels.push(ApprovalChannel {
+                    identity,
+                    runner,
+                    component,
+                    trust,
+                    shows_letters,
+                    applications,
+                    config,
+                });
             }
             // Its world was compared with its role above.
             (_, _) => return Err(error("the component is of another role".to_owned())),

@@ -228,7 +228,8 @@ impl Workbench {
             Linked::Mapper(_) => return Err(self.wrong_role(World::ApprovalChannel)),
         };
         let (identity, config) = (self.identity(), config.to_string());
-        Ok(ChannelTrial(ApprovalChannel { identity, runner, component, trust, applications: None, config }))
+        let (shows_letters, applications) = (false, None);
+        Ok(ChannelTrial(ApprovalChannel { identity, runner, component, trust, shows_letters, applications, config }))
     }
 
     fn identity(&self) -> Arc<Identity> {

@@ -6,7 +6,7 @@
 use sqlx::AnyConnection;
 
 use super::rows::{parse, to_json};
-use super::{Result, Store, audit, deliveries, users};
+use super::{Result, Store, approval_conflicts, audit, deliveries, users};
 use crate::clock::Timestamp;
 use crate::id::UserId;
 use crate::model::approval::{Approval, MatchingNumber, RequestKind};
@@ -36,6 +36,8 @@ pub struct ApprovalRequest {
     pub kind: RequestKind,
     /// The digest of the cookie of its browser.
     pub browser: Digest,
+    /// Whether a delegated channel without letters may carry it.
+    pub letterless: bool,
     /// All numbers in random order.
     pub numbers: Vec<MatchingNumber>,
     /// The entry for the audit log, written if it is about a user.
@@ -83,13 +85,16 @@ pub(super) async fn hold_subject(db: &mut AnyConnection, subject: &str, now: Tim
 
 /// An unexpired request of the user or the name.
 #[derive(sqlx::FromRow)]
-struct Unexpired {
-    id: String,
+pub(super) struct Unexpired {
+    pub(super) id: String,
     number: String,
-    kind: String,
-    state: String,
+    pub(super) kind: String,
+    pub(super) state: String,
     user_id: Option<String>,
-    name_digest: String,
+    pub(super) name_digest: String,
+    pub(super) browser: String,
+    pub(super) letterless: i64,
+    pub(super) conflicted: i64,
 }
 
 impl Unexpired {
@@ -113,8 +118,12 @@ async fn add(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<Asked>
     let replaced = replace(db, request).await?;
     let pending: Vec<&Unexpired> =
         unexpired.iter().filter(|other| other.state == "requested" && !replaced.contains(&other.id)).collect();
-    let has_place = has_place(&pending, request);
-    let reached = insert(db, request, number, has_place).await?;
+    let conflict = approval_conflicts::find(&unexpired, request);
+    let is_sent = conflict.is_none() && has_place(&pending, request);
+    let reached = insert(db, request, number, is_sent).await?;
+    if let Some(conflict) = conflict {
+        approval_conflicts::end(db, conflict, request.approval.id, request.approval.requested_at).await?;
+    }
     let reached = reached.map(|id| parse(&id, "an approval's user")).transpose()?;
     audit::append_if_about_somebody(db, &request.entry.clone().with("reached", reached.is_some())).await?;
     Ok(reached.map_or(Asked::Nobody, Asked::Person))
@@ -132,7 +141,7 @@ async fn lock_and_read(db: &mut AnyConnection, request: &ApprovalRequest) -> Res
         hold_subject(db, subject, now).await?;
     }
     let rows = sqlx::query_as(
-        "SELECT id, number, kind, state, user_id, name_digest FROM approvals
+        "SELECT id, number, kind, state, user_id, name_digest, browser, letterless, conflicted FROM approvals
          WHERE (known_user = $1 OR name_digest = $2) AND expires_at > $3",
     )
     .bind(user)
@@ -257,19 +266,20 @@ async fn insert(
     db: &mut AnyConnection,
     request: &ApprovalRequest,
     number: MatchingNumber,
-    has_place: bool,
+    is_sent: bool,
 ) -> Result<Option<String>> {
     let approval = &request.approval;
-    let user = approval.user_id.filter(|_| has_place);
+    let user = approval.user_id.filter(|_| is_sent);
     let (reached,): (Option<String>,) = sqlx::query_as(
         "INSERT INTO approvals (id, login_id, user_id, name_digest, number, shown, requested_at, expires_at,
-                                attempts_left, state, application_id, scanned_by, mentions, kind, browser, known_user)
+                                attempts_left, state, application_id, scanned_by, mentions, kind, browser, known_user,
+                                letterless)
          VALUES ($1, $2,
                  CASE WHEN $11 IS NULL
                        AND EXISTS (SELECT 1 FROM approval_pauses AS pause
                                    WHERE pause.user_id = $3 AND pause.paused_until > $7) THEN NULL
                       ELSE $3 END,
-                 $4, $5, $6, $7, $8, $9, 'requested', $10, $11, $12, $13, $14, $15)
+                 $4, $5, $6, $7, $8, $9, 'requested', $10, $11, $12, $13, $14, $15, $16)
          RETURNING user_id",
     )
     .bind(approval.id.to_string())
@@ -287,6 +297,7 @@ async fn insert(
     .bind(request.kind.as_str())
     .bind(request.browser.to_text())
     .bind(request.known.map(|id| id.to_string()))
+    .bind(i64::from(request.letterless))
     .fetch_one(db)
     .await?;
     Ok(reached)

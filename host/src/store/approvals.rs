@@ -32,6 +32,7 @@ struct ApprovalRow {
     amr: Option<String>,
     channel: Option<String>,
     mentions: Option<String>,
+    conflicted: i64,
 }
 
 impl ApprovalRow {
@@ -41,6 +42,7 @@ impl ApprovalRow {
             ("approved", Some(at)) => ApprovalStage::Approved { by: self.approver()?, at: moment(at) },
             ("denied", ..) => ApprovalStage::Denied,
             ("expired", ..) => ApprovalStage::Expired,
+            ("cancelled", ..) if self.conflicted != 0 => ApprovalStage::Conflicted,
             ("cancelled", ..) => ApprovalStage::Cancelled,
             ("replaced", ..) => ApprovalStage::Replaced,
             ("withdrawn", ..) => ApprovalStage::Withdrawn,

@@ -8,6 +8,7 @@ mod accounts;
 mod admin_tokens;
 mod applications;
 mod approval_addresses;
+mod approval_conflicts;
 mod approval_requests;
 mod approvals;
 mod assertions;

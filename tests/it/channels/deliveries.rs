@@ -11,7 +11,7 @@ use assent::model::delivery::{ApprovalAddress, Delivery, Recipient, Ruling};
 use assent::model::session::Amr;
 use assent::model::user::{LifeState, User};
 use assent::secret::Digest;
-use assent::store::{Answer, Asked, Store, UserKept, Verdict};
+use assent::store::{Answer, ApprovalRequest, Asked, Store, UserKept, Verdict};
 
 use crate::harness::{Database, open_store};
 use crate::store::{Fixture, NOW, ada, approval, asked, fixture, login, noted, request};
@@ -264,5 +264,37 @@ async fn of_fifty_answers_at_once_from_devices_and_vendors_one_counts() {
             counted += usize::from(answer.await.expect("an answer"));
         }
         assert_eq!(counted, 1);
+    }
+}
+
+#[tokio::test]
+async fn a_vendors_word_for_a_request_without_letters_is_refused_once_a_second_one_was_typed() {
+    for database in Database::BOTH {
+        let Fixture { store, .. } = &fixture(database).await;
+        let (person, _) = ada(store).await;
+        known_as(store, &person, "vendor", "ada@vendor").await;
+        let typed = async |browser: &[u8], letterless| {
+            let login = login();
+            store.insert_login(login.clone()).await.expect("inserted");
+            let approval = approval(&login, Some(&person), "ada");
+            let request = ApprovalRequest {
+                browser: Digest::of(browser),
+                letterless,
+                ..request(approval.clone(), Some(&person))
+            };
+            (approval.id, store.request_approval(request).await.expect("requested"))
+        };
+        let (one, reached) = typed(b"one", true).await;
+        assert_eq!(reached, Asked::Person(person.id), "{database:?}");
+        let carried = delivery(store, one, "vendor", vendor()).await;
+        // The second is for an application that no such channel serves: the user could still take one for the other.
+        let (two, reached) = typed(b"two", false).await;
+        assert_eq!(reached, Asked::Nobody, "{database:?}");
+        let ruled = store.rule_on_approval(carried.id, Ruling::Approved, noted(&[]), NOW + SECOND).await;
+        assert!(!ruled.expect("read"), "{database:?}: the vendor's word came too late");
+        for id in [one, two] {
+            let stage = store.approval(id).await.expect("read").expect("an approval").stage;
+            assert_eq!(stage, ApprovalStage::Conflicted, "{database:?}");
+        }
     }
 }

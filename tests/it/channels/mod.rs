@@ -7,6 +7,7 @@ mod deliveries;
 mod fallback;
 mod gateway;
 mod hostile;
+mod letters;
 mod proofs;
 mod strength;
 pub mod vendor;

@@ -118,6 +118,7 @@ fn of_approval(approval: &Approval, now: Timestamp) -> Vec<Noted> {
         ApprovalStage::Denied => Some(ended(approval.requested_at, Ended::Denied)),
         ApprovalStage::Expired => Some(ended(approval.expires_at, Ended::Expired)),
         ApprovalStage::Cancelled => Some(ended(approval.requested_at, Ended::Cancelled)),
+        ApprovalStage::Conflicted => Some(ended(approval.requested_at, Ended::Conflict)),
         ApprovalStage::Failed(_) => Some(ended(approval.requested_at, Ended::WrongNumber)),
     };
     steps.extend(step);
@@ -129,6 +130,9 @@ const fn of_end(ended: Ended) -> &'static str {
         Ended::Denied => "denied on the phone",
         Ended::Expired => "nobody approved in time",
         Ended::Cancelled => "given up in the browser",
+        Ended::Conflict => {
+            "another sign-in with this name started in another browser, and a channel without letters may carry it"
+        }
         Ended::WrongNumber => "the number was wrong too often",
         Ended::Replaced => "a newer request of the same browser took its place",
     }
