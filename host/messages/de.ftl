@@ -335,6 +335,7 @@ sign-out-title = Abmelden?
 sign-out-heading = Möchten Sie sich abmelden?
 sign-out-lead = Sie sind als { $name } angemeldet.
 sign-out-asked = { $application } möchte Sie abmelden.
+sign-out-returns = Danach kehren Sie zu { $application } zurück.
 sign-out-about = Damit endet die Anmeldung in diesem Browser, und die Anwendungen, die Sie damit genutzt haben, erfahren es.
 sign-out-yes = Ja, abmelden
 sign-out-no = Nein, angemeldet bleiben

@@ -336,6 +336,7 @@ sign-out-title = Sign out?
 sign-out-heading = Do you want to sign out?
 sign-out-lead = You are signed in as { $name }.
 sign-out-asked = { $application } asks to sign you out.
+sign-out-returns = Afterwards you return to { $application }.
 sign-out-about = Signing out ends this browser's sign-in, and tells the applications that you used with it.
 sign-out-yes = Yes, sign out
 sign-out-no = No, stay signed in

@@ -437,6 +437,19 @@ async fn asking(host: &Host, login: &Login) -> Result<Asking, Broken> {
     })
 }
 
+/// The name that the application gave, or that of the browser's own session where the application's ID token names its user.
+async fn hinted_name(host: &Host, browser: &Browser, login: &Login) -> Result<Option<LoginName>, Broken> {
+    match &login.request {
+        LoginRequest::Oidc(request) if request.login_hint.is_some() => Ok(request.login_hint.clone()),
+        LoginRequest::Oidc(request) if request.hinted_subject.is_some() => match browser.signed_in(host).await? {
+            Some(signed_in) => authorize::hinted_name(host, request, &signed_in).await,
+            None => Ok(None),
+        },
+        LoginRequest::Saml(request) => Ok(request.login_hint.clone()),
+        LoginRequest::Oidc(_) | LoginRequest::Local { .. } | LoginRequest::Step(_) => Ok(None),
+    }
+}
+
 async fn identify_page(
     host: &Host,
     browser: &Browser,
@@ -445,11 +458,7 @@ async fn identify_page(
 ) -> Result<Response, Broken> {
     let id = login.id.to_string();
     let asking = asking(host, login).await?;
-    let hint = match &login.request {
-        LoginRequest::Oidc(request) => request.login_hint.as_ref().map(ToString::to_string),
-        LoginRequest::Saml(request) => request.login_hint.as_ref().map(ToString::to_string),
-        LoginRequest::Local { .. } | LoginRequest::Step(_) => None,
-    };
+    let hint = hinted_name(host, browser, login).await?.map(String::from);
     let unfit = rejected.is_some();
     let known = browser.name().map(|name| name.as_str().to_owned());
     let remembered = known.is_some();

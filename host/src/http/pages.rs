@@ -370,6 +370,8 @@ pub struct SignOutPage {
     pub name: String,
     /// The name of the application that asks, where it could show that it does.
     pub application: Option<String>,
+    /// The name of the application to which the browser returns, where nothing shows that it asks.
+    pub returns_to: Option<String>,
     /// Where the form is sent: `csrf`, `request` and `answer`, which is `yes` or `no`.
     pub action: String,
     /// The application's request, which the form carries.

@@ -258,6 +258,30 @@ async fn what_hands_a_person_or_an_application_to_somebody_else_is_asked_about()
             json!({"admin_scopes": ["admin:users"]}),
             &format!("It administers this server: admin:users. Its Client ID is {}", application.id),
         ),
+        (
+            Method::PATCH,
+            of.clone(),
+            json!({"initiate_login_uri": "https://evil.example/start"}),
+            "initiate_login_uri. People open it from their start page at https://evil.example/start",
+        ),
+        (
+            Method::PATCH,
+            of.clone(),
+            json!({"post_logout_redirect_uris": ["https://evil.example/bye"]}),
+            "post_logout_redirect_uris. After signing out people are sent to: https://evil.example/bye",
+        ),
+        (
+            Method::PATCH,
+            of.clone(),
+            json!({"backchannel_logout_uri": "https://evil.example/logout"}),
+            "backchannel_logout_uri. It is notified of the end of sessions at https://evil.example/logout",
+        ),
+        (
+            Method::PATCH,
+            of.clone(),
+            json!({"lenient_assertion_audience": true}),
+            "lenient_assertion_audience true. Its client assertions may be addressed to the token endpoint",
+        ),
         (Method::POST, format!("{of}/secret"), Value::Null, "Make a new client secret"),
         (
             Method::POST,
