@@ -80,6 +80,12 @@ ended-cancelled-happened = Sie haben diese Anmeldung abgebrochen. Niemand wurde 
 ended-cancelled-advice = Versuchen Sie es noch einmal, wenn Sie so weit sind, oder kehren Sie zur Anwendung zurück.
 ended-refused = Anmeldung nicht möglich
 ended-refused-advice = Wenn Sie das für einen Irrtum halten, wenden Sie sich an Ihre Administration.
+ended-returns =
+    { $seconds ->
+        [one] In { $seconds } Sekunde kehren Sie zu { $application } zurück.
+       *[other] In { $seconds } Sekunden kehren Sie zu { $application } zurück.
+    }
+ended-stay = Auf dieser Seite bleiben
 ended-again = Noch einmal versuchen
 ended-leave = Zurück zu { $application }
 refused-wrong-number = Die Zahl wurde auf dem Smartphone zu oft falsch eingegeben. Niemand wurde angemeldet.

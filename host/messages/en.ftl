@@ -81,6 +81,12 @@ ended-cancelled-happened = You cancelled this sign-in. Nobody was signed in.
 ended-cancelled-advice = Try again when you are ready, or go back to the application.
 ended-refused = Sign-in not possible
 ended-refused-advice = If you think that this is wrong, ask your administrator.
+ended-returns =
+    { $seconds ->
+        [one] You return to { $application } in { $seconds } second.
+       *[other] You return to { $application } in { $seconds } seconds.
+    }
+ended-stay = Stay on this page
 ended-again = Try again
 ended-leave = Back to { $application }
 refused-wrong-number = The number typed on the phone was wrong too often. Nobody was signed in.

@@ -85,13 +85,16 @@ async fn seen_from_outside(host: &TestHost, request: &str, name: &str) -> (Strin
         if page.body.contains("id=\"number\">") {
             body = body.replace(&format!("id=\"number\">{}<", page.number()), "id=\"number\">NN<");
         }
+        if let Some((_, token)) = page.returns().as_deref().and_then(|address| address.split_once("token=")) {
+            body = body.replace(token, "TOKEN");
+        }
         body.replace(&format!("<bdi>{name}</bdi>"), "<bdi>NAME</bdi>")
     };
     let waiting = answer.followed().await;
     let first = same(&waiting);
     host.advance(120);
     let ended = browser.get(&waiting.url).await;
-    let left = ended.submit(&format!("{}/leave", ended.path()), &[]).await;
+    let left = browser.get(&ended.returns().expect("it goes back")).await;
     (first, same(&ended), format!("{} {}", left.parameter("error"), left.parameter("error_description")))
 }
 

@@ -283,8 +283,21 @@ pub struct EndedPage {
     pub again: Option<String>,
     /// Where the form that goes back to the application is sent (`csrf`), if it waits for an answer.
     pub leave: Option<String>,
+    /// How the page goes back to the application by itself, if it does.
+    pub returns: Option<Returning>,
     /// The token that both forms carry.
     pub csrf: String,
+}
+
+/// The way back to the application that a page takes by itself.
+#[derive(Clone, Debug)]
+pub struct Returning {
+    /// The address that answers the application, with the error.
+    pub address: String,
+    /// After how many seconds.
+    pub seconds: u32,
+    /// The address of the same page that stays.
+    pub stay: String,
 }
 
 impl EndedPage {
