@@ -116,6 +116,7 @@ scope-openid = Wissen, dass Sie es sind
 scope-profile = Ihren Namen, Ihr Profil und Ihr dortiges Konto sehen
 scope-email = Ihre E-Mail-Adresse sehen
 scope-phone = Ihre Telefonnummer sehen
+scope-address = Ihre Postanschrift sehen
 scope-offline-access = Zugriff behalten, auch wenn Sie nicht da sind
 
 ## Auf dem Weg zu einer Anwendung
@@ -329,6 +330,7 @@ claim-email = E-Mail-Adresse
 claim-email-verified = E-Mail-Adresse geprüft
 claim-phone-number = Telefonnummer
 claim-phone-number-verified = Telefonnummer geprüft
+claim-address = Postanschrift
 claim-account = Konto und Rollen dort
 claim-other = { $name }
 claim-value = { $value }

@@ -117,6 +117,7 @@ scope-openid = Know that it is you
 scope-profile = See your name, your profile and your account with it
 scope-email = See your email address
 scope-phone = See your phone number
+scope-address = See your postal address
 scope-offline-access = Keep access while you are away
 
 ## On the way to an application
@@ -330,6 +331,7 @@ claim-email = Email address
 claim-email-verified = Email address verified
 claim-phone-number = Phone number
 claim-phone-number-verified = Phone number verified
+claim-address = Postal address
 claim-account = Account and roles there
 claim-other = { $name }
 claim-value = { $value }

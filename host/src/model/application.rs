@@ -284,7 +284,7 @@ impl OidcSettings {
             application_type,
             redirect_uris: Vec::new(),
             post_logout_redirect_uris: Vec::new(),
-            scopes: Scope::ALL.into_iter().collect(),
+            scopes: Scope::DEFAULT.into_iter().collect(),
             grant_types: GrantType::ALL.into(),
             authentication: ClientAuthentication::default(),
             id_token_algorithm: SigningAlgorithm::default(),

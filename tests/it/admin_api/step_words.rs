@@ -104,6 +104,18 @@ async fn the_phone_shows_each_key_that_an_application_would_have() {
     let step = asked(&console, Method::PATCH, &wiki, &json!({ "custom_attributes": attributes })).await;
     let words = "Change the application “Wiki”: custom_attributes. It is told “boss@example.org”, “{email}” as “mail”";
     assert_eq!(step["words"], words);
+    for (change, words) in [
+        (
+            json!({"single_logout": {"url": "https://evil.example/slo", "binding": "redirect"}}),
+            "single_logout. It is notified of the end of sessions, with the name of the user, at https://evil.example/slo",
+        ),
+        (json!({"default_relay_state": "https://evil.example/"}), "default_relay_state “https://evil.example/”"),
+        (json!({"relay_states": ["https://evil.example/"]}), "relay_states (https://evil.example/)"),
+    ] {
+        host.advance(10);
+        let step = asked(&console, Method::PATCH, &wiki, &change).await;
+        assert_eq!(step["words"], format!("Change the application “Wiki”: {words}"));
+    }
     // The name of one is no words of ours.
     let name = "Wiki”. It proves itself by the key “abc";
     let step = asked(&console, Method::PATCH, &wiki, &json!({ "name": name })).await;

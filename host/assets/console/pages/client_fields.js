@@ -43,6 +43,7 @@ export function clientFields(type, { owner }) {
         ['profile', 'profile: names, and the account with its roles'],
         ['email', 'email: the e-mail address'],
         ['phone', 'phone: the telephone number'],
+        ['address', 'address: the postal address'],
         ['offline_access', 'offline_access: refresh tokens'],
       ]),
       several('grant_types', 'Grant types', [
