@@ -186,6 +186,12 @@ impl Page {
         self.between("data-outcome=\"", "\"")
     }
 
+    /// Where the page goes by itself after ten seconds, also without a script; `None` if it stays.
+    pub fn returns(&self) -> Option<String> {
+        let (_, rest) = self.body.split_once("<meta http-equiv=\"refresh\" content=\"10;url=")?;
+        rest.split('"').next().map(unescaped)
+    }
+
     /// Submits one of the page's forms with its token and these fields.
     pub async fn submit(&self, action: &str, fields: &[(&str, &str)]) -> Page {
         let form = self.body.split_once(&format!("action=\"{action}\""));

@@ -21,6 +21,7 @@ mod plugins;
 mod portal;
 mod programs;
 mod push;
+mod returning;
 mod saml;
 mod scan;
 pub mod store;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::RequestExt;
 use axum::body::Bytes;
-use axum::extract::{FromRequest, Request, State};
+use axum::extract::{FromRequest, OriginalUri, Request, State};
 use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, PRAGMA, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::Next;
@@ -16,13 +16,21 @@ use super::client_certificate::ClientCertificate;
 use super::limits;
 use crate::domain::Host;
 use crate::domain::limits::Network;
-use crate::oidc::client_auth::{self, Call, Client};
+use crate::oidc::client_auth::{self, Call, Client, Endpoint};
 use crate::oidc::error::TokenError;
 use crate::oidc::parameters::Parameters;
 use crate::oidc::{grant, introspection, revocation};
 
 /// Where these endpoints are.
-const PATHS: [&str; 3] = ["/oidc/token", "/oidc/token/introspection", "/oidc/token/revocation"];
+const ENDPOINTS: [(&str, Endpoint); 3] = [
+    ("/oidc/token", Endpoint::Token),
+    ("/oidc/token/introspection", Endpoint::Introspection),
+    ("/oidc/token/revocation", Endpoint::Revocation),
+];
+
+fn endpoint_at(path: &str) -> Option<Endpoint> {
+    ENDPOINTS.into_iter().find(|(known, _)| *known == path).map(|(_, endpoint)| endpoint)
+}
 
 /// A form that an application posted, with the application that authenticated itself by it.
 pub(super) struct Called {
@@ -38,6 +46,9 @@ impl FromRequest<Arc<Host>> for Called {
         let certificate = request.extract_parts_with_state::<Option<ClientCertificate>, _>(host).await;
         let certificate = certificate.map_err(IntoResponse::into_response)?;
         let headers = request.headers().clone();
+        // The token endpoint's rules are the strictest.
+        let endpoint = request.extract_parts::<OriginalUri>().await.ok();
+        let endpoint = endpoint.and_then(|uri| endpoint_at(uri.path())).unwrap_or(Endpoint::Token);
         let body = Bytes::from_request(request, host).await.map_err(IntoResponse::into_response)?;
         let called = async {
             if !is_form(&headers) {
@@ -47,6 +58,7 @@ impl FromRequest<Arc<Host>> for Called {
             let parameters = Parameters::parse(&body).map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
             parameters.refuse_repeated().map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
             let call = Call {
+                endpoint,
                 from,
                 authorization: authorization(&headers),
                 certificate: certificate.as_ref().map(ClientCertificate::der),
@@ -107,7 +119,7 @@ fn refused(error: &TokenError) -> Response {
 /// Says in the words of RFC 6749 section 5.2 what was refused before these endpoints could say it themselves: a body that is
 /// too large, another method, an answer that took too long.
 pub(super) async fn in_its_words(request: Request, next: Next) -> Response {
-    let called = PATHS.contains(&request.uri().path());
+    let called = endpoint_at(request.uri().path()).is_some();
     let response = next.run(request).await;
     let status = response.status();
     let is_json = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == "application/json");

@@ -24,6 +24,9 @@ use crate::model::token::prefix;
 use crate::places::Places;
 use crate::secret::{Digest, Secret, Token};
 
+/// The query of the address of a page that shall not go on by itself.
+pub(super) const STAY: &str = "stay";
+
 /// The browser that sent a request.
 #[derive(Clone, Debug)]
 pub(super) struct Browser {
@@ -35,6 +38,7 @@ pub(super) struct Browser {
     origin: Origin,
     agent: String,
     language: Language,
+    stays: bool,
 }
 
 impl Browser {
@@ -76,6 +80,11 @@ impl Browser {
     /// The name that it was asked to remember.
     pub(super) const fn name(&self) -> Option<&LoginName> {
         self.name.as_ref()
+    }
+
+    /// Whether the user asked for the page that does not go on by itself, with the query `stay`.
+    pub(super) const fn stays(&self) -> bool {
+        self.stays
     }
 
     /// The language that this browser's pages speak.
@@ -122,6 +131,7 @@ impl FromRequestParts<Arc<Host>> for Browser {
             origin,
             agent: agent.to_owned(),
             language: preferred(host, headers),
+            stays: parts.uri.query() == Some(STAY),
         })
     }
 }

@@ -154,6 +154,7 @@ fn sign_in_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         .route("/sso/SingleSignOnService/{application}", get(saml::sign_on).post(saml::sign_on_by_post))
         .route("/sso/sign-on/{id}", get(saml::go_on))
         .route("/login/{id}", get(login::show).post(login::identify))
+        .route("/login/{id}/return", get(login::return_by_itself))
         .route("/sign-in", get(portal::sign_in));
     never_by_head("GET, POST", pages)
         .route("/sso/metadata/{application}", get(saml_metadata::metadata))

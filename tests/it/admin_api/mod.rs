@@ -2,6 +2,7 @@
 
 mod clients;
 mod conditional;
+mod erasure;
 mod idempotency;
 mod operation;
 mod overtaken;

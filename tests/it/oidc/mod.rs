@@ -1,5 +1,6 @@
 //! The OpenID Connect endpoints.
 
+mod address;
 mod attacks;
 mod authorize;
 mod backchannel;

@@ -7,7 +7,7 @@ mod interaction;
 mod response;
 
 pub use answer::{Agreement, Answer, DenialReason, Question, deny, respond, respond_silently};
-pub use interaction::may_go_on;
+pub use interaction::{hinted_name, may_go_on};
 pub use response::{AuthorizationAnswer, Delivery};
 
 use std::sync::Arc;
@@ -18,9 +18,9 @@ use super::error::AuthorizeErrorCode;
 use super::parameters::{BadParameters, Parameters};
 use crate::domain::{Broken, Host};
 use crate::id::{Did, TrialId};
-use crate::model::application::{Application, SubjectType};
+use crate::model::application::Application;
 use crate::model::login::AuthorizationRequest;
-use crate::model::name::{LoginName, Quoted};
+use crate::model::name::Quoted;
 use crate::model::redirect::CheckedRedirect;
 use crate::model::trial::OpenTrial;
 
@@ -151,10 +151,7 @@ async fn checked(
         Err(failure) => return Ok(Err(failure)),
     };
     // A hint that can't be a name is of no use.
-    let login_hint = match parameters.get("login_hint").and_then(|hint| hint.parse().ok()) {
-        None => name_of(host, application, hinted_subject.as_deref()).await?,
-        hint => hint,
-    };
+    let login_hint = parameters.get("login_hint").and_then(|hint| hint.parse().ok());
     let request = AuthorizationRequest {
         application: application.id.clone(),
         redirect_uri: destination.redirect_uri.clone(),
@@ -174,14 +171,6 @@ async fn checked(
         trial: None,
     };
     Ok(Ok(Accepted { request, silent: prompt.none }))
-}
-
-/// What the person whom an ID token means signs in with. A pairwise subject does not lead back to them.
-async fn name_of(host: &Host, application: &Application, subject: Option<&str>) -> Result<Option<LoginName>, Broken> {
-    match (subject, &application.settings.subject_type) {
-        (Some(subject), SubjectType::Public) => Ok(host.store.user_by_subject(subject).await?.map(|user| user.name)),
-        _ => Ok(None),
-    }
 }
 
 async fn find_application(host: &Host, parameters: &Parameters) -> Result<Arc<Application>, Rejected> {

@@ -1,5 +1,6 @@
 //! Client authentication (RFC 6749 section 2.3, OpenID Connect Core 1.0 section 9, RFC 8705): an application has one
-//! method, and no other is accepted.
+//! method, and the token endpoint accepts no other. Introspection and revocation accept HTTP Basic beside it from each application
+//! that has a secret: resource servers know no other way there.
 
 pub mod assertion;
 pub mod basic;
@@ -20,9 +21,32 @@ use crate::secret::{Digest, Secret};
 /// The one `client_assertion_type` (RFC 7523 section 2.2).
 const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
+/// Where an application calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// `/oidc/token`
+    Token,
+    /// `/oidc/token/introspection` (RFC 7662)
+    Introspection,
+    /// `/oidc/token/revocation` (RFC 7009)
+    Revocation,
+}
+
+impl Endpoint {
+    /// Whether an application with this method may use HTTP Basic.
+    fn accepts_basic(self, method: ClientAuthMethod) -> bool {
+        match self {
+            Self::Token => method == ClientAuthMethod::ClientSecretBasic,
+            Self::Introspection | Self::Revocation => method.uses_secret(),
+        }
+    }
+}
+
 /// A request of an application, as far as it says who calls.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
+    /// Which endpoint it is for.
+    pub endpoint: Endpoint,
     /// Where it comes from.
     pub from: Network,
     /// The `Authorization` header.
@@ -77,7 +101,7 @@ pub async fn authenticate(host: &Host, call: Call<'_>) -> Result<Client, TokenEr
     let registered = found.as_ref().map(|application| application.settings.auth_method().as_str());
     let reason = match found {
         None => basic::UNKNOWN,
-        Some(application) => match verify(host, &application, &presented, call.certificate).await? {
+        Some(application) => match verify(host, &application, &presented, call).await? {
             Ok(certificate) => return Ok(Client { application, certificate }),
             Err(reason) => reason,
         },
@@ -88,12 +112,12 @@ pub async fn authenticate(host: &Host, call: Call<'_>) -> Result<Client, TokenEr
     Err(TokenError::InvalidClient { by_header, reason })
 }
 
-/// Checks what was presented against the one method of the application. The answer is the certificate to bind tokens to.
+/// Checks what was presented against the method of the application. The answer is the certificate to bind tokens to.
 async fn verify(
     host: &Host,
     application: &Application,
     presented: &Presented<'_>,
-    certificate: Option<&[u8]>,
+    call: Call<'_>,
 ) -> Result<Result<Option<CertificateDigest>, Reason>, TokenError> {
     let settings = &application.settings;
     let secret_fits = |secret: &Secret| match application.secret == Some(secret.digest()) {
@@ -101,14 +125,14 @@ async fn verify(
         false => Err("the client secret is wrong"),
     };
     Ok(match (presented, settings.auth_method()) {
-        (Presented::Basic { secret, .. }, ClientAuthMethod::ClientSecretBasic)
-        | (Presented::Post { secret, .. }, ClientAuthMethod::ClientSecretPost) => secret_fits(secret),
+        (Presented::Basic { secret, .. }, method) if call.endpoint.accepts_basic(method) => secret_fits(secret),
+        (Presented::Post { secret, .. }, ClientAuthMethod::ClientSecretPost) => secret_fits(secret),
         (Presented::Nothing { .. }, ClientAuthMethod::None) => Ok(None),
         (Presented::Assertion { text, .. }, ClientAuthMethod::ClientSecretJwt | ClientAuthMethod::PrivateKeyJwt) => {
             assertion::verify(host, application, text).await?.map(|()| None)
         }
         (Presented::Nothing { .. }, ClientAuthMethod::TlsClientCertificate) => {
-            match (&settings.authentication, certificate) {
+            match (&settings.authentication, call.certificate) {
                 (ClientAuthentication::TlsClientCertificate(registered), Some(der)) if registered.is(der) => {
                     match certificate_is_in_time(der, host.now().seconds()) {
                         true => Ok(Some(Digest::of(der))),
