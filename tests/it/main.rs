@@ -23,6 +23,7 @@ mod programs;
 mod push;
 mod saml;
 mod scan;
+mod secrets;
 pub mod store;
 mod tidy;
 mod upkeep;

@@ -9,6 +9,7 @@ mod client_auth;
 mod conformance;
 mod consent;
 mod crowd;
+mod discovery;
 mod form_post;
 mod introspection;
 mod logout;

@@ -32,7 +32,7 @@ impl Newcomer {
         command.args(arguments).current_dir(folder).kill_on_drop(true);
         // What was compiled once is there for the next time.
         command.env("CARGO_TARGET_DIR", shared_target());
-        let output = tokio::time::timeout(Duration::from_secs(600), command.output()).await.expect("in time");
+        let output = tokio::time::timeout(Duration::from_secs(3600), command.output()).await.expect("in time");
         output.unwrap_or_else(|error| panic!("{}: {error}", program.display()))
     }
 
