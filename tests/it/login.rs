@@ -1,13 +1,11 @@
 //! Approvals: what the person sees, what the phone may do, and attacks on it that must fail.
 
-use std::time::Duration;
-
 use assent::authenticator::Authenticator;
 use futures_util::StreamExt;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{Browser, Database, TestHost, Wish, http_client, id};
+use crate::harness::{Browser, Database, TestHost, Wish, http_client, id, in_time};
 
 #[tokio::test]
 async fn the_phone_is_shown_what_the_browser_is_and_never_the_number() {
@@ -343,7 +341,7 @@ async fn the_waiting_page_is_told_at_once() {
     assert_eq!(events.headers()["content-type"], "text/event-stream");
     let mut events = events.bytes_stream();
     ada.approve(&page).await;
-    let event = tokio::time::timeout(Duration::from_secs(10), events.next()).await.expect("in time");
+    let event = in_time(events.next()).await;
     let event = String::from_utf8(event.expect("an event").expect("bytes").to_vec()).expect("text");
     assert!(event.contains("event: changed"), "{event}");
 }

@@ -24,6 +24,7 @@ mod push;
 mod returning;
 mod saml;
 mod scan;
+mod secrets;
 pub mod store;
 mod tidy;
 mod upkeep;

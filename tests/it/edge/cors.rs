@@ -8,12 +8,13 @@ use crate::harness::{TestHost, Wish, http_client, id};
 /// Where the single-page application runs.
 const SPA: &str = "https://books.example";
 /// What such an application calls.
-const SHARED: [(&str, &str); 5] = [
+const SHARED: [(&str, &str); 6] = [
     ("GET", "/oidc/.well-known/openid-configuration"),
     ("GET", "/oidc/jwks"),
     ("GET", "/oidc/me"),
     ("POST", "/oidc/me"),
     ("POST", "/oidc/token"),
+    ("POST", "/oidc/token/revocation"),
 ];
 
 async fn host_with(kind: &str, redirect_uri: &str) -> (TestHost, Value) {

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod cors;
+mod framing;
 mod head;
 mod limits;
 pub mod tls;

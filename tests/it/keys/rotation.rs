@@ -14,7 +14,7 @@ use reqwest::StatusCode;
 use tokio::sync::watch;
 
 use super::*;
-use crate::harness::{Browser, TestHost, Wish, open_store};
+use crate::harness::{Browser, PATIENCE, TestHost, Wish, open_store};
 
 #[tokio::test]
 async fn hosts_that_rotate_at_once_make_one_key() {
@@ -180,13 +180,13 @@ async fn a_rotation_under_load_fails_no_client_that_fetches_keys_it_does_not_kno
             // Each key is used before the next one comes.
             let wanted = counted.borrow_and_update().0 + 12;
             let used = counted.wait_for(|(count, _)| *count >= wanted);
-            tokio::time::timeout(Duration::from_secs(60), used).await.expect("in time").expect("clients");
+            tokio::time::timeout(PATIENCE, used).await.expect("in time").expect("clients");
             let by = if number % 2 == 0 { &host.host } else { &other };
             keys::rotate(by, SigningAlgorithm::Rs256, Takeover::Now, &By::HOST).await.expect("rotated");
         }
         let wanted = counted.borrow_and_update().0 + 12;
         let used = counted.wait_for(|(count, _)| *count >= wanted);
-        tokio::time::timeout(Duration::from_secs(60), used).await.expect("in time").expect("clients");
+        tokio::time::timeout(PATIENCE, used).await.expect("in time").expect("clients");
         count.send_modify(|(_, done)| *done = true);
         let mut all = HashSet::new();
         for (seen, fetches) in clients.join_all().await {

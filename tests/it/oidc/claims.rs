@@ -56,6 +56,55 @@ async fn the_id_token_has_what_the_specification_lists() {
     assert!(info.get("nonce").is_none() && info.get("sid").is_none());
 }
 
+/// Each claim of the scopes that comes from the directory, by its name, with what the directory holds for it.
+#[tokio::test]
+async fn each_claim_of_the_scopes_profile_email_and_phone_is_in_the_id_token_and_at_userinfo_by_its_name() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let profile = json!({
+        "name": "Ada King, Countess of Lovelace",
+        "given_name": "Augusta Ada",
+        "family_name": "King",
+        "middle_name": "Noel",
+        "nickname": "The Enchantress of Number",
+        "picture": "https://people.example/ada.png",
+        "profile": "https://people.example/ada",
+        "website": "https://ada.example/",
+        "gender": "female",
+        "birthdate": "1815-12-10",
+        "zoneinfo": "Europe/London",
+        "locale": "en-GB",
+        "phone_number": "+44 20 7946 0958",
+        "phone_number_verified": true,
+        "email_verified": true,
+    });
+    let path = format!("/users/{}", id(&ada.user));
+    host.advance(5);
+    let user = host.admin_ok(Method::PATCH, &path, json!({"profile": profile})).await;
+    let changed_at = host.host.now().seconds();
+    let code = ada.sign_in_with(&Browser::new(&host.base), &[("scope", Some("openid profile email phone"))]).await;
+    let (claims, token) = claims(&host, &ada, &code).await;
+    let (status, info) = userinfo(&host, &token).await;
+    assert_eq!(status, StatusCode::OK);
+
+    let mut expected = profile.as_object().expect("members").clone();
+    expected.insert("updated_at".to_owned(), json!(changed_at));
+    expected.insert("email".to_owned(), json!("ada@example.org"));
+    expected.insert("preferred_username".to_owned(), json!("ada"));
+    expected.insert("upn".to_owned(), json!("ada"));
+    expected.insert("user_did".to_owned(), user["did"].clone());
+    expected.insert("user_short_code".to_owned(), ada.account["short_code"].clone());
+    for (name, value) in &expected {
+        assert_eq!(claims.get(name), Some(value), "{name} in the ID token");
+        assert_eq!(info.get(name), Some(value), "{name} at UserInfo");
+    }
+    // A verdict is the directory's, in both directions.
+    let verdicts = json!({"phone_number_verified": false, "email_verified": false});
+    host.admin_ok(Method::PATCH, &path, json!({"profile": verdicts})).await;
+    let (_, info) = userinfo(&host, &token).await;
+    assert_eq!((&info["phone_number_verified"], &info["email_verified"]), (&json!(false), &json!(false)));
+}
+
 #[tokio::test]
 async fn the_account_claim_is_a_json_string_with_the_roles_and_comes_from_the_plugin() {
     let host = TestHost::start().await;

@@ -326,6 +326,30 @@ async fn a_client_assertion_is_good_once_on_all_hosts() {
 }
 
 #[tokio::test]
+async fn a_client_assertion_signed_with_the_key_of_another_registered_client_is_rejected() {
+    let host = TestHost::start().await;
+    let mut clients = Vec::new();
+    for _ in 0..2 {
+        let key = rsa();
+        let settings = json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&key)});
+        clients.push((id(&application(&host, settings).await).to_owned(), key));
+    }
+    let [(first, first_key), (second, second_key)] = &clients[..] else { unreachable!("two clients") };
+    for (n, (client, other_key, own_key)) in
+        [(first, second_key, first_key), (second, first_key, second_key)].into_iter().enumerate()
+    {
+        assert_eq!(ask_with(&host, &by_rsa(&claims(&host, client, n), other_key)).await, refused());
+        // The rejected assertion did not use up its `jti`.
+        assert_eq!(ask_with(&host, &by_rsa(&claims(&host, client, n), own_key)).await, good());
+    }
+    // The other client's name beside an assertion that is good for the signer.
+    let assertion = by_rsa(&claims(&host, first, 10), first_key);
+    let form = [("client_id", second.as_str()), ("client_assertion_type", ASSERTION), ("client_assertion", &assertion)];
+    let (status, error) = ask(&host, &form).await;
+    assert!(matches!((status, error.as_str()), (401, "invalid_client") | (400, "invalid_request")), "{status} {error}");
+}
+
+#[tokio::test]
 async fn forged_headers_of_client_assertions() {
     use base64::Engine;
     use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -10,6 +10,7 @@ mod client_auth;
 mod conformance;
 mod consent;
 mod crowd;
+mod discovery;
 mod form_post;
 mod introspection;
 mod logout;

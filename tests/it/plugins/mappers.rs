@@ -193,7 +193,7 @@ async fn a_plugin_removes_what_it_may_write() {
 #[tokio::test]
 async fn endless_loops_do_not_stall_the_thread_they_run_on() {
     let (ours, victim) = (application(1), application(2));
-    let limits = Limits { fuel: u64::MAX, deadline: Duration::from_secs(2), ..Limits::default() };
+    let limits = Limits { fuel: u64::MAX, deadline: Duration::from_secs(600), ..Limits::default() };
     let hostile = PluginSpec { limits, ..hostile_mapper("hostile", &ours, json!({ "behaviour": "loop" })) };
     let plugins = Arc::new(load(vec![hostile, account_roles(&victim)]).await);
     // This test's runtime has one thread, which the loop shares with everything else.
@@ -214,9 +214,11 @@ async fn endless_loops_do_not_stall_the_thread_they_run_on() {
 #[tokio::test]
 async fn calls_beyond_the_queue_are_turned_away() {
     let ours = application(1);
+    // The one that waits gives up long before the one that runs is stopped, also where the machine is busy.
+    let deadline = Duration::from_secs(3);
     let limits = Limits {
         fuel: u64::MAX,
-        deadline: Duration::from_millis(200),
+        deadline,
         concurrency: 1,
         waiting: 1,
         wait: Duration::from_millis(20),
@@ -226,7 +228,7 @@ async fn calls_beyond_the_queue_are_turned_away() {
     let plugins = load(vec![hostile]).await;
     let call = async || plugins.map_claims(input(&ours)).await.map(drop).map_err(fault);
     let (runs, waits, turned_away) = tokio::join!(call(), call(), call());
-    assert_eq!(runs, Err(Fault::Deadline(Duration::from_millis(200))));
+    assert_eq!(runs, Err(Fault::Deadline(deadline)));
     assert_eq!(waits, Err(Fault::Busy), "it waited for longer than it may");
     assert_eq!(turned_away, Err(Fault::Busy), "the queue was full");
 }
