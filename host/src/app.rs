@@ -17,7 +17,7 @@ use crate::domain::plugins::{SecretFileError, plugin_specs};
 use crate::domain::{self, Host};
 use crate::entropy::{SharedEntropy, SystemEntropy};
 use crate::http::tls::{Clients, Identity, TlsError};
-use crate::http::{self, Listener};
+use crate::http::{self, Listener, Newcomers};
 use crate::id::KeyId;
 use crate::keys::{self, KeyError, KeyRing, MasterKey, MasterKeyError, PushKey};
 use crate::model::chain::ChainKey;
@@ -302,6 +302,11 @@ pub fn serve(host: Arc<Host>, ports: Ports) -> Result<Running, StartError> {
         socket,
         tls,
         most_connections,
+        newcomers: Newcomers {
+            most_of_network: usize::try_from(host.settings.http.connections_per_network).unwrap_or(usize::MAX),
+            patience: Duration::from_secs(host.settings.http.first_request_timeout.into()),
+            exempt: host.settings.http.trusted_proxies.clone(),
+        },
         head_timeout: Duration::from_secs(host.settings.http.head_timeout.into()),
         write_timeout: Duration::from_secs(host.settings.http.write_timeout.into()),
     };

@@ -38,6 +38,10 @@ const BETWEEN_WARNINGS: i64 = 60_000;
 pub struct Limits {
     /// Requests to the authorization endpoint and the login pages.
     pub sign_in: Limit<Network>,
+    /// Requests to the pages of a sign-out.
+    pub sign_out: Limit<Network>,
+    /// The same requests where a frame of another site's page causes them.
+    pub framed: Limit<Network>,
     /// Sign-ins with one name.
     pub login_name: Limit<TypedName>,
     /// Sign-ins that are asked for from one address.
@@ -52,8 +56,12 @@ pub struct Limits {
     pub token: Limit<Network>,
     /// Failed client authentications.
     pub client_failures: Limit<(Did, Network)>,
-    /// Requests to the admin API and the authenticator's interface whose proof was refused.
-    pub failures: Limit<Network>,
+    /// Calls of the authenticator's interface whose proof was bad.
+    pub authenticator_failures: Limit<Network>,
+    /// Calls of the admin API whose proof was bad.
+    pub admin_failures: Limit<Network>,
+    /// Recovery codes that were wrong.
+    pub recovery_failures: Limit<Network>,
     /// Callbacks of approval channels, for each channel by its name.
     pub callbacks: Limit<(String, Network)>,
     /// Pages that are told when they have something new to show. Each costs a look into the database every second.
@@ -83,6 +91,8 @@ impl Limits {
     pub fn new(settings: RateLimits) -> Self {
         Self {
             sign_in: Limit::new("sign_in", settings.sign_in),
+            sign_out: Limit::new("sign_in", settings.sign_in),
+            framed: Limit::new("sign_in", settings.sign_in),
             login_name: Limit::new("login_name", settings.login_name),
             address: Limit::new("address", settings.address),
             browser: Limit::new("browser", settings.browser),
@@ -90,7 +100,9 @@ impl Limits {
             device: Limit::new("device", settings.device),
             token: Limit::new("token", settings.token),
             client_failures: Limit::new("client_failures", settings.client_failures),
-            failures: Limit::new("failures", settings.failures),
+            authenticator_failures: Limit::new("failures", settings.failures),
+            admin_failures: Limit::new("failures", settings.failures),
+            recovery_failures: Limit::new("failures", settings.failures),
             callbacks: Limit::new("callbacks", settings.callbacks),
             told_pages: Arc::new(Held::new(TOLD_PAGES)),
             looks: Arc::new(Held::new(1)),

@@ -11,6 +11,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::cookies::Cookie;
+use super::serve::ProvedByHandshake;
 use super::texts::{Message, preferred};
 use super::user_agent;
 use crate::domain::session::{self, SignedIn};
@@ -142,6 +143,10 @@ pub(super) fn origin_of(host: &Host, extensions: &Extensions, headers: &HeaderMa
 /// The address of the client that sent a request with these extensions and headers.
 pub(super) fn address_of(host: &Host, extensions: &Extensions, headers: &HeaderMap) -> Option<IpAddr> {
     let peer = extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
+    // No proxy ends TLS there, so what looks like a proxy's header is the client's own.
+    if extensions.get::<ProvedByHandshake>().is_some() {
+        return peer.map(|peer| peer.to_canonical());
+    }
     client_address(peer, headers, &host.settings.http.trusted_proxies)
 }
 

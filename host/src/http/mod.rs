@@ -14,6 +14,7 @@ mod cookies;
 mod cors;
 mod csrf;
 mod devices;
+mod fetch_metadata;
 mod health;
 mod home;
 mod layout;
@@ -44,4 +45,4 @@ mod trial;
 mod user_agent;
 
 pub use router::{mtls_router, router};
-pub use serve::{Listener, serve};
+pub use serve::{Listener, Newcomers, serve};

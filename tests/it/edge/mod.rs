@@ -4,4 +4,5 @@ mod bounds;
 mod cors;
 mod head;
 mod limits;
+mod lockout;
 pub mod tls;
