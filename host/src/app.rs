@@ -365,6 +365,9 @@ async fn sweep(host: Arc<Host>) {
         denials: Duration::from_secs(host.settings.approvals.forget_denials.into()),
     };
     loop {
+        if let Err(error) = domain::audit::sum_up_repeated(&host).await {
+            tracing::warn!(%error, "repeated requests could not be summed up in the audit log");
+        }
         match host.store.sweep(retention, host.now()).await {
             Ok(rows) => tracing::debug!(rows, "old rows deleted"),
             Err(error) => tracing::warn!(%error, "old rows could not be deleted"),

@@ -91,6 +91,17 @@ impl Default for Http {
     }
 }
 
+/// What is right, and may surprise.
+pub(super) fn notes(http: &Http) -> Vec<String> {
+    let both = http.client_cert_header && http.mtls.is_some();
+    both.then(|| {
+        "http.client_cert_header: does not apply to the listener of http.mtls, where only the certificate of the connection counts"
+            .to_owned()
+    })
+    .into_iter()
+    .collect()
+}
+
 /// What the types can't say.
 pub(super) fn check(settings: &Settings, expect: &mut impl FnMut(bool, &str, &str)) {
     let http = &settings.http;

@@ -14,6 +14,7 @@ use super::cookies::Cookie;
 use super::serve::ProvedByHandshake;
 use super::texts::{Message, preferred};
 use super::user_agent;
+use crate::domain::limits::Network;
 use crate::domain::session::{self, SignedIn};
 use crate::domain::{Broken, Host};
 use crate::model::audit::Origin;
@@ -84,6 +85,11 @@ impl Browser {
     /// Where the request comes from, for the audit log.
     pub(super) fn origin(&self) -> Origin {
         self.origin.clone()
+    }
+
+    /// Where the request comes from, for rate limits.
+    pub(super) fn network(&self) -> Network {
+        self.origin.address.into()
     }
 
     /// What the person is shown about the browser.

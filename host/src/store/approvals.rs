@@ -3,7 +3,7 @@
 use sqlx::AnyConnection;
 
 use super::rows::{digest, from_json, moment, parse, to_json};
-use super::{Result, Store, StoreError, audit, deliveries, devices, passkeys, pauses, users};
+use super::{Result, Store, StoreError, audit, deliveries, devices, passkeys, pauses, repeats, users};
 use crate::clock::Timestamp;
 use crate::id::{ApprovalId, DeliveryId, DeviceId, LoginId, UserId};
 use crate::model::approval::{Approval, ApprovalStage, Approver, FailureReason, MatchingNumber, Pause};
@@ -288,7 +288,7 @@ async fn request(db: &mut AnyConnection, approval: &Approval, entry: Entry) -> R
         replace_open(db, approval).await?;
         if let Some((reached,)) = insert(db, approval).await? {
             let reached = reached.map(|id| parse(&id, "an approval's user")).transpose()?;
-            audit::append_if_about_somebody(db, &entry.with("reached", reached.is_some())).await?;
+            repeats::append(db, &entry.with("reached", reached.is_some()), approval.name_digest).await?;
             return Ok(reached.map_or(Asked::Nobody, Asked::Person));
         }
     }

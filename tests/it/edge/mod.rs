@@ -5,4 +5,5 @@ mod cors;
 mod head;
 mod limits;
 mod lockout;
+mod stored;
 pub mod tls;
