@@ -23,7 +23,8 @@ pub struct Http {
     /// How long a new connection may take for its TLS handshake, and then for the head of its first request, in seconds. For
     /// the `trusted_proxies` it is `head_timeout`: they may open connections before they need them.
     pub first_request_timeout: u32,
-    /// How long a connection may take for a request's head, and wait for its next request, in seconds. It should be longer than the proxy in front keeps idle connections.
+    /// How long a connection may take for a request's head, and wait for its next request, in seconds. It should
+    /// be longer than the proxy in front keeps idle connections.
     pub head_timeout: u32,
     /// How long a client may leave an answer unread before its connection ends, in seconds.
     pub write_timeout: u32,
