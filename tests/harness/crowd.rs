@@ -153,7 +153,7 @@ async fn sign_in(host: &TestHost, names: &[LoginName]) {
         let request = LoginRequest::Local { page: LocalPage::Home };
         let browser = Digest::of(name.as_str().as_bytes());
         let context = BrowserContext { place: "Somewhere".to_owned(), browser: "Firefox on Linux".to_owned() };
-        let login = login::begin(&host.host, request, browser, context.clone(), None).await.expect("begun");
+        let login = login::begin(&host.host, request, browser, context.clone(), None, None).await.expect("begun");
         let asked = ask(&host.host, &login, (name, false), context, Origin::NOWHERE).await.expect("asked");
         assert!(matches!(asked, Asked::Person(_)), "{asked:?}");
     });

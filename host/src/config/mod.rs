@@ -91,6 +91,11 @@ pub struct Settings {
     pub plugins: Plugins,
 }
 
+/// Notes on settings that are right and may surprise, for `assent config check`.
+pub fn notes(settings: &Settings) -> Vec<String> {
+    http::notes(&settings.http)
+}
+
 /// Where sign-ins come from.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

@@ -6,7 +6,9 @@ use axum::Json;
 use axum::RequestExt;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, OriginalUri, Request, State};
-use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, PRAGMA, WWW_AUTHENTICATE};
+use axum::http::header::{
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, PRAGMA, RETRY_AFTER, WWW_AUTHENTICATE,
+};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -15,7 +17,7 @@ use serde_json::json;
 use super::client_certificate::ClientCertificate;
 use super::limits;
 use crate::domain::Host;
-use crate::domain::limits::Network;
+use crate::domain::limits::{Exhausted, Network};
 use crate::oidc::client_auth::{self, Call, Client, Endpoint};
 use crate::oidc::error::TokenError;
 use crate::oidc::parameters::Parameters;
@@ -102,6 +104,7 @@ fn refused(error: &TokenError) -> Response {
             return limits::too_many_calls("failed client authentications", *exhausted);
         }
         TokenError::InvalidClient { .. } => StatusCode::UNAUTHORIZED,
+        TokenError::Busy => StatusCode::SERVICE_UNAVAILABLE,
         TokenError::Broken(cause) => {
             tracing::error!(%cause, "an application's request failed");
             StatusCode::INTERNAL_SERVER_ERROR
@@ -112,6 +115,9 @@ fn refused(error: &TokenError) -> Response {
     let mut response = (status, body).into_response();
     if matches!(error, TokenError::InvalidClient { by_header: true, .. }) {
         response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"token endpoint\""));
+    }
+    if matches!(error, TokenError::Busy) {
+        response.headers_mut().insert(RETRY_AFTER, Exhausted::SOON.seconds().into());
     }
     never_stored(response)
 }

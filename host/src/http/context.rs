@@ -11,9 +11,11 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::cookies::Cookie;
+use super::serve::ProvedByHandshake;
 use super::texts::{Message, preferred};
 use super::user_agent;
 use crate::domain::known_browsers::KnownUsers;
+use crate::domain::limits::Network;
 use crate::domain::session::{self, SignedIn};
 use crate::domain::{Broken, Host};
 use crate::model::audit::Origin;
@@ -102,6 +104,11 @@ impl Browser {
         self.origin.clone()
     }
 
+    /// Where the request comes from, for rate limits.
+    pub(super) fn network(&self) -> Network {
+        self.origin.address.into()
+    }
+
     /// What the person is shown about the browser.
     pub(super) fn context(&self, host: &Host) -> BrowserContext {
         BrowserContext {
@@ -161,6 +168,10 @@ pub(super) fn origin_of(host: &Host, extensions: &Extensions, headers: &HeaderMa
 /// The address of the client that sent a request with these extensions and headers.
 pub(super) fn address_of(host: &Host, extensions: &Extensions, headers: &HeaderMap) -> Option<IpAddr> {
     let peer = extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
+    // No proxy ends TLS there, so what looks like a proxy's header is the client's own.
+    if extensions.get::<ProvedByHandshake>().is_some() {
+        return peer.map(|peer| peer.to_canonical());
+    }
     client_address(peer, headers, &host.settings.http.trusted_proxies)
 }
 

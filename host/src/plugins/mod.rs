@@ -28,6 +28,7 @@ mod load;
 mod meter;
 mod protected;
 mod set;
+mod share;
 mod spec;
 mod trial;
 mod workbench;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use sqlx::AnyConnection;
 
 use super::rows::{from_json, moment, parse};
-use super::{Result, Store, StoreError, chain, mentions};
+use super::{Result, Store, StoreError, chain, mentions, repeats};
 use crate::clock::Timestamp;
 use crate::id::{AuditId, DeviceId, Did, UserId, first_text_of};
 use crate::model::audit::{Actor, Entry, Event, PERSON};
@@ -112,9 +112,13 @@ pub(super) async fn append_if(transaction: &mut AnyConnection, done: bool, entri
 }
 
 /// Does the same work, but adds the entry only if it is about somebody. Anybody may type names that nobody has, so those
-/// leave nothing; and who measures how long it took learns nothing either.
-pub(super) async fn append_if_about_somebody(_transaction: &mut AnyConnection, entry: &Entry) -> Result<()> {
-    chain::add(entry, entry.user.is_some())
+/// leave nothing; and who measures how long it took learns nothing either. An entry that is not `wanted` is not added.
+pub(super) async fn append_if_about_somebody(
+    _transaction: &mut AnyConnection,
+    entry: &Entry,
+    wanted: bool,
+) -> Result<()> {
+    chain::add(entry, wanted && entry.user.is_some())
 }
 
 /// Erases what is personal in the entries about a user and in those that mention them, the address and browser in those of what the user
@@ -123,6 +127,7 @@ pub(super) async fn append_if_about_somebody(_transaction: &mut AnyConnection, e
 pub(super) async fn erase(db: &mut AnyConnection, user: UserId, names: &[Mentioned]) -> Result<Vec<i64>> {
     let (id, user) = (user, user.to_string());
     chain::erase_pending(&user, names);
+    repeats::erase(db, &user).await?;
     let mut names = names.to_vec();
     names.extend(mentions::names_of(db, id).await?);
     // What is mentioned by a name alone could be guessed.

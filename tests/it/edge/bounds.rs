@@ -245,3 +245,73 @@ async fn a_client_that_waits_keeps_its_connection() {
         assert!(pause.await.is_err(), "the connection ended");
     }
 }
+
+/// ATTACKS: 5,000 idle connections of one address. They are closed at once, and others are served.
+#[tokio::test]
+async fn idle_connections_of_one_address_leave_room_for_others() {
+    let settings = "[http]\nconnections_per_network = 20";
+    let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
+    let mut idle = Vec::new();
+    for _ in 0..20 {
+        idle.push(connect(&host).await);
+    }
+    // Each further one is closed without an answer.
+    for _ in 0..100 {
+        let mut more = connect(&host).await;
+        let read = tokio::time::timeout(SOON, more.read(&mut [0; 1])).await.expect("closed at once");
+        assert!(read.is_err() || read.is_ok_and(|read| read == 0));
+    }
+    let port = host.base.rsplit(':').next().expect("a port");
+    let other = tokio::net::TcpSocket::new_v4().expect("a socket");
+    other.bind("127.0.0.2:0".parse().expect("an address")).expect("another loopback address");
+    let mut other = other.connect(format!("127.0.0.1:{port}").parse().expect("an address")).await.expect("connected");
+    other.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await.expect("written");
+    let mut start = [0; 15];
+    tokio::time::timeout(SOON, other.read_exact(&mut start)).await.expect("an answer").expect("an answer");
+    assert_eq!(&start, b"HTTP/1.1 200 OK");
+    // One that ends makes room.
+    drop(idle);
+    let again = async {
+        while http_client().get(format!("{}/healthz", host.base)).send().await.is_err() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(SOON, again).await.expect("room again");
+}
+
+#[tokio::test]
+async fn a_trusted_proxy_has_as_many_connections_as_there_are() {
+    let settings = "[http]\nconnections_per_network = 1\ntrusted_proxies = [\"127.0.0.1\"]";
+    let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
+    let _idle = futures_util::future::join_all((0..20).map(|_| connect(&host))).await;
+    assert_eq!(first_line(&host, b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await, "HTTP/1.1 200 OK");
+}
+
+#[tokio::test]
+async fn a_connection_that_asks_nothing_ends_sooner_than_one_that_asked() {
+    let settings = "[http]\nfirst_request_timeout = 1\nhead_timeout = 600";
+    let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
+    let mut used = connect(&host).await;
+    used.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await.expect("written");
+    let mut start = [0; 15];
+    used.read_exact(&mut start).await.expect("an answer");
+    let mut silent = connect(&host).await;
+    let mut slow = connect(&host).await;
+    slow.write_all(b"GET / HTTP/1.1\r\nhost:").await.expect("written");
+    for late in [&mut silent, &mut slow] {
+        let read = tokio::time::timeout(SOON, late.read(&mut [0; 1])).await.expect("it ends");
+        assert!(read.is_err() || read.is_ok_and(|read| read == 0));
+    }
+    // By now the one that asked was quiet for as long.
+    used.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await.expect("written");
+    let mut rest = Vec::new();
+    let answered = async {
+        while !String::from_utf8_lossy(&rest).contains("HTTP/1.1 200 OK") {
+            let mut more = [0; 1024];
+            let read = used.read(&mut more).await.expect("it is open");
+            assert!(read > 0, "the connection ended");
+            rest.extend_from_slice(&more[..read]);
+        }
+    };
+    tokio::time::timeout(SOON, answered).await.expect("an answer");
+}

@@ -5,4 +5,6 @@ mod cors;
 mod framing;
 mod head;
 mod limits;
+mod lockout;
+mod stored;
 pub mod tls;

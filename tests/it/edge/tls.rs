@@ -13,7 +13,7 @@ use openssl::rsa::Rsa;
 use openssl::x509::extension::SubjectAlternativeName;
 use openssl::x509::{X509, X509NameBuilder};
 use reqwest::{Certificate, Client, Identity, Method, StatusCode};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::harness::{Ada, Browser, TestHost, Wish, binary, http_client, id};
 
@@ -163,6 +163,50 @@ async fn the_listener_for_client_certificates_serves_what_applications_call_and_
     }
     // The other listener speaks as it did.
     assert!(reqwest::get(format!("{}/healthz", host.base)).await.expect("an answer").status().is_success());
+}
+
+/// A certificate is no secret: a header with it proves nothing where the client itself makes the handshake, whoever passes the
+/// connection on.
+#[tokio::test]
+async fn a_header_takes_no_handshakes_place_at_the_listener_for_client_certificates() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (server, server_key) = certificate_of("server");
+    let settings = format!(
+        "[http]\nmtls_url = \"https://localhost:{{mtls_port}}\"\ntrusted_proxies = [\"127.0.0.1\", \"::1\"]\n\
+         client_cert_header = true\n[http.mtls]\nlisten = \"127.0.0.1:{{mtls_port}}\"\n{}\n\
+         [limits]\nclient_failures = {{ per_minute = 1, burst = 3 }}\n",
+        files(folder.path(), &server, &server_key)
+    );
+    let host = TestHost::start_with(Wish { settings: &settings, ..Wish::default() }).await;
+    let (victim, stranger) = (certificate_of("books"), certificate_of("stranger"));
+    // The certificate is younger than the host, whose clock stands still.
+    host.advance(60);
+    let body = json!({
+        "name": "Books", "application_type": "web", "redirect_uris": ["https://rp.example/cb"],
+        "token_endpoint_auth_method": "tls_client_certificate",
+        "certificate": String::from_utf8(victim.0.to_pem().expect("PEM")).expect("text"),
+    });
+    let application = host.admin_ok(Method::POST, "/applications", body).await;
+    let mtls = host.host.settings.http.mtls_url.clone().expect("an address").join("/oidc/token").expect("an address");
+    let der = victim.0.to_der().expect("DER");
+    let header = format!(":{}:", base64::Engine::encode(&base64::engine::general_purpose::STANDARD, der));
+    let form = [("grant_type", "client_credentials"), ("client_id", id(&application)), ("scope", "openid")];
+    let ask = async |client: Client, url: &str, with_header: bool, from: &str| {
+        let request = client.post(url).form(&form).header("x-forwarded-for", from);
+        let request = if with_header { request.header("client-cert", &header) } else { request };
+        request.send().await.expect("an answer").status()
+    };
+    for own in [None, Some(&stranger)] {
+        assert_eq!(ask(client(&server, own), mtls.as_str(), true, "192.0.2.1").await, StatusCode::UNAUTHORIZED);
+    }
+    // Nor does the client choose the address that its failures count for.
+    assert_eq!(ask(client(&server, None), mtls.as_str(), true, "192.0.2.2").await, StatusCode::UNAUTHORIZED);
+    assert_eq!(ask(client(&server, None), mtls.as_str(), true, "192.0.2.3").await, StatusCode::TOO_MANY_REQUESTS);
+    // A right certificate is no guess, so it passes.
+    assert_eq!(ask(client(&server, Some(&victim)), mtls.as_str(), false, "192.0.2.1").await, StatusCode::OK);
+    // At the other listener the proxy makes the handshake.
+    let main = format!("{}/oidc/token", host.base);
+    assert_eq!(ask(Client::new(), &main, true, "192.0.2.1").await, StatusCode::OK);
 }
 
 #[test]

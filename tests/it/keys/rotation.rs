@@ -1,6 +1,7 @@
 //! Several hosts on one database, while keys change.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use assent::clock::Clock;
 use assent::id::KeyId;
@@ -114,6 +115,23 @@ async fn the_key_set_is_told_from_memory_while_there_is_no_database() {
     let set = published(&host).await;
     host.store.close().await;
     assert_eq!(published(&host).await, set);
+}
+
+/// However many ask for the key set at once, the database is read twice: for the first, and for all who came meanwhile.
+#[tokio::test]
+async fn requests_for_the_key_set_share_readings() {
+    let host = Installation::new(Database::Sqlite).await.host().await;
+    let readings = AtomicUsize::new(0);
+    let read = || {
+        host.key_ring.read_since_now(async || {
+            readings.fetch_add(1, Ordering::SeqCst);
+            tokio::task::yield_now().await;
+        })
+    };
+    futures_util::future::join_all((0..100).map(|_| read())).await;
+    assert_eq!(readings.load(Ordering::SeqCst), 2);
+    read().await;
+    assert_eq!(readings.load(Ordering::SeqCst), 3, "who comes later is told what is known then");
 }
 
 /// An application's key set, as client libraries keep it: fetched again when a `kid` is not in it, and only then.

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::refresh::{offline_tokens, refresh, refresh_token};
 use super::token::userinfo;
-use crate::harness::{Ada, Browser, TestHost, Wish, component, id};
+use crate::harness::{Ada, Browser, TestHost, Wish, component, http_client, id};
 
 /// The claims of an ID token, its signature verified with the published key.
 pub(super) async fn claims(host: &TestHost, ada: &Ada, code: &str) -> (Map<String, Value>, String) {
@@ -240,4 +240,54 @@ async fn a_person_without_an_account_is_told_so_once_they_have_shown_who_they_ar
     assert!(ended.body.contains("You have no account with <bdi>Books &#38; &#60;Co&#62;</bdi>."), "{}", ended.body);
     let back = ended.submit(&format!("{}/leave", ended.path()), &[]).await;
     assert_eq!(back.parameter("error"), "access_denied");
+}
+
+/// One access token at full rate, while the plugin is slow: UserInfo says that it is busy, and sign-ins of others succeed.
+#[tokio::test]
+async fn userinfo_at_full_rate_starves_no_sign_in() {
+    let plugins = format!(
+        "{}on_failure = \"omit\"\nlimits = {{ fuel = 1000000000000, deadline_ms = 50, concurrency = 4, waiting = 4 }}\n",
+        hostile("behaviour = \"loop\"")
+    );
+    let host = TestHost::start_with(Wish { plugins: &plugins, ..Wish::default() }).await;
+    let ada = host.ada().await;
+    let bob = host.person("bob", ada.application.clone()).await;
+    let code = ada.sign_in(&Browser::new(&host.base)).await;
+    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    let access = tokens["access_token"].as_str().expect("a token").to_owned();
+    let (client, url) = (http_client(), format!("{}/oidc/me", host.base));
+    let mut callers = tokio::task::JoinSet::new();
+    let busy = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    for _ in 0..300 {
+        let (client, url, access, busy) = (client.clone(), url.clone(), access.clone(), std::sync::Arc::clone(&busy));
+        callers.spawn(async move {
+            loop {
+                let answer = client.get(&url).bearer_auth(&access).send().await.expect("an answer");
+                if answer.status() == StatusCode::SERVICE_UNAVAILABLE {
+                    assert_eq!(answer.headers()["retry-after"], "1");
+                    let body: Value = answer.json().await.expect("JSON");
+                    assert_eq!(body["error"], "temporarily_unavailable");
+                    busy.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+                } else {
+                    assert_eq!(answer.status(), StatusCode::OK);
+                }
+            }
+        });
+    }
+    let busy_callers = async {
+        while busy.load(std::sync::atomic::Ordering::SeqCst) < 300 {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(300), busy_callers).await.expect("UserInfo is busy");
+    for _ in 0..3 {
+        let code = bob.sign_in(&Browser::new(&host.base)).await;
+        let (status, tokens) = bob.application.exchange(&host.base, &code, &[]).await;
+        assert_eq!(status, StatusCode::OK, "{tokens}");
+        host.advance(10);
+    }
+    callers.abort_all();
+    while let Some(ended) = callers.join_next().await {
+        assert!(ended.is_err_and(|error| error.is_cancelled()), "a caller got another answer");
+    }
 }

@@ -12,6 +12,7 @@ pub use response::{AuthorizationAnswer, Delivery};
 
 use std::sync::Arc;
 
+use checks::is_printable;
 use response::Destination;
 
 use super::error::AuthorizeErrorCode;
@@ -113,7 +114,7 @@ pub async fn check(host: &Host, parameters: &Parameters, trial: Option<&OpenTria
     let destination = Destination {
         application: application.id.clone(),
         mode: checks::response_mode(parameters, &redirect_uri),
-        state: parameters.get("state").filter(|state| state.len() <= 2048).map(str::to_owned),
+        state: parameters.get("state").filter(|state| state.len() <= 2048 && is_printable(state)).map(str::to_owned),
         redirect_uri,
     };
     let checked = checked(host, parameters, &application, &destination).await?;
@@ -170,7 +171,7 @@ async fn checked(
         language: parameters.language(),
         trial: None,
     };
-    Ok(Ok(Accepted { request, silent: prompt.none }))
+    Ok(checks::may_be_kept(&request).map(|()| Accepted { request, silent: prompt.none }))
 }
 
 async fn find_application(host: &Host, parameters: &Parameters) -> Result<Arc<Application>, Rejected> {

@@ -89,16 +89,20 @@ impl Presented<'_> {
 /// Why a client was not let in, for its developer. It is told only what whoever knows the Client ID may know.
 type Reason = &'static str;
 
-/// Finds out which application calls. Of one application and place only so many may fail, so that secrets can't be
-/// guessed; who succeeds is not counted.
+/// Finds out which application calls. Of one application and network only so many may fail, so that secrets can't be
+/// guessed. Successful calls are not counted. Nor are those of a public application, which has nothing to guess: everybody in
+/// its users' networks could use its limit up.
 pub async fn authenticate(host: &Host, call: Call<'_>) -> Result<Client, TokenError> {
     let by_header = call.authorization.is_some();
     let presented = presented(call)?;
     let limit = &host.limits.client_failures;
     let caller = (presented.id().clone(), call.from);
-    limit.check(&caller, host.now()).map_err(TokenError::TooManyFailures)?;
     let found = host.store.application(presented.id()).await.map_err(Broken::from)?;
-    let registered = found.as_ref().map(|application| application.settings.auth_method().as_str());
+    let method = found.as_ref().map(|application| application.settings.auth_method());
+    // A right guess of a secret is not told over the limit. A signature and a certificate can't be guessed, so a good one passes.
+    if method.is_none_or(ClientAuthMethod::uses_secret) {
+        limit.check(&caller, host.now()).map_err(TokenError::TooManyFailures)?;
+    }
     let reason = match found {
         None => basic::UNKNOWN,
         Some(application) => match verify(host, &application, &presented, call).await? {
@@ -106,9 +110,11 @@ pub async fn authenticate(host: &Host, call: Call<'_>) -> Result<Client, TokenEr
             Err(reason) => reason,
         },
     };
+    let registered = method.map(ClientAuthMethod::as_str);
     tracing::info!(application = %presented.id(), registered, reason, "client authentication failed");
-    // Whether this one was still within the limit is for the next request to find out.
-    let _ = limit.take(&caller, host.now());
+    if method != Some(ClientAuthMethod::None) {
+        limit.take(&caller, host.now()).map_err(TokenError::TooManyFailures)?;
+    }
     Err(TokenError::InvalidClient { by_header, reason })
 }
 
