@@ -21,6 +21,7 @@ pub mod name;
 pub mod palette;
 pub mod passkey;
 pub mod placeholders;
+pub mod printable;
 pub mod recovery;
 pub mod redirect;
 pub mod saml;

@@ -19,6 +19,7 @@ use super::meter::Meter;
 use super::spec::Limits;
 use super::workbench::Scripted;
 use crate::clock::SharedClock;
+use crate::model::printable;
 
 /// Lines that one call may write to the log, and bytes of a line.
 const LOG_LINES: u32 = 32;
@@ -222,7 +223,7 @@ impl Runner {
                 trap: trap.to_string().trim_start_matches("wasm trap: ").to_owned(),
                 last_words: last_words.map(str::to_owned),
             },
-            None => Fault::Answer(error.root_cause().to_string()),
+            None => Fault::Answer(one_line(&error.root_cause().to_string())),
         }
     }
 }
@@ -287,17 +288,7 @@ impl log::Host for Call {
 
 /// A message cut to the length of a line, with nothing in it that could pass for a line of its own.
 pub fn one_line(message: &str) -> String {
-    let mut line = String::new();
-    for character in message.chars() {
-        if line.len() + character.len_utf8() > LOG_LINE_BYTES {
-            line.push('…');
-            break;
-        }
-        // Line and paragraph separators and the marks that turn text around are no control characters of `char`.
-        let shown = !character.is_control() && !matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        line.push(if shown { character } else { ' ' });
-    }
-    line
+    printable::line(message, LOG_LINE_BYTES)
 }
 
 impl clock::Host for Call {
@@ -360,12 +351,5 @@ mod tests {
         for (current, desired) in [(60, 61), (40, 41), (0, 1)] {
             assert!(call.memory_growing(current, desired, None).is_err(), "{current} to {desired}");
         }
-    }
-
-    #[test]
-    fn a_line_of_the_log_stays_one_line() {
-        assert_eq!(one_line("a\nERROR forged\u{2028}b\x1b[31m"), "a ERROR forged b [31m");
-        let long = one_line(&"é".repeat(10_000));
-        assert!(long.len() <= LOG_LINE_BYTES + '…'.len_utf8() && long.ends_with('…'));
     }
 }

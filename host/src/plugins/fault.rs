@@ -2,15 +2,21 @@
 
 use std::time::Duration;
 
+use crate::model::printable;
+
+/// The longest error of a plugin that can't be used, in bytes.
+const LONGEST_ERROR: usize = 4 << 10;
+
 /// Why a plugin can't be used. One plain sentence that says which plugin or file, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct LoadError(pub(super) String);
 
 impl LoadError {
-    /// An error of the plugin with this name.
+    /// An error of the plugin with this name. What a component says of itself may be part of it, so it stays one line that
+    /// steers no terminal.
     pub(super) fn of(plugin: &str, what: impl std::fmt::Display) -> Self {
-        Self(format!("plugin `{plugin}`: {what}"))
+        Self(printable::line(&format!("plugin `{plugin}`: {what}"), LONGEST_ERROR))
     }
 }
 
@@ -49,6 +55,9 @@ pub enum Fault {
     /// The value of a claim is not JSON.
     #[error("set the claim `{0}` to something that is not JSON")]
     NotJson(String),
+    /// It named a claim with a text that can't be the name of one.
+    #[error("named a claim `{0}`, which is not a name of 1 to 256 characters that can be shown")]
+    Name(String),
     /// It tried to write a claim that only the host writes.
     #[error("tried to write the protected claim `{0}`")]
     Protected(String),

@@ -17,6 +17,7 @@ use super::egress::Egress;
 use super::engine::{self, Pool};
 use super::fault::LoadError;
 use super::meter::Meter;
+use super::names;
 use super::protected::Grants;
 use super::spec::{Credentials, HttpGrant, NoCredentials, OnFailure, PluginSpec, Role, Trust};
 use super::{Description, Granted, Identity, Loaded};
@@ -127,8 +128,8 @@ impl Loader {
         validate(linked.described(), &runner, &config).await.map_err(error)?;
         let identity = Arc::new(Identity {
             plugin: name.clone(),
-            component: one_line(&described.name),
-            version: one_line(&described.version),
+            component: described.name.clone(),
+            version: described.version.clone(),
             sha256: digest.to_text(),
         });
         let role = match role {
@@ -250,7 +251,8 @@ pub(super) fn link(contracts: &Contracts, surface: &Surface, component: &Compone
 pub(super) async fn describe(component: &dyn Described, runner: &Runner) -> Result<Description, String> {
     let json = component.describe(runner).await.result;
     let json = json.map_err(|fault| format!("it can't describe itself: it {fault}"))?;
-    serde_json::from_str(&json).map_err(|error| format!("its description of itself can't be read: {error}"))
+    let read = serde_json::from_str(&json).map_err(|error| format!("its description of itself can't be read: {error}"))?;
+    names::checked(read)
 }
 
 /// Has a plugin check its settings.

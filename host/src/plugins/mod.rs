@@ -26,6 +26,7 @@ mod engine;
 mod fault;
 mod load;
 mod meter;
+mod names;
 mod protected;
 mod set;
 mod spec;

@@ -3,10 +3,14 @@
 use std::path::Path;
 
 use anyhow::Result;
+use assent::model::printable::line;
 use assent::plugins::{Compiler, Inspection, inspect};
 
 use crate::subject::{Subject, must_agree, must_be_grantable, role, sink_name};
 use crate::toolchain::Choice;
+
+/// The longest line that is shown, in bytes.
+const LONGEST: usize = 8 << 10;
 
 /// Shows what a component is and asks for, and holds it against its project's `plugin.toml`.
 #[allow(clippy::print_stdout, reason = "this list is what the command is run for")]
@@ -15,7 +19,7 @@ pub fn check(path: &Path, choice: Choice) -> Result<()> {
     let inspection = crate::wait(inspect(&subject.component, &Compiler::InProcess))??;
     println!("{}", subject.component.display());
     for (name, value) in lines(&inspection) {
-        println!("  {name:<12}{value}");
+        println!("  {name:<12}{}", line(&value, LONGEST));
     }
     if let Some(plugin) = &subject.plugin {
         must_agree(plugin, &inspection)?;

@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use assent::model::printable::lines;
 use clap::{Args, Parser, Subcommand};
 
 use crate::new::{Language, Wish};
@@ -173,7 +174,8 @@ fn wait<T>(future: impl Future<Output = T>) -> Result<T> {
 
 #[allow(clippy::print_stderr, reason = "a command answers on the terminal")]
 fn report(error: &anyhow::Error) {
-    eprintln!("assent-plugin: {}", told(error));
+    // What a component says of itself may be part of it.
+    eprintln!("assent-plugin: {}", lines(&told(error)));
 }
 
 /// An error and its causes, each told once: some errors have the words of their cause in their own.

@@ -234,3 +234,46 @@ async fn a_try_out_is_not_counted() {
     let after = plugins.status()[0].measured;
     assert_eq!((after.calls, after.denials), (before.calls, before.denials));
 }
+
+/// Names inside a component are the author's: none of them may steer a terminal or begin a line of a log.
+#[tokio::test]
+async fn names_inside_a_component_can_not_steer_a_terminal_or_forge_a_line() {
+    let exports = "assent:claims/mapper@1.0.0";
+    let imports = "assent:host/log@1.0.0";
+    for (from, to) in [
+        // Package, interface and version of an export.
+        (exports, "evil:x/\x1b[2J\x1b[31mpwned@1.00"),
+        (exports, "evil:x/a\r\nERROR all is up@1"),
+        (exports, "evil:x/\u{202e}\u{2066}mappers@1.0.0"),
+        (exports, "assent:claims/mapper@\x1b[2J."),
+        (exports, "assent:claims/mapper@1\r\n.0"),
+        (exports, "assent:claims/mapper@1\u{202e}0"),
+        // Of an import.
+        (imports, "evil:x/\x1b[2Jlogs@1.0.0"),
+        (imports, "assent:host/log@1\r\n.0"),
+        (imports, "assent:host/log@1\u{202e}0"),
+        // What it says of itself: its name, its version, what it writes.
+        ("account-roles1.0.0Makes", "account-\x1b[2Js1.0.0Makes"),
+        ("account-roles1.0.0Makes", "account\r\n-oles1.0.0Makes"),
+        ("account-roles1.0.0Makes", "account-ro\u{202e}1.0.0Makes"),
+        ("account-roles1.0.0Makes", "account-roles1\u{202e}0Makes"),
+        ("account-roles1.0.0Makes", "account-roles1\x1b[2JMakes"),
+        ("profileaccountaccount-roles", "profileac\u{202e}ntaccount-roles"),
+        ("profileaccountaccount-roles", "profilea\x1b[2mtaccount-roles"),
+    ] {
+        let said = wrong_file(&patched(from, to)).await;
+        let is_shown = |character: char| assent::model::printable::is_printable(character);
+        assert!(said.chars().all(is_shown), "{to:?}: {said:?}");
+    }
+}
+
+/// The settings name claims too.
+#[tokio::test]
+async fn a_claim_that_is_granted_has_a_name_that_can_be_shown() {
+    for bad in ["a\nb", "a\x1b[31m", "a\u{202e}b", "", "attribute:", &"n".repeat(257)] {
+        let role = Role::ClaimMapper { applications: None, writes: vec![bad.to_owned()], on_failure: OnFailure::Fail };
+        let said = load_error(vec![PluginSpec { role, ..hostile_mapper("hostile", &application(1), json!({})) }]).await;
+        assert!(said.contains("can't be granted: its name"), "{bad:?}: {said}");
+        assert!(said.chars().all(assent::model::printable::is_printable), "{bad:?}: {said:?}");
+    }
+}

@@ -72,13 +72,26 @@ async fn a_token_is_explained_by_itself_its_jti_and_the_command() {
     let settings = host.host.settings_file.clone().expect("a settings file");
     let output = tokio::process::Command::new(binary("assent"))
         .args(["explain", token, "--config"])
-        .arg(settings)
+        .arg(&settings)
         .output()
         .await
         .expect("run");
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(printed.contains("was told about ada") && printed.contains("note: nothing -> 42"), "{printed}");
+
+    // From standard input the token is in neither the history of a shell nor the list of processes.
+    for arguments in [["explain", "-"].as_slice(), &["explain"]] {
+        let mut command = tokio::process::Command::new(binary("assent"));
+        command.args(arguments).arg("--config").arg(&settings);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut explain = command.spawn().expect("started");
+        let mut stdin = explain.stdin.take().expect("its input");
+        stdin.write_all(format!("{token}\n").as_bytes()).await.expect("written");
+        drop(stdin);
+        let output = explain.wait_with_output().await.expect("ended");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), printed, "{}", String::from_utf8_lossy(&output.stderr));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

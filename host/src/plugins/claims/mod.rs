@@ -14,6 +14,7 @@ use super::Identity;
 use super::call::{Runner, Usage, one_line};
 use super::contract::Mapper;
 use super::fault::Fault;
+use super::names::is_name;
 use super::protected::{Grants, is_protected};
 use super::spec::OnFailure;
 use crate::clock::Timestamp;
@@ -410,6 +411,12 @@ impl ClaimMapper {
                 if let Some(friendly) = friendly_name.as_ref().filter(|friendly| !self.grants.attribute(friendly)) {
                     return Err(Fault::NotGranted(one_line(&format!("attribute:{friendly}"))));
                 }
+                if !is_name(&name) || !friendly_name.iter().chain(&name_format).all(|text| is_name(text)) {
+                    return Err(Fault::Attribute {
+                        name: one_line(&name),
+                        why: "whose names are not of 1 to 256 characters that can be shown",
+                    });
+                }
                 let name_format = name_format.filter(|format| format != BASIC);
                 Ok(Change::Attribute(SamlAttribute { name, name_format, friendly_name, value_type, values }))
             }
@@ -422,6 +429,8 @@ impl ClaimMapper {
             Err(Fault::Protected(name))
         } else if !self.grants.claim(&name) {
             Err(Fault::NotGranted(one_line(&name)))
+        } else if !is_name(&name) {
+            Err(Fault::Name(one_line(&name)))
         } else {
             Ok(name)
         }
