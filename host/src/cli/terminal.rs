@@ -15,7 +15,9 @@ const GAP: usize = 2;
 
 /// A text in one line, with `\u{fffd}` for each character that is not for a terminal.
 pub(super) fn harmless(text: &str) -> String {
-    text.chars().map(|character| if is_printable(character) { character } else { char::REPLACEMENT_CHARACTER }).collect()
+    text.chars()
+        .map(|character| if is_printable(character) { character } else { char::REPLACEMENT_CHARACTER })
+        .collect()
 }
 
 /// JSON for a terminal: the same value, with escapes for each character that is not for a terminal.

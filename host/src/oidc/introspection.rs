@@ -151,7 +151,9 @@ async fn more(
             tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "introspection fails: a plugin did");
             match failure.kind {
                 MapFailureKind::Deny(_) => Ok(None),
-                MapFailureKind::Fault(detail) => Err(TokenError::Broken(Broken::Plugin(detail.to_string()))),
+                MapFailureKind::Fault(detail) => {
+                    Err(TokenError::Broken(Broken::Plugin(format!("`{}` {detail}", failure.plugin))))
+                }
             }
         }
     }

@@ -44,7 +44,7 @@ pub async fn made(host: &Host, shown: Shown<'_>) -> Result<Made, BearerError> {
         tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "UserInfo fails: a plugin did");
         match failure.kind {
             MapFailureKind::Deny(_) => BearerError::InvalidToken,
-            MapFailureKind::Fault(detail) => BearerError::Broken(Broken::Plugin(detail.to_string())),
+            MapFailureKind::Fault(detail) => BearerError::Broken(Broken::Plugin(format!("`{}` {detail}", failure.plugin))),
         }
     })?;
     // Here, the sign-in is told only to whom asks for it.

@@ -53,7 +53,9 @@ impl Breakers {
     pub(super) fn admit(&self, asker: &Arc<str>) -> Result<Admitted<'_>, Duration> {
         let admitted = |is_trial| Admitted { breakers: self, asker: Arc::clone(asker), is_trial };
         let mut breakers = self.breakers();
-        let Some(breaker) = breakers.get_mut(asker).filter(|breaker| breaker.is_open) else { return Ok(admitted(false)) };
+        let Some(breaker) = breakers.get_mut(asker).filter(|breaker| breaker.is_open) else {
+            return Ok(admitted(false));
+        };
         let left = breaker.cooldown.map(|(cooldown, until)| (cooldown, until.remaining(self.clock.now())));
         // More than all of it is left only where the clock was set back.
         if let Some((cooldown, left)) = left
@@ -124,7 +126,9 @@ impl Admitted<'_> {
 impl Drop for Admitted<'_> {
     fn drop(&mut self) {
         // A trial that was given up says nothing; the next call is one.
-        if self.is_trial && let Some(breaker) = self.breakers.breakers().get_mut(&self.asker) {
+        if self.is_trial
+            && let Some(breaker) = self.breakers.breakers().get_mut(&self.asker)
+        {
             breaker.is_tried = false;
         }
     }
@@ -154,6 +158,11 @@ mod tests {
             admitted.map(|admitted| admitted.ended(fault))
         }
 
+        /// As often as it takes to open the breaker.
+        fn breaks_its_limits(&self) {
+            assert!((0..FAULTS).all(|_| self.call(Some(&LIMIT)).is_ok()));
+        }
+
         fn later(&self, seconds: u64) {
             self.clock.advance(Duration::from_secs(seconds));
         }
@@ -179,24 +188,24 @@ mod tests {
     #[test]
     fn the_cooldown_doubles_up_to_a_minute_and_one_call_is_tried_then() {
         let it = It::new();
-        (0..5).for_each(|_| drop(it.call(Some(&LIMIT))));
+        it.breaks_its_limits();
         for seconds in [1, 2, 4, 8, 16, 32, 60, 60] {
             assert_eq!(it.call(None), Err(seconds));
             it.later(seconds);
-            let trial = it.breakers.admit(&it.ours).ok().expect("one is tried");
+            let trial = it.breakers.admit(&it.ours).expect("one is tried");
             assert!(it.breakers.admit(&it.ours).is_err(), "one alone");
             assert!(trial.ended(Some(&LIMIT)));
         }
         it.later(60);
-        drop(it.breakers.admit(&it.ours).ok().expect("one is tried"));
+        drop(it.breakers.admit(&it.ours).expect("one is tried"));
         assert_eq!(it.call(None), Ok(false), "the one that was given up said nothing, and this one closes it");
         assert_eq!(it.call(None), Ok(false));
-        (0..5).for_each(|_| drop(it.call(Some(&LIMIT))));
+        it.breaks_its_limits();
         assert_eq!(it.call(None), Err(60), "it was open a moment ago");
         it.later(60);
         assert_eq!(it.call(None), Ok(false));
         it.later(61);
-        (0..5).for_each(|_| drop(it.call(Some(&LIMIT))));
+        it.breaks_its_limits();
         assert_eq!(it.call(None), Err(1), "it behaved for a minute");
     }
 

@@ -58,10 +58,13 @@ mod tests {
     #[test]
     fn names_are_short_and_can_be_seen() {
         let long = "n".repeat(LONGEST);
-        for good in ["department", "https://example.com/claims/role", "First name", "Straße", "urn:oid:2.5.4.42", &long] {
+        for good in ["department", "https://example.com/claims/role", "First name", "Straße", "urn:oid:2.5.4.42", &long]
+        {
             assert_eq!(fault_of(good), None, "{good}");
         }
-        for bad in ["", " a", "a ", "a\nb", "a\r", "a\x1b[31m", "a\0", "a\u{202e}b", "a\u{2028}b", "a\u{200b}", "a\u{a0}b"] {
+        for bad in
+            ["", " a", "a ", "a\nb", "a\r", "a\x1b[31m", "a\0", "a\u{202e}b", "a\u{2028}b", "a\u{200b}", "a\u{a0}b"]
+        {
             assert!(fault_of(bad).is_some(), "{bad:?}");
         }
         assert_eq!(fault_of(&format!("{long}n")), Some("is longer than 256 characters"));

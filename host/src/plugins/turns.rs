@@ -25,9 +25,7 @@ pub(super) struct Bounds {
     pub(super) all: usize,
     /// Those of one asker among them.
     pub(super) each: usize,
-    /// Calls that wait.
-    pub(super) waiting: usize,
-    /// Those of one asker among them.
+    /// Calls of one asker that wait.
     pub(super) each_waiting: usize,
 }
 
@@ -76,17 +74,16 @@ impl Turns {
     /// Turns for plugin code: one processor less than there are, so that one is left for all other work; at least one.
     pub(super) fn of_processors() -> Self {
         let all = std::thread::available_parallelism().map_or(1, NonZero::get).saturating_sub(1).max(1);
-        Self::new(Bounds { all, each: all, waiting: usize::MAX, each_waiting: usize::MAX })
+        Self::new(Bounds { all, each: all, each_waiting: usize::MAX })
     }
 
-    /// Lets a call in; `None` if too many calls are in already. With an `engine`, its code is interrupted when another asker
+    /// Lets a call in; `None` if too many calls of this asker are in already. With an `engine`, its code is interrupted when another asker
     /// waits.
     pub(super) fn enter(&self, asker: &Arc<str>, engine: Option<Engine>) -> Option<Ticket<'_>> {
-        let Bounds { all, each, waiting, each_waiting } = self.bounds;
+        let Bounds { each, each_waiting, .. } = self.bounds;
         let mut queue = self.queue();
-        let total: usize = queue.tickets.values().sum();
         let own = queue.tickets.get(asker).copied().unwrap_or(0);
-        if total >= all.saturating_add(waiting) || own >= each.saturating_add(each_waiting) {
+        if own >= each.saturating_add(each_waiting) {
             return None;
         }
         queue.tickets.insert(Arc::clone(asker), own + 1);
@@ -235,7 +232,7 @@ mod tests {
     use super::*;
 
     fn turns(all: usize, each: usize) -> Turns {
-        Turns::new(Bounds { all, each, waiting: 4, each_waiting: 2 })
+        Turns::new(Bounds { all, each, each_waiting: 2 })
     }
 
     fn asker(name: &str) -> Arc<str> {
@@ -248,7 +245,7 @@ mod tests {
 
     #[test]
     fn an_application_with_many_calls_delays_another_by_one_turn() {
-        let turns = Turns::new(Bounds { all: 1, each: 1, waiting: 100, each_waiting: 100 });
+        let turns = Turns::new(Bounds { all: 1, each: 1, each_waiting: 100 });
         let (a, b) = (asker("a"), asker("b"));
         let many: Vec<_> = (0..50).map(|_| turns.enter(&a, None).expect("room")).collect();
         assert_eq!(many.iter().filter(|ticket| has_turn(ticket)).count(), 1, "one runs, the others wait");

@@ -12,11 +12,11 @@ use crate::toolchain::Choice;
 /// The longest line that is shown, in bytes.
 const LONGEST: usize = 8 << 10;
 
-/// Shows what a component is and asks for, and holds it against its project's `plugin.toml`.
+/// Compiles a component within the limits that the server has, shows what it is and asks for, and holds it against its project's `plugin.toml`.
 #[allow(clippy::print_stdout, reason = "this list is what the command is run for")]
 pub fn check(path: &Path, choice: Choice) -> Result<()> {
     let subject = Subject::of(path, choice)?;
-    let inspection = crate::wait(inspect(&subject.component, &Compiler::InProcess))??;
+    let inspection = crate::wait(inspect(&subject.component, &Compiler::of_this_program()))??;
     println!("{}", subject.component.display());
     for (name, value) in lines(&inspection) {
         println!("  {name:<12}{}", line(&value, LONGEST));

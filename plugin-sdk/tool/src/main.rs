@@ -137,6 +137,10 @@ struct With {
 }
 
 fn main() -> ExitCode {
+    // `check` compiles as the server does: in a process of its own, within the same limits.
+    if std::env::args_os().nth(1).is_some_and(|first| first == assent::plugins::COMPILE) {
+        return assent::cli::compile_plugin();
+    }
     let done = match Arguments::parse().command {
         Command::New { name, role, language, sdk } => new::new(&Wish { folder: name, role, language, sdk }),
         Command::Build { plugins, with } => build::list(&plugins, with.toolchain),

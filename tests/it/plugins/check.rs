@@ -179,11 +179,18 @@ async fn components_are_compiled_in_a_process_of_their_own() {
 
 #[test]
 fn the_compiler_can_open_nothing_and_ends() {
+    // The server's, and that of `assent-plugin check`.
+    for program in ["assent", "assent-plugin"] {
+        compiles_within_limits(program);
+    }
+}
+
+fn compiles_within_limits(program: &str) {
     use std::io::Write;
     use std::process::{Command, Stdio};
 
     // Its limits, as the system tells them while it waits for a component.
-    let mut compiler = Command::new(crate::harness::binary("assent"))
+    let mut compiler = Command::new(crate::harness::binary(program))
         .arg(assent::plugins::COMPILE)
         .env_clear()
         .stdin(Stdio::piped())

@@ -1,5 +1,6 @@
 //! Why an application was told what it was told: previews, traces, metrics.
 
+use std::process::Stdio;
 use std::time::Duration;
 
 use assent_tests::harness::{Browser, TestHost, Wish, binary, component, http_client, id};
@@ -7,6 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
 
 /// `account-roles`, and after it the hostile mapper with this behaviour, which may write `team`, `note` and `email`.
 fn plugins(behaviour: &str) -> String {

@@ -6,6 +6,7 @@ mod check;
 mod claim_map;
 mod components;
 mod explain;
+mod fairness;
 mod mappers;
 mod newcomer;
 mod preview;

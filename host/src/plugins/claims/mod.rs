@@ -379,7 +379,7 @@ impl ClaimMapper {
                 let name = self.writable(name)?;
                 match serde_json::from_str(&json) {
                     Ok(value) => Ok(Change::Set(name, value)),
-                    Err(_) => Err(Fault::NotJson(name)),
+                    Err(error) => Err(Fault::NotJson { name, why: error.to_string() }),
                 }
             }
             Edit::Remove(name) => Ok(Change::Remove(self.writable(name)?)),
@@ -462,12 +462,16 @@ pub(super) async fn run_chain(chain: &[impl Borrow<ClaimMapper>], mut input: Cla
                 step(&mut mapped, StepEnd::Changed(changed));
             }
             // That it is busy says nothing of this person: who makes it busy must not choose what is left out.
-            Err(MapFailureKind::Fault(fault)) if mapper.on_failure == OnFailure::Omit && fault != Fault::Busy => {
-                tracing::warn!(plugin, %application, "the plugin {fault}; its claims are left out");
+            Err(MapFailureKind::Fault(fault)) if mapper.on_failure == OnFailure::Omit && !fault.is_of_the_load() => {
+                if mapper.runner.may_log() {
+                    tracing::warn!(plugin, %application, "the plugin {fault}; its claims are left out");
+                }
                 step(&mut mapped, StepEnd::LeftOut(fault));
             }
             Err(kind) => {
-                tracing::warn!(plugin, %application, "the plugin {kind}; the login fails");
+                if mapper.runner.may_log() {
+                    tracing::warn!(plugin, %application, "the plugin {kind}; the login fails");
+                }
                 step(&mut mapped, StepEnd::Stopped(kind.clone()));
                 return Err(MapFailure { plugin: plugin.to_owned(), kind, steps: mapped.steps });
             }
