@@ -249,24 +249,25 @@ async fn names_inside_a_component_can_not_steer_a_terminal_or_forge_a_line() {
     let imports = "assent:host/log@1.0.0";
     for (from, to) in [
         // Package, interface and version of an export.
-        (exports, "evil:x/\x1b[2J\x1b[31mpwned@1.00"),
-        (exports, "evil:x/a\r\nERROR all is up@1"),
-        (exports, "evil:x/\u{202e}\u{2066}mappers@1.0.0"),
-        (exports, "assent:claims/mapper@\x1b[2J."),
+        (exports, "evil:x/\x1b[2J\x1b[31mpwn@111111"),
+        (exports, "evil:x/a\r\nERROR up@1111111"),
+        (exports, "evil:x/\u{202e}\u{2066}map@111111111"),
+        (exports, "assent:claims/mapper@\x1b[2Jx"),
         (exports, "assent:claims/mapper@1\r\n.0"),
         (exports, "assent:claims/mapper@1\u{202e}0"),
         // Of an import.
-        (imports, "evil:x/\x1b[2Jlogs@1.0.0"),
+        (imports, "evil:x/\x1b[2Jlog@111111"),
         (imports, "assent:host/log@1\r\n.0"),
         (imports, "assent:host/log@1\u{202e}0"),
         // What it says of itself: its name, its version, what it writes.
-        ("account-roles1.0.0Makes", "account-\x1b[2Js1.0.0Makes"),
-        ("account-roles1.0.0Makes", "account\r\n-oles1.0.0Makes"),
-        ("account-roles1.0.0Makes", "account-ro\u{202e}1.0.0Makes"),
+        ("account-roles1.0.0Makes", "account-\x1b[2Jx1.0.0Makes"),
+        ("account-roles1.0.0Makes", "account\r\nxxxx1.0.0Makes"),
+        ("account-roles1.0.0Makes", "account-\u{202e}xx1.0.0Makes"),
         ("account-roles1.0.0Makes", "account-roles1\u{202e}0Makes"),
         ("account-roles1.0.0Makes", "account-roles1\x1b[2JMakes"),
-        ("profileaccountaccount-roles", "profileac\u{202e}ntaccount-roles"),
-        ("profileaccountaccount-roles", "profilea\x1b[2mtaccount-roles"),
+        ("profileaccountaccount-roles", "profileac\u{202e}ttaccount-roles"),
+        ("profileaccountaccount-roles", "profilea\x1b[2mttaccount-roles"),
+        ("profileaccountaccount-roles", "profilea\r\nttttaccount-roles"),
     ] {
         let said = wrong_file(&patched(from, to)).await;
         let is_shown = |character: char| assent::model::printable::is_printable(character);
