@@ -37,7 +37,7 @@ async fn a_component_that_is_not_loaded_runs_only_after_an_approval_for_its_dige
         let step = asked(&console, Method::POST, &path, &body).await;
         let words = step["words"].as_str().expect("words");
         let digest = Digest::of(&new).to_text();
-        assert!(words.contains("\"another\"") && words.contains(&digest), "{database:?}: {words}");
+        assert!(words.contains("“another”") && words.contains(&digest), "{database:?}: {words}");
         let early = console.call_once(Method::POST, &path, &body, step["id"].as_str()).await;
         assert!(refused(&early), "{database:?}: {}", early.body);
         assert_eq!(crate::life::entries(&host, "event=claims.compared").await.len(), 0, "nothing ran");
