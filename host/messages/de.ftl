@@ -64,8 +64,18 @@ waiting-left-minutes =
 waiting-application = Anwendung
 waiting-name = Konto
 waiting-goes-on = Sobald Sie bestätigt haben, geht es hier von selbst weiter. Auf dem Smartphone erscheint nichts? Öffnen Sie dort den Authenticator: Er sagt, ob er online ist und ob Ihre Anmeldungen angehalten sind.
+waiting-scan = Oder scannen Sie dies
+waiting-scan-about = Mit dem Authenticator auf Ihrem Smartphone oder dessen Kamera. Das geht immer, auch wenn diese Anmeldung dort nicht erscheint.
 waiting-cancel = Anmeldung abbrechen
 waiting-foot = Nennen Sie diese Zahl niemandem, der Sie anruft oder Ihnen schreibt.
+
+## Anmelden: wessen Konto es ist, nach einer Anmeldung per QR-Code
+
+confirm-title = Als { $name } anmelden?
+confirm-lead = Sie melden sich gleich bei { $application } als { $name } ({ $account }) an.
+confirm-about = Ein Smartphone hat den Code dieser Seite gescannt und die Anmeldung bestätigt. Fahren Sie nur fort, wenn das Ihr Konto ist.
+confirm-continue = Weiter
+confirm-not-me = Das bin ich nicht
 
 ## Anmelden: ohne Erfolg beendet
 
@@ -78,6 +88,12 @@ ended-expired-advice = Prüfen Sie den eingegebenen Namen und ob Ihr Smartphone 
 ended-cancelled = Anmeldung abgebrochen
 ended-cancelled-happened = Sie haben diese Anmeldung abgebrochen. Niemand wurde angemeldet.
 ended-cancelled-advice = Versuchen Sie es noch einmal, wenn Sie so weit sind, oder kehren Sie zur Anwendung zurück.
+ended-conflict = Zwei Anmeldungen zur selben Zeit
+ended-conflict-happened = Zwei Anmeldungen mit diesem Namen wurden zur selben Zeit begonnen, deshalb lässt sich keine bestätigen. Niemand wurde angemeldet.
+ended-conflict-advice = Versuchen Sie es noch einmal und scannen Sie den QR-Code der Anmeldeseite, oder versuchen Sie es in einigen Minuten wieder.
+ended-replaced = Sie haben in einem anderen Tab neu begonnen
+ended-replaced-happened = Eine neuere Anmeldung mit diesem Namen in diesem Browser hat diese ersetzt.
+ended-replaced-advice = Machen Sie im anderen Tab weiter. Wenn Sie ihn geschlossen haben, versuchen Sie es hier noch einmal.
 ended-refused = Anmeldung nicht möglich
 ended-refused-advice = Wenn Sie das für einen Irrtum halten, wenden Sie sich an Ihre Administration.
 ended-again = Noch einmal versuchen
@@ -468,6 +484,10 @@ authenticator-push-body = Öffnen Sie den Authenticator, um sie zu bestätigen o
 app-requests = Anmeldeanfragen
 app-accounts = Konten
 app-request-news = Anmeldeanfrage: { $application }, { $account }.
+app-requests-several = { $count } Anmeldeanfragen
+app-requests-choose = Wählen Sie die Anfrage, die Sie begonnen haben. Haben Sie eine davon nicht begonnen, so wählen Sie sie aus und melden Sie sie.
+app-requests-started = begonnen um { $time }
+app-requests-all = Alle { $count } Anfragen
 app-nothing = Nichts zu bestätigen
 app-nothing-about = Wenn Sie sich irgendwo anmelden, erscheint die Anfrage hier.
 app-offline = Sie sind offline. Anfragen erscheinen, sobald Sie wieder verbunden sind.
@@ -593,6 +613,11 @@ app-request-denied-about = Niemand wurde angemeldet.
 app-request-denied-not-you = Haben Sie diese Anmeldung nicht begonnen? Dann sagen Sie es: Neue erreichen eine Zeit lang kein Gerät, und Ihre Administration sieht es.
 app-request-reported = Gestoppt
 app-request-reported-about = Niemand wurde angemeldet. Neue Anmeldungen mit Ihrem Namen sind angehalten, und Ihre Administration sieht, was geschehen ist.
+app-other-title = Falsche Zahl für diese Anfrage
+app-other-about = Diese Zahl gehört zu einer anderen Anmeldeanfrage: { $request }, begonnen um { $time }. Wenn Sie sie nicht begonnen haben, melden Sie sie.
+app-other-pending = Wenn Sie sie begonnen haben, gehen Sie zurück und wählen Sie jene Anfrage.
+app-other-ended = Jene Anfrage kann nicht mehr bestätigt werden.
+app-other-back = Zurück
 app-step-about = Ein Schritt in der Verwaltung braucht Ihre Bestätigung. Bestätigen Sie nur, was Sie gerade selbst tun.
 app-step-where = Bei
 app-step-number = Geben Sie die Zahl ein, die in der Verwaltung steht

@@ -65,8 +65,18 @@ waiting-left-minutes =
 waiting-application = Signing in to
 waiting-name = As
 waiting-goes-on = This page goes on by itself once you have approved. Nothing on your phone? Open the authenticator there: it says whether it is online, and whether your sign-ins are paused.
+waiting-scan = Or scan this instead
+waiting-scan-about = With the authenticator on your phone, or its camera. It always works, also if this sign-in does not appear there.
 waiting-cancel = Cancel this sign-in
 waiting-foot = Never tell this number to anybody who calls or writes to you.
+
+## Signing in: whose account it is, after a QR sign-in
+
+confirm-title = Sign in as { $name }?
+confirm-lead = You are about to sign in to { $application } as { $name } ({ $account }).
+confirm-about = A phone scanned the code of this page and approved the sign-in. Continue only if this is your account.
+confirm-continue = Continue
+confirm-not-me = This is not me
 
 ## Signing in: it ended without success
 
@@ -79,6 +89,12 @@ ended-expired-advice = Check the name you typed, that your phone is enrolled and
 ended-cancelled = Sign-in cancelled
 ended-cancelled-happened = You cancelled this sign-in. Nobody was signed in.
 ended-cancelled-advice = Try again when you are ready, or go back to the application.
+ended-conflict = Two sign-ins at the same time
+ended-conflict-happened = Two sign-ins with this name started at the same time, so neither can be approved. Nobody was signed in.
+ended-conflict-advice = Try again and scan the QR code of the sign-in page, or try again in a few minutes.
+ended-replaced = You started again in another tab
+ended-replaced-happened = A newer sign-in with this name, in this browser, took the place of this one.
+ended-replaced-advice = Go on in the other tab. If you closed it, try again here.
 ended-refused = Sign-in not possible
 ended-refused-advice = If you think that this is wrong, ask your administrator.
 ended-again = Try again
@@ -469,6 +485,10 @@ authenticator-push-body = Open the authenticator to approve or deny it.
 app-requests = Sign-in requests
 app-accounts = Accounts
 app-request-news = Sign-in request: { $application }, { $account }.
+app-requests-several = { $count } sign-in requests
+app-requests-choose = Choose the one that you started. If you did not start one of them, choose it and report it.
+app-requests-started = started at { $time }
+app-requests-all = All { $count } requests
 app-nothing = Nothing to approve
 app-nothing-about = When you sign in somewhere, the request shows up here.
 app-offline = You are offline. Requests show up once you are connected again.
@@ -594,6 +614,11 @@ app-request-denied-about = Nobody was signed in.
 app-request-denied-not-you = Did you not start this sign-in? Then say so: new ones reach no device for a while, and your administrators see it.
 app-request-reported = Stopped
 app-request-reported-about = Nobody was signed in. New sign-ins with your name are paused, and your administrators see what happened.
+app-other-title = Wrong number for this request
+app-other-about = This number belongs to another sign-in request: { $request }, started at { $time }. If you did not start it, report it.
+app-other-pending = If you did start it, go back and choose that request.
+app-other-ended = That request can no longer be approved.
+app-other-back = Back
 app-step-about = A step in the administration needs your approval. Approve only what you are doing at this moment.
 app-step-where = At
 app-step-number = Type the number shown in the administration

@@ -4,7 +4,7 @@
 #[allow(unsafe_code, missing_docs, clippy::all, reason = "generated code; `wit/` documents it")]
 pub mod claims {
     wit_bindgen::generate!({
-        path: ["../wit/host@1.0.0", "../wit/claims@1.0.0"],
+        path: ["wit/host@1.0.0", "wit/claims@1.0.0"],
         world: "assent:claims/claim-mapper",
         pub_export_macro: true,
         generate_all,
@@ -15,7 +15,7 @@ pub mod claims {
 #[allow(unsafe_code, missing_docs, clippy::all, reason = "generated code; `wit/` documents it")]
 pub mod delegated {
     wit_bindgen::generate!({
-        path: ["../wit/host@1.0.0", "../wit/approval@1.0.0"],
+        path: ["wit/host@1.0.0", "wit/approval@1.0.0"],
         world: "assent:approval/delegated-approval-channel",
         pub_export_macro: true,
         generate_all,
@@ -26,7 +26,7 @@ pub mod delegated {
 #[allow(unsafe_code, missing_docs, clippy::all, reason = "generated code; `wit/` documents it")]
 pub mod approval {
     wit_bindgen::generate!({
-        path: ["../wit/host@1.0.0", "../wit/approval@1.0.0"],
+        path: ["wit/host@1.0.0", "wit/approval@1.0.0"],
         world: "assent:approval/approval-channel",
         pub_export_macro: true,
         generate_all,

@@ -176,6 +176,52 @@ pub struct SamlAttribute {
     pub values: Vec<String>,
 }
 
+impl SamlAttribute {
+    /// An attribute with strings under a basic name. An attribute without values is not in the assertion.
+    ///
+    /// ```
+    /// use assent_plugin_sdk::claims::{Edit, SamlAttribute, ValueType};
+    ///
+    /// let groups = Edit::attribute(SamlAttribute::new("groups", ["staff", "press"]));
+    /// let mail = SamlAttribute::new("urn:oid:0.9.2342.19200300.100.1.3", ["ada@example.org"])
+    ///     .name_format("urn:oasis:names:tc:SAML:2.0:attrname-format:uri")
+    ///     .friendly_name("mail");
+    /// let badge = SamlAttribute::new("badge", ["1815"]).value_type(ValueType::Integer);
+    /// # assert!(matches!(groups, Edit::Attribute(SamlAttribute { values, .. }) if values.len() == 2));
+    /// # assert_eq!((mail.friendly_name.as_deref(), badge.value_type), (Some("mail"), ValueType::Integer));
+    /// ```
+    pub fn new<V: Into<String>>(name: &str, values: impl IntoIterator<Item = V>) -> Self {
+        Self {
+            name: name.to_owned(),
+            name_format: None,
+            friendly_name: None,
+            value_type: ValueType::String,
+            values: values.into_iter().map(Into::into).collect(),
+        }
+    }
+
+    /// Its `NameFormat`, a URI.
+    #[must_use]
+    pub fn name_format(mut self, uri: &str) -> Self {
+        self.name_format = Some(uri.to_owned());
+        self
+    }
+
+    /// Its `FriendlyName`.
+    #[must_use]
+    pub fn friendly_name(mut self, name: &str) -> Self {
+        self.friendly_name = Some(name.to_owned());
+        self
+    }
+
+    /// The type of its values.
+    #[must_use]
+    pub fn value_type(mut self, value_type: ValueType) -> Self {
+        self.value_type = value_type;
+        self
+    }
+}
+
 /// A change to what the application is told.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -192,6 +238,11 @@ impl Edit {
     /// Sets a claim.
     pub fn set(name: &str, value: Value) -> Self {
         Self::Set(name.to_owned(), value)
+    }
+
+    /// Adds an attribute; for [`Sink::SamlAssertion`] only.
+    pub fn attribute(attribute: SamlAttribute) -> Self {
+        Self::Attribute(attribute)
     }
 
     /// Removes a claim.

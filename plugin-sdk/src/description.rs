@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a plugin says about itself. `assent plugin check` shows it, and the host holds the plugin to `writes`.
+/// What a plugin says about itself. `assent-plugin check` shows it, and the host holds the plugin to `writes`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Description {
     /// The plugin's name, as in its `plugin.toml`.

@@ -65,6 +65,7 @@ impl Browser {
     /// Opens the page of a login whose person is known, and allows what the application asks for.
     pub async fn finish(&self, address: &str) -> Page {
         let page = self.get(address).await;
+        let page = if page.asks_to_confirm() { page.confirm().await } else { page };
         if page.asks_for_consent() { page.decide("allow").await } else { page }
     }
 
@@ -149,6 +150,16 @@ impl Page {
         self.body.contains("data-page=\"consent\"")
     }
 
+    /// Whether the page names the account and asks whether to continue as its user.
+    pub fn asks_to_confirm(&self) -> bool {
+        self.body.contains("data-page=\"confirm\"")
+    }
+
+    /// Continues as the account that the page names.
+    pub async fn confirm(&self) -> Page {
+        self.submit(&format!("{}/confirm", self.path()), &[("person", &self.person())]).await
+    }
+
     /// The token that shows for whom the page was made.
     pub fn person(&self) -> String {
         self.between("name=\"person\" value=\"", "\"")
@@ -156,7 +167,8 @@ impl Page {
 
     /// Presses a button of the consent page: `allow` or `deny`.
     pub async fn decide(&self, decision: &str) -> Page {
-        self.submit(&format!("{}/consent", self.path()), &[("person", &self.person()), ("decision", decision)]).await
+        let login = self.path().trim_end_matches("/confirm").to_owned();
+        self.submit(&format!("{login}/consent"), &[("person", &self.person()), ("decision", decision)]).await
     }
 
     /// The value of a field of the form that the page posts to the application.

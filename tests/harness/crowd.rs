@@ -15,6 +15,7 @@ use assent::model::login::{BrowserContext, LocalPage, LoginRequest};
 use assent::model::name::LoginName;
 use assent::model::user::{LifeState, Profile, User};
 use assent::secret::Digest;
+use assent::store::Asked;
 use axum::extract::{Path, State};
 use axum::routing::{get, post};
 use axum::{Json, Router};
@@ -153,7 +154,8 @@ async fn sign_in(host: &TestHost, names: &[LoginName]) {
         let browser = Digest::of(name.as_str().as_bytes());
         let context = BrowserContext { place: "Somewhere".to_owned(), browser: "Firefox on Linux".to_owned() };
         let login = login::begin(&host.host, request, browser, context.clone(), None).await.expect("begun");
-        assert!(ask(&host.host, &login, name, context, Origin::NOWHERE).await.expect("asked"));
+        let asked = ask(&host.host, &login, (name, false), context, Origin::NOWHERE).await.expect("asked");
+        assert!(matches!(asked, Asked::Person(_)), "{asked:?}");
     });
     join_all(asked).await;
 }

@@ -307,11 +307,16 @@ impl Ada {
         login.submit(&login.path(), &[("name", name)]).await.followed().await
     }
 
-    /// Types the number of the waiting page on the phone.
+    /// Types the number of the waiting page on the phone, at the newest request first.
     pub async fn approve(&self, waiting: &Page) {
         let requests = self.phone.waiting(5).await.expect("requests");
-        let outcome = self.phone.decide(&requests[0], Some(&waiting.number())).await.expect("an outcome");
-        assert_eq!(outcome, "approved");
+        for request in requests.iter().rev() {
+            match self.phone.decide(request, Some(&waiting.number())).await {
+                Ok(outcome) => return assert_eq!(outcome, "approved"),
+                Err(error) => assert!(error.to_string().starts_with("wrong_number"), "{error}"),
+            }
+        }
+        panic!("no pending request has the number of the page: {requests:?}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! The approval channel that ships, with a real push service (RFC 8030) on loopback: what arrives is decrypted as a
 //! browser would (RFC 8291), and the host's signature is checked as a push service would (RFC 8292).
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use assent::authenticator::Authenticator;
@@ -18,7 +19,7 @@ use josekit::jws::ES256;
 use josekit::jwt;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 
 use crate::harness::{Ada, Browser, TestHost, Wish, component, id};
 
@@ -26,6 +27,8 @@ use crate::harness::{Ada, Browser, TestHost, Wish, component, id};
 struct PushService {
     origin: String,
     arrived: mpsc::UnboundedReceiver<(HeaderMap, Bytes)>,
+    /// Messages to addresses below `/held` are answered when the test adds a permit.
+    gate: Arc<Semaphore>,
 }
 
 impl PushService {
@@ -33,9 +36,11 @@ impl PushService {
         let (sender, arrived) = mpsc::unbounded_channel();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let origin = format!("http://localhost:{}", listener.local_addr().expect("an address").port());
-        let router = Router::new().route("/{status}", post(receive)).with_state(sender);
+        let gate = Arc::new(Semaphore::new(0));
+        let router = Router::new().route("/{status}", post(receive)).route("/held/{status}", post(hold));
+        let router = router.with_state((sender, Arc::clone(&gate)));
         tokio::spawn(async move { axum::serve(listener, router).await });
-        Self { origin, arrived }
+        Self { origin, arrived, gate }
     }
 
     async fn next(&mut self) -> (HeaderMap, Bytes) {
@@ -44,8 +49,12 @@ impl PushService {
 
     /// The plugin, allowed to call this service.
     fn plugin(&self) -> String {
+        self.plugin_called("web-push")
+    }
+
+    fn plugin_called(&self, name: &str) -> String {
         format!(
-            "[[plugins.approval_channels]]\nname = \"web-push\"\nfile = \"{}\"\nhttp_hosts = [\"{}\"]\n\
+            "[[plugins.approval_channels]]\nname = \"{name}\"\nfile = \"{}\"\nhttp_hosts = [\"{}\"]\n\
              allow_private_addresses = true\ncredentials = [{{ kind = \"vapid\" }}]\n",
             component("web-push").display(),
             self.origin.trim_start_matches("http://")
@@ -53,14 +62,23 @@ impl PushService {
     }
 }
 
+type Shared = (mpsc::UnboundedSender<(HeaderMap, Bytes)>, Arc<Semaphore>);
+
 async fn receive(
-    State(arrived): State<mpsc::UnboundedSender<(HeaderMap, Bytes)>>,
+    State((arrived, _)): State<Shared>,
     Path(status): Path<u16>,
     headers: HeaderMap,
     body: Bytes,
 ) -> StatusCode {
     arrived.send((headers, body)).expect("the test listens");
     StatusCode::from_u16(status).expect("a status")
+}
+
+async fn hold(shared: State<Shared>, status: Path<u16>, headers: HeaderMap, body: Bytes) -> StatusCode {
+    let gate = Arc::clone(&shared.0.1);
+    let status = receive(shared, status, headers, body).await;
+    gate.acquire().await.expect("it stays").forget();
+    status
 }
 
 /// A browser's subscription, with the keys that only the browser has.
@@ -180,4 +198,69 @@ async fn news_wake_the_devices_but_for_the_one_that_made_them_and_say_nothing_of
     let (_, body) = service.next().await;
     let text = ece::decrypt(&browser.keys, &browser.auth, &body).expect("decrypted");
     assert_eq!(serde_json::from_slice::<Value>(&text).expect("JSON")["kind"], "approval");
+}
+
+#[tokio::test]
+async fn a_gone_subscription_does_not_remove_the_one_that_replaced_it_meanwhile() {
+    let mut service = PushService::start().await;
+    let settings = service.plugin() + &service.plugin_called("another");
+    let host = TestHost::start_with(Wish { plugins: &settings, ..Wish::default() }).await;
+    let mut old = subscription(&service, 410).public;
+    old.endpoint = format!("{}/held/410", service.origin);
+    let ada = ada_with(&host, old).await;
+    ada.ask(&Browser::new(&host.base), &[]).await;
+    service.next().await;
+    // The push service takes its time to say that the address is gone; the app has subscribed again by then.
+    let new = subscription(&service, 201);
+    let body = json!({"subscription": new.public});
+    ada.phone.ask(Method::PUT, "/device/push", Some(body)).await.expect("taken");
+    service.gate.add_permits(1);
+    // The next channel is tried after the first one's answer was handled, at the address that the device has now.
+    let (_, body) = service.next().await;
+    ece::decrypt(&new.keys, &new.auth, &body).expect("for the new subscription");
+    let path = format!("/users/{}/devices", id(&ada.user));
+    assert_eq!(host.admin_ok(Method::GET, &path, Value::Null).await["items"][0]["has_push"], true);
+}
+
+/// Has Ada's phone be notified of a new device, which she enrols with it.
+async fn notify_of_a_device(ada: &Ada) {
+    let link = ada.phone.ask(Method::POST, "/devices/link", None).await.expect("a link");
+    Authenticator::enrol(link["link"].as_str().expect("a link"), "Tablet", None).await.expect("enrolled");
+}
+
+#[tokio::test]
+async fn a_channel_for_certain_applications_carries_no_account_notification() {
+    let (mut restricted, mut general) = (PushService::start().await, PushService::start().await);
+    // The restricted channel comes first, and may call both services, so that it could reach the phone.
+    let both = format!("\"{}\", \"{}\"", restricted.origin, general.origin).replace("http://", "");
+    let one = format!("\"{}\"", restricted.origin.trim_start_matches("http://"));
+    let first = restricted.plugin_called("restricted").replace(&one, &both)
+        + "applications = [\"did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK\"]\n";
+    let settings = first + &general.plugin_called("general");
+    let host = TestHost::start_with(Wish { plugins: &settings, ..Wish::default() }).await;
+    let ada = ada_with(&host, subscription(&general, 201).public).await;
+    let begun = |name: &str| {
+        let status = host.host.plugins.status();
+        status.into_iter().find(|plugin| plugin.identity.plugin == name).expect("the plugin").measured.calls
+    };
+    // Both were called once for their description.
+    let before = begun("restricted");
+    notify_of_a_device(&ada).await;
+    general.next().await;
+    assert_eq!(begun("restricted"), before, "it never learns of the notification");
+    assert!(restricted.arrived.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn an_account_notification_goes_to_the_next_channel_where_one_fails() {
+    let mut service = PushService::start().await;
+    let broken = service.plugin_called("broken").replace("localhost:", "push.example:");
+    let settings = broken + &service.plugin_called("working");
+    let host = TestHost::start_with(Wish { plugins: &settings, ..Wish::default() }).await;
+    let browser = subscription(&service, 201);
+    let ada = ada_with(&host, browser.public.clone()).await;
+    notify_of_a_device(&ada).await;
+    let (_, body) = service.next().await;
+    let text = ece::decrypt(&browser.keys, &browser.auth, &body).expect("decrypted");
+    assert_eq!(serde_json::from_slice::<Value>(&text).expect("JSON")["kind"], "news");
 }

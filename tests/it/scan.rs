@@ -146,37 +146,71 @@ async fn whoever_floods_a_name_does_not_keep_its_owner_from_signing_in_by_a_scan
 
         let (browser, login) = begun(&host, &ada).await;
         ada.phone.scan(&code(&login)).await.expect("taken");
-        // Neither the pause nor what is typed meanwhile takes it away from her.
+        // Neither the cooldown nor what is typed meanwhile takes it away from her.
         host.advance(70);
         ada.phone.lift_pause().await.expect("lifted");
-        assert_eq!(flood(10).await, 0);
+        flood(10).await;
         let requests = ada.phone.waiting(0).await.expect("requests");
         let waiting = browser.get(&login.url).await;
-        assert_eq!(requests.len(), 1, "{database:?}");
-        assert_eq!(ada.phone.decide(&requests[0], Some(&waiting.number())).await.expect("an outcome"), "approved");
+        assert!(!requests.is_empty(), "{database:?}");
+        ada.approve(&waiting).await;
         assert!(browser.finish(&waiting.url).await.parameter("code").starts_with("ac_"));
     }
 }
 
 #[tokio::test]
-async fn a_scan_gives_way_to_another_scan_and_to_a_typed_name_when_its_time_is_over() {
+async fn a_scan_gives_way_only_to_another_one_of_the_same_browser() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let (first, login) = begun(&host, &ada).await;
     ada.phone.scan(&code(&login)).await.expect("taken");
     let one = ada.phone.waiting(0).await.expect("requests")[0].clone();
+    host.advance(1);
     let (_, other) = begun(&host, &ada).await;
     ada.phone.scan(&code(&other)).await.expect("taken");
-    let two = ada.phone.waiting(0).await.expect("requests")[0].clone();
-    assert_ne!(one.id, two.id);
-    let number = first.get(&login.url).await.number();
-    let error = ada.phone.decide(&one, Some(&number)).await.expect_err("refused").to_string();
-    assert!(error.starts_with("already_decided"), "{error}");
-
-    host.advance(121);
+    other.browser().get(&ada.application.request(&[])).await;
     let (_, typed) = begun(&host, &ada).await;
     typed.submit(&typed.path(), &[("name", "ada")]).await;
-    assert_eq!(ada.phone.waiting(0).await.expect("requests").len(), 1);
+    let pending = ada.phone.waiting(0).await.expect("requests");
+    assert_eq!((pending.len(), pending[0].id), (3, one.id));
+    let tab = first.get(&ada.application.request(&[])).await.followed().await;
+    ada.phone.scan(&code(&tab)).await.expect("taken");
+    assert_eq!(first.get(&login.url).await.outcome(), "replaced");
+    let pending = ada.phone.waiting(0).await.expect("requests");
+    assert!(pending.len() == 3 && pending.iter().all(|request| request.id != one.id));
+}
+
+/// The page that waits for a typed request shows the code too: whoever scans it signs in there, with another number.
+#[tokio::test]
+async fn the_code_of_a_page_that_waits_takes_the_place_of_its_typed_request() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    for name in ["ada", "nobody"] {
+        let (browser, login) = begun(&host, &ada).await;
+        let waiting = login.submit(&login.path(), &[("name", name)]).await.followed().await;
+        let typed = ada.phone.waiting(0).await.expect("requests");
+        let mut news = browser.stream(&format!("{}/events", waiting.path())).await.bytes_stream();
+        ada.phone.scan(&code(&waiting)).await.expect("taken");
+        let first = tokio::time::timeout(std::time::Duration::from_secs(60), news.next()).await.expect("in time");
+        assert!(String::from_utf8_lossy(&first.expect("an event").expect("read")).contains("event: changed"));
+        let scanned = waiting.again().await;
+        assert_ne!(scanned.number(), waiting.number(), "{name}");
+        let pending = ada.phone.waiting(0).await.expect("requests");
+        assert_eq!(pending.len(), 1, "{name}");
+        for request in &typed {
+            let late = ada.phone.decide(request, Some(&waiting.number())).await.expect_err("replaced");
+            assert!(late.to_string().starts_with("already_decided"), "{late}");
+        }
+        ada.phone.scan(&code(&waiting)).await.expect_err("once");
+        ada.approve(&scanned).await;
+        assert!(browser.finish(&scanned.url).await.parameter("code").starts_with("ac_"), "{name}");
+    }
+    // What was approved, denied or cancelled is no page that waits.
+    let (_, login) = begun(&host, &ada).await;
+    let waiting = login.submit(&login.path(), &[("name", "ada")]).await.followed().await;
+    waiting.submit(&format!("{}/cancel", waiting.path()), &[]).await;
+    let refused = ada.phone.scan(&code(&waiting)).await.expect_err("cancelled").to_string();
+    assert!(refused.starts_with("no_such_login"), "{refused}");
 }
 
 #[tokio::test]
@@ -243,4 +277,90 @@ async fn a_browser_remembers_a_name_only_if_the_person_wants_it() {
     page.submit(&page.path(), &[("name", "ada")]).await;
     assert_eq!(value(&again().await), "", "and forgets it again");
     assert_eq!(browser.get("/").await.status, StatusCode::OK);
+}
+
+/// Has the owner of this device scan the code of a login's page and type the number that the page then shows.
+async fn scanned_and_approved(owner: &Ada, browser: &Browser, login: &Page) {
+    owner.phone.scan(&code(login)).await.expect("taken");
+    let waiting = browser.get(&login.url).await;
+    let requests = owner.phone.waiting(5).await.expect("requests");
+    assert_eq!(owner.phone.decide(&requests[0], Some(&waiting.number())).await.expect("an outcome"), "approved");
+}
+
+fn session_cookie(page: &Page) -> bool {
+    let cookies = page.headers.get_all(header::SET_COOKIE).iter();
+    cookies.filter_map(|value| value.to_str().ok()).any(|cookie| cookie.starts_with("assent-session="))
+}
+
+#[tokio::test]
+async fn a_stranger_who_scans_somebodys_page_cannot_sign_its_browser_in_unnoticed() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let eve = host.person("eve", ada.application.clone()).await;
+    // Eve sees Ada's screen: the code, and then the number.
+    let (browser, login) = begun(&host, &ada).await;
+    scanned_and_approved(&eve, &browser, &login).await;
+    let page = browser.get(&login.url).await;
+    assert!(
+        page.status == StatusCode::OK && page.asks_to_confirm() && page.body.contains("<bdi>eve</bdi>"),
+        "{}",
+        page.body
+    );
+    assert!(!session_cookie(&page), "nobody is signed in yet");
+    assert!(browser.get("/").await.body.contains("href=\"/sign-in"), "nor elsewhere on this server");
+
+    // Nothing but the page's own button goes on: no forged form, and no token of another page or browser.
+    let confirm = format!("{}/confirm", login.path());
+    assert_eq!(browser.post(&confirm, &[("person", &page.person())]).await.status, StatusCode::FORBIDDEN);
+    let (other, others) = begun(&host, &ada).await;
+    scanned_and_approved(&eve, &other, &others).await;
+    let foreign = other.get(&others.url).await.person();
+    for person in ["", foreign.as_str()] {
+        let refused = page.submit(&confirm, &[("person", person)]).await;
+        assert!(refused.location().path() == login.path() && !session_cookie(&refused), "{person}");
+    }
+    let consent = format!("{}/consent", login.path());
+    let token = [("csrf", page.csrf()), ("person", page.person()), ("decision", "allow".to_owned())];
+    let token: Vec<(&str, &str)> = token.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    assert!(!session_cookie(&browser.post(&consent, &token).await));
+    assert!(browser.get(&login.url).await.asks_to_confirm());
+
+    // Ada says that it is not her, and signs in by the same page.
+    let start = page.submit(&format!("{}/again", login.path()), &[]).await.followed().await;
+    assert!(start.body.contains("id=\"name\""), "{}", start.body);
+    scanned_and_approved(&ada, &browser, &start).await;
+    let page = browser.get(&login.url).await;
+    assert!(
+        page.asks_to_confirm() && page.body.contains("<bdi>ada</bdi>") && !page.body.contains("<bdi>eve</bdi>"),
+        "{}",
+        page.body
+    );
+    assert!(browser.finish(&login.url).await.parameter("code").starts_with("ac_"));
+}
+
+#[tokio::test]
+async fn a_browser_that_knows_the_user_goes_on_after_a_scan_without_a_click() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    // By its session, which is the same user's.
+    let browser = Browser::new(&host.base);
+    ada.sign_in(&browser).await;
+    let login = browser.get(&ada.application.request(&[("prompt", Some("login"))])).await.followed().await;
+    scanned_and_approved(&ada, &browser, &login).await;
+    let page = browser.get(&login.url).await;
+    assert!(!page.asks_to_confirm() && session_cookie(&page), "{}", page.body);
+    // Another user's is none.
+    let eve = host.person("eve", ada.application.clone()).await;
+    let login = browser.get(&ada.application.request(&[("prompt", Some("login"))])).await.followed().await;
+    scanned_and_approved(&eve, &browser, &login).await;
+    assert!(browser.get(&login.url).await.asks_to_confirm());
+    // By an earlier sign-in of this user there, whose session has ended.
+    let browser = Browser::new(&host.base);
+    ada.sign_in(&browser).await;
+    host.advance(2 * 24 * 60 * 60);
+    let login = browser.get(&ada.application.request(&[])).await.followed().await;
+    assert!(login.body.contains("id=\"name\""), "the session has ended: {}", login.body);
+    scanned_and_approved(&ada, &browser, &login).await;
+    let page = browser.get(&login.url).await;
+    assert!(!page.asks_to_confirm() && session_cookie(&page), "{}", page.body);
 }

@@ -10,7 +10,7 @@ use assent::id::{AccountId, ApprovalId, ConsentId, DeviceId, Did, EnrolmentId, K
 use assent::model::account::Account;
 use assent::model::administration::Danger;
 use assent::model::application::{Application, ApplicationType, OidcSettings};
-use assent::model::approval::{Approval, ApprovalStage, Approver, MatchingNumber, Pause, Shown};
+use assent::model::approval::{Approval, ApprovalStage, Approver, MatchingNumber, Pause, RequestKind, Shown};
 use assent::model::audit::{By, Entry, Event};
 use assent::model::device::{Device, DeviceKey, Enrolment};
 use assent::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
@@ -22,7 +22,9 @@ use assent::model::session::Amr;
 use assent::model::step::{Mentioned, ShownStep};
 use assent::model::user::{LifeState, Profile, User};
 use assent::secret::{Digest, Token};
-use assent::store::{Answer, Asked, ConsentGiven, Noted, Retention, Store, StoreError, UserKept, Verdict};
+use assent::store::{
+    Answer, ApprovalRequest, Asked, ConsentGiven, Noted, Retention, Store, StoreError, UserKept, Verdict,
+};
 
 use crate::harness::{Database, open_store};
 
@@ -159,7 +161,8 @@ pub fn noted(pauses: &[u64]) -> Noted {
     let pause = Pause {
         steps: pauses.iter().copied().map(Duration::from_secs).collect(),
         forgotten_after: Duration::from_secs(86_400),
-        least: Duration::ZERO,
+        within: Duration::from_secs(86_400),
+        report: None,
     };
     Noted { entry: entry(Event::SignInDenied), pause: (pause, entry(Event::PauseBegun)) }
 }
@@ -184,11 +187,24 @@ async fn enrol(store: &Store, device: &Device) -> bool {
     enrolled
 }
 
+/// A request for this approval, typed in the browser of [`login`] by the name of this user.
+pub fn request(approval: Approval, known: Option<&User>) -> ApprovalRequest {
+    ApprovalRequest {
+        letterless: false,
+        approval,
+        known: known.map(|user| user.id),
+        kind: RequestKind::Typed,
+        browser: Digest::of(b"browser"),
+        numbers: MatchingNumber::shuffled(&SystemEntropy),
+        entry: entry(Event::SignInAsked),
+    }
+}
+
 pub async fn asked(store: &Store, user: Option<&User>, name: &str) -> Approval {
     let login = login();
     store.insert_login(login.clone()).await.expect("inserted");
     let approval = approval(&login, user, name);
-    let asked = store.request_approval(approval.clone(), entry(Event::SignInAsked)).await.expect("requested");
+    let asked = store.request_approval(request(approval.clone(), user)).await.expect("requested");
     assert_eq!(asked, approval.user_id.map_or(Asked::Nobody, Asked::Person));
     approval
 }
@@ -207,7 +223,7 @@ async fn no_step_is_asked_about_in_words_of_before_its_person_changed_on_both_da
             let mut approval = approval(&login, Some(&grace), "ada");
             approval.mentions = Some(Mentioned::User(bob.id));
             approval.shown.step = Some(ShownStep { danger: Danger::DeleteUser, words: words.to_owned() });
-            let asked = store.request_approval(approval.clone(), entry(Event::SignInAsked)).await.expect("answered");
+            let asked = store.request_approval(request(approval.clone(), Some(&grace))).await.expect("answered");
             (asked, store.approval(approval.id).await.expect("read").and_then(|kept| kept.mentions))
         };
         let about_bob = (Asked::Person(grace.id), Some(Mentioned::User(bob.id)));
@@ -371,7 +387,8 @@ async fn an_approval_is_decided_once_by_a_device_of_the_person_asked() {
         assert!(enrol(store, &eves_phone).await);
 
         let asked = asked(store, Some(&ada), "ada").await;
-        assert_eq!(store.open_approval(ada.id, NOW).await.expect("read").map(|open| open.id), Some(asked.id));
+        let pending = store.pending_approvals(ada.id, NOW).await.expect("read");
+        assert_eq!(pending.iter().map(|pending| pending.id).collect::<Vec<_>>(), [asked.id]);
         let approve = |device: DeviceId| Verdict::Approve { device, amr: vec![Amr::Swk, Amr::User], passkey: None };
         let answer =
             async |verdict, now| store.answer_approval(asked.id, verdict, noted(&[]), now).await.expect("answered");
@@ -399,7 +416,7 @@ async fn an_approval_is_decided_once_by_a_device_of_the_person_asked() {
         let by = Approver::Device { id: phone.id, amr: vec![Amr::Swk, Amr::User] };
         let expected = ApprovalStage::Approved { by, at: NOW };
         assert_eq!(kept.stage, expected);
-        assert!(store.open_approval(ada.id, NOW).await.expect("read").is_none());
+        assert!(store.pending_approvals(ada.id, NOW).await.expect("read").is_empty());
     }
 }
 
@@ -417,25 +434,90 @@ async fn a_revoked_device_decides_nothing() {
     }
 }
 
+/// Twenty-five browsers on two instances ask for one user at the same moment, by both of her names.
 #[tokio::test]
-async fn one_name_has_one_open_request_however_many_ask_at_once() {
+async fn requests_at_the_same_moment_have_different_numbers_and_five_are_sent_on_both_databases() {
     for database in Database::BOTH {
         let fixture = Arc::new(fixture(database).await);
+        let second = open_store(&fixture.url).await.expect("a store");
         let (ada, _) = ada(&fixture.store).await;
         let mut requests = tokio::task::JoinSet::new();
-        for _ in 0..20 {
-            let (fixture, ada) = (Arc::clone(&fixture), ada.clone());
+        for count in 0..25_u8 {
+            let store = if count % 2 == 0 { fixture.store.clone() } else { second.clone() };
+            let ada = ada.clone();
             requests.spawn(async move {
                 let login = login();
-                fixture.store.insert_login(login.clone()).await.expect("inserted");
-                fixture.store.request_approval(approval(&login, Some(&ada), "ada"), entry(Event::SignInAsked)).await
+                store.insert_login(login.clone()).await.expect("inserted");
+                let name = if count % 3 == 0 { "ada" } else { "ada@example.org" };
+                let mut request = request(approval(&login, Some(&ada), name), Some(&ada));
+                request.browser = Digest::of(&[count]);
+                let id = request.approval.id;
+                let asked = store.request_approval(request).await.expect("asked");
+                (asked, store.approval(id).await.expect("read").expect("an approval"))
             });
         }
         let asked = requests.join_all().await;
-        assert!(asked.iter().all(|asked| matches!(asked, Ok(Asked::Person(_)))), "{database:?}: {asked:?}");
-        let open = fixture.store.open_approval(ada.id, NOW).await.expect("read").expect("an open one");
-        assert_eq!(open.stage, ApprovalStage::Requested, "{database:?}");
+        let sent = asked.iter().filter(|(asked, _)| *asked == Asked::Person(ada.id)).count();
+        let unsent = asked.iter().filter(|(asked, _)| *asked == Asked::Nobody).count();
+        assert_eq!((sent, unsent), (5, 20), "{database:?}");
+        let mut numbers: Vec<_> = asked.iter().map(|(_, approval)| approval.number).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), 25, "{database:?}: two requests have the same number");
+        assert!(asked.iter().all(|(_, approval)| approval.stage == ApprovalStage::Requested), "{database:?}");
+        assert_eq!(fixture.store.pending_approvals(ada.id, NOW).await.expect("read").len(), 5);
     }
+}
+
+/// Each request is made 120 ms after the one before, so up to 1,000 are younger than two minutes; those that are refused take
+/// no number.
+#[tokio::test]
+async fn ten_thousand_requests_of_strangers_never_have_the_number_of_an_unexpired_one_of_the_user() {
+    let fixture = fixture(Database::Sqlite).await;
+    let store = &fixture.store;
+    let (ada, _) = ada(store).await;
+    let ask = async |name: &str, browser: String, kind: RequestKind, now: Timestamp| {
+        let login = login();
+        store.insert_login(login.clone()).await.expect("inserted");
+        let id = ApprovalId::new(now, &SystemEntropy);
+        let approval = Approval {
+            id,
+            requested_at: now,
+            expires_at: now + Duration::from_secs(120),
+            ..approval(&login, Some(&ada), name)
+        };
+        let request =
+            ApprovalRequest { kind, browser: Digest::of(browser.as_bytes()), ..request(approval, Some(&ada)) };
+        let asked = store.request_approval(request).await.expect("asked");
+        let kept = store.approval(id).await.expect("read");
+        (asked, kept)
+    };
+    let mut unexpired: Vec<Approval> = Vec::new();
+    let (mut drawn, mut refused) = (0, 0);
+    for attempt in 0..10_000_u64 {
+        let now = NOW + Duration::from_millis(attempt * 2400);
+        unexpired.retain(|other| other.expires_at > now);
+        let name = ["ada", "ada@example.org"][usize::from(attempt % 2 == 0)];
+        // Ada herself: now and then in a browser that she knows.
+        let (browser, kind) = match attempt % 50 {
+            0 => ("hers".to_owned(), RequestKind::KnownBrowser),
+            _ => (format!("stranger {attempt}"), RequestKind::Typed),
+        };
+        let (asked, kept) = ask(name, browser, kind, now).await;
+        match kept {
+            Some(kept) => {
+                assert!(unexpired.iter().all(|other| other.number != kept.number), "attempt {attempt}");
+                unexpired.push(kept);
+                drawn += 1;
+            }
+            None => {
+                assert_eq!((asked, kind), (Asked::TooMany, RequestKind::Typed), "attempt {attempt}");
+                refused += 1;
+            }
+        }
+    }
+    assert_eq!(drawn + refused, 10_000);
+    assert!(drawn > 9000, "{refused} were refused");
 }
 
 #[tokio::test]

@@ -53,6 +53,13 @@ async function approve(desk, mobile) {
   await mobile.getByRole('button', { name: /approve/i }).click();
   await mobile.getByRole('heading', { name: /approved/i }).waitFor();
   await mobile.getByRole('button', { name: /done/i }).click();
+}
+
+/** The browser names the account before it is signed in, since anyone who sees its page could have scanned it. */
+async function confirm(desk, name) {
+  await desk.getByText(`(${name})`).waitFor();
+  await look(desk, 'scan-confirm');
+  await desk.getByRole('button', { name: 'Continue' }).click();
   await desk.waitForURL(`${BASE_URL}/admin`);
 }
 
@@ -68,6 +75,7 @@ async function byCamera(desk, mobile) {
   assert.equal(await desk.locator('#number').count(), 0);
   await mobile.getByRole('button', { name: /\(ada\)/ }).click();
   await approve(desk, mobile);
+  await confirm(desk, 'ada');
 }
 
 async function byAnotherCode(mobile) {
@@ -91,7 +99,8 @@ async function onThePhone(mobile) {
   await look(opened, 'scan-which');
   await opened.getByRole('button', { name: /\(bob\)/ }).click();
   await approve(page, opened);
-    await opened.close();
+  await confirm(page, 'bob');
+  await opened.close();
 }
 
 const used = `${BASE_URL}/authenticator#login=${'A'.repeat(43)}`;
@@ -143,7 +152,7 @@ async function notMe(browser, mobile) {
   await mobile.getByRole('button', { name: /approve/i }).click();
   await mobile.getByRole('heading', { name: /approved/i }).waitFor();
   await mobile.getByRole('button', { name: /done/i }).click();
-  await stranger.waitForURL(`${BASE_URL}/admin`);
+  await confirm(stranger, 'ada');
   await notMeAgain(browser, mobile);
   await mobile.getByRole('button', { name: 'I want to sign in now' }).click();
   await mobile.getByText(/are paused until/).waitFor({ state: 'detached' });

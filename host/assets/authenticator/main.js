@@ -8,7 +8,7 @@ import { badge, lookForUpdate, offerInstall, offerUpdate } from './life.js';
 import { offer } from './passkey.js';
 import { Poll } from './poll.js';
 import { clearNotifications, pushState, refresh, registerWorker, turnOn } from './push.js';
-import { RequestCard } from './request.js';
+import { RequestList } from './requests.js';
 import { loginTokenOf, showCamera, showLogin } from './scan.js';
 import { all } from './store.js';
 import { phrase, region, text } from './texts.js';
@@ -36,13 +36,13 @@ const zones = {
  * lifted, news }.
  */
 const followed = new Map();
-/** The cards of requests, by their id. */
-const cards = new Map();
 let registration = null;
 /** Whether another screen than the home screen is shown. */
 let elsewhere = false;
 /** Whether the person has removed an account here: then it is no riddle where it went. */
 let parted = false;
+
+const requestList = new RequestList(zones.requests, showWaiting);
 
 const listener = {
   accounts: () => followed.size,
@@ -83,41 +83,18 @@ const listener = {
 };
 
 function showRequests(account, requests, skew) {
-  const listed = new Set(requests.map((request) => request.id));
-  for (const card of cards.values()) {
-    if (card.account.deviceId === account.deviceId && !listed.has(card.request.id)) card.vanished(skew);
-  }
-  for (const request of requests) {
-    const card = cards.get(request.id);
-    if (card) {
-      card.update(request, skew);
-      continue;
-    }
-    followed.get(account.deviceId).lifted = false;
-    const fresh = new RequestCard(account, request, skew, closeCard);
-    cards.set(request.id, fresh);
-    zones.requests.prepend(fresh.element);
-    say(request.step ?? text('app-request-news', { application: request.application.name, account: request.account }));
-  }
-  showWaiting();
-}
-
-function closeCard(card) {
-  cards.delete(card.request.id);
-  card.element.remove();
-  showWaiting();
-  focusOn(zones.requests);
+  if (requestList.update(account, requests, skew)) followed.get(account.deviceId).lifted = false;
 }
 
 /** The empty state, and the number of requests in the title. */
 function showWaiting() {
-  const waiting = [...cards.values()].filter((card) => card.state !== 'ended').length;
+  const waiting = requestList.open.length;
   document.title = waiting > 0 ? `(${waiting}) ${title}` : title;
   badge(waiting);
   showAttention();
   const empty = zones.requests.querySelector('.ready');
   const able = [...followed.values()].some((known) => !known.gone && known.standing === 'active');
-  if (cards.size > 0 || !able) {
+  if (requestList.size > 0 || !able) {
     empty?.remove();
   } else if (!empty) {
     zones.requests.append(el('div', { class: 'card ready' }, sign('shield', 'good'), el('h2', {}, text('app-nothing')),
@@ -127,7 +104,7 @@ function showWaiting() {
 
 /** Says above another screen that something waits on the home screen. */
 function showAttention() {
-  const card = [...cards.values()].find(({ state }) => state !== 'ended');
+  const [card] = requestList.open;
   const told = [...followed.values()].find((known) => !known.gone && known.news.length > 0);
   let words = '';
   if (elsewhere && card) words = text('app-attention', { application: card.request.application.name });
@@ -226,11 +203,7 @@ function forgotten(account) {
   parted = followed.get(account.deviceId)?.lost === false;
   followed.get(account.deviceId)?.poll.stop();
   followed.delete(account.deviceId);
-  for (const [id, card] of cards) {
-    if (card.account.deviceId !== account.deviceId) continue;
-    cards.delete(id);
-    card.element.remove();
-  }
+  requestList.forget(account);
   showNews();
   showPauses();
   showHome();
@@ -405,7 +378,7 @@ function listen() {
     if (event.data?.type === 'look') look();
   });
   setInterval(() => {
-    for (const card of cards.values()) card.tick();
+    requestList.tick();
     showPauses();
   }, 500);
 }

@@ -2,7 +2,7 @@
 
 import { call } from './api.js';
 
-// The server holds an answer back for so long while nothing waits, in seconds.
+// The server holds an answer back for so long while nothing changes, in seconds.
 const HOLD = 25;
 // A browser opens six connections to a host (HTTP/1.1). With more accounts than this none may hold one open.
 const MOST_HELD = 3;
@@ -24,11 +24,14 @@ export class Poll {
     this.running = null;
     /** The last of the news that are shown: the server need not tell of them at once. */
     this.known = null;
+    /** The ids of the requests that are shown: the server answers at once when there are others, or fewer. */
+    this.seen = [];
   }
 
   /** Asks now, and then goes on. */
   start() {
     this.stop();
+    this.seen = [];
     this.running = new AbortController();
     this.loop(this.running.signal);
   }
@@ -47,14 +50,14 @@ export class Poll {
       const began = performance.now();
       let pause;
       try {
-        const query = `?wait=${hold}${this.known === null ? '' : `&known=${this.known}`}`;
+        const query = `?wait=${hold}&seen=${this.seen.join(',')}${this.known === null ? '' : `&known=${this.known}`}`;
         const answer = await call(this.account, 'GET', '/requests', { query, signal, limit: (hold + 15) * 1000 });
         if (signal.aborted) return;
         failures = 0;
         this.known = answer.news.at(-1)?.id ?? null;
+        this.seen = answer.requests.map(({ id }) => id);
         this.listener.answered(this.account, answer);
-        // While a request is shown, the news may be that it is gone, so the server must not wait for another one.
-        hold = answer.requests.length > 0 || this.listener.accounts() > MOST_HELD ? 0 : HOLD;
+        hold = this.listener.accounts() > MOST_HELD ? 0 : HOLD;
         pause = Math.max(0, PAUSE_MS - (performance.now() - began));
       } catch (failure) {
         if (signal.aborted) return;

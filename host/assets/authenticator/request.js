@@ -25,6 +25,17 @@ function timeOfDay(seconds) {
   return new Date(seconds * 1000).toLocaleTimeString(region, { hour: '2-digit', minute: '2-digit' });
 }
 
+/** Texts from outside with commas between them, each kept apart in its direction. */
+function joined(texts) {
+  return texts.filter(Boolean).flatMap((known, index) => [...(index > 0 ? [', '] : []), el('bdi', {}, known)]);
+}
+
+/** Why a request could not be reported, in words. */
+function reportFailure(failure) {
+  if (failure.code === 'expired') return text('app-request-expired-about');
+  return failure.code === 'already_decided' ? text('app-request-decided-about') : inWords(failure);
+}
+
 const ENDINGS = {
   expired: ['mark', 'warn', 'app-request-expired', 'app-request-expired-about'],
   decided: ['mark', 'warn', 'app-request-decided', 'app-request-decided-about'],
@@ -43,13 +54,19 @@ const STEP_ENDINGS = {
   locked: ['app-step-closed', 'app-step-over'],
 };
 
-/** The card of one request. `closed(card)` is called when the person has seen how it ended. */
+/**
+ * One request: `element` is its card, `pick` its place in the list of several. The listener has `closed(card)`, called when
+ * the user has seen how it ended, `picked(card)`, when they picked it from the list, `ended(card)`, and `reported(card)`, when
+ * they said that a request was not theirs.
+ */
 export class RequestCard {
-  constructor(account, request, skew, closed) {
+  constructor(account, request, skew, listener) {
     this.account = account;
     this.request = request;
-    this.closed = closed;
+    this.listener = listener;
     this.state = 'open';
+    /** How the request ended while the user was told of another one, and what was shown before. */
+    this.other = null;
     this.skew = skew;
     const id = `request-${request.id}`;
     this.total = Math.max(1, request.expires_at - request.requested_at);
@@ -86,7 +103,18 @@ export class RequestCard {
         el('div', { class: 'actions' }, this.approve, this.deny),
         el('div', { class: 'clock' }, this.bar, this.left)),
       el('div', { class: 'not-me' }, el('p', { class: 'muted small' }, text('app-request-not-you')), this.notMe));
+    this.pickLeft = el('span', { class: 'muted' });
+    this.pick = el('li', {}, el('button', { type: 'button', class: 'pick', onclick: () => listener.picked(this) },
+      el('strong', {}, el('bdi', {}, request.step ?? request.application.name)),
+      el('span', {}, ...joined([request.browser, request.place])),
+      el('span', { class: 'muted' }, ...joined([request.account, text('app-requests-started', { time: timeOfDay(request.requested_at) })])),
+      this.pickLeft));
     this.update(request, skew);
+  }
+
+  /** Whether the user has begun to answer it. */
+  isInUse() {
+    return this.state === 'sending' || this.other !== null || this.input.value !== '' || this.element.contains(document.activeElement);
   }
 
   /** Takes what the server says of it now. `skew` is the server's clock less ours, in seconds. */
@@ -99,7 +127,7 @@ export class RequestCard {
   /** The server, whose clock is `skew` seconds before ours, lists it no more. */
   vanished(skew) {
     this.skew = skew;
-    if (this.state === 'open') this.end(this.secondsLeft() <= 1 ? 'expired' : 'gone');
+    if (this.state === 'open' && !this.other?.ended) this.end(this.secondsLeft() <= 1 ? 'expired' : 'gone');
   }
 
   /** Shows the time that is left; called every half second. */
@@ -108,7 +136,8 @@ export class RequestCard {
     const left = this.secondsLeft();
     this.bar.value = Math.max(0, Math.min(this.total, left));
     this.left.textContent = timeLeft(left);
-    if (left <= 0 && this.state === 'open') this.end('expired');
+    this.pickLeft.textContent = timeLeft(left);
+    if (left <= 0 && this.state === 'open' && !this.other?.ended) this.end('expired');
   }
 
   secondsLeft() {
@@ -116,6 +145,7 @@ export class RequestCard {
   }
 
   showTries(left) {
+    this.request.attempts_left = left;
     this.tries.hidden = left > 2;
     this.tries.textContent = text('app-request-tries', { count: left });
   }
@@ -163,8 +193,8 @@ export class RequestCard {
   }
 
   /** Sends a decision with its proof: the outcome. */
-  async answer(decision, number) {
-    const { account, request } = this;
+  async answer(decision, number, request = this.request) {
+    const { account } = this;
     const about = { issuer: account.issuer, device: account.deviceId, request };
     const signed = decision === 'not_me' ? notMeText(about) : approvalText({ ...about, decision, number });
     const value = { decision, number, signature: await signText(account.privateKey, signed) };
@@ -175,11 +205,13 @@ export class RequestCard {
   refused(failure) {
     if (failure.code === 'expired') return this.end('expired');
     if (failure.code === 'already_decided') return this.end('decided');
-    if (failure.code === 'wrong_number' && failure.body.attempts_left === 0) return this.end('locked');
+    const isLocked = failure.code === 'wrong_number' && failure.body.attempts_left === 0;
+    if (isLocked && !failure.body.other_request) return this.end('locked');
     this.busy(false);
     if (failure.code === 'wrong_number') {
       this.input.value = '';
       this.showTries(failure.body.attempts_left);
+      if (failure.body.other_request) return this.showOther(failure.body.other_request);
       this.complain(text('app-request-wrong-number'));
     } else {
       this.complain(inWords(failure));
@@ -200,9 +232,49 @@ export class RequestCard {
   }
 
   end(kind) {
+    if (this.other !== null) {
+      this.other.ended = kind;
+      return;
+    }
     const [shape, tone, title, about] = ENDINGS[kind];
     const [stepTitle, stepAbout] = (this.request.step && STEP_ENDINGS[kind]) || [];
-    this.finish(shape, tone, text(stepTitle ?? title), [text(stepAbout ?? about)], kind === 'denied' ? this.disowning() : []);
+    if (kind === 'not_me') this.listener.reported(this);
+    const mayReport = kind === 'denied' || (kind === 'gone' && this.secondsLeft() > 0);
+    this.finish(shape, tone, text(stepTitle ?? title), [text(stepAbout ?? about)], mayReport ? this.disowning() : []);
+  }
+
+  /** The typed number is that of another request: says which one, and lets the user report it. */
+  showOther(other) {
+    this.other = { ended: this.request.attempts_left === 0 ? 'locked' : null, before: [...this.element.children] };
+    const heading = el('h2', { id: this.title.id }, text('app-other-title'));
+    const error = el('p', { class: 'field-error', role: 'alert', hidden: true });
+    const report = async () => {
+      reporting.disabled = true;
+      try {
+        await this.answer('not_me', '', other);
+        this.other = null;
+        this.end('not_me');
+      } catch (failure) {
+        reporting.disabled = false;
+        error.textContent = reportFailure(failure);
+        error.hidden = false;
+      }
+    };
+    const back = () => {
+      const { ended, before } = this.other;
+      this.other = null;
+      this.element.replaceChildren(...before);
+      if (ended !== null) this.end(ended);
+      else this.input.focus();
+    };
+    const reporting = button(text('app-request-not-me'), report, 'danger');
+    const named = [other.step ?? other.application.name, other.browser, other.place].filter(Boolean).join(', ');
+    this.element.replaceChildren(sign('mark', 'warn'), heading,
+      el('p', { class: 'lead' }, ...phrase('app-other-about', { request: named, time: timeOfDay(other.requested_at) })),
+      el('p', { class: 'muted' }, text(other.state === 'pending' ? 'app-other-pending' : 'app-other-ended')), error,
+      el('div', { class: 'actions' }, reporting, button(text('app-other-back'), back)));
+    focusOn(heading);
+    say(this.element.querySelector('.lead').textContent, true);
   }
 
   /** Lets whoever denied say that the request was not even theirs. */
@@ -215,7 +287,7 @@ export class RequestCard {
         this.end('not_me');
       } catch (failure) {
         control.disabled = false;
-        error.textContent = failure.code === 'expired' ? text('app-request-expired-about') : inWords(failure);
+        error.textContent = reportFailure(failure);
         error.hidden = false;
       }
     };
@@ -224,6 +296,7 @@ export class RequestCard {
   }
 
   finish(shape, tone, title, about, more = []) {
+    this.other = null;
     const hadFocus = this.element.contains(document.activeElement) || document.activeElement === document.body;
     this.state = 'ended';
     const heading = el('h2', {}, title);
@@ -232,7 +305,8 @@ export class RequestCard {
     this.element.removeAttribute('aria-busy');
     this.title.remove();
     heading.id = this.title.id;
-    this.element.replaceChildren(sign(shape, tone), heading, detail, button(text('app-done'), () => this.closed(this)), ...more);
+    this.element.replaceChildren(sign(shape, tone), heading, detail, button(text('app-done'), () => this.listener.closed(this)), ...more);
+    this.listener.ended(this);
     if (hadFocus) focusOn(heading);
     say(`${title}. ${detail.textContent}`);
   }

@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 use clap::Subcommand;
 
 use crate::authenticator::Authenticator;
+use crate::id::ApprovalId;
 use crate::model::approval::MatchingNumber;
 
 #[derive(Debug, Subcommand)]
@@ -24,13 +25,16 @@ pub(super) enum AuthenticatorCommand {
         #[arg(long, value_name = "JSON")]
         push: Option<String>,
     },
-    /// Answer the request that waits, or the first one that comes. A device that was given a passkey approves in its browser
-    /// alone.
+    /// Answer the pending request, or the first one that comes. Where several are pending, name one with `--request`. A device
+    /// with a passkey approves only in its browser.
     #[command(group(clap::ArgGroup::new("decision").required(true).args(["number", "deny", "not_me"])))]
     Approve {
         /// The file that `enrol` made.
         #[arg(long, value_name = "FILE")]
         store: PathBuf,
+        /// The id of the request to answer, as `list` prints it.
+        #[arg(long, value_name = "ID")]
+        request: Option<ApprovalId>,
         /// Approve with the number that the browser shows.
         #[arg(long, value_name = "NN", value_parser = two_digits)]
         number: Option<String>,
@@ -80,11 +84,16 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
             authenticator.save(&mut file)?;
             println!("Enrolled for {} at {}.", authenticator.account(), authenticator.issuer());
         }
-        AuthenticatorCommand::Approve { store, number, deny: _, not_me, wait } => {
+        AuthenticatorCommand::Approve { store, request, number, deny: _, not_me, wait } => {
             let authenticator = Authenticator::load(&store)?;
-            let requests = authenticator.waiting(wait).await?;
-            let [request] = requests.as_slice() else {
-                bail!("{} requests wait; expected one", requests.len());
+            let mut requests = authenticator.waiting(wait).await?;
+            if let Some(id) = request {
+                requests.retain(|pending| pending.id == id);
+            }
+            let request = match requests.as_slice() {
+                [request] => request,
+                [] => bail!("no such request is pending"),
+                several => bail!("{} requests are pending; name one with --request", several.len()),
             };
             let outcome = match not_me {
                 true => authenticator.not_me(request).await?,

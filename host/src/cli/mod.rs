@@ -19,6 +19,8 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
+pub use api::{CandidateTrial, Connection};
+
 use crate::app::{self, Surroundings};
 use crate::config::{self, Settings};
 use crate::domain::plugins::plugin_specs;

@@ -87,6 +87,11 @@ pub struct ApprovalChannel {
     /// Whether its word counts.
     #[serde(default)]
     pub trust: Trust,
+    /// Whether the vendor's app shows the letters of the waiting page (`binding_message`), so that users compare them. Only
+    /// for a delegated channel. Where a channel does not show them, no request is carried while another one of the same name
+    /// is pending.
+    #[serde(default)]
+    pub shows_letters: bool,
     /// The hosts that it may call: `push.example.org`, `*.push.example.org`, each with `:port` where it is not 443.
     #[serde(default)]
     pub http_hosts: Vec<String>,
@@ -254,5 +259,10 @@ pub(super) fn check(plugins: &Plugins, expect: &mut impl FnMut(bool, &str, &str)
     }
     for plugin in &plugins.approval_channels {
         plugin.limits.check("plugins.approval_channels", expect);
+        expect(
+            !plugin.shows_letters || plugin.trust == Trust::Delegated,
+            "plugins.approval_channels.shows_letters",
+            "expected it only with `trust = \"delegated\"`: an enrolled device shows no letters, its user types the number",
+        );
     }
 }

@@ -13,7 +13,7 @@ use super::signals::Signal;
 use super::trials::Attempt;
 use super::{Broken, Host, audit, channels, passkey, seconds, trials};
 use crate::id::{ApprovalId, DeviceId, Did, UserId};
-use crate::model::approval::{Approval, ApprovalStage, MatchingNumber, NUMBER_ATTEMPTS, Pause, Shown};
+use crate::model::approval::{Approval, ApprovalStage, MatchingNumber, NUMBER_ATTEMPTS, Pause, RequestKind, Shown};
 use crate::model::audit::{Actor, By, Entry, Event, Origin};
 use crate::model::device::Device;
 use crate::model::login::{BrowserContext, Login, LoginRequest};
@@ -23,24 +23,26 @@ use crate::model::session::Amr;
 use crate::model::statement::{ApprovalStatement, Decision, application_identifier};
 use crate::model::step::{MENTIONS, Mentioned, ShownStep};
 use crate::model::user::{LifeState, User};
+use crate::plugins::Trust;
 use crate::secret::Digest;
-use crate::store::{Answer, Asked, Noted, Verdict};
+use crate::store::{Answer, ApprovalRequest, Asked, Noted, Verdict};
 
-/// Asks the phone of whoever has this name.
+/// Requests an approval for a typed name.
 ///
-/// A name that belongs to nobody, or to somebody who may not sign in or has a pause, gets the same page, the same queries
-/// and the same two minutes; only no phone is asked. So nobody learns from the answer who exists. `false` if the login
-/// already waits for an approval or was answered.
+/// An unknown name, and a user who may not sign in or has a cooldown, get the same page, the same queries and the same two
+/// minutes; only the request is not sent. So the answer does not reveal which names exist. `is_known` says that the user of
+/// the name signed in in this browser before.
 pub async fn ask(
     host: &Arc<Host>,
     login: &Login,
-    name: &LoginName,
+    (name, is_known): (&LoginName, bool),
     context: BrowserContext,
     from: Origin,
-) -> Result<bool, Broken> {
-    let Named { known, asked: user_id, is_open } = whose(host, name, login.request.application()).await?;
-    let question = Question { name, known, user_id, is_open, scanned_by: None, context, step: None };
-    Ok(put(host, login, question, from).await? != Asked::NotOpen)
+) -> Result<Asked, Broken> {
+    let kind = if is_known { RequestKind::KnownBrowser } else { RequestKind::Typed };
+    let Named { known, asked: user_id, is_open } = whose(host, name, kind, login.request.application()).await?;
+    let question = Question { name, known, user_id, is_open, kind, scanned_by: None, context, step: None };
+    put(host, login, question, from).await
 }
 
 /// Asks the phones of a person one of whose devices, the one that says so, scanned the code of a login's page. What others
@@ -57,6 +59,7 @@ pub(super) async fn ask_by_scan(
         known: Some(user.id),
         user_id: Some(user.id),
         is_open: true,
+        kind: RequestKind::Qr,
         scanned_by: Some(device.id),
         context: login.context.clone(),
         step: None,
@@ -78,6 +81,7 @@ pub(super) async fn ask_about_step(
         known: Some(user.id),
         user_id: Some(user.id),
         is_open: true,
+        kind: RequestKind::Action,
         scanned_by: Some(device),
         context: login.context.clone(),
         step: Some((step, mentions)),
@@ -95,6 +99,8 @@ struct Question<'a> {
     user_id: Option<UserId>,
     /// Whether they may sign in, however often they are asked.
     is_open: bool,
+    /// How it began.
+    kind: RequestKind,
     /// The person's own device with which it began.
     scanned_by: Option<DeviceId>,
     /// What the browser tells about itself.
@@ -106,15 +112,18 @@ struct Question<'a> {
 /// Keeps the request, which the login then waits for, and has it carried to the phones that it reaches.
 async fn put(host: &Arc<Host>, login: &Login, question: Question<'_>, from: Origin) -> Result<Asked, Broken> {
     let now = host.now();
-    let Question { name, known, user_id, is_open, scanned_by, context, step } = question;
+    let Question { name, known, user_id, is_open, kind, scanned_by, context, step } = question;
     let (step, mentions) = step.map_or((None, None), |(step, mentions)| (Some(step), mentions));
+    let numbers = MatchingNumber::shuffled(&*host.entropy);
+    let Some(&number) = numbers.first() else { return Ok(Asked::TooMany) };
     let approval = Approval {
         id: ApprovalId::new(now, &*host.entropy),
         login_id: login.id,
         user_id,
         name_digest: Digest::of(name.as_str().as_bytes()),
         scanned_by,
-        number: MatchingNumber::random(&*host.entropy),
+        // The store takes the first that is free.
+        number,
         shown: Shown {
             application: login.request.application().cloned(),
             application_name: application_name(host, login).await?,
@@ -134,7 +143,10 @@ async fn put(host: &Arc<Host>, login: &Login, question: Question<'_>, from: Orig
     let mut entry = about(host, Event::SignInAsked, &approval, &By::new(actor, from));
     // Those who are not asked may want to know as well.
     entry.user = known;
-    let asked = host.store.request_approval(approval.clone(), entry).await?;
+    let letterless = channels::delegation(host, &login.request).without_letters;
+    let request =
+        ApprovalRequest { approval: approval.clone(), known, kind, browser: login.browser, letterless, numbers, entry };
+    let asked = host.store.request_approval(request).await?;
     tracing::info!(login = %login.id, approval = %approval.id, ?asked, "approval requested");
     if let Some(trial) = login.request.trial() {
         trials::asked(host, trial, &approval, Attempt { known, is_open, asked }).await?;
@@ -142,7 +154,11 @@ async fn put(host: &Arc<Host>, login: &Login, question: Question<'_>, from: Orig
     if let Asked::Person(user) = asked {
         host.signals.send(Signal::Asked(user));
         // The browser does not wait for the channels: the phone finds the request by asking too.
-        let trust = channels::trusted(&login.request);
+        let trust = match scanned_by {
+            // It began with a device of the user, who answers there: a vendor's question would name no browser.
+            Some(_) => &[Trust::Verified],
+            None => channels::trusted(&login.request),
+        };
         tokio::spawn(channels::carry(Arc::clone(host), user, approval, trust));
     }
     Ok(asked)
@@ -185,9 +201,12 @@ fn about(host: &Host, event: Event, approval: &Approval, by: &By) -> Entry {
 /// What is noted of an answer to a request, if it counts.
 pub(super) fn noted(host: &Host, event: Event, approval: &Approval, by: &By) -> Noted {
     let settings = &host.settings.approvals;
-    let least = if event == Event::SignInNotMe { settings.not_me_pause } else { 0 };
-    let pause =
-        Pause { steps: settings.steps(), forgotten_after: seconds(settings.forget_denials), least: seconds(least) };
+    let pause = Pause {
+        steps: settings.steps(),
+        forgotten_after: seconds(settings.forget_denials),
+        within: seconds(settings.denial_window),
+        report: (event == Event::SignInNotMe).then(|| seconds(settings.not_me_pause)),
+    };
     let begun = about(host, Event::PauseBegun, approval, by);
     let mut entry = about(host, event, approval, by);
     // How long people wait, for the overview.
@@ -208,7 +227,7 @@ struct Named {
 }
 
 /// Finds whose a name is. The queries are the same for any name.
-async fn whose(host: &Host, name: &LoginName, application: Option<&Did>) -> Result<Named, Broken> {
+async fn whose(host: &Host, name: &LoginName, kind: RequestKind, application: Option<&Did>) -> Result<Named, Broken> {
     let user = host.store.user_by_login(name).await?;
     let open = match (&user, application) {
         (Some(user), None) => user.state == LifeState::Active,
@@ -222,7 +241,8 @@ async fn whose(host: &Host, name: &LoginName, application: Option<&Did>) -> Resu
         (None, None) => false,
     };
     let known = user.map(|user| user.id);
-    let asked = known.filter(|user| open && host.limits.person.take(user, host.now()).is_ok());
+    let limit = if kind == RequestKind::KnownBrowser { &host.limits.known_browsers } else { &host.limits.person };
+    let asked = known.filter(|user| open && limit.take(user, host.now()).is_ok());
     Ok(Named { known, asked, is_open: open })
 }
 
@@ -248,7 +268,7 @@ fn signature<'de, D: Deserializer<'de>>(text: D) -> Result<Vec<u8>, D::Error> {
 }
 
 /// What came of a device's answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Outcome {
     /// The browser is let in.
     Approved,
@@ -260,6 +280,8 @@ pub enum Outcome {
     WrongNumber {
         /// How often a number may still be typed.
         attempts_left: u32,
+        /// The unexpired request of the same user that has this number, if one has: pending, replaced or cancelled.
+        other: Option<Box<Approval>>,
     },
     /// The signature is not this device's over what it was shown.
     BadProof,
@@ -288,8 +310,13 @@ pub async fn answer(
     let Some(approval) = found else { return Ok(Outcome::Unknown) };
     match approval.stage_at(now) {
         ApprovalStage::Requested => {}
-        // Whoever asks again and again must not be able to keep the person from saying so, and who denied may say why.
-        ApprovalStage::Replaced | ApprovalStage::Denied if proof.decision == Decision::NotMe => {}
+        // An attacker who begins again, or gives up, can still be reported; so can a request that was denied first.
+        ApprovalStage::Replaced
+        | ApprovalStage::Cancelled
+        | ApprovalStage::Conflicted
+        | ApprovalStage::Denied
+        | ApprovalStage::Failed(_)
+            if proof.decision == Decision::NotMe && now < approval.expires_at => {}
         ApprovalStage::Expired => return Ok(Outcome::Expired),
         _ => return Ok(Outcome::AlreadyDecided),
     }
@@ -299,7 +326,8 @@ pub async fn answer(
         return Ok(Outcome::BadProof);
     }
     let by = By::new(Actor::Device(device.id), from);
-    let number_fits = MatchingNumber::parse(&proof.number) == Some(approval.number);
+    let typed = MatchingNumber::parse(&proof.number);
+    let number_fits = typed == Some(approval.number);
     let (verdict, event) = match proof.decision {
         Decision::NotMe => (Verdict::NotMe { device: device.id }, Event::SignInNotMe),
         Decision::Deny => (Verdict::Deny { device: device.id }, Event::SignInDenied),
@@ -327,7 +355,14 @@ pub async fn answer(
         (Answer::Counted, Decision::Approve) => Outcome::Approved,
         (Answer::Counted, Decision::Deny) => Outcome::Denied,
         (Answer::Counted, Decision::NotMe) => Outcome::NotMe,
-        (Answer::WrongNumber { attempts_left }, _) => Outcome::WrongNumber { attempts_left },
+        (Answer::WrongNumber { attempts_left }, _) => {
+            let other = match typed {
+                Some(number) => host.store.approval_with_number(device.user_id, id, number, now).await?,
+                None => None,
+            };
+            tracing::info!(approval = %id, device = %device.id, attempts_left, "wrong number for an approval");
+            return Ok(Outcome::WrongNumber { attempts_left, other: other.map(Box::new) });
+        }
         (Answer::NoPasskey, _) => Outcome::PasskeyRefused,
         (Answer::Late, _) => Outcome::AlreadyDecided,
     };

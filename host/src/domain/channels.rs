@@ -55,9 +55,30 @@ pub fn are_delegated(host: &Host, application: Option<&Did>) -> bool {
     host.plugins.channels_for(application).iter().any(|channel| channel.trust == Trust::Delegated)
 }
 
-/// Whether the approval of a login may come from a vendor, whoever's it is.
-pub fn may_be_delegated(host: &Host, request: &LoginRequest) -> bool {
-    trusted(request).contains(&Trust::Delegated) && are_delegated(host, request.application())
+/// What the vendors' authenticators show that may be asked for the approval of a sign-in. It depends on the settings and the
+/// application, never on the user.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Delegation {
+    /// At least one delegated channel serves the application, and the sign-in does not require a device.
+    pub possible: bool,
+    /// At least one of them shows the letters of the waiting page.
+    pub with_letters: bool,
+    /// At least one of them does not, so its user can't see which browser the request belongs to.
+    pub without_letters: bool,
+}
+
+/// Which vendors' authenticators may be asked for the approval of a sign-in.
+pub fn delegation(host: &Host, request: &LoginRequest) -> Delegation {
+    let mut delegation = Delegation::default();
+    if trusted(request).contains(&Trust::Delegated) {
+        let serving = host.plugins.channels_for(request.application());
+        for channel in serving.iter().filter(|channel| channel.trust == Trust::Delegated) {
+            delegation.possible = true;
+            delegation.with_letters |= channel.shows_letters;
+            delegation.without_letters |= !channel.shows_letters;
+        }
+    }
+    delegation
 }
 
 /// What kinds of channels may carry the approval of a login.
@@ -134,18 +155,20 @@ async fn notify(host: &Host, user: UserId, approval: &Approval, channel: &Channe
 /// How long a push message about news is worth delivering.
 const NEWS_FRESH: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Tells the person's devices that there are news, but the one that made them, through the first channel that carries to any.
-/// What the news are they ask this host for.
+/// Wakes the person's devices for account notifications, except the device that caused them. The channels are tried in the
+/// operator's order; each device that one does not reach goes to the next. A channel that is restricted to applications
+/// never learns of them: they belong to no application. The devices pull the notifications themselves from this server.
 pub(super) async fn tell_news(host: Arc<Host>, user: UserId, but: Option<DeviceId>) {
     let devices = match host.store.devices_of(user).await {
         Ok(devices) => devices,
         Err(error) => return tracing::warn!(%user, %error, "the devices were not told of news"),
     };
     let told = devices.iter().filter(|device| Some(device.id) != but);
-    let told: Vec<_> = told.filter_map(|device| Some((device, device.push.as_ref()?))).collect();
-    for channel in host.plugins.channels().iter().filter(|channel| channel.trust == Trust::Verified) {
-        let began = join_all(told.iter().map(|(device, push)| news_to(&host, channel, device, push))).await;
-        if began.contains(&true) {
+    let mut left: Vec<_> = told.filter_map(|device| Some((device, device.push.as_ref()?))).collect();
+    for channel in host.plugins.channels_for(None).iter().filter(|channel| channel.trust == Trust::Verified) {
+        let began = join_all(left.iter().map(|(device, push)| news_to(&host, channel, device, push))).await;
+        left = left.into_iter().zip(began).filter_map(|(device, began)| (!began).then_some(device)).collect();
+        if left.is_empty() {
             return;
         }
     }
@@ -207,8 +230,9 @@ async fn wake(
         }
         Err(failure) => {
             if matches!(failure.kind, ChannelFailureKind::Gone) {
-                tracing::info!(device = %device.id, "the push subscription is gone");
-                host.store.set_push(device.id, None).await?;
+                // The device may have another subscription by now, which this channel did not try.
+                let removed = host.store.remove_push(device.id, push.clone()).await?;
+                tracing::info!(device = %device.id, removed, "push subscription gone");
             }
             Ok(not_begun(approval, &failure))
         }

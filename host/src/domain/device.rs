@@ -1,12 +1,13 @@
 //! Devices: enrolling one, knowing its calls, where it can be woken.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::signals::Signal;
 use super::{Broken, Host, audit, news, seconds};
 use crate::clock::Timestamp;
-use crate::id::{AuditId, DeviceId, EnrolmentId, UserId};
+use crate::id::{ApprovalId, AuditId, DeviceId, EnrolmentId, UserId};
 use crate::model::approval::Approval;
 use crate::model::audit::{Actor, By, Entry, Event, Origin};
 use crate::model::device::{Device, DeviceKey, Enrolment, LinkMaker, PushSubscription};
@@ -248,23 +249,21 @@ pub async fn caller(host: &Host, call: Call<'_>) -> Result<Caller, Broken> {
 pub struct Waiting {
     /// The owner.
     pub user: User,
-    /// The request.
-    pub open: Option<Approval>,
-    /// The digest of the picture of the application that asks, where it has one.
-    pub logo: Option<String>,
+    /// The pending requests, the oldest first, each with the digest of the logo of its application, where that has one.
+    pub pending: Vec<(Approval, Option<String>)>,
     /// What they have not seen yet, the oldest first.
     pub news: Vec<Entry>,
     /// Until when none reaches their phones, if they denied one a moment ago.
     pub paused_until: Option<Timestamp>,
 }
 
-/// The request that waits for a device's owner, and what is new. With neither, it waits up to `patience` seconds; news up to
-/// `known`, which the device shows already, are none to wait for. `None` if the device was revoked meanwhile.
+/// The pending requests of a device's owner, and what is new. While the pending requests are those that the device shows,
+/// `seen`, and there are no news after `known`, it waits up to `patience` seconds. `None` if the device was revoked meanwhile.
 pub async fn request(
     host: &Host,
     device: &Device,
     patience: u32,
-    known: Option<AuditId>,
+    (seen, known): (&HashSet<ApprovalId>, Option<AuditId>),
 ) -> Result<Option<Waiting>, Broken> {
     let mut listener = host.signals.listen();
     // Counted by the machine's clock, not the host's: a test that stops the one must not stop the other.
@@ -272,23 +271,33 @@ pub async fn request(
     loop {
         let user = host.store.user(device.user_id).await?;
         let user = user.ok_or(StoreError::Corrupt("a device without an owner"))?;
-        let open = host.store.open_approval(device.user_id, host.now()).await?;
+        let pending = host.store.pending_approvals(device.user_id, host.now()).await?;
+        let changed = pending.len() != seen.len() || pending.iter().any(|approval| !seen.contains(&approval.id));
         let news = news::of(host, device).await?;
         let told = news.last().is_some_and(|last| known.is_none_or(|known| last.id > known));
         let over = user.state != LifeState::Active || tokio::time::Instant::now() >= deadline;
-        if open.is_some() || told || over {
+        if changed || told || over {
             if host.store.device(device.id).await?.is_none_or(|device| device.revoked_at.is_some()) {
                 return Ok(None);
             }
             let paused_until = host.store.paused_until(device.user_id, host.now()).await?;
-            let logo = match open.as_ref().and_then(|open| open.shown.application.as_ref()) {
-                Some(application) => host.store.logo_digest(application).await?,
-                None => None,
-            };
-            return Ok(Some(Waiting { user, open, logo, news, paused_until }));
+            let pending = with_logos(host, pending).await?;
+            return Ok(Some(Waiting { user, pending, news, paused_until }));
         }
         listener.next_of([Signal::Asked(device.user_id), Signal::News(device.user_id)]).await;
     }
+}
+
+async fn with_logos(host: &Host, pending: Vec<Approval>) -> Result<Vec<(Approval, Option<String>)>, Broken> {
+    let mut shown = Vec::with_capacity(pending.len());
+    for approval in pending {
+        let logo = match &approval.shown.application {
+            Some(application) => host.store.logo_digest(application).await?,
+            None => None,
+        };
+        shown.push((approval, logo));
+    }
+    Ok(shown)
 }
 
 /// Says where a device can be woken, or that it can't. `false` if the subscription is none that can be used.

@@ -46,6 +46,8 @@ pub struct Limits {
     pub browser: Limit<BrowserKey>,
     /// Requests that reach the phones of one person, by whichever name.
     pub person: Limit<UserId>,
+    /// The same for requests from browsers in which the user signed in before. Others do not use it up.
+    pub known_browsers: Limit<UserId>,
     /// Sign-ins that one device begins by scanning the code of a login page.
     pub device: Limit<DeviceId>,
     /// Requests to the token, introspection and revocation endpoints.
@@ -87,6 +89,7 @@ impl Limits {
             address: Limit::new("address", settings.address),
             browser: Limit::new("browser", settings.browser),
             person: Limit::new("person", settings.person),
+            known_browsers: Limit::new("person", settings.person),
             device: Limit::new("device", settings.device),
             token: Limit::new("token", settings.token),
             client_failures: Limit::new("client_failures", settings.client_failures),
@@ -176,6 +179,11 @@ pub struct Exhausted(Duration);
 impl Exhausted {
     /// What holds it up is over in a moment.
     pub const SOON: Self = Self(Duration::from_secs(1));
+
+    /// Free again within this time.
+    pub const fn within(time: Duration) -> Self {
+        Self(time)
+    }
 
     /// In seconds, rounded up: the value of `Retry-After` (RFC 9110 section 10.2.3).
     pub const fn seconds(self) -> u64 {

@@ -78,8 +78,12 @@ pub enum Ended {
     Expired,
     /// The person gave up in the browser.
     Cancelled,
+    /// Two sign-ins with this name started at the same time, and the user could not have told them apart.
+    Conflict,
     /// The number was wrong too often.
     WrongNumber,
+    /// A newer request of the same browser took its place.
+    Replaced,
 }
 
 /// An approval that was given.
@@ -89,6 +93,13 @@ pub struct Approved {
     authentication: Authentication,
     /// It is a trial's, so the session is for that alone.
     is_trial: bool,
+}
+
+impl Approved {
+    /// Whether a device began it by scanning the code of the login's page, so that the browser does not know yet whose it is.
+    pub const fn is_by_scan(&self) -> bool {
+        self.approval.scanned_by.is_some()
+    }
 }
 
 /// Looks at a login. A login of another browser is as good as none; so is a step in the console, which has no pages.
@@ -112,9 +123,9 @@ pub(super) async fn look(host: &Host, id: LoginId, browser: Digest) -> Result<Vi
     };
     let Some(approval) = approval else { return Ok(View::Ended(login, Ended::Expired)) };
     Ok(match approval.stage_at(now) {
-        // That a newer request took its place is not told: it would say that somebody has this name, and when they
-        // sign in. The page goes on until its time is over, as it would for a name that nobody has.
-        ApprovalStage::Requested | ApprovalStage::Replaced => View::Waiting(login, approval),
+        // A withdrawn or reported request looks like a pending one: the page must not show that the name is known, or that
+        // its user answered.
+        ApprovalStage::Requested | ApprovalStage::Withdrawn | ApprovalStage::Reported => View::Waiting(login, approval),
         ApprovalStage::Approved { by, at } => {
             let authentication = by.authentication(at);
             // The operator may have taken the trust away from a vendor in between.
@@ -128,6 +139,8 @@ pub(super) async fn look(host: &Host, id: LoginId, browser: Digest) -> Result<Vi
         ApprovalStage::Denied => View::Ended(login, Ended::Denied),
         ApprovalStage::Expired => View::Ended(login, Ended::Expired),
         ApprovalStage::Cancelled => View::Ended(login, Ended::Cancelled),
+        ApprovalStage::Conflicted => View::Ended(login, Ended::Conflict),
+        ApprovalStage::Replaced => View::Ended(login, Ended::Replaced),
         ApprovalStage::Failed(_) => View::Ended(login, Ended::WrongNumber),
     })
 }
@@ -137,8 +150,7 @@ pub async fn decided(host: &Host, approval: ApprovalId) -> Result<(), Broken> {
     let mut listener = host.signals.listen();
     loop {
         let found = host.store.approval(approval).await?;
-        let open = |stage| matches!(stage, ApprovalStage::Requested | ApprovalStage::Replaced);
-        if !found.is_some_and(|found| open(found.stage_at(host.now()))) {
+        if !found.is_some_and(|found| found.stage_at(host.now()).is_waiting()) {
             return Ok(());
         }
         listener.next(super::signals::Signal::Decided(approval)).await;

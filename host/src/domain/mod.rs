@@ -17,6 +17,7 @@ pub mod first_start;
 pub mod history;
 pub mod idempotency;
 pub mod keys;
+pub mod known_browsers;
 pub mod limits;
 pub mod login;
 pub mod looks;

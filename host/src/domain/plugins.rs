@@ -66,6 +66,7 @@ fn channel(plugin: &config::ApprovalChannel) -> Result<PluginSpec, SecretFileErr
                 config::Trust::Verified => Trust::Verified,
                 config::Trust::Delegated => Trust::Delegated,
             },
+            shows_letters: plugin.shows_letters,
             http: HttpGrant {
                 hosts: plugin.http_hosts.clone(),
                 allow_private: plugin.allow_private_addresses,

@@ -13,7 +13,7 @@ use subtle::ConstantTimeEq;
 use super::account::{Access, access};
 use super::limits::Exhausted;
 use super::signals::Signal;
-use super::{Broken, Host, approval};
+use super::{Broken, Host, approval, seconds};
 use crate::id::LoginId;
 use crate::model::audit::Origin;
 use crate::model::device::Device;
@@ -96,10 +96,11 @@ pub async fn scan(host: &Arc<Host>, device: &Device, token: &str, from: Origin) 
         Asked::NotOpen => Scanned::NotOpen,
         // The person was suspended at this moment.
         Asked::Nobody => Scanned::Closed,
+        Asked::TooMany => Scanned::TooMany(Exhausted::within(seconds(host.settings.lifetimes.approval))),
     })
 }
 
-/// The login that a token is of, if it still waits to be told who signs in.
+/// The login that a token is of, if it is still open who signs in: no name was typed, or the typed request waits.
 async fn find(host: &Host, token: &str) -> Result<Option<Login>, Broken> {
     let bytes = URL_SAFE_NO_PAD.decode(token).unwrap_or_default();
     let Some((id, shown)) = bytes.split_at_checked(ID).filter(|(_, shown)| shown.len() == PROOF) else {
@@ -108,8 +109,19 @@ async fn find(host: &Host, token: &str) -> Result<Option<Login>, Broken> {
     let Ok(id) = <[u8; ID]>::try_from(id) else { return Ok(None) };
     let login = host.store.login(LoginId::from_bytes(id), host.now()).await?;
     // A login from before browsers were kept would show nothing to recognise.
-    let open = |login: &Login| login.stage == LoginStage::Identify && !login.context.browser.is_empty();
-    let Some(login) = login.filter(open) else { return Ok(None) };
+    let Some(login) = login.filter(|login| !login.context.browser.is_empty()) else { return Ok(None) };
+    let is_open = match login.stage {
+        LoginStage::Identify => true,
+        // The page that waits for a typed request shows the code as well.
+        LoginStage::Asked(approval) => {
+            let found = host.store.approval(approval).await?;
+            found.is_some_and(|found| found.scanned_by.is_none() && found.stage_at(host.now()).is_waiting())
+        }
+        LoginStage::SignedIn(_) | LoginStage::Answered => false,
+    };
+    if !is_open {
+        return Ok(None);
+    }
     let genuine = bool::from(proof(host, &login)?.as_slice().ct_eq(shown));
     Ok(genuine.then_some(login))
 }

@@ -75,6 +75,7 @@ const FILES: &[(&str, &str, &[u8])] = files![
     JAVASCRIPT "authenticator/poll.js",
     JAVASCRIPT "authenticator/push.js",
     JAVASCRIPT "authenticator/request.js",
+    JAVASCRIPT "authenticator/requests.js",
     JAVASCRIPT "authenticator/scan.js",
     JAVASCRIPT "authenticator/store.js",
     JAVASCRIPT "authenticator/texts.js",

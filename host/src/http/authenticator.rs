@@ -34,7 +34,7 @@ use crate::domain::device::{self, Call, Caller, Enrolled, EnrolmentRequest, Wait
 use crate::domain::limits::Network;
 use crate::domain::{self, Broken, Host};
 use crate::id::{ApprovalId, AuditId};
-use crate::model::approval::Approval;
+use crate::model::approval::{Approval, ApprovalStage};
 use crate::model::audit::{Actor, By, Origin};
 use crate::model::device::{CallCredentials, Device, DeviceKey, PushSubscription};
 use crate::model::language::Language;
@@ -273,18 +273,24 @@ pub(super) struct Wait {
     wait: u32,
     /// The last of the news that the app shows.
     known: Option<AuditId>,
+    /// The ids of the requests that the app shows, with commas between them.
+    #[serde(default)]
+    seen: String,
 }
 
-/// `GET /authenticator/api/requests?wait=25&known=..`: what waits for the person, and what is new of their devices; with nothing
-/// but the news up to `known`, waits so many seconds for it. While `paused_until` is a moment to come, requests reach no phone
+/// `GET /authenticator/api/requests?wait=25&seen=..,..&known=..`: all pending requests of the user, the oldest first, and what
+/// is new of their devices. While the pending requests are those in `seen` and the news go up to `known`, the call waits so
+/// many seconds for a change. While `paused_until` is a moment to come, requests reach no phone
 /// of theirs. `passkey` says whether this device has one: `set`, `none`, or `impossible` where this host can have none.
 pub(super) async fn requests(Query(query): Query<Wait>, call: SignedCall) -> Reply {
     let SignedCall { host, device, .. } = call;
     let patience = query.wait.min(LONGEST_WAIT);
-    let waiting = device::request(&host, &device, patience, query.known).await?;
-    let Waiting { user, open, logo, news, paused_until } = waiting.ok_or(UNKNOWN_DEVICE)?;
+    let seen = query.seen.split(',').filter_map(|id| id.parse().ok()).collect();
+    let waiting = device::request(&host, &device, patience, (&seen, query.known)).await?;
+    let Waiting { user, pending, news, paused_until } = waiting.ok_or(UNKNOWN_DEVICE)?;
     let news: Vec<Value> = news.iter().map(super::devices::news).collect();
-    let requests: Vec<Value> = open.iter().map(|approval| request(&host, approval, logo.as_deref())).collect();
+    let requests: Vec<Value> =
+        pending.iter().map(|(approval, logo)| request(&host, approval, logo.as_deref())).collect();
     Ok(Json(json!({
         "now": host.now().seconds(),
         "account": {"name": user.name, "display_name": user.display_name(), "state": user.state},
@@ -334,12 +340,13 @@ pub(super) async fn decide(Path(id): Path<String>, call: SignedCall) -> Reply {
         Outcome::Approved => Ok(Json(json!({"outcome": "approved"})).into_response()),
         Outcome::Denied => Ok(Json(json!({"outcome": "denied"})).into_response()),
         Outcome::NotMe => Ok(Json(json!({"outcome": "not_me"})).into_response()),
-        Outcome::WrongNumber { attempts_left } => Err(Failure::new(
-            StatusCode::UNPROCESSABLE_ENTITY,
-            "wrong_number",
-            "That is not the number in the browser.",
-        )
-        .with("attempts_left", json!(attempts_left))),
+        Outcome::WrongNumber { attempts_left, other } => {
+            let failure = WRONG_NUMBER.with("attempts_left", json!(attempts_left));
+            Err(match other {
+                Some(other) => failure.with("other_request", other_request(&host, &other)),
+                None => failure,
+            })
+        }
         Outcome::BadProof => Err(Failure::new(
             StatusCode::FORBIDDEN,
             "bad_proof",
@@ -353,6 +360,23 @@ pub(super) async fn decide(Path(id): Path<String>, call: SignedCall) -> Reply {
         Outcome::Expired => Err(Failure::new(StatusCode::GONE, "expired", "This request has expired.")),
         Outcome::Unknown => Err(unknown()),
     }
+}
+
+const WRONG_NUMBER: Failure =
+    Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "wrong_number", "That is not the number in the browser.");
+
+/// The request that has the typed number, with everything that a report of it is signed over.
+fn other_request(host: &Host, other: &Approval) -> Value {
+    let mut shown = request(host, other, None);
+    let state = match other.stage {
+        ApprovalStage::Replaced => "replaced",
+        ApprovalStage::Cancelled | ApprovalStage::Conflicted => "cancelled",
+        _ => "pending",
+    };
+    if let Some(object) = shown.as_object_mut() {
+        object.insert("state".to_owned(), json!(state));
+    }
+    shown
 }
 
 #[derive(Deserialize)]

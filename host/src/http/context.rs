@@ -13,6 +13,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use super::cookies::Cookie;
 use super::texts::{Message, preferred};
 use super::user_agent;
+use crate::domain::known_browsers::KnownUsers;
 use crate::domain::session::{self, SignedIn};
 use crate::domain::{Broken, Host};
 use crate::model::audit::Origin;
@@ -29,6 +30,7 @@ pub(super) struct Browser {
     secret: Secret,
     is_new: bool,
     session: Option<Secret>,
+    known: Option<Secret>,
     name: Option<LoginName>,
     origin: Origin,
     agent: String,
@@ -55,6 +57,12 @@ impl Browser {
     /// The `Set-Cookie` header that a browser needs which did not have the cookie.
     pub(super) fn cookie(&self, host: &Host) -> Option<String> {
         self.is_new.then(|| Cookie::Browser.set(host, self.secret.expose()))
+    }
+
+    /// The users who signed in in this browser before.
+    pub(super) fn known_users(&self, host: &Host) -> KnownUsers {
+        let cookie = self.known.as_ref();
+        cookie.map(|cookie| KnownUsers::open(host, self.digest(), cookie.expose())).unwrap_or_default()
     }
 
     /// Who the browser is signed in as.
@@ -109,6 +117,7 @@ impl FromRequestParts<Arc<Host>> for Browser {
             secret: known.unwrap_or_else(|| Secret::random(&*host.entropy)),
             is_new,
             session: Cookie::Session.read(host, headers),
+            known: Cookie::Known.read(host, headers),
             name: Cookie::Name.read(host, headers).and_then(|name| read_name(name.expose())),
             origin,
             agent: agent.to_owned(),

@@ -1,4 +1,5 @@
-//! Cookies: one that tells browsers apart, one that holds the session, one that remembers a name.
+//! Cookies: one that identifies the browser, one that holds the session, one that remembers a name, and one that says which
+//! users signed in in the browser before.
 //!
 //! All are `HttpOnly` and `SameSite=Lax`. By https they are `Secure` and have the prefix `__Host-`, so that no other
 //! host can set them; by http, which is for localhost alone, plain names let every client follow.
@@ -6,7 +7,7 @@
 use axum::http::HeaderMap;
 use axum::http::header::COOKIE;
 
-use crate::domain::Host;
+use crate::domain::{Host, known_browsers};
 use crate::secret::Secret;
 
 /// A cookie of ours.
@@ -18,6 +19,8 @@ pub(super) enum Cookie {
     Session,
     /// The name that was typed last, if the person wants it remembered; base64url.
     Name,
+    /// The users who signed in in this browser; see [`crate::domain::known_browsers`].
+    Known,
 }
 
 impl Cookie {
@@ -29,6 +32,8 @@ impl Cookie {
             (Self::Session, false) => "assent-session",
             (Self::Name, true) => "__Host-assent-name",
             (Self::Name, false) => "assent-name",
+            (Self::Known, true) => "__Host-assent-known",
+            (Self::Known, false) => "assent-known",
         }
     }
 
@@ -37,6 +42,7 @@ impl Cookie {
         match self {
             Self::Browser | Self::Session => 128,
             Self::Name => 2048,
+            Self::Known => 1024,
         }
     }
 
@@ -51,8 +57,8 @@ impl Cookie {
     /// The `Set-Cookie` header that sets it.
     pub(super) fn set(self, host: &Host, value: &str) -> String {
         let lifetime = match self {
-            // It says nothing about anybody, and lets a person go on after closing the window.
-            Self::Browser => 30 * 24 * 60 * 60,
+            // The first identifies no user, and lets a user go on after closing the window. The other is bound to it.
+            Self::Browser | Self::Known => known_browsers::LIFE,
             // Where sessions slide it outlives one that was not used, and is of no use then.
             Self::Session => host.settings.longest_session(),
             Self::Name => 180 * 24 * 60 * 60,

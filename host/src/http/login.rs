@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::{FromRequest, Path, Request, State};
 use axum::http::header::SET_COOKIE;
@@ -21,11 +22,12 @@ use super::limits::{too_many_pages, try_again};
 use super::pages::{Choice, Ended as EndedKind, EndedPage, LoginPage, Scan, WaitingPage};
 use super::reply::{ErrorReply, broken, forged, layout, page, see_other, with_browser, with_session};
 use super::texts::Message;
-use super::{consent, csrf, saml};
+use super::{confirm, consent, csrf, saml};
+use crate::domain::limits::Exhausted;
 use crate::domain::login::{self, Approved, Ended, Outcome, Person, View};
 use crate::domain::session::SignedIn;
 use crate::domain::{Broken, Host, approval, channels, scan};
-use crate::id::{InvalidId, LoginId, SessionId};
+use crate::id::{InvalidId, LoginId, SessionId, UserId};
 use crate::model::approval::Approval;
 use crate::model::language::Language;
 use crate::model::login::{Login, LoginRequest, Refusal};
@@ -33,6 +35,8 @@ use crate::model::name::LoginName;
 use crate::model::saml::SignOnRequest;
 use crate::oidc::authorize::{self, Agreement, Answer, DenialReason, Question};
 use crate::saml::sign_on::{self, Failure};
+use crate::secret::Token;
+use crate::store::Asked;
 
 /// A form of these pages.
 #[derive(Debug, Deserialize)]
@@ -84,6 +88,8 @@ async fn show_view(host: &Host, browser: &Browser, view: View) -> Result<Respons
                 Ended::Denied => EndedKind::Denied,
                 Ended::Expired => EndedKind::Expired,
                 Ended::Cancelled => EndedKind::Cancelled,
+                Ended::Conflict => EndedKind::Conflict,
+                Ended::Replaced => EndedKind::Replaced,
                 Ended::WrongNumber => EndedKind::Refused(Message::of("refused-wrong-number")),
             };
             ended_page(host, browser, &login, kind).await
@@ -109,6 +115,9 @@ async fn approved_reply(
 ) -> Result<Response, Broken> {
     let old = session_before(host, browser, login).await?;
     match login::person(host, approved, old.as_ref(), browser.origin()).await? {
+        Some(person) if confirm::is_needed(host, browser, approved, &person.signed_in.user).await? => {
+            confirm::ask(host, browser, login, &person.signed_in.user).await
+        }
         Some(person) => finish(host, browser, login, &person, old.as_ref(), Agreement::Open).await,
         // Suspended between approval and use.
         None => ended_page(host, browser, login, refused(Refusal::PersonClosed)).await,
@@ -152,24 +161,31 @@ pub(super) async fn finish(
         LoginRequest::Local { page } => {
             let outcome = Outcome { person, old, given: None, consent: None };
             let answered = login::answer(host, login.id, outcome).await?;
-            return Ok(match answered {
-                true => with_session(see_other(&page.path()), host, person.cookie.as_ref()),
-                false => answered_before(host, browser.language()),
-            });
+            return match answered {
+                true => with_session(see_other(&page.path()), host, browser, session_of(person)),
+                false => Ok(answered_before(host, browser.language())),
+            };
         }
         // It signs nobody in.
         LoginRequest::Step(_) => return Ok(unknown(host, browser.language())),
     };
     // Nobody gets the cookie of a trial's session.
-    let cookie = person.cookie.as_ref().filter(|_| request.trial.is_none());
+    let session = session_of(person).filter(|_| request.trial.is_none());
     let question = Question { login: login.id, request, person, old, agreement };
     match authorize::respond(host, question).await? {
-        Answer::Granted(answer) => Ok(with_session(deliver(host, browser.language(), &answer).await, host, cookie)),
+        Answer::Granted(answer) => {
+            with_session(deliver(host, browser.language(), &answer).await, host, browser, session)
+        }
         Answer::Error(answer) => Ok(deliver(host, browser.language(), &answer).await),
         Answer::AskConsent { application } => consent::ask(host, browser, login, request, person, application),
         Answer::Refused(reason) => ended_page(host, browser, login, refused(reason)).await,
         Answer::AnsweredBefore => Ok(answered_before(host, browser.language())),
     }
+}
+
+/// The session that began, with its user.
+fn session_of(person: &Person) -> Option<(UserId, &Token)> {
+    person.cookie.as_ref().map(|cookie| (person.signed_in.user.id, cookie))
 }
 
 /// Answers the login of a service provider for this person.
@@ -181,11 +197,11 @@ async fn finish_saml(
     person: &Person,
     old: Option<&SignedIn>,
 ) -> Result<Response, Broken> {
-    let cookie = person.cookie.as_ref().filter(|_| request.trial.is_none());
+    let session = session_of(person).filter(|_| request.trial.is_none());
     let question = sign_on::Question { login: login.id, request, person, old };
     match sign_on::respond(host, question).await? {
         sign_on::Answer::Granted(answer) => {
-            Ok(with_session(saml::deliver(host, browser.language(), &answer), host, cookie))
+            with_session(saml::deliver(host, browser.language(), &answer), host, browser, session)
         }
         sign_on::Answer::Failed(answer) => Ok(saml::deliver(host, browser.language(), &answer)),
         sign_on::Answer::Refused(reason) => ended_page(host, browser, login, refused(reason)).await,
@@ -255,15 +271,24 @@ pub(super) async fn identify(posted: Posted) -> Response {
         let from = limits.address.take(&browser.origin().address.into(), now);
         let from = from.and_then(|()| limits.browser.take(&browser.digest().into(), now));
         let from = from.map_err(|exhausted| (exhausted, Message::of("error-too-many-here")));
-        let with_name = |()| {
-            let refused = Message::of("error-too-many-name");
-            limits.login_name.take(&(&valid).into(), now).map_err(|exhausted| (exhausted, refused))
-        };
-        if let Err((exhausted, refused)) = from.and_then(with_name) {
+        let too_many = |(exhausted, refused)| {
             let next = try_again(&posted.address());
-            return Ok(too_many_pages(host, browser.language(), exhausted, refused, next));
+            Ok(too_many_pages(host, browser.language(), exhausted, refused, next))
+        };
+        if let Err(refused) = from {
+            return too_many(refused);
         }
-        approval::ask(host, login, &valid, browser.context(host), browser.origin()).await?;
+        let by_name = || Message::of("error-too-many-name");
+        // What others do with the name does not count in a browser in which its user signed in before.
+        let is_known = browser.known_users(host).includes(host, &valid).await?;
+        if !is_known && let Err(exhausted) = limits.login_name.take(&(&valid).into(), now) {
+            return too_many((exhausted, by_name()));
+        }
+        let asked = approval::ask(host, login, (&valid, is_known), browser.context(host), browser.origin()).await?;
+        if asked == Asked::TooMany {
+            let wait = Duration::from_secs(host.settings.lifetimes.approval.into());
+            return too_many((Exhausted::within(wait), by_name()));
+        }
         Ok(remembering(posted.shown(), host, browser, (!form.remember.is_empty()).then_some(&valid)))
     };
     posted.reply(reply.await)
@@ -405,12 +430,12 @@ pub(super) async fn events(State(host): State<Arc<Host>>, Path(id): Path<String>
 }
 
 /// What a login's pages say of the application that asks.
-struct Asking {
-    name: String,
-    form_target: Option<String>,
+pub(super) struct Asking {
+    pub(super) name: String,
+    pub(super) form_target: Option<String>,
 }
 
-async fn asking(host: &Host, login: &Login) -> Result<Asking, Broken> {
+pub(super) async fn asking(host: &Host, login: &Login) -> Result<Asking, Broken> {
     Ok(match &login.request {
         LoginRequest::Oidc(request) => Asking {
             name: host
@@ -482,19 +507,23 @@ fn waiting_page(host: &Host, browser: &Browser, login: &Login, approval: &Approv
     let id = login.id.to_string();
     // Rounded up, so that the page does not say zero while there is time.
     let seconds_left = approval.remaining(host.now()).as_millis().div_ceil(1000);
+    let delegation = channels::delegation(host, &login.request);
     let waiting = WaitingPage {
         layout: layout(host, browser.language()),
         application: approval.shown.application_name.clone(),
         name: approval.scanned_by.is_none().then(|| approval.shown.account.clone()),
         number: approval.number.to_string(),
-        // It depends on the request alone, and so says nothing of whose name was typed.
-        binding: match channels::may_be_delegated(host, &login.request) {
-            true => Some(channels::binding(host, approval.id)?),
-            false => None,
-        },
+        // They depend on the request only, and so reveal nothing about the name.
+        delegated: delegation.possible,
+        binding: delegation.with_letters.then(|| channels::binding(host, approval.id)).transpose()?,
         seconds_left: u32::try_from(seconds_left).unwrap_or(u32::MAX),
         seconds_total: host.settings.lifetimes.approval,
         events: format!("/login/{id}/events"),
+        // Whoever typed a name may scan instead, whether the request was sent or not.
+        scan: match approval.scanned_by {
+            None => Scan::new(&host.settings.origin(), scan::path(host, login)?),
+            Some(_) => None,
+        },
         cancel: format!("/login/{id}/cancel"),
         csrf: csrf::token(host, browser, &id)?,
     };

@@ -7,6 +7,7 @@ pub mod authenticator;
 mod callbacks;
 pub mod client_calls;
 pub mod client_certificate;
+mod confirm;
 mod consent;
 mod console;
 mod context;

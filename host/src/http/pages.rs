@@ -32,6 +32,7 @@ pages!(
     LoginPage,
     RecoverPage,
     RecoveredPage,
+    ConfirmPage,
     ConsentPage,
     FormPostPage,
     SamlPostPage,
@@ -209,7 +210,9 @@ pub struct WaitingPage {
     pub name: Option<String>,
     /// The two digits to type.
     pub number: String,
-    /// The letters that a vendor's authenticator shows as well; `None` where none may be asked. It needs no number.
+    /// Whether a vendor's authenticator may be asked, which needs no number.
+    pub delegated: bool,
+    /// The letters that a vendor's authenticator shows as well; `None` where no such authenticator may be asked.
     pub binding: Option<String>,
     /// How long the approval may still take, in seconds.
     pub seconds_left: u32,
@@ -217,6 +220,8 @@ pub struct WaitingPage {
     pub seconds_total: u32,
     /// The address of the event stream; its event `changed` says that the page is to be loaded again.
     pub events: String,
+    /// The code to scan instead of typing the number; `None` where a scan began it.
+    pub scan: Option<Scan>,
     /// Where the form that cancels is sent: `csrf`.
     pub cancel: String,
     /// The token that the form carries.
@@ -228,6 +233,28 @@ impl WaitingPage {
     fn texts(&self) -> &'static str {
         script_texts::waiting(self.layout.language)
     }
+}
+
+/// Whose account the browser is about to be signed in to, after a QR sign-in was approved.
+#[derive(Clone, Debug, Template)]
+#[template(path = "confirm.html")]
+pub struct ConfirmPage {
+    /// What every page has.
+    pub layout: Layout,
+    /// The name of the application that asks.
+    pub application: String,
+    /// The user's display name.
+    pub name: String,
+    /// The user's account name.
+    pub account: String,
+    /// Where the form that continues is sent: `csrf`, `person`.
+    pub action: String,
+    /// Where the form that starts again is sent: `csrf`.
+    pub again: String,
+    /// The token that the forms carry.
+    pub csrf: String,
+    /// The token that shows for whom the page was made.
+    pub person: String,
 }
 
 /// A name and a recovery code, for whoever has no authenticator any more.
@@ -265,6 +292,10 @@ pub enum Ended {
     Expired,
     /// It was cancelled in this browser.
     Cancelled,
+    /// A newer sign-in with the same name, in this browser, took its place.
+    Replaced,
+    /// Another sign-in with the same name started in another browser, and the user could not have told them apart.
+    Conflict,
     /// It may not go on, for this reason.
     Refused(Message),
 }
@@ -294,6 +325,8 @@ impl EndedPage {
             Ended::Denied => "denied",
             Ended::Expired => "expired",
             Ended::Cancelled => "cancelled",
+            Ended::Replaced => "replaced",
+            Ended::Conflict => "conflict",
             Ended::Refused(_) => "refused",
         }
     }
@@ -303,6 +336,8 @@ impl EndedPage {
             Ended::Denied => Message::of("ended-denied"),
             Ended::Expired => Message::of("ended-expired"),
             Ended::Cancelled => Message::of("ended-cancelled"),
+            Ended::Replaced => Message::of("ended-replaced"),
+            Ended::Conflict => Message::of("ended-conflict"),
             Ended::Refused(_) => Message::of("ended-refused"),
         }
     }
@@ -312,6 +347,8 @@ impl EndedPage {
             Ended::Denied => Message::of("ended-denied-happened"),
             Ended::Expired => Message::of("ended-expired-happened"),
             Ended::Cancelled => Message::of("ended-cancelled-happened"),
+            Ended::Replaced => Message::of("ended-replaced-happened"),
+            Ended::Conflict => Message::of("ended-conflict-happened"),
             Ended::Refused(reason) => reason.clone(),
         }
     }
@@ -321,6 +358,8 @@ impl EndedPage {
             Ended::Denied => Message::of("ended-denied-advice"),
             Ended::Expired => Message::of("ended-expired-advice"),
             Ended::Cancelled => Message::of("ended-cancelled-advice"),
+            Ended::Replaced => Message::of("ended-replaced-advice"),
+            Ended::Conflict => Message::of("ended-conflict-advice"),
             Ended::Refused(_) => Message::of("ended-refused-advice"),
         }
     }

@@ -12,6 +12,7 @@ use super::looks;
 use super::pages::{ErrorPage, Layout, Link, Page, Support};
 use super::texts::Message;
 use crate::domain::{Broken, Host};
+use crate::id::UserId;
 use crate::model::language::Language;
 use crate::secret::Token;
 
@@ -137,12 +138,25 @@ pub(super) fn with_browser(mut response: Response, host: &Host, browser: &Browse
     response
 }
 
-/// Gives the browser the cookie of a new session.
-pub(super) fn with_session(mut response: Response, host: &Host, token: Option<&Token>) -> Response {
-    if let Some(Ok(cookie)) = token.map(|token| HeaderValue::from_str(&Cookie::Session.set(host, token.expose()))) {
+/// Gives the browser the cookie of a new session of this user, and makes it a known browser of theirs.
+pub(super) fn with_session(
+    mut response: Response,
+    host: &Host,
+    browser: &Browser,
+    session: Option<(UserId, &Token)>,
+) -> Result<Response, Broken> {
+    let Some((user, token)) = session else { return Ok(response) };
+    let known = browser.known_users(host).seal_with(host, browser.digest(), user)?;
+    let cookies = [
+        Cookie::Session.set(host, token.expose()),
+        // For as long as the other is bound to it.
+        Cookie::Browser.set(host, browser.secret().expose()),
+        Cookie::Known.set(host, &known),
+    ];
+    for cookie in cookies.iter().filter_map(|cookie| HeaderValue::from_str(cookie).ok()) {
         response.headers_mut().append(SET_COOKIE, cookie);
     }
-    response
+    Ok(response)
 }
 
 /// A number that leads from an answer to its line of the log.

@@ -18,9 +18,9 @@ use tower_http::timeout::TimeoutLayer;
 use super::reply::ErrorReply;
 use super::texts::Message;
 use super::{
-    admin_api, assets, authenticator, callbacks, client_calls, consent, console, cors, devices, health, home, limits,
-    login, logos, looks, metrics, oidc, portal, recover, refusals, responses, saml, saml_logout, saml_metadata, scan,
-    session_end, trial,
+    admin_api, assets, authenticator, callbacks, client_calls, confirm, consent, console, cors, devices, health, home,
+    limits, login, logos, looks, metrics, oidc, portal, recover, refusals, responses, saml, saml_logout, saml_metadata,
+    scan, session_end, trial,
 };
 use crate::domain::Host;
 use crate::domain::idempotency::UNDER_WAY;
@@ -161,6 +161,7 @@ fn sign_in_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         .route("/login/{id}/cancel", post(login::cancel))
         .route("/login/{id}/again", post(login::again))
         .route("/login/{id}/continue", post(login::go_on))
+        .route("/login/{id}/confirm", post(confirm::confirm))
         .route("/login/{id}/consent", post(consent::decide))
         .route("/login/{id}/leave", post(login::leave))
         .layer(from_fn_with_state(Arc::clone(host), limits::sign_in))

@@ -22,16 +22,15 @@ pub struct Approval {
     pub id: ApprovalId,
     /// The login that waits for it.
     pub login_id: LoginId,
-    /// Who was asked. `None` where the name belongs to nobody who may sign in, or to somebody who denied a request a moment
-    /// ago: the browser sees the same page and the same two minutes, but no phone is asked, so the answer does not tell
-    /// who exists.
+    /// The user to whose devices the request was sent. `None` where the name belongs to no user who may sign in, during a
+    /// cooldown, and where too many requests are pending: the browser gets the same page for the same time, so the page does
+    /// not reveal which names exist.
     pub user_id: Option<UserId>,
-    /// The digest of the name that was typed. A person has one open request, by whichever name; of a name that reaches
-    /// nobody there is one as well.
+    /// The digest of the name that was typed.
     pub name_digest: Digest,
     /// The person's own device, where it scanned the code of the login's page; `None` where somebody typed a name.
     pub scanned_by: Option<DeviceId>,
-    /// The number that the browser shows and the person types.
+    /// The number that the browser shows and the user types. No two unexpired requests of one user or name have the same one.
     pub number: MatchingNumber,
     /// What the person is shown.
     pub shown: Shown,
@@ -83,11 +82,50 @@ pub enum ApprovalStage {
     Expired,
     /// The person gave up in the browser.
     Cancelled,
-    /// It can't be answered any more, and its browser is not told: a newer request of the same person took its place, or
-    /// the person may no longer sign in. The page waits on to its end, as it would for a name that nobody has.
+    /// Another request for the same name was pending in another browser, and a channel without letters may carry one of them.
+    /// None of them can be approved. Its page says so.
+    Conflicted,
+    /// A newer request of the same browser took its place. Its page says so.
     Replaced,
+    /// The user may no longer sign in there. The page waits to its end, as it would for an unknown name.
+    Withdrawn,
+    /// The user reported it, or another request while this one was pending ("this was not me"). The page waits to its end:
+    /// it must not show that a user answered.
+    Reported,
     /// It cannot be approved any more.
     Failed(FailureReason),
+}
+
+impl ApprovalStage {
+    /// Whether the page in the browser waits. A withdrawn or reported request looks there as if it were still pending.
+    pub const fn is_waiting(&self) -> bool {
+        matches!(self, Self::Requested | Self::Withdrawn | Self::Reported)
+    }
+}
+
+/// How an approval request began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestKind {
+    /// A name was typed in a browser in which the user never signed in, as far as its cookies show.
+    Typed,
+    /// A name was typed in a browser in which its user signed in before.
+    KnownBrowser,
+    /// The user's own device scanned the code of a page.
+    Qr,
+    /// An administrator's protected action.
+    Action,
+}
+
+impl RequestKind {
+    /// The kind's name in the database.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Typed => "typed",
+            Self::KnownBrowser => "known_browser",
+            Self::Qr => "qr",
+            Self::Action => "action",
+        }
+    }
 }
 
 /// How it is known that a person approved.
@@ -126,7 +164,7 @@ impl Approval {
     /// How far it has come at `now`: time alone makes a request expire.
     pub fn stage_at(&self, now: Timestamp) -> ApprovalStage {
         match &self.stage {
-            ApprovalStage::Requested | ApprovalStage::Replaced if now >= self.expires_at => ApprovalStage::Expired,
+            stage if stage.is_waiting() && now >= self.expires_at => ApprovalStage::Expired,
             stage => stage.clone(),
         }
     }
@@ -137,34 +175,45 @@ impl Approval {
     }
 }
 
-/// For how long requests reach no phone of a person who denied one.
+/// When a cooldown begins, and how long it lasts: meanwhile requests with the typed name are not sent to the user's devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pause {
-    /// After the first denial, the second in a row, and so on; the last for all further ones. None: no pause.
+    /// The length of the first cooldown, the second, and so on; the last for all further ones. Empty: no cooldown after denials.
     pub steps: Vec<Duration>,
-    /// After what time without a denial they begin anew.
+    /// The time without a denial after which they begin with the first again.
     pub forgotten_after: Duration,
-    /// At least so long.
-    pub least: Duration,
+    /// The first cooldown begins at the second denial within this time.
+    pub within: Duration,
+    /// For a report, which begins a cooldown at once: its least length. `None` for a denial.
+    pub report: Option<Duration>,
 }
 
 impl Pause {
-    /// How long the pause is after so many denials in a row; `None` if there is none.
+    /// The length of the cooldown after so many denials; `None` if there is none.
     pub fn length(&self, denials: u32) -> Option<Duration> {
-        let index = usize::try_from(denials.saturating_sub(1)).unwrap_or(usize::MAX);
+        if self.report.is_none() && denials < 2 {
+            return None;
+        }
+        let index = usize::try_from(denials.saturating_sub(2)).unwrap_or(usize::MAX);
         let step = self.steps.get(index).or_else(|| self.steps.last()).copied().unwrap_or_default();
-        Some(step.max(self.least)).filter(|length| !length.is_zero())
+        Some(step.max(self.report.unwrap_or_default())).filter(|length| !length.is_zero())
     }
 }
 
 /// The two digits that the browser shows and the person types on the phone. Never sent to the phone.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MatchingNumber(u32);
 
 impl MatchingNumber {
-    /// A random number from 10 to 99.
-    pub fn random(entropy: &dyn Entropy) -> Self {
-        Self(10 + entropy.below(90))
+    /// All numbers, 10 to 99, in random order (a Fisher-Yates shuffle): the request gets the first that is free.
+    pub fn shuffled(entropy: &dyn Entropy) -> Vec<Self> {
+        let mut numbers: Vec<Self> = (10..100).map(Self).collect();
+        for last in (1..numbers.len()).rev() {
+            let bound = u32::try_from(last + 1).unwrap_or(u32::MAX);
+            let other = usize::try_from(entropy.below(bound)).unwrap_or(0);
+            numbers.swap(last, other);
+        }
+        numbers
     }
 
     /// Reads the two digits.
@@ -192,26 +241,32 @@ mod tests {
     use crate::entropy::SystemEntropy;
 
     #[test]
-    fn pauses_grow_to_the_last_and_there_may_be_none() {
+    fn cooldowns_begin_at_the_second_denial_or_at_a_report_and_grow_to_the_last() {
         let seconds = Duration::from_secs;
-        let pause = |steps: &[u64], least| Pause {
+        let pause = |steps: &[u64], report: Option<u64>| Pause {
             steps: steps.iter().copied().map(seconds).collect(),
             forgotten_after: seconds(60),
-            least: seconds(least),
+            within: seconds(60),
+            report: report.map(seconds),
         };
         let lengths =
-            |pause: Pause| [1, 2, 3, u32::MAX].map(|denials| pause.length(denials).map(|length| length.as_secs()));
-        assert_eq!(lengths(pause(&[30, 120], 0)), [Some(30), Some(120), Some(120), Some(120)]);
-        assert_eq!(lengths(pause(&[30, 120], 60)), [Some(60), Some(120), Some(120), Some(120)]);
-        assert_eq!(lengths(pause(&[], 0)), [None; 4]);
+            |pause: Pause| [1, 2, 3, 4, u32::MAX].map(|denials| pause.length(denials).map(|length| length.as_secs()));
+        assert_eq!(lengths(pause(&[30, 120], None)), [None, Some(30), Some(120), Some(120), Some(120)]);
+        assert_eq!(lengths(pause(&[30, 120], Some(60))), [Some(60), Some(60), Some(120), Some(120), Some(120)]);
+        assert_eq!(lengths(pause(&[30, 120], Some(0))), [Some(30), Some(30), Some(120), Some(120), Some(120)]);
+        assert_eq!(lengths(pause(&[], None)), [None; 5]);
+        assert_eq!(lengths(pause(&[], Some(0))), [None; 5]);
     }
 
     #[test]
     fn numbers_have_two_digits() {
-        for _ in 0..1000 {
-            let number = MatchingNumber::random(&SystemEntropy);
-            assert_eq!(MatchingNumber::parse(&number.to_string()), Some(number));
+        let mut numbers = MatchingNumber::shuffled(&SystemEntropy);
+        for number in &numbers {
+            assert_eq!(MatchingNumber::parse(&number.to_string()), Some(*number));
         }
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), 90);
         for text in ["", "1", "123", "+1", " 1", "１２"] {
             assert_eq!(MatchingNumber::parse(text), None, "{text:?}");
         }

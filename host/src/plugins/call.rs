@@ -53,6 +53,36 @@ pub struct Usage {
     pub memory: usize,
 }
 
+/// Lines that a journal keeps.
+const JOURNAL_LINES: usize = 256;
+
+/// A line that a plugin wrote to the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogLine {
+    /// `debug`, `info`, `warn` or `error`.
+    pub level: &'static str,
+    /// The text, without control characters.
+    pub message: String,
+}
+
+/// The first log lines of a plugin that someone tries, beside the operator's log.
+#[derive(Debug, Default)]
+pub struct Journal(Mutex<Vec<LogLine>>);
+
+impl Journal {
+    fn add(&self, level: &'static str, message: &str) {
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.len() < JOURNAL_LINES {
+            lines.push(LogLine { level, message: message.to_owned() });
+        }
+    }
+
+    /// The lines until now.
+    pub fn lines(&self) -> Vec<LogLine> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
 /// How a call ended, and what it used.
 #[derive(Debug)]
 pub(super) struct Ran<T> {
@@ -140,6 +170,7 @@ pub(super) struct Runner {
     lines: Arc<LogLimit>,
     /// The host's own lines about the plugin.
     host_lines: LogLimit,
+    journal: Option<Arc<Journal>>,
 }
 
 impl Runner {
@@ -166,7 +197,13 @@ impl Runner {
             outside,
             meter,
             turns,
+            journal: None,
         }
+    }
+
+    /// The same with a journal of the log lines of its calls.
+    pub(super) fn with_journal(self, journal: Option<Arc<Journal>>) -> Self {
+        Self { journal, ..self }
     }
 
     /// The same for calls that are not counted. The error is the end of a sentence about the plugin.
@@ -257,6 +294,7 @@ impl Runner {
             outside: self.outside.clone(),
             requests: REQUESTS,
             lines: LOG_LINES,
+            journal: self.journal.clone(),
             last_words: None,
         };
         let mut store = Store::new(&self.engine, call);
@@ -396,6 +434,7 @@ pub(super) struct Call {
     lines: u32,
     /// Lines that the plugin may have in the log.
     limit: Arc<LogLimit>,
+    journal: Option<Arc<Journal>>,
     /// The last line of it that was an error. A Rust plugin that panics says so in one.
     last_words: Option<String>,
 }
@@ -422,6 +461,15 @@ impl log::Host for Call {
         let Some(left) = self.lines.checked_sub(1) else { return };
         self.lines = left;
         let line = one_line(&message);
+        if let Some(journal) = &self.journal {
+            let level = match level {
+                log::Level::Debug => "debug",
+                log::Level::Info => "info",
+                log::Level::Warn => "warn",
+                log::Level::Error => "error",
+            };
+            journal.add(level, &line);
+        }
         let allowed = self.limit.count(self.clock.now());
         say_suppressed(plugin, allowed.suppressed);
         match level {
@@ -503,6 +551,7 @@ mod tests {
             outside: Outside::Closed,
             requests: 0,
             lines: 0,
+            journal: None,
             last_words: None,
         };
         // One memory begins with 40 and grows to 60; another begins with 40, and then neither can grow.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::call::Journal;
 use super::load::{Build, check_owners};
 use super::meter::Meter;
 use super::spec::{Limits, OnFailure, PluginSpec, Role};
@@ -39,11 +40,11 @@ pub enum CandidateError {
 impl Plugins {
     /// Today's claim mappers, with the candidate among them. It is compiled, checks its settings, and is granted what the
     /// plugin is granted whose place it takes. A new one may write the claims that its description names one by one, where no
-    /// other plugin does. Nothing of it is kept.
+    /// other plugin does. Nothing of it is kept. The journal receives the log lines of the candidate.
     ///
     /// # Errors
     /// What is wrong with it, in a sentence.
-    pub async fn with_candidate(&self, candidate: Candidate) -> Result<PluginSet, CandidateError> {
+    pub async fn with_candidate(&self, candidate: Candidate) -> Result<(PluginSet, Arc<Journal>), CandidateError> {
         let today = self.loaded.load_full();
         let Candidate { plugin, component, config } = candidate;
         let known = today.specs.iter().find(|spec| spec.name == plugin);
@@ -70,7 +71,8 @@ impl Plugins {
         let engine = self.loader.engine_for_one(&limits)?;
         let meter = Arc::new(Meter::new().map_err(|what| LoadError::of(&plugin, what))?);
         let mut alone = Loaded::default();
-        let build = Build { bytes, kept: None, meter, as_asked: known.is_none() };
+        let journal = Arc::new(Journal::default());
+        let build = Build { bytes, kept: None, meter, as_asked: known.is_none(), journal: Some(Arc::clone(&journal)) };
         super::load::check_name(&alone, &plugin)?;
         self.loader.build(&mut alone, &engine, spec, build).await?;
         let mut mappers = today.mappers.clone();
@@ -79,7 +81,7 @@ impl Plugins {
             None => mappers.append(&mut alone.mappers),
         }
         check_owners(&mappers)?;
-        Ok(PluginSet(Arc::new(Loaded { mappers, ..Loaded::default() })))
+        Ok((PluginSet(Arc::new(Loaded { mappers, ..Loaded::default() })), journal))
     }
 }
 

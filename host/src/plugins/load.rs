@@ -7,7 +7,7 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use super::approval::ApprovalChannel;
-use super::call::{Outside, Runner, one_line};
+use super::call::{Journal, Outside, Runner, one_line};
 use super::claims::{ClaimMapper, Parts, Scope};
 use super::compiled::{self, Compiled};
 use super::compiler::Compiler;
@@ -86,7 +86,7 @@ impl Loader {
     async fn add(&self, loaded: &mut Loaded, engine: &Engine, spec: PluginSpec) -> Result<(), LoadError> {
         let bytes = component_check::read(&spec.name, &spec.file)?;
         let meter = self.meter(&spec.name).map_err(|what| LoadError::of(&spec.name, what))?;
-        let build = Build { bytes, kept: self.compiled.as_ref(), meter, as_asked: false };
+        let build = Build { bytes, kept: self.compiled.as_ref(), meter, as_asked: false, journal: None };
         self.build(loaded, engine, spec, build).await
     }
 
@@ -100,7 +100,7 @@ impl Loader {
     ) -> Result<(), LoadError> {
         loaded.specs.push(spec.clone());
         let PluginSpec { name, file, sha256, config, role, limits } = spec;
-        let Build { bytes, kept, meter, as_asked } = build;
+        let Build { bytes, kept, meter, as_asked, journal } = build;
         let error = |what: String| LoadError::of(&name, what);
         if limits.concurrency == 0 {
             return Err(error("`concurrency` is 0, so it could never run; give at least 1".to_owned()));
@@ -128,7 +128,7 @@ impl Loader {
         let component = compile(engine, bytes, &self.compiler, kept).await.map_err(error)?;
         let linked = link(&self.contracts, &surface, &component).map_err(error)?;
         let (clock, turns) = (Arc::clone(&self.clock), Arc::clone(&self.turns));
-        let runner = Runner::new(engine.clone(), &name, limits, clock, outside, meter, turns);
+        let runner = Runner::new(engine.clone(), &name, limits, clock, outside, meter, turns).with_journal(journal);
         let described = describe(linked.described(), &runner).await.map_err(error)?;
         let config = config.to_string();
         validate(linked.described(), &runner, &config).await.map_err(error)?;
@@ -165,11 +165,19 @@ impl Loader {
                 })));
             }
             (
-                Role::ApprovalChannel { applications, trust, http },
+                Role::ApprovalChannel { applications, trust, shows_letters, http },
                 Linked::Channel(component) | Linked::Delegated(component),
             ) => {
                 asked_for(&described, &http).map_err(error)?;
-                loaded.channels.push(ApprovalChannel { identity, runner, component, trust, applications, config });
+                loaded.channels.push(ApprovalChannel {
+                    identity,
+                    runner,
+                    component,
+                    trust,
+                    shows_letters,
+                    applications,
+                    config,
+                });
             }
             // Its world was compared with its role above.
             (_, _) => return Err(error("the component is of another role".to_owned())),
@@ -198,6 +206,8 @@ pub(super) struct Build<'a> {
     pub(super) meter: Arc<Meter>,
     /// Whether a claim mapper may write what its description names, in place of what the settings grant.
     pub(super) as_asked: bool,
+    /// Where the log lines of its calls are kept, if they are.
+    pub(super) journal: Option<Arc<Journal>>,
 }
 
 /// The claims that a description names. Where it leaves the choice to the operator, nobody chose, so nothing is granted.

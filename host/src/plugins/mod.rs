@@ -41,7 +41,7 @@ pub use approval::{
     Begun, Callback, ChannelFailure, ChannelFailureKind, ChannelInfo, ChannelState, Evidence, News, Notice, Opening,
     Question,
 };
-pub use call::{Usage, one_line};
+pub use call::{Journal, LogLine, Usage, one_line};
 pub use candidate::{Candidate, CandidateError};
 pub use claims::{
     ClaimInput, MapFailure, MapFailureKind, Mapped, Protocol, RequestedClaim, SamlAttribute, Sink, Step, StepEnd,

@@ -41,6 +41,8 @@ pub enum Role {
         applications: Option<Vec<Did>>,
         /// Whether the operator takes its word.
         trust: Trust,
+        /// Whether a vendor's app shows the letters of the waiting page.
+        shows_letters: bool,
         /// Where it may send requests to.
         http: HttpGrant,
     },

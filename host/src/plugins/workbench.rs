@@ -147,7 +147,7 @@ impl Scripted {
     }
 }
 
-/// Finds out what a file is, and has it describe itself, as `assent plugin check` shows it.
+/// Finds out what a file is, and has it describe itself, as `assent-plugin check` shows it.
 ///
 /// # Errors
 /// One plain sentence, if the file is not a plugin that this host can use.
@@ -232,7 +232,8 @@ impl Workbench {
             Linked::Mapper(_) => return Err(self.wrong_role(World::ApprovalChannel)),
         };
         let (identity, config) = (self.identity(), config.to_string());
-        Ok(ChannelTrial(ApprovalChannel { identity, runner, component, trust, applications: None, config }))
+        let (shows_letters, applications) = (false, None);
+        Ok(ChannelTrial(ApprovalChannel { identity, runner, component, trust, shows_letters, applications, config }))
     }
 
     fn identity(&self) -> Arc<Identity> {

@@ -3,10 +3,10 @@
 use sqlx::AnyConnection;
 
 use super::rows::{digest, from_json, moment, parse, to_json};
-use super::{Result, Store, StoreError, audit, deliveries, devices, passkeys, pauses, users};
+use super::{Result, Store, StoreError, approval_requests, audit, deliveries, devices, passkeys, pauses};
 use crate::clock::Timestamp;
 use crate::id::{ApprovalId, DeliveryId, DeviceId, LoginId, UserId};
-use crate::model::approval::{Approval, ApprovalStage, Approver, FailureReason, MatchingNumber, Pause};
+use crate::model::approval::{Approval, ApprovalStage, Approver, FailureReason, MatchingNumber, Pause, RequestKind};
 use crate::model::audit::Entry;
 use crate::model::delivery::Ruling;
 use crate::model::passkey::PasskeyUse;
@@ -32,6 +32,7 @@ struct ApprovalRow {
     amr: Option<String>,
     channel: Option<String>,
     mentions: Option<String>,
+    conflicted: i64,
 }
 
 impl ApprovalRow {
@@ -41,8 +42,11 @@ impl ApprovalRow {
             ("approved", Some(at)) => ApprovalStage::Approved { by: self.approver()?, at: moment(at) },
             ("denied", ..) => ApprovalStage::Denied,
             ("expired", ..) => ApprovalStage::Expired,
+            ("cancelled", ..) if self.conflicted != 0 => ApprovalStage::Conflicted,
             ("cancelled", ..) => ApprovalStage::Cancelled,
             ("replaced", ..) => ApprovalStage::Replaced,
+            ("withdrawn", ..) => ApprovalStage::Withdrawn,
+            ("reported", ..) => ApprovalStage::Reported,
             ("wrong_number", ..) => ApprovalStage::Failed(FailureReason::WrongNumber),
             _ => return Err(StoreError::Corrupt("an approval's state")),
         })
@@ -125,18 +129,6 @@ pub struct Noted {
     pub pause: (Pause, Entry),
 }
 
-/// What came of asking.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
-    /// The person's phones are to be asked.
-    Person(UserId),
-    /// The login waits as for any other, but nobody is asked: nobody has the name, or whoever has it may not sign in, or
-    /// has a pause.
-    Nobody,
-    /// Nothing was done: the login was answered, or waits for another.
-    NotOpen,
-}
-
 /// What came of a device's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
@@ -154,18 +146,6 @@ pub enum Answer {
 }
 
 impl Store {
-    /// Asks: adds the approval, which its login then waits for, in place of an open one of the same person or name. While
-    /// the person has a pause, or one is open that their own device began, it reaches nobody if a name was typed for it.
-    /// `entry` tells the audit log, if it is about somebody.
-    pub async fn request_approval(&self, approval: Approval, entry: Entry) -> Result<Asked> {
-        self.asks
-            .write(move |db| {
-                let (approval, entry) = (approval.clone(), entry.clone());
-                Box::pin(async move { request(db, &approval, entry).await })
-            })
-            .await
-    }
-
     /// The approval with this id.
     pub async fn approval(&self, id: ApprovalId) -> Result<Option<Approval>> {
         let row: Option<ApprovalRow> = sqlx::query_as("SELECT * FROM approvals WHERE id = $1")
@@ -185,22 +165,44 @@ impl Store {
         row.map(Approval::try_from).transpose()
     }
 
-    /// The request that waits for a person at `now`.
-    pub async fn open_approval(&self, user: UserId, now: Timestamp) -> Result<Option<Approval>> {
-        let row: Option<ApprovalRow> = sqlx::query_as(
-            "SELECT * FROM approvals
-             WHERE COALESCE(user_id, name_digest) = $1 AND state = 'requested' AND expires_at > $2",
+    /// The pending requests of a user at `now`, the oldest first.
+    pub async fn pending_approvals(&self, user: UserId, now: Timestamp) -> Result<Vec<Approval>> {
+        let rows: Vec<ApprovalRow> = sqlx::query_as(
+            "SELECT * FROM approvals WHERE known_user = $1 AND user_id = $1 AND state = 'requested' AND expires_at > $2
+             ORDER BY requested_at, id",
         )
         .bind(user.to_string())
         .bind(now.millis())
+        .fetch_all(&self.readers)
+        .await?;
+        rows.into_iter().map(Approval::try_from).collect()
+    }
+
+    /// Another unexpired request of this user that has this number: pending, replaced or cancelled.
+    pub async fn approval_with_number(
+        &self,
+        user: UserId,
+        but: ApprovalId,
+        number: MatchingNumber,
+        now: Timestamp,
+    ) -> Result<Option<Approval>> {
+        let row: Option<ApprovalRow> = sqlx::query_as(
+            "SELECT * FROM approvals
+             WHERE known_user = $1 AND user_id = $1 AND expires_at > $2 AND id <> $3 AND number = $4
+               AND state IN ('requested', 'replaced', 'cancelled') AND disowned = 0",
+        )
+        .bind(user.to_string())
+        .bind(now.millis())
+        .bind(but.to_string())
+        .bind(number.to_string())
         .fetch_optional(&self.readers)
         .await?;
         row.map(Approval::try_from).transpose()
     }
 
     /// Takes a device's verified answer. It counts only while the request is open, the device is not revoked and belongs to
-    /// the person who was asked, and that person may sign in there. That a request was not the person's may be said of one
-    /// whose place another took, too.
+    /// the person who was asked, and that person may sign in there. A request that was replaced, cancelled, denied or failed can
+    /// still be reported until it expires.
     pub async fn answer_approval(
         &self,
         id: ApprovalId,
@@ -253,7 +255,7 @@ impl Store {
             Box::pin(async move {
                 sqlx::query(
                     "UPDATE approvals SET state = 'cancelled', decided_at = $2
-                     WHERE id = $1 AND state IN ('requested', 'replaced')",
+                     WHERE id = $1 AND state IN ('requested', 'withdrawn', 'reported')",
                 )
                 .bind(id.to_string())
                 .bind(now.millis())
@@ -264,90 +266,6 @@ impl Store {
         })
         .await
     }
-}
-
-async fn request(db: &mut AnyConnection, approval: &Approval, entry: Entry) -> Result<Asked> {
-    if let (Some(Mentioned::User(id)), Some(step)) = (&approval.mentions, &approval.shown.step)
-        && !users::is_still_called_as_in(db, *id, &step.words).await?
-    {
-        return Ok(Asked::NotOpen);
-    }
-    let claimed: Option<(String,)> = sqlx::query_as(
-        "UPDATE logins SET approval_id = $2 WHERE id = $1 AND answered_at IS NULL AND approval_id IS NULL RETURNING id",
-    )
-    .bind(approval.login_id.to_string())
-    .bind(approval.id.to_string())
-    .fetch_optional(&mut *db)
-    .await?;
-    if claimed.is_none() {
-        return Ok(Asked::NotOpen);
-    }
-    // Another host may ask for the same person between the two statements. It is then replaced in its turn.
-    for _ in 0..20 {
-        // Whoever denies the open one at this moment is waited for here, so that the pause that begins with it is seen.
-        replace_open(db, approval).await?;
-        if let Some((reached,)) = insert(db, approval).await? {
-            let reached = reached.map(|id| parse(&id, "an approval's user")).transpose()?;
-            audit::append_if_about_somebody(db, &entry.with("reached", reached.is_some())).await?;
-            return Ok(reached.map_or(Asked::Nobody, Asked::Person));
-        }
-    }
-    Err(StoreError::Taken("the open request"))
-}
-
-/// Ends the open request of the person or the name, if there is one. What a device of the person began gives way only to what
-/// another of theirs began: else whoever types a name could keep its owner from signing in.
-async fn replace_open(db: &mut AnyConnection, approval: &Approval) -> Result<()> {
-    let ended: Vec<(String,)> = sqlx::query_as(
-        "UPDATE approvals SET state = CASE WHEN expires_at <= $3 THEN 'expired' ELSE 'replaced' END, decided_at = $3
-         WHERE COALESCE(user_id, name_digest) IN ($1, $2) AND state = 'requested'
-           AND (scanned_by IS NULL OR $4 = 1 OR expires_at <= $3)
-         RETURNING id",
-    )
-    .bind(approval.name_digest.to_text())
-    .bind(approval.user_id.map_or_else(|| approval.name_digest.to_text(), |id| id.to_string()))
-    .bind(approval.requested_at.millis())
-    .bind(i64::from(approval.scanned_by.is_some()))
-    .fetch_all(&mut *db)
-    .await?;
-    for (id,) in ended {
-        deliveries::wake(db, &id).await?;
-    }
-    Ok(())
-}
-
-/// Adds the request: whom it reaches. `None`, and nothing added, if there is an open one.
-async fn insert(db: &mut AnyConnection, approval: &Approval) -> Result<Option<(Option<String>,)>> {
-    let added = sqlx::query_as(
-        "INSERT INTO approvals (id, login_id, user_id, name_digest, number, shown, requested_at, expires_at,
-                                attempts_left, state, application_id, scanned_by, mentions)
-         VALUES ($1, $2,
-                 CASE WHEN $11 IS NOT NULL THEN $3
-                      WHEN EXISTS (SELECT 1 FROM approval_pauses AS pause
-                                   WHERE pause.user_id = $3 AND pause.paused_until > $7) THEN NULL
-                      WHEN EXISTS (SELECT 1 FROM approvals AS open
-                                   WHERE COALESCE(open.user_id, open.name_digest) = $3 AND open.state = 'requested'
-                                     AND open.scanned_by IS NOT NULL) THEN NULL
-                      ELSE $3 END,
-                 $4, $5, $6, $7, $8, $9, 'requested', $10, $11, $12)
-         ON CONFLICT (COALESCE(user_id, name_digest)) WHERE state = 'requested' DO NOTHING
-         RETURNING user_id",
-    )
-    .bind(approval.id.to_string())
-    .bind(approval.login_id.to_string())
-    .bind(approval.user_id.map(|id| id.to_string()))
-    .bind(approval.name_digest.to_text())
-    .bind(approval.number.to_string())
-    .bind(to_json(&approval.shown)?)
-    .bind(approval.requested_at.millis())
-    .bind(approval.expires_at.millis())
-    .bind(i64::from(approval.attempts_left))
-    .bind(approval.shown.application.as_ref().map(ToString::to_string))
-    .bind(approval.scanned_by.map(|device| device.to_string()))
-    .bind(approval.mentions.as_ref().map(Mentioned::to_text))
-    .fetch_optional(db)
-    .await?;
-    Ok(added)
 }
 
 /// What a device decided.
@@ -365,16 +283,21 @@ async fn decide(
     noted: Noted,
     now: Timestamp,
 ) -> Result<Answer> {
-    let (state, also, amr) = match &decided {
-        Decided::Approved(amr) => ("approved", ["requested"; 2], Some(amr.clone())),
-        Decided::Denied => ("denied", ["requested"; 2], None),
-        Decided::NotMe => ("denied", ["replaced", "denied"], None),
+    let (state, amr) = match &decided {
+        Decided::Approved(amr) => ("approved", Some(amr.clone())),
+        Decided::Denied => ("denied", None),
+        Decided::NotMe => ("reported", None),
     };
-    let [also, or_also] = also;
+    let is_report = matches!(decided, Decided::NotMe);
     devices::hold(db, device).await?;
-    let counted: Option<(String,)> = sqlx::query_as(
-        "UPDATE approvals SET state = $2, decided_at = $3, device_id = $4, amr = $5, disowned = $8
-         WHERE id = $1 AND state IN ('requested', $6, $7) AND disowned = 0 AND expires_at > $3
+    hold_user_of(db, id, now).await?;
+    // A report keeps the state of a request that ended before: its page shows that already.
+    let counted: Option<(String, String)> = sqlx::query_as(
+        "UPDATE approvals SET state = CASE WHEN state = 'requested' THEN $2 ELSE state END,
+                              decided_at = $3, device_id = $4, amr = $5, disowned = $6
+         WHERE id = $1 AND disowned = 0 AND expires_at > $3
+           AND (state = 'requested'
+                OR $6 = 1 AND state IN ('replaced', 'cancelled', 'denied', 'wrong_number'))
            AND EXISTS (SELECT 1 FROM devices
                        WHERE devices.id = $4 AND devices.user_id = approvals.user_id AND devices.revoked_at IS NULL)
            AND EXISTS (SELECT 1 FROM users WHERE users.id = approvals.user_id AND users.state = 'active')
@@ -382,41 +305,64 @@ async fn decide(
                            WHERE accounts.user_id = approvals.user_id
                              AND accounts.application_id = approvals.application_id
                              AND accounts.state IN ('suspended', 'terminated'))
-         RETURNING user_id",
+         RETURNING user_id, kind",
     )
     .bind(id.to_string())
     .bind(state)
     .bind(now.millis())
     .bind(device.to_string())
     .bind(amr)
-    .bind(also)
-    .bind(or_also)
-    .bind(i64::from(matches!(decided, Decided::NotMe)))
+    .bind(i64::from(is_report))
     .fetch_optional(&mut *db)
     .await?;
-    let Some((user,)) = counted else { return Ok(Answer::Late) };
+    let Some((user, kind)) = counted else { return Ok(Answer::Late) };
     deliveries::wake(db, &id.to_string()).await?;
     devices::used(db, device, now).await?;
-    if let Decided::NotMe = decided {
-        // Another may have taken its place meanwhile.
-        let others: Vec<(String,)> = sqlx::query_as(
-            "UPDATE approvals SET state = 'denied', decided_at = $2, device_id = $3, disowned = 1
-             WHERE COALESCE(user_id, name_digest) = $1 AND state = 'requested' RETURNING id",
-        )
-        .bind(user.clone())
-        .bind(now.millis())
-        .bind(device.to_string())
-        .fetch_all(&mut *db)
-        .await?;
-        for (other,) in others {
-            deliveries::wake(db, &other).await?;
-        }
+    if is_report {
+        end_reported(db, &user, &kind, device, now).await?;
     }
     note(db, &user, matches!(decided, Decided::Approved(_)), noted, now).await?;
     Ok(Answer::Counted)
 }
 
-/// Notes a decision that counts. An approval ends what denials before it began; a denial begins a pause.
+/// Locks the user of a request, so that a new request sees the cooldown that a denial or report begins.
+async fn hold_user_of(db: &mut AnyConnection, id: ApprovalId, now: Timestamp) -> Result<()> {
+    let user: Option<(Option<String>,)> = sqlx::query_as("SELECT user_id FROM approvals WHERE id = $1")
+        .bind(id.to_string())
+        .fetch_optional(&mut *db)
+        .await?;
+    match user {
+        Some((Some(user),)) => approval_requests::hold_subject(db, &user, now).await,
+        _ => Ok(()),
+    }
+}
+
+/// Ends the other pending requests of a user who reported one. If the reported one came from a known browser, somebody else
+/// uses that browser: none of the user's is a known one any more.
+async fn end_reported(db: &mut AnyConnection, user: &str, kind: &str, device: DeviceId, now: Timestamp) -> Result<()> {
+    let others: Vec<(String,)> = sqlx::query_as(
+        "UPDATE approvals SET state = 'reported', decided_at = $2, device_id = $3, disowned = 1
+         WHERE user_id = $1 AND state = 'requested' AND expires_at > $2 RETURNING id",
+    )
+    .bind(user.to_owned())
+    .bind(now.millis())
+    .bind(device.to_string())
+    .fetch_all(&mut *db)
+    .await?;
+    for (other,) in others {
+        deliveries::wake(db, &other).await?;
+    }
+    if kind == RequestKind::KnownBrowser.as_str() {
+        sqlx::query("UPDATE users SET browsers_known_from = $2 + 1 WHERE id = $1")
+            .bind(user.to_owned())
+            .bind(now.millis())
+            .execute(db)
+            .await?;
+    }
+    Ok(())
+}
+
+/// Notes a decision that counts: an approval forgets the denials before it, denials and reports begin cooldowns.
 async fn note(db: &mut AnyConnection, user: &str, approved: bool, noted: Noted, now: Timestamp) -> Result<()> {
     audit::append(db, &[noted.entry]).await?;
     if approved {
@@ -437,6 +383,13 @@ async fn rule(
         Ruling::Approved => "approved",
         Ruling::Denied => "denied",
     };
+    let asked: Option<(String,)> = sqlx::query_as("SELECT approval_id FROM approval_deliveries WHERE id = $1")
+        .bind(delivery.to_string())
+        .fetch_optional(&mut *db)
+        .await?;
+    if let Some((asked,)) = asked {
+        hold_user_of(db, parse(&asked, "a delivery's approval")?, now).await?;
+    }
     let decided: Option<(String, String)> = sqlx::query_as(
         "UPDATE approvals
          SET state = $2, decided_at = $3,
@@ -488,27 +441,25 @@ async fn wrong_number(
     .execute(&mut *db)
     .await?
     .rows_affected();
-    let left: Option<(i64, String)> = sqlx::query_as(
+    // It counts against the request only: a cooldown would let an attacker lock the user out by showing numbers.
+    let left: Option<(i64,)> = sqlx::query_as(
         "UPDATE approvals SET attempts_left = attempts_left - $3,
                               state = CASE WHEN attempts_left <= $3 THEN 'wrong_number' ELSE state END,
                               decided_at = CASE WHEN attempts_left <= $3 THEN $2 ELSE decided_at END
-         WHERE id = $1 AND state = 'requested' AND expires_at > $2 RETURNING attempts_left, user_id",
+         WHERE id = $1 AND state = 'requested' AND expires_at > $2 RETURNING attempts_left",
     )
     .bind(id.to_string())
     .bind(now.millis())
     .bind(i64::try_from(first).unwrap_or(1))
     .fetch_optional(&mut *db)
     .await?;
-    let Some((left, user)) = left else { return Ok(Answer::Late) };
+    let Some((left,)) = left else { return Ok(Answer::Late) };
     let attempts_left = u32::try_from(left).unwrap_or(0);
     if first > 0 {
         audit::append(db, &[noted.entry.with("attempts_left", attempts_left)]).await?;
     }
     if attempts_left == 0 {
         deliveries::wake(db, &id.to_string()).await?;
-        // Whoever guesses, be it the person who is worn down or somebody with their phone, has as little to gain as by a denial.
-        let (pause, entry) = noted.pause;
-        pauses::begin(db, &user, &pause, entry, now).await?;
     }
     Ok(Answer::WrongNumber { attempts_left })
 }

@@ -300,4 +300,20 @@ impl Store {
         })
         .await
     }
+
+    /// Removes this push subscription of a device, unless another one took its place. Whether it was removed.
+    pub async fn remove_push(&self, id: DeviceId, push: PushSubscription) -> Result<bool> {
+        self.write(move |db| {
+            let push = push.clone();
+            Box::pin(async move {
+                let removed = sqlx::query("UPDATE devices SET push = NULL WHERE id = $1 AND push = $2")
+                    .bind(id.to_string())
+                    .bind(to_json(&push)?)
+                    .execute(db)
+                    .await?;
+                Ok(removed.rows_affected() > 0)
+            })
+        })
+        .await
+    }
 }

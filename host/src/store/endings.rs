@@ -16,7 +16,7 @@ use crate::secret::Digest;
 const LONGEST_CODE: Duration = Duration::from_secs(600);
 
 /// Ends what a person approved and no browser has used yet.
-const UNUSED: &str = "UPDATE approvals SET state = 'replaced', decided_at = $2
+const UNUSED: &str = "UPDATE approvals SET state = 'withdrawn', decided_at = $2
      WHERE user_id = $1 AND state = 'approved'
        AND EXISTS (SELECT 1 FROM logins WHERE logins.id = approvals.login_id AND logins.answered_at IS NULL)";
 
@@ -62,7 +62,7 @@ pub(super) async fn of_account(
     now: Timestamp,
 ) -> Result<()> {
     let mut statements = vec![
-        "UPDATE approvals SET state = 'replaced', decided_at = $3
+        "UPDATE approvals SET state = 'withdrawn', decided_at = $3
          WHERE user_id = $1 AND application_id = $2 AND state = 'requested'",
         "UPDATE approval_deliveries SET due_at = 0
          WHERE approval_id IN (SELECT id FROM approvals WHERE user_id = $1 AND application_id = $2 AND decided_at = $3)",
@@ -70,7 +70,7 @@ pub(super) async fn of_account(
     statements.extend(if state.is_open() {
         [
             "UPDATE accounts SET grants_from = $3 WHERE user_id = $1 AND application_id = $2 AND grants_from < $3",
-            "UPDATE approvals SET state = 'replaced', decided_at = $3
+            "UPDATE approvals SET state = 'withdrawn', decided_at = $3
              WHERE user_id = $1 AND application_id = $2 AND state = 'approved'
                AND EXISTS (SELECT 1 FROM logins WHERE logins.id = approvals.login_id AND logins.answered_at IS NULL)",
         ]
@@ -92,7 +92,7 @@ pub(super) async fn of_account(
 /// Ends the request that waits for a person, wherever it is on its way to.
 pub(super) async fn of_open_request(db: &mut AnyConnection, user: UserId, now: Timestamp) -> Result<()> {
     for statement in [
-        "UPDATE approvals SET state = 'replaced', decided_at = $2 WHERE user_id = $1 AND state = 'requested'",
+        "UPDATE approvals SET state = 'withdrawn', decided_at = $2 WHERE user_id = $1 AND state = 'requested'",
         "UPDATE approval_deliveries SET due_at = 0
          WHERE approval_id IN (SELECT id FROM approvals WHERE user_id = $1 AND decided_at = $2)",
     ] {
@@ -104,7 +104,7 @@ pub(super) async fn of_open_request(db: &mut AnyConnection, user: UserId, now: T
 /// Ends what a device approved and no browser has used yet, and forgets its passkey.
 pub(super) async fn of_device(db: &mut AnyConnection, device: DeviceId, now: Timestamp) -> Result<()> {
     sqlx::query(
-        "UPDATE approvals SET state = 'replaced', decided_at = $2
+        "UPDATE approvals SET state = 'withdrawn', decided_at = $2
          WHERE device_id = $1 AND state = 'approved' AND user_id = (SELECT user_id FROM devices WHERE devices.id = $1)
            AND EXISTS (SELECT 1 FROM logins WHERE logins.id = approvals.login_id AND logins.answered_at IS NULL)",
     )
@@ -130,13 +130,14 @@ pub(super) async fn erase(db: &mut AnyConnection, user: UserId, now: Timestamp) 
             // Those that reached no phone, during a pause for one, know nobody but the name.
             "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE name_digest = $1)",
             "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE mentions = $1)",
+            "DELETE FROM approval_subjects WHERE subject = $1",
         ] {
             sqlx::query(statement).bind(name.to_text()).execute(&mut *db).await?;
         }
     }
     terms::forget(db, user).await?;
     for statement in [
-        "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE user_id = $1)",
+        "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE known_user = $1)",
         // Steps of administrators, that mention the person.
         "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE mentions = $1)",
         "DELETE FROM trials WHERE made_session IN (SELECT id FROM sessions WHERE user_id = $1)",
@@ -147,6 +148,7 @@ pub(super) async fn erase(db: &mut AnyConnection, user: UserId, now: Timestamp) 
         "DELETE FROM recovery_codes WHERE user_id = $1",
         "DELETE FROM approval_addresses WHERE user_id = $1",
         "DELETE FROM approval_pauses WHERE user_id = $1",
+        "DELETE FROM approval_subjects WHERE subject = $1",
         "DELETE FROM consents WHERE user_id = $1",
         "DELETE FROM sessions WHERE user_id = $1",
         "DELETE FROM claim_traces WHERE user_id = $1",

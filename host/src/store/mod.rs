@@ -8,6 +8,8 @@ mod accounts;
 mod admin_tokens;
 mod applications;
 mod approval_addresses;
+mod approval_conflicts;
+mod approval_requests;
 mod approvals;
 mod assertions;
 mod audit;
@@ -53,7 +55,8 @@ mod users;
 mod writer;
 
 pub use accounts::{AccountWrite, Person};
-pub use approvals::{Answer, Asked, Noted, Verdict};
+pub use approval_requests::{ApprovalRequest, Asked};
+pub use approvals::{Answer, Noted, Verdict};
 pub use audit::{AuditFilter, AuditPage, KeptEntry};
 pub use chain::Chaining;
 pub use connect::Database;

@@ -10,7 +10,7 @@ use crate::id::UserId;
 use crate::model::approval::Pause;
 use crate::model::audit::Entry;
 
-/// Begins a pause after a denial of this person, unless it is none, and tells the audit log by `entry`, with the end.
+/// Counts a denial or report of this user, and begins the cooldown that is due. `entry` is for the audit log and gets the end.
 pub(super) async fn begin(
     db: &mut AnyConnection,
     user: &str,
@@ -21,13 +21,16 @@ pub(super) async fn begin(
     let (denials,): (i64,) = sqlx::query_as(
         "INSERT INTO approval_pauses (user_id, denials, denied_at, paused_until) VALUES ($1, 1, $2, 0)
          ON CONFLICT (user_id) DO UPDATE SET
-             denials = CASE WHEN approval_pauses.denied_at <= $3 THEN 1 ELSE approval_pauses.denials + 1 END,
+             denials = CASE WHEN approval_pauses.denied_at <= $3 THEN 1
+                            WHEN approval_pauses.denials = 1 AND approval_pauses.denied_at <= $4 THEN 1
+                            ELSE approval_pauses.denials + 1 END,
              denied_at = excluded.denied_at
          RETURNING denials",
     )
     .bind(user.to_owned())
     .bind(now.millis())
     .bind((now - pause.forgotten_after).millis())
+    .bind((now - pause.within).millis())
     .fetch_one(&mut *db)
     .await?;
     let Some(length) = pause.length(u32::try_from(denials).unwrap_or(u32::MAX)) else { return Ok(()) };
@@ -44,9 +47,10 @@ pub(super) async fn begin(
     audit::append(db, &[entry]).await
 }
 
-/// Forgets a person's denials, because they approved.
+/// Forgets a user's denials, because the user approved. A running cooldown stays: the user may approve a QR sign-in or a
+/// protected action while an attacker still asks.
 pub(super) async fn forget(db: &mut AnyConnection, user: &str) -> Result<()> {
-    sqlx::query("DELETE FROM approval_pauses WHERE user_id = $1").bind(user.to_owned()).execute(db).await?;
+    sqlx::query("UPDATE approval_pauses SET denials = 0 WHERE user_id = $1").bind(user.to_owned()).execute(db).await?;
     Ok(())
 }
 
@@ -60,6 +64,20 @@ impl Store {
                 .fetch_optional(&self.readers)
                 .await?;
         Ok(row.map(|(until,)| moment(until)))
+    }
+
+    /// Deletes the locks of users and typed names that had no request after `before`. Returns how many.
+    pub(super) async fn sweep_subjects(&self, before: Timestamp) -> Result<u64> {
+        self.write(move |db| {
+            Box::pin(async move {
+                let swept = sqlx::query("DELETE FROM approval_subjects WHERE held_at < $1")
+                    .bind(before.millis())
+                    .execute(db)
+                    .await?;
+                Ok(swept.rows_affected())
+            })
+        })
+        .await
     }
 
     /// Forgets denials since which there was none after `before`, and whose pause is over at `now`. Of how many people.

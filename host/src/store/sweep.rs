@@ -34,6 +34,9 @@ pub struct Retention {
     pub denials: Duration,
 }
 
+/// How long the lock of a user or typed name without requests is stored. No request is pending longer.
+const SUBJECTS: Duration = Duration::from_secs(86_400);
+
 impl Store {
     /// Deletes rows whose time is over and that were made longer ago than they are kept. Row ids begin with the time, so the oldest rows are
     /// the first of each table's own index. How many there were.
@@ -114,6 +117,7 @@ impl Store {
         }
         self.sum_up_counts().await?;
         swept += self.sweep_pauses(now - retention.denials, now).await?;
+        swept += self.sweep_subjects(now - SUBJECTS).await?;
         let before = first_text_of(now - retention.sessions);
         loop {
             let deleted = self.delete_sessions(before.clone(), now).await?;

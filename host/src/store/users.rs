@@ -463,6 +463,15 @@ impl Store {
         row.map(User::try_from).transpose()
     }
 
+    /// From when on a sign-in makes a browser a known one of this user; `None` if there is no such user.
+    pub async fn browsers_known_from(&self, user: UserId) -> Result<Option<Timestamp>> {
+        let row: Option<(i64,)> = sqlx::query_as("SELECT browsers_known_from FROM users WHERE id = $1")
+            .bind(user.to_string())
+            .fetch_optional(&self.readers)
+            .await?;
+        Ok(row.map(|(from,)| moment(from)))
+    }
+
     /// Up to `limit` users after `after`, in the order in which they were made.
     pub async fn users(&self, after: Option<UserId>, limit: u32) -> Result<Vec<UserSummary>> {
         let rows: Vec<SummaryRow> = sqlx::query_as(

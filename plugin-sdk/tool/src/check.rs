@@ -6,13 +6,14 @@ use anyhow::Result;
 use assent::model::printable::line;
 use assent::plugins::{Compiler, Inspection, inspect};
 
-use crate::subject::{Subject, must_agree, must_be_grantable, role, sink_name};
+use crate::subject::{Subject, must_be_grantable, role, settle, sink_name};
 use crate::toolchain::Choice;
 
 /// The longest line that is shown, in bytes.
 const LONGEST: usize = 8 << 10;
 
-/// Compiles a component within the limits that the server has, shows what it is and asks for, and holds it against its project's `plugin.toml`.
+/// Compiles a component within the limits that the server has, and shows what it is and asks for. A packed plugin's
+/// `plugin.toml` must say the same; that of a project is written.
 #[allow(clippy::print_stdout, reason = "this list is what the command is run for")]
 pub fn check(path: &Path, choice: Choice) -> Result<()> {
     let subject = Subject::of(path, choice)?;
@@ -22,7 +23,7 @@ pub fn check(path: &Path, choice: Choice) -> Result<()> {
         println!("  {name:<12}{}", line(&value, LONGEST));
     }
     if let Some(plugin) = &subject.plugin {
-        must_agree(plugin, &inspection)?;
+        settle(plugin, &inspection)?;
         println!("  {:<12}says the same", "plugin.toml");
     }
     must_be_grantable(&inspection)

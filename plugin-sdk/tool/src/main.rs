@@ -3,9 +3,11 @@
 mod bench;
 mod build;
 mod check;
+mod dev;
 mod new;
 mod pack;
 mod plugin;
+mod sdk;
 mod subject;
 mod test;
 mod toolchain;
@@ -34,6 +36,9 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Make a project that builds and passes its tests as it is.
+    ///
+    /// The SDK is copied into its folder `vendor`, so the project needs the toolchain and the package registries, and no checkout
+    /// of Assent.
     #[command(after_help = "Examples:
   assent-plugin new department
   assent-plugin new department --language typescript
@@ -48,15 +53,12 @@ enum Command {
         /// What it is written in. Approval channels are written in Rust.
         #[arg(long, value_enum, default_value = "rust")]
         language: Language,
-        /// The folder `plugin-sdk` of a checkout of Assent; that of the checkout which this tool was built in, if it is not
-        /// given.
-        #[arg(long)]
-        sdk: Option<PathBuf>,
     },
     /// Build components and list them: path and size, with a tab between.
     ///
-    /// Each folder has a plugin.toml, and a Cargo.toml (the component is then `<target folder>/plugins/<name>.wasm`) or a
-    /// package.json (`build/<name>.wasm`). Optimised always: a plugin's work is metered.
+    /// Each folder has a Cargo.toml (the component is then `<target folder>/plugins/<name>.wasm`) or a package.json
+    /// (`build/<name>.wasm`). Optimised always: a plugin's work is metered. Writes plugin.toml from the component's own
+    /// description.
     #[command(after_help = "Examples:
   assent-plugin build .
   assent-plugin build plugins/account-roles plugins/web-push")]
@@ -67,7 +69,7 @@ enum Command {
         #[command(flatten)]
         with: With,
     },
-    /// Say what a component is and what it asks for, and whether plugin.toml says the same.
+    /// Say what a component is and what it asks for, and whether the plugin.toml of a packed plugin says the same.
     #[command(after_help = "Examples:
   assent-plugin check .
   assent-plugin check department-0.1.0/department.wasm")]
@@ -88,6 +90,21 @@ enum Command {
         /// A fixture, or a folder of them, in place of the plugin's own folder `fixtures`.
         #[arg(long)]
         fixture: Option<PathBuf>,
+        #[command(flatten)]
+        with: With,
+    },
+    /// Watch a claim mapper's sources; after each change, build it and try it in a running instance.
+    ///
+    /// The instance compiles the component, makes the claims of one user with it and without it, and loads nothing: no sign-in is
+    /// affected. This shows what would change, and the plugin's log lines. The instance needs a token of `assent admin token`, in
+    /// the variable ASSENT_ADMIN_TOKEN or in --token-file; on the instance's own machine, its settings are enough.
+    #[command(after_help = "Examples:
+  assent-plugin dev . --application Books --user ada                 # the instance on this machine, by config/assent.toml
+  assent-plugin dev . --application Books --user ada --server https://id.example.org --token-file token
+  assent-plugin dev . --application Books --user ada --once")]
+    Dev {
+        #[command(flatten)]
+        options: Box<dev::DevOptions>,
         #[command(flatten)]
         with: With,
     },
@@ -142,13 +159,14 @@ fn main() -> ExitCode {
         return assent::cli::compile_plugin();
     }
     let done = match Arguments::parse().command {
-        Command::New { name, role, language, sdk } => new::new(&Wish { folder: name, role, language, sdk }),
+        Command::New { name, role, language } => new::new(&Wish { folder: name, role, language }),
         Command::Build { plugins, with } => build::list(&plugins, with.toolchain),
         Command::Check { plugin, with } => check::check(&plugin, with.toolchain),
         Command::Test { plugin, fixture, with } => {
             show_log();
             test::test(&plugin, fixture.as_deref(), with.toolchain)
         }
+        Command::Dev { options, with } => dev::dev(*options, with.toolchain),
         Command::Bench { plugin, fixture, calls, with } => {
             bench::bench(&plugin, fixture.as_deref(), usize::try_from(calls).unwrap_or(1), with.toolchain)
         }
@@ -196,6 +214,11 @@ fn told(error: &anyhow::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        <Arguments as clap::CommandFactory>::command().debug_assert();
+    }
 
     #[test]
     fn a_cause_is_told_once() {

@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 
 use crate::plugin::{Role, is_name};
+use crate::sdk::{cargo_lock, npm_package, rust_crate};
 
 /// What a plugin is written in.
 #[derive(Clone, Copy, Debug, ValueEnum, PartialEq, Eq)]
@@ -26,8 +27,6 @@ pub struct Wish {
     pub role: Role,
     /// The language.
     pub language: Language,
-    /// Where `plugin-sdk` is; that of the checkout which this tool was built in, if it is not given.
-    pub sdk: Option<PathBuf>,
 }
 
 /// A file of a project: its path, and its text with places to fill in.
@@ -40,12 +39,13 @@ macro_rules! template {
 }
 
 const RUST: [Template; 2] = [template!(".gitignore", "rust/gitignore"), template!("README.md", "rust/README.md")];
+/// Of a project that stands alone: a member of a workspace is tested with it.
+const RUST_WORKFLOW: Template = template!(".github/workflows/plugin.yml", "workflows/rust.yml");
 /// The Cargo.toml of a member of a workspace that has the SDK, and of a project that stands alone.
 const MEMBER: Template = template!("Cargo.toml", "rust/Cargo.workspace.toml");
 const ALONE: Template = template!("Cargo.toml", "rust/Cargo.alone.toml");
 
-const CLAIM_MAPPER: [Template; 2] =
-    [template!("plugin.toml", "claim-mapper/plugin.toml"), template!("src/lib.rs", "claim-mapper/src/lib.rs")];
+const CLAIM_MAPPER: [Template; 1] = [template!("src/lib.rs", "claim-mapper/src/lib.rs")];
 
 /// The fixtures of the claim mapper, the same in both languages.
 const CLAIM_MAPPER_FIXTURES: [Template; 4] = [
@@ -55,8 +55,7 @@ const CLAIM_MAPPER_FIXTURES: [Template; 4] = [
     template!("fixtures/refused-settings.json", "claim-mapper/fixtures/refused-settings.json"),
 ];
 
-const APPROVAL_CHANNEL: [Template; 6] = [
-    template!("plugin.toml", "approval-channel/plugin.toml"),
+const APPROVAL_CHANNEL: [Template; 5] = [
     template!("src/lib.rs", "approval-channel/src/lib.rs"),
     template!("fixtures/begins.json", "approval-channel/fixtures/begins.json"),
     template!("fixtures/gone.json", "approval-channel/fixtures/gone.json"),
@@ -64,25 +63,24 @@ const APPROVAL_CHANNEL: [Template; 6] = [
     template!("fixtures/no-answer.json", "approval-channel/fixtures/no-answer.json"),
 ];
 
-const DELEGATED_APPROVAL_CHANNEL: [Template; 6] = [
-    template!("plugin.toml", "delegated-approval-channel/plugin.toml"),
+const DELEGATED_APPROVAL_CHANNEL: [Template; 7] = [
     template!("src/lib.rs", "delegated-approval-channel/src/lib.rs"),
     template!("fixtures/another.json", "delegated-approval-channel/fixtures/another.json"),
     template!("fixtures/approved.json", "delegated-approval-channel/fixtures/approved.json"),
     template!("fixtures/begins.json", "delegated-approval-channel/fixtures/begins.json"),
     template!("fixtures/cancelled.json", "delegated-approval-channel/fixtures/cancelled.json"),
+    template!("fixtures/refused-settings.json", "delegated-approval-channel/fixtures/refused-settings.json"),
+    template!("stub.py", "delegated-approval-channel/stub.py"),
 ];
 
-const TYPESCRIPT: [Template; 14] = [
+const TYPESCRIPT: [Template; 12] = [
+    template!(".github/workflows/plugin.yml", "workflows/typescript.yml"),
     template!(".gitignore", "typescript/gitignore"),
     template!(".npmrc", "typescript/npmrc"),
     template!("README.md", "typescript/README.md"),
     template!("package.json", "typescript/package.json"),
     template!("package-lock.json", "typescript/package-lock.json"),
-    template!("plugin.toml", "typescript/plugin.toml"),
     template!("tsconfig.json", "typescript/tsconfig.json"),
-    template!("src/assent.ts", "typescript/src/assent.ts"),
-    template!("src/host.d.ts", "typescript/src/host.d.ts"),
     template!("src/plugin.ts", "typescript/src/plugin.ts"),
     template!("test/ada.ts", "typescript/test/ada.ts"),
     template!("test/log.ts", "typescript/test/log.ts"),
@@ -100,54 +98,49 @@ pub fn new(wish: &Wish) -> Result<()> {
     if folder.exists() {
         bail!("{} is there already; give another name, or remove it", folder.display());
     }
+    let member = is_member(folder);
     let templates = match (wish.language, wish.role) {
         (Language::TypeScript, Role::ClaimMapper) => [&TYPESCRIPT[..], &CLAIM_MAPPER_FIXTURES].concat(),
         (Language::TypeScript, role) => {
             bail!("a plugin in TypeScript is a claim-mapper; for {role} leave `--language typescript` out")
         }
-        (Language::Rust, role) => rust(wish, role)?,
+        (Language::Rust, role) => rust(role, member),
     };
-    let sdk = match wish.language {
-        Language::Rust => toml_text(&sdk(wish)?.to_string_lossy()),
-        Language::TypeScript => String::new(),
-    };
-    let summary = match wish.role {
-        Role::ClaimMapper => "Tells applications the department of a person",
-        Role::ApprovalChannel => "Wakes a person's authenticator",
-        Role::DelegatedApprovalChannel => "Asks a vendor's authenticator whether the person approves",
-    };
-    let fields =
-        [("{{name}}", name), ("{{role}}", &wish.role.to_string()), ("{{summary}}", summary), ("{{sdk}}", &sdk)];
+    let npm = npm_package()?;
+    let fields = [
+        ("{{name}}", name),
+        ("{{role}}", &wish.role.to_string()),
+        ("{{sdk}}", &npm.path),
+        ("{{sdk-version}}", env!("CARGO_PKG_VERSION")),
+        ("{{sdk-integrity}}", &npm.integrity),
+    ];
     for (path, text) in templates {
         let text = fields.iter().fold(text.to_owned(), |text, (field, value)| text.replace(field, value));
-        write(&folder.join(path), &text)?;
+        write(&folder.join(path), text.as_bytes())?;
     }
-    if wish.language == Language::Rust && !is_member(folder) {
-        lock(wish, folder)?;
+    match wish.language {
+        Language::TypeScript => write(&folder.join(&npm.path), &npm.bytes)?,
+        Language::Rust if member => {}
+        Language::Rust => {
+            for (path, text) in rust_crate()? {
+                write(&folder.join(path), text.as_bytes())?;
+            }
+            write(&folder.join("Cargo.lock"), cargo_lock().as_bytes())?;
+        }
     }
     tell(folder);
     Ok(())
 }
 
-/// The files of a project in Rust.
-fn rust(wish: &Wish, role: Role) -> Result<Vec<Template>> {
-    let manifest = if is_member(&wish.folder) { MEMBER } else { ALONE };
+/// The files of a project in Rust, beside the SDK.
+fn rust(role: Role, member: bool) -> Vec<Template> {
+    let manifest = if member { &[MEMBER][..] } else { &[ALONE, RUST_WORKFLOW] };
     let plugin = match role {
         Role::ClaimMapper => [&CLAIM_MAPPER[..], &CLAIM_MAPPER_FIXTURES].concat(),
         Role::ApprovalChannel => APPROVAL_CHANNEL.to_vec(),
         Role::DelegatedApprovalChannel => DELEGATED_APPROVAL_CHANNEL.to_vec(),
     };
-    Ok([&RUST[..], &[manifest], &plugin].concat())
-}
-
-/// The folder of the SDK.
-fn sdk(wish: &Wish) -> Result<PathBuf> {
-    let built_in = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let folder = wish.sdk.clone().unwrap_or(built_in);
-    let found = folder.canonicalize().ok().filter(|folder| folder.join("Cargo.toml").is_file());
-    found.with_context(|| {
-        format!("there is no SDK in {}; give `--sdk` the folder `plugin-sdk` of a checkout of Assent", folder.display())
-    })
+    [&RUST[..], manifest, &plugin].concat()
 }
 
 /// Whether the folder will belong to the workspace of a checkout, as one of its `plugins/`.
@@ -157,24 +150,17 @@ fn is_member(folder: &Path) -> bool {
     parent.ends_with("plugins") && parent.with_file_name("plugin-sdk").join("Cargo.toml").is_file()
 }
 
-/// Gives a project the versions that the SDK's own checkout is tested with. Cargo leaves out what it does not need.
-fn lock(wish: &Wish, folder: &Path) -> Result<()> {
-    let versions = sdk(wish)?.join("../Cargo.lock");
-    let Ok(text) = std::fs::read_to_string(versions) else { return Ok(()) };
-    write(&folder.join("Cargo.lock"), &text)
-}
-
 /// A text as TOML has it, with its quotes.
 pub fn toml_text(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
-fn write(file: &Path, text: &str) -> Result<()> {
+fn write(file: &Path, bytes: &[u8]) -> Result<()> {
     let written = || {
         if let Some(folder) = file.parent() {
             std::fs::create_dir_all(folder)?;
         }
-        std::fs::write(file, text)
+        std::fs::write(file, bytes)
     };
     written().with_context(|| format!("{} can't be written", file.display()))
 }
@@ -190,7 +176,7 @@ mod tests {
     use super::*;
 
     fn wish(folder: PathBuf, role: Role, language: Language) -> Wish {
-        Wish { folder, role, language, sdk: None }
+        Wish { folder, role, language }
     }
 
     #[test]
@@ -212,11 +198,15 @@ mod tests {
             while let Some(folder) = folders.pop() {
                 for entry in std::fs::read_dir(folder).expect("a folder") {
                     let path = entry.expect("an entry").path();
+                    // The SDK has no places to fill in, and braces of its own.
+                    if path.ends_with("vendor") {
+                        continue;
+                    }
                     if path.is_dir() {
                         folders.push(path);
                     } else {
                         let text = std::fs::read_to_string(&path).expect("text");
-                        assert!(!text.contains("{{"), "{}", path.display());
+                        assert!(!text.replace("${{", "").contains("{{"), "{}", path.display());
                         files += 1;
                     }
                 }
@@ -228,21 +218,17 @@ mod tests {
     #[test]
     fn what_can_not_be_made_is_explained() {
         let temporary = tempfile::tempdir().expect("a folder");
-        let error = |name: &str, role, language, sdk: Option<&str>| {
-            let wish = Wish { sdk: sdk.map(PathBuf::from), ..wish(temporary.path().join(name), role, language) };
-            new(&wish).expect_err("no project").to_string()
+        let error = |name: &str, role, language| {
+            new(&wish(temporary.path().join(name), role, language)).expect_err("no project").to_string()
         };
         let rust = Language::Rust;
-        assert!(error("My Plugin", Role::ClaimMapper, rust, None).contains("give lower-case letters"));
-        let channel = error("a", Role::ApprovalChannel, Language::TypeScript, None);
+        assert!(error("My Plugin", Role::ClaimMapper, rust).contains("give lower-case letters"));
+        let channel = error("a", Role::ApprovalChannel, Language::TypeScript);
         assert_eq!(
             channel,
             "a plugin in TypeScript is a claim-mapper; for approval-channel leave `--language typescript` out"
         );
-        assert!(
-            error("a", Role::ClaimMapper, rust, Some("no/such")).contains("there is no SDK in no/such; give `--sdk`")
-        );
         std::fs::create_dir(temporary.path().join("there")).expect("a folder");
-        assert!(error("there", Role::ClaimMapper, rust, None).contains("is there already"));
+        assert!(error("there", Role::ClaimMapper, rust).contains("is there already"));
     }
 }

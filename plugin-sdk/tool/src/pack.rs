@@ -1,5 +1,6 @@
 //! Packing: what an operator is given, and what they paste into their settings.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -8,8 +9,8 @@ use assent::plugins::{Inspection, Workbench};
 use assent_plugin_sdk::fixtures::{self, ChannelOutcome, MapperOutcome};
 
 use crate::new::toml_text;
-use crate::plugin::{Manifest, Plugin, Role, Source};
-use crate::subject::{Subject, must_agree, must_be_grantable, role, sink_name};
+use crate::plugin::{MANIFEST, Manifest, Plugin, Role, Source};
+use crate::subject::{Subject, manifest, must_be_grantable, role, settle};
 use crate::toolchain::Choice;
 use crate::trial;
 
@@ -20,7 +21,7 @@ pub fn pack(folder: &Path, out: Option<&Path>, force: bool, choice: Choice) -> R
     let Some(plugin) = &subject.plugin else {
         bail!("{} is a file; give the folder of the plugin", folder.display());
     };
-    if matches!(plugin.source, Source::Packed) {
+    if matches!(plugin.source, Source::Packed(_)) {
         bail!("{} is packed already; give the folder of the plugin's project", folder.display());
     }
     let inspection = crate::wait(tried(&subject.component, plugin))??;
@@ -36,12 +37,12 @@ pub fn pack(folder: &Path, out: Option<&Path>, force: bool, choice: Choice) -> R
     }
     std::fs::create_dir_all(&packed).with_context(|| format!("{} can't be made", packed.display()))?;
     std::fs::copy(&subject.component, &file).with_context(|| format!("{} can't be written", file.display()))?;
-    let manifest = packed.join("plugin.toml");
-    std::fs::write(&manifest, manifest_text(&inspection)?)
-        .with_context(|| format!("{} can't be written", manifest.display()))?;
+    let manifest_file = packed.join(MANIFEST);
+    std::fs::write(&manifest_file, manifest_text(&inspection)?)
+        .with_context(|| format!("{} can't be written", manifest_file.display()))?;
     let file = file.canonicalize().with_context(|| format!("{} can't be found", file.display()))?;
-    let config = example_config(&plugin.folder.join("fixtures"), role(&inspection));
-    println!("# {}\n{}", packed.display(), settings(&inspection, &file, config.as_ref())?);
+    let example = Example::of(&plugin.folder.join("fixtures"), role(&inspection));
+    println!("# {}\n{}", packed.display(), settings(&inspection, &file, &example)?);
     Ok(())
 }
 
@@ -49,7 +50,7 @@ pub fn pack(folder: &Path, out: Option<&Path>, force: bool, choice: Choice) -> R
 async fn tried(component: &Path, plugin: &Plugin) -> Result<Inspection> {
     let bench = trial::open(component).await?;
     let inspection = bench.inspection();
-    must_agree(plugin, inspection)?;
+    settle(plugin, inspection)?;
     must_be_grantable(inspection)?;
     must_hold(&bench, &plugin.folder.join("fixtures")).await?;
     Ok(inspection.clone())
@@ -89,28 +90,20 @@ fn in_a_version(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'+')
 }
 
-/// `plugin.toml` as an operator gets it. Every value is the component's own, or was compared with it.
+/// `plugin.toml` as an operator gets it.
 fn manifest_text(inspection: &Inspection) -> Result<String> {
-    let description = &inspection.description;
-    let sinks = description.sinks.as_ref();
     let packed = Manifest {
-        name: description.name.clone(),
-        version: description.version.clone(),
-        role: role(inspection),
-        summary: description.summary.clone(),
-        writes: description.writes.clone(),
-        sinks: sinks.map(|sinks| sinks.iter().map(|sink| sink_name(*sink)).collect()),
-        hosts: description.hosts.clone(),
         contract: Some(format!("{}@{}", inspection.world.package(), inspection.contract_version)),
-        file: Some(format!("{}.wasm", description.name)),
+        file: Some(format!("{}.wasm", inspection.description.name)),
         size: Some(inspection.size),
         sha256: Some(inspection.sha256.clone()),
+        ..manifest(inspection)
     };
     toml::to_string(&packed).context("plugin.toml can't be written")
 }
 
 /// The table of the operator's settings, with everything granted that the plugin asks for.
-fn settings(inspection: &Inspection, file: &Path, config: Option<&serde_json::Value>) -> Result<String> {
+fn settings(inspection: &Inspection, file: &Path, example: &Example) -> Result<String> {
     let description = &inspection.description;
     let role = role(inspection);
     let table = if role.is_mapper() { "plugins.claims" } else { "plugins.approval_channels" };
@@ -121,9 +114,13 @@ fn settings(inspection: &Inspection, file: &Path, config: Option<&serde_json::Va
     writeln!(text, "sha256 = {}", toml_text(&inspection.sha256))?;
     let (key, asked) =
         if role.is_mapper() { ("writes", &description.writes) } else { ("http_hosts", &description.hosts) };
-    let names: Vec<String> = asked.iter().map(|name| toml_text(name)).collect();
     let open = asked.iter().any(|name| name == "*");
-    let note = if open { " # name each yourself: the plugin leaves the choice to you" } else { "" };
+    let (names, note) = match example.hosts.as_slice() {
+        hosts @ [_, ..] if open && !role.is_mapper() => (hosts, " # the fixtures' hosts; name those of your own"),
+        _ if open => (asked.as_slice(), " # name each yourself: the plugin leaves the choice to you"),
+        _ => (asked.as_slice(), ""),
+    };
+    let names: Vec<String> = names.iter().map(|name| toml_text(name)).collect();
     writeln!(text, "{key} = [{}]{note}", names.join(", "))?;
     writeln!(text, "# applications = [\"did:key:...\"]   # for these alone; without it, for all")?;
     if role == Role::DelegatedApprovalChannel {
@@ -135,7 +132,8 @@ fn settings(inspection: &Inspection, file: &Path, config: Option<&serde_json::Va
         writeln!(text, "trust = \"delegated\"")?;
     }
     // JSON may have what TOML has not, such as null; then the operator writes the settings without an example.
-    if let Some(config) = config.and_then(|config| toml::Table::try_from(config).ok()).filter(|table| !table.is_empty())
+    if let Some(config) =
+        example.config.as_ref().and_then(|config| toml::Table::try_from(config).ok()).filter(|table| !table.is_empty())
     {
         let nested = format!("{table}.config")
             .rsplit('.')
@@ -146,16 +144,32 @@ fn settings(inspection: &Inspection, file: &Path, config: Option<&serde_json::Va
     Ok(text)
 }
 
-/// Settings that the plugin takes: those of its first fixture that does not refuse them.
-fn example_config(folder: &Path, role: Role) -> Option<serde_json::Value> {
-    if role.is_mapper() {
-        let fixtures = fixtures::read::<fixtures::MapperFixture>(folder).ok()?;
-        let good = |fixture: &fixtures::MapperFixture| !matches!(fixture.expect, MapperOutcome::Invalid(_));
-        return fixtures.into_iter().map(|named| named.fixture).find(good).map(|fixture| fixture.config);
+/// What a plugin's fixtures show about its settings.
+#[derive(Default)]
+pub struct Example {
+    /// Settings that the plugin accepts: those of its first fixture that does not expect a refusal.
+    pub config: Option<serde_json::Value>,
+    /// The hosts that a channel sends requests to.
+    hosts: Vec<String>,
+}
+
+impl Example {
+    /// Reads the fixtures. Without any there is no example.
+    pub fn of(folder: &Path, role: Role) -> Self {
+        if role.is_mapper() {
+            let fixtures = fixtures::read::<fixtures::MapperFixture>(folder).unwrap_or_default();
+            let good = |fixture: &fixtures::MapperFixture| !matches!(fixture.expect, MapperOutcome::Invalid(_));
+            let first = fixtures.into_iter().map(|named| named.fixture).find(good);
+            return Self { config: first.map(|fixture| fixture.config), hosts: Vec::new() };
+        }
+        let fixtures = fixtures::read::<fixtures::ChannelFixture>(folder).unwrap_or_default();
+        let requests = fixtures.iter().flat_map(|named| &named.fixture.http).map(|exchange| &exchange.request.url);
+        let hosts: BTreeSet<&str> = requests.filter_map(|url| url.split_once("://")?.1.split('/').next()).collect();
+        let hosts = hosts.into_iter().map(str::to_owned).collect();
+        let good = |fixture: &fixtures::ChannelFixture| !matches!(fixture.expect, ChannelOutcome::Invalid(_));
+        let first = fixtures.into_iter().map(|named| named.fixture).find(good);
+        Self { config: first.map(|fixture| fixture.config), hosts }
     }
-    let fixtures = fixtures::read::<fixtures::ChannelFixture>(folder).ok()?;
-    let good = |fixture: &fixtures::ChannelFixture| !matches!(fixture.expect, ChannelOutcome::Invalid(_));
-    fixtures.into_iter().map(|named| named.fixture).find(good).map(|fixture| fixture.config)
 }
 
 #[cfg(test)]
@@ -166,6 +180,7 @@ mod tests {
 
     #[test]
     fn the_settings_say_what_the_operator_decides() {
+        let hosts = vec!["api.vendor.example".to_owned()];
         let of = |world: World| {
             let description = serde_json::json!({ "name": "vendor", "version": "1.0.0", "hosts": ["*"] });
             let inspection = Inspection {
@@ -176,7 +191,8 @@ mod tests {
                 sha256: String::new(),
                 description: serde_json::from_value(description).expect("a description"),
             };
-            settings(&inspection, Path::new("vendor.wasm"), None).expect("settings")
+            settings(&inspection, Path::new("vendor.wasm"), &Example { config: None, hosts: hosts.clone() })
+                .expect("settings")
         };
         let delegated = of(World::DelegatedChannel);
         assert!(delegated.contains("# applications = ["), "{delegated}");
@@ -184,6 +200,7 @@ mod tests {
             delegated.contains("can sign in as anybody") && delegated.contains("\ntrust = \"delegated\"\n"),
             "{delegated}"
         );
+        assert!(delegated.contains("http_hosts = [\"api.vendor.example\"] # the fixtures' hosts"), "{delegated}");
         let carried = of(World::ApprovalChannel);
         assert!(carried.contains("# applications = [") && !carried.contains("trust"), "{carried}");
     }

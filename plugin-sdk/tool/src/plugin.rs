@@ -8,26 +8,29 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-/// The project of a plugin.
+/// The file that says what a plugin is and asks for.
+pub const MANIFEST: &str = "plugin.toml";
+
+/// A folder with a plugin: its project, or what `pack` made of one.
 #[derive(Debug)]
 pub struct Plugin {
-    /// Its folder.
+    /// The folder.
     pub folder: PathBuf,
-    /// Its `plugin.toml`.
-    pub manifest: Manifest,
-    /// What it is written in.
+    /// The plugin's name: that of its package.
+    pub name: String,
+    /// What is in the folder.
     pub source: Source,
 }
 
-/// What a plugin is written in.
+/// What the folder of a plugin contains.
 #[derive(Debug)]
 pub enum Source {
     /// Rust.
     Rust(Crate),
     /// TypeScript, with its npm packages.
     TypeScript,
-    /// The component alone, as it was packed.
-    Packed,
+    /// The component and its `plugin.toml`, as `pack` wrote them.
+    Packed(Manifest),
 }
 
 /// A cargo package that becomes a component.
@@ -35,6 +38,8 @@ pub enum Source {
 pub struct Crate {
     /// The cargo package.
     pub package: String,
+    /// The role whose feature of the SDK the package uses; `None` for a package with bindings of its own.
+    pub role: Option<Role>,
     /// The file that cargo makes of it, in the folder of the target and profile.
     pub module: String,
     /// Where the workspace's Cargo.toml is.
@@ -56,6 +61,16 @@ pub enum Role {
 }
 
 impl Role {
+    /// The role that needs this feature of the SDK.
+    fn of_feature(feature: &str) -> Option<Self> {
+        match feature {
+            "claim-mapper" | "values" => Some(Self::ClaimMapper),
+            "approval-channel" => Some(Self::ApprovalChannel),
+            "delegated-approval-channel" => Some(Self::DelegatedApprovalChannel),
+            _ => None,
+        }
+    }
+
     /// Whether it makes claims; else it carries approvals.
     pub fn is_mapper(self) -> bool {
         self == Self::ClaimMapper
@@ -72,8 +87,8 @@ impl fmt::Display for Role {
     }
 }
 
-/// `plugin.toml`: what the plugin is, and what it asks the operator for. An operator gets it with the last four keys, which
-/// are made when the plugin is packed.
+/// `plugin.toml`: what the plugin is, and what it asks the operator for. The tool generates it from the component, so that the
+/// code is the only place where an author states any of it. `pack` adds the last four keys.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
@@ -122,6 +137,19 @@ struct Package {
     name: String,
     manifest_path: PathBuf,
     targets: Vec<Target>,
+    dependencies: Vec<Dependency>,
+}
+
+#[derive(Deserialize)]
+struct Dependency {
+    name: String,
+    features: Vec<String>,
+}
+
+/// The part of a `package.json` that the tool reads.
+#[derive(Deserialize)]
+struct NpmPackage {
+    name: String,
 }
 
 #[derive(Deserialize)]
@@ -131,25 +159,30 @@ struct Target {
 }
 
 impl Plugin {
-    /// Reads the project in a folder.
+    /// Reads the project, or the packed plugin, in a folder.
     pub fn read(folder: &Path) -> Result<Self> {
-        let manifest = Manifest::read(&folder.join("plugin.toml"))?;
-        let (cargo_toml, package_json) = (folder.join("Cargo.toml"), folder.join("package.json"));
-        let source = if package_json.is_file() && !cargo_toml.is_file() {
-            if manifest.role != Role::ClaimMapper {
-                bail!(
-                    "{}: a plugin in TypeScript is a claim-mapper; write {} in Rust",
-                    folder.display(),
-                    manifest.role
-                );
-            }
-            Source::TypeScript
-        } else if manifest.sha256.is_some() && !cargo_toml.is_file() {
-            Source::Packed
+        let [cargo_toml, package_json, manifest] =
+            ["Cargo.toml", "package.json", MANIFEST].map(|name| folder.join(name));
+        let (file, name, source) = if cargo_toml.is_file() {
+            let package = Crate::read(&cargo_toml)?;
+            (cargo_toml, package.package.clone(), Source::Rust(package))
+        } else if package_json.is_file() {
+            let name = NpmPackage::read(&package_json)?.name;
+            (package_json, name, Source::TypeScript)
+        } else if manifest.is_file() {
+            let packed = Manifest::read(&manifest)?;
+            (manifest, packed.name.clone(), Source::Packed(packed))
         } else {
-            Source::Rust(Crate::read(&cargo_toml)?)
+            bail!(
+                "{} is no plugin: it has no Cargo.toml, no package.json and no plugin.toml; give the folder of a project, or \
+                 a packed one",
+                folder.display()
+            );
         };
-        Ok(Self { folder: folder.to_owned(), manifest, source })
+        if !is_name(&name) {
+            bail!("{}: `name` may have lower-case letters, digits and `-`", file.display());
+        }
+        Ok(Self { folder: folder.to_owned(), name, source })
     }
 
     /// Where its component is, once it was built.
@@ -157,21 +190,26 @@ impl Plugin {
         let folder = match &self.source {
             Source::Rust(package) => package.target.join("plugins"),
             Source::TypeScript => self.folder.join("build"),
-            Source::Packed => self.folder.clone(),
+            Source::Packed(_) => self.folder.clone(),
         };
-        folder.join(format!("{}.wasm", self.manifest.name))
+        folder.join(format!("{}.wasm", self.name))
+    }
+}
+
+impl NpmPackage {
+    fn read(file: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(file).with_context(|| format!("{} can't be read", file.display()))?;
+        serde_json::from_str(&text).with_context(|| format!("{} is not as expected", file.display()))
     }
 }
 
 impl Manifest {
-    /// Reads a `plugin.toml`.
-    pub fn read(file: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(file).with_context(|| {
-            format!("{} can't be read; a plugin has this file with `name` and `role`", file.display())
-        })?;
+    /// Reads the `plugin.toml` of a packed plugin.
+    fn read(file: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(file).with_context(|| format!("{} can't be read", file.display()))?;
         let manifest: Self = toml::from_str(&text).with_context(|| format!("{} is not as expected", file.display()))?;
-        if !is_name(&manifest.name) {
-            bail!("{}: `name` may have lower-case letters, digits and `-`", file.display());
+        if manifest.sha256.is_none() {
+            bail!("{} has no `sha256`, so it is not of a packed plugin", file.display());
         }
         Ok(manifest)
     }
@@ -193,7 +231,9 @@ impl Crate {
         let library = library.with_context(|| {
             format!("{} needs `crate-type = [\"cdylib\", \"rlib\"]` under `[lib]`", cargo_toml.display())
         })?;
+        let role = role(&package.dependencies).with_context(|| cargo_toml.display().to_string())?;
         Ok(Self {
+            role,
             module: format!("{}.wasm", library.name.replace('-', "_")),
             package: package.name,
             workspace: metadata.workspace_root,
@@ -206,6 +246,22 @@ impl Crate {
         let text = std::fs::read_to_string(self.workspace.join("Cargo.toml")).unwrap_or_default();
         let manifest: toml::Table = toml::from_str(&text).unwrap_or_default();
         manifest.get("profile").and_then(|profiles| profiles.get("plugin")).is_some()
+    }
+}
+
+/// The role whose feature a package turns on in the SDK.
+fn role(dependencies: &[Dependency]) -> Result<Option<Role>> {
+    let sdk = dependencies.iter().filter(|dependency| dependency.name == "assent-plugin-sdk");
+    let mut roles: Vec<Role> = Vec::new();
+    for role in sdk.flat_map(|sdk| &sdk.features).filter_map(|feature| Role::of_feature(feature)) {
+        if !roles.contains(&role) {
+            roles.push(role);
+        }
+    }
+    match roles.as_slice() {
+        [] => Ok(None),
+        [role] => Ok(Some(*role)),
+        _ => bail!("a component has one role; turn on one feature of assent-plugin-sdk"),
     }
 }
 
@@ -236,32 +292,35 @@ mod tests {
         format!("{:#}", Plugin::read(folder.path()).expect_err("not a plugin"))
     }
 
-    const MANIFEST: (&str, &str) = ("plugin.toml", "name = \"a\"\nrole = \"claim-mapper\"");
     const LIBRARY: (&str, &str) = ("lib.rs", "");
 
     #[test]
     fn a_folder_that_is_no_plugin_is_explained() {
-        assert!(error(&[]).contains("plugin.toml can't be read; a plugin has this file with `name` and `role`"));
-        assert!(error(&[("plugin.toml", "name = \"a\"\nrole = \"king\"")]).contains("`claim-mapper`"));
-        let unknown = error(&[("plugin.toml", "name = \"a\"\nrole = \"claim-mapper\"\nwrite = [\"groups\"]")]);
+        assert!(error(&[]).contains("is no plugin: it has no Cargo.toml, no package.json and no plugin.toml"));
+        assert!(error(&[("package.json", "{}")]).contains("missing field `name`"));
+        assert!(error(&[("package.json", r#"{"name": "../a"}"#)]).contains("lower-case letters"));
+        let packed = |text: &str| error(&[("plugin.toml", text)]);
+        assert!(packed("name = \"a\"\nrole = \"king\"").contains("`claim-mapper`"));
+        let unknown = packed("name = \"a\"\nrole = \"claim-mapper\"\nwrite = [\"groups\"]");
         assert!(unknown.contains("unknown field `write`") && unknown.contains("`writes`"), "{unknown}");
-        assert!(error(&[("plugin.toml", "name = \"../a\"\nrole = \"claim-mapper\"")]).contains("lower-case letters"));
-        assert!(error(&[MANIFEST]).contains("cargo can't read"));
+        assert!(packed("name = \"a\"\nrole = \"claim-mapper\"").contains("not of a packed plugin"));
+        assert!(error(&[("Cargo.toml", "")]).contains("cargo can't read"));
         let plain = "[package]\nname = \"a\"\n[lib]\npath = \"lib.rs\"";
-        assert!(error(&[MANIFEST, LIBRARY, ("Cargo.toml", plain)]).contains("`crate-type = [\"cdylib\", \"rlib\"]`"));
-        let channel = ("plugin.toml", "name = \"a\"\nrole = \"approval-channel\"");
-        assert!(error(&[channel, ("package.json", "{}")]).contains("write approval-channel in Rust"));
+        assert!(error(&[LIBRARY, ("Cargo.toml", plain)]).contains("`crate-type = [\"cdylib\", \"rlib\"]`"));
+        let two = "[package]\nname = \"a\"\n[lib]\npath = \"lib.rs\"\ncrate-type = [\"cdylib\"]\n[dependencies]\n\
+                   assent-plugin-sdk = { path = \"sdk\", features = [\"claim-mapper\", \"approval-channel\"] }";
+        assert!(error(&[LIBRARY, ("Cargo.toml", two)]).contains("turn on one feature of assent-plugin-sdk"));
     }
 
     #[test]
     fn a_plugin_crate_is_read() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/account-roles");
         let plugin = Plugin::read(&folder).expect("a plugin");
-        assert_eq!((plugin.manifest.name.as_str(), plugin.manifest.role), ("account-roles", Role::ClaimMapper));
-        assert_eq!(plugin.manifest.writes, ["account"]);
+        assert_eq!(plugin.name, "account-roles");
         assert!(plugin.component().ends_with("plugins/account-roles.wasm"));
         let Source::Rust(package) = &plugin.source else { panic!("a crate") };
         assert_eq!((package.package.as_str(), package.module.as_str()), ("account-roles", "account_roles.wasm"));
+        assert_eq!(package.role, Some(Role::ClaimMapper));
         assert!(package.has_profile());
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use assent::model::printable::lines;
 
-use crate::subject::{Subject, must_agree};
+use crate::subject::{Subject, settle};
 use crate::toolchain::Choice;
 use crate::trial;
 
@@ -17,7 +17,7 @@ pub fn test(path: &Path, given: Option<&Path>, choice: Choice) -> Result<()> {
     crate::wait(async {
         let bench = trial::open(&subject.component).await?;
         if let Some(plugin) = &subject.plugin {
-            must_agree(plugin, bench.inspection())?;
+            settle(plugin, bench.inspection())?;
         }
         let cases = trial::read(&fixtures, bench.inspection().world)?;
         let mut failed = 0_usize;

@@ -221,12 +221,3 @@ fn settings_that_can_not_be_meant_are_told() {
     }
     assert!(serde_json::from_value::<Config>(json!({ "base_url": "https://a.example", "secret": "x" })).is_err());
 }
-
-#[test]
-fn the_manifest_says_what_the_component_says() {
-    let manifest: toml::Table = toml::from_str(include_str!("../plugin.toml")).expect("plugin.toml");
-    let description = HttpGateway::describe();
-    assert_eq!(manifest["name"].as_str(), Some(description.name.as_str()));
-    assert_eq!(manifest["version"].as_str(), Some(description.version.as_str()));
-    assert_eq!(manifest["summary"].as_str(), Some(description.summary.as_str()));
-}

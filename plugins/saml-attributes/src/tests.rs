@@ -208,14 +208,3 @@ fn the_example_in_the_documentation_is_right() {
     assert_eq!(made[0].values, ["ada@example.org"]);
     assert_eq!(made[1].values, ["assent-admin", "assent-auditor", "everybody"]);
 }
-
-#[test]
-fn the_manifest_says_what_the_component_says() {
-    let manifest: toml::Table = toml::from_str(include_str!("../plugin.toml")).expect("plugin.toml");
-    let description = SamlAttributes::describe();
-    assert_eq!(description.sinks.as_deref(), Some(&["saml-assertion".to_owned()][..]));
-    assert_eq!(manifest["name"].as_str(), Some(description.name.as_str()));
-    assert_eq!(manifest["version"].as_str(), Some(description.version.as_str()));
-    assert_eq!(manifest["summary"].as_str(), Some(description.summary.as_str()));
-    assert_eq!(manifest["writes"].as_array().map(Vec::len), Some(description.writes.len()));
-}

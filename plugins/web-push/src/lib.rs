@@ -190,13 +190,4 @@ mod tests {
         assert!(matches!(WebPush::poll(&service, &Config {}, b"018f"), Ok(State::Pending(_))));
         assert!(WebPush::cancel(&service, &Config {}, b"018f").is_ok());
     }
-
-    #[test]
-    fn the_manifest_says_what_the_component_says() {
-        let manifest: toml::Table = toml::from_str(include_str!("../plugin.toml")).expect("plugin.toml");
-        let description = WebPush::describe();
-        assert_eq!(manifest["name"].as_str(), Some(description.name.as_str()));
-        assert_eq!(manifest["version"].as_str(), Some(description.version.as_str()));
-        assert_eq!(manifest["summary"].as_str(), Some(description.summary.as_str()));
-    }
 }

@@ -7,15 +7,14 @@ use std::time::Duration;
 use assent::entropy::SystemEntropy;
 use assent::id::{ApprovalId, DeliveryId};
 use assent::model::approval::{Approval, ApprovalStage, Approver};
-use assent::model::audit::Event;
 use assent::model::delivery::{ApprovalAddress, Delivery, Recipient, Ruling};
 use assent::model::session::Amr;
 use assent::model::user::{LifeState, User};
 use assent::secret::Digest;
-use assent::store::{Answer, Asked, Store, UserKept, Verdict};
+use assent::store::{Answer, ApprovalRequest, Asked, Store, UserKept, Verdict};
 
 use crate::harness::{Database, open_store};
-use crate::store::{Fixture, NOW, ada, approval, asked, entry, fixture, login, noted};
+use crate::store::{Fixture, NOW, ada, approval, asked, fixture, login, noted, request};
 
 const LEASE: Duration = Duration::from_secs(35);
 const SECOND: Duration = Duration::from_secs(1);
@@ -192,11 +191,13 @@ async fn a_vendors_word_counts_where_a_devices_answer_would_and_for_its_own_requ
         let nobodys = asked(store, None, "nobody").await;
         let to_nobody = delivery(store, nobodys.id, "vendor", vendor()).await;
         assert!(!rule(to_nobody.id, Ruling::Approved, NOW).await);
-        // Once a newer request of the person's took its place, under another name.
-        let older = delivery(store, first.id, "vendor", vendor()).await;
+        assert_eq!(stage(first.id).await, ApprovalStage::Withdrawn);
+        // Once a newer request of the same browser took its place.
+        let replaced = asked(store, Some(&person), "ada@example.org").await;
+        let older = delivery(store, replaced.id, "vendor", vendor()).await;
         let newer = asked_later(store, &person).await;
         assert!(!rule(older.id, Ruling::Approved, NOW).await);
-        assert_eq!(stage(first.id).await, ApprovalStage::Replaced);
+        assert_eq!(stage(replaced.id).await, ApprovalStage::Replaced);
         // For itself, and once.
         let own = delivery(store, newer, "vendor", vendor()).await;
         let second = delivery(store, newer, "other", vendor()).await;
@@ -226,7 +227,7 @@ async fn asked_later(store: &Store, person: &User) -> ApprovalId {
     store.insert_login(login.clone()).await.expect("inserted");
     let id = ApprovalId::new(NOW + Duration::from_millis(1), &SystemEntropy);
     let approval = Approval { id, ..approval(&login, Some(person), "ada@example.org") };
-    let asked = store.request_approval(approval, entry(Event::SignInAsked)).await.expect("requested");
+    let asked = store.request_approval(request(approval, Some(person))).await.expect("requested");
     assert_eq!(asked, Asked::Person(person.id));
     id
 }
@@ -263,5 +264,37 @@ async fn of_fifty_answers_at_once_from_devices_and_vendors_one_counts() {
             counted += usize::from(answer.await.expect("an answer"));
         }
         assert_eq!(counted, 1);
+    }
+}
+
+#[tokio::test]
+async fn a_vendors_word_for_a_request_without_letters_is_refused_once_a_second_one_was_typed() {
+    for database in Database::BOTH {
+        let Fixture { store, .. } = &fixture(database).await;
+        let (person, _) = ada(store).await;
+        known_as(store, &person, "vendor", "ada@vendor").await;
+        let typed = async |browser: &[u8], letterless| {
+            let login = login();
+            store.insert_login(login.clone()).await.expect("inserted");
+            let approval = approval(&login, Some(&person), "ada");
+            let request = ApprovalRequest {
+                browser: Digest::of(browser),
+                letterless,
+                ..request(approval.clone(), Some(&person))
+            };
+            (approval.id, store.request_approval(request).await.expect("requested"))
+        };
+        let (one, reached) = typed(b"one", true).await;
+        assert_eq!(reached, Asked::Person(person.id), "{database:?}");
+        let carried = delivery(store, one, "vendor", vendor()).await;
+        // The second is for an application that no such channel serves: the user could still take one for the other.
+        let (two, reached) = typed(b"two", false).await;
+        assert_eq!(reached, Asked::Nobody, "{database:?}");
+        let ruled = store.rule_on_approval(carried.id, Ruling::Approved, noted(&[]), NOW + SECOND).await;
+        assert!(!ruled.expect("read"), "{database:?}: the vendor's word came too late");
+        for id in [one, two] {
+            let stage = store.approval(id).await.expect("read").expect("an approval").stage;
+            assert_eq!(stage, ApprovalStage::Conflicted, "{database:?}");
+        }
     }
 }

@@ -100,6 +100,42 @@ async fn no_login_fails_because_no_channel_begins() {
 }
 
 #[tokio::test]
+async fn a_slow_channel_delays_neither_the_page_nor_the_requests_of_others() {
+    const SLOW: usize = 12;
+    let (slow, other) = (Vendor::start(500).await, Vendor::start(500).await);
+    // Longer than this test takes on any machine: nothing here may depend on the end of a slow call.
+    let patient = slow.channel("slow", "").replace("http_timeout_ms = 1000", "http_timeout_ms = 120000");
+    let settings = plugins(&(patient + &other.channel("other", "")));
+    let host = TestHost::start_with(Wish { plugins: &settings, ..Wish::default() }).await;
+    let ada = host.ada().await;
+    let mut people = vec![];
+    for at in 0..SLOW {
+        let person = host.person(&format!("user{at}"), ada.application.clone()).await;
+        known_as(&host, &person, "slow", "hangs").await;
+        let waiting = person.ask(&Browser::new(&host.base), &[]).await;
+        assert_eq!(waiting.number().len(), 2, "the page is there");
+        people.push((person, waiting));
+    }
+    super::until("all of them hang", async || slow.hanging() == SLOW).await;
+
+    // Another user, through the same channel and through the other one.
+    for (vendor, channel) in [(&slow, "slow"), (&other, "other")] {
+        let bob = host.person(&format!("bob-{channel}"), ada.application.clone()).await;
+        known_as(&host, &bob, channel, channel).await;
+        let waiting = bob.ask(&Browser::new(&host.base), &[]).await;
+        let question = question(&host, vendor, channel).await;
+        vendor.answer(&question, "approved");
+        host.advance(1);
+        assert!(moved_on(&waiting).await.parameter("code").starts_with("ac_"), "{channel}");
+    }
+    // One of those for whom the channel hangs signs in with the device.
+    let (person, waiting) = &people[0];
+    person.approve(waiting).await;
+    assert!(moved_on(waiting).await.parameter("code").starts_with("ac_"));
+    assert_eq!(slow.hanging(), SLOW, "none of this waited for the slow calls");
+}
+
+#[tokio::test]
 async fn a_vendor_channel_that_is_not_said_to_be_trusted_does_not_load() {
     let folder = tempfile::tempdir().expect("a folder");
     let vendor = Vendor::start(500).await;

@@ -13,7 +13,7 @@ use crate::oidc::token::userinfo;
 
 /// A host whose logins this vendor may approve, and Ada, whom it knows.
 async fn host_with(vendor: &Vendor, database: Database) -> (TestHost, Ada) {
-    let settings = plugins(&vendor.channel("vendor", ""));
+    let settings = plugins(&vendor.channel("vendor", "shows_letters = true"));
     let host = TestHost::start_with(Wish { plugins: &settings, database, ..Wish::default() }).await;
     let ada = host.ada().await;
     known_as(&host, &ada, "vendor", "ada@vendor").await;

@@ -7,6 +7,7 @@ mod deliveries;
 mod fallback;
 mod gateway;
 mod hostile;
+mod letters;
 mod proofs;
 mod strength;
 pub mod vendor;
@@ -51,7 +52,7 @@ async fn question(host: &TestHost, vendor: &Vendor, user: &str) -> Value {
 }
 
 /// The page that a waiting page goes on to.
-async fn moved_on(waiting: &Page) -> Page {
+pub async fn moved_on(waiting: &Page) -> Page {
     let mut page = None;
     until("the page goes on", async || {
         let now = waiting.again().await;
@@ -71,7 +72,7 @@ fn binding(waiting: &Page) -> String {
 }
 
 /// Says what a vendor knows a person by.
-async fn known_as(host: &TestHost, ada: &Ada, channel: &str, address: &str) {
+pub async fn known_as(host: &TestHost, ada: &Ada, channel: &str, address: &str) {
     let path = format!("/users/{}/approval-addresses/{channel}", id(&ada.user));
     host.admin_ok(Method::PUT, &path, json!({"address": address})).await;
 }

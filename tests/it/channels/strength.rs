@@ -32,7 +32,8 @@ impl Two {
         let other = host.admin_ok(Method::POST, "/applications", body).await;
         let other = Application { id: id(&other).to_owned(), ..served.application.clone() };
         host.account(&served.user, &other).await;
-        let only = vendor.channel("vendor", &format!("applications = [\"{}\"]", served.application.id));
+        let only =
+            vendor.channel("vendor", &format!("shows_letters = true\napplications = [\"{}\"]", served.application.id));
         let settings = plugins(&only);
         let (_, running, base) = host.second(Wish { plugins: &settings, ..Wish::default() }).await;
         let two = Self { vendor, host, served, other, base, running };

@@ -41,6 +41,7 @@ struct Seen {
     fresh: Vec<Value>,
     statuses: HashMap<String, String>,
     begun: usize,
+    hanging: usize,
     polls: HashMap<String, usize>,
     cancelled: Vec<String>,
     pushed: usize,
@@ -116,6 +117,11 @@ impl Vendor {
         self.seen().begun
     }
 
+    /// How many questions the host waits for that are never answered.
+    pub fn hanging(&self) -> usize {
+        self.seen().hanging
+    }
+
     /// How many push messages came.
     pub fn pushed(&self) -> usize {
         self.seen().pushed
@@ -128,6 +134,22 @@ impl Vendor {
 
     fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {
         self.shared.seen.lock().expect("what was seen")
+    }
+}
+
+/// Counts a question that is never answered, for as long as the host waits.
+struct Hanging(Arc<Shared>);
+
+impl Hanging {
+    fn new(shared: &Arc<Shared>) -> Self {
+        shared.seen.lock().expect("what was seen").hanging += 1;
+        Self(Arc::clone(shared))
+    }
+}
+
+impl Drop for Hanging {
+    fn drop(&mut self) {
+        self.0.seen.lock().expect("what was seen").hanging -= 1;
     }
 }
 
@@ -178,7 +200,10 @@ async fn begin(
         "broken" => return StatusCode::INTERNAL_SERVER_ERROR.into_response(),
         "garbage" => return "<html>".into_response(),
         "redirect" => return (StatusCode::FOUND, [("location", "/v1/approvals")]).into_response(),
-        "hangs" => std::future::pending().await,
+        "hangs" => {
+            let _hanging = Hanging::new(&shared);
+            std::future::pending::<()>().await;
+        }
         _ => {}
     }
     let id = id_of(&question);

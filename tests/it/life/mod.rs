@@ -2,6 +2,7 @@
 
 mod attacks;
 mod audit;
+mod concurrent;
 mod devices;
 pub mod erasure;
 pub mod migration;

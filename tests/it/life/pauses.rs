@@ -9,13 +9,13 @@ use assent::model::audit::Event;
 use assent::model::delivery::{ApprovalAddress, Delivery, Recipient, Ruling};
 use assent::model::statement::{ApprovalStatement, Decision};
 use assent::model::user::User;
-use assent::store::{Asked, Retention, Store, Verdict};
+use assent::store::{Answer, Asked, Retention, Store, Verdict};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{entries, events};
 use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish, http_client, id};
-use crate::store::{Fixture, NOW, ada, approval, entry, fixture, login, noted};
+use crate::store::{Fixture, NOW, ada, approval, entry, fixture, login, noted, request};
 
 /// Asks by a name, in a browser of its own.
 async fn ask_as(host: &TestHost, ada: &Ada, name: &str) -> Page {
@@ -34,12 +34,21 @@ async fn is_asked(ada: &Ada) -> bool {
 }
 
 #[tokio::test]
-async fn pauses_grow_with_each_denial_on_each_host_and_after_a_restart_until_an_approval_on_both_databases() {
+async fn cooldowns_grow_from_the_second_denial_on_each_host_and_after_a_restart_until_an_approval_on_both_databases() {
     for database in Database::BOTH {
         let mut host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
         let ada = host.ada().await;
-        for pause in [30, 120, 600, 3600, 3600] {
+        for pause in [0, 30, 120, 600, 3600, 3600] {
             let page = ask_as(&host, &ada, "ada").await;
+            if pause == 0 {
+                deny(&ada).await;
+                assert_eq!(
+                    ada.phone.paused_until().await.expect("an answer"),
+                    None,
+                    "{database:?}: one may be a mistake"
+                );
+                continue;
+            }
             deny(&ada).await;
             assert_eq!(page.again().await.outcome(), "denied");
             let until = ada.phone.paused_until().await.expect("an answer");
@@ -60,11 +69,14 @@ async fn pauses_grow_with_each_denial_on_each_host_and_after_a_restart_until_an_
             host.advance(1);
             assert_eq!(ada.phone.paused_until().await.expect("an answer"), None);
         }
+        host.advance(121);
         ada.sign_in(&Browser::new(&host.base)).await;
-        ask_as(&host, &ada, "ada").await;
-        deny(&ada).await;
-        let until = ada.phone.paused_until().await.expect("an answer");
-        assert_eq!(until, Some(host.host.now().seconds() + 30), "{database:?}: the approval forgot the others");
+        for expected in [None, Some(host.host.now().seconds() + 30)] {
+            ask_as(&host, &ada, "ada").await;
+            deny(&ada).await;
+            let until = ada.phone.paused_until().await.expect("an answer");
+            assert_eq!(until, expected, "{database:?}: the approval forgot the others");
+        }
         host.stop().await;
     }
 }
@@ -74,12 +86,21 @@ async fn denials_are_forgotten_after_a_day_and_there_may_be_no_pauses() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     for _ in 0..2 {
-        ask_as(&host, &ada, "ada").await;
-        deny(&ada).await;
-        let until = ada.phone.paused_until().await.expect("an answer");
-        assert_eq!(until, Some(host.host.now().seconds() + 30));
+        for expected in [None, Some(host.host.now().seconds() + 30)] {
+            ask_as(&host, &ada, "ada").await;
+            deny(&ada).await;
+            assert_eq!(ada.phone.paused_until().await.expect("an answer"), expected);
+        }
         host.advance(86_400);
     }
+    // Two that are more than ten minutes apart begin none.
+    for _ in 0..2 {
+        ask_as(&host, &ada, "ada").await;
+        deny(&ada).await;
+        assert_eq!(ada.phone.paused_until().await.expect("an answer"), None);
+        host.advance(601);
+    }
+    host.advance(86_400);
     let day = Duration::from_secs(86_400);
     let retention = Retention {
         logins: day,
@@ -104,31 +125,89 @@ async fn denials_are_forgotten_after_a_day_and_there_may_be_no_pauses() {
     assert_eq!(kept().await, 0);
     let host = TestHost::start_with(Wish { settings: "[approvals]\npauses = []", ..Wish::default() }).await;
     let ada = host.ada().await;
-    ask_as(&host, &ada, "ada").await;
-    deny(&ada).await;
+    for _ in 0..3 {
+        ask_as(&host, &ada, "ada").await;
+        deny(&ada).await;
+    }
     ask_as(&host, &ada, "ada").await;
     assert!(is_asked(&ada).await);
 }
 
 #[tokio::test]
-async fn a_number_typed_wrong_too_often_is_a_denial_on_both_databases() {
+async fn a_number_typed_wrong_too_often_ends_the_request_and_begins_no_cooldown_on_both_databases() {
     for database in Database::BOTH {
         let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
         let ada = host.ada().await;
-        ask_as(&host, &ada, "ada").await;
-        let request = &ada.phone.waiting(5).await.expect("requests")[0];
-        for wrong in ["01", "02", "03"] {
+        for _ in 0..3 {
+            ask_as(&host, &ada, "ada").await;
+            let request = &ada.phone.waiting(5).await.expect("requests")[0];
+            for wrong in ["01", "02", "03"] {
+                ada.phone.decide(request, Some(wrong)).await.expect_err("wrong");
+            }
             assert_eq!(ada.phone.paused_until().await.expect("an answer"), None);
-            ada.phone.decide(request, Some(wrong)).await.expect_err("wrong");
+            assert!(!is_asked(&ada).await, "{database:?}");
         }
-        host.advance(1);
         ask_as(&host, &ada, "ada").await;
-        assert!(!is_asked(&ada).await, "{database:?}");
+        assert!(is_asked(&ada).await, "{database:?}");
         let told = entries(&host, &format!("user={}", id(&ada.user))).await;
         let count = |event| events(&told).into_iter().filter(|told| *told == event).count();
-        assert_eq!((count("sign-in.wrong-number"), count("pause.begun")), (3, 1), "{told:?}");
-        let asked = entries(&host, "event=sign-in.asked").await;
-        assert_eq!(asked.last().expect("one")["detail"]["reached"], false);
+        assert_eq!((count("sign-in.wrong-number"), count("pause.begun")), (9, 0), "{told:?}");
+    }
+}
+
+/// An attacker must not learn that the user answered, so what was reported looks as if it were still pending. The cooldown
+/// outlasts what the user approves meanwhile.
+#[tokio::test]
+async fn a_report_changes_no_page_and_its_cooldown_survives_the_users_own_approvals_on_both_databases() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let ada = host.ada().await;
+        let reported = ask_as(&host, &ada, "ada").await;
+        let beside = ask_as(&host, &ada, "ada@example.org").await;
+        let unknown = ask_as(&host, &ada, "nobody").await;
+        let request = &ada.phone.waiting(5).await.expect("requests")[0];
+        assert_eq!(ada.phone.not_me(request).await.expect("an outcome"), "not_me");
+        let cooldown = ada.phone.paused_until().await.expect("an answer");
+        assert_eq!(cooldown, Some(host.host.now().seconds() + 4 * 3600), "{database:?}");
+        host.advance(10);
+        for page in [&reported, &beside, &unknown] {
+            assert_eq!(page.again().await.number(), page.number(), "{database:?}: it waits");
+        }
+        // Ada signs in by a scan meanwhile.
+        let browser = Browser::new(&host.base);
+        let login = browser.get(&ada.application.request(&[])).await.followed().await;
+        ada.phone.scan(&crate::scan::code(&login)).await.expect("taken");
+        ada.approve(&browser.get(&login.url).await).await;
+        assert!(browser.finish(&login.url).await.parameter("code").starts_with("ac_"));
+        assert_eq!(ada.phone.paused_until().await.expect("an answer"), cooldown, "{database:?}");
+        ask_as(&host, &ada, "ada").await;
+        assert!(!is_asked(&ada).await, "{database:?}: the cooldown goes on");
+        let cancelled = beside.submit(&format!("{}/cancel", beside.path()), &[]).await.followed().await;
+        let same = unknown.submit(&format!("{}/cancel", unknown.path()), &[]).await.followed().await;
+        assert_eq!((cancelled.outcome(), same.outcome()), ("cancelled".to_owned(), "cancelled".to_owned()));
+        host.advance(110);
+        assert_eq!(reported.again().await.outcome(), "expired", "{database:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_was_cancelled_or_replaced_can_be_reported_until_it_expires() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    for how in ["cancelled", "replaced"] {
+        let page = ask_as(&host, &ada, "ada").await;
+        let request = &ada.phone.waiting(5).await.expect("requests")[0];
+        if how == "cancelled" {
+            page.submit(&format!("{}/cancel", page.path()), &[]).await;
+        } else {
+            let login = page.browser().get(&ada.application.request(&[])).await.followed().await;
+            login.submit(&login.path(), &[("name", "ada")]).await;
+        }
+        assert_eq!(page.again().await.outcome(), how);
+        assert_eq!(ada.phone.not_me(request).await.expect("an outcome"), "not_me", "{how}");
+        assert_eq!(page.again().await.outcome(), how, "a report changes nothing there");
+        assert!(ada.phone.not_me(request).await.is_err(), "once");
+        ada.phone.lift_pause().await.expect("lifted");
     }
 }
 
@@ -143,7 +222,7 @@ async fn this_was_not_me_ends_what_is_open_and_begins_a_longer_pause_that_the_pe
         let page = ask_as(&host, &ada, "ada").await;
         let request = &ada.phone.waiting(5).await.expect("requests")[0];
         assert_eq!(ada.phone.not_me(request).await.expect("an outcome"), "not_me");
-        assert_eq!(page.again().await.outcome(), "denied");
+        assert_eq!(page.again().await.number(), page.number(), "its page shows nothing");
         let again = ada.phone.not_me(request).await.expect_err("said before");
         assert!(again.to_string().starts_with("already_decided"), "{again}");
         let four_hours = host.host.now().seconds() + 4 * 3600;
@@ -197,22 +276,6 @@ async fn who_denied_a_request_may_still_say_that_it_was_not_theirs_on_both_datab
 }
 
 #[tokio::test]
-async fn who_asks_again_and_again_does_not_keep_the_person_from_saying_so() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let first = ask_as(&host, &ada, "ada").await;
-    let request = &ada.phone.waiting(5).await.expect("requests")[0];
-    let second = ask_as(&host, &ada, "ada@example.org").await;
-    let late = ada.phone.decide(request, None).await.expect_err("another took its place");
-    assert!(late.to_string().starts_with("already_decided"), "{late}");
-    assert_eq!(ada.phone.not_me(request).await.expect("an outcome"), "not_me");
-    assert!(!is_asked(&ada).await);
-    for page in [first, second] {
-        assert_eq!(page.again().await.outcome(), "denied");
-    }
-}
-
-#[tokio::test]
 async fn a_signature_for_one_decision_is_none_for_another() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
@@ -258,15 +321,17 @@ async fn the_command_line_can_say_that_it_was_not_me() {
     assert_eq!(both.status.code(), Some(2), "{both:?}");
     let said = run(&["--not-me"]).await;
     assert!(said.status.success() && said.stdout.starts_with(b"not_me: ada on Firefox on Linux"), "{said:?}");
-    assert_eq!(page.again().await.outcome(), "denied");
+    assert_eq!(page.again().await.number(), page.number());
 }
 
 #[tokio::test]
 async fn a_pause_is_lifted_by_the_persons_own_device_alone() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    ask_as(&host, &ada, "ada").await;
-    deny(&ada).await;
+    for _ in 0..2 {
+        ask_as(&host, &ada, "ada").await;
+        deny(&ada).await;
+    }
     let eves_phone = host.authenticator(&host.user("eve").await).await;
     eves_phone.lift_pause().await.expect("nothing to lift");
     let url = format!("{}/authenticator/api/pause", host.base);
@@ -285,16 +350,10 @@ async fn a_person_is_asked_so_often_and_the_page_does_not_tell() {
     for (name, asked) in [("ada", true), ("ada@example.org", true), ("ada", false), ("ada@example.org", false)] {
         let page = ask_as(&host, &ada, name).await;
         assert_eq!(page.number().len(), 2);
-        let newest = ada.phone.waiting(0).await.expect("requests");
-        let shown = newest.iter().any(|request| request.account == name);
-        assert_eq!(shown, asked, "{name}");
-        if let [request] = newest.as_slice() {
-            // Not a denial, which begins a pause.
-            if asked {
-                page.submit(&format!("{}/cancel", page.path()), &[]).await;
-                assert!(ada.phone.decide(request, None).await.is_err());
-            }
-        }
+        assert_eq!(is_asked(&ada).await, asked, "{name}");
+        // Not a denial, which may begin a cooldown.
+        page.submit(&format!("{}/cancel", page.path()), &[]).await;
+        assert!(!is_asked(&ada).await);
     }
     host.advance(60);
     ask_as(&host, &ada, "ada").await;
@@ -329,7 +388,7 @@ async fn asked_by(store: &Store, person: &User, name: &str) -> (ApprovalId, Aske
     let login = login();
     store.insert_login(login.clone()).await.expect("inserted");
     let approval = approval(&login, Some(person), name);
-    let asked = store.request_approval(approval.clone(), entry(Event::SignInAsked)).await.expect("requested");
+    let asked = store.request_approval(request(approval.clone(), Some(person))).await.expect("requested");
     (approval.id, asked)
 }
 
@@ -337,7 +396,7 @@ async fn asked_by(store: &Store, person: &User, name: &str) -> (ApprovalId, Aske
 async fn a_vendors_denial_is_a_denial_on_both_databases() {
     for database in Database::BOTH {
         let Fixture { store, .. } = &fixture(database).await;
-        let (person, _) = ada(store).await;
+        let (person, phone) = ada(store).await;
         let known = ApprovalAddress { channel: "vendor".to_owned(), address: "ada@vendor".to_owned() };
         assert!(store.set_approval_address(person.id, known.clone(), Vec::new(), None, NOW).await.expect("set"));
         let (id, asked) = asked_by(store, &person, "ada").await;
@@ -351,6 +410,11 @@ async fn a_vendors_denial_is_a_denial_on_both_databases() {
             handle: String::new(),
         };
         assert!(store.add_delivery(delivery.clone(), NOW, NOW).await.expect("added"));
+        // The second of two: the first was at a device.
+        let (first, _) = asked_by(store, &person, "ada@example.org").await;
+        let deny = Verdict::Deny { device: phone.id };
+        assert_eq!(store.answer_approval(first, deny, noted(&[30]), NOW).await.expect("denied"), Answer::Counted);
+        assert_eq!(store.paused_until(person.id, NOW).await.expect("read"), None, "{database:?}");
         assert!(store.rule_on_approval(delivery.id, Ruling::Denied, noted(&[30]), NOW).await.expect("ruled"));
         let until = store.paused_until(person.id, NOW).await.expect("read");
         assert_eq!(until, Some(NOW + Duration::from_secs(30)), "{database:?}");
@@ -358,26 +422,28 @@ async fn a_vendors_denial_is_a_denial_on_both_databases() {
     }
 }
 
-/// A denial, and a request by the person's other name at the same moment: the request comes first, and is ended; or it
-/// finds the pause. On PostgreSQL the two are in different transactions.
+/// A report, and a request by the user's other name at the same moment: the request comes first, and is ended; or it finds the
+/// cooldown. On PostgreSQL the two are in different transactions.
 #[tokio::test]
-async fn a_request_at_the_moment_of_a_denial_reaches_no_phone_afterwards_on_both_databases() {
+async fn a_request_at_the_moment_of_a_report_reaches_no_phone_afterwards_on_both_databases() {
     for database in Database::BOTH {
         let Fixture { store, .. } = &fixture(database).await;
         let (person, phone) = ada(store).await;
-        for round in 0..30 {
+        for round in 0..20 {
             let (id, asked) = asked_by(store, &person, "ada").await;
             assert_eq!(asked, Asked::Person(person.id));
-            let deny = store.answer_approval(id, Verdict::Deny { device: phone.id }, noted(&[30]), NOW);
-            let (denied, (other, _)) = tokio::join!(deny, asked_by(store, &person, "ada@example.org"));
-            let paused = store.paused_until(person.id, NOW).await.expect("read").is_some();
-            let open = store.open_approval(person.id, NOW).await.expect("read");
-            // If the denial counted, there is a pause, and nothing is open beside it.
-            assert_eq!(paused, open.is_none(), "{database:?} {round}: {denied:?} {open:?}");
+            let mut noted = noted(&[30]);
+            noted.pause.0.report = Some(Duration::from_secs(30));
+            let report = store.answer_approval(id, Verdict::NotMe { device: phone.id }, noted, NOW);
+            let (reported, (other, _)) = tokio::join!(report, asked_by(store, &person, "ada@example.org"));
+            assert_eq!(reported.expect("answered"), Answer::Counted, "{database:?} {round}");
+            assert!(store.paused_until(person.id, NOW).await.expect("read").is_some(), "{database:?} {round}");
+            let pending = store.pending_approvals(person.id, NOW).await.expect("read");
+            assert!(pending.is_empty(), "{database:?} {round}: {pending:?}");
+            let kept = store.approval(other).await.expect("read").expect("an approval");
+            let expected = if kept.user_id.is_some() { ApprovalStage::Reported } else { ApprovalStage::Requested };
+            assert_eq!(kept.stage, expected, "{database:?} {round}");
             store.lift_pause(person.id, entry(Event::PauseLifted), NOW).await.expect("lifted");
-            let stage = store.approval(other).await.expect("read").expect("an approval").stage;
-            assert_eq!(stage, ApprovalStage::Requested);
-            store.cancel_approval(other, NOW).await.expect("cancelled");
         }
     }
 }

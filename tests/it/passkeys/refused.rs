@@ -67,8 +67,11 @@ async fn a_question_is_good_once_for_one_approval_and_for_a_short_time() {
     // So is that about an earlier request.
     let earlier = it.question().await;
     let next = it.ada.ask(&Browser::new(&it.host.base), &[]).await;
-    let request = phone.waiting(5).await.expect("requests").remove(0);
-    assert_ne!(request.id, it.request.id);
+    let newest = async || {
+        let pending = phone.waiting(5).await.expect("requests");
+        pending.into_iter().find(|request| request.id != it.request.id).expect("beside the first")
+    };
+    let request = newest().await;
     let assertion = it.passkey.show(&earlier);
     let sent = send(phone, &request, &proof(phone, &request, &next.number(), Some(assertion))).await;
     assert_eq!(said(&sent), (StatusCode::FORBIDDEN, "passkey_refused"));
@@ -79,7 +82,7 @@ async fn a_question_is_good_once_for_one_approval_and_for_a_short_time() {
     let body = proof(phone, &request, &next.number(), Some(good.clone()));
     assert_eq!(send(phone, &request, &body).await.body["outcome"], "approved");
     let another = it.ada.ask(&Browser::new(&it.host.base), &[]).await;
-    let request = phone.waiting(5).await.expect("requests").remove(0);
+    let request = newest().await;
     let sent = send(phone, &request, &proof(phone, &request, &another.number(), Some(good))).await;
     assert_eq!(said(&sent), (StatusCode::FORBIDDEN, "passkey_refused"), "replayed");
 

@@ -5,6 +5,7 @@ mod channels;
 mod check;
 mod claim_map;
 mod components;
+mod dev;
 mod explain;
 mod fairness;
 mod mappers;

@@ -1,50 +1,94 @@
-//! A newcomer's path, as docs/plugins.md tells it: a new project, a line changed, tested, packed, pasted into the settings of a
+//! A newcomer's path, as docs/plugins.md describes it: a new project, a line changed, tested, packed, pasted into the settings of a
 //! host that serves, and the claim is in a real ID token. In Rust and in TypeScript.
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::time::Duration;
 
-use assent_tests::harness::{Ada, Browser, TestHost, binary};
+use assent_tests::harness::{Ada, Browser, TestHost, Wish, binary, plugins};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
 
-/// Whoever writes their first plugin, in a folder of their own.
-struct Newcomer {
-    folder: tempfile::TempDir,
+use crate::channels::{known_as, moved_on};
+
+/// The author of a first plugin, with a project in a folder of its own.
+pub(super) struct Newcomer {
+    folder: PathBuf,
+    name: &'static str,
 }
 
 impl Newcomer {
-    fn new() -> Self {
-        Self { folder: tempfile::tempdir().expect("a folder") }
+    /// Makes the project in another folder, and moves it: nothing in it depends on where it was made.
+    pub(super) async fn with_project(name: &'static str, options: &[&str]) -> Self {
+        // The same folder each time, so that what is compiled for it takes the place of what was compiled before.
+        let newcomer = Self { folder: shared_target().join("projects").join(folder_name(name, options)), name };
+        if newcomer.folder.exists() {
+            std::fs::remove_dir_all(&newcomer.folder).expect("removed");
+        }
+        std::fs::create_dir_all(&newcomer.folder).expect("a folder");
+        let elsewhere = tempfile::tempdir().expect("a folder");
+        let made = elsewhere.path().join(name);
+        newcomer.tool(&[&["new", made.to_str().expect("text")], options].concat()).await;
+        let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the checkout").to_str().expect("text");
+        for place in [checkout, elsewhere.path().to_str().expect("text")] {
+            let grep = ["-r", "--fixed-strings", place, made.to_str().expect("text")];
+            let found = newcomer.run(Path::new("grep"), &newcomer.folder, &grep).await;
+            assert_eq!((found.status.code(), text(&found.stdout)), (Some(1), String::new()), "no path of this machine");
+        }
+        let moved = newcomer.run(Path::new("mv"), &newcomer.folder, &[made.to_str().expect("text"), name]).await;
+        succeeded(&moved);
+        newcomer
     }
 
-    fn project(&self) -> PathBuf {
-        self.folder.path().join("newcomer")
+    pub(super) fn project(&self) -> PathBuf {
+        self.folder.join(self.name)
     }
 
     /// Runs a command in the folder.
-    async fn run(&self, program: &Path, folder: &Path, arguments: &[&str]) -> Output {
+    pub(super) async fn run(&self, program: &Path, folder: &Path, arguments: &[&str]) -> Output {
+        let mut command = self.command(program, folder, arguments);
+        let output = tokio::time::timeout(Duration::from_secs(1800), command.output()).await.expect("in time");
+        output.unwrap_or_else(|error| panic!("{}: {error}", program.display()))
+    }
+
+    /// A command in a folder.
+    pub(super) fn command(&self, program: &Path, folder: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(folder).kill_on_drop(true);
         // What was compiled once is there for the next time.
         command.env("CARGO_TARGET_DIR", shared_target());
-        let output = tokio::time::timeout(Duration::from_secs(600), command.output()).await.expect("in time");
-        output.unwrap_or_else(|error| panic!("{}: {error}", program.display()))
+        command
     }
 
     /// `assent-plugin`, which has to succeed; what it prints.
-    async fn tool(&self, arguments: &[&str]) -> String {
-        let output = self.run(&binary("assent-plugin"), self.folder.path(), arguments).await;
+    pub(super) async fn tool(&self, arguments: &[&str]) -> String {
+        let output = self.run(&binary("assent-plugin"), &self.folder, arguments).await;
         succeeded(&output);
         text(&output.stdout)
     }
 
+    /// Runs the commands of the project's CI workflow as they are written, but for those that set the machine up.
+    async fn workflow(&self) {
+        let workflow = std::fs::read_to_string(self.project().join(".github/workflows/plugin.yml")).expect("the file");
+        let commands: Vec<&str> = workflow.lines().filter_map(|line| line.trim().strip_prefix("- run: ")).collect();
+        assert!(commands.len() >= 5, "{workflow}");
+        let tool = binary("assent-plugin");
+        let path = format!("{}:{}", tool.parent().expect("a folder").display(), std::env::var("PATH").expect("a path"));
+        let setup = |command: &&str| command.starts_with("rustup ") || command.contains("cargo install");
+        let git = ["git init --quiet .", "git add plugin.toml"];
+        for command in git.into_iter().chain(commands.into_iter().filter(|command| !setup(command))) {
+            let mut shell = self.command(Path::new("sh"), &self.project(), &["-c", command]);
+            let output = shell.env("PATH", &path).output().await.expect("run");
+            assert!(output.status.success(), "{command}: {}{}", text(&output.stdout), text(&output.stderr));
+        }
+    }
+
     /// Changes a text in a file of the project, where it is once.
-    fn edit(&self, file: &str, from: &str, to: &str) {
+    pub(super) fn edit(&self, file: &str, from: &str, to: &str) {
         let file = self.project().join(file);
         let before = std::fs::read_to_string(&file).expect("the file");
         assert_eq!(before.matches(from).count(), 1, "{} has `{from}` once", file.display());
@@ -53,7 +97,7 @@ impl Newcomer {
 
     /// From the changed line on: the fixtures say what is different, are told to expect it, and hold.
     async fn test(&self) {
-        let failed = self.run(&binary("assent-plugin"), self.folder.path(), &["test", "newcomer"]).await;
+        let failed = self.run(&binary("assent-plugin"), &self.folder, &["test", "newcomer"]).await;
         assert_eq!(failed.status.code(), Some(1), "{}", text(&failed.stdout));
         let said = text(&failed.stdout);
         assert!(
@@ -62,7 +106,7 @@ impl Newcomer {
         );
         let error = text(&failed.stderr);
         assert!(error.contains("assent-plugin: 2 of 4 fixtures do not hold"), "{error}");
-        let unpacked = self.run(&binary("assent-plugin"), self.folder.path(), &["pack", "newcomer"]).await;
+        let unpacked = self.run(&binary("assent-plugin"), &self.folder, &["pack", "newcomer"]).await;
         assert_eq!((unpacked.status.code(), text(&unpacked.stdout)), (Some(1), String::new()));
         let error = text(&unpacked.stderr);
         assert!(error.contains("2 of 4 fixtures do not hold (- expected, + got), so nothing was packed\n"), "{error}");
@@ -84,7 +128,7 @@ impl Newcomer {
         let component = std::fs::read(&file).expect("the component");
         std::fs::write(&file, b"another").expect("written");
         let again = ["pack", "newcomer", "--out", "packed"];
-        let refused = self.run(&binary("assent-plugin"), self.folder.path(), &again).await;
+        let refused = self.run(&binary("assent-plugin"), &self.folder, &again).await;
         let error = text(&refused.stderr);
         assert!(error.contains("is another component of the same version; give the plugin a new version"), "{error}");
         assert_eq!(std::fs::read(&file).expect("the component"), b"another");
@@ -99,7 +143,7 @@ impl Newcomer {
         assert_eq!(department(&host, &ada).await, Value::Null);
 
         let settings = self.tool(&["pack", "newcomer", "--out", "packed"]).await;
-        let packed = self.folder.path().join("packed/newcomer-0.1.0");
+        let packed = self.folder.join("packed/newcomer-0.1.0");
         let manifest: toml::Table =
             std::fs::read_to_string(packed.join("plugin.toml")).expect("the manifest").parse().expect("TOML");
         assert!(settings.contains(manifest["sha256"].as_str().expect("a digest")), "{settings}");
@@ -116,17 +160,22 @@ impl Newcomer {
     }
 }
 
+/// Two projects may have one name, in different languages.
+fn folder_name(name: &str, options: &[&str]) -> String {
+    if options.contains(&"typescript") { format!("{name}-ts") } else { name.to_owned() }
+}
+
 /// Where the projects of these tests are built, so that each run finds what the last one compiled.
 fn shared_target() -> PathBuf {
     // The binary is `<target>/<profile>/assent-plugin`.
     binary("assent-plugin").ancestors().nth(2).expect("the target folder").join("newcomer")
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn succeeded(output: &Output) {
+pub(super) fn succeeded(output: &Output) {
     assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
 }
 
@@ -142,25 +191,110 @@ async fn department(host: &TestHost, ada: &Ada) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn from_nothing_to_a_claim_in_an_id_token_in_rust() {
-    let newcomer = Newcomer::new();
-    newcomer.tool(&["new", "newcomer"]).await;
+    let newcomer = Newcomer::with_project("newcomer", &[]).await;
     let native = newcomer.run(Path::new("cargo"), &newcomer.project(), &["test"]).await;
     succeeded(&native);
     newcomer.edit("src/lib.rs", "json!(department))", "json!(department.to_uppercase()))");
     newcomer.test().await;
-    succeeded(&newcomer.run(Path::new("cargo"), &newcomer.project(), &["test"]).await);
+    newcomer.workflow().await;
     newcomer.deploy().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn from_nothing_to_a_claim_in_an_id_token_in_typescript() {
-    let newcomer = Newcomer::new();
-    newcomer.tool(&["new", "newcomer", "--language", "typescript"]).await;
+    let newcomer = Newcomer::with_project("newcomer", &["--language", "typescript"]).await;
+    // The compiler's advice would be to change its options.
+    newcomer.edit("src/plugin.ts", "  map(config, input) {\n", "  map(config, input) {\n    console.log(input.now);\n");
+    let failed = newcomer.run(&binary("assent-plugin"), &newcomer.folder, &["build", "newcomer"]).await;
+    assert!(!failed.status.success());
+    let said = text(&failed.stderr);
+    assert!(
+        said.contains("Cannot find name 'console': a plugin has no console; write to the operator's log"),
+        "{said}"
+    );
+    assert!(!said.contains("'lib' compiler option"), "{said}");
+    newcomer.edit("src/plugin.ts", "    console.log(input.now);\n", "    const unused = input.now;\n");
     newcomer.tool(&["build", "newcomer"]).await;
+    newcomer.edit("src/plugin.ts", "    const unused = input.now;\n", "");
     let native = newcomer.run(Path::new("npm"), &newcomer.project(), &["test"]).await;
     succeeded(&native);
     newcomer.edit("src/plugin.ts", "set(\"department\", department)", "set(\"department\", department.toUpperCase())");
     newcomer.test().await;
-    succeeded(&newcomer.run(Path::new("npm"), &newcomer.project(), &["test"]).await);
+    newcomer.workflow().await;
     newcomer.deploy().await;
+}
+
+/// A sign-in that the template's stub approves, with the settings changed as docs/plugin-channels.md says.
+async fn approved_by_the_stub(newcomer: &Newcomer, settings: &str) {
+    let mut stub = newcomer.command(Path::new("python3"), &newcomer.project(), &["stub.py", "0"]);
+    let mut stub = stub.stdout(std::process::Stdio::piped()).spawn().expect("started");
+    let mut lines = BufReader::new(stub.stdout.take().expect("its output")).lines();
+    let listening = lines.next_line().await.expect("text").expect("a line");
+    let port = listening.split_once("localhost:").and_then(|(_, rest)| rest.split(',').next()).expect("a port");
+    let settings = settings
+        .replace(
+            "http_hosts = [\"api.vendor.example\"]",
+            &format!("allow_private_addresses = true\nhttp_hosts = [\"localhost:{port}\"]"),
+        )
+        .replace("https://api.vendor.example", &format!("http://localhost:{port}"));
+    let host = TestHost::start_with(Wish { plugins: &plugins(&settings), ..Wish::default() }).await;
+    let ada = host.ada().await;
+    known_as(&host, &ada, "moved-vendor", "ada@vendor").await;
+    let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+    let question = lines.next_line().await.expect("text").expect("a question");
+    assert!(question.starts_with("ada@vendor: ada signs in to Books & <Co>, "), "{question}");
+    let letters = question.rsplit("Letters: ").next().expect("letters");
+    assert!(letters.len() >= 4 && letters.bytes().all(|byte| byte.is_ascii_uppercase()), "{question}");
+    host.advance(3);
+    assert!(!moved_on(&waiting).await.parameter("code").is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_approval_channel_builds_from_its_template() {
+    let newcomer = Newcomer::with_project("moved-channel", &["--role", "approval-channel"]).await;
+    succeeded(&newcomer.run(Path::new("cargo"), &newcomer.project(), &["test"]).await);
+    assert!(newcomer.tool(&["test", "moved-channel"]).await.ends_with("4 fixtures hold\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_question_of_the_delegated_template_contains_the_letters() {
+    let newcomer = Newcomer::with_project("moved-vendor", &["--role", "delegated-approval-channel"]).await;
+    assert!(newcomer.tool(&["test", "moved-vendor"]).await.ends_with("5 fixtures hold\n"));
+    // A stub on this machine needs other settings and no other code.
+    let settings = newcomer.tool(&["pack", "moved-vendor", "--out", "packed"]).await;
+    assert!(settings.contains("http_hosts = [\"api.vendor.example\"] # the fixtures' hosts"), "{settings}");
+    assert!(settings.contains("base_url = \"https://api.vendor.example\""), "{settings}");
+
+    approved_by_the_stub(&newcomer, &settings).await;
+
+    // Without the letters, a person can approve the sign-in of an attacker: then the fixtures do not hold.
+    newcomer.edit("src/lib.rs", "            \"binding_message\": question.binding,\n", "");
+    let failed = newcomer.run(Path::new("cargo"), &newcomer.project(), &["test"]).await;
+    assert!(!failed.status.success());
+    assert!(text(&failed.stdout).contains("begins.json"), "{}", text(&failed.stdout));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_states_what_it_asks_for_once() {
+    let newcomer = Newcomer::with_project("stated-once", &[]).await;
+    let manifest = newcomer.project().join("plugin.toml");
+    assert!(!manifest.exists(), "it is generated");
+    newcomer.tool(&["build", "stated-once"]).await;
+    let generated = std::fs::read_to_string(&manifest).expect("the manifest");
+    assert!(generated.starts_with("# Generated by assent-plugin"), "{generated}");
+    let table: toml::Table = generated.parse().expect("TOML");
+    assert_eq!(table["writes"].as_array().map(Vec::len), Some(1), "{generated}");
+    assert_eq!(table["summary"].as_str(), Some("Tells applications the department of a person"));
+    assert!(!table.contains_key("sinks"), "{generated}");
+
+    // A change in the code is enough, and a change elsewhere has no effect.
+    let more = ".writes([\"department\", \"team\"]).sinks([\"id-token\"])";
+    newcomer.edit("src/lib.rs", ".writes([\"department\"])", more);
+    std::fs::write(&manifest, generated.replace("department of a person", "shoe size of a person")).expect("written");
+    newcomer.tool(&["test", "stated-once"]).await;
+    let again = std::fs::read_to_string(&manifest).expect("the manifest");
+    assert!(again.contains("writes = [\"department\", \"team\"]\nsinks = [\"id-token\"]"), "{again}");
+    assert!(!again.contains("shoe size"), "{again}");
+    let settings = newcomer.tool(&["pack", "stated-once", "--out", "packed"]).await;
+    assert!(settings.contains("writes = [\"department\", \"team\"]"), "{settings}");
 }

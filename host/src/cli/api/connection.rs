@@ -30,7 +30,7 @@ const TOKEN: &str = "ASSENT_ADMIN_TOKEN";
 /// Which host, and as whom.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "The host")]
-pub(in crate::cli) struct Connection {
+pub struct Connection {
     /// The host's address, such as https://id.example.org. Without it, the host on this machine that the settings describe.
     #[arg(long, value_name = "URL", env = "ASSENT_SERVER")]
     server: Option<String>,
@@ -176,6 +176,11 @@ impl Api {
 }
 
 impl Connection {
+    /// Whether the token comes from standard input, which can be read once.
+    pub(super) fn reads_standard_input(&self) -> bool {
+        self.token_file.as_deref().is_some_and(|file| file.as_os_str() == "-")
+    }
+
     /// The token that was given.
     fn token(&self) -> anyhow::Result<Option<Secret>> {
         let text = match &self.token_file {
@@ -280,7 +285,10 @@ fn in_words(problem: &Value, flag: impl Fn(&str) -> Option<String>) -> String {
     let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (title, detail) = (text(problem, "title"), text(problem, "detail"));
     let errors: Vec<&Value> = problem.get("errors").and_then(Value::as_array).into_iter().flatten().collect();
+    // The title of 422 is about values of the request; without any, the sentence is about something else.
+    let unfit = problem.get("status").and_then(Value::as_u64) == Some(422);
     let mut words = match errors.is_empty() {
+        true if unfit && !detail.is_empty() => detail,
         true => format!("{title}: {detail}"),
         false => title,
     };

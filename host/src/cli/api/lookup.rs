@@ -36,6 +36,17 @@ pub(super) async fn resolve(api: &Api, operation: &Operation, given: &mut Given)
     Ok(())
 }
 
+/// The ids of an application and of a user's account there, by names or ids.
+///
+/// # Errors
+/// [`Failure`] where nothing is called so, or more than one.
+pub(super) async fn account_of(api: &Api, application: &str, user: &str) -> anyhow::Result<(String, String)> {
+    let (mut application, mut account) = (application.to_owned(), user.to_owned());
+    id_of(api, Kind::Application, &mut application, None).await?;
+    id_of(api, Kind::Account, &mut account, Some(&application)).await?;
+    Ok((application, account))
+}
+
 async fn id_of(api: &Api, kind: Kind, text: &mut String, application: Option<&str>) -> anyhow::Result<()> {
     if kind.is_id(text) {
         return Ok(());

@@ -2,8 +2,10 @@
 //! clients like any other, so checks, roles and the audit log are the same.
 
 mod arguments;
+mod candidate;
 mod connection;
 mod document;
+mod exchange;
 mod listener;
 mod lookup;
 mod names;
@@ -26,7 +28,9 @@ use serde_json::Value;
 use super::failure::{Failure, Kind};
 use super::terminal;
 use arguments::{Given, Paging, Payload};
-use connection::{Api, Connection};
+pub use candidate::CandidateTrial;
+use connection::Api;
+pub use connection::Connection;
 use document::Operation;
 use show::{Form, Listing, Page};
 
@@ -136,6 +140,10 @@ async fn run(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<()> 
     }
     // What comes from something else than the API is said to be so, and not shown.
     let _: &serde_json::value::RawValue = call.api.parse(&bytes)?;
+    let title = operation.title();
+    if exchange::is(&title) && form.is_text() {
+        return terminal::print(&exchange::text(&title, &bytes)?);
+    }
     show::show(&operation.answer, form, &bytes)?;
     rows_were_taken(&bytes)
 }

@@ -72,6 +72,14 @@ struct Origin {
 struct Comparison {
     candidate: Preview,
     differences: Vec<Difference>,
+    #[serde(default)]
+    log: Vec<LogLine>,
+}
+
+#[derive(Deserialize)]
+struct LogLine {
+    level: String,
+    message: String,
 }
 
 #[derive(Deserialize)]
@@ -89,9 +97,17 @@ struct Difference {
 pub(super) fn text(schema: Option<&str>, bytes: &[u8]) -> anyhow::Result<Option<String>> {
     Ok(match schema {
         Some(PREVIEW) => Some(of_preview(&serde_json::from_slice(bytes)?)),
-        Some(COMPARISON) => Some(of_comparison(&serde_json::from_slice(bytes)?)),
+        Some(COMPARISON) => Some(comparison(bytes)?),
         _ => None,
     })
+}
+
+/// The text for a comparison.
+///
+/// # Errors
+/// If the answer is not what its schema says.
+pub(super) fn comparison(bytes: &[u8]) -> anyhow::Result<String> {
+    Ok(of_comparison(&serde_json::from_slice(bytes)?))
 }
 
 fn of_preview(Preview { sinks }: &Preview) -> String {
@@ -195,7 +211,7 @@ fn plain(value: Option<&Value>) -> String {
     }
 }
 
-fn of_comparison(Comparison { candidate, differences }: &Comparison) -> String {
+fn of_comparison(Comparison { candidate, differences, log }: &Comparison) -> String {
     let mut told: Vec<&Stopped> = Vec::new();
     for stopped in candidate.sinks.iter().filter_map(|sink| sink.stopped.as_ref()) {
         if !told.contains(&stopped) {
@@ -214,6 +230,9 @@ fn of_comparison(Comparison { candidate, differences }: &Comparison) -> String {
     } else {
         let rows = differences.iter().map(row).collect();
         shown.push_str(&table(["WHERE", "WHAT", "TODAY", "WITH THE CANDIDATE"], rows));
+    }
+    for LogLine { level, message } in log {
+        shown.push_str(&format!("Log: {}: {}\n", harmless(level), harmless(message)));
     }
     shown
 }

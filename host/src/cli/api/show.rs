@@ -58,6 +58,11 @@ pub(super) struct Form {
 }
 
 impl Form {
+    /// Whether people read it.
+    pub(super) const fn is_text(self) -> bool {
+        !self.json && !self.quiet
+    }
+
     /// Whether what goes without saying is not said.
     pub(super) const fn is_quiet(self) -> bool {
         self.quiet

@@ -20,7 +20,8 @@ use crate::model::scope::{Scope, Scopes};
 use crate::model::session::{Amr, Authentication};
 use crate::model::user::User;
 use crate::plugins::{
-    Candidate, CandidateError, MapFailure, MapFailureKind, PluginSet, SamlAttribute, Sink, Step, StepEnd, Traced,
+    Candidate, CandidateError, LogLine, MapFailure, MapFailureKind, PluginSet, SamlAttribute, Sink, Step, StepEnd,
+    Traced,
 };
 use crate::secret::Digest;
 
@@ -132,6 +133,8 @@ pub struct Comparison {
     pub candidate: Vec<Preview>,
     /// What is not the same.
     pub differences: Vec<Difference>,
+    /// What the candidate wrote to the log.
+    pub log: Vec<LogLine>,
 }
 
 /// A value that is not the same with a candidate.
@@ -165,7 +168,7 @@ pub async fn compare(
 ) -> Result<Comparison> {
     let previewed = Previewed::find(host, application, request).await?;
     note(host, application, &previewed, &candidate, by).await?;
-    let set = host.plugins.with_candidate(candidate).await.map_err(|error| {
+    let (set, journal) = host.plugins.with_candidate(candidate).await.map_err(|error| {
         let field = match error {
             CandidateError::NeedsConfig => "candidate/config",
             CandidateError::Load(_) => "candidate",
@@ -175,7 +178,7 @@ pub async fn compare(
     let today = previewed.by(host, &host.plugins.set()).await?;
     let candidate = previewed.by(host, &set).await?;
     let differences = today.iter().zip(&candidate).flat_map(|(today, candidate)| differences(today, candidate));
-    Ok(Comparison { differences: differences.collect(), today, candidate })
+    Ok(Comparison { differences: differences.collect(), today, candidate, log: journal.lines() })
 }
 
 /// Tells the audit log of a candidate before it runs: it sees what is known of a person.

@@ -29,7 +29,7 @@ pub struct Attempt {
 pub async fn asked(host: &Host, id: TrialId, approval: &Approval, attempt: Attempt) -> Result<(), Broken> {
     let Some(trial) = host.store.trial(id).await? else { return Ok(()) };
     let told = match attempt.asked {
-        Asked::NotOpen => return Ok(()),
+        Asked::NotOpen | Asked::TooMany => return Ok(()),
         _ if attempt.known != Some(trial.user) => StepNote::bad("your phone was not asked: the name is not yours"),
         Asked::Person(_) => StepNote::good("the phone shows the request, and waits for the number").with(json!({
             "application": approval.shown.application_name,
@@ -55,10 +55,7 @@ async fn unasked(host: &Host, trial: &Trial, approval: &Approval, is_open: bool)
     let why = match (is_open, approval.user_id) {
         (false, _) => obstacle(host, trial).await?.map_or("you may not sign in here", Obstacle::words),
         (true, None) => "you were asked too often in a short time; try again in a few minutes",
-        (true, Some(_)) => {
-            "a request that you began with a device of yours, by a scan or in the console, is open there; answer it, and \
-             begin the sign-in again"
-        }
+        (true, Some(_)) => "too many requests wait on your phone; answer them, or scan the code of the page",
     };
     Ok(StepNote::bad(format!("{begin}: {why}")))
 }
@@ -106,13 +103,9 @@ fn of_approval(approval: &Approval, now: Timestamp) -> Vec<Noted> {
     let ended = |at: Timestamp, ended: Ended| (TrialStep::Approved, at, StepNote::bad(of_end(ended)));
     let step = match approval.stage_at(now) {
         ApprovalStage::Requested => None,
-        // Of a request that went nowhere, whose place is taken as any other's, it was noted already why.
-        ApprovalStage::Replaced if approval.user_id.is_none() => None,
-        ApprovalStage::Replaced => {
-            let detail = "another request for your approval took its place on the phone; answer that one, and begin the \
-                          sign-in again";
-            Some((TrialStep::Asked, approval.requested_at, StepNote::bad(detail)))
-        }
+        // The page goes on to wait. Why a request was not sent was noted before.
+        ApprovalStage::Withdrawn | ApprovalStage::Reported => None,
+        ApprovalStage::Replaced => Some(ended(approval.requested_at, Ended::Replaced)),
         ApprovalStage::Approved { by, at } => {
             let authentication = by.authentication(at);
             let data = json!({
@@ -125,6 +118,7 @@ fn of_approval(approval: &Approval, now: Timestamp) -> Vec<Noted> {
         ApprovalStage::Denied => Some(ended(approval.requested_at, Ended::Denied)),
         ApprovalStage::Expired => Some(ended(approval.expires_at, Ended::Expired)),
         ApprovalStage::Cancelled => Some(ended(approval.requested_at, Ended::Cancelled)),
+        ApprovalStage::Conflicted => Some(ended(approval.requested_at, Ended::Conflict)),
         ApprovalStage::Failed(_) => Some(ended(approval.requested_at, Ended::WrongNumber)),
     };
     steps.extend(step);
@@ -136,6 +130,10 @@ const fn of_end(ended: Ended) -> &'static str {
         Ended::Denied => "denied on the phone",
         Ended::Expired => "nobody approved in time",
         Ended::Cancelled => "given up in the browser",
+        Ended::Conflict => {
+            "another sign-in with this name started in another browser, and a channel without letters may carry it"
+        }
         Ended::WrongNumber => "the number was wrong too often",
+        Ended::Replaced => "a newer request of the same browser took its place",
     }
 }

@@ -29,7 +29,7 @@ use crate::id::{AccountId, Did};
 use crate::model::administration::{Danger, Permission};
 use crate::model::name::Quoted;
 use crate::model::scope::Scope;
-use crate::plugins::{Candidate, Sink};
+use crate::plugins::{Candidate, LogLine, Sink};
 use crate::secret::Digest;
 
 /// The largest component of a candidate, in bytes.
@@ -306,6 +306,18 @@ struct ComparisonView {
     candidate: PreviewView,
     /// What is not the same.
     differences: Vec<DifferenceView>,
+    /// What the candidate wrote to the log, 256 lines at most.
+    log: Vec<LogLineView>,
+}
+
+/// A line that a plugin wrote to the log.
+#[derive(Serialize, ToSchema)]
+#[schema(as = PluginLogLine)]
+struct LogLineView {
+    /// `debug`, `info`, `warn` or `error`.
+    level: &'static str,
+    /// The text, of at most 1,024 bytes, without control characters.
+    message: String,
 }
 
 /// A value that is not the same with a candidate.
@@ -384,12 +396,13 @@ async fn compare(
         tracing::error!(%error, "a comparison broke off");
         Problem::of(ProblemKind::Internal, "the server could not compare them")
     })?;
-    let Comparison { today, candidate, differences } = compared?;
+    let Comparison { today, candidate, differences, log } = compared?;
     let difference = |Difference { sink, path, today, candidate }| DifferenceView { sink, path, today, candidate };
     Ok(Json(ComparisonView {
         today: view(&application, account, today),
         candidate: view(&application, account, candidate),
         differences: differences.into_iter().map(difference).collect(),
+        log: log.into_iter().map(|LogLine { level, message }| LogLineView { level, message }).collect(),
     }))
 }
 

@@ -60,10 +60,12 @@ fn waiting() -> WaitingPage {
         application: MARKUP.to_owned(),
         name: Some(MARKUP.to_owned()),
         number: "42".to_owned(),
+        delegated: true,
         binding: Some(MARKUP.to_owned()),
         seconds_left: 99,
         seconds_total: 120,
         events: "/login/1/events".to_owned(),
+        scan: Scan::new("https://id.example", "/authenticator#login=AAAA".to_owned()),
         cancel: "/login/1/cancel".to_owned(),
         csrf: "token".to_owned(),
     }
@@ -131,6 +133,17 @@ fn every_page_in(language: Language) -> Vec<String> {
         LoginPage { choice: None, unfit: false, ..login() },
         waiting(),
         WaitingPage { binding: None, ..waiting() },
+        WaitingPage { delegated: false, binding: None, ..waiting() },
+        ConfirmPage {
+            layout: layout(),
+            application: text(),
+            name: text(),
+            account: text(),
+            action: "/login/1/confirm".to_owned(),
+            again: "/login/1/again".to_owned(),
+            csrf: text(),
+            person: text(),
+        },
         error,
         consent(),
         ConsentPage { offline: true, ..consent() },
@@ -159,7 +172,9 @@ fn every_page_in(language: Language) -> Vec<String> {
         },
         SamlLogoutAnsweredPage { layout: layout(), next: text(), nonce: text() },
     );
-    for end in [Ended::Denied, Ended::Expired, Ended::Cancelled, Ended::Refused(words())] {
+    for end in
+        [Ended::Denied, Ended::Expired, Ended::Cancelled, Ended::Replaced, Ended::Conflict, Ended::Refused(words())]
+    {
         render!(EndedPage { layout: Layout { support: support(), ..layout() }, ..ended(end) });
     }
     if language == Language::English {

@@ -74,6 +74,8 @@ pub struct ChannelInfo {
     pub name: String,
     /// Whether what it says can be verified.
     pub trust: Trust,
+    /// Whether a vendor's app shows the letters of the waiting page, so that users compare them.
+    pub shows_letters: bool,
 }
 
 /// A request that is on its way.
@@ -176,6 +178,7 @@ pub(super) struct ApprovalChannel {
     pub(super) runner: Runner,
     pub(super) component: Box<dyn Carrier>,
     pub(super) trust: Trust,
+    pub(super) shows_letters: bool,
     /// The applications it serves; `None` stands for all, and for the host's own pages.
     pub(super) applications: Option<Vec<Did>>,
     pub(super) config: String,
@@ -193,7 +196,7 @@ impl ApprovalChannel {
     }
 
     pub(super) fn info(&self) -> ChannelInfo {
-        ChannelInfo { name: self.name().to_owned(), trust: self.trust }
+        ChannelInfo { name: self.name().to_owned(), trust: self.trust, shows_letters: self.shows_letters }
     }
 
     /// Sends a request on its way.

@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use assent::plugins::{Compiler, inspect};
 
 use crate::plugin::{Plugin, Source};
+use crate::subject::settle;
 use crate::toolchain::Choice;
 
 mod rust;
@@ -16,16 +18,21 @@ pub fn build(folders: &[PathBuf], choice: Choice) -> Result<Vec<Plugin>> {
     let plugins = folders.iter().map(|folder| Plugin::read(folder)).collect::<Result<Vec<_>>>()?;
     rust::build(&plugins, choice)?;
     for plugin in plugins.iter().filter(|plugin| matches!(plugin.source, Source::TypeScript)) {
-        typescript::build(plugin).with_context(|| format!("plugin `{}`", plugin.manifest.name))?;
+        typescript::build(plugin).with_context(|| format!("plugin `{}`", plugin.name))?;
     }
     Ok(plugins)
 }
 
-/// Builds the plugins in these folders and lists what was made: its path, a tab, its size in bytes.
-#[allow(clippy::print_stdout, reason = "this list is what the command is run for")]
+/// Builds the plugins in these folders, writes their `plugin.toml`, and lists the components: path, a tab, size in bytes.
+#[allow(clippy::print_stdout, clippy::print_stderr, reason = "this list is what the command is run for")]
 pub fn list(folders: &[PathBuf], choice: Choice) -> Result<()> {
     for plugin in build(folders, choice)? {
         let file = plugin.component();
+        match crate::wait(inspect(&file, &Compiler::InProcess))? {
+            Ok(inspection) => settle(&plugin, &inspection)?,
+            // The component is built all the same; a later version of Assent may serve it.
+            Err(error) => eprintln!("assent-plugin: plugin.toml was not written: {error}"),
+        }
         let size = std::fs::metadata(&file).with_context(|| format!("{} can't be read", file.display()))?.len();
         println!("{}\t{size}", file.display());
     }
@@ -44,7 +51,7 @@ fn run(command: &mut Command, failed: &str) -> Result<()> {
 }
 
 /// Leaves a file alone that is already right, so that what depends on it is not rebuilt.
-fn write_if_changed(file: &Path, bytes: &[u8]) -> Result<()> {
+pub fn write_if_changed(file: &Path, bytes: &[u8]) -> Result<()> {
     if std::fs::read(file).is_ok_and(|present| present == bytes) {
         return Ok(());
     }

@@ -30,7 +30,7 @@ pub fn build(plugins: &[Plugin], choice: Choice) -> Result<()> {
         compile(&toolchain, group)?;
         for (plugin, package) in group {
             let module = toolchain.target_folder(&package.target).join(TARGET).join("plugin").join(&package.module);
-            let component = encode(&module).with_context(|| format!("plugin `{}`", plugin.manifest.name))?;
+            let component = encode(&module).with_context(|| format!("plugin `{}`", plugin.name))?;
             write_if_changed(&plugin.component(), &component)?;
         }
     }
@@ -43,10 +43,10 @@ type Group<'a> = Vec<(&'a Plugin, &'a Crate)>;
 /// The plugins in groups: those of one workspace and one role, since the role is a feature of the SDK and cargo gives a crate
 /// all features that anything in the command asks for.
 fn groups(plugins: &[Plugin]) -> Vec<Group<'_>> {
-    let mut groups: Vec<((&Path, Role), Group<'_>)> = Vec::new();
+    let mut groups: Vec<((&Path, Option<Role>), Group<'_>)> = Vec::new();
     for plugin in plugins {
         let Source::Rust(package) = &plugin.source else { continue };
-        let key = (package.workspace.as_path(), plugin.manifest.role);
+        let key = (package.workspace.as_path(), package.role);
         match groups.iter_mut().find(|(other, _)| *other == key) {
             Some((_, group)) => group.push((plugin, package)),
             None => groups.push((key, vec![(plugin, package)])),
@@ -66,7 +66,7 @@ fn compile(toolchain: &Toolchain, group: &Group<'_>) -> Result<()> {
     for (_, package) in group {
         cargo.args(["--package", &package.package]);
     }
-    let names: Vec<&str> = group.iter().map(|(plugin, _)| plugin.manifest.name.as_str()).collect();
+    let names: Vec<&str> = group.iter().map(|(plugin, _)| plugin.name.as_str()).collect();
     run(&mut cargo, &format!("cargo could not build {}", names.join(", ")))
 }
 
@@ -81,17 +81,16 @@ fn encode(module: &Path) -> Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plugin::Manifest;
 
     fn plugin(name: &str, role: Role, workspace: &str) -> Plugin {
-        let manifest = format!("name = \"{name}\"\nrole = \"{role}\"");
         let source = Source::Rust(Crate {
             package: name.to_owned(),
+            role: Some(role),
             module: format!("{name}.wasm"),
             workspace: workspace.into(),
             target: "target".into(),
         });
-        Plugin { folder: name.into(), manifest: toml::from_str::<Manifest>(&manifest).expect("a manifest"), source }
+        Plugin { folder: name.into(), name: name.to_owned(), source }
     }
 
     #[test]
@@ -102,7 +101,7 @@ mod tests {
             plugin("c", Role::ClaimMapper, "one"),
             plugin("d", Role::ClaimMapper, "two"),
         ];
-        let names = |group: &Group<'_>| group.iter().map(|(plugin, _)| plugin.manifest.name.clone()).collect();
+        let names = |group: &Group<'_>| group.iter().map(|(plugin, _)| plugin.name.clone()).collect();
         let names: Vec<Vec<String>> = groups(&plugins).iter().map(names).collect();
         assert_eq!(names, [vec!["a", "c"], vec!["b"], vec!["d"]]);
     }

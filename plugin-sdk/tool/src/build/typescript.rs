@@ -25,7 +25,7 @@ const CONTRACT: [(&str, &str); 2] = [
 pub fn build(plugin: &Plugin) -> Result<()> {
     let project = Project { folder: &plugin.folder, build: plugin.folder.join("build") };
     project.install()?;
-    run(&mut project.package("tsc", "typescript")?, "its types do not fit; see above")?;
+    project.check_types()?;
     let bundle = project.bundle()?;
     // What the component is made of, beside the versions that the lock file names.
     let made_of = [bundle.as_slice(), &project.lock()?, CONTRACT[0].1.as_bytes(), CONTRACT[1].1.as_bytes()].concat();
@@ -35,6 +35,33 @@ pub fn build(plugin: &Plugin) -> Result<()> {
     }
     write_if_changed(&component, &project.componentize()?)?;
     write_if_changed(&note, &made_of)
+}
+
+/// What a plugin uses in the place of names that other JavaScript programs have.
+const ADVICE: [(&[&str], &str); 4] = [
+    (&["console"], "a plugin has no console; write to the operator's log: import log from \"assent:host/log@1.0.0\""),
+    (&["fetch", "XMLHttpRequest", "WebSocket"], "a plugin has no network; use roles, claims or the plugin's settings"),
+    (&["setTimeout", "setInterval", "queueMicrotask"], "a plugin has no timers; a call ends with its return value"),
+    (
+        &["process", "require", "Buffer", "__dirname", "window", "document", "crypto", "performance"],
+        "a plugin runs in a sandbox, not in Node.js or a browser; it has the language only",
+    ),
+];
+
+/// A line of the compiler, with advice that fits a plugin.
+fn advised(line: &str) -> String {
+    const UNKNOWN: &str = "Cannot find name '";
+    let unknown = line.split_once(UNKNOWN).and_then(|(place, rest)| Some((place, rest.split_once('\'')?.0)));
+    let advice = unknown.and_then(|(place, name)| {
+        let (_, advice) = ADVICE.iter().find(|(names, _)| names.contains(&name))?;
+        Some(format!("{place}{UNKNOWN}{name}': {advice}"))
+    });
+    advice.unwrap_or_else(|| line.to_owned())
+}
+
+#[allow(clippy::print_stderr, reason = "what the compiler says goes where cargo's messages go")]
+fn say(text: &str) {
+    eprint!("{text}");
 }
 
 struct Project<'a> {
@@ -60,6 +87,19 @@ impl Project<'_> {
         npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(self.folder);
         run(&mut npm, "npm could not install the packages of package-lock.json; see above")?;
         write_if_changed(&installed, &lock)
+    }
+
+    /// Has the compiler check the types. It knows only the hosts that it is made for, so its advice about names that a plugin does
+    /// not have is replaced.
+    fn check_types(&self) -> Result<()> {
+        let mut tsc = self.package("tsc", "typescript")?;
+        let output = tsc.args(["--pretty", "false"]).output().context("tsc can't be run; is Node.js installed?")?;
+        let said = [output.stdout, output.stderr].concat();
+        say(&String::from_utf8_lossy(&said).lines().map(|line| advised(line) + "\n").collect::<String>());
+        if !output.status.success() {
+            bail!("the TypeScript compiler found errors; see above");
+        }
+        Ok(())
     }
 
     /// A command of an installed package.
@@ -108,5 +148,26 @@ impl Project<'_> {
         let component = std::fs::read(&file).with_context(|| format!("{} can't be read", file.display()))?;
         std::fs::remove_file(&file).with_context(|| format!("{} can't be removed", file.display()))?;
         Ok(component)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::advised;
+
+    #[test]
+    fn the_compilers_advice_is_replaced_where_it_misleads() {
+        let line = "src/plugin.ts(4,3): error TS2584: Cannot find name 'console'. Do you need to change your target library? Try \
+                    changing the 'lib' compiler option to include 'dom'.";
+        assert_eq!(
+            advised(line),
+            "src/plugin.ts(4,3): error TS2584: Cannot find name 'console': a plugin has no console; write to the operator's \
+             log: import log from \"assent:host/log@1.0.0\""
+        );
+        let line = "src/plugin.ts(5,1): error TS2580: Cannot find name 'process'. Do you need to install type definitions for \
+                    node? Try `npm i --save-dev @types/node`.";
+        assert!(advised(line).ends_with("it has the language only") && !advised(line).contains("npm i"));
+        let own = "src/plugin.ts(6,1): error TS2304: Cannot find name 'departmnt'.";
+        assert_eq!(advised(own), own);
     }
 }

@@ -224,16 +224,6 @@ fn the_example_in_the_documentation_is_right() {
 }
 
 #[test]
-fn the_manifest_says_what_the_component_says() {
-    let manifest: toml::Table = toml::from_str(include_str!("../../plugin.toml")).expect("plugin.toml");
-    let description = ClaimMap::describe();
-    assert_eq!(manifest["name"].as_str(), Some(description.name.as_str()));
-    assert_eq!(manifest["version"].as_str(), Some(description.version.as_str()));
-    assert_eq!(manifest["summary"].as_str(), Some(description.summary.as_str()));
-    assert_eq!(manifest["writes"].as_array().map(Vec::len), Some(description.writes.len()));
-}
-
-#[test]
 fn nobody_escapes_a_denial_by_not_asking_for_a_scope() {
     let said = error("deny = \"No guests.\"\nwhen = { is = { email = \"*@guest.example\" } }");
     assert!(said.contains("known only with its scope") && said.contains("`user.email`"), "{said}");

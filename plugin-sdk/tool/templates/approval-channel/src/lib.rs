@@ -21,7 +21,8 @@ impl ApprovalChannel for Plugin {
     type Config = Config;
 
     fn describe() -> Description {
-        Description::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
+        let summary = "Wakes a person's authenticator";
+        Description::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), summary)
             .hosts(["push.example.com"])
     }
 

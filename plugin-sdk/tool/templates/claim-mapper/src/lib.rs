@@ -25,7 +25,8 @@ impl ClaimMapper for Plugin {
     type Config = Config;
 
     fn describe() -> Description {
-        Description::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
+        let summary = "Tells applications the department of a person";
+        Description::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), summary)
             .writes(["department"])
             .config_schema(json!({
                 "type": "object",

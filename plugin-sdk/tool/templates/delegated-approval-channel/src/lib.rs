@@ -1,7 +1,13 @@
 //! Puts the question "is it you who signs in?" to a vendor's authenticator, and asks there how it stands.
 //!
-//! The vendor's word counts as the person's, so an answer is taken only for the very request that was asked about. What
-//! proves to the vendor who asks is added by the host (`credentials` in the operator's settings); it is not seen here.
+//! The vendor's word counts as the person's, so the plugin accepts an answer only for the request that it asked about. Assent
+//! adds the credentials (`credentials` in the operator's settings); the plugin never sees them.
+//!
+//! The question contains `binding_message`: a few letters that the browser of the person shows too. The vendor's app must show
+//! them beside the question. Otherwise a person can approve a sign-in that an attacker started.
+//!
+//! Settings:
+//! - `base_url`: the address of the vendor's API. For a stub on this machine: `http://localhost:8099`.
 
 use assent_plugin_sdk::delegated::{
     Begun, DelegatedApprovalChannel, Failure, Host, HttpError, Method, Question, Request, Response, State,
@@ -9,8 +15,6 @@ use assent_plugin_sdk::delegated::{
 use assent_plugin_sdk::{Description, Value, json};
 use serde::Deserialize;
 
-/// Where the vendor takes requests.
-const REQUESTS: &str = "https://api.vendor.example/requests";
 /// Milliseconds between two polls.
 const POLL_AFTER: u32 = 2_000;
 /// Seconds to wait where the vendor does not say how long.
@@ -19,10 +23,12 @@ const RETRY_AFTER: u32 = 5;
 /// Asks the vendor.
 pub struct Plugin;
 
-/// The plugin has no settings.
+/// The plugin's settings.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Config {}
+pub struct Config {
+    base_url: String,
+}
 
 /// What the vendor says of a request.
 #[derive(Deserialize)]
@@ -36,24 +42,38 @@ impl DelegatedApprovalChannel for Plugin {
     type Config = Config;
 
     fn describe() -> Description {
-        Description::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
-            .hosts(["api.vendor.example"])
+        let summary = "Asks a vendor's authenticator whether the person approves";
+        // `*`: the operator names the host of `base_url` in `http_hosts`.
+        Description::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), summary).hosts(["*"]).config_schema(json!({
+            "type": "object",
+            "required": ["base_url"],
+            "additionalProperties": false,
+            "properties": { "base_url": { "type": "string" } },
+        }))
     }
 
-    fn begin(host: &dyn Host, _config: &Config, question: &Question) -> Result<Begun, Failure> {
+    fn validate(config: &Config) -> Result<(), Vec<String>> {
+        if config.base_url.starts_with("https://") || config.base_url.starts_with("http://") {
+            return Ok(());
+        }
+        Err(vec!["`base_url` must be an address such as https://api.vendor.example".to_owned()])
+    }
+
+    fn begin(host: &dyn Host, config: &Config, question: &Question) -> Result<Begun, Failure> {
         let body = json!({
             "reference": question.request_id,
             "person": question.address,
+            "binding_message": question.binding,
             "text": format!("{} signs in to {}, {} in {}", question.account, question.application, question.browser, question.place),
             "expires_at": question.expires_at,
         });
-        send(host, Method::Put, &question.request_id, Some(&body))?;
+        send(host, config, Method::Put, &question.request_id, Some(&body))?;
         Ok(Begun { handle: question.request_id.clone().into_bytes(), poll_after_ms: POLL_AFTER })
     }
 
-    fn poll(host: &dyn Host, _config: &Config, handle: &[u8]) -> Result<State, Failure> {
+    fn poll(host: &dyn Host, config: &Config, handle: &[u8]) -> Result<State, Failure> {
         let request_id = request_id(handle)?;
-        let answer = send(host, Method::Get, request_id, None)?;
+        let answer = send(host, config, Method::Get, request_id, None)?;
         let status: Status = parsed(&answer)?;
         if status.reference != request_id {
             return Err(Failure::Rejected("the vendor speaks of another request".to_owned()));
@@ -66,8 +86,8 @@ impl DelegatedApprovalChannel for Plugin {
         })
     }
 
-    fn cancel(host: &dyn Host, _config: &Config, handle: &[u8]) -> Result<(), Failure> {
-        send(host, Method::Delete, request_id(handle)?, None).map(drop)
+    fn cancel(host: &dyn Host, config: &Config, handle: &[u8]) -> Result<(), Failure> {
+        send(host, config, Method::Delete, request_id(handle)?, None).map(drop)
     }
 }
 
@@ -82,10 +102,16 @@ fn parsed<T: for<'de> Deserialize<'de>>(answer: &Response) -> Result<T, Failure>
     read.map_err(|error| Failure::Rejected(format!("the vendor's answer can't be read: {error}")))
 }
 
-fn send(host: &dyn Host, method: Method, request_id: &str, body: Option<&Value>) -> Result<Response, Failure> {
+fn send(
+    host: &dyn Host,
+    config: &Config,
+    method: Method,
+    request_id: &str,
+    body: Option<&Value>,
+) -> Result<Response, Failure> {
     let request = Request {
         method,
-        url: format!("{REQUESTS}/{request_id}"),
+        url: format!("{}/requests/{request_id}", config.base_url.trim_end_matches('/')),
         headers: vec![("content-type".to_owned(), "application/json".to_owned())],
         body: body.map(|body| body.to_string().into_bytes()).unwrap_or_default(),
     };

@@ -1,7 +1,7 @@
 // The claim `department`: where the person works, by their roles in the application.
 
-import { description, name, version } from "../package.json";
-import { claimMapper, set } from "./assent.js";
+import { name, version } from "../package.json";
+import { claimMapper, set } from "assent-plugin-sdk";
 
 /** The plugin's settings. */
 export interface Config {
@@ -15,7 +15,7 @@ export const department = claimMapper<Config>({
   description: {
     name,
     version,
-    summary: description,
+    summary: "Tells applications the department of a person",
     writes: ["department"],
     config_schema: {
       type: "object",

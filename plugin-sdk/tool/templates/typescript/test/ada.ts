@@ -1,4 +1,4 @@
-import type { Input } from "../src/assent.js";
+import type { Input } from "assent-plugin-sdk";
 
 /** A person like any other: the same that fixtures begin with. */
 export const ada: Input = {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { claimMapper, Deny } from "../src/assent.js";
+import { claimMapper, Deny } from "assent-plugin-sdk";
 import { department } from "../src/plugin.js";
 import { ada } from "./ada.js";
 

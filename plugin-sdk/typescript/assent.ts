@@ -1,3 +1,5 @@
+/// <reference path="./host.d.ts" />
+
 // The contract `assent:claims@1.0.0` as types, and what lies between it and a plugin in TypeScript.
 //
 // The contract's open-ended values are JSON text. Here they are values; each text is parsed when it is first read, since most
@@ -27,7 +29,10 @@ export interface Input {
   readonly sink: Sink;
   /** Seconds since the Unix epoch. */
   readonly now: number;
-  /** The application that asks: `id`, `name`. */
+  /**
+   * The application that asks: `id`, `name`; with OIDC also `application_type` (`web`, `spa`, `native`), with SAML also `entity_id`
+   * and `custom_attributes`, a list of objects with `name` and `values`. Later versions may add members.
+   */
   readonly application: JsonObject;
   /** The person in this application: `id`, `name`, `short_code`, `state`. */
   readonly account: JsonObject;

@@ -1,0 +1,233 @@
+//! The dev loop: each change of the sources is built and tried in a running instance, which loads nothing of it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, Result, bail};
+use assent::cli::{CandidateTrial, Connection};
+use assent::plugins::{Compiler, inspect};
+use serde_json::{Map, Value};
+use tokio::runtime::Runtime;
+
+use crate::check::thousands;
+use crate::pack::Example;
+use crate::plugin::{MANIFEST, Plugin, Role, Source};
+use crate::subject::{Subject, must_be_grantable, role, settle};
+use crate::toolchain::Choice;
+
+/// How often the sources are looked at.
+const INTERVAL: Duration = Duration::from_millis(300);
+/// Folders that a build writes to.
+const BUILT: [&str; 4] = ["target", "node_modules", "build", "pack"];
+/// Files that a build writes.
+const WRITTEN: [&str; 2] = [MANIFEST, "Cargo.lock"];
+
+/// What is tried, and where.
+#[derive(clap::Args)]
+pub struct DevOptions {
+    /// The folder of the plugin's project.
+    plugin: PathBuf,
+    /// The application: its name or id.
+    #[arg(long)]
+    application: String,
+    /// The user whose claims are made: name, e-mail address or id.
+    #[arg(long)]
+    user: String,
+    /// The scopes, with a space between them. Without it, all that the application may request.
+    #[arg(long)]
+    scope: Option<String>,
+    /// The plugin in the instance's settings whose place the component takes. Without it, the one with the project's name; where
+    /// none has that name, the component runs after the others.
+    #[arg(long, value_name = "NAME")]
+    replace: Option<String>,
+    /// A TOML file with the plugin's settings. Without it, those of its first fixture.
+    #[arg(long, value_name = "FILE")]
+    plugin_config: Option<PathBuf>,
+    /// Build and try once, and end: 0 if it could be tried, 1 if not.
+    #[arg(long)]
+    once: bool,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+/// Builds the plugin and tries it in an instance: once, or after each change of its sources.
+pub fn dev(options: DevOptions, choice: Choice) -> Result<()> {
+    let plugin = Plugin::read(&options.plugin)?;
+    if let Source::Rust(package) = &plugin.source
+        && let Some(role) = package.role
+    {
+        must_be_a_mapper(role)?;
+    }
+    let DevOptions { plugin: folder, application, user, scope, replace, plugin_config, once, connection } = options;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let mut round = Round {
+        runtime: runtime.context("the runtime can't start")?,
+        name: replace.unwrap_or(plugin.name),
+        subject: format!("in {application}, for {user}"),
+        trial: CandidateTrial::new(connection, application, user, scope),
+        folder,
+        plugin_config,
+        choice,
+    };
+    if once {
+        return round.run();
+    }
+    loop {
+        let before = round.watched();
+        if let Err(error) = round.run() {
+            crate::report(&error);
+        }
+        say(&format!("\nWatching {}. Ctrl-C ends.", round.folder.display()));
+        let mut now = round.watched();
+        while now == before {
+            std::thread::sleep(INTERVAL);
+            now = round.watched();
+        }
+        // An editor writes several files, or one of them several times: the build begins once they are at rest.
+        loop {
+            std::thread::sleep(INTERVAL);
+            let later = round.watched();
+            if later == now {
+                break;
+            }
+            now = later;
+        }
+    }
+}
+
+fn must_be_a_mapper(role: Role) -> Result<()> {
+    if role.is_mapper() {
+        return Ok(());
+    }
+    bail!(
+        "`dev` tries claim mappers only, and this is a plugin with the role {role}; run its fixtures with `assent-plugin test`, and \
+         try it against a stub of the vendor: see \"A channel against a stub on this machine\" in docs/plugin-channels.md"
+    )
+}
+
+#[allow(clippy::print_stdout, reason = "what would change is what the command is run for")]
+fn say(text: &str) {
+    println!("{text}");
+}
+
+/// What each round needs.
+struct Round {
+    runtime: Runtime,
+    folder: PathBuf,
+    /// The plugin in whose place the component runs.
+    name: String,
+    /// Where and for whom, in words.
+    subject: String,
+    plugin_config: Option<PathBuf>,
+    trial: CandidateTrial,
+    choice: Choice,
+}
+
+/// The files of a project, with when each was changed and its size.
+type Watched = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
+
+impl Round {
+    /// Builds the component and tries it.
+    fn run(&mut self) -> Result<()> {
+        let subject = Subject::of(&self.folder, self.choice)?;
+        let plugin = subject.plugin.as_ref().context("`dev` needs the folder of a project")?;
+        let inspection = self.runtime.block_on(inspect(&subject.component, &Compiler::InProcess))?;
+        must_be_a_mapper(role(&inspection))?;
+        settle(plugin, &inspection)?;
+        must_be_grantable(&inspection)?;
+        let file = subject.component.display();
+        let bytes = std::fs::read(&subject.component).with_context(|| format!("{file} can't be read"))?;
+        let config = self.config()?;
+        let told = self.runtime.block_on(self.trial.run(&self.name, &bytes, config.as_ref()))?;
+        let described = &inspection.description;
+        let size = thousands(&inspection.size);
+        say(&format!(
+            "\n{} {} ({size} bytes) {}:\n{}",
+            described.name,
+            described.version,
+            self.subject,
+            told.trim_end()
+        ));
+        Ok(())
+    }
+
+    /// The plugin's settings.
+    fn config(&self) -> Result<Option<Map<String, Value>>> {
+        let value = match &self.plugin_config {
+            Some(file) => {
+                let text =
+                    std::fs::read_to_string(file).with_context(|| format!("{} can't be read", file.display()))?;
+                Some(toml::from_str(&text).with_context(|| format!("{} is not as expected", file.display()))?)
+            }
+            None => Example::of(&self.folder.join("fixtures"), Role::ClaimMapper).config,
+        };
+        Ok(value.and_then(|value| value.as_object().cloned()))
+    }
+
+    fn watched(&self) -> Watched {
+        let mut watched = Watched::new();
+        look(&self.folder, &mut watched);
+        if let Some(file) = &self.plugin_config {
+            note(file, &mut watched);
+        }
+        watched
+    }
+}
+
+/// Notes the files below a folder, without those that a build writes.
+fn look(folder: &Path, watched: &mut Watched) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let (path, name) = (entry.path(), entry.file_name());
+        let name = name.to_string_lossy();
+        if name.starts_with('.') || WRITTEN.contains(&name.as_ref()) {
+            continue;
+        }
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            if !BUILT.contains(&name.as_ref()) {
+                look(&path, watched);
+            }
+        } else {
+            note(&path, watched);
+        }
+    }
+}
+
+fn note(file: &Path, watched: &mut Watched) {
+    if let Ok(found) = std::fs::metadata(file) {
+        watched.insert(file.to_owned(), (found.modified().ok(), found.len()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_are_watched_and_what_a_build_writes_is_not() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |path: &str, text: &str| {
+            let file = folder.path().join(path);
+            std::fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+            std::fs::write(file, text).expect("written");
+        };
+        let watched = || {
+            let mut watched = Watched::new();
+            look(folder.path(), &mut watched);
+            watched
+        };
+        write("src/lib.rs", "one");
+        write("fixtures/a.json", "{}");
+        let before = watched();
+        assert_eq!(before.len(), 2);
+        for built in ["target/debug/a", "build/a.wasm", "node_modules/a/b.js", "pack/a.wasm", ".git/a"] {
+            write(built, "built");
+        }
+        write("plugin.toml", "generated");
+        write("Cargo.lock", "locked");
+        assert_eq!(watched(), before);
+        write("src/lib.rs", "another");
+        assert_ne!(watched(), before);
+    }
+}
