@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use serde_json::Value;
 
+use super::terminal::harmless;
 use super::{ConfigFile, host_without_plugins, number, text};
 use crate::domain::traces;
 use crate::store::ClaimTrace;
@@ -54,6 +55,7 @@ pub(super) async fn run(arguments: Explain) -> anyhow::Result<()> {
         println!("{:#}", serde_json::to_value(traces::show(&trace, at))?);
         return Ok(());
     }
+    let (application, user) = (harmless(&application), harmless(&user));
     println!("What {application} was told about {user} ({}, {})", trace.sink, at(trace.made_at));
     print_steps(&trace)
 }

@@ -130,7 +130,7 @@ pub fn run() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            eprintln!("assent: {error:#}");
+            eprintln!("assent: {}", terminal::harmless_lines(&format!("{error:#}")));
             error.downcast_ref::<failure::Failure>().map_or(ExitCode::FAILURE, |failure| failure.kind.code())
         }
     }

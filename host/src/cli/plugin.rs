@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Subcommand;
 
+use super::terminal::harmless;
 use crate::plugins::{self, Compiler};
 
 #[derive(Debug, Subcommand)]
@@ -25,8 +26,9 @@ pub(super) async fn run(command: PluginCommand) -> anyhow::Result<()> {
 async fn check(file: &Path) -> anyhow::Result<()> {
     let found = plugins::inspect(file, &Compiler::of_this_program()).await;
     let found = found.with_context(|| file.display().to_string())?;
-    println!("{} {} ({} bytes)", found.description.name, found.description.version, found.size);
-    println!("  {}", found.description.summary);
+    let name = harmless(&found.description.name);
+    println!("{name} {} ({} bytes)", harmless(&found.description.version), found.size);
+    println!("  {}", harmless(&found.description.summary));
     println!("  sha256   {}", found.sha256);
     println!("  role     {} ({} {})", found.world.role(), found.world.package(), found.contract_version);
     println!("  imports  {}", or_none(&found.imports));
@@ -38,5 +40,5 @@ async fn check(file: &Path) -> anyhow::Result<()> {
 }
 
 fn or_none(list: &[String]) -> String {
-    if list.is_empty() { "nothing".to_owned() } else { list.join(", ") }
+    if list.is_empty() { "nothing".to_owned() } else { harmless(&list.join(", ")) }
 }

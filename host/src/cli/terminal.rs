@@ -5,31 +5,19 @@ use std::io::{IsTerminal, Write};
 use anyhow::bail;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use crate::model::printable::is_printable;
+pub(super) use crate::model::printable::lines as harmless_lines;
+
 /// The narrowest that a column is made.
 const NARROWEST: usize = 10;
 /// What stands between two columns.
 const GAP: usize = 2;
 
-/// Whether a character may reach a terminal: no control character, and none of those that turn text around or are not seen.
-pub(super) fn is_harmless(character: char) -> bool {
-    !character.is_control()
-        && !matches!(
-            character,
-            '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{3164}' | '\u{ffa0}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
-        )
-}
-
 /// A text in one line, with `\u{fffd}` for each character that is not for a terminal.
 pub(super) fn harmless(text: &str) -> String {
-    text.chars().map(|character| if is_harmless(character) { character } else { char::REPLACEMENT_CHARACTER }).collect()
-}
-
-/// Several lines of text, each harmless.
-pub(super) fn harmless_lines(text: &str) -> String {
-    let shown =
-        |character| if is_harmless(character) || character == '\n' { character } else { char::REPLACEMENT_CHARACTER };
-    text.replace("\r\n", "\n").chars().map(shown).collect()
+    text.chars()
+        .map(|character| if is_printable(character) { character } else { char::REPLACEMENT_CHARACTER })
+        .collect()
 }
 
 /// JSON for a terminal: the same value, with escapes for each character that is not for a terminal.
@@ -37,7 +25,7 @@ pub(super) fn harmless_json(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
         // Between values there are line feeds, which are no part of a text.
-        if is_harmless(character) || character == '\n' {
+        if is_printable(character) || character == '\n' {
             shown.push(character);
         } else {
             let mut units = [0; 2];

@@ -175,9 +175,10 @@ pub struct PluginLimits {
     pub memory_mib: u32,
     /// The time of one outgoing request in milliseconds.
     pub http_timeout_ms: u32,
-    /// How many calls run at once: 16 of a claim mapper, 512 of a channel, where this is missing. One more waits.
+    /// How many calls are under way at once: 16 of a claim mapper, 512 of a channel, where this is missing. One more waits. Of
+    /// a claim mapper, one application has at most half of them.
     pub concurrency: Option<u32>,
-    /// How many calls wait, for two seconds at most. One more fails at once.
+    /// How many calls for one application wait, for two seconds at most. One more fails at once.
     pub waiting: u32,
 }
 

@@ -132,7 +132,7 @@ pub enum Broken {
     #[error("a passkey could not be asked: {0}")]
     Passkey(String),
     /// A plugin.
-    #[error("a plugin failed: {0}")]
+    #[error("the plugin {0}")]
     Plugin(String),
 }
 

@@ -201,6 +201,11 @@ fn table(settings: &config::Settings) -> serde_json::Value {
 }
 
 impl Reloads {
+    /// Whether plugins are being exchanged at this moment.
+    pub fn is_under_way(&self) -> bool {
+        self.one_at_a_time.try_lock().is_err()
+    }
+
     fn sets(&self) -> MutexGuard<'_, Sets> {
         self.sets.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -16,6 +16,7 @@ use serde_json::json;
 
 use super::client_certificate::ClientCertificate;
 use super::limits;
+use super::reply::fault_in_words;
 use crate::domain::Host;
 use crate::domain::limits::{Exhausted, Network};
 use crate::oidc::client_auth::{self, Call, Client, Endpoint};
@@ -69,7 +70,7 @@ impl FromRequest<Arc<Host>> for Called {
             let client = client_auth::authenticate(host, call).await?;
             Ok(Self { client, parameters })
         };
-        called.await.map_err(|error| refused(&error))
+        called.await.map_err(|error| refused(host, &error))
     }
 }
 
@@ -77,7 +78,7 @@ impl FromRequest<Arc<Host>> for Called {
 pub(super) async fn token(State(host): State<Arc<Host>>, called: Called) -> Response {
     match grant::exchange(&host, &called.client, &called.parameters).await {
         Ok(tokens) => never_stored(Json(tokens).into_response()),
-        Err(error) => refused(&error),
+        Err(error) => refused(&host, &error),
     }
 }
 
@@ -85,7 +86,7 @@ pub(super) async fn token(State(host): State<Arc<Host>>, called: Called) -> Resp
 pub(super) async fn introspect(State(host): State<Arc<Host>>, called: Called) -> Response {
     match introspection::introspect(&host, &called.client, &called.parameters).await {
         Ok(introspection) => never_stored(Json(introspection).into_response()),
-        Err(error) => refused(&error),
+        Err(error) => refused(&host, &error),
     }
 }
 
@@ -93,12 +94,13 @@ pub(super) async fn introspect(State(host): State<Arc<Host>>, called: Called) ->
 pub(super) async fn revoke(State(host): State<Arc<Host>>, called: Called) -> Response {
     match revocation::revoke(&host, &called.client, &called.parameters).await {
         Ok(()) => never_stored(StatusCode::OK.into_response()),
-        Err(error) => refused(&error),
+        Err(error) => refused(&host, &error),
     }
 }
 
 /// RFC 6749 section 5.2.
-fn refused(error: &TokenError) -> Response {
+fn refused(host: &Host, error: &TokenError) -> Response {
+    let mut description = error.to_string();
     let status = match error {
         TokenError::TooManyFailures(exhausted) => {
             return limits::too_many_calls("failed client authentications", *exhausted);
@@ -106,12 +108,12 @@ fn refused(error: &TokenError) -> Response {
         TokenError::InvalidClient { .. } => StatusCode::UNAUTHORIZED,
         TokenError::Busy => StatusCode::SERVICE_UNAVAILABLE,
         TokenError::Broken(cause) => {
-            tracing::error!(%cause, "an application's request failed");
+            description = fault_in_words(host, "an application's request failed", cause);
             StatusCode::INTERNAL_SERVER_ERROR
         }
         _ => StatusCode::BAD_REQUEST,
     };
-    let body = Json(json!({"error": error.code(), "error_description": error.to_string()}));
+    let body = Json(json!({"error": error.code(), "error_description": description}));
     let mut response = (status, body).into_response();
     if matches!(error, TokenError::InvalidClient { by_header: true, .. }) {
         response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"token endpoint\""));

@@ -162,7 +162,10 @@ impl Collector for Plugins {
         self.counter(e, "calls", "Calls that began", |measured| measured.calls)?;
         self.counter(e, "faults", "Calls that failed or broke the contract or a limit", |measured| measured.faults)?;
         self.counter(e, "denials", "Calls that turned a person away", |measured| measured.denials)?;
-        self.counter(e, "turned_away", "Calls that found no place in time", |measured| measured.turned_away)?;
+        let help = "Calls that found no place in time, or came while the plugin was suspended";
+        self.counter(e, "turned_away", help, |measured| measured.turned_away)?;
+        let help = "How often a plugin was suspended for an application that broke its limits again and again";
+        self.counter(e, "suspensions", help, |measured| measured.suspensions)?;
         self.counter(e, "fuel", "Units of work", |measured| measured.fuel.total)?;
         self.quantiles(e, "call_seconds", "A call's own time, without its waits for the host", |measured| {
             [measured.time_us.p50, measured.time_us.p99].map(|micros| micros as f64 / 1_000_000.0)

@@ -15,7 +15,7 @@ use super::client_calls::{authorization, is_form};
 use super::client_certificate::ClientCertificate;
 use super::context::Browser;
 use super::pages::Link;
-use super::reply::{ErrorReply, broken, see_other, with_browser};
+use super::reply::{ErrorReply, broken, fault_in_words, see_other, with_browser};
 use super::texts::Message;
 use super::trial;
 use crate::domain::limits::Exhausted;
@@ -152,7 +152,7 @@ pub(super) async fn me(
     };
     let mut response = match reply.await {
         Ok(claims) => Json(claims).into_response(),
-        Err(error) => bearer_error(&error),
+        Err(error) => bearer_error(&host, &error),
     };
     no_store(&mut response);
     response
@@ -169,23 +169,24 @@ fn posted_token(headers: &HeaderMap, body: &[u8]) -> Result<Option<String>, Bear
 }
 
 /// RFC 6750 section 3.
-fn bearer_error(error: &BearerError) -> Response {
+fn bearer_error(host: &Host, error: &BearerError) -> Response {
+    let mut description = error.to_string();
     let status = match error {
         BearerError::Missing | BearerError::InvalidToken => StatusCode::UNAUTHORIZED,
         BearerError::InvalidRequest => StatusCode::BAD_REQUEST,
         BearerError::InsufficientScope(_) => StatusCode::FORBIDDEN,
         BearerError::Busy => StatusCode::SERVICE_UNAVAILABLE,
         BearerError::Broken(cause) => {
-            tracing::error!(%cause, "UserInfo failed");
+            description = fault_in_words(host, "UserInfo failed", cause);
             StatusCode::INTERNAL_SERVER_ERROR
         }
     };
     let challenge = match error.code() {
-        Some(code) => format!("Bearer error=\"{code}\", error_description=\"{error}\""),
+        Some(code) => format!("Bearer error=\"{code}\", error_description=\"{description}\""),
         None => "Bearer".to_owned(),
     };
     // The specification's word for a missing token, too.
-    let body = json!({"error": error.code().unwrap_or("invalid_token"), "error_description": error.to_string()});
+    let body = json!({"error": error.code().unwrap_or("invalid_token"), "error_description": description});
     let mut response = (status, Json(body)).into_response();
     if matches!(error, BearerError::Busy) {
         response.headers_mut().insert(RETRY_AFTER, Exhausted::SOON.seconds().into());

@@ -159,6 +159,26 @@ pub(super) fn with_session(
     Ok(response)
 }
 
+/// A number that leads from an answer to its line of the log.
+fn reference(host: &Host) -> String {
+    hex::encode(host.entropy.bytes::<4>()).to_uppercase()
+}
+
+/// What an application is told of a fault of this host, with a reference number that finds the log line: `what` failed.
+pub(super) fn fault_in_words(host: &Host, what: &'static str, cause: &Broken) -> String {
+    let reference = reference(host);
+    tracing::error!(reference, %cause, "{what}");
+    match cause {
+        // It fails the next time too.
+        Broken::Plugin(_) => {
+            format!(
+                "a plugin of the identity provider failed; its operator finds the cause in the log by the reference {reference}"
+            )
+        }
+        _ => format!("the server could not answer; try again, or give its operator the reference {reference}"),
+    }
+}
+
 /// What a person sees when something went wrong, with a reference number that finds the log line.
 pub(super) struct ErrorReply {
     /// The HTTP status.
@@ -185,7 +205,7 @@ impl ErrorReply {
         cause: &dyn std::fmt::Display,
         next: Option<Link>,
     ) -> Response {
-        let reference = hex::encode(host.entropy.bytes::<4>()).to_uppercase();
+        let reference = reference(host);
         // The log speaks English, whoever reads the page.
         let title = self.title.plain(Language::English);
         if self.status.is_server_error() {

@@ -286,6 +286,8 @@ pub enum Danger {
     ReloadPlugins,
     /// Puts the plugins back that were there before the last exchange.
     RollBackPlugins,
+    /// Compiles and runs a component that is not loaded, as a candidate.
+    TryComponent,
 }
 
 impl Danger {
@@ -311,6 +313,7 @@ impl Danger {
             Self::RevokeKey => "revoke-key",
             Self::ReloadPlugins => "reload-plugins",
             Self::RollBackPlugins => "roll-back-plugins",
+            Self::TryComponent => "try-component",
         }
     }
 }

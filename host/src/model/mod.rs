@@ -22,6 +22,7 @@ pub mod network;
 pub mod palette;
 pub mod passkey;
 pub mod placeholders;
+pub mod printable;
 pub mod recovery;
 pub mod redirect;
 pub mod saml;

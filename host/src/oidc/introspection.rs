@@ -153,7 +153,9 @@ async fn more(
             match failure.kind {
                 MapFailureKind::Fault(Fault::Busy) => Err(TokenError::Busy),
                 MapFailureKind::Deny(_) => Ok(None),
-                MapFailureKind::Fault(detail) => Err(TokenError::Broken(Broken::Plugin(detail.to_string()))),
+                MapFailureKind::Fault(detail) => {
+                    Err(TokenError::Broken(Broken::Plugin(format!("`{}` {detail}", failure.plugin))))
+                }
             }
         }
     }

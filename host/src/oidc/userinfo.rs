@@ -46,7 +46,7 @@ pub async fn made(host: &Host, shown: Shown<'_>) -> Result<Made, BearerError> {
         match failure.kind {
             MapFailureKind::Fault(Fault::Busy) => BearerError::Busy,
             MapFailureKind::Deny(_) => BearerError::InvalidToken,
-            MapFailureKind::Fault(detail) => BearerError::Broken(Broken::Plugin(detail.to_string())),
+            MapFailureKind::Fault(detail) => BearerError::Broken(Broken::Plugin(format!("`{}` {detail}", failure.plugin))),
         }
     })?;
     // Here, the sign-in is told only to whom asks for it.

@@ -1,28 +1,42 @@
 //! One call of a plugin, and the walls around it.
 //!
 //! Its code runs on a fiber, so a wait for the host holds no thread. A thread of the engine ticks every ten milliseconds; at
-//! each tick running code gives way to the other tasks of its thread, and after as many ticks as its deadline has, it ends.
-//! Only ticks that pass while the plugin's own code runs are counted, so neither the host's waits nor a busy machine are
-//! held against it.
+//! each tick running code gives way to the other tasks of its thread, and it ends once it used more processor time than its
+//! deadline. Only the time of the plugin's own code is counted, so neither the host's waits nor a busy machine are held
+//! against it.
+//!
+//! While its own code runs, a call holds one of the few turns that all plugins share (see `turns`). Each application has its
+//! share of them and of the plugin's places, and a breaker of its own.
 
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::ready;
 use std::time::{Duration, Instant};
 
-use tokio::sync::Semaphore;
+use rustix::time::{ClockId, clock_gettime};
 use wasmtime::{Engine, ResourceLimiter, Store, Trap, UpdateDeadline};
 
 use super::bindings::approval::assent::host::{clock, http, log};
+use super::breaker::Breakers;
 use super::egress::Egress;
-use super::engine::{TABLE_ENTRIES, TICK};
+use super::engine::TABLE_ENTRIES;
 use super::fault::Fault;
+use super::log_limit::{LINES_PER_SECOND, LogLimit};
 use super::meter::Meter;
 use super::spec::Limits;
+use super::turns::{Bounds, Ticket, Turns};
 use super::workbench::Scripted;
 use crate::clock::SharedClock;
+use crate::id::Did;
+use crate::model::printable;
 
 /// Lines that one call may write to the log, and bytes of a line.
 const LOG_LINES: u32 = 32;
 const LOG_LINE_BYTES: usize = 1024;
+/// What a Rust plugin writes before it traps because it asked for the time.
+const NO_TIME: &str = "time not implemented on this platform";
+/// What the engine says of a call that handed over more than it may.
+const TOO_MUCH: &str = "fuel allocated for hostcalls has been exhausted";
 /// Requests that one call may send.
 const REQUESTS: u32 = 4;
 
@@ -31,7 +45,7 @@ const REQUESTS: u32 = 4;
 pub struct Usage {
     /// Units of work, about one a WebAssembly instruction.
     pub fuel: u64,
-    /// From the fresh instance to its answer, without what it waited for the host.
+    /// From the fresh instance to its answer, without what it waited for the host and for its turn.
     pub time: Duration,
     /// What it waited for outgoing requests.
     pub waited: Duration,
@@ -92,9 +106,28 @@ impl<T> Ran<T> {
     }
 }
 
-/// Calls a function of a component in a fresh instance of it: `fresh!(runner, component, interface.function, arguments...)`.
+/// For whom a plugin is called.
+pub(super) enum Asker<'a> {
+    /// An application.
+    Application(&'a Did),
+    /// The plugin itself, or all applications together.
+    Itself,
+    /// A stranger, who must not be able to suspend the plugin for others.
+    Stranger,
+}
+
+/// Calls a function of a component in a fresh instance of it: `fresh!(runner, component, interface.function, arguments...)`,
+/// with `runner for asker` for others than the plugin itself.
 macro_rules! fresh {
-    ($runner:expr, $component:expr, $interface:ident . $function:ident $(, $argument:expr)*) => {{
+    ($runner:expr, $($rest:tt)*) => {
+        $crate::plugins::call::fresh_for!($runner, $crate::plugins::call::Asker::Itself, $($rest)*)
+    };
+}
+pub(super) use fresh;
+
+/// The same, for an asker.
+macro_rules! fresh_for {
+    ($runner:expr, $asker:expr, $component:expr, $interface:ident . $function:ident $(, $argument:expr)*) => {{
         let call = async |mut store: wasmtime::Store<$crate::plugins::call::Call>| {
             let called = async {
                 let instance = $component.instantiate_async(&mut store).await?;
@@ -103,10 +136,10 @@ macro_rules! fresh {
             let answer = called.await;
             (store, answer)
         };
-        $runner.run(call).await
+        $runner.run($asker, call).await
     }};
 }
-pub(super) use fresh;
+pub(super) use fresh_for;
 
 /// Where the requests of a plugin go.
 #[derive(Clone)]
@@ -127,11 +160,17 @@ pub(super) struct Runner {
     clock: SharedClock,
     outside: Outside,
     meter: Arc<Meter>,
+    /// The asker that the plugin itself is.
+    itself: Arc<str>,
+    /// A place for each call that has an instance.
+    places: Turns,
+    /// A turn for each call of any plugin whose code runs.
+    turns: Arc<Turns>,
+    breakers: Breakers,
+    lines: Arc<LogLimit>,
+    /// The host's own lines about the plugin.
+    host_lines: LogLimit,
     journal: Option<Arc<Journal>>,
-    /// A permit for each call that runs or waits.
-    admitted: Semaphore,
-    /// A permit for each call that runs.
-    running: Semaphore,
 }
 
 impl Runner {
@@ -142,17 +181,22 @@ impl Runner {
         clock: SharedClock,
         outside: Outside,
         meter: Arc<Meter>,
+        turns: Arc<Turns>,
     ) -> Self {
-        let places = |count: u32| Semaphore::new(usize::try_from(count).unwrap_or(Semaphore::MAX_PERMITS));
+        let name: Arc<str> = name.into();
         Self {
-            admitted: places(limits.concurrency.saturating_add(limits.waiting)),
-            running: places(limits.concurrency),
+            places: Turns::new(bounds(&limits, &outside)),
+            breakers: Breakers::new(Arc::clone(&name), Arc::clone(&clock)),
+            itself: Arc::clone(&name),
+            lines: Arc::default(),
+            host_lines: LogLimit::default(),
             engine,
-            name: name.into(),
+            name,
             limits,
             clock,
             outside,
             meter,
+            turns,
             journal: None,
         }
     }
@@ -165,7 +209,8 @@ impl Runner {
     /// The same for calls that are not counted. The error is the end of a sentence about the plugin.
     pub(super) fn uncounted(&self) -> Result<Self, String> {
         let (engine, clock, outside) = (self.engine.clone(), Arc::clone(&self.clock), self.outside.clone());
-        Ok(Self::new(engine, &self.name, self.limits, clock, outside, Arc::new(Meter::new()?)))
+        let turns = Arc::clone(&self.turns);
+        Ok(Self::new(engine, &self.name, self.limits, clock, outside, Arc::new(Meter::new()?), turns))
     }
 
     /// The plugin's name.
@@ -184,30 +229,48 @@ impl Runner {
     }
 
     /// Runs one call in a store of its own, which it gives back; see [`fresh`].
-    pub(super) async fn run<T, F>(&self, call: impl FnOnce(Store<Call>) -> F) -> Ran<T>
+    pub(super) async fn run<T, F>(&self, asker: Asker<'_>, call: impl FnOnce(Store<Call>) -> F) -> Ran<T>
     where
         F: Future<Output = (Store<Call>, wasmtime::Result<T>)>,
     {
-        let Ok(_admitted) = self.admitted.try_acquire() else { return self.turned_away() };
+        let key = match asker {
+            Asker::Application(application) => application.as_str().into(),
+            Asker::Itself | Asker::Stranger => Arc::clone(&self.itself),
+        };
+        // Whoever may call as a stranger could break a limit at will, and so suspend the plugin.
+        let admitted = match (!matches!(asker, Asker::Stranger)).then(|| self.breakers.admit(&key)).transpose() {
+            Ok(admitted) => admitted,
+            Err(left) => {
+                self.meter.turned_away();
+                return Ran::not_begun(Fault::Suspended(left));
+            }
+        };
+        let Some(place) = self.places.enter(&key, None) else { return self.turned_away() };
         let waiting = self.meter.waits();
-        let place = tokio::time::timeout(self.limits.wait, self.running.acquire()).await;
+        let has_place = tokio::time::timeout(self.limits.wait, place.turn()).await;
         drop(waiting);
-        let Ok(Ok(_place)) = place else { return self.turned_away() };
-        let store = match self.store() {
+        let (Ok(()), Some(turn)) = (has_place, self.turns.enter(&key, Some(self.engine.clone()))) else {
+            return self.turned_away();
+        };
+        let own = Arc::new(OwnTime::default());
+        let store = match self.store(Arc::clone(&own)) {
             Ok(store) => store,
             Err(error) => return Ran::not_begun(self.fault(&error, None)),
         };
-        let begun = Instant::now();
-        let (store, answer) = call(store).await;
+        let (store, answer) = by_turns(&turn, &own, call(store)).await;
+        drop(turn);
         let state = store.data();
         let usage = Usage {
             fuel: self.limits.fuel.saturating_sub(store.get_fuel().unwrap_or(0)),
-            time: begun.elapsed().saturating_sub(state.waited),
+            time: own.spans().total,
             waited: state.waited,
             memory: state.used_memory,
         };
         let result = answer.map_err(|error| self.fault(&error, state.last_words.as_deref()));
         self.meter.count(&usage, result.is_err());
+        if admitted.is_some_and(|admitted| admitted.ended(result.as_ref().err())) {
+            self.meter.suspended();
+        }
         Ran { result, usage }
     }
 
@@ -216,15 +279,22 @@ impl Runner {
         Ran::not_begun(Fault::Busy)
     }
 
-    fn store(&self) -> wasmtime::Result<Store<Call>> {
-        let ticks = self.limits.deadline.as_millis().div_ceil(TICK.as_millis());
+    /// Whether the host may write one more line about this plugin into the log.
+    pub(super) fn may_log(&self) -> bool {
+        let allowed = self.host_lines.count(self.clock.now());
+        say_suppressed(&self.name, allowed.suppressed);
+        allowed.line
+    }
+
+    fn store(&self, own: Arc<OwnTime>) -> wasmtime::Result<Store<Call>> {
         let call = Call {
             plugin: Arc::clone(&self.name),
             memory: self.limits.memory_bytes,
             used_memory: 0,
             deadline: self.limits.deadline,
-            ticks: u64::try_from(ticks).unwrap_or(u64::MAX),
+            own,
             waited: Duration::ZERO,
+            limit: Arc::clone(&self.lines),
             clock: Arc::clone(&self.clock),
             outside: self.outside.clone(),
             requests: REQUESTS,
@@ -239,13 +309,10 @@ impl Runner {
         store.set_epoch_deadline(1);
         store.epoch_deadline_callback(|mut store| {
             let call = store.data_mut();
-            match call.ticks.checked_sub(1) {
-                Some(left) => {
-                    call.ticks = left;
-                    Ok(UpdateDeadline::Yield(1))
-                }
-                None => Err(Fault::Deadline(call.deadline).into()),
+            if call.own.processor() > call.deadline {
+                return Err(Fault::Deadline(call.deadline).into());
             }
+            Ok(UpdateDeadline::Yield(1))
         });
         Ok(store)
     }
@@ -261,12 +328,95 @@ impl Runner {
         match error.downcast_ref::<Trap>() {
             Some(Trap::OutOfFuel) => Fault::Fuel(self.limits.fuel),
             Some(Trap::StackOverflow) => Fault::Stack,
+            Some(_) if last_words.is_some_and(|words| words.contains(NO_TIME)) => Fault::NoClock,
             Some(trap) => Fault::Trap {
                 trap: trap.to_string().trim_start_matches("wasm trap: ").to_owned(),
                 last_words: last_words.map(str::to_owned),
             },
-            None => Fault::Answer(error.root_cause().to_string()),
+            // The engine has no type for it that could be compared.
+            None if error.root_cause().to_string().contains(TOO_MUCH) => Fault::TooLarge(self.limits.output_bytes),
+            None => Fault::Answer(one_line(&error.root_cause().to_string())),
         }
+    }
+}
+
+/// How many calls of a plugin have an instance or wait for one. Claim mappers are called for applications, of which none has
+/// more than half of the places, and each a queue of its own; calls of a channel are for all of them.
+fn bounds(limits: &Limits, outside: &Outside) -> Bounds {
+    let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
+    let (all, each_waiting) = (count(limits.concurrency), count(limits.waiting));
+    match outside {
+        Outside::Closed => Bounds { all, each: all.div_ceil(2), each_waiting },
+        Outside::Granted(_) | Outside::Scripted(_) => Bounds { all, each: all, each_waiting },
+    }
+}
+
+/// Runs a call, one turn at a time.
+async fn by_turns<F: Future>(turn: &Ticket<'_>, own: &OwnTime, call: F) -> F::Output {
+    let mut call = pin!(call);
+    std::future::poll_fn(|context| {
+        ready!(turn.poll(context));
+        own.resume();
+        let polled = call.as_mut().poll(context);
+        own.pause();
+        turn.end();
+        polled
+    })
+    .await
+}
+
+/// How long a call's own code ran.
+#[derive(Default)]
+struct OwnTime(Mutex<Spans>);
+
+#[derive(Clone, Copy, Default)]
+struct Spans {
+    /// Since when it runs, and what its thread had of the processor then.
+    since: Option<(Instant, Duration)>,
+    /// How long it ran before.
+    total: Duration,
+    /// What it had of the processor before.
+    processor: Duration,
+}
+
+impl OwnTime {
+    fn resume(&self) {
+        self.change(|spans| spans.since = Some((Instant::now(), thread_time())));
+    }
+
+    fn pause(&self) {
+        self.change(|spans| {
+            if let Some((since, before)) = spans.since.take() {
+                spans.total += since.elapsed();
+                spans.processor += thread_time().saturating_sub(before);
+            }
+        });
+    }
+
+    /// What it had of the processor until now, asked for on the thread on which it runs.
+    fn processor(&self) -> Duration {
+        let Spans { since, processor, .. } = self.spans();
+        since.map_or(processor, |(_, before)| processor + thread_time().saturating_sub(before))
+    }
+
+    fn spans(&self) -> Spans {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Spans)) {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// What this thread has had of the processor.
+fn thread_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+fn say_suppressed(plugin: &str, lines: u64) {
+    if lines > 0 {
+        tracing::warn!(plugin, lines, "log lines suppressed: the plugin may have {LINES_PER_SECOND} a second");
     }
 }
 
@@ -277,8 +427,8 @@ pub(super) struct Call {
     /// Bytes of linear memory that it has.
     used_memory: usize,
     deadline: Duration,
-    /// Ticks that its code may still see.
-    ticks: u64,
+    /// How long its code ran.
+    own: Arc<OwnTime>,
     /// What it waited for the host.
     waited: Duration,
     clock: SharedClock,
@@ -287,6 +437,8 @@ pub(super) struct Call {
     requests: u32,
     /// Lines that it may still write to the log.
     lines: u32,
+    /// Lines that the plugin may have in the log.
+    limit: Arc<LogLimit>,
     journal: Option<Arc<Journal>>,
     /// The last line of it that was an error. A Rust plugin that panics says so in one.
     last_words: Option<String>,
@@ -323,14 +475,20 @@ impl log::Host for Call {
             };
             journal.add(level, &line);
         }
+        let allowed = self.limit.count(self.clock.now());
+        say_suppressed(plugin, allowed.suppressed);
         match level {
+            _ if !allowed.line => {}
             log::Level::Debug => tracing::debug!(plugin, "{line}"),
             log::Level::Info => tracing::info!(plugin, "{line}"),
             log::Level::Warn => tracing::warn!(plugin, "{line}"),
-            log::Level::Error => {
-                tracing::error!(plugin, "{line}");
-                self.last_words = Some(line);
-            }
+            log::Level::Error => tracing::error!(plugin, "{line}"),
+        }
+        if matches!(level, log::Level::Error) {
+            self.last_words = Some(line);
+        }
+        if !allowed.line {
+            return;
         }
         if left == 0 {
             tracing::warn!(plugin, "the plugin wrote {LOG_LINES} lines in one call; the rest is dropped");
@@ -340,17 +498,7 @@ impl log::Host for Call {
 
 /// A message cut to the length of a line, with nothing in it that could pass for a line of its own.
 pub fn one_line(message: &str) -> String {
-    let mut line = String::new();
-    for character in message.chars() {
-        if line.len() + character.len_utf8() > LOG_LINE_BYTES {
-            line.push('…');
-            break;
-        }
-        // Line and paragraph separators and the marks that turn text around are no control characters of `char`.
-        let shown = !character.is_control() && !matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        line.push(if shown { character } else { ' ' });
-    }
-    line
+    printable::line(message, LOG_LINE_BYTES)
 }
 
 impl clock::Host for Call {
@@ -373,7 +521,11 @@ impl http::Host for Call {
         };
         self.waited += begun.elapsed();
         let plugin = &*self.plugin;
+        let failed = matches!(&sent, Err(http::Error::Refused(_) | http::Error::Unreachable(_)));
+        let allowed = failed.then(|| self.limit.count(self.clock.now()));
+        say_suppressed(plugin, allowed.as_ref().map_or(0, |allowed| allowed.suppressed));
         match &sent {
+            _ if !allowed.is_some_and(|allowed| allowed.line) => {}
             Err(http::Error::Refused(why)) => {
                 tracing::warn!(plugin, "refused a request of the plugin: {}", one_line(why));
             }
@@ -397,7 +549,8 @@ mod tests {
             memory: 100,
             used_memory: 0,
             deadline: Duration::ZERO,
-            ticks: 0,
+            own: Arc::default(),
+            limit: Arc::default(),
             waited: Duration::ZERO,
             clock: Arc::new(crate::clock::SystemClock),
             outside: Outside::Closed,
@@ -414,12 +567,5 @@ mod tests {
         for (current, desired) in [(60, 61), (40, 41), (0, 1)] {
             assert!(call.memory_growing(current, desired, None).is_err(), "{current} to {desired}");
         }
-    }
-
-    #[test]
-    fn a_line_of_the_log_stays_one_line() {
-        assert_eq!(one_line("a\nERROR forged\u{2028}b\x1b[31m"), "a ERROR forged b [31m");
-        let long = one_line(&"é".repeat(10_000));
-        assert!(long.len() <= LOG_LINE_BYTES + '…'.len_utf8() && long.ends_with('…'));
     }
 }

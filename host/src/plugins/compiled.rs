@@ -20,6 +20,7 @@ use wasmtime::component::Component;
 use zeroize::Zeroizing;
 
 use super::compiler::{Compiler, LARGEST_COMPILED};
+use super::engine::{CORE_INSTANCES, MEMORIES, TABLES};
 
 /// Bytes of the code at the beginning of a file: HMAC-SHA256.
 const CODE: usize = 32;
@@ -189,9 +190,37 @@ pub(super) fn compile(engine: &Engine, compiler: &Compiler, bytes: &[u8]) -> Res
 /// Loads machine code: what this host's compiler has just made, or what carries the code of a file of its own.
 #[allow(unsafe_code, reason = "machine code is loaded here, and only what this host made")]
 fn load(engine: &Engine, authenticated: &[u8]) -> Result<Component, String> {
-    // SAFETY: the bytes are what `Engine::precompile_component` gave this host, with an engine like this one.
+    // SAFETY: the bytes are what `Engine::precompile_component` returned for an engine like this one: in this process, in the
+    // compiler's process, or at an earlier start, and then under this host's authentication code. The component itself came
+    // from the operator, or from an administrator whose phone approved its digest; the compiler is trusted to make of any
+    // component code that stays in its sandbox.
     let component = unsafe { Component::deserialize(engine, authenticated) };
-    component.map_err(|error| format!("the compiled component can't be loaded: {error:#}"))
+    component.map_err(|error| unfit(&format!("{error:#}")))
+}
+
+/// Why the engine has no room for a component, in the terms of the limits. The error is the end of a sentence about the plugin.
+fn unfit(said: &str) -> String {
+    let counted = |before: &str| {
+        let (_, rest) = said.split_once(before)?;
+        rest.trim_start().split(' ').next()?.parse::<u64>().ok()
+    };
+    let contains = "The component transitively contains";
+    match counted(contains) {
+        Some(count) if said.contains("core module instances") => {
+            format!("it has {count} core instances; a plugin may have {CORE_INSTANCES}")
+        }
+        Some(count) if said.contains("linear memories") => {
+            format!("it has {count} memories; a plugin may have {MEMORIES}")
+        }
+        Some(count) if said.contains("tables") => format!("it has {count} tables; a plugin may have {TABLES}"),
+        _ if said.contains("defined memories count") => {
+            format!("a module in it has several memories; a plugin may have {MEMORIES}, one in each module")
+        }
+        _ if said.contains("defined tables count") => {
+            format!("a module in it has several tables; a plugin may have {TABLES}, one in each module")
+        }
+        _ => format!("the compiled component can't be loaded: {said}"),
+    }
 }
 
 #[cfg(test)]
@@ -204,6 +233,11 @@ mod tests {
     /// An empty component: its preamble alone.
     const EMPTY: &[u8] = b"\0asm\x0d\0\x01\0";
 
+    fn warm() -> Engine {
+        let turns = std::sync::Arc::new(crate::plugins::turns::Turns::of_processors());
+        engine::engine(engine::Pool::Warm, std::iter::once(&Limits::default()), &turns).unwrap()
+    }
+
     fn compiled(folder: &Path, key: u8) -> Compiled {
         Compiled::new(folder.to_owned(), Zeroizing::new([key; 32]))
     }
@@ -211,7 +245,7 @@ mod tests {
     #[test]
     fn only_what_this_host_made_of_this_component_is_loaded() {
         let folder = tempfile::tempdir().unwrap();
-        let engine = engine::engine(crate::plugins::engine::Pool::Warm, std::iter::once(&Limits::default())).unwrap();
+        let engine = warm();
         let ours = compiled(folder.path(), 1);
         let from = origin(&engine, EMPTY);
         let file = ours.file(&from);
@@ -236,13 +270,69 @@ mod tests {
         assert_eq!(std::fs::read(&file).unwrap()[CODE..], good[CODE..], "it was compiled anew");
     }
 
+    /// A component with this core module, which it instantiates so often.
+    fn component(module: &[u8], instances: u8) -> Vec<u8> {
+        let mut bytes = EMPTY.to_vec();
+        let length = |bytes: &[u8]| u8::try_from(bytes.len()).unwrap();
+        bytes.extend([1, length(module)]);
+        bytes.extend(module);
+        let instantiated: Vec<u8> = std::iter::once(instances).chain([0; 3].repeat(instances.into())).collect();
+        bytes.extend([2, length(&instantiated)]);
+        bytes.extend(instantiated);
+        bytes
+    }
+
+    /// A core module with one section.
+    fn module(section: u8, content: &[u8]) -> Vec<u8> {
+        let mut bytes = b"\0asm\x01\0\0\0".to_vec();
+        bytes.extend([section, u8::try_from(content.len()).unwrap()]);
+        bytes.extend(content);
+        bytes
+    }
+
+    #[test]
+    fn what_does_not_fit_is_said_in_the_terms_of_the_limits() {
+        let engine = warm();
+        let limits = Limits::default();
+        let said = |bytes: &[u8]| {
+            let fits = crate::plugins::component_check::fits(bytes, &limits);
+            fits.and_then(|()| compile(&engine, &Compiler::InProcess, bytes).map(drop)).err()
+        };
+        let (memory, table) = (module(5, &[1, 0, 1]), module(4, &[1, 0x70, 0, 1]));
+        assert_eq!(said(&component(&memory, 3)), None);
+        // 1,024 pages; 30,000 entries.
+        for (bytes, expected) in [
+            (
+                component(&module(5, &[1, 0, 0x80, 0x08]), 1),
+                "it asks for 64 MiB of memory; `limits.memory_mib` allows 16",
+            ),
+            (
+                component(&module(4, &[1, 0x70, 0, 0xb0, 0xea, 0x01]), 1),
+                "it asks for a table of 30000 entries; a plugin may have 20000 in a table",
+            ),
+            (component(&memory, 4), "it has 4 memories; a plugin may have 3"),
+            (component(&table, 5), "it has 5 tables; a plugin may have 4"),
+            (component(&module(1, &[0]), 17), "it has 17 core instances; a plugin may have 16"),
+            (
+                component(&module(5, &[2, 0, 1, 0, 1]), 1),
+                "a module in it has several memories; a plugin may have 3, one in each module",
+            ),
+            (
+                component(&module(4, &[2, 0x70, 0, 1, 0x70, 0, 1]), 1),
+                "a module in it has several tables; a plugin may have 4, one in each module",
+            ),
+        ] {
+            assert_eq!(said(&bytes).as_deref(), Some(expected));
+        }
+    }
+
     #[test]
     fn what_another_engine_made_is_not_loaded_whatever_it_is_called() {
         let folder = tempfile::tempdir().unwrap();
         let ours = compiled(folder.path(), 1);
         let other = Engine::default();
         ours.component(&other, &Compiler::InProcess, EMPTY).unwrap();
-        let engine = engine::engine(crate::plugins::engine::Pool::Warm, std::iter::once(&Limits::default())).unwrap();
+        let engine = warm();
         let from = origin(&engine, EMPTY);
         let file = ours.file(&from);
         assert!(!file.exists(), "it has another name");
@@ -255,7 +345,7 @@ mod tests {
     #[test]
     fn neither_links_nor_folders_of_others_are_written_to() {
         let folder = tempfile::tempdir().unwrap();
-        let engine = engine::engine(crate::plugins::engine::Pool::Warm, std::iter::once(&Limits::default())).unwrap();
+        let engine = warm();
         let victim = folder.path().join("victim");
         std::fs::write(&victim, "untouched").unwrap();
         let cache = folder.path().join("cache");
@@ -278,7 +368,7 @@ mod tests {
     fn a_folder_that_cannot_be_written_stops_nothing() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("file"), "").unwrap();
-        let engine = engine::engine(crate::plugins::engine::Pool::Warm, std::iter::once(&Limits::default())).unwrap();
+        let engine = warm();
         compiled(&folder.path().join("file"), 1).component(&engine, &Compiler::InProcess, EMPTY).unwrap();
     }
 }

@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
-use wasmparser::{Parser, Payload};
+use wasmparser::{BinaryReaderError, Parser, Payload};
 
 use super::compiler::LARGEST;
 use super::contract::Contracts;
+use super::engine::TABLE_ENTRIES;
 use super::fault::LoadError;
+use super::spec::Limits;
 
 /// A contract that this host serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,6 +112,46 @@ pub(super) fn surface(bytes: &[u8], contracts: &Contracts) -> Result<Surface, St
     Ok(Surface { world, version: version.to_owned(), imports })
 }
 
+/// Whether the memories and tables of a component, as they are at first, fit its limits.
+///
+/// The error is the end of a sentence about the plugin.
+pub(super) fn fits(bytes: &[u8], limits: &Limits) -> Result<(), String> {
+    let damaged = |error: BinaryReaderError| format!("the file is cut short or damaged: {error}");
+    for payload in Parser::new(0).parse_all(bytes) {
+        match payload.map_err(damaged)? {
+            Payload::MemorySection(section) => {
+                for memory in section {
+                    let memory = memory.map_err(damaged)?;
+                    if memory.shared {
+                        return Err("it has a shared memory; a plugin has no threads".to_owned());
+                    }
+                    let page = 1_u64.checked_shl(memory.page_size_log2.unwrap_or(16)).unwrap_or(u64::MAX);
+                    let asked = memory.initial.saturating_mul(page);
+                    if asked > limits.memory_bytes as u64 {
+                        return Err(format!(
+                            "it asks for {} MiB of memory; `limits.memory_mib` allows {}",
+                            asked.div_ceil(1 << 20),
+                            limits.memory_bytes >> 20
+                        ));
+                    }
+                }
+            }
+            Payload::TableSection(section) => {
+                for table in section {
+                    let asked = table.map_err(damaged)?.ty.initial;
+                    if asked > TABLE_ENTRIES as u64 {
+                        return Err(format!(
+                            "it asks for a table of {asked} entries; a plugin may have {TABLE_ENTRIES} in a table"
+                        ));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// The world that these exports belong to, and the version of its contract.
 fn world_of(exports: &[String]) -> Result<(World, &str), String> {
     for export in exports {
@@ -131,7 +173,7 @@ fn split_version(name: &str) -> (&str, &str) {
 }
 
 /// The names of a component's own imports and exports; those of what is nested in it are skipped.
-fn names(bytes: &[u8]) -> Result<(Vec<String>, Vec<String>), wasmparser::BinaryReaderError> {
+fn names(bytes: &[u8]) -> Result<(Vec<String>, Vec<String>), BinaryReaderError> {
     let (mut imports, mut exports) = (Vec::new(), Vec::new());
     let mut depth = 0_u32;
     for payload in Parser::new(0).parse_all(bytes) {

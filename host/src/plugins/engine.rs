@@ -4,19 +4,21 @@
 //! mappers run for microseconds and channels wait for seconds: a few warm places for the ones, many cold ones for the
 //! others.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig};
 
 use super::spec::Limits;
+use super::turns::Turns;
 
 /// How often running code is interrupted.
 pub(super) const TICK: Duration = Duration::from_millis(10);
 /// Core instances, memories and tables that one component may have. A Rust plugin has three instances, one memory and two
 /// tables; one in TypeScript 13, three (two of them empty) and three.
-const CORE_INSTANCES: u32 = 16;
-const MEMORIES: u32 = 3;
-const TABLES: u32 = 4;
+pub(super) const CORE_INSTANCES: u32 = 16;
+pub(super) const MEMORIES: u32 = 3;
+pub(super) const TABLES: u32 = 4;
 /// Entries of one table.
 pub(super) const TABLE_ENTRIES: usize = 20_000;
 /// Bytes of a warm memory that are cleared rather than given back to the system, since most calls touch about so many.
@@ -32,7 +34,11 @@ pub(super) enum Pool {
 }
 
 /// An engine with room for all calls that `limits` allow at once.
-pub(super) fn engine<'a>(pool: Pool, limits: impl Iterator<Item = &'a Limits>) -> Result<Engine, String> {
+pub(super) fn engine<'a>(
+    pool: Pool,
+    limits: impl Iterator<Item = &'a Limits>,
+    turns: &Arc<Turns>,
+) -> Result<Engine, String> {
     let (mut calls, mut memory) = (0_u32, 1 << 20);
     for limit in limits {
         calls = calls.saturating_add(limit.concurrency);
@@ -63,7 +69,7 @@ pub(super) fn engine<'a>(pool: Pool, limits: impl Iterator<Item = &'a Limits>) -
     let mut config = config();
     config.allocation_strategy(InstanceAllocationStrategy::Pooling(allocation));
     let engine = Engine::new(&config).map_err(|error| format!("the plugin engine can't start: {error:#}"))?;
-    tick(&engine)?;
+    tick(&engine, turns)?;
     Ok(engine)
 }
 
@@ -79,13 +85,16 @@ pub(super) fn config() -> Config {
     config
 }
 
-/// Starts the engine's clock. It stops when the engine is dropped.
-fn tick(engine: &Engine) -> Result<(), String> {
-    let engine = engine.weak();
+/// Starts the engine's clock, which looks after the turns too. It stops when the engine is dropped.
+fn tick(engine: &Engine, turns: &Arc<Turns>) -> Result<(), String> {
+    let (engine, turns) = (engine.weak(), Arc::downgrade(turns));
     let ticker = std::thread::Builder::new().name("plugin-epoch".to_owned()).spawn(move || {
         while let Some(engine) = engine.upgrade() {
             engine.increment_epoch();
             drop(engine);
+            if let Some(turns) = turns.upgrade() {
+                turns.reclaim();
+            }
             std::thread::sleep(TICK);
         }
     });

@@ -2,15 +2,21 @@
 
 use std::time::Duration;
 
+use crate::model::printable;
+
+/// The longest error of a plugin that can't be used, in bytes.
+const LONGEST_ERROR: usize = 4 << 10;
+
 /// Why a plugin can't be used. One plain sentence that says which plugin or file, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct LoadError(pub(super) String);
 
 impl LoadError {
-    /// An error of the plugin with this name.
+    /// An error of the plugin with this name. What a component says of itself may be part of it, so it stays one line that
+    /// steers no terminal.
     pub(super) fn of(plugin: &str, what: impl std::fmt::Display) -> Self {
-        Self(format!("plugin `{plugin}`: {what}"))
+        Self(printable::line(&format!("plugin `{plugin}`: {what}"), LONGEST_ERROR))
     }
 }
 
@@ -20,6 +26,9 @@ pub enum Fault {
     /// No place came free in time, or too many calls wait for one already.
     #[error("is busy: too many calls wait for it")]
     Busy,
+    /// It broke its limits again and again for this application, and does not run for it until this has passed.
+    #[error("is suspended for this application, since it broke its limits again and again; it runs again in {} s", .0.as_secs().max(1))]
+    Suspended(Duration),
     /// Its code ran for longer than `limits.deadline`.
     #[error("ran for longer than {0:?}")]
     Deadline(Duration),
@@ -40,15 +49,31 @@ pub enum Fault {
         /// The last line that it wrote to the log as an error.
         last_words: Option<String>,
     },
-    /// Its answer breaks the contract: too large, or not what the types say.
+    /// It handed the host more than `limits.output_bytes` at once.
+    #[error("handed over more than {} KiB at once: its answer, a request or a line of the log is too large", .0 >> 10)]
+    TooLarge(usize),
+    /// It asked for the system's time, of which a component has none.
+    #[error(
+        "trapped: there is no system clock; a claim mapper uses `input.now`, an approval channel `assent:host/clock`"
+    )]
+    NoClock,
+    /// Its answer breaks the contract: not what the types say.
     #[error("gave an answer that can't be taken: {0}")]
     Answer(String),
     /// It says itself that it could not do its work.
     #[error("reports: {0}")]
     Reported(String),
     /// The value of a claim is not JSON.
-    #[error("set the claim `{0}` to something that is not JSON")]
-    NotJson(String),
+    #[error("set the claim `{name}` to something that can't be read as JSON: {why}")]
+    NotJson {
+        /// The claim's name.
+        name: String,
+        /// What the parser says of it.
+        why: String,
+    },
+    /// It named a claim with a text that can't be the name of one.
+    #[error("named a claim `{0}`, which is not a name of 1 to 256 characters that can be shown")]
+    Name(String),
     /// It tried to write a claim that only the host writes.
     #[error("tried to write the protected claim `{0}`")]
     Protected(String),
@@ -63,4 +88,16 @@ pub enum Fault {
         /// What is wrong with it.
         why: &'static str,
     },
+}
+
+impl Fault {
+    /// Whether the call took as much as it could get: of work, of time, of memory, of the stack or of what it may hand over.
+    pub(super) fn breaks_a_limit(&self) -> bool {
+        matches!(self, Self::Deadline(_) | Self::Fuel(_) | Self::Memory(_) | Self::Stack | Self::TooLarge(_))
+    }
+
+    /// Whether the fault says nothing of the person: who causes it must not choose what is left out.
+    pub(super) fn is_of_the_load(&self) -> bool {
+        matches!(self, Self::Busy | Self::Suspended(_))
+    }
 }

@@ -17,8 +17,10 @@ use super::egress::Egress;
 use super::engine::{self, Pool};
 use super::fault::LoadError;
 use super::meter::Meter;
+use super::names;
 use super::protected::Grants;
 use super::spec::{Credentials, HttpGrant, NoCredentials, OnFailure, PluginSpec, Role, Trust};
+use super::turns::Turns;
 use super::{Description, Granted, Identity, Loaded};
 use crate::clock::{SharedClock, SystemClock};
 use crate::secret::Digest;
@@ -30,6 +32,8 @@ pub struct Loader {
     compiler: Compiler,
     compiled: Option<Arc<Compiled>>,
     contracts: Contracts,
+    /// Those of all plugins together.
+    turns: Arc<Turns>,
     /// By the operator's name, so that what is counted goes on after a reload.
     meters: Mutex<HashMap<String, Arc<Meter>>>,
 }
@@ -43,7 +47,8 @@ impl Loader {
         compiled: Option<Compiled>,
     ) -> Self {
         let contracts = Contracts::released();
-        Self { clock, credentials, compiler, compiled: compiled.map(Arc::new), contracts, meters: Mutex::default() }
+        let (compiled, turns) = (compiled.map(Arc::new), Arc::new(Turns::of_processors()));
+        Self { clock, credentials, compiler, compiled, contracts, turns, meters: Mutex::default() }
     }
 
     /// Serves one more version of a contract.
@@ -57,7 +62,7 @@ impl Loader {
     pub(super) async fn load(&self, specs: Vec<PluginSpec>) -> Result<Loaded, LoadError> {
         let engine = |pool| {
             let limits = specs.iter().filter(|spec| spec.role.pool() == pool).map(|spec| &spec.limits);
-            engine::engine(pool, limits).map_err(LoadError)
+            engine::engine(pool, limits, &self.turns).map_err(LoadError)
         };
         let (warm, cold) = (engine(Pool::Warm)?, engine(Pool::Cold)?);
         let mut loaded = Loaded::default();
@@ -75,7 +80,7 @@ impl Loader {
 
     /// An engine with room for one call of one claim mapper at a time.
     pub(super) fn engine_for_one(&self, limits: &super::Limits) -> Result<Engine, LoadError> {
-        engine::engine(Pool::Warm, std::iter::once(limits)).map_err(LoadError)
+        engine::engine(Pool::Warm, std::iter::once(limits), &self.turns).map_err(LoadError)
     }
 
     async fn add(&self, loaded: &mut Loaded, engine: &Engine, spec: PluginSpec) -> Result<(), LoadError> {
@@ -111,6 +116,7 @@ impl Loader {
         }
         let surface = component_check::surface(&bytes, &self.contracts).map_err(error)?;
         role.expects(surface.world).map_err(error)?;
+        component_check::fits(&bytes, &limits).map_err(error)?;
         let outside = match &role {
             Role::ClaimMapper { .. } => Outside::Closed,
             Role::ApprovalChannel { http, .. } => {
@@ -121,15 +127,15 @@ impl Loader {
         };
         let component = compile(engine, bytes, &self.compiler, kept).await.map_err(error)?;
         let linked = link(&self.contracts, &surface, &component).map_err(error)?;
-        let runner =
-            Runner::new(engine.clone(), &name, limits, Arc::clone(&self.clock), outside, meter).with_journal(journal);
+        let (clock, turns) = (Arc::clone(&self.clock), Arc::clone(&self.turns));
+        let runner = Runner::new(engine.clone(), &name, limits, clock, outside, meter, turns).with_journal(journal);
         let described = describe(linked.described(), &runner).await.map_err(error)?;
         let config = config.to_string();
         validate(linked.described(), &runner, &config).await.map_err(error)?;
         let identity = Arc::new(Identity {
             plugin: name.clone(),
-            component: one_line(&described.name),
-            version: one_line(&described.version),
+            component: described.name.clone(),
+            version: described.version.clone(),
             sha256: digest.to_text(),
         });
         let role = match role {
@@ -261,7 +267,9 @@ pub(super) fn link(contracts: &Contracts, surface: &Surface, component: &Compone
 pub(super) async fn describe(component: &dyn Described, runner: &Runner) -> Result<Description, String> {
     let json = component.describe(runner).await.result;
     let json = json.map_err(|fault| format!("it can't describe itself: it {fault}"))?;
-    serde_json::from_str(&json).map_err(|error| format!("its description of itself can't be read: {error}"))
+    let read =
+        serde_json::from_str(&json).map_err(|error| format!("its description of itself can't be read: {error}"))?;
+    names::checked(read)
 }
 
 /// Has a plugin check its settings.

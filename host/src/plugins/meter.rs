@@ -14,6 +14,7 @@ pub(super) struct Meter {
     faults: AtomicU64,
     denials: AtomicU64,
     turned_away: AtomicU64,
+    suspensions: AtomicU64,
     waiting: AtomicU64,
     used: Mutex<Used>,
 }
@@ -35,8 +36,10 @@ pub struct Measured {
     pub faults: u64,
     /// Calls that denied the person the application.
     pub denials: u64,
-    /// Calls that found no place in time.
+    /// Calls that found no place in time, or came while the plugin was suspended.
     pub turned_away: u64,
+    /// How often it was suspended for an application, since it broke its limits again and again.
+    pub suspensions: u64,
     /// Calls that wait for a place now.
     pub waiting: u64,
     /// A call's own time in microseconds.
@@ -66,6 +69,7 @@ impl Meter {
             faults: AtomicU64::new(0),
             denials: AtomicU64::new(0),
             turned_away: AtomicU64::new(0),
+            suspensions: AtomicU64::new(0),
             waiting: AtomicU64::new(0),
             used: Mutex::new(Used {
                 time: histogram(60_000_000)?,
@@ -85,6 +89,11 @@ impl Meter {
     /// A call found no place.
     pub(super) fn turned_away(&self) {
         self.turned_away.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// It was suspended for an application.
+    pub(super) fn suspended(&self) {
+        self.suspensions.fetch_add(1, Ordering::Relaxed);
     }
 
     /// A plugin turned a person away.
@@ -124,6 +133,7 @@ impl Meter {
             faults: read(&self.faults),
             denials: read(&self.denials),
             turned_away: read(&self.turned_away),
+            suspensions: read(&self.suspensions),
             waiting: read(&self.waiting),
             time_us: quantiles(&used.time, u64::try_from(used.time_total.as_micros()).unwrap_or(u64::MAX)),
             fuel: quantiles(&used.fuel, used.fuel_total),

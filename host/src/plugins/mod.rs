@@ -11,9 +11,11 @@ use arc_swap::ArcSwap;
 use serde::{Deserialize, Serialize};
 
 use crate::id::Did;
+use crate::secret::Digest;
 
 mod approval;
 mod bindings;
+mod breaker;
 mod call;
 mod candidate;
 mod claims;
@@ -25,12 +27,15 @@ mod egress;
 mod engine;
 mod fault;
 mod load;
+mod log_limit;
 mod meter;
+mod names;
 mod protected;
 mod set;
 mod share;
 mod spec;
 mod trial;
+mod turns;
 mod workbench;
 
 pub use approval::{
@@ -240,6 +245,12 @@ impl Plugins {
             measured: channel.runner.meter().measured(),
         });
         mappers.chain(channels).collect()
+    }
+
+    /// Whether one of the loaded plugins has the component with this digest.
+    pub fn has_component(&self, digest: &Digest) -> bool {
+        let digest = digest.to_text();
+        self.set().identities().iter().any(|identity| identity.sha256 == digest)
     }
 
     /// Runs the claim mappers that serve the application, in order, each seeing what the earlier ones made.

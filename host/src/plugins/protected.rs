@@ -1,5 +1,7 @@
 //! Which claims a plugin may write.
 
+use super::names;
+
 /// Claims that the host alone writes, whatever a plugin or its settings say: they carry the promises of the protocol.
 pub const PROTECTED: [&str; 29] = [
     "active",
@@ -52,6 +54,9 @@ impl Grants {
     /// Puts the two lists together. The error is the end of a sentence about the plugin.
     pub(super) fn new(described: Vec<String>, operator: Vec<String>) -> Result<Self, String> {
         for name in described.iter().chain(&operator) {
+            if let Some(why) = names::fault_of(names::granted(name)) {
+                return Err(format!("the claim `{name}` can't be granted: its name {why}"));
+            }
             if is_protected(name) {
                 return Err(format!("the claim `{name}` is protected, so no plugin may write it"));
             }

@@ -144,9 +144,9 @@ pub struct Limits {
     pub output_bytes: usize,
     /// How long one outgoing request may take, from resolving the name to the answer's last byte.
     pub http_timeout: Duration,
-    /// Calls that run at once.
+    /// Calls that have an instance at once. Of a claim mapper, one application has at most half of them.
     pub concurrency: u32,
-    /// Calls that wait for a place; one more is turned away at once.
+    /// Calls for one application that wait for a place; one more is turned away at once. Calls of a channel wait together.
     pub waiting: u32,
     /// How long a call waits for a place.
     pub wait: Duration,

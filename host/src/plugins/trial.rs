@@ -19,7 +19,11 @@ pub(super) async fn of_mappers(mappers: &[Arc<ClaimMapper>]) -> Result<(), LoadE
         for sink in Sink::ALL {
             let Some(application) = mapper.application_for_trial(sink) else { continue };
             match mapper.try_out(&input(application, sink)).await {
-                Ok(()) | Err(MapFailureKind::Deny(_) | MapFailureKind::Fault(Fault::Reported(_) | Fault::Busy)) => {}
+                Ok(())
+                | Err(
+                    MapFailureKind::Deny(_)
+                    | MapFailureKind::Fault(Fault::Reported(_) | Fault::Busy | Fault::Suspended(_)),
+                ) => {}
                 Err(MapFailureKind::Fault(fault)) => {
                     return Err(LoadError::of(mapper.name(), format_args!("when it was tried out, it {fault}")));
                 }

@@ -20,6 +20,7 @@ use super::load::{compile, describe, link};
 use super::meter::Meter;
 use super::protected::Grants;
 use super::spec::{Limits, OnFailure, Trust};
+use super::turns::Turns;
 use super::{Description, Identity, Inspection};
 use crate::clock::{ManualClock, SharedClock, SystemClock, Timestamp};
 use crate::secret::Digest;
@@ -38,6 +39,7 @@ struct Compiled {
     engine: Engine,
     component: Component,
     limits: Limits,
+    turns: Arc<Turns>,
 }
 
 /// What came of a call, and what the call used.
@@ -166,10 +168,12 @@ impl Workbench {
         let (size, sha256) = (bytes.len(), Digest::of(&bytes).to_text());
         let contracts = Contracts::released();
         let surface = component_check::surface(&bytes, &contracts).map_err(error)?;
+        component_check::fits(&bytes, &limits).map_err(error)?;
         let pool = if surface.world == World::ClaimMapper { Pool::Warm } else { Pool::Cold };
-        let engine = engine::engine(pool, std::iter::once(&limits)).map_err(LoadError)?;
+        let turns = Arc::new(Turns::of_processors());
+        let engine = engine::engine(pool, std::iter::once(&limits), &turns).map_err(LoadError)?;
         let component = compile(&engine, bytes, compiler, None).await.map_err(error)?;
-        let compiled = Compiled { name: name.to_owned(), surface, contracts, engine, component, limits };
+        let compiled = Compiled { name: name.to_owned(), surface, contracts, engine, component, limits, turns };
         let (linked, runner) = compiled.plugin(Arc::new(SystemClock), Outside::Closed).map_err(error)?;
         let description = describe(linked.described(), &runner).await.map_err(error)?;
         let Surface { world, version, imports } = compiled.surface.clone();
@@ -188,7 +192,7 @@ impl Workbench {
     /// The plugin fails.
     pub async fn validate(&self, config: &Value) -> Result<Vec<String>, Fault> {
         let plugin = self.compiled.plugin(Arc::new(SystemClock), Outside::Closed);
-        let (linked, runner) = plugin.map_err(Fault::Answer)?;
+        let (linked, runner) = plugin.map_err(|why| Fault::Answer(one_line(&why)))?;
         let config = config.to_string();
         let said = linked.described().validate(&runner, &config).await.result?;
         Ok(said.err().unwrap_or_default().iter().map(|error| one_line(error)).collect())
@@ -256,7 +260,8 @@ impl Compiled {
     fn plugin(&self, clock: SharedClock, outside: Outside) -> Result<(Linked, Runner), String> {
         let linked = link(&self.contracts, &self.surface, &self.component)?;
         let (engine, limits, meter) = (self.engine.clone(), self.limits, Arc::new(Meter::new()?));
-        Ok((linked, Runner::new(engine, &self.name, limits, clock, outside, meter)))
+        let turns = Arc::clone(&self.turns);
+        Ok((linked, Runner::new(engine, &self.name, limits, clock, outside, meter, turns)))
     }
 }
 

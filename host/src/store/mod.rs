@@ -15,6 +15,7 @@ mod assertions;
 mod audit;
 mod chain;
 mod codes;
+mod component_approvals;
 mod connect;
 mod consents;
 mod counts;

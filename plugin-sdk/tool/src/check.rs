@@ -3,19 +3,24 @@
 use std::path::Path;
 
 use anyhow::Result;
+use assent::model::printable::line;
 use assent::plugins::{Compiler, Inspection, inspect};
 
 use crate::subject::{Subject, must_be_grantable, role, settle, sink_name};
 use crate::toolchain::Choice;
 
-/// Shows what a component is and asks for. A packed plugin's `plugin.toml` must say the same; that of a project is written.
+/// The longest line that is shown, in bytes.
+const LONGEST: usize = 8 << 10;
+
+/// Compiles a component within the limits that the server has, and shows what it is and asks for. A packed plugin's
+/// `plugin.toml` must say the same; that of a project is written.
 #[allow(clippy::print_stdout, reason = "this list is what the command is run for")]
 pub fn check(path: &Path, choice: Choice) -> Result<()> {
     let subject = Subject::of(path, choice)?;
-    let inspection = crate::wait(inspect(&subject.component, &Compiler::InProcess))??;
+    let inspection = crate::wait(inspect(&subject.component, &Compiler::of_this_program()))??;
     println!("{}", subject.component.display());
     for (name, value) in lines(&inspection) {
-        println!("  {name:<12}{value}");
+        println!("  {name:<12}{}", line(&value, LONGEST));
     }
     if let Some(plugin) = &subject.plugin {
         settle(plugin, &inspection)?;

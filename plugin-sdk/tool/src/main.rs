@@ -18,6 +18,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use assent::model::printable::lines;
 use clap::{Args, Parser, Subcommand};
 
 use crate::new::{Language, Wish};
@@ -153,6 +154,10 @@ struct With {
 }
 
 fn main() -> ExitCode {
+    // `check` compiles as the server does: in a process of its own, within the same limits.
+    if std::env::args_os().nth(1).is_some_and(|first| first == assent::plugins::COMPILE) {
+        return assent::cli::compile_plugin();
+    }
     let done = match Arguments::parse().command {
         Command::New { name, role, language } => new::new(&Wish { folder: name, role, language }),
         Command::Build { plugins, with } => build::list(&plugins, with.toolchain),
@@ -191,7 +196,8 @@ fn wait<T>(future: impl Future<Output = T>) -> Result<T> {
 
 #[allow(clippy::print_stderr, reason = "a command answers on the terminal")]
 fn report(error: &anyhow::Error) {
-    eprintln!("assent-plugin: {}", told(error));
+    // What a component says of itself may be part of it.
+    eprintln!("assent-plugin: {}", lines(&told(error)));
 }
 
 /// An error and its causes, each told once: some errors have the words of their cause in their own.

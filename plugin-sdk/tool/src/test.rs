@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use assent::model::printable::lines;
 
 use crate::subject::{Subject, settle};
 use crate::toolchain::Choice;
@@ -23,7 +24,7 @@ pub fn test(path: &Path, given: Option<&Path>, choice: Choice) -> Result<()> {
         for case in &cases {
             if let Some(failure) = case.failure(&bench).await? {
                 failed += 1;
-                println!("FAILED  {failure}");
+                println!("FAILED  {}", lines(&failure));
             } else {
                 println!("ok      {}  {}", case.file().display(), case.about());
             }

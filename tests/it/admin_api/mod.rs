@@ -1,5 +1,6 @@
 //! The admin API as everybody who may call it meets it.
 
+mod candidates;
 mod clients;
 mod conditional;
 mod erasure;

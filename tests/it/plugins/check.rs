@@ -179,6 +179,13 @@ async fn components_are_compiled_in_a_process_of_their_own() {
 
 #[test]
 fn the_compiler_can_open_nothing_and_ends() {
+    // The server's, and that of `assent-plugin check`.
+    for program in ["assent", "assent-plugin"] {
+        compiles_within_limits(program);
+    }
+}
+
+fn compiles_within_limits(program: &str) {
     use std::io::Write;
     use std::process::{Command, Stdio};
 
@@ -189,7 +196,7 @@ fn the_compiler_can_open_nothing_and_ends() {
     };
     let inherited = files_of(std::process::id());
     // Its limits, as the system tells them while it waits for a component.
-    let mut compiler = Command::new(crate::harness::binary("assent"))
+    let mut compiler = Command::new(crate::harness::binary(program))
         .arg(assent::plugins::COMPILE)
         .env_clear()
         .stdin(Stdio::piped())
@@ -239,4 +246,48 @@ async fn a_try_out_is_not_counted() {
     plugins.try_out().await.expect("a denial is its right");
     let after = plugins.status()[0].measured;
     assert_eq!((after.calls, after.denials), (before.calls, before.denials));
+}
+
+/// Names inside a component are the author's: none of them may steer a terminal or begin a line of a log.
+#[tokio::test]
+async fn names_inside_a_component_can_not_steer_a_terminal_or_forge_a_line() {
+    let exports = "assent:claims/mapper@1.0.0";
+    let imports = "assent:host/log@1.0.0";
+    for (from, to) in [
+        // Package, interface and version of an export.
+        (exports, "evil:x/\x1b[2J\x1b[31mpwn@111111"),
+        (exports, "evil:x/a\r\nERROR up@1111111"),
+        (exports, "evil:x/\u{202e}\u{2066}map@111111111"),
+        (exports, "assent:claims/mapper@\x1b[2Jx"),
+        (exports, "assent:claims/mapper@1\r\n.0"),
+        (exports, "assent:claims/mapper@1\u{202e}0"),
+        // Of an import.
+        (imports, "evil:x/\x1b[2Jlog@111111"),
+        (imports, "assent:host/log@1\r\n.0"),
+        (imports, "assent:host/log@1\u{202e}0"),
+        // What it says of itself: its name, its version, what it writes.
+        ("account-roles1.0.0Makes", "account-\x1b[2Jx1.0.0Makes"),
+        ("account-roles1.0.0Makes", "account\r\nxxxx1.0.0Makes"),
+        ("account-roles1.0.0Makes", "account-\u{202e}xx1.0.0Makes"),
+        ("account-roles1.0.0Makes", "account-roles1\u{202e}0Makes"),
+        ("account-roles1.0.0Makes", "account-roles1\x1b[2JMakes"),
+        ("profileaccountaccount-roles", "profileac\u{202e}ttaccount-roles"),
+        ("profileaccountaccount-roles", "profilea\x1b[2mttaccount-roles"),
+        ("profileaccountaccount-roles", "profilea\r\nttttaccount-roles"),
+    ] {
+        let said = wrong_file(&patched(from, to)).await;
+        let is_shown = |character: char| assent::model::printable::is_printable(character);
+        assert!(said.chars().all(is_shown), "{to:?}: {said:?}");
+    }
+}
+
+/// The settings name claims too.
+#[tokio::test]
+async fn a_claim_that_is_granted_has_a_name_that_can_be_shown() {
+    for bad in ["a\nb", "a\x1b[31m", "a\u{202e}b", "", "attribute:", &"n".repeat(257)] {
+        let role = Role::ClaimMapper { applications: None, writes: vec![bad.to_owned()], on_failure: OnFailure::Fail };
+        let said = load_error(vec![PluginSpec { role, ..hostile_mapper("hostile", &application(1), json!({})) }]).await;
+        assert!(said.contains("can't be granted: its name"), "{bad:?}: {said}");
+        assert!(said.chars().all(assent::model::printable::is_printable), "{bad:?}: {said:?}");
+    }
 }

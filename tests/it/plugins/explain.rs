@@ -1,5 +1,6 @@
 //! Why an application was told what it was told: previews, traces, metrics.
 
+use std::process::Stdio;
 use std::time::Duration;
 
 use assent_tests::harness::{Browser, TestHost, Wish, binary, component, http_client, id, in_time};
@@ -7,6 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
 
 /// `account-roles`, and after it the hostile mapper with this behaviour, which may write `team`, `note` and `email`.
 fn plugins(behaviour: &str) -> String {
@@ -74,13 +76,26 @@ async fn a_token_is_explained_by_itself_its_jti_and_the_command() {
     let settings = host.host.settings_file.clone().expect("a settings file");
     let output = tokio::process::Command::new(binary("assent"))
         .args(["explain", token, "--config"])
-        .arg(settings)
+        .arg(&settings)
         .output()
         .await
         .expect("run");
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(printed.contains("was told about ada") && printed.contains("note: nothing -> 42"), "{printed}");
+
+    // From standard input the token is in neither the history of a shell nor the list of processes.
+    for arguments in [["explain", "-"].as_slice(), &["explain"]] {
+        let mut command = tokio::process::Command::new(binary("assent"));
+        command.args(arguments).arg("--config").arg(&settings);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut explain = command.spawn().expect("started");
+        let mut stdin = explain.stdin.take().expect("its input");
+        stdin.write_all(format!("{token}\n").as_bytes()).await.expect("written");
+        drop(stdin);
+        let output = explain.wait_with_output().await.expect("ended");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), printed, "{}", String::from_utf8_lossy(&output.stderr));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -80,7 +80,8 @@ async fn memory_growth_ends_at_the_cap() {
 async fn huge_output_is_not_taken() {
     let (failure, _) = attack(json!({ "behaviour": "output", "claim": "note" }), Limits::default()).await;
     let fault = fault(failure);
-    assert!(matches!(&fault, Fault::Answer(why) if why.contains("too much data")), "{fault}");
+    assert_eq!(fault, Fault::TooLarge(256 << 10));
+    assert!(fault.to_string().contains("more than 256 KiB at once: its answer"), "{fault}");
 }
 
 #[tokio::test]
@@ -95,14 +96,34 @@ async fn a_panic_is_a_trap_and_its_text_is_told() {
 async fn a_value_that_is_not_json_is_a_fault() {
     let (failure, _) =
         attack(json!({ "behaviour": "set", "claim": "note", "value": "{oops" }), Limits::default()).await;
-    assert_eq!(fault(failure), Fault::NotJson("note".to_owned()));
+    let fault = fault(failure).to_string();
+    assert!(fault.contains("`note`") && fault.contains("key must be a string at line 1 column 2"), "{fault}");
 }
 
 #[tokio::test]
 async fn json_nested_without_end_is_a_fault() {
-    let value = "[".repeat(100_000);
-    let (failure, _) = attack(json!({ "behaviour": "set", "claim": "note", "value": value }), Limits::default()).await;
-    assert_eq!(fault(failure), Fault::NotJson("note".to_owned()));
+    // The parser says what is wrong: 128 levels are too many, and so is this exponent.
+    for (value, why) in [
+        ("[".repeat(100_000), "recursion limit exceeded"),
+        (format!("{}{}", "[".repeat(128), "]".repeat(128)), "recursion limit exceeded"),
+        ("1e999999".to_owned(), "number out of range"),
+    ] {
+        let config = json!({ "behaviour": "set", "claim": "note", "value": value });
+        let (failure, _) = attack(config, Limits::default()).await;
+        let fault = fault(failure);
+        assert!(
+            matches!(&fault, Fault::NotJson { name, why: said } if name == "note" && said.contains(why)),
+            "{fault}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_plugin_that_asks_for_the_time_learns_where_it_is() {
+    let (failure, _) = attack(json!({ "behaviour": "clock", "claim": "note" }), Limits::default()).await;
+    let fault = fault(failure);
+    assert_eq!(fault, Fault::NoClock);
+    assert!(fault.to_string().contains("there is no system clock; a claim mapper uses `input.now`"), "{fault}");
 }
 
 #[tokio::test]

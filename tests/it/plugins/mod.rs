@@ -7,6 +7,7 @@ mod claim_map;
 mod components;
 mod dev;
 mod explain;
+mod fairness;
 mod mappers;
 mod newcomer;
 mod preview;

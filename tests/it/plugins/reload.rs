@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use assent_tests::harness::{Ada, Application, Browser, TestHost, Wish, component};
+use assent_tests::harness::{Ada, Application, Browser, Log, TestHost, Wish, component, http_client};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::{Method, StatusCode};
@@ -44,6 +44,24 @@ async fn account(host: &TestHost, ada: &Ada) -> Option<Value> {
 
 async fn start() -> TestHost {
     TestHost::start_with(Wish { plugins: &account_roles(""), ..Wish::default() }).await
+}
+
+/// Compiling may take longer than an answer may.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_exchange_that_takes_longer_continues_in_the_background_and_says_so() {
+    let host = start().await;
+    set_plugins(&host, &account_roles("config = { include = [] }"));
+    let (status, answer) = host.admin(Method::POST, "/plugins/reload?wait=0", Value::Null).await;
+    assert_eq!((status, &answer["reloading"]), (StatusCode::ACCEPTED, &json!(true)), "{answer}");
+    let ended = loop {
+        let now = host.admin_ok(Method::GET, "/plugins", Value::Null).await;
+        if now["reloading"] == false && !now["last_reload"].is_null() {
+            break now;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    };
+    assert_eq!(ended["last_reload"]["error"], Value::Null, "{ended}");
+    assert_eq!(ended["changed_on_disk"], false, "{ended}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -201,5 +219,46 @@ async fn who_is_turned_away_by_now_gets_no_tokens_by_a_narrower_scope_either() {
             (StatusCode::BAD_REQUEST, &json!("invalid_grant")),
             "{scope}: {refused}"
         );
+    }
+}
+
+/// The operator finds the line of the log; and nobody is asked to try again, since a plugin's bug does not go away by that.
+#[tokio::test]
+async fn a_fault_of_a_plugin_is_answered_with_a_reference_that_is_in_the_log() {
+    let host = start().await;
+    let ada = host.ada().await;
+    let tokens = offline_tokens(&host, &ada).await;
+    let access = tokens["access_token"].as_str().expect("an access token");
+    let hostile = format!(
+        "[[plugins.claims]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"note\"]\n\
+         config = {{ behaviour = \"panic\", only = \"{}\" }}\n",
+        component("hostile-mapper").display(),
+        ada.application.id
+    );
+    set_plugins(&host, &hostile);
+    let (status, answer) = reload(&host).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+
+    let log = Log::capture();
+    let client = http_client();
+    let user_info = client.get(format!("{}/oidc/me", host.base)).bearer_auth(access).send().await.expect("an answer");
+    let user_info = (user_info.status(), user_info.json().await.expect("JSON"));
+    let refreshed = refresh(&host.base, &ada.application, refresh_token(&tokens), &[]).await;
+    let introspection = client
+        .post(format!("{}/oidc/token/introspection", host.base))
+        .basic_auth(&ada.application.id, ada.application.secret.as_ref())
+        .form(&[("token", access)]);
+    let introspection = introspection.send().await.expect("an answer");
+    let introspection = (introspection.status(), introspection.json().await.expect("JSON"));
+    for (what, (status, answer)) in [("UserInfo", user_info), ("refresh", refreshed), ("introspection", introspection)]
+    {
+        let answer: Value = answer;
+        assert_eq!((status, &answer["error"]), (StatusCode::INTERNAL_SERVER_ERROR, &json!("server_error")), "{what}");
+        let said = answer["error_description"].as_str().expect("a description");
+        assert!(said.starts_with("a plugin of the identity provider failed") && !said.contains("try again"), "{said}");
+        let reference = said.split_whitespace().last().expect("a reference");
+        assert_eq!(reference.len(), 8, "{said}");
+        let named = [reference, "plugin `hostile`", "the hostile plugin panics"];
+        assert!(log.has(&named), "{what}: {reference}: {:?}", log.lines());
     }
 }

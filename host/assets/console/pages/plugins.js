@@ -43,7 +43,7 @@ function one(plugin) {
       ['Component', `${plugin.component} ${plugin.version}`], ['Role', plugin.role],
       ['May write', granted.writes.length === 0 ? 'Nothing' : granted.writes], ['May call', granted.hosts.length === 0 ? 'No other host' : granted.hosts],
       ['Serves', granted.applications ? granted.applications.map(code) : 'Every application'],
-      ['Calls', `${figure(measured.calls)}, of which ${figure(measured.denials)} denied and ${figure(measured.faults)} failed; ${figure(measured.turned_away)} turned away, ${figure(measured.waiting)} waiting`],
+      ['Calls', `${figure(measured.calls)}, of which ${figure(measured.denials)} denied and ${figure(measured.faults)} failed; ${figure(measured.turned_away)} turned away, ${figure(measured.waiting)} waiting, ${figure(measured.suspensions)} times suspended`],
       ['Time of a call', measured.calls === 0 ? 'None yet' : `half below ${milliseconds(measured.time_us.p50)}, 99 of 100 below ${milliseconds(measured.time_us.p99)}`],
     ]),
     el('p', { class: 'muted small' }, 'SHA-256 of the file'), copyable(plugin.sha256, 'the digest'));

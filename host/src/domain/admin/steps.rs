@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use application_words::{Foreseen, application_in_words, metadata_in_words};
-pub use words::{in_words, table_in_words};
+pub use words::{component_in_words, in_words, table_in_words};
 
 use crate::clock::Timestamp;
 use crate::domain::login::{self, Ended, View};
@@ -133,6 +133,16 @@ pub async fn claim(
         return Ok(None);
     }
     Ok(host.store.claim_step(login.id, FRESH, host.now()).await?)
+}
+
+/// Whether a component that is not loaded may be tried in this console: it was approved there.
+pub async fn may_try(host: &Host, console: &Console, component: &Digest) -> std::result::Result<bool, Broken> {
+    Ok(host.store.is_component_approved(console.signed_in.session.id, component).await?)
+}
+
+/// Notes that a component may be tried in this console until its session ends: the person approved it.
+pub async fn let_try(host: &Host, console: &Console, component: &Digest) -> std::result::Result<(), Broken> {
+    Ok(host.store.approve_component(console.signed_in.session.id, component, host.now()).await?)
 }
 
 /// The step that a login is, if it was begun in this console.

@@ -12,13 +12,13 @@ use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
-use super::input::{Body, Limit, List, Query, after};
+use super::input::{Body, Limit, List, Query, after, parse};
 use super::routes::Area;
 use super::{id_of, moment};
 use crate::domain::account::Obstacle;
 use crate::domain::admin::{
     self, Caller, Comparison, Deed, Difference, Origin, Preview, PreviewRequest, PreviewedName, PreviewedToken,
-    Refused, Stopped, Told,
+    Refused, Standing, Stopped, Told,
 };
 use crate::domain::limits::CallerKey;
 use crate::domain::token_claims::{AtSignIn, OfToken};
@@ -26,10 +26,11 @@ use crate::domain::traces::{Explained, ExplainedAttribute, Outcome, ShownTrace};
 use crate::domain::{Broken, Host, traces};
 use crate::http::problem::{Problem, ProblemKind};
 use crate::id::{AccountId, Did};
-use crate::model::administration::Permission;
+use crate::model::administration::{Danger, Permission};
 use crate::model::name::Quoted;
 use crate::model::scope::Scope;
 use crate::plugins::{Candidate, LogLine, Sink};
+use crate::secret::Digest;
 
 /// The largest component of a candidate, in bytes.
 const LARGEST_COMPONENT: usize = 8 << 20;
@@ -37,7 +38,7 @@ const LARGEST_COMPONENT: usize = 8 << 20;
 pub(super) fn routes() -> Area {
     Area::new("Claims")
         .route(Permission::ClaimsRead, routes!(preview))
-        .route(Permission::PluginsWrite, routes!(compare))
+        .danger(Permission::PluginsWrite, Danger::TryComponent, routes!(compare))
         .route(Permission::ClaimsRead, routes!(list))
         .route(Permission::ClaimsRead, routes!(read))
 }
@@ -335,11 +336,33 @@ struct DifferenceView {
     candidate: Option<Value>,
 }
 
+/// The component of a candidate.
+fn decoded(component: Option<String>) -> Result<Option<Vec<u8>>, Problem> {
+    let component = component.map(|text| STANDARD.decode(text)).transpose();
+    let component = component.ok().filter(|bytes| bytes.as_ref().is_none_or(|bytes| bytes.len() <= LARGEST_COMPONENT));
+    component.ok_or_else(|| {
+        let expected = "expected a component in base64, of 8 MiB at most".to_owned();
+        Refused::Invalid { field: "component", expected }.into()
+    })
+}
+
+/// The component that a comparison with this body would compile and run, where none of the loaded ones is the same: its plugin and
+/// its digest. The body is read as the comparison reads it, so nothing passes here that is run there.
+pub(super) fn new_component(host: &Host, body: &[u8]) -> Result<Option<(String, Digest)>, Problem> {
+    let CandidatePreview { candidate: CandidateInput { plugin, component, .. }, .. } = parse(body)?;
+    let digest = decoded(component)?.map(|bytes| Digest::of(&bytes));
+    let new = digest.filter(|digest| !host.plugins.has_component(digest));
+    Ok(new.map(|digest| (plugin, digest)))
+}
+
 /// Compare what an application would be told today with what a candidate plugin would have it told.
 ///
 /// The candidate is compiled, checks its settings, and runs in the sandbox of every plugin, with the grants of the plugin whose
 /// place it takes. Nothing of it is kept, and nothing changes. It needs the permission claims:read too. A host tries one
 /// candidate at a time.
+///
+/// In the console, a component that is not loaded needs an approval on the phone, once for each component and session. A
+/// service account can't upload any.
 #[utoipa::path(post, path = "/applications/{id}/claims-preview", request_body = CandidatePreview, responses((status = 200, description = "Both, and what differs.", body = ComparisonView)))]
 async fn compare(
     State(host): State<Arc<Host>>,
@@ -352,12 +375,11 @@ async fn compare(
     let CandidatePreview { account, scope, sinks, candidate } = body;
     let request = PreviewRequest { account: id_of(&account, "account")?, scope, sinks };
     let CandidateInput { plugin, component, config } = candidate;
-    let component = component.map(|text| STANDARD.decode(text)).transpose();
-    let component = component.ok().filter(|bytes| bytes.as_ref().is_none_or(|bytes| bytes.len() <= LARGEST_COMPONENT));
-    let component = component.ok_or_else(|| Refused::Invalid {
-        field: "component",
-        expected: "expected a component in base64, of 8 MiB at most".to_owned(),
-    })?;
+    let component = decoded(component)?;
+    if component.is_some() && matches!(caller.standing, Standing::Service(_)) {
+        let detail = "a service account can't upload a component; use the console or a token of `assent admin token`";
+        return Err(Refused::Forbidden(detail).into());
+    }
     let busy = |detail: &'static str| Problem::of(ProblemKind::TooMany, detail);
     let alone = host.limits.candidate.hold(()).ok_or_else(|| busy("another candidate is tried at this moment"))?;
     let often = host.limits.candidates.take(&(), host.now());

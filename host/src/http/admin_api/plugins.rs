@@ -6,10 +6,10 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
-use super::input::{self, Raw};
+use super::input::{self, Query, Raw};
 use super::moment;
 use super::routes::Area;
 use crate::domain::Host;
@@ -18,6 +18,9 @@ use crate::domain::plugins::{self, Previous, Reload, ReloadError};
 use crate::http::problem::Problem;
 use crate::model::administration::{Danger, Permission};
 use crate::plugins::{Identity, PluginStatus};
+
+/// How long an answer waits for an exchange at most, in seconds: less than any answer may take.
+const LONGEST_WAIT: u64 = 50;
 
 pub(super) fn routes() -> Area {
     Area::new("Plugins")
@@ -33,6 +36,8 @@ struct PluginsView {
     /// Claim mappers in their order, then channels in theirs.
     plugins: Vec<PluginStatus>,
     last_reload: Option<ReloadView>,
+    /// Whether plugins are being exchanged at this moment; `last_reload` says afterwards how it went.
+    reloading: bool,
     /// The plugins before the last exchange, which can be put back; `null` where there was none since the host started.
     previous: Option<PreviousView>,
     /// Whether the files or settings on disk are other ones than were loaded. They count at the next exchange or start.
@@ -49,6 +54,21 @@ struct PreviousView {
     /// What they are known by when they are put back. After another exchange it is another one.
     digest: String,
     plugins: Vec<Identity>,
+}
+
+/// How long to wait for the exchange.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct Wait {
+    /// In seconds, 50 at most.
+    #[serde(default = "longest_wait")]
+    #[param(value_type = u64, minimum = 0, maximum = 50, default = 50, required = false)]
+    wait: u64,
+}
+
+const fn longest_wait() -> u64 {
+    LONGEST_WAIT
 }
 
 /// Which plugins are put back.
@@ -81,6 +101,7 @@ async fn view(host: &Host) -> PluginsView {
     PluginsView {
         plugins: host.plugins.status(),
         last_reload: plugins::last_reload(host).map(reload),
+        reloading: host.reloads.is_under_way(),
         previous: plugins::previous(host).map(previous),
         changed_on_disk: plugins::changed_on_disk(host).await,
     }
@@ -94,23 +115,29 @@ async fn list(State(host): State<Arc<Host>>) -> Json<PluginsView> {
 
 /// Exchange the plugins for those that the settings name now.
 ///
-/// Each is compiled, checked and tried out first. Where anything is wrong, those that were there go on.
-#[utoipa::path(post, path = "/plugins/reload", responses((status = 200, description = "They were exchanged.", body = PluginsView)))]
+/// Each is compiled, checked and tried out first. Where anything is wrong, those that were there go on. It continues in the
+/// background where it takes longer than the answer waits; `last_reload` of the list says then how it ended.
+#[utoipa::path(post, path = "/plugins/reload", params(Wait), responses((status = 200, description = "They were exchanged.", body = PluginsView), (status = 202, description = "It takes longer and continues in the background; `last_reload` of the list says how it ends.", body = PluginsView)))]
 async fn reload(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
-) -> Result<Json<PluginsView>, Problem> {
+    Query(Wait { wait }): Query<Wait>,
+) -> Result<(StatusCode, Json<PluginsView>), Problem> {
     // It goes on by itself if nobody waits for it any more: half an exchange would leave compiled files behind and no word.
     let exchanging = tokio::spawn({
         let host = Arc::clone(&host);
         async move { plugins::reload(&host, &caller.by).await }
     });
-    let exchanged = exchanging.await.map_err(|error| {
+    let patience = std::time::Duration::from_secs(wait.min(LONGEST_WAIT));
+    let Ok(exchanged) = tokio::time::timeout(patience, exchanging).await else {
+        return Ok((StatusCode::ACCEPTED, Json(PluginsView { reloading: true, ..view(&host).await })));
+    };
+    let exchanged = exchanged.map_err(|error| {
         tracing::error!(%error, "the exchange of the plugins broke off");
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the exchange broke off; the log says why")
     })?;
     match exchanged {
-        Ok(_) => Ok(Json(view(&host).await)),
+        Ok(_) => Ok((StatusCode::OK, Json(view(&host).await))),
         Err(error) => {
             let status = match error {
                 ReloadError::NoFile => StatusCode::CONFLICT,

@@ -19,7 +19,7 @@ use super::conditional::IfMatch;
 use super::input::{self, Query};
 use super::routes::{Area, Rule};
 use super::transfers::{self, Foreseen};
-use super::{applications, id_of, moment, saml_metadata, users};
+use super::{applications, claims, id_of, moment, saml_metadata, users};
 use crate::domain::Host;
 use crate::domain::admin::steps::{self, Console, StepState};
 use crate::domain::admin::{Caller, Refused};
@@ -67,7 +67,18 @@ async fn checked(
     let bytes = input::body(whole, &()).await.map_err(IntoResponse::into_response)?;
     let of_path = |name: &str| path.iter().find(|(known, _)| *known == name).map(|(_, value)| value);
     let Ok(when) = IfMatch::from_request_parts(&mut parts, host).await;
-    let words = if danger == Danger::ImportTable {
+    let mut component = None;
+    let words = if danger == Danger::TryComponent {
+        match claims::new_component(host, &bytes).map_err(problem)? {
+            None => None,
+            Some((plugin, digest)) => {
+                let known = steps::may_try(host, console, &digest).await.map_err(|broken| problem(broken.into()))?;
+                let words = steps::component_in_words(&plugin, &digest);
+                component = Some(digest);
+                (!known).then_some(words)
+            }
+        }
+    } else if danger == Danger::ImportTable {
         let foreseen = transfers::foreseen(host, caller, &mut parts, of_path("id"), bytes.clone()).await;
         match foreseen.map_err(problem)? {
             Foreseen::Checked => None,
@@ -116,6 +127,9 @@ async fn checked(
                       something else by now; send it without X-Assent-Step to be asked on your phone again";
         return Err(problem(Problem::of(ProblemKind::Forbidden, detail)));
     };
+    if let Some(component) = component {
+        steps::let_try(host, console, &component).await.map_err(|broken| problem(broken.into()))?;
+    }
     let caller = Caller { by: caller.by.clone().with_approval(approval), standing: caller.standing.clone() };
     parts.extensions.insert(caller.by.clone());
     parts.extensions.insert(caller);

@@ -62,7 +62,7 @@ pub(super) async fn exchange(
             tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "a refresh fails: a plugin did");
             match failure.kind {
                 MapFailureKind::Deny(_) => TokenError::InvalidGrant("the person may no longer use the application"),
-                MapFailureKind::Fault(detail) => TokenError::Broken(Broken::Plugin(detail.to_string())),
+                MapFailureKind::Fault(detail) => TokenError::Broken(Broken::Plugin(format!("`{}` {detail}", failure.plugin))),
             }
         })?;
         let sid = claims::sid_of(host, application, &family.context.sid)?;

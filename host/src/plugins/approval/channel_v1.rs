@@ -10,7 +10,7 @@ use crate::plugins::World;
 use crate::plugins::bindings::approval::ApprovalChannelPre;
 use crate::plugins::bindings::approval::assent::host::{clock, http, log};
 use crate::plugins::bindings::approval::exports::assent::approval::channel as wit;
-use crate::plugins::call::{Call, Ran, Runner, fresh};
+use crate::plugins::call::{Asker, Call, Ran, Runner, fresh, fresh_for};
 use crate::plugins::contract::{Carrier, Described, Later, Linked, Version};
 
 /// The version, with what its components get: log, clock, and HTTP through their grant.
@@ -90,7 +90,14 @@ impl Carrier for V1 {
     ) -> Later<'a, Result<News, ChannelFailureKind>> {
         Box::pin(async move {
             let callback = wit::Callback { headers: callback.headers, body: callback.body };
-            let ran = fresh!(runner, self.0, assent_approval_channel.call_on_callback, config, &callback);
+            let ran = fresh_for!(
+                runner,
+                Asker::Stranger,
+                self.0,
+                assent_approval_channel.call_on_callback,
+                config,
+                &callback
+            );
             sorted(ran, |list| News::Evidence(list.into_iter().map(Evidence::from).collect()))
         })
     }

@@ -14,6 +14,7 @@ use super::Identity;
 use super::call::{Runner, Usage, one_line};
 use super::contract::Mapper;
 use super::fault::Fault;
+use super::names::is_name;
 use super::protected::{Grants, is_protected};
 use super::share::Share;
 use super::spec::OnFailure;
@@ -400,7 +401,7 @@ impl ClaimMapper {
                 let name = self.writable(name)?;
                 match serde_json::from_str(&json) {
                     Ok(value) => Ok(Change::Set(name, value)),
-                    Err(_) => Err(Fault::NotJson(name)),
+                    Err(error) => Err(Fault::NotJson { name, why: error.to_string() }),
                 }
             }
             Edit::Remove(name) => Ok(Change::Remove(self.writable(name)?)),
@@ -432,6 +433,12 @@ impl ClaimMapper {
                 if let Some(friendly) = friendly_name.as_ref().filter(|friendly| !self.grants.attribute(friendly)) {
                     return Err(Fault::NotGranted(one_line(&format!("attribute:{friendly}"))));
                 }
+                if !is_name(&name) || !friendly_name.iter().chain(&name_format).all(|text| is_name(text)) {
+                    return Err(Fault::Attribute {
+                        name: one_line(&name),
+                        why: "whose names are not of 1 to 256 characters that can be shown",
+                    });
+                }
                 let name_format = name_format.filter(|format| format != BASIC);
                 Ok(Change::Attribute(SamlAttribute { name, name_format, friendly_name, value_type, values }))
             }
@@ -444,6 +451,8 @@ impl ClaimMapper {
             Err(Fault::Protected(name))
         } else if !self.grants.claim(&name) {
             Err(Fault::NotGranted(one_line(&name)))
+        } else if !is_name(&name) {
+            Err(Fault::Name(one_line(&name)))
         } else {
             Ok(name)
         }
@@ -475,12 +484,16 @@ pub(super) async fn run_chain(chain: &[impl Borrow<ClaimMapper>], mut input: Cla
                 step(&mut mapped, StepEnd::Changed(changed));
             }
             // That it is busy says nothing of this person: who makes it busy must not choose what is left out.
-            Err(MapFailureKind::Fault(fault)) if mapper.on_failure == OnFailure::Omit && fault != Fault::Busy => {
-                tracing::warn!(plugin, %application, "the plugin {fault}; its claims are left out");
+            Err(MapFailureKind::Fault(fault)) if mapper.on_failure == OnFailure::Omit && !fault.is_of_the_load() => {
+                if mapper.runner.may_log() {
+                    tracing::warn!(plugin, %application, "the plugin {fault}; its claims are left out");
+                }
                 step(&mut mapped, StepEnd::LeftOut(fault));
             }
             Err(kind) => {
-                tracing::warn!(plugin, %application, "the plugin {kind}; the login fails");
+                if mapper.runner.may_log() {
+                    tracing::warn!(plugin, %application, "the plugin {kind}; the login fails");
+                }
                 step(&mut mapped, StepEnd::Stopped(kind.clone()));
                 return Err(MapFailure { plugin: plugin.to_owned(), kind, steps: mapped.steps });
             }

@@ -7,7 +7,7 @@ use crate::plugins::World;
 use crate::plugins::bindings::approval::assent::host::log;
 use crate::plugins::bindings::claims::ClaimMapperPre;
 use crate::plugins::bindings::claims::exports::assent::claims::mapper as wit;
-use crate::plugins::call::{Call, Runner, fresh};
+use crate::plugins::call::{Asker, Call, Runner, fresh, fresh_for};
 use crate::plugins::contract::{Described, Later, Linked, Mapper, Version};
 
 /// The version, with what its components get: the log.
@@ -74,7 +74,8 @@ impl Mapper for V1 {
                 current,
                 config,
             };
-            fresh!(runner, self.0, assent_claims_mapper.call_map_claims, record).map(|answer| match answer {
+            let asker = Asker::Application(&input.application_id);
+            fresh_for!(runner, asker, self.0, assent_claims_mapper.call_map_claims, record).map(|answer| match answer {
                 Ok(edits) => Ok(edits.into_iter().map(Edit::from).collect()),
                 Err(wit::Failure::Deny(reason)) => Err(Refusal::Deny(reason)),
                 Err(wit::Failure::Fault(reason)) => Err(Refusal::Fault(reason)),

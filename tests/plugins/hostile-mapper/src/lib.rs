@@ -35,6 +35,10 @@ impl Guest for Hostile {
 
     fn map_claims(input: Input) -> Result<Vec<Edit>, Failure> {
         report_panics();
+        let only = text(&input.config, "only");
+        if !input.application.contains(&only) {
+            return Ok(Vec::new());
+        }
         let (claim, value) = (text(&input.config, "claim"), text(&input.config, "value"));
         match text(&input.config, "behaviour").as_str() {
             "loop" => loop {
@@ -55,6 +59,10 @@ impl Guest for Hostile {
                     write(Level::Info, &format!("line {number}\nforged line {number}"));
                 }
                 Ok(Vec::new())
+            }
+            "clock" => {
+                let now = std::time::SystemTime::now();
+                Ok(vec![Edit::Set((claim, format!("\"{now:?}\"")))])
             }
             "deny" => Err(Failure::Deny(value)),
             "fault" => Err(Failure::Fault(value)),
@@ -102,6 +110,7 @@ fn recurse(depth: u64) -> u64 {
     if black_box(depth) == 0 { 0 } else { black_box(frame).iter().sum::<u64>() + recurse(depth + 1) }
 }
 
+/// A setting, empty where there is none. With `only` the plugin breaks the contract for that application alone.
 fn text(config: &str, key: &str) -> String {
     let config: Value = config.parse().unwrap_or_default();
     config.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()

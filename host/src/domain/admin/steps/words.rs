@@ -16,6 +16,7 @@ use crate::model::delivery::ApprovalAddress;
 use crate::model::name::{LoginName, display_text};
 use crate::model::step::{Mentioned, Words};
 use crate::model::user::{LifeState, User};
+use crate::secret::Digest;
 
 /// What a request would do. `None` where it does nothing that is dangerous. `subject` is the id in the request's path, `key` that of
 /// a key or the name of a channel there, `body` the members of its body.
@@ -72,6 +73,8 @@ pub async fn in_words(
         // How much of it is new is in the words of [`table_in_words`], for whoever has read it.
         Danger::ImportTable => Ok(Some(Words::of_nobody("Import a table".to_owned()))),
         Danger::ReloadPlugins => Ok(Some(Words::of_nobody("Exchange the plugins".to_owned()))),
+        // Which one is in [`component_in_words`], for whoever has read it.
+        Danger::TryComponent => Ok(Some(Words::of_nobody("Try a component that is not loaded".to_owned()))),
         Danger::RollBackPlugins => {
             // These are put back or none: the body names them, and the approval is for that body.
             let digest = body.get("previous").and_then(Value::as_str);
@@ -109,6 +112,15 @@ pub async fn in_words(
 }
 
 /// Words that mention this person.
+/// The trial of a component that is not loaded, in words.
+pub fn component_in_words(plugin: &str, component: &Digest) -> Words {
+    Words::of_nobody(format!(
+        "Try a new component as the plugin {}, with the SHA-256 digest {}",
+        quoted(plugin),
+        component.to_text()
+    ))
+}
+
 fn of_person(text: String, person: &User) -> Words {
     Words { text, mentions: Some(Mentioned::User(person.id)) }
 }

@@ -1,0 +1,112 @@
+//! Components that are uploaded to be tried: the server compiles and runs them, so somebody answers for each.
+
+use assent::secret::Digest;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use super::service;
+use super::steps::{asked, number, owner, refused, waiting};
+use crate::harness::{Database, TestHost, Wish, component, id};
+
+fn wasm(name: &str) -> Vec<u8> {
+    std::fs::read(component(name)).expect("a component")
+}
+
+fn candidate(account: &Value, plugin: &str, bytes: Option<&[u8]>, config: Value) -> Value {
+    let mut body =
+        json!({"account": id(account), "sinks": ["id-token"], "candidate": {"plugin": plugin, "config": config}});
+    if let Some(bytes) = bytes {
+        body["candidate"]["component"] = json!(STANDARD.encode(bytes));
+    }
+    body
+}
+
+#[tokio::test]
+async fn a_component_that_is_not_loaded_runs_only_after_an_approval_for_its_digest() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let (console, grace) = owner(&host).await;
+        let ada = host.ada().await;
+        let path = format!("/applications/{}/claims-preview", ada.application.id);
+        let set = |value: &str| json!({"behaviour": "set", "claim": "note", "value": value});
+        let new = wasm("hostile-mapper");
+        let body = candidate(&ada.account, "another", Some(&new), set("1"));
+
+        let step = asked(&console, Method::POST, &path, &body).await;
+        let words = step["words"].as_str().expect("words");
+        let digest = Digest::of(&new).to_text();
+        assert!(words.contains("“another”") && words.contains(&digest), "{database:?}: {words}");
+        let early = console.call_once(Method::POST, &path, &body, step["id"].as_str()).await;
+        assert!(refused(&early), "{database:?}: {}", early.body);
+        assert_eq!(crate::life::entries(&host, "event=claims.compared").await.len(), 0, "nothing ran");
+
+        let request = waiting(&grace.phone).await;
+        assert_eq!(grace.phone.decide(&request, number(&step)).await.expect("an outcome"), "approved");
+        let done = console.call_once(Method::POST, &path, &body, step["id"].as_str()).await;
+        assert_eq!(done.status, StatusCode::OK, "{database:?}: {}", done.body);
+
+        // The same component with other settings, or for another place, needs no other approval in this session.
+        let again = candidate(&ada.account, "another", Some(&new), set("2"));
+        let done = console.call_once(Method::POST, &path, &again, None).await;
+        assert_eq!(done.status, StatusCode::OK, "{database:?}: {}", done.body);
+        // Another component does, and so does the same one in another session.
+        let other = candidate(&ada.account, "another", Some(&wasm("claim-map")), json!({"rules": []}));
+        asked(&console, Method::POST, &path, &other).await;
+        let elsewhere = grace.signed_in(&host).await;
+        host.advance(60);
+        asked(&elsewhere, Method::POST, &path, &again).await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_loaded_and_other_settings_need_no_approval() {
+    let host = TestHost::start().await;
+    let (console, _) = owner(&host).await;
+    let ada = host.ada().await;
+    let path = format!("/applications/{}/claims-preview", ada.application.id);
+    let loaded = wasm("account-roles");
+    for bytes in [None, Some(loaded.as_slice())] {
+        let body = candidate(&ada.account, "account-roles", bytes, json!({"include": []}));
+        let done = console.call_once(Method::POST, &path, &body, None).await;
+        assert_eq!(done.status, StatusCode::OK, "{}", done.body);
+    }
+}
+
+#[tokio::test]
+async fn no_form_of_the_body_hides_a_component_from_the_approval() {
+    let host = TestHost::start().await;
+    let (console, _) = owner(&host).await;
+    let ada = host.ada().await;
+    let path = format!("/applications/{}/claims-preview", ada.application.id);
+    let new = STANDARD.encode(wasm("hostile-mapper"));
+    let as_list = json!({"account": id(&ada.account), "candidate": ["another", new, {}]});
+    let answer = console.call_once(Method::POST, &path, &as_list, None).await;
+    assert_ne!(answer.status, StatusCode::OK, "{}", answer.body);
+    assert_eq!(crate::life::entries(&host, "event=claims.compared").await.len(), 0, "nothing ran");
+    let broken = json!({"account": id(&ada.account), "candidate": {"plugin": "another", "component": "?"}});
+    let answer = console.call_once(Method::POST, &path, &broken, None).await;
+    assert_eq!(answer.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", answer.body);
+}
+
+#[tokio::test]
+async fn a_service_account_uploads_no_component_and_the_machine_may() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let path = format!("/applications/{}/claims-preview", ada.application.id);
+    let service = service(&host, &["admin:operate", "admin:applications"]).await;
+    for name in ["hostile-mapper", "account-roles"] {
+        let body = candidate(&ada.account, "another", Some(&wasm(name)), json!({}));
+        let answer = service.call_once(Method::POST, &path, &body, None).await;
+        assert_eq!(answer.status, StatusCode::FORBIDDEN, "{name}: {}", answer.body);
+        assert!(answer.body["detail"].as_str().is_some_and(|why| why.contains("service account")), "{}", answer.body);
+    }
+    let settings = candidate(&ada.account, "account-roles", None, json!({"include": []}));
+    let answer = service.call_once(Method::POST, &path, &settings, None).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    let body =
+        candidate(&ada.account, "another", Some(&wasm("hostile-mapper")), json!({"behaviour": "remove", "claim": "x"}));
+    let (status, answer) = host.admin(Method::POST, &path, body).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+}
