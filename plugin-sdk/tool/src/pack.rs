@@ -130,6 +130,7 @@ fn settings(inspection: &Inspection, file: &Path, example: &Example) -> Result<S
         )?;
         writeln!(text, "# whom the channel has an address of, to each application that it serves.")?;
         writeln!(text, "trust = \"delegated\"")?;
+        writeln!(text, "# shows_letters = true   # only where the vendor's app shows the letters beside the question")?;
     }
     // JSON may have what TOML has not, such as null; then the operator writes the settings without an example.
     if let Some(config) =
@@ -201,6 +202,7 @@ mod tests {
             "{delegated}"
         );
         assert!(delegated.contains("http_hosts = [\"api.vendor.example\"] # the fixtures' hosts"), "{delegated}");
+        assert!(delegated.contains("\n# shows_letters = true"), "the operator decides: {delegated}");
         let carried = of(World::ApprovalChannel);
         assert!(carried.contains("# applications = [") && !carried.contains("trust"), "{carried}");
     }
