@@ -16,7 +16,8 @@ const UNLIMITED: &str = "[limits]\nlogin_name = { per_minute = 0 }\nperson = { p
 
 /// Types a name in this browser: the waiting page, or what there is in its place.
 async fn typed(browser: &Browser, ada: &Ada, name: &str) -> Page {
-    let login = browser.get(&ada.application.request(&[])).await.followed().await;
+    // A browser with a session is asked for the name too.
+    let login = browser.get(&ada.application.request(&[("prompt", Some("login"))])).await.followed().await;
     let answer = login.submit(&login.path(), &[("name", name)]).await;
     if answer.status == StatusCode::SEE_OTHER { answer.followed().await } else { answer }
 }

@@ -101,7 +101,7 @@ async fn everybody_keeps_their_state_and_each_person_has_one_open_request_on_bot
             .await
             .expect("read");
         let open: Vec<&str> = open.iter().map(|(_, state)| state.as_str()).collect();
-        assert_eq!(open, ["replaced", "requested", "requested"], "{database:?}");
+        assert_eq!(open, ["withdrawn", "requested", "requested"], "{database:?}");
         let (accounts,): (i64,) =
             sqlx::query_as("SELECT COUNT(*) FROM accounts").fetch_one(&mut connection).await.expect("read");
         assert_eq!(accounts, 3, "{database:?}");
