@@ -1,7 +1,7 @@
 //! The part of a claim mapper's places that UserInfo and introspection may use.
 //!
 //! Whoever has an access token calls them as often as they like, and sign-ins of every application wait for the same places. So those
-//! calls wait in a queue of their own, and run in half of the places at most.
+//! calls wait in a queue of their own, and run in a quarter of the places at most: one application may have half of them.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use super::fault::Fault;
 use super::spec::Limits;
 
-/// Half of the places of a plugin.
+/// A part of the places of a plugin.
 #[derive(Debug)]
 pub(super) struct Share {
     /// A permit for each call that runs or waits.
@@ -28,10 +28,10 @@ pub(super) struct Place<'a> {
 }
 
 impl Share {
-    /// Half of what these limits allow, one call at least.
-    pub(super) fn half_of(limits: &Limits) -> Self {
+    /// A quarter of the places of these limits, one at least, and half of the queue.
+    pub(super) fn of(limits: &Limits) -> Self {
         let places = |count: u32| Semaphore::new(usize::try_from(count).unwrap_or(Semaphore::MAX_PERMITS));
-        let running = (limits.concurrency / 2).max(1);
+        let running = (limits.concurrency / 4).max(1);
         Self {
             admitted: places(running.saturating_add(limits.waiting / 2)),
             running: places(running),

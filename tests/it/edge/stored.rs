@@ -50,7 +50,7 @@ async fn what_is_stored_of_a_request_is_bounded() {
     let host = TestHost::start().await;
     let application = host.web_application().await;
     let (state, nonce) = ("\"".repeat(2048), "\\".repeat(512));
-    let claims = json!({"id_token": {"acr": {"values": ["\\".repeat(1900)]}}}).to_string();
+    let claims = json!({"id_token": {"acr": {"values": ["x".repeat(3600)]}}}).to_string();
     let fits = application.request(&[("state", Some(&state)), ("nonce", Some(&nonce))]);
     assert_eq!(answer(&host, &fits).await, None);
     let too_much = application.request(&[("state", Some(&state)), ("nonce", Some(&nonce)), ("claims", Some(&claims))]);
@@ -61,7 +61,10 @@ async fn what_is_stored_of_a_request_is_bounded() {
     assert_eq!((value(&pairs, "error"), value(&pairs, "state")), (Some("invalid_request"), None));
     let huge =
         http_client().get(format!("{}{}", host.base, application.request(&[("state", Some(&"x".repeat(65_536)))])));
-    assert!(huge.send().await.expect("an answer").status().is_client_error());
+    // The connection may end before all of it is sent.
+    if let Ok(refused) = huge.send().await {
+        assert!(refused.status().is_client_error());
+    }
     let form = [("client_id", application.id.as_str()), ("state", &"x".repeat(65_536))];
     let huge = http_client().post(format!("{}/oidc/auth", host.base)).form(&form);
     assert_eq!(huge.send().await.expect("an answer").status(), StatusCode::PAYLOAD_TOO_LARGE);
@@ -91,6 +94,8 @@ async fn open_sign_ins_are_bounded_for_each_network_and_in_all_on_both_databases
             let request = browser.request(Method::GET, &ada.application.request(&[]));
             let answer = request.header("x-forwarded-for", from).send().await.expect("an answer");
             assert_eq!(answer.status(), StatusCode::SEE_OTHER);
+            // Ids of one moment have no order.
+            host.advance(1);
             answer.headers()["location"].to_str().expect("text").to_owned()
         };
         // One in which somebody said who they are stays, whatever follows.

@@ -246,8 +246,8 @@ async fn a_person_without_an_account_is_told_so_once_they_have_shown_who_they_ar
 #[tokio::test]
 async fn userinfo_at_full_rate_starves_no_sign_in() {
     let plugins = format!(
-        "{}on_failure = \"omit\"\nlimits = {{ fuel = 1000000000000, deadline_ms = 50, concurrency = 4, waiting = 4 }}\n",
-        hostile("behaviour = \"loop\"")
+        "{}limits = {{ fuel = 1000000000000, deadline_ms = 60000, concurrency = 4, waiting = 4 }}\n",
+        hostile("behaviour = \"busy\", value = \"20000000\"")
     );
     let host = TestHost::start_with(Wish { plugins: &plugins, ..Wish::default() }).await;
     let ada = host.ada().await;

@@ -302,16 +302,7 @@ pub(super) struct Parts {
 impl ClaimMapper {
     pub(super) fn new(parts: Parts) -> Self {
         let Parts { identity, runner, component, scope, grants, on_failure, config } = parts;
-        Self {
-            lookups: Share::half_of(runner.limits()),
-            identity,
-            runner,
-            component,
-            scope,
-            grants,
-            on_failure,
-            config,
-        }
+        Self { lookups: Share::of(runner.limits()), identity, runner, component, scope, grants, on_failure, config }
     }
 
     /// A claim that this plugin and the other may both write for one application: then neither would be its owner.

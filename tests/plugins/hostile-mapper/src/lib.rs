@@ -44,6 +44,13 @@ impl Guest for Hostile {
             "loop" => loop {
                 black_box(());
             },
+            // Slow, but within its limits.
+            "busy" => {
+                for step in 0..value.parse().unwrap_or(0_u64) {
+                    black_box(step);
+                }
+                Ok(Vec::new())
+            }
             "recurse" => Ok(vec![Edit::Set((claim, recurse(1).to_string()))]),
             "memory" => {
                 let mut hoard = Vec::new();
