@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
 use assent::cli::{CandidateTrial, Connection};
+use assent::model::printable::lines;
 use assent::plugins::{Compiler, inspect};
 use serde_json::{Map, Value};
 use tokio::runtime::Runtime;
@@ -108,7 +109,7 @@ fn must_be_a_mapper(role: Role) -> Result<()> {
 
 #[allow(clippy::print_stdout, reason = "what would change is what the command is run for")]
 fn say(text: &str) {
-    println!("{text}");
+    println!("{}", lines(text));
 }
 
 /// What each round needs.
