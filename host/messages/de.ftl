@@ -96,6 +96,12 @@ ended-replaced-happened = Eine neuere Anmeldung mit diesem Namen in diesem Brows
 ended-replaced-advice = Machen Sie im anderen Tab weiter. Wenn Sie ihn geschlossen haben, versuchen Sie es hier noch einmal.
 ended-refused = Anmeldung nicht möglich
 ended-refused-advice = Wenn Sie das für einen Irrtum halten, wenden Sie sich an Ihre Administration.
+ended-returns =
+    { $seconds ->
+        [one] In { $seconds } Sekunde kehren Sie zu { $application } zurück.
+       *[other] In { $seconds } Sekunden kehren Sie zu { $application } zurück.
+    }
+ended-stay = Auf dieser Seite bleiben
 ended-again = Noch einmal versuchen
 ended-leave = Zurück zu { $application }
 refused-wrong-number = Die Zahl wurde auf dem Smartphone zu oft falsch eingegeben. Niemand wurde angemeldet.
@@ -126,6 +132,7 @@ scope-openid = Wissen, dass Sie es sind
 scope-profile = Ihren Namen, Ihr Profil und Ihr dortiges Konto sehen
 scope-email = Ihre E-Mail-Adresse sehen
 scope-phone = Ihre Telefonnummer sehen
+scope-address = Ihre Postanschrift sehen
 scope-offline-access = Zugriff behalten, auch wenn Sie nicht da sind
 
 ## Auf dem Weg zu einer Anwendung
@@ -339,6 +346,7 @@ claim-email = E-Mail-Adresse
 claim-email-verified = E-Mail-Adresse geprüft
 claim-phone-number = Telefonnummer
 claim-phone-number-verified = Telefonnummer geprüft
+claim-address = Postanschrift
 claim-account = Konto und Rollen dort
 claim-other = { $name }
 claim-value = { $value }
@@ -351,6 +359,7 @@ sign-out-title = Abmelden?
 sign-out-heading = Möchten Sie sich abmelden?
 sign-out-lead = Sie sind als { $name } angemeldet.
 sign-out-asked = { $application } möchte Sie abmelden.
+sign-out-returns = Danach kehren Sie zu { $application } zurück.
 sign-out-about = Damit endet die Anmeldung in diesem Browser, und die Anwendungen, die Sie damit genutzt haben, erfahren es.
 sign-out-yes = Ja, abmelden
 sign-out-no = Nein, angemeldet bleiben

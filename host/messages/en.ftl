@@ -97,6 +97,12 @@ ended-replaced-happened = A newer sign-in with this name, in this browser, took 
 ended-replaced-advice = Go on in the other tab. If you closed it, try again here.
 ended-refused = Sign-in not possible
 ended-refused-advice = If you think that this is wrong, ask your administrator.
+ended-returns =
+    { $seconds ->
+        [one] You return to { $application } in { $seconds } second.
+       *[other] You return to { $application } in { $seconds } seconds.
+    }
+ended-stay = Stay on this page
 ended-again = Try again
 ended-leave = Back to { $application }
 refused-wrong-number = The number typed on the phone was wrong too often. Nobody was signed in.
@@ -127,6 +133,7 @@ scope-openid = Know that it is you
 scope-profile = See your name, your profile and your account with it
 scope-email = See your email address
 scope-phone = See your phone number
+scope-address = See your postal address
 scope-offline-access = Keep access while you are away
 
 ## On the way to an application
@@ -340,6 +347,7 @@ claim-email = Email address
 claim-email-verified = Email address verified
 claim-phone-number = Phone number
 claim-phone-number-verified = Phone number verified
+claim-address = Postal address
 claim-account = Account and roles there
 claim-other = { $name }
 claim-value = { $value }
@@ -352,6 +360,7 @@ sign-out-title = Sign out?
 sign-out-heading = Do you want to sign out?
 sign-out-lead = You are signed in as { $name }.
 sign-out-asked = { $application } asks to sign you out.
+sign-out-returns = Afterwards you return to { $application }.
 sign-out-about = Signing out ends this browser's sign-in, and tells the applications that you used with it.
 sign-out-yes = Yes, sign out
 sign-out-no = No, stay signed in

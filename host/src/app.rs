@@ -17,7 +17,7 @@ use crate::domain::plugins::{SecretFileError, plugin_specs};
 use crate::domain::{self, Host};
 use crate::entropy::{SharedEntropy, SystemEntropy};
 use crate::http::tls::{Clients, Identity, TlsError};
-use crate::http::{self, Listener};
+use crate::http::{self, Listener, Newcomers};
 use crate::id::KeyId;
 use crate::keys::{self, KeyError, KeyRing, MasterKey, MasterKeyError, PushKey};
 use crate::model::chain::ChainKey;
@@ -302,6 +302,11 @@ pub fn serve(host: Arc<Host>, ports: Ports) -> Result<Running, StartError> {
         socket,
         tls,
         most_connections,
+        newcomers: Newcomers {
+            most_of_network: usize::try_from(host.settings.http.connections_per_network).unwrap_or(usize::MAX),
+            patience: Duration::from_secs(host.settings.http.first_request_timeout.into()),
+            exempt: host.settings.http.trusted_proxies.clone(),
+        },
         head_timeout: Duration::from_secs(host.settings.http.head_timeout.into()),
         write_timeout: Duration::from_secs(host.settings.http.write_timeout.into()),
     };
@@ -360,6 +365,9 @@ async fn sweep(host: Arc<Host>) {
         denials: Duration::from_secs(host.settings.approvals.forget_denials.into()),
     };
     loop {
+        if let Err(error) = domain::audit::sum_up_repeated(&host).await {
+            tracing::warn!(%error, "repeated requests could not be summed up in the audit log");
+        }
         match host.store.sweep(retention, host.now()).await {
             Ok(rows) => tracing::debug!(rows, "old rows deleted"),
             Err(error) => tracing::warn!(%error, "old rows could not be deleted"),

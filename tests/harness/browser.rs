@@ -1,6 +1,6 @@
 //! A browser with no JavaScript: cookies, pages, forms. It follows redirects only when told, so that tests see each.
 
-use reqwest::header::{ACCEPT_LANGUAGE, HeaderMap, LOCATION};
+use reqwest::header::{ACCEPT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, LOCATION, X_FRAME_OPTIONS};
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, StatusCode};
 use url::{Origin, Url};
@@ -89,8 +89,23 @@ impl Browser {
     async fn page(&self, url: Url, response: reqwest::Response) -> Page {
         let (status, headers) = (response.status(), response.headers().clone());
         let body = response.text().await.expect("a body");
+        if url.origin() == self.base.origin() {
+            assert_unframeable(&url, &headers);
+        }
         Page { url: url.to_string(), status, headers, body, browser: self.clone() }
     }
+}
+
+/// No page of the host can be shown in a frame of another site. The answers inside the frames of a single logout can be
+/// shown in the host's own page.
+fn assert_unframeable(url: &Url, headers: &HeaderMap) {
+    let is_html = headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"));
+    let of_logout = url.path().starts_with("/sso/logout/") || url.path().starts_with("/sso/SingleLogoutService/");
+    let policy = headers.get(CONTENT_SECURITY_POLICY).and_then(|policy| policy.to_str().ok()).unwrap_or_default();
+    let options = headers.get(X_FRAME_OPTIONS).and_then(|options| options.to_str().ok()).unwrap_or_default();
+    let framed_by_nobody = policy.contains("frame-ancestors 'none'") && options == "DENY";
+    let framed_by_us = policy.contains("frame-ancestors 'self'") && options == "SAMEORIGIN";
+    assert!(!is_html || framed_by_nobody || (of_logout && framed_by_us), "{url} can be framed: {headers:?}");
 }
 
 impl Page {
@@ -184,6 +199,12 @@ impl Page {
     /// How an ended login ended.
     pub fn outcome(&self) -> String {
         self.between("data-outcome=\"", "\"")
+    }
+
+    /// Where the page goes by itself after ten seconds, also without a script; `None` if it stays.
+    pub fn returns(&self) -> Option<String> {
+        let (_, rest) = self.body.split_once("<meta http-equiv=\"refresh\" content=\"10;url=")?;
+        rest.split('"').next().map(unescaped)
     }
 
     /// Submits one of the page's forms with its token and these fields.

@@ -23,7 +23,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::{TestHost, Wish, component, plugins};
+use super::{PATIENCE, TestHost, Wish, component, plugins};
 
 /// What many approvals that wait at once cost.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ pub async fn crowd(count: usize, port: u16) -> Crowd {
     let begun = Instant::now();
     sign_in(&host, others).await;
     while control(port, "waiting").await < count {
-        assert!(begun.elapsed() < Duration::from_secs(60), "they do not all wait");
+        assert!(begun.elapsed() < PATIENCE, "they do not all wait");
         // The vendor is asked a moment after it was begun, by the host's clock.
         host.clock.advance(Duration::from_millis(100));
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -153,7 +153,7 @@ async fn sign_in(host: &TestHost, names: &[LoginName]) {
         let request = LoginRequest::Local { page: LocalPage::Home };
         let browser = Digest::of(name.as_str().as_bytes());
         let context = BrowserContext { place: "Somewhere".to_owned(), browser: "Firefox on Linux".to_owned() };
-        let login = login::begin(&host.host, request, browser, context.clone(), None).await.expect("begun");
+        let login = login::begin(&host.host, request, browser, context.clone(), None, None).await.expect("begun");
         let asked = ask(&host.host, &login, (name, false), context, Origin::NOWHERE).await.expect("asked");
         assert!(matches!(asked, Asked::Person(_)), "{asked:?}");
     });
@@ -165,7 +165,7 @@ async fn decided(host: &TestHost) {
     let begun = Instant::now();
     let mut quiet = 0;
     while quiet < 3 {
-        assert!(begun.elapsed() < Duration::from_secs(60), "not decided in time");
+        assert!(begun.elapsed() < PATIENCE, "not decided in time");
         host.clock.advance(Duration::from_millis(100));
         tokio::time::sleep(Duration::from_millis(20)).await;
         quiet = if host.host.store.next_delivery().await.expect("read").is_none() { quiet + 1 } else { 0 };

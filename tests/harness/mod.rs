@@ -43,6 +43,15 @@ static COMPILED: LazyLock<PathBuf> = LazyLock::new(|| {
     folder
 });
 
+/// How long a test waits for what must come. What comes sooner ends the wait, so this is long: a machine may be slow or busy,
+/// and a test that fails then says nothing about the code.
+pub const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Waits for what must come.
+pub async fn in_time<F: Future>(what: F) -> F::Output {
+    tokio::time::timeout(PATIENCE, what).await.expect("in time")
+}
+
 /// A host that serves, with everything that a test needs of it.
 pub struct TestHost {
     running: Option<Running>,
@@ -106,6 +115,19 @@ impl TestHost {
 
     pub fn advance(&self, seconds: u64) {
         self.clock.advance(Duration::from_secs(seconds));
+    }
+
+    /// Has the host's clock follow the machine's from now on, as those of real browsers do. It never ends.
+    pub async fn keep_time(&self) {
+        // The clock stood still until now.
+        self.clock.advance(SystemClock.now().remaining(self.clock.now()));
+        let mut shown = SystemClock.now();
+        loop {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            let now = SystemClock.now();
+            self.clock.advance(now.remaining(shown));
+            shown = now;
+        }
     }
 
     /// Stops the host; the database and the folder stay until the end of the test.
@@ -397,9 +419,11 @@ async fn launch(
 }
 
 fn shipped() -> String {
+    // On a busy machine a call may get no processor for longer than it may run.
+    let patient = "limits = { deadline_ms = 60000 }\n";
     plugins(&format!(
-        "[[plugins.claims]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
-         [[plugins.claims]]\nname = \"saml-attributes\"\nfile = \"{}\"\nwrites = [\"attribute:*\"]\n",
+        "[[plugins.claims]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n{patient}\
+         [[plugins.claims]]\nname = \"saml-attributes\"\nfile = \"{}\"\nwrites = [\"attribute:*\"]\n{patient}",
         component("account-roles").display(),
         component("saml-attributes").display(),
     ))

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::sync::{Mutex, mpsc};
 
 use crate::harness::{Browser, Database, TestHost, Wish, component, id, plugins};
-use crate::javascript::run;
+use crate::javascript::{run, run_with};
 
 /// Links that enrol authenticators of administrators with these names.
 pub(crate) async fn administrators(host: &TestHost, names: &[&str]) -> Vec<String> {
@@ -34,25 +34,25 @@ async fn a_person_approves_with_face_finger_or_pin_in_chromium() {
     let host = TestHost::start().await;
     let links = administrators(&host, &["ada", "bob"]).await;
     let variables = [("BASE_URL", host.base.as_str()), ("ENROL_URL", &links[0]), ("SECOND_ENROL_URL", &links[1])];
-    run("passkey.mjs", &variables).await;
+    run_with(&host, "passkey.mjs", &variables).await;
 }
 
 #[tokio::test]
 async fn the_app_is_installed_opens_without_a_network_and_takes_a_newer_version_in_chromium() {
     let host = TestHost::start().await;
     let links = administrators(&host, &["ada"]).await;
-    run("app_life.mjs", &[("BASE_URL", host.base.as_str()), ("ENROL_URL", &links[0])]).await;
+    run_with(&host, "app_life.mjs", &[("BASE_URL", host.base.as_str()), ("ENROL_URL", &links[0])]).await;
 }
 
 /// What is around the host: a push service that keeps what comes, and a hand on the host's clock.
-struct Around {
+pub(crate) struct Around {
     pushes: mpsc::UnboundedSender<Bytes>,
     pushed: Mutex<mpsc::UnboundedReceiver<Bytes>>,
-    clock: OnceLock<Arc<ManualClock>>,
+    pub(crate) clock: OnceLock<Arc<ManualClock>>,
 }
 
 impl Around {
-    async fn start() -> (Arc<Self>, String) {
+    pub(crate) async fn start() -> (Arc<Self>, String) {
         let (pushes, pushed) = mpsc::unbounded_channel();
         let around = Arc::new(Self { pushes, pushed: Mutex::new(pushed), clock: OnceLock::new() });
         let router = Router::new()

@@ -1,12 +1,10 @@
 //! The console in Chromium, as an administrator uses it.
 
-use std::time::{Duration, Instant};
-
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::harness::{Browser, TestHost, Wish, id};
-use crate::javascript::run;
+use crate::javascript::run_with;
 
 /// A host whose applications may be at `http://localhost`, for somebody who tries much in no time.
 async fn host() -> TestHost {
@@ -31,21 +29,7 @@ async fn a_newcomer_connects_four_kinds_of_application_in_the_console() {
     let (_, link) = person(&host, "ada", Some("owner")).await;
     let variables = [("BASE_URL", host.base.as_str()), ("ENROL_URL", &link), ("LOGIN_NAME", "ada")];
     // The service provider has the machine's clock, from which the host's must not differ by much.
-    tokio::select! {
-        () = run("console_applications.mjs", &variables) => {}
-        () = going(&host) => {}
-    }
-}
-
-/// Lets the host's clock go as the machine's does. It never ends.
-async fn going(host: &TestHost) {
-    let (begun, mut passed) = (Instant::now(), 0);
-    loop {
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        let seconds = begun.elapsed().as_secs();
-        host.advance(seconds - passed);
-        passed = seconds;
-    }
+    run_with(&host, "console_applications.mjs", &variables).await;
 }
 
 #[tokio::test]
@@ -60,7 +44,7 @@ async fn an_administrator_looks_after_people_in_the_console() {
         ("LOGIN_NAME", "ada"),
         ("APPLICATION_NAME", "Expenses"),
     ];
-    run("console_people.mjs", &variables).await;
+    run_with(&host, "console_people.mjs", &variables).await;
 }
 
 #[tokio::test]
@@ -78,7 +62,7 @@ async fn an_administrator_operates_the_host_in_the_console_and_other_roles_see_l
         ("AUDITOR_URL", &auditor),
         ("PLAIN_URL", &plain),
     ];
-    run("console_operation.mjs", &variables).await;
+    run_with(&host, "console_operation.mjs", &variables).await;
 }
 
 #[tokio::test]

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 
-use crate::harness::{Ada, Application, TestHost, Wish, binary, id};
+use crate::app::Around;
+use crate::harness::{Ada, Application, TestHost, Wish, binary, id, in_time};
 use crate::saml::party::Party;
 
 fn scripts() -> PathBuf {
@@ -44,8 +45,7 @@ impl SignIn {
 
     /// What it tells next.
     async fn event(&mut self) -> Value {
-        let line = tokio::time::timeout(Duration::from_secs(90), self.lines.next_line()).await;
-        let line = line.expect("in time").expect("readable").expect("another line");
+        let line = in_time(self.lines.next_line()).await.expect("readable").expect("another line");
         serde_json::from_str(&line).expect("JSON")
     }
 
@@ -148,7 +148,7 @@ async fn a_person_enrols_and_signs_in_in_chromium() {
     answers(&demo_url).await;
 
     let link = enrolment["link"].as_str().expect("a link");
-    run("first_login.mjs", &[("ENROL_URL", link), ("DEMO_URL", &demo_url), ("LOGIN_NAME", "ada")]).await;
+    run_with(&host, "first_login.mjs", &[("ENROL_URL", link), ("DEMO_URL", &demo_url), ("LOGIN_NAME", "ada")]).await;
 }
 
 #[tokio::test]
@@ -172,7 +172,7 @@ async fn an_owner_approves_a_dangerous_step_in_chromium() {
     host.admin_ok(Method::PATCH, &format!("/users/{}", id(&ada)), json!({"console_role": "owner"})).await;
     let enrolment = host.admin_ok(Method::POST, &format!("/users/{}/enrolments", id(&ada)), Value::Null).await;
     let link = enrolment["link"].as_str().expect("a link");
-    run("step.mjs", &[("BASE_URL", &host.base), ("ENROL_URL", link), ("USER_ID", id(&bob))]).await;
+    run_with(&host, "step.mjs", &[("BASE_URL", &host.base), ("ENROL_URL", link), ("USER_ID", id(&bob))]).await;
 }
 
 #[tokio::test]
@@ -191,7 +191,7 @@ async fn an_owner_tries_the_sign_in_of_two_applications_in_chromium() {
         ("CLIENT_ID", &client.id),
         ("PROVIDER_ID", &provider.id),
     ];
-    run("trial.mjs", &variables).await;
+    run_with(&host, "trial.mjs", &variables).await;
 }
 
 #[tokio::test]
@@ -205,7 +205,7 @@ async fn a_person_signs_in_by_a_scanned_code_in_chromium() {
     }
     let link = |number: usize| links[number]["link"].as_str().expect("a link");
     let variables = [("BASE_URL", host.base.as_str()), ("ENROL_URL", link(0)), ("SECOND_ENROL_URL", link(1))];
-    run("scan.mjs", &variables).await;
+    run_with(&host, "scan.mjs", &variables).await;
 }
 
 #[tokio::test]
@@ -225,21 +225,20 @@ async fn a_person_looks_after_their_devices_and_comes_back_by_a_recovery_code_in
     let host = TestHost::start().await;
     let ada = host.user("ada").await;
     let enrolment = host.admin_ok(Method::POST, &format!("/users/{}/enrolments", id(&ada)), Value::Null).await;
-    // What happens at one moment of a clock that stands still is no news.
-    let passing = passing(&host);
     let link = enrolment["link"].as_str().expect("a link");
-    run("devices.mjs", &[("BASE_URL", &host.base), ("ENROL_URL", link)]).await;
-    passing.abort();
+    // What happens at one moment of a clock that stands still is no news.
+    run_with(&host, "devices.mjs", &[("BASE_URL", &host.base), ("ENROL_URL", link)]).await;
 }
 
 #[tokio::test]
 async fn a_person_signs_in_to_service_providers_and_out_again_in_chromium() {
-    let settings = "development = true\n[saml]\nlogout_seconds = 15\n";
+    let settings = "development = true\n[saml]\nlogout_seconds = 60\n";
     let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
+    let (surroundings, name) = Around::start().await;
+    surroundings.clock.set(std::sync::Arc::clone(&host.clock)).expect("set once");
+    let around = format!("http://{name}");
     let ada = host.user("ada").await;
     let enrolment = host.admin_ok(Method::POST, &format!("/users/{}/enrolments", id(&ada)), Value::Null).await;
-    // A service provider that does not answer is passed over in its time, which must go by.
-    let passing = passing(&host);
     let link = enrolment["link"].as_str().expect("a link");
     let variables = [
         ("ENROL_URL", link),
@@ -247,22 +246,9 @@ async fn a_person_signs_in_to_service_providers_and_out_again_in_chromium() {
         ("LOGIN_NAME", "ada"),
         ("USER_ID", id(&ada)),
         ("ADMIN_TOKEN", &host.token),
+        ("SURROUNDINGS_URL", &around),
     ];
-    run("saml.mjs", &variables).await;
-    passing.abort();
-}
-
-/// Has the host's time go by, as that of the browsers does.
-fn passing(host: &TestHost) -> tokio::task::JoinHandle<()> {
-    let clock = std::sync::Arc::clone(&host.clock);
-    tokio::spawn(async move {
-        let mut ticks = tokio::time::interval(Duration::from_secs(1));
-        ticks.tick().await;
-        loop {
-            ticks.tick().await;
-            clock.advance(Duration::from_secs(1));
-        }
-    })
+    run_with(&host, "saml.mjs", &variables).await;
 }
 
 /// Runs a script that drives Chromium; it must succeed.
@@ -270,19 +256,27 @@ pub(crate) async fn run(name: &str, variables: &[(&str, &str)]) {
     let screenshots = binary("assent").ancestors().nth(2).expect("the target folder").join("screenshots");
     let mut script = Command::new("node");
     script.arg(scripts().join(name)).envs(variables.iter().copied()).env("SCREENSHOTS", &screenshots);
-    let ended = tokio::time::timeout(Duration::from_secs(240), script.kill_on_drop(true).status()).await;
-    let ended = ended.expect("in time").expect("Node.js is missing: run `make test`");
+    // Each wait of the script has its own end.
+    let ended = script.kill_on_drop(true).status().await.expect("Node.js is missing: run `make test`");
     assert!(ended.success(), "tests/js/{name} failed; see {}", screenshots.display());
+}
+
+/// The same, while the host's clock follows the browsers': a script may take longer than the host lets two clocks differ.
+pub(crate) async fn run_with(host: &TestHost, name: &str, variables: &[(&str, &str)]) {
+    tokio::select! {
+        () = run(name, variables) => {}
+        () = host.keep_time() => {}
+    }
 }
 
 /// Waits until an address answers.
 async fn answers(url: &str) {
     let mut ticks = tokio::time::interval(Duration::from_millis(50));
-    for _ in 0..400 {
-        ticks.tick().await;
-        if reqwest::get(url).await.is_ok_and(|response| response.status() == StatusCode::OK) {
-            return;
+    let answered = async || reqwest::get(url).await.is_ok_and(|response| response.status() == StatusCode::OK);
+    in_time(async {
+        while !answered().await {
+            ticks.tick().await;
         }
-    }
-    panic!("{url} does not answer");
+    })
+    .await;
 }

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
 
-use crate::harness::binary;
+use crate::harness::{binary, in_time};
 use crate::javascript;
 
 /// A command about a trial: whether it succeeds, and all that it says.
@@ -20,7 +20,7 @@ async fn lan(folder: &Path, command: &str, arguments: &[&str]) -> (bool, String)
 async fn printed(process: &mut tokio::process::Child, begins: &str) -> String {
     let mut lines = BufReader::new(process.stdout.take().expect("its output")).lines();
     loop {
-        let line = tokio::time::timeout(std::time::Duration::from_secs(60), lines.next_line()).await.expect("in time");
+        let line = in_time(lines.next_line()).await;
         let line = line.expect("readable").expect("it goes on");
         if let Some(word) = line.split_whitespace().find(|word| word.starts_with(begins)) {
             let word = word.to_owned();

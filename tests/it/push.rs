@@ -21,7 +21,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, mpsc};
 
-use crate::harness::{Ada, Browser, TestHost, Wish, component, id};
+use crate::harness::{Ada, Browser, PATIENCE, TestHost, Wish, component, id};
 
 /// A push service that hands on what arrives. The path tells which status it answers.
 struct PushService {
@@ -44,7 +44,7 @@ impl PushService {
     }
 
     async fn next(&mut self) -> (HeaderMap, Bytes) {
-        tokio::time::timeout(Duration::from_secs(20), self.arrived.recv()).await.expect("in time").expect("a message")
+        tokio::time::timeout(PATIENCE, self.arrived.recv()).await.expect("in time").expect("a message")
     }
 
     /// The plugin, allowed to call this service.

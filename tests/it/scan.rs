@@ -5,7 +5,7 @@ use futures_util::StreamExt;
 use reqwest::{Method, StatusCode, header};
 use serde_json::json;
 
-use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish, id};
+use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish, id, in_time};
 
 /// What the code of a login page leads to.
 pub fn code(page: &Page) -> String {
@@ -22,7 +22,7 @@ async fn whoever_scans_the_code_is_asked_and_signs_in_with_the_number() {
     let login = browser.get(&ada.application.request(&[])).await.followed().await;
     let mut news = browser.stream(&format!("{}/events", login.path())).await.bytes_stream();
     ada.phone.scan(&code(&login)).await.expect("taken");
-    let first = tokio::time::timeout(std::time::Duration::from_secs(10), news.next()).await.expect("in time");
+    let first = in_time(news.next()).await;
     assert!(String::from_utf8_lossy(&first.expect("an event").expect("read")).contains("event: changed"));
 
     let waiting = browser.get(&login.url).await;

@@ -71,7 +71,7 @@ async function withoutNetwork(page) {
   await page.context().setOffline(false);
   await connection('The server can’t be reached just now').waitFor();
   door.shut = false;
-  await connection('The server can’t be reached just now').waitFor({ state: 'detached', timeout: 60_000 });
+  await connection('The server can’t be reached just now').waitFor({ state: 'detached' });
   assert.equal(await page.evaluate(() => window.same), true, 'it came back without being loaded again');
 }
 

@@ -10,7 +10,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-import { complaints, desktop, inspect, keptPhone, launch, shot } from './browser.mjs';
+import { PATIENCE, complaints, desktop, inspect, keptPhone, launch, shot } from './browser.mjs';
 
 const { BASE_URL, ENROL_URL, SECOND_ENROL_URL, SURROUNDINGS_URL } = process.env;
 assert.ok(BASE_URL && ENROL_URL && SECOND_ENROL_URL && SURROUNDINGS_URL, 'an environment variable is missing');
@@ -125,7 +125,7 @@ async function pushed(browser, context, first) {
     const registration = await navigator.serviceWorker.getRegistration('/authenticator');
     return (await registration.getNotifications()).map(({ title, body }) => ({ title, body }));
   });
-  for (let left = 100; (await shown()).length === 0 && left > 0; left -= 1) await other.waitForTimeout(50);
+  for (const until = Date.now() + PATIENCE; (await shown()).length === 0 && Date.now() < until;) await other.waitForTimeout(50);
   const notifications = await shown();
   assert.equal(notifications.length, 1);
   assert.equal(notifications[0].title, 'Sign-in request');

@@ -10,6 +10,9 @@ const PHONE = { width: 360, height: 740 };
 const DESKTOP = { width: 1280, height: 800 };
 const SCHEMES = ['light', 'dark'];
 
+/** How long a test waits for what must come, in milliseconds: long enough for a slow machine. What comes sooner ends the wait. */
+export const PATIENCE = 180_000;
+
 const screenshots = process.env.SCREENSHOTS ?? new URL('../../target/screenshots', import.meta.url).pathname;
 
 const LAUNCH = {
@@ -30,7 +33,7 @@ export function launch(variables = {}, switches = []) {
 
 async function context(browser, options) {
   const made = await browser.newContext({ locale: 'en-GB', reducedMotion: 'reduce', ...options });
-  made.setDefaultTimeout(20_000);
+  made.setDefaultTimeout(PATIENCE);
   return made;
 }
 
@@ -95,6 +98,6 @@ export async function keptPhone(folder, options = {}) {
   const made = await chromium.launchPersistentContext(folder, {
     ...LAUNCH, locale: 'en-GB', reducedMotion: 'reduce', viewport: PHONE, isMobile: true, hasTouch: true, deviceScaleFactor: 2, ...options,
   });
-  made.setDefaultTimeout(20_000);
+  made.setDefaultTimeout(PATIENCE);
   return made;
 }

@@ -14,6 +14,7 @@ import { text } from 'node:stream/consumers';
 import { SAML } from '@node-saml/node-saml';
 import * as client from 'openid-client';
 
+import { PATIENCE } from './browser.mjs';
 import { ASKED, run } from './console.mjs';
 
 const { LOGIN_NAME } = process.env;
@@ -253,7 +254,7 @@ async function serviceProvider(admin) {
 async function trial(admin, shown) {
   await admin.part('Try sign-in');
   const [tab] = await Promise.all([admin.desk.context().waitForEvent('page'), admin.press('Try sign-in')]);
-  tab.setDefaultTimeout(20_000);
+  tab.setDefaultTimeout(PATIENCE);
   // Whoever a request does not name is asked.
   const name = tab.getByRole('textbox', { name: /name/i });
   await name.or(tab.locator('#number')).first().waitFor();
@@ -282,7 +283,7 @@ async function trial(admin, shown) {
 async function pausedTrial(admin) {
   await admin.part('Try sign-in');
   const [tab] = await Promise.all([admin.desk.context().waitForEvent('page'), admin.press('Try sign-in')]);
-  tab.setDefaultTimeout(20_000);
+  tab.setDefaultTimeout(PATIENCE);
   const name = tab.getByRole('textbox', { name: /name/i });
   const identify = async () => {
     await name.fill(LOGIN_NAME);
@@ -339,6 +340,26 @@ async function slimAndSuspended(admin, id) {
   await admin.look('claims-slim');
 }
 
+/** The preview lists the scopes that are active: all of the application's at first, then the selected ones only. */
+async function activeScopes(admin) {
+  const scopes = admin.desk.getByRole('group', { name: 'Scopes', exact: true });
+  const listed = async (sink) => {
+    const section = admin.desk.locator('#console section').filter({ has: admin.desk.getByRole('heading', { level: 2, name: sink, exact: true }) });
+    const text = await section.getByText('Active scopes:').textContent();
+    return text.replace('Active scopes:', '').trim().split(/\s+/);
+  };
+  const all = await scopes.locator('label').allTextContents();
+  for (const scope of ['openid', 'profile', 'email', 'phone']) assert.ok(all.includes(scope), scope);
+  for (const sink of ['ID token', 'UserInfo']) assert.deepEqual((await listed(sink)).sort(), [...all].sort(), sink);
+  const email = admin.desk.getByRole('cell', { name: 'email_verified', exact: true });
+  await email.first().waitFor();
+  await scopes.getByRole('checkbox', { name: 'email', exact: true }).uncheck();
+  await admin.press('Preview');
+  await email.first().waitFor({ state: 'detached' });
+  const left = all.filter((scope) => scope !== 'email');
+  for (const sink of ['ID token', 'UserInfo']) assert.deepEqual((await listed(sink)).sort(), [...left].sort(), sink);
+}
+
 async function settings(admin, id) {
   const at = `/admin/applications/${encodeURIComponent(id)}`;
   await admin.open(`${at}/settings`, `Expenses ${MARKUP}`);
@@ -374,6 +395,7 @@ async function settings(admin, id) {
   await admin.desk.getByRole('row', { name: 'auth_time made at the sign-in Assent' }).waitFor();
   assert.equal(await admin.desk.getByText('slim_id_token').count(), 0);
   await admin.look('claims');
+  await activeScopes(admin);
   await slimAndSuspended(admin, id);
 
   await trial(admin, /"amr"/);

@@ -102,6 +102,9 @@ async function deniedLogin(desk, mobile) {
   await look(mobile, 'denied');
 
   await desk.getByRole('heading', { name: /denied/i }).waitFor();
+  // Else it returns to the application while it is looked at.
+  await desk.getByRole('link', { name: /stay on this page/i }).click();
+  await desk.getByRole('link', { name: /stay on this page/i }).waitFor({ state: 'detached' });
   assert.match(await desk.getByRole('main').innerText(), /nobody was signed in/i);
   await look(desk, 'ended-denied');
   await desk.getByRole('button', { name: /back to/i }).click();

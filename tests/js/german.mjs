@@ -103,6 +103,9 @@ async function deniedLogin(page, mobile) {
   await look(mobile, 'request-denied');
   await mobile.getByRole('button', { name: 'Fertig' }).click();
   await page.getByRole('heading', { name: 'Anmeldung abgelehnt' }).waitFor();
+  // Else it returns to the application while it is looked at.
+  await page.getByRole('link', { name: 'Auf dieser Seite bleiben' }).click();
+  await page.getByRole('link', { name: 'Auf dieser Seite bleiben' }).waitFor({ state: 'detached' });
   await look(page, 'ended-denied');
   await mobile.getByText(/ angehalten: /).waitFor();
   await look(mobile, 'paused');

@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 
-import { desktop, inspect, launch, phone } from './browser.mjs';
+import { PATIENCE, desktop, inspect, launch, phone } from './browser.mjs';
 
 const { BASE_URL, ENROL_URL, LOGIN_NAME, AUTHORIZE_URL } = process.env;
 assert.ok(BASE_URL && ENROL_URL && LOGIN_NAME && AUTHORIZE_URL, 'BASE_URL, ENROL_URL, LOGIN_NAME or AUTHORIZE_URL is missing');
@@ -131,7 +131,7 @@ try {
   await enrol(mobile);
 
   const plain = await browser.newContext({ locale: 'en-GB', javaScriptEnabled: false, viewport: { width: 1280, height: 800 } });
-  plain.setDefaultTimeout(20_000);
+  plain.setDefaultTimeout(PATIENCE);
   await consoleWithoutScripts(await plain.newPage(), mobile);
 
   // The same session in a window with scripts, for axe-core needs them.

@@ -155,7 +155,7 @@ export class PlainBrowser {
     // Not `fetch`: the one of Debian's Node.js 18 joins several `Set-Cookie` into one text.
     const response = await new Promise((resolve, reject) => {
       const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
-      request(url, { method, headers, signal: AbortSignal.timeout(30_000) }, resolve).on('error', reject).end(body?.toString());
+      request(url, { method, headers, signal: AbortSignal.timeout(180_000) }, resolve).on('error', reject).end(body?.toString());
     });
     this.#jar.keep(url, response.headers['set-cookie'] ?? []);
     return { status: response.statusCode, location: response.headers.location, html: await wholeText(response) };

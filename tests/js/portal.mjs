@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 
-import { complaints, desktop, inspect, launch, phone, shot } from './browser.mjs';
+import { PATIENCE, complaints, desktop, inspect, launch, phone, shot } from './browser.mjs';
 
 const { BASE_URL, ENROL_URL, LOGIN_NAME, AUTHORIZE_URL } = process.env;
 assert.ok(BASE_URL && ENROL_URL && LOGIN_NAME && AUTHORIZE_URL, 'BASE_URL, ENROL_URL, LOGIN_NAME or AUTHORIZE_URL is missing');
@@ -114,7 +114,7 @@ async function rest(page) {
 /** Everything that can be done works without a script. */
 async function withoutScripts(browser, mobile) {
   const context = await browser.newContext({ locale: 'en-GB', javaScriptEnabled: false, viewport: { width: 360, height: 740 } });
-  context.setDefaultTimeout(20_000);
+  context.setDefaultTimeout(PATIENCE);
   const page = await context.newPage();
   await page.goto(BASE_URL);
   await page.getByRole('link', { name: /^Sign in/ }).click();

@@ -15,7 +15,7 @@ import * as client from 'openid-client';
 import { PlainBrowser, attribute, text } from './plain_browser.mjs';
 
 const REFRESH_MS = 300;
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 300_000;
 
 const tell = (event) => process.stdout.write(`${JSON.stringify(event)}\n`);
 

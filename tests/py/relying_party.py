@@ -65,8 +65,9 @@ class RelyingParty(OAuth2Session, OpenIDMixin):
         self.server_metadata = self.discover(registration["issuer"])
         token_endpoint = self.endpoint("token_endpoint")
         self.metadata["token_endpoint"] = token_endpoint
-        self.register_client_auth_method(short_lived(ClientSecretJWT)(token_endpoint))
-        self.register_client_auth_method(short_lived(PrivateKeyJWT)(token_endpoint))
+        # The audience: Authlib's default is the token endpoint, and the provider takes the issuer only.
+        self.register_client_auth_method(short_lived(ClientSecretJWT)(registration["issuer"]))
+        self.register_client_auth_method(short_lived(PrivateKeyJWT)(registration["issuer"]))
 
     def discover(self, issuer):
         response = self.request("GET", get_well_known_url(issuer, external=True), withhold_token=True)

@@ -206,6 +206,9 @@ async fn check(file: &Path) -> anyhow::Result<()> {
             file.display()
         );
     }
+    for note in config::notes(&settings) {
+        eprintln!("{}: note: {note}", file.display());
+    }
     println!("{}: good", file.display());
     Ok(())
 }

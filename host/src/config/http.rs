@@ -17,8 +17,14 @@ pub struct Http {
     pub listen: SocketAddr,
     /// The addresses of proxies whose `X-Forwarded-For` header is believed.
     pub trusted_proxies: Vec<IpAddr>,
-    /// How long a connection may take for its TLS handshake, for a request's head, and wait for its next request, in
-    /// seconds. It should be longer than the proxy in front keeps idle connections.
+    /// How many connections one IPv4 address, or the first 64 bits of an IPv6 address, may have at each listener. A further
+    /// one is closed at once. The `trusted_proxies` may have as many as there are.
+    pub connections_per_network: u32,
+    /// How long a new connection may take for its TLS handshake, and then for the head of its first request, in seconds. For
+    /// the `trusted_proxies` it is `head_timeout`: they may open connections before they need them.
+    pub first_request_timeout: u32,
+    /// How long a connection may take for a request's head, and wait for its next request, in seconds. It should
+    /// be longer than the proxy in front keeps idle connections.
     pub head_timeout: u32,
     /// How long a client may leave an answer unread before its connection ends, in seconds.
     pub write_timeout: u32,
@@ -73,6 +79,8 @@ impl Default for Http {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
             trusted_proxies: Vec::new(),
+            connections_per_network: 1000,
+            first_request_timeout: 15,
             head_timeout: 75,
             write_timeout: 30,
             tls: None,
@@ -84,10 +92,30 @@ impl Default for Http {
     }
 }
 
+/// What is right, and may surprise.
+pub(super) fn notes(http: &Http) -> Vec<String> {
+    let both = http.client_cert_header && http.mtls.is_some();
+    both.then(|| {
+        "http.client_cert_header: does not apply to the listener of http.mtls, where only the certificate of the connection counts"
+            .to_owned()
+    })
+    .into_iter()
+    .collect()
+}
+
 /// What the types can't say.
 pub(super) fn check(settings: &Settings, expect: &mut impl FnMut(bool, &str, &str)) {
     let http = &settings.http;
-    for (name, seconds) in [("head_timeout", http.head_timeout), ("write_timeout", http.write_timeout)] {
+    expect(
+        (1..=1_000_000).contains(&http.connections_per_network),
+        "http.connections_per_network",
+        "expected 1 to 1000000 connections",
+    );
+    for (name, seconds) in [
+        ("first_request_timeout", http.first_request_timeout),
+        ("head_timeout", http.head_timeout),
+        ("write_timeout", http.write_timeout),
+    ] {
         expect((1..=600).contains(&seconds), &format!("http.{name}"), "expected 1 to 600 seconds");
     }
     expect(

@@ -13,6 +13,10 @@ pub struct RateLimits {
     /// Requests of one address to the authorization endpoint and the login pages. A sign-in takes about five; one
     /// without JavaScript twenty a minute more while the page waits.
     pub sign_in: Rate,
+    /// How many sign-ins of one address may be open in which nobody has typed a name. Over it the oldest of them give way.
+    pub open_sign_ins_of_network: u32,
+    /// How many there may be in all, on all hosts. A sign-in takes up to 10 KB in the database.
+    pub open_sign_ins: u32,
     /// Sign-ins with one name, whoever asks and whether or not somebody has it: each may wake a phone.
     pub login_name: Rate,
     /// Sign-ins that are asked for from one address, by whichever names.
@@ -27,10 +31,10 @@ pub struct RateLimits {
     pub device: Rate,
     /// Requests of one address to the token, introspection and revocation endpoints.
     pub token: Rate,
-    /// Failed client authentications of one application from one address. Others are not counted.
+    /// Failed client authentications of one confidential application from one address. Others are not counted.
     pub client_failures: Rate,
-    /// Requests of one address to the admin API, and to the authenticator's interface, that were refused for what
-    /// they showed as proof. Others are not counted.
+    /// Calls of one address whose proof was bad: of the admin API, of the authenticator, and with recovery codes, each
+    /// counted apart. Others are not counted.
     pub failures: Rate,
     /// Callbacks that one address sends to one approval channel.
     pub callbacks: Rate,
@@ -71,6 +75,8 @@ impl Default for RateLimits {
         let rate = |per_minute, burst| Rate { per_minute, burst };
         Self {
             sign_in: rate(1200, 600),
+            open_sign_ins_of_network: 5000,
+            open_sign_ins: 50_000,
             login_name: rate(10, 20),
             address: rate(300, 300),
             browser: rate(20, 40),
@@ -88,6 +94,8 @@ impl Default for RateLimits {
 pub(super) fn check(settings: &Settings, expect: &mut impl FnMut(bool, &str, &str)) {
     let RateLimits {
         sign_in,
+        open_sign_ins_of_network,
+        open_sign_ins,
         login_name,
         address,
         browser,
@@ -98,6 +106,9 @@ pub(super) fn check(settings: &Settings, expect: &mut impl FnMut(bool, &str, &st
         failures,
         callbacks,
     } = settings.limits;
+    for (name, most) in [("open_sign_ins_of_network", open_sign_ins_of_network), ("open_sign_ins", open_sign_ins)] {
+        expect((1..=10_000_000).contains(&most), &format!("limits.{name}"), "expected 1 to 10000000 sign-ins");
+    }
     for (name, rate) in [
         ("sign_in", sign_in),
         ("login_name", login_name),

@@ -77,9 +77,6 @@ pub struct Settings {
     /// What the first start makes. Without this table it makes nothing.
     #[serde(default)]
     pub first_start: Option<FirstStart>,
-    /// How strictly OpenID Connect is taken, where clients differ.
-    #[serde(default)]
-    pub oidc: Oidc,
     /// SAML 2.0.
     #[serde(default)]
     pub saml: Saml,
@@ -94,6 +91,11 @@ pub struct Settings {
     pub plugins: Plugins,
 }
 
+/// Notes on settings that are right and may surprise, for `assent config check`.
+pub fn notes(settings: &Settings) -> Vec<String> {
+    http::notes(&settings.http)
+}
+
 /// Where sign-ins come from.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -102,15 +104,6 @@ pub struct Places {
     /// see the place when they are asked to approve; without it they see the address alone. It is held in memory, and
     /// read again within a minute of a change.
     pub database_file: Option<PathBuf>,
-}
-
-/// How strictly OpenID Connect is taken, where clients differ.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Oidc {
-    /// Refuses client assertions whose audience is the token endpoint, as older clients have it; the issuer alone is
-    /// right then.
-    pub strict_assertion_audience: bool,
 }
 
 /// SAML 2.0.

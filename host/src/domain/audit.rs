@@ -13,7 +13,7 @@ use crate::clock::Timestamp;
 use crate::id::UserId;
 use crate::model::audit::{By, Entry, Event};
 use crate::model::user::LifeState;
-use crate::store::{AuditFilter, AuditPage, KeptEntry};
+use crate::store::{AuditFilter, AuditPage, COUNTED_FOR, KeptEntry};
 
 /// An entry of this moment.
 pub fn entry(host: &Host, event: Event, by: &By) -> Entry {
@@ -28,6 +28,26 @@ pub(super) fn of_state(entry: Entry, before: LifeState, after: LifeState) -> Ent
 /// How long entries are kept.
 pub(crate) fn kept(host: &Host) -> Duration {
     Duration::from_secs(u64::from(host.settings.audit.days) * 24 * 60 * 60)
+}
+
+/// Writes the entries about requests for sign-ins that repeated: a name that is typed often in one network has one entry with the
+/// count of those beyond the first.
+pub async fn sum_up_repeated(host: &Host) -> Result<(), Broken> {
+    /// How many are read at a time.
+    const SLICE: u32 = 100;
+    loop {
+        let repeated = host.store.repeated_requests(host.now() - COUNTED_FOR, SLICE).await?;
+        let is_last = repeated.len() < SLICE as usize;
+        for repeated in repeated {
+            let entry = entry(host, Event::SignInAsked, &By::HOST).about(repeated.user);
+            let entry =
+                entry.with("first_at", repeated.first_at.seconds()).personal("address", repeated.network.clone());
+            host.store.sum_up_repeated(repeated, entry).await?;
+        }
+        if is_last {
+            return Ok(());
+        }
+    }
 }
 
 /// A moment in the form of RFC 3339, in UTC.

@@ -241,5 +241,6 @@ fn known(user: &User, account: &Account, public: bool) -> Vec<(&'static str, Val
         ("email_verified", verified(user.email.is_some(), profile.email_verified)),
         ("phone_number", json!(profile.phone_number)),
         ("phone_number_verified", verified(profile.phone_number.is_some(), profile.phone_number_verified)),
+        ("address", if profile.address.is_empty() { Value::Null } else { json!(profile.address) }),
     ]
 }

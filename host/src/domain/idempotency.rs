@@ -1,5 +1,6 @@
 //! Requests that are done once, however often they are sent: who asks gives them a key, and is answered as the first time.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::{Broken, Host};
@@ -61,10 +62,11 @@ pub async fn claim(host: &Host, request: &Request) -> Result<Claim, Broken> {
     Ok(Claim::Answered(opened.to_vec()))
 }
 
-/// Keeps the answer of a request that was done, sealed: it may hold a secret.
-pub async fn keep(host: &Host, request: &Request, answer: &[u8]) -> Result<(), Broken> {
+/// Keeps the answer of a request that was done, sealed: it may hold a secret. `mentions` are the ids that the request or its answer is
+/// about: erasing a user deletes the answers about them.
+pub async fn keep(host: &Host, request: &Request, answer: &[u8], mentions: BTreeSet<String>) -> Result<(), Broken> {
     let sealed = host.master_key.seal(&request.purpose(), answer, &*host.entropy)?;
-    Ok(host.store.keep_answer(request.id.clone(), sealed, host.now() + KEPT).await?)
+    Ok(host.store.keep_answer(request.id.clone(), sealed, mentions, host.now() + KEPT).await?)
 }
 
 /// Gives the key of a request back that was refused.

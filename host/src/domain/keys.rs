@@ -88,9 +88,10 @@ pub async fn maintain(host: &Host) -> Result<(), Broken> {
 }
 
 /// The key set, which is read from the database: whoever asks may have met a token that another host signed with a key
-/// that this one has not noticed. Without the database it is the one at hand.
+/// that this one has not noticed. Requests share readings, so many cost no more than few. Without the database it is the one at
+/// hand.
 pub async fn key_set(host: &Host) -> Value {
-    reload_in_time(host).await;
+    host.key_ring.read_since_now(async || reload_in_time(host).await).await;
     host.key_ring.key_set(host.now())
 }
 

@@ -5,18 +5,20 @@
 use std::collections::HashMap;
 use std::fmt::Debug;
 use std::hash::Hash;
-use std::net::{IpAddr, Ipv6Addr};
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::recent::Recent;
 use crate::clock::Timestamp;
 use crate::config::{Rate, RateLimits};
-use crate::id::{DeviceId, Did, SessionId, UserId};
+use crate::id::{CodeId, DeviceId, Did, SessionId, UserId};
 use crate::model::audit::Actor;
 use crate::model::name::LoginName;
+use crate::model::network::network_of;
 use crate::secret::Digest;
+use crate::store::OpenSignIns;
 
 /// How many keys a limit knows at least. Whoever has more addresses than this is not held up by a limit for each.
 const KEYS: usize = 50_000;
@@ -24,6 +26,8 @@ const KEYS: usize = 50_000;
 const CANDIDATES: Rate = Rate { per_minute: 20, burst: 20 };
 /// How many calls of a session wait for news of a trial.
 const TRIAL_WAITS: usize = 2;
+/// How many calls of UserInfo and introspection about one token family wait for plugins at the same moment.
+const CLAIM_LOOKUPS: usize = 16;
 /// How many previews of claims one caller makes at the same moment.
 const PREVIEWS: usize = 4;
 /// How many tables are read at the same moment that are to be imported. All of each is in memory.
@@ -38,6 +42,12 @@ const BETWEEN_WARNINGS: i64 = 60_000;
 pub struct Limits {
     /// Requests to the authorization endpoint and the login pages.
     pub sign_in: Limit<Network>,
+    /// Requests to the pages of a sign-out.
+    pub sign_out: Limit<Network>,
+    /// The same requests where a frame of another site's page causes them.
+    pub framed: Limit<Network>,
+    /// Sign-ins in which nobody has said who they are.
+    pub open_sign_ins: OpenSignInLimits,
     /// Sign-ins with one name.
     pub login_name: Limit<TypedName>,
     /// Sign-ins that are asked for from one address.
@@ -54,14 +64,20 @@ pub struct Limits {
     pub token: Limit<Network>,
     /// Failed client authentications.
     pub client_failures: Limit<(Did, Network)>,
-    /// Requests to the admin API and the authenticator's interface whose proof was refused.
-    pub failures: Limit<Network>,
+    /// Calls of the authenticator's interface whose proof was bad.
+    pub authenticator_failures: Limit<Network>,
+    /// Calls of the admin API whose proof was bad.
+    pub admin_failures: Limit<Network>,
+    /// Recovery codes that were wrong.
+    pub recovery_failures: Limit<Network>,
     /// Callbacks of approval channels, for each channel by its name.
     pub callbacks: Limit<(String, Network)>,
     /// Pages that are told when they have something new to show. Each costs a look into the database every second.
     pub told_pages: Arc<Held<Network>>,
     /// Looks at what an application sees of a person: they call the plugins that sign-ins call.
     pub looks: Arc<Held<UserId>>,
+    /// Calls of UserInfo and introspection with tokens of one family that wait for plugins.
+    pub claim_lookups: Arc<Held<CodeId>>,
     /// Previews of one caller: they call the plugins that sign-ins call, too.
     pub previews: Arc<Held<CallerKey>>,
     /// The candidate plugin that is tried.
@@ -85,6 +101,9 @@ impl Limits {
     pub fn new(settings: RateLimits) -> Self {
         Self {
             sign_in: Limit::new("sign_in", settings.sign_in),
+            sign_out: Limit::new("sign_in", settings.sign_in),
+            framed: Limit::new("sign_in", settings.sign_in),
+            open_sign_ins: OpenSignInLimits::new(&settings),
             login_name: Limit::new("login_name", settings.login_name),
             address: Limit::new("address", settings.address),
             browser: Limit::new("browser", settings.browser),
@@ -93,10 +112,13 @@ impl Limits {
             device: Limit::new("device", settings.device),
             token: Limit::new("token", settings.token),
             client_failures: Limit::new("client_failures", settings.client_failures),
-            failures: Limit::new("failures", settings.failures),
+            authenticator_failures: Limit::new("failures", settings.failures),
+            admin_failures: Limit::new("failures", settings.failures),
+            recovery_failures: Limit::new("failures", settings.failures),
             callbacks: Limit::new("callbacks", settings.callbacks),
             told_pages: Arc::new(Held::new(TOLD_PAGES)),
             looks: Arc::new(Held::new(1)),
+            claim_lookups: Arc::new(Held::new(CLAIM_LOOKUPS)),
             previews: Arc::new(Held::new(PREVIEWS)),
             candidate: Arc::new(Held::new(1)),
             candidates: Limit::new("candidates", CANDIDATES),
@@ -109,6 +131,32 @@ impl Limits {
     }
 }
 
+/// How many sign-ins may be open in which nobody has said who they are.
+#[derive(Debug)]
+pub struct OpenSignInLimits {
+    of_network: u32,
+    in_all: u32,
+    begun: AtomicU32,
+}
+
+impl OpenSignInLimits {
+    fn new(settings: &RateLimits) -> Self {
+        let RateLimits { open_sign_ins_of_network, open_sign_ins, .. } = *settings;
+        Self { of_network: open_sign_ins_of_network, in_all: open_sign_ins, begun: AtomicU32::new(0) }
+    }
+
+    /// The bounds of a sign-in that begins in this network.
+    pub fn of(&self, network: &Network) -> OpenSignIns {
+        let begun = self.begun.fetch_add(1, Ordering::Relaxed);
+        let looks_at_all = begun.is_multiple_of(OpenSignIns::between_looks(self.in_all));
+        OpenSignIns {
+            network: network.to_string(),
+            of_network: self.of_network,
+            in_all: looks_at_all.then_some(self.in_all),
+        }
+    }
+}
+
 /// Where a request comes from, as far as limits tell places apart: an IPv4 address, or the first 64 bits of an IPv6
 /// address, since whoever has one has the rest. A place that is not known is one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -116,10 +164,16 @@ pub struct Network(Option<IpAddr>);
 
 impl From<Option<IpAddr>> for Network {
     fn from(address: Option<IpAddr>) -> Self {
-        Self(address.map(|address| match address.to_canonical() {
-            IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() & (u128::MAX << 64)).into(),
-            v4 @ IpAddr::V4(_) => v4,
-        }))
+        Self(address.map(network_of))
+    }
+}
+
+impl std::fmt::Display for Network {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            Some(address) => write!(f, "{address}"),
+            None => f.write_str("unknown"),
+        }
     }
 }
 

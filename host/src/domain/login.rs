@@ -1,5 +1,6 @@
 //! A login, from the request to its answer.
 
+use super::limits::Network;
 use super::session::{self, SignedIn};
 use super::{Broken, Host, audit, channels, seconds};
 use crate::id::{ApprovalId, LoginId, SessionId};
@@ -13,13 +14,14 @@ use crate::secret::{Digest, Token};
 use crate::store::{ConsentGiven, Given, LoginAnswer};
 
 /// Begins a login in the browser whose cookie has this digest. `session` is the one that it goes on with, where that is
-/// enough for the request.
+/// enough for the request; `from` is where the browser is, unless a user who is signed in begins the login.
 pub async fn begin(
     host: &Host,
     request: LoginRequest,
     browser: Digest,
     context: BrowserContext,
     session: Option<SessionId>,
+    from: Option<Network>,
 ) -> Result<Login, Broken> {
     let now = host.now();
     let login = Login {
@@ -31,7 +33,8 @@ pub async fn begin(
         created_at: now,
         expires_at: now + seconds(host.settings.lifetimes.login),
     };
-    host.store.insert_login(login.clone()).await?;
+    let bounds = from.filter(|_| session.is_none()).map(|from| host.limits.open_sign_ins.of(&from));
+    host.store.insert_login_within(login.clone(), bounds).await?;
     Ok(login)
 }
 

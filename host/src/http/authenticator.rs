@@ -25,6 +25,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::context::origin_of;
+use super::fetch_metadata::is_cross_site;
 use super::pages::AuthenticatorApp;
 use super::reply::{layout, page};
 use super::{limits, logos};
@@ -51,11 +52,23 @@ pub(super) struct Failure {
     code: &'static str,
     message: &'static str,
     more: Vec<(&'static str, Value)>,
+    /// Whether the caller failed to prove anything: neither its signature nor its link is good.
+    unproven: bool,
 }
+
+/// Marks an answer to a caller that proved nothing.
+#[derive(Clone, Copy)]
+struct Unproven;
 
 impl Failure {
     pub(super) const fn new(status: StatusCode, code: &'static str, message: &'static str) -> Self {
-        Self { status, code, message, more: Vec::new() }
+        Self { status, code, message, more: Vec::new(), unproven: false }
+    }
+
+    /// The same, of a caller that proved nothing: it counts to the limit of failures.
+    const fn unproven(mut self) -> Self {
+        self.unproven = true;
+        self
     }
 
     pub(super) fn with(mut self, name: &'static str, value: Value) -> Self {
@@ -81,7 +94,11 @@ impl IntoResponse for Failure {
         if let Some(object) = body.as_object_mut() {
             object.extend(self.more.into_iter().map(|(name, value)| (name.to_owned(), value)));
         }
-        (self.status, Json(body)).into_response()
+        let mut response = (self.status, Json(body)).into_response();
+        if self.unproven {
+            response.extensions_mut().insert(Unproven);
+        }
+        response
     }
 }
 
@@ -115,7 +132,8 @@ const NO_SUCH_LINK: Failure = Failure::new(
     StatusCode::GONE,
     "no_such_link",
     "This link was used already, or has expired. Ask your administrator for a new one.",
-);
+)
+.unproven();
 
 /// `POST /authenticator/api/enrolments/look`: what a link is for, before anything is done with it.
 pub(super) async fn look(State(host): State<Arc<Host>>, body: Bytes) -> Reply {
@@ -245,21 +263,30 @@ const UNKNOWN_DEVICE: Failure = Failure::new(
     StatusCode::UNAUTHORIZED,
     "unknown_device",
     "This phone is not enrolled any more. Ask your administrator for a new link.",
-);
+)
+.unproven();
 
 const UNREADABLE: Failure =
     Failure::new(StatusCode::BAD_REQUEST, "invalid_request", "The app sent something that can't be read.");
 
-/// Limits how often an address may come with links, signatures and devices that are not good.
+/// Rejects calls of other sites' pages, and limits how often an address may come with links, signatures and devices that are not
+/// good.
 pub(super) async fn limit_failures(
     State(host): State<Arc<Host>>,
     from: Network,
     request: Request,
     next: Next,
 ) -> Response {
-    let refusals = [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN, StatusCode::GONE];
-    limits::failures(&host, from, request, next, &refusals, || TOO_MANY.into_response()).await
+    if is_cross_site(request.headers()) {
+        return CROSS_SITE.into_response();
+    }
+    let failed = |response: &Response| response.extensions().get::<Unproven>().is_some();
+    let limit = (&*host, &host.limits.authenticator_failures);
+    limits::failures(limit, from, request, next, failed, || TOO_MANY.into_response()).await
 }
+
+const CROSS_SITE: Failure =
+    Failure::new(StatusCode::FORBIDDEN, "cross_site", "A page of another site can't call the authenticator.");
 
 const TOO_MANY: Failure = Failure::new(
     StatusCode::TOO_MANY_REQUESTS,

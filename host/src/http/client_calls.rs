@@ -5,8 +5,10 @@ use std::sync::Arc;
 use axum::Json;
 use axum::RequestExt;
 use axum::body::Bytes;
-use axum::extract::{FromRequest, Request, State};
-use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, PRAGMA, WWW_AUTHENTICATE};
+use axum::extract::{FromRequest, OriginalUri, Request, State};
+use axum::http::header::{
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, PRAGMA, RETRY_AFTER, WWW_AUTHENTICATE,
+};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -16,14 +18,22 @@ use super::client_certificate::ClientCertificate;
 use super::limits;
 use super::reply::fault_in_words;
 use crate::domain::Host;
-use crate::domain::limits::Network;
-use crate::oidc::client_auth::{self, Call, Client};
+use crate::domain::limits::{Exhausted, Network};
+use crate::oidc::client_auth::{self, Call, Client, Endpoint};
 use crate::oidc::error::TokenError;
 use crate::oidc::parameters::Parameters;
 use crate::oidc::{grant, introspection, revocation};
 
 /// Where these endpoints are.
-const PATHS: [&str; 3] = ["/oidc/token", "/oidc/token/introspection", "/oidc/token/revocation"];
+const ENDPOINTS: [(&str, Endpoint); 3] = [
+    ("/oidc/token", Endpoint::Token),
+    ("/oidc/token/introspection", Endpoint::Introspection),
+    ("/oidc/token/revocation", Endpoint::Revocation),
+];
+
+fn endpoint_at(path: &str) -> Option<Endpoint> {
+    ENDPOINTS.into_iter().find(|(known, _)| *known == path).map(|(_, endpoint)| endpoint)
+}
 
 /// A form that an application posted, with the application that authenticated itself by it.
 pub(super) struct Called {
@@ -39,6 +49,9 @@ impl FromRequest<Arc<Host>> for Called {
         let certificate = request.extract_parts_with_state::<Option<ClientCertificate>, _>(host).await;
         let certificate = certificate.map_err(IntoResponse::into_response)?;
         let headers = request.headers().clone();
+        // The token endpoint's rules are the strictest.
+        let endpoint = request.extract_parts::<OriginalUri>().await.ok();
+        let endpoint = endpoint.and_then(|uri| endpoint_at(uri.path())).unwrap_or(Endpoint::Token);
         let body = Bytes::from_request(request, host).await.map_err(IntoResponse::into_response)?;
         let called = async {
             if !is_form(&headers) {
@@ -48,6 +61,7 @@ impl FromRequest<Arc<Host>> for Called {
             let parameters = Parameters::parse(&body).map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
             parameters.refuse_repeated().map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
             let call = Call {
+                endpoint,
                 from,
                 authorization: authorization(&headers),
                 certificate: certificate.as_ref().map(ClientCertificate::der),
@@ -92,6 +106,7 @@ fn refused(host: &Host, error: &TokenError) -> Response {
             return limits::too_many_calls("failed client authentications", *exhausted);
         }
         TokenError::InvalidClient { .. } => StatusCode::UNAUTHORIZED,
+        TokenError::Busy => StatusCode::SERVICE_UNAVAILABLE,
         TokenError::Broken(cause) => {
             description = fault_in_words(host, "an application's request failed", cause);
             StatusCode::INTERNAL_SERVER_ERROR
@@ -103,13 +118,16 @@ fn refused(host: &Host, error: &TokenError) -> Response {
     if matches!(error, TokenError::InvalidClient { by_header: true, .. }) {
         response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"token endpoint\""));
     }
+    if matches!(error, TokenError::Busy) {
+        response.headers_mut().insert(RETRY_AFTER, Exhausted::SOON.seconds().into());
+    }
     never_stored(response)
 }
 
 /// Says in the words of RFC 6749 section 5.2 what was refused before these endpoints could say it themselves: a body that is
 /// too large, another method, an answer that took too long.
 pub(super) async fn in_its_words(request: Request, next: Next) -> Response {
-    let called = PATHS.contains(&request.uri().path());
+    let called = endpoint_at(request.uri().path()).is_some();
     let response = next.run(request).await;
     let status = response.status();
     let is_json = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == "application/json");

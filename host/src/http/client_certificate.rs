@@ -13,6 +13,7 @@ use serde_json::json;
 use sfv::{BareItem, Item, Parser};
 
 use super::context::is_trusted;
+use super::serve::ProvedByHandshake;
 use crate::config;
 use crate::domain::Host;
 
@@ -24,7 +25,8 @@ const LONGEST: usize = 16 * 1024;
 /// The certificate whose key the client proved to hold. Nothing else of it was checked: no name, no time, no authority.
 ///
 /// A handler takes `Option<ClientCertificate>`. It comes from the handshake, or, where `http.client_cert_header` says so,
-/// from the trusted proxy that made the handshake. Of any other peer the header means nothing.
+/// from the trusted proxy that made the handshake. Of any other peer the header means nothing; nor does it at our own listener
+/// for client certificates, where whatever stands in front passes on what the client itself wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientCertificate {
     der: Arc<[u8]>,
@@ -52,6 +54,9 @@ impl OptionalFromRequestParts<Arc<Host>> for ClientCertificate {
 }
 
 fn presented(settings: &config::Http, parts: &Parts) -> Result<Option<ClientCertificate>, Malformed> {
+    if parts.extensions.get::<ProvedByHandshake>().is_some() {
+        return Ok(parts.extensions.get::<ClientCertificate>().cloned());
+    }
     let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
     if settings.client_cert_header && peer.is_some_and(|peer| is_trusted(peer, &settings.trusted_proxies)) {
         // A certificate of such a connection would be the proxy's own.

@@ -185,6 +185,7 @@ fn in_words(scopes: &Scopes) -> Vec<Message> {
         Scope::Profile => Message::of("scope-profile"),
         Scope::Email => Message::of("scope-email"),
         Scope::Phone => Message::of("scope-phone"),
+        Scope::Address => Message::of("scope-address"),
         Scope::OfflineAccess => Message::of("scope-offline-access"),
     });
     words.collect()

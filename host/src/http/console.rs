@@ -31,7 +31,8 @@ pub(super) async fn front(State(host): State<Arc<Host>>, from: Network, browser:
                     let (refused, again) = (Message::of("error-too-many-network"), limits::try_again("/admin"));
                     return Ok(limits::too_many_pages(&host, browser.language(), exhausted, refused, again));
                 }
-                let login = login::begin(&host, console(), browser.digest(), browser.context(&host), None).await?;
+                let login =
+                    login::begin(&host, console(), browser.digest(), browser.context(&host), None, Some(from)).await?;
                 Ok(with_browser(see_other(&format!("/login/{}", login.id)), &host, &browser))
             }
         }

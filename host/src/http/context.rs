@@ -11,9 +11,11 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::cookies::Cookie;
+use super::serve::ProvedByHandshake;
 use super::texts::{Message, preferred};
 use super::user_agent;
 use crate::domain::known_browsers::KnownUsers;
+use crate::domain::limits::Network;
 use crate::domain::session::{self, SignedIn};
 use crate::domain::{Broken, Host};
 use crate::model::audit::Origin;
@@ -23,6 +25,9 @@ use crate::model::name::LoginName;
 use crate::model::token::prefix;
 use crate::places::Places;
 use crate::secret::{Digest, Secret, Token};
+
+/// The query of the address of a page that shall not go on by itself.
+pub(super) const STAY: &str = "stay";
 
 /// The browser that sent a request.
 #[derive(Clone, Debug)]
@@ -35,6 +40,7 @@ pub(super) struct Browser {
     origin: Origin,
     agent: String,
     language: Language,
+    stays: bool,
 }
 
 impl Browser {
@@ -78,6 +84,11 @@ impl Browser {
         self.name.as_ref()
     }
 
+    /// Whether the user asked for the page that does not go on by itself, with the query `stay`.
+    pub(super) const fn stays(&self) -> bool {
+        self.stays
+    }
+
     /// The language that this browser's pages speak.
     pub(super) const fn language(&self) -> Language {
         self.language
@@ -91,6 +102,11 @@ impl Browser {
     /// Where the request comes from, for the audit log.
     pub(super) fn origin(&self) -> Origin {
         self.origin.clone()
+    }
+
+    /// Where the request comes from, for rate limits.
+    pub(super) fn network(&self) -> Network {
+        self.origin.address.into()
     }
 
     /// What the person is shown about the browser.
@@ -122,6 +138,7 @@ impl FromRequestParts<Arc<Host>> for Browser {
             origin,
             agent: agent.to_owned(),
             language: preferred(host, headers),
+            stays: parts.uri.query() == Some(STAY),
         })
     }
 }
@@ -151,6 +168,10 @@ pub(super) fn origin_of(host: &Host, extensions: &Extensions, headers: &HeaderMa
 /// The address of the client that sent a request with these extensions and headers.
 pub(super) fn address_of(host: &Host, extensions: &Extensions, headers: &HeaderMap) -> Option<IpAddr> {
     let peer = extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
+    // No proxy ends TLS there, so what looks like a proxy's header is the client's own.
+    if extensions.get::<ProvedByHandshake>().is_some() {
+        return peer.map(|peer| peer.to_canonical());
+    }
     client_address(peer, headers, &host.settings.http.trusted_proxies)
 }
 

@@ -4,29 +4,29 @@
 //! Those of the origins that such applications registered redirect URIs of, without cookies. No other answer of this host
 //! may be read by another site.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE};
-use axum::http::{HeaderValue, Method};
+use axum::http::{HeaderMap, HeaderValue, Method};
+use tokio::sync::Mutex;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::clock::Timestamp;
 use crate::domain::Host;
-use crate::domain::recent::Recent;
 
 /// How long browsers may keep the answer of a preflight request.
 const PREFLIGHT: Duration = Duration::from_secs(600);
-/// How long it may take until a newly registered origin is known, and a removed one forgotten.
+/// How long it may take until a removed origin is forgotten.
 const REMEMBERED: Duration = Duration::from_secs(5);
-/// How many origins are remembered.
-const ORIGINS: usize = 1000;
+/// How long it may take until a newly registered origin is known: a made-up one makes no more queries than this.
+const UNKNOWN: Duration = Duration::from_secs(1);
 /// The longest origin that is looked for, in bytes: a scheme, a name of 253, a port.
 const LONGEST: usize = 300;
 
 /// Lets pages of single-page applications read the answers of the routes below it.
-pub(super) fn layer(host: &Arc<Host>) -> CorsLayer {
-    let origins = Arc::new(Origins { host: Arc::clone(host), known: Mutex::new(Recent::new(ORIGINS)) });
+pub(super) fn layer(origins: Arc<Origins>) -> CorsLayer {
     let allowed = AllowOrigin::async_predicate(move |origin, _| async move { origins.has(&origin).await });
     CorsLayer::new()
         .allow_origin(allowed)
@@ -37,32 +37,56 @@ pub(super) fn layer(host: &Arc<Host>) -> CorsLayer {
         .vary([ORIGIN])
 }
 
-/// The origins of single-page applications, as they were a few seconds ago.
-struct Origins {
+/// The origins of single-page applications, as they were a few seconds ago. Whatever origins requests come from, the database is
+/// asked at most once a second.
+pub(super) struct Origins {
     host: Arc<Host>,
-    known: Mutex<Recent<String, (bool, Timestamp)>>,
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    origins: HashSet<String>,
+    /// When the database was asked; `None` before the first time.
+    asked_at: Option<Timestamp>,
+}
+
+impl Known {
+    /// Whether the database was asked so long ago, or later than now, by a clock that was set back since.
+    fn is_older(&self, than: Duration, now: Timestamp) -> bool {
+        self.asked_at.is_none_or(|asked_at| now < asked_at || now >= asked_at + than)
+    }
 }
 
 impl Origins {
+    /// None yet: the first request asks.
+    pub(super) fn new(host: &Arc<Host>) -> Arc<Self> {
+        Arc::new(Self { host: Arc::clone(host), known: Mutex::default() })
+    }
+
+    /// Whether the page that sent a request with these headers is of such an origin.
+    pub(super) async fn has_that_of(&self, headers: &HeaderMap) -> bool {
+        match headers.get(ORIGIN) {
+            Some(origin) => self.has(origin).await,
+            None => false,
+        }
+    }
+
     async fn has(&self, origin: &HeaderValue) -> bool {
         let Some(origin) = origin.to_str().ok().filter(|text| text.len() <= LONGEST && text.contains("://")) else {
             return false;
         };
         let now = self.host.now();
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&origin.to_owned());
-        if let Some((is_registered, _)) = known.filter(|(_, until)| now < *until) {
-            return is_registered;
-        }
-        match self.host.store.is_spa_origin(origin).await {
-            Ok(is_registered) => {
-                let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-                known.put(origin.to_owned(), (is_registered, now + REMEMBERED));
-                is_registered
-            }
-            Err(error) => {
-                tracing::error!(%error, "an origin could not be looked for");
-                false
+        // Those who come while one asks wait for its answer.
+        let mut known = self.known.lock().await;
+        let patience = if known.origins.contains(origin) { REMEMBERED } else { UNKNOWN };
+        if known.is_older(patience, now) {
+            known.asked_at = Some(now);
+            match self.host.store.spa_origins().await {
+                Ok(origins) => known.origins = origins,
+                Err(error) => tracing::error!(%error, "the origins of single-page applications could not be read"),
             }
         }
+        known.origins.contains(origin)
     }
 }

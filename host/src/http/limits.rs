@@ -12,11 +12,13 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use super::context::address_of;
+use super::cors::Origins;
+use super::fetch_metadata::{self, Cause};
 use super::pages::Link;
 use super::reply::ErrorReply;
 use super::texts::Message;
 use crate::domain::Host;
-use crate::domain::limits::{Exhausted, Network};
+use crate::domain::limits::{Exhausted, Limit, Network};
 use crate::model::language::Language;
 
 /// Where a request comes from.
@@ -28,7 +30,7 @@ impl FromRequestParts<Arc<Host>> for Network {
     }
 }
 
-/// Limits how often an address asks for pages of a sign-in.
+/// Limits how often an address asks for pages of a sign-in. Pages of other sites can't use the limit up: see [`Cause`].
 pub(super) async fn sign_in(
     State(host): State<Arc<Host>>,
     from: Network,
@@ -36,42 +38,86 @@ pub(super) async fn sign_in(
     request: Request,
     next: Next,
 ) -> Response {
-    match host.limits.sign_in.take(&from, host.now()) {
+    paced(&host, &host.limits.sign_in, from, language, request, next).await
+}
+
+/// Limits how often an address asks to sign out: each request may cost a signature or a seal of ours.
+pub(super) async fn sign_out(
+    State(host): State<Arc<Host>>,
+    from: Network,
+    language: Language,
+    request: Request,
+    next: Next,
+) -> Response {
+    paced(&host, &host.limits.sign_out, from, language, request, next).await
+}
+
+async fn paced(
+    host: &Host,
+    navigations: &Limit<Network>,
+    from: Network,
+    language: Language,
+    request: Request,
+    next: Next,
+) -> Response {
+    let limit = match Cause::of(&request) {
+        Cause::Navigation => navigations,
+        Cause::Frame => &host.limits.framed,
+        Cause::Embedded => return fetch_metadata::rejected(),
+    };
+    match limit.take(&from, host.now()) {
         Ok(()) => next.run(request).await,
         Err(exhausted) => {
             let refused = Message::of("error-too-many-network");
-            too_many_pages(&host, language, exhausted, refused, way_on(&request))
+            too_many_pages(host, language, exhausted, refused, way_on(&request))
         }
     }
 }
 
-/// Limits how often an address calls the endpoints that applications call.
-pub(super) async fn token(State(host): State<Arc<Host>>, from: Network, request: Request, next: Next) -> Response {
+/// Limits how often an address calls the endpoints that applications call. A browser calls them for single-page applications
+/// only, so calls of other sites' pages are rejected without being counted.
+pub(super) async fn token(
+    State((host, origins)): State<(Arc<Host>, Arc<Origins>)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let from = address_of(&host, request.extensions(), request.headers()).into();
+    if fetch_metadata::is_cross_site(request.headers()) && !origins.has_that_of(request.headers()).await {
+        return foreign_page();
+    }
     match host.limits.token.take(&from, host.now()) {
         Ok(()) => next.run(request).await,
         Err(exhausted) => too_many_calls("requests", exhausted),
     }
 }
 
-/// Limits how often an address is refused for what it shows as proof: a status of `refusals`. `too_many` is the answer in
-/// the words of the interface.
+/// Limits how often an address fails to prove who it is. The proof comes first: a good one passes, however many others of the same
+/// network failed. `failed` says whether an answer means that the proof was bad; `too_many` is the answer in the words of the
+/// interface.
 pub(super) async fn failures(
-    host: &Host,
+    (host, limit): (&Host, &Limit<Network>),
     from: Network,
     request: Request,
     next: Next,
-    refusals: &[StatusCode],
+    failed: impl FnOnce(&Response) -> bool,
     too_many: impl FnOnce() -> Response,
 ) -> Response {
-    if let Err(exhausted) = host.limits.failures.check(&from, host.now()) {
-        return with_retry_after(too_many(), exhausted);
-    }
     let response = next.run(request).await;
-    if refusals.contains(&response.status()) {
-        // Whether this one was still within the limit is for the next request to find out.
-        let _ = host.limits.failures.take(&from, host.now());
+    if !failed(&response) {
+        return response;
     }
-    response
+    match limit.take(&from, host.now()) {
+        Ok(()) => response,
+        Err(exhausted) => with_retry_after(too_many(), exhausted),
+    }
+}
+
+/// The answer to a page of a site that no single-page application is registered at.
+fn foreign_page() -> Response {
+    let description = "no single-page application has a redirect URI at the origin of the page that called";
+    let body = json!({"error": "invalid_request", "error_description": description});
+    let headers = [(CACHE_CONTROL, HeaderValue::from_static("no-store"))];
+    (StatusCode::FORBIDDEN, headers, Json(body)).into_response()
 }
 
 /// What an application is told. Of the codes of RFC 6749 this one says that it may try again.

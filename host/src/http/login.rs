@@ -4,7 +4,8 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{FromRequest, Path, Request, State};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{FromRequest, Path, Query, Request, State};
 use axum::http::header::SET_COOKIE;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -16,10 +17,10 @@ use futures_util::{StreamExt, stream};
 use serde::Deserialize;
 
 use super::answer::deliver;
-use super::context::Browser;
+use super::context::{Browser, STAY};
 use super::cookies::Cookie;
 use super::limits::{too_many_pages, try_again};
-use super::pages::{Choice, Ended as EndedKind, EndedPage, LoginPage, Scan, WaitingPage};
+use super::pages::{Choice, Ended as EndedKind, EndedPage, LoginPage, Returning, Scan, WaitingPage};
 use super::reply::{ErrorReply, broken, forged, layout, page, see_other, with_browser, with_session};
 use super::texts::Message;
 use super::{confirm, consent, csrf, saml};
@@ -37,6 +38,9 @@ use crate::oidc::authorize::{self, Agreement, Answer, DenialReason, Question};
 use crate::saml::sign_on::{self, Failure};
 use crate::secret::Token;
 use crate::store::Asked;
+
+/// After how many seconds the page of a failed sign-in goes back to the application. The user can have it stay (WCAG 2.2.1).
+const RETURN_AFTER: u32 = 10;
 
 /// A form of these pages.
 #[derive(Debug, Deserialize)]
@@ -360,42 +364,102 @@ fn chosen(login: &Login, signed_in: &SignedIn) -> String {
 
 /// `POST /login/{id}/leave`: back to the application, with an error.
 pub(super) async fn leave(posted: Posted) -> Response {
-    let (host, language) = (&posted.host, posted.browser.language());
-    let reply = async {
-        let (login, reason) = match &posted.view {
-            View::Ended(login, Ended::Denied) => (login, DenialReason::Denied),
-            View::Ended(login, Ended::Expired | Ended::WrongNumber) => (login, DenialReason::Expired),
-            View::Ended(login, _) | View::Identify(login) | View::Approved(login, _) | View::SignedIn(login, _) => {
-                (login, DenialReason::GivenUp)
-            }
-            View::Waiting(login, _) => {
-                login::cancel(host, login).await?;
-                (login, DenialReason::GivenUp)
-            }
-            View::Answered(_) => return Ok(answered_before(host, language)),
-            View::Unknown => return Ok(unknown(host, language)),
-        };
-        let reply = match &login.request {
-            LoginRequest::Oidc(request) => match authorize::deny(host, login.id, request, reason).await? {
-                Some(answer) => Some(deliver(host, language, &answer).await),
-                None => None,
-            },
-            LoginRequest::Saml(request) => {
-                let why = match reason {
-                    DenialReason::Denied => Failure::Denied,
-                    DenialReason::Expired => Failure::Expired,
-                    DenialReason::NoConsent | DenialReason::GivenUp => Failure::GivenUp,
-                };
-                let answer = sign_on::deny(host, login.id, request, why).await?;
-                answer.map(|answer| saml::deliver(host, language, &answer))
-            }
-            LoginRequest::Local { .. } | LoginRequest::Step(_) => {
-                login::give_up(host, login.id).await?.then(|| see_other("/"))
-            }
-        };
-        Ok(reply.unwrap_or_else(|| answered_before(host, language)))
+    posted.reply(returned(&posted.host, posted.browser.language(), &posted.view).await)
+}
+
+/// Answers the application with an error.
+async fn returned(host: &Host, language: Language, view: &View) -> Result<Response, Broken> {
+    let (login, reason) = match view {
+        View::Ended(login, Ended::Denied) => (login, DenialReason::Denied),
+        View::Ended(login, Ended::Expired | Ended::WrongNumber) => (login, DenialReason::Expired),
+        View::Ended(login, _) | View::Identify(login) | View::Approved(login, _) | View::SignedIn(login, _) => {
+            (login, DenialReason::GivenUp)
+        }
+        View::Waiting(login, _) => {
+            login::cancel(host, login).await?;
+            (login, DenialReason::GivenUp)
+        }
+        View::Answered(_) => return Ok(answered_before(host, language)),
+        View::Unknown => return Ok(unknown(host, language)),
     };
-    posted.reply(reply.await)
+    let reply = match &login.request {
+        LoginRequest::Oidc(request) => match authorize::deny(host, login.id, request, reason).await? {
+            Some(answer) => Some(deliver(host, language, &answer).await),
+            None => None,
+        },
+        LoginRequest::Saml(request) => {
+            let why = match reason {
+                DenialReason::Denied => Failure::Denied,
+                DenialReason::Expired => Failure::Expired,
+                DenialReason::NoConsent | DenialReason::GivenUp => Failure::GivenUp,
+            };
+            let answer = sign_on::deny(host, login.id, request, why).await?;
+            answer.map(|answer| saml::deliver(host, language, &answer))
+        }
+        LoginRequest::Local { .. } | LoginRequest::Step(_) => {
+            login::give_up(host, login.id).await?.then(|| see_other("/"))
+        }
+    };
+    Ok(reply.unwrap_or_else(|| answered_before(host, language)))
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Return {
+    /// The token that shows that the page of this browser asks.
+    #[serde(default)]
+    token: String,
+}
+
+/// `GET /login/{id}/return`: back to the application, with an error, once the page of a failed sign-in has been shown long enough.
+///
+/// A GET, since a page can do no more by itself without a script. Another site can't ask for it: the token is of this browser and
+/// login. A page in another tab can't either, once the user tries again.
+pub(super) async fn return_by_itself(
+    State(host): State<Arc<Host>>,
+    Path(id): Path<String>,
+    query: Result<Query<Return>, QueryRejection>,
+    browser: Browser,
+) -> Response {
+    let (browser, found) = find(&host, &id, browser).await;
+    let reply = async {
+        let view = found?;
+        let token = query.map(|Query(query)| query.token).unwrap_or_default();
+        let failed = match &view {
+            View::Ended(_, why) => *why != Ended::Cancelled,
+            View::Approved(..) | View::SignedIn(..) | View::Answered(_) => true,
+            View::Identify(_) | View::Waiting(..) | View::Unknown => false,
+        };
+        if failed && csrf::is_token(&host, &browser, &return_of(&id), &token)? {
+            return returned(&host, browser.language(), &view).await;
+        }
+        // The page for how far it has come, whatever that is.
+        Ok(match view.login() {
+            Some(login) => see_other(&format!("/login/{}", login.id)),
+            None => unknown(&host, browser.language()),
+        })
+    };
+    reply.await.unwrap_or_else(|error| broken(&host, browser.language(), &error))
+}
+
+/// What the token of [`return_by_itself`] is for.
+fn return_of(login: &str) -> String {
+    format!("return {login}")
+}
+
+/// How the page of a failed sign-in goes back to the application. Nobody waits for the answer of a sign-in to our own pages, nor for
+/// that of somebody else's trial; and who cancelled is at the page and chooses.
+fn returning(host: &Host, browser: &Browser, login: &Login, ended: &EndedKind) -> Result<Option<Returning>, Broken> {
+    let waits = matches!(login.request, LoginRequest::Oidc(_) | LoginRequest::Saml(_));
+    if browser.stays() || !waits || [EndedKind::Cancelled, refused(Refusal::OthersTrial)].contains(ended) {
+        return Ok(None);
+    }
+    let page = format!("/login/{}", login.id);
+    let token = csrf::token(host, browser, &return_of(&login.id.to_string()))?;
+    Ok(Some(Returning {
+        address: format!("{page}/return?token={token}"),
+        seconds: RETURN_AFTER,
+        stay: format!("{page}?{STAY}"),
+    }))
 }
 
 /// `GET /login/{id}/events`: one event, `changed`, as soon as the page has something new to show.
@@ -462,6 +526,19 @@ pub(super) async fn asking(host: &Host, login: &Login) -> Result<Asking, Broken>
     })
 }
 
+/// The name that the application gave, or that of the browser's own session where the application's ID token names its user.
+async fn hinted_name(host: &Host, browser: &Browser, login: &Login) -> Result<Option<LoginName>, Broken> {
+    match &login.request {
+        LoginRequest::Oidc(request) if request.login_hint.is_some() => Ok(request.login_hint.clone()),
+        LoginRequest::Oidc(request) if request.hinted_subject.is_some() => match browser.signed_in(host).await? {
+            Some(signed_in) => authorize::hinted_name(host, request, &signed_in).await,
+            None => Ok(None),
+        },
+        LoginRequest::Saml(request) => Ok(request.login_hint.clone()),
+        LoginRequest::Oidc(_) | LoginRequest::Local { .. } | LoginRequest::Step(_) => Ok(None),
+    }
+}
+
 async fn identify_page(
     host: &Host,
     browser: &Browser,
@@ -470,11 +547,7 @@ async fn identify_page(
 ) -> Result<Response, Broken> {
     let id = login.id.to_string();
     let asking = asking(host, login).await?;
-    let hint = match &login.request {
-        LoginRequest::Oidc(request) => request.login_hint.as_ref().map(ToString::to_string),
-        LoginRequest::Saml(request) => request.login_hint.as_ref().map(ToString::to_string),
-        LoginRequest::Local { .. } | LoginRequest::Step(_) => None,
-    };
+    let hint = hinted_name(host, browser, login).await?.map(String::from);
     let unfit = rejected.is_some();
     let known = browser.name().map(|name| name.as_str().to_owned());
     let remembered = known.is_some();
@@ -536,6 +609,7 @@ async fn ended_page(host: &Host, browser: &Browser, login: &Login, ended: EndedK
     let ended = EndedPage {
         layout: layout(host, browser.language()),
         application: asking.name,
+        returns: returning(host, browser, login, &ended)?,
         ended,
         again: Some(format!("/login/{id}/again")),
         leave: Some(format!("/login/{id}/leave")),

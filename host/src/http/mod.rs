@@ -15,6 +15,7 @@ mod cookies;
 mod cors;
 mod csrf;
 mod devices;
+mod fetch_metadata;
 mod health;
 mod home;
 mod layout;
@@ -45,4 +46,4 @@ mod trial;
 mod user_agent;
 
 pub use router::{mtls_router, router};
-pub use serve::{Listener, serve};
+pub use serve::{Listener, Newcomers, serve};

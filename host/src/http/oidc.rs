@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{RawQuery, State};
-use axum::http::header::{CACHE_CONTROL, WWW_AUTHENTICATE};
+use axum::http::header::{CACHE_CONTROL, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
@@ -18,6 +18,7 @@ use super::pages::Link;
 use super::reply::{ErrorReply, broken, fault_in_words, see_other, with_browser};
 use super::texts::Message;
 use super::trial;
+use crate::domain::limits::Exhausted;
 use crate::domain::login::{self, Person};
 use crate::domain::{Host, trials};
 use crate::model::language::Language;
@@ -91,6 +92,7 @@ async fn begin(host: &Host, browser: &Browser, accepted: Accepted) -> Result<Res
         browser.digest(),
         browser.context(host),
         session_id,
+        Some(browser.network()),
     )
     .await?;
     if !trials::login_began(host, &login).await? {
@@ -173,6 +175,7 @@ fn bearer_error(host: &Host, error: &BearerError) -> Response {
         BearerError::Missing | BearerError::InvalidToken => StatusCode::UNAUTHORIZED,
         BearerError::InvalidRequest => StatusCode::BAD_REQUEST,
         BearerError::InsufficientScope(_) => StatusCode::FORBIDDEN,
+        BearerError::Busy => StatusCode::SERVICE_UNAVAILABLE,
         BearerError::Broken(cause) => {
             description = fault_in_words(host, "UserInfo failed", cause);
             StatusCode::INTERNAL_SERVER_ERROR
@@ -185,6 +188,9 @@ fn bearer_error(host: &Host, error: &BearerError) -> Response {
     // The specification's word for a missing token, too.
     let body = json!({"error": error.code().unwrap_or("invalid_token"), "error_description": description});
     let mut response = (status, Json(body)).into_response();
+    if matches!(error, BearerError::Busy) {
+        response.headers_mut().insert(RETRY_AFTER, Exhausted::SOON.seconds().into());
+    }
     if let (true, Ok(challenge)) = (status.is_client_error(), HeaderValue::from_str(&challenge)) {
         response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
     }

@@ -314,8 +314,21 @@ pub struct EndedPage {
     pub again: Option<String>,
     /// Where the form that goes back to the application is sent (`csrf`), if it waits for an answer.
     pub leave: Option<String>,
+    /// How the page goes back to the application by itself, if it does.
+    pub returns: Option<Returning>,
     /// The token that both forms carry.
     pub csrf: String,
+}
+
+/// The way back to the application that a page takes by itself.
+#[derive(Clone, Debug)]
+pub struct Returning {
+    /// The address that answers the application, with the error.
+    pub address: String,
+    /// After how many seconds.
+    pub seconds: u32,
+    /// The address of the same page that stays.
+    pub stay: String,
 }
 
 impl EndedPage {
@@ -409,6 +422,8 @@ pub struct SignOutPage {
     pub name: String,
     /// The name of the application that asks, where it could show that it does.
     pub application: Option<String>,
+    /// The name of the application to which the browser returns, where nothing shows that it asks.
+    pub returns_to: Option<String>,
     /// Where the form is sent: `csrf`, `request` and `answer`, which is `yes` or `no`.
     pub action: String,
     /// The application's request, which the form carries.

@@ -15,6 +15,7 @@ use tower_http::limit::RequestBodyLimitLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
 use tower_http::timeout::TimeoutLayer;
 
+use super::fetch_metadata::reject_embedded;
 use super::reply::ErrorReply;
 use super::texts::Message;
 use super::{
@@ -42,6 +43,7 @@ const MTLS_PATHS: [&str; 4] = ["/oidc/token", "/oidc/me", "/oidc/token/introspec
 
 /// Everything that the host serves.
 pub fn router(host: Arc<Host>) -> Router {
+    let origins = cors::Origins::new(&host);
     let own = Router::new()
         .route("/", get(portal::start_page))
         .route("/sign-out", post(home::sign_out))
@@ -54,13 +56,17 @@ pub fn router(host: Arc<Host>) -> Router {
         .route("/logos/{application}", get(logos::show))
         .merge(portal::routes())
         .merge(sign_in_routes(&host))
-        .merge(sign_out_routes())
+        .merge(sign_out_routes(&host))
         .merge(saml_logout_routes(&host))
-        .merge(called(&host, Router::new().route("/oidc/token/introspection", post(client_calls::introspect))))
+        .merge(called(
+            &host,
+            &origins,
+            Router::new().route("/oidc/token/introspection", post(client_calls::introspect)),
+        ))
         .nest("/authenticator", authenticator_routes(&host))
         .merge(recovery_routes(&host))
         .route("/approvals/callbacks/{id}", post(callbacks::take))
-        .merge(never_by_head("GET", Router::new().route("/admin", get(console::front))))
+        .merge(never_by_head("GET", Router::new().route("/admin", get(console::front))).layer(from_fn(reject_embedded)))
         .route("/admin/{*page}", get(console::inside))
         .merge(never_by_head(
             "GET, POST",
@@ -70,9 +76,9 @@ pub fn router(host: Arc<Host>) -> Router {
         .fallback(not_found);
     // The header that lets another site's page read an answer is on its errors too, so its layer comes last.
     let shared = Router::new()
-        .nest("/oidc", shared_routes(&host))
+        .nest("/oidc", shared_routes(&host, &origins))
         .route("/.well-known/oauth-authorization-server/oidc", get(oidc::configuration));
-    let shared = bounded(shared, LARGEST_BODY, LONGEST).layer(cors::layer(&host));
+    let shared = bounded(shared, LARGEST_BODY, LONGEST).layer(cors::layer(origins));
     bounded(own, LARGEST_BODY, LONGEST)
         .merge(shared)
         .merge(bounded(admin_api::file_routes(&host), admin_api::LARGEST_FILE, LONGEST_FILE))
@@ -107,18 +113,19 @@ pub fn mtls_router(router: Router) -> Router {
 }
 
 /// The endpoints that pages of single-page applications call too.
-fn shared_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
+fn shared_routes(host: &Arc<Host>, origins: &Arc<cors::Origins>) -> Router<Arc<Host>> {
     Router::new()
         .route("/me", get(oidc::me).post(oidc::me))
         .route("/.well-known/openid-configuration", get(oidc::configuration))
         .route("/jwks", get(oidc::jwks))
-        .merge(called(host, Router::new().route("/token", post(client_calls::token))))
-        .merge(called(host, Router::new().route("/token/revocation", post(client_calls::revoke))))
+        .merge(called(host, origins, Router::new().route("/token", post(client_calls::token))))
+        .merge(called(host, origins, Router::new().route("/token/revocation", post(client_calls::revoke))))
 }
 
 /// Bounds of the endpoints that applications authenticate themselves at.
-fn called(host: &Arc<Host>, router: Router<Arc<Host>>) -> Router<Arc<Host>> {
-    router.layer(RequestBodyLimitLayer::new(LARGEST_CALL)).layer(from_fn_with_state(Arc::clone(host), limits::token))
+fn called(host: &Arc<Host>, origins: &Arc<cors::Origins>, router: Router<Arc<Host>>) -> Router<Arc<Host>> {
+    let state = (Arc::clone(host), Arc::clone(origins));
+    router.layer(RequestBodyLimitLayer::new(LARGEST_CALL)).layer(from_fn_with_state(state, limits::token))
 }
 
 /// Routes whose GET does something, such as to answer a login. Who asks with HEAD wants to know of the answer and to have
@@ -138,14 +145,14 @@ fn saml_logout_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         .route("/sso/SingleLogoutService/{application}", get(saml_logout::service).post(saml_logout::service_by_post))
         .route("/sso/logout/{id}", get(saml_logout::show))
         .route("/sso/logout/{id}/{request}", get(saml_logout::ask));
-    never_by_head("GET, POST", routes).layer(from_fn_with_state(Arc::clone(host), limits::sign_in))
+    never_by_head("GET, POST", routes).layer(from_fn_with_state(Arc::clone(host), limits::sign_out))
 }
 
-fn sign_out_routes() -> Router<Arc<Host>> {
+fn sign_out_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
     let routes = Router::new()
         .route("/session/end", get(session_end::question).post(session_end::answer))
         .route("/oidc/session/end", get(session_end::end).post(session_end::end_by_post));
-    never_by_head("GET, POST", routes)
+    never_by_head("GET, POST", routes).layer(from_fn_with_state(Arc::clone(host), limits::sign_out))
 }
 
 fn sign_in_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
@@ -154,6 +161,7 @@ fn sign_in_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
         .route("/sso/SingleSignOnService/{application}", get(saml::sign_on).post(saml::sign_on_by_post))
         .route("/sso/sign-on/{id}", get(saml::go_on))
         .route("/login/{id}", get(login::show).post(login::identify))
+        .route("/login/{id}/return", get(login::return_by_itself))
         .route("/sign-in", get(portal::sign_in));
     never_by_head("GET, POST", pages)
         .route("/sso/metadata/{application}", get(saml_metadata::metadata))

@@ -120,6 +120,7 @@ async fn begin(host: &Host, browser: &Browser, request: SignOnRequest) -> Result
         browser.digest(),
         browser.context(host),
         session_id,
+        Some(browser.network()),
     )
     .await?;
     if !trials::login_began(host, &login).await? {

@@ -1,7 +1,7 @@
 //! Serving connections, with limits that hold before there is a request to look at.
 
 use std::future::Future;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,12 +16,14 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tokio_io_timeout::TimeoutStream;
 use tower::ServiceExt;
 
 use super::client_certificate::ClientCertificate;
+use super::context::is_trusted;
 use super::tls::Identity;
+use crate::domain::limits::{Held, Network};
 
 /// How long requests under way may take once the host is told to stop.
 const GOODBYE: Duration = Duration::from_secs(5);
@@ -38,16 +40,36 @@ pub struct Listener {
     pub tls: Option<Arc<Identity>>,
     /// How many connections there may be; a further one waits until another ends.
     pub most_connections: usize,
-    /// How long a connection may take for its handshake, for a request's head, and wait for its next request.
+    /// How many connections one network may have, and how long a new one may take for its handshake and for the head of its first
+    /// request.
+    pub newcomers: Newcomers,
+    /// How long a connection may take for a request's head, and wait for its next request.
     pub head_timeout: Duration,
     /// How long a client may leave an answer unread.
     pub write_timeout: Duration,
 }
 
+/// Bounds of connections that hold before there is a request, so that no single client uses all connections up.
+#[derive(Debug)]
+pub struct Newcomers {
+    /// How many connections there may be from one IPv4 address, or from the first 64 bits of an IPv6 address. A further one is
+    /// closed at once.
+    pub most_of_network: usize,
+    /// How long the handshake may take, and then the head of the first request.
+    pub patience: Duration,
+    /// Proxies, which these bounds do not concern: they bring everybody's requests.
+    pub exempt: Vec<IpAddr>,
+}
+
+/// Marks the requests of connections on which clients prove who they are by the handshake.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ProvedByHandshake;
+
 /// Serves until `stop` is done, then lets requests under way end.
 pub async fn serve(listener: Listener, router: Router, stop: impl Future<Output = ()>) {
     let graceful = GracefulShutdown::new();
     let places = Arc::new(Semaphore::new(listener.most_connections));
+    let networks = Arc::new(Held::new(listener.newcomers.most_of_network));
     let mut stop = pin!(stop);
     loop {
         let next = async {
@@ -60,9 +82,17 @@ pub async fn serve(listener: Listener, router: Router, stop: impl Future<Output 
         };
         match accepted {
             Ok((stream, peer)) => {
+                let is_exempt = is_trusted(peer.ip(), &listener.newcomers.exempt);
+                let network = Network::from(Some(peer.ip()));
+                let held = if is_exempt { None } else { networks.hold(network) };
+                if !is_exempt && held.is_none() {
+                    tracing::debug!(%peer, "a connection was closed: its network has as many as it may have");
+                    continue;
+                }
                 let connection = Connection {
                     peer,
                     router: router.clone(),
+                    patience: if is_exempt { listener.head_timeout } else { listener.newcomers.patience },
                     head_timeout: listener.head_timeout,
                     write_timeout: listener.write_timeout,
                     watcher: graceful.watcher(),
@@ -70,7 +100,7 @@ pub async fn serve(listener: Listener, router: Router, stop: impl Future<Output 
                 let tls = listener.tls.clone();
                 tokio::spawn(async move {
                     connection.serve(stream, tls).await;
-                    drop(place);
+                    drop((place, held));
                 });
             }
             // Out of descriptors, or the peer went away at once: neither ends the host.
@@ -88,6 +118,7 @@ pub async fn serve(listener: Listener, router: Router, stop: impl Future<Output 
 struct Connection {
     peer: SocketAddr,
     router: Router,
+    patience: Duration,
     head_timeout: Duration,
     write_timeout: Duration,
     watcher: Watcher,
@@ -100,19 +131,31 @@ impl Connection {
         let mut stream = TimeoutStream::new(stream);
         stream.set_write_timeout(Some(self.write_timeout));
         let stream = Box::pin(stream);
-        let Some(tls) = tls else { return self.requests(stream, None).await };
-        match tokio::time::timeout(self.head_timeout, tls.accept(stream)).await {
-            Ok(Ok((stream, certificate))) => self.requests(stream, certificate).await,
+        let Some(tls) = tls else { return self.requests(stream, None, None).await };
+        let proved = tls.asks_for_certificates().then_some(ProvedByHandshake);
+        match tokio::time::timeout(self.patience, tls.accept(stream)).await {
+            Ok(Ok((stream, certificate))) => self.requests(stream, proved, certificate).await,
             Ok(Err(error)) => tracing::debug!(peer = %self.peer, %error, "a TLS handshake failed"),
             Err(_) => tracing::debug!(peer = %self.peer, "a TLS handshake took too long"),
         }
     }
 
-    async fn requests(self, stream: impl AsyncRead + AsyncWrite + Unpin + 'static, shown: Option<ClientCertificate>) {
-        let Self { peer, router, head_timeout, watcher, .. } = self;
+    async fn requests(
+        self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + 'static,
+        proved: Option<ProvedByHandshake>,
+        shown: Option<ClientCertificate>,
+    ) {
+        let Self { peer, router, patience, head_timeout, watcher, .. } = self;
+        let first = Arc::new(Notify::new());
+        let begun = Arc::clone(&first);
         let service = service_fn(move |request: hyper::Request<Incoming>| {
+            begun.notify_one();
             let mut request: Request = request.map(Body::new);
             request.extensions_mut().insert(ConnectInfo(peer));
+            if let Some(proved) = proved {
+                request.extensions_mut().insert(proved);
+            }
             if let Some(certificate) = &shown {
                 request.extensions_mut().insert(certificate.clone());
             }
@@ -121,8 +164,18 @@ impl Connection {
         let mut builder = http1::Builder::new();
         builder.timer(TokioTimer::new()).header_read_timeout(head_timeout);
         builder.max_buf_size(BUFFER).max_header_size(BUFFER);
-        if let Err(error) = watcher.watch(builder.serve_connection(TokioIo::new(stream), service)).await {
-            tracing::debug!(%peer, %error, "a connection broke off");
+        let served = watcher.watch(builder.serve_connection(TokioIo::new(stream), service));
+        // Ends where the first request is late, and never once it came.
+        let late = async {
+            if tokio::time::timeout(patience, first.notified()).await.is_ok() {
+                std::future::pending::<()>().await;
+            }
+        };
+        tokio::select! {
+            result = served => if let Err(error) = result {
+                tracing::debug!(%peer, %error, "a connection broke off");
+            },
+            () = late => tracing::debug!(%peer, "the first request of a connection took too long"),
         }
     }
 }

@@ -183,6 +183,7 @@ fn question_page(
         layout: layout(host, browser.language()),
         name: signed_in.user.display_name().to_owned(),
         application: request.application().map(str::to_owned),
+        returns_to: request.returns_to().map(str::to_owned),
         action: QUESTION.to_owned(),
         request: request.sealed(host)?.unwrap_or_default(),
         csrf: csrf::token(host, browser, QUESTION)?,
@@ -195,7 +196,9 @@ fn refused(host: &Host, language: Language, rejected: &Rejected) -> Response {
         Rejected::Broken(error) => return broken(host, language, error),
         Rejected::Parameters(_) => return unreadable(host, language, rejected),
         Rejected::Sealed => Message::of("error-sign-out-late"),
-        Rejected::BadHint(_) | Rejected::UnfitHint(_) | Rejected::OtherClient => Message::of("error-sign-out-unshown"),
+        Rejected::BadHint(_) | Rejected::UnfitHint(_) | Rejected::OtherClient | Rejected::UnknownClient => {
+            Message::of("error-sign-out-unshown")
+        }
         Rejected::RedirectUri => Message::of("error-sign-out-address"),
     };
     unserved(host, language, what_happened, rejected)

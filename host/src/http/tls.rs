@@ -92,6 +92,11 @@ impl Identity {
         Ok(Self { table, files, clients, clock, looked_at, current })
     }
 
+    /// Whether clients may show a certificate here.
+    pub(super) fn asks_for_certificates(&self) -> bool {
+        self.clients == Clients::MayShowCertificate
+    }
+
     /// The server's side of a handshake, and the certificate that the client showed.
     pub(super) async fn accept<S>(
         self: &Arc<Self>,

@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
+use tokio::time::Instant;
 
 use super::own::{self, NotOurs};
 use super::signing::IdTokenKey;
@@ -17,6 +18,8 @@ use crate::model::key::{KeyLife, KeyMaterial, KeyPurpose, KeyTimes, SigningAlgor
 
 /// How long after one key was not found the store may be asked for another that was not.
 const BETWEEN_LOOKUPS: Duration = Duration::from_secs(1);
+/// How much later than the last a reading for the key set begins.
+const BETWEEN_READINGS: Duration = Duration::from_millis(100);
 
 /// The keys that tokens are signed and recognised with, as the database had them when they were last read. Signing and
 /// verifying ask this alone.
@@ -25,6 +28,17 @@ pub struct KeyRing {
     held: RwLock<Arc<Held>>,
     readings: AtomicU64,
     looked_up: AtomicI64,
+    asked: AtomicU64,
+    answered: tokio::sync::Mutex<Answered>,
+}
+
+/// The last reading for those who ask for the key set.
+#[derive(Debug, Default)]
+struct Answered {
+    /// How many had asked when it began: it is fresh for each of them.
+    asked: u64,
+    /// When it began.
+    at: Option<Instant>,
 }
 
 /// A reading of the database that is under way.
@@ -81,7 +95,13 @@ impl KeyRing {
     /// The ring of these keys; those for other purposes than ID tokens are passed over.
     pub fn open(keys: &[SigningKey], master: &MasterKey) -> Result<Self, KeyError> {
         let held = Held::open(Reading(0), keys, master, None)?;
-        Ok(Self { held: RwLock::new(Arc::new(held)), readings: AtomicU64::new(0), looked_up: AtomicI64::new(i64::MIN) })
+        Ok(Self {
+            held: RwLock::new(Arc::new(held)),
+            readings: AtomicU64::new(0),
+            looked_up: AtomicI64::new(i64::MIN),
+            asked: AtomicU64::new(0),
+            answered: tokio::sync::Mutex::default(),
+        })
     }
 
     /// To be called before the keys are read: of two readings the one that began later counts.
@@ -109,6 +129,22 @@ impl KeyRing {
             (now < last || now >= last + BETWEEN_LOOKUPS).then_some(now.millis())
         };
         self.looked_up.fetch_update(Ordering::SeqCst, Ordering::SeqCst, free).is_ok()
+    }
+
+    /// Comes back once a reading ended that began after this call. One reading serves all who wait for it, and the next begins no
+    /// sooner than [`BETWEEN_READINGS`] after it, so that however many ask, the database does not feel it.
+    pub async fn read_since_now(&self, read: impl AsyncFnOnce()) {
+        let asked = 1 + self.asked.fetch_add(1, Ordering::SeqCst);
+        let mut answered = self.answered.lock().await;
+        if answered.asked >= asked {
+            return;
+        }
+        if let Some(last) = answered.at {
+            tokio::time::sleep_until(last + BETWEEN_READINGS).await;
+        }
+        let (all, begun) = (self.asked.load(Ordering::SeqCst), Instant::now());
+        read().await;
+        *answered = Answered { asked: all, at: Some(begun) };
     }
 
     /// The key that signs at `now`.

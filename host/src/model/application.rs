@@ -268,6 +268,10 @@ pub struct OidcSettings {
     /// Where a sign-in to it can be begun from here (OpenID Connect Core section 4).
     #[serde(default)]
     pub initiate_login_uri: Option<InitiateLoginUri>,
+    /// Whether its client assertions may name the token endpoint as their audience, and not the issuer. See
+    /// [`OidcSettings::accepts_token_endpoint_audience`].
+    #[serde(default)]
+    pub lenient_assertion_audience: bool,
     /// What it may do in the admin API as itself.
     #[serde(default, skip_serializing_if = "AdminScopes::is_empty")]
     pub admin_scopes: AdminScopes,
@@ -280,7 +284,7 @@ impl OidcSettings {
             application_type,
             redirect_uris: Vec::new(),
             post_logout_redirect_uris: Vec::new(),
-            scopes: Scope::ALL.into_iter().collect(),
+            scopes: Scope::DEFAULT.into_iter().collect(),
             grant_types: GrantType::ALL.into(),
             authentication: ClientAuthentication::default(),
             id_token_algorithm: SigningAlgorithm::default(),
@@ -289,6 +293,7 @@ impl OidcSettings {
             consent: ConsentPolicy::default(),
             backchannel_logout: None,
             initiate_login_uri: None,
+            lenient_assertion_audience: false,
             admin_scopes: AdminScopes::default(),
         }
     }
@@ -296,6 +301,12 @@ impl OidcSettings {
     /// Whether it may act in the admin API as itself. Who may change such an application may act as it does.
     pub fn is_service_account(&self) -> bool {
         !self.admin_scopes.is_empty()
+    }
+
+    /// Whether the audience of its client assertions may be the token endpoint. Never for a service account: a hostile server
+    /// whose metadata names that endpoint could use its assertion here.
+    pub fn accepts_token_endpoint_audience(&self) -> bool {
+        self.lenient_assertion_audience && !self.is_service_account()
     }
 
     /// What it may do in the admin API now, with a token that was given these scopes.

@@ -12,6 +12,12 @@ use crate::entropy::Entropy;
 use crate::id::{ApprovalId, AuditId, DeviceId, Did, TokenId, UserId};
 use crate::model::step::Mentioned;
 
+/// Members of what is personal that say from where something was done.
+const ORIGIN: [&str; 2] = ["address", "browser"];
+
+/// The kind of actor that a user is.
+pub const PERSON: &str = "person";
+
 /// An entry of the audit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
@@ -59,6 +65,16 @@ impl Entry {
             entry = entry.personal("browser", browser.as_str());
         }
         entry
+    }
+
+    /// The address and browser of a user who acts upon something of somebody else, and what else is personal. The one is the data of
+    /// the user who acts, the other of the user whom the entry is about.
+    pub fn origin_apart(&self) -> (Map<String, Value>, Map<String, Value>) {
+        let is_own = match self.actor {
+            Actor::Person(actor) => self.user == Some(actor),
+            _ => true,
+        };
+        self.personal.clone().into_iter().partition(|(name, _)| !is_own && ORIGIN.contains(&name.as_str()))
     }
 
     /// The same, about this user.
@@ -155,7 +171,7 @@ impl Actor {
         match self {
             Self::Host => "host",
             Self::Administrator(_) => "administrator",
-            Self::Person(_) => "person",
+            Self::Person(_) => PERSON,
             Self::Device(_) => "device",
             Self::Application(_) => "application",
             Self::Channel(_) => "channel",
@@ -179,7 +195,7 @@ impl Actor {
         Some(match (kind, id) {
             ("host", None) => Self::Host,
             ("administrator", Some(id)) => Self::Administrator(id.parse().ok()?),
-            ("person", Some(id)) => Self::Person(id.parse().ok()?),
+            (PERSON, Some(id)) => Self::Person(id.parse().ok()?),
             ("device", Some(id)) => Self::Device(id.parse().ok()?),
             ("application", Some(id)) => Self::Application(id.parse().ok()?),
             ("channel", Some(name)) => Self::Channel(name.to_owned()),

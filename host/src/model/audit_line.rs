@@ -24,6 +24,13 @@ struct Line<'a> {
     personal: Option<&'a RawValue>,
     personal_salt: Option<String>,
     personal_digest: Option<String>,
+    /// Only where a user acted upon something of somebody else.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    origin: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin_salt: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin_digest: Option<String>,
     previous: String,
     digest: String,
 }
@@ -39,6 +46,7 @@ struct Actor {
 pub fn write(record: &Record) -> Result<String, serde_json::Error> {
     let detail = raw(&record.detail)?;
     let personal = record.personal.as_deref().map(raw).transpose()?;
+    let origin = record.origin.as_deref().map(raw).transpose()?;
     let line = Line {
         seq: record.seq,
         id: record.id.clone(),
@@ -52,6 +60,9 @@ pub fn write(record: &Record) -> Result<String, serde_json::Error> {
         personal: personal.as_deref(),
         personal_salt: record.salt.clone(),
         personal_digest: record.personal_digest.clone(),
+        origin: origin.as_deref(),
+        origin_salt: record.origin_salt.clone(),
+        origin_digest: record.origin_digest.clone(),
         previous: record.previous.clone(),
         digest: record.digest.clone(),
     };
@@ -88,6 +99,9 @@ pub fn read(line: &str) -> Result<Record, serde_json::Error> {
         personal: line.personal.map(|personal| personal.get().to_owned()),
         salt: line.personal_salt,
         personal_digest: line.personal_digest,
+        origin: line.origin.map(|origin| origin.get().to_owned()),
+        origin_salt: line.origin_salt,
+        origin_digest: line.origin_digest,
     })
 }
 
@@ -104,9 +118,10 @@ mod tests {
         let text = || "\\PC{0,12}";
         let some = || proptest::option::of(text());
         let about = (some(), some(), some(), some());
-        let content = (proptest::collection::btree_map(text(), text(), 0..4), some(), text());
+        let content = (proptest::collection::btree_map(text(), text(), 0..4), some(), some(), text());
         (0..4_000_000_000_000_i64, (text(), text(), text()), about, content).prop_map(
-            |(at, (id, event, actor_kind), (actor, user, application, approval), (detail, personal, salt))| {
+            |(at, (id, event, actor_kind), (actor, user, application, approval), (detail, personal, origin, salt))| {
+                let origin = origin.map(|address| serde_json::json!({ "address": address }).to_string());
                 let personal = personal.map(|name| serde_json::json!({ "name": name }).to_string());
                 let mut record = Record {
                     seq: 0,
@@ -122,8 +137,11 @@ mod tests {
                     approval,
                     detail: serde_json::to_string(&detail).expect("JSON"),
                     personal_digest: personal.as_ref().map(|text| personal_digest(&salt, text).to_text()),
-                    salt: personal.is_some().then_some(salt),
+                    salt: personal.is_some().then(|| salt.clone()),
                     personal,
+                    origin_digest: origin.as_ref().map(|text| personal_digest(&salt, text).to_text()),
+                    origin_salt: origin.is_some().then_some(salt),
+                    origin,
                 };
                 record.follow(&Mark::START);
                 record
@@ -143,7 +161,14 @@ mod tests {
         /// No two entries have one encoding: whatever differs, the digest does.
         #[test]
         fn entries_that_differ_have_digests_that_differ(one in any_record(), other in any_record()) {
-            let said = |record: &Record| Record { digest: String::new(), personal: None, salt: None, ..record.clone() };
+            let said = |record: &Record| Record {
+                digest: String::new(),
+                personal: None,
+                salt: None,
+                origin: None,
+                origin_salt: None,
+                ..record.clone()
+            };
             prop_assert_eq!(said(&one) == said(&other), one.covered() == other.covered());
             // A letter that goes over from one value to the next.
             let mut moved = one.clone();
@@ -179,6 +204,9 @@ mod tests {
             personal: None,
             salt: None,
             personal_digest: None,
+            origin: None,
+            origin_salt: None,
+            origin_digest: None,
         };
         record.follow(&Mark::START);
         for forged in ["{", "{\n}", "nonsense"] {

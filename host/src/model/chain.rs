@@ -12,6 +12,7 @@ use openssl::sha::Sha256;
 use zeroize::Zeroizing;
 
 use crate::clock::Timestamp;
+use crate::model::audit::PERSON;
 use crate::secret::Digest;
 
 /// The names of the encodings; another encoding has another version.
@@ -118,6 +119,13 @@ pub struct Record {
     pub salt: Option<String>,
     /// There where something personal was, erased or not.
     pub personal_digest: Option<String>,
+    /// JSON, letter by letter: the address and browser of a user who acted upon something of somebody else. `None` where there is
+    /// none, or that user was erased.
+    pub origin: Option<String>,
+    /// Present and absent with `origin`.
+    pub origin_salt: Option<String>,
+    /// Present where an origin was, erased or not.
+    pub origin_digest: Option<String>,
 }
 
 impl Record {
@@ -135,6 +143,10 @@ impl Record {
         }
         encoding.text(&self.detail);
         encoding.optional(self.personal_digest.as_deref());
+        // The last value, so that its absence needs no mark.
+        if self.origin_digest.is_some() {
+            encoding.optional(self.origin_digest.as_deref());
+        }
         encoding.digest()
     }
 
@@ -152,20 +164,36 @@ impl Record {
         Digest::from_text(&self.digest) == Some(self.covered()) && self.personal_is_good()
     }
 
+    /// Whether this user did it.
+    pub fn is_by_person(&self, user: &str) -> bool {
+        self.actor_kind == PERSON && self.actor.as_deref() == Some(user)
+    }
+
     /// Whether what is personal was there once, and is not any more.
     pub const fn is_erased(&self) -> bool {
         self.personal_digest.is_some() && self.personal.is_none()
     }
 
+    /// Whether an origin was there once, and is not any more.
+    pub const fn origin_is_erased(&self) -> bool {
+        self.origin_digest.is_some() && self.origin.is_none()
+    }
+
     /// Whether what is personal is what it was, or was erased whole.
     fn personal_is_good(&self) -> bool {
-        match (&self.personal, &self.salt, &self.personal_digest) {
-            (None, None, _) => true,
-            (Some(personal), Some(salt), Some(digest)) => {
-                Digest::from_text(digest).is_some_and(|digest| digest == personal_digest(salt, personal))
-            }
-            _ => false,
+        is_covered(&self.personal, &self.salt, &self.personal_digest)
+            && is_covered(&self.origin, &self.origin_salt, &self.origin_digest)
+    }
+}
+
+/// Whether a text is what its digest covers, or was erased with its salt.
+fn is_covered(text: &Option<String>, salt: &Option<String>, digest: &Option<String>) -> bool {
+    match (text, salt, digest) {
+        (None, None, _) => true,
+        (Some(text), Some(salt), Some(digest)) => {
+            Digest::from_text(digest).is_some_and(|digest| digest == personal_digest(salt, text))
         }
+        _ => false,
     }
 }
 
@@ -376,7 +404,7 @@ impl Walk {
         let at = Timestamp::from_millis(record.at);
         self.at = Mark { seq, digest };
         self.checked.entries += 1;
-        self.checked.erased += u64::from(record.is_erased());
+        self.checked.erased += u64::from(record.is_erased() || record.origin_is_erased());
         self.checked.first.get_or_insert((seq, at));
         self.checked.last = Some((seq, at));
         Ok(())

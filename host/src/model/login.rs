@@ -204,7 +204,7 @@ pub struct AuthorizationRequest {
     pub fresh_login: bool,
     /// `max_age`, in seconds.
     pub max_age: Option<u32>,
-    /// `login_hint`, or whom `id_token_hint` means: the name to start with.
+    /// `login_hint`: the name to start with.
     pub login_hint: Option<LoginName>,
     /// `prompt=select_account`: the person says whether they go on with their session.
     #[serde(default)]

@@ -18,6 +18,7 @@ pub mod login;
 pub mod logo;
 pub mod logout;
 pub mod name;
+pub mod network;
 pub mod palette;
 pub mod passkey;
 pub mod placeholders;

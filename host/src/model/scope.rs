@@ -18,13 +18,19 @@ pub enum Scope {
     Email,
     /// The telephone number.
     Phone,
+    /// The postal address.
+    Address,
     /// A refresh token, so that the application can act while the person is away (OpenID Connect Core section 11).
     OfflineAccess,
 }
 
 impl Scope {
     /// Every scope there is.
-    pub const ALL: [Self; 5] = [Self::OpenId, Self::Profile, Self::Email, Self::Phone, Self::OfflineAccess];
+    pub const ALL: [Self; 6] =
+        [Self::OpenId, Self::Profile, Self::Email, Self::Phone, Self::Address, Self::OfflineAccess];
+
+    /// What a new application may ask for, if nobody says otherwise: all but where people live.
+    pub const DEFAULT: [Self; 5] = [Self::OpenId, Self::Profile, Self::Email, Self::Phone, Self::OfflineAccess];
 
     /// The scope's name on the wire.
     pub const fn as_str(self) -> &'static str {
@@ -33,6 +39,7 @@ impl Scope {
             Self::Profile => "profile",
             Self::Email => "email",
             Self::Phone => "phone",
+            Self::Address => "address",
             Self::OfflineAccess => "offline_access",
         }
     }
@@ -64,6 +71,7 @@ impl Scope {
             ],
             Self::Email => &["email", "email_verified"],
             Self::Phone => &["phone_number", "phone_number_verified"],
+            Self::Address => &["address"],
         }
     }
 

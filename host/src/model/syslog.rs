@@ -154,6 +154,9 @@ mod tests {
             personal: None,
             salt: None,
             personal_digest: None,
+            origin: None,
+            origin_salt: None,
+            origin_digest: None,
         }
     }
 

@@ -163,7 +163,60 @@ pub struct Profile {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phone_number: Option<String>,
     pub phone_number_verified: bool,
+    #[serde(skip_serializing_if = "Address::is_empty")]
+    pub address: Address,
     pub email_verified: bool,
+}
+
+/// The postal address: the `address` claim (OpenID Connect Core 1.0 section 5.1.1). `formatted` and `street_address` may have several
+/// lines.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields, default)]
+#[allow(missing_docs, reason = "the fields are the members of the OpenID Connect specification")]
+pub struct Address {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub formatted: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub street_address: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub locality: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub region: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub postal_code: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub country: Option<String>,
+}
+
+impl Address {
+    /// Whether nothing of it is known.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The members, by their names in the claim.
+    pub fn members(&self) -> [(&'static str, Option<&String>); 6] {
+        [
+            ("formatted", self.formatted.as_ref()),
+            ("street_address", self.street_address.as_ref()),
+            ("locality", self.locality.as_ref()),
+            ("region", self.region.as_ref()),
+            ("postal_code", self.postal_code.as_ref()),
+            ("country", self.country.as_ref()),
+        ]
+    }
+
+    /// The address in lines, as people write it: as it was formatted, or else of its members.
+    pub fn in_lines(&self) -> Vec<String> {
+        if let Some(formatted) = &self.formatted {
+            return formatted.lines().map(str::to_owned).collect();
+        }
+        let town = [&self.postal_code, &self.locality].into_iter().flatten().map(String::as_str);
+        let town = town.collect::<Vec<_>>().join(" ");
+        let street = self.street_address.iter().flat_map(|street| street.lines()).map(str::to_owned);
+        let rest = [Some(town), self.region.clone(), self.country.clone()].into_iter().flatten();
+        street.chain(rest).filter(|line| !line.is_empty()).collect()
+    }
 }
 
 impl Profile {
@@ -186,10 +239,18 @@ impl Profile {
             ("locale", &self.locale),
             ("phone_number", &self.phone_number),
         ];
-        texts.into_iter().find_map(|(name, value)| {
+        let unfit = texts.into_iter().find_map(|(name, value)| {
             let text = value.as_deref()?;
             let unfit = if is_text(text) { unfit_claim(name, text)? } else { TEXT };
             Some((name, unfit))
+        });
+        unfit.or_else(|| {
+            let mut members = self.address.members().into_iter();
+            let fits = |name: &str, text: &str| match name {
+                "formatted" | "street_address" => is_text(&text.replace("\r\n", "").replace('\n', "")),
+                _ => is_text(text),
+            };
+            members.find(|(name, text)| text.is_some_and(|text| !fits(name, text))).map(|_| ("address", TEXT))
         })
     }
 }
@@ -295,6 +356,34 @@ mod tests {
                 assert_eq!(with(name, text).unfit_field().map(|(unfit, _)| unfit), Some(name), "{text}");
             }
         }
+    }
+
+    #[test]
+    fn an_address_has_several_lines_where_it_may() {
+        let of = |member: &str, text: &str| -> Profile {
+            serde_json::from_value(serde_json::json!({"address": {member: text}})).unwrap_or_default()
+        };
+        for member in ["formatted", "street_address"] {
+            assert_eq!(of(member, "12 St James's Square\r\n2nd floor\nLondon").unfit_field(), None, "{member}");
+            assert!(
+                of(member, "a\tb").unfit_field().is_some() && of(member, "a\rb").unfit_field().is_some(),
+                "{member}"
+            );
+        }
+        for member in ["locality", "region", "postal_code", "country"] {
+            assert_eq!(of(member, "Köln").unfit_field(), None, "{member}");
+            for text in ["a\nb", &"x".repeat(1025)] {
+                assert_eq!(of(member, text).unfit_field().map(|(unfit, _)| unfit), Some("address"), "{member}");
+            }
+        }
+        let whole = serde_json::json!({"address": {
+            "street_address": "12 St James's Square\n2nd floor", "locality": "London", "postal_code": "SW1Y 4JH", "country": "UK",
+        }});
+        let whole: Profile = serde_json::from_value(whole).unwrap_or_default();
+        let lines = ["12 St James's Square", "2nd floor", "SW1Y 4JH London", "UK"];
+        assert_eq!(whole.address.in_lines(), lines);
+        assert_eq!(of("formatted", "one\r\ntwo").address.in_lines(), ["one", "two"]);
+        assert!(Profile::default().address.in_lines().is_empty());
     }
 
     proptest! {

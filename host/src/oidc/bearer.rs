@@ -22,6 +22,9 @@ pub enum BearerError {
     /// It lacks this scope.
     #[error("the access token lacks the scope {}", .0.as_str())]
     InsufficientScope(Scope),
+    /// Too many calls wait for the plugins already, of this token or in all.
+    #[error("too many requests at once; try again after the time in Retry-After")]
+    Busy,
     /// The host broke.
     #[error("the server could not answer; try again")]
     Broken(#[from] Broken),
@@ -35,6 +38,7 @@ impl BearerError {
             Self::InvalidRequest => Some("invalid_request"),
             Self::InvalidToken => Some("invalid_token"),
             Self::InsufficientScope(_) => Some("insufficient_scope"),
+            Self::Busy => Some("temporarily_unavailable"),
             Self::Broken(_) => Some("server_error"),
         }
     }

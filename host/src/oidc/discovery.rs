@@ -64,7 +64,7 @@ pub fn document(host: &Host) -> Value {
             "name", "given_name", "family_name", "middle_name", "nickname", "preferred_username", "picture", "profile",
             "website", "gender", "birthdate", "zoneinfo", "locale", "updated_at",
             "upn", "user_did", "user_short_code", "account",
-            "phone_number", "phone_number_verified",
+            "phone_number", "phone_number_verified", "address",
         ],
         "claims_parameter_supported": true,
         "request_parameter_supported": false,

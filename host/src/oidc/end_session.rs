@@ -1,7 +1,8 @@
 //! The end session endpoint (OpenID Connect RP-Initiated Logout 1.0): what of a request may be believed.
 //!
 //! Anybody can send a browser here. So only an ID token of ours (`id_token_hint`) shows that an application asks, and
-//! without one nobody is signed out unasked and nobody is sent anywhere.
+//! without one nobody is signed out unasked. A browser is sent only to an address that is registered for the application that the
+//! token or `client_id` names.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,15 +28,15 @@ const PURPOSE: &str = "end-session";
 /// A request that may be served.
 #[derive(Clone, Debug, Default)]
 pub struct EndSession {
+    application: Option<Arc<Application>>,
     hint: Option<Hint>,
     redirect: Option<CheckedRedirect>,
     state: Option<String>,
 }
 
 /// What an ID token of ours says.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Hint {
-    application: Arc<Application>,
     subject: String,
     sid: Option<String>,
 }
@@ -52,6 +53,9 @@ pub enum Rejected {
     /// The `id_token_hint` is ours, and does not say whose.
     #[error("the id_token_hint has no {0} that is known here")]
     UnfitHint(&'static str),
+    /// `client_id` is no application of ours.
+    #[error("no application has the client_id")]
+    UnknownClient,
     /// `client_id` is not whom the `id_token_hint` was issued to.
     #[error("client_id is not whom the id_token_hint was issued to")]
     OtherClient,
@@ -70,20 +74,34 @@ pub enum Rejected {
 /// and not used; `ui_locales` is for whoever makes the page.
 pub async fn check(host: &Host, parameters: &Parameters) -> Result<EndSession, Rejected> {
     parameters.refuse_repeated()?;
-    // Without a hint the request shows nothing, wherever it wants to lead.
-    let Some(token) = parameters.get("id_token_hint") else { return Ok(EndSession::default()) };
-    let hint = hint(host, token).await?;
-    if parameters.get("client_id").is_some_and(|id| id != hint.application.id.as_str()) {
+    let client_id = parameters.get("client_id");
+    let asked = parameters.get("post_logout_redirect_uri");
+    let (application, hint) = match (parameters.get("id_token_hint"), client_id, asked) {
+        (Some(token), ..) => {
+            let (application, hint) = hint(host, token).await?;
+            (application, Some(hint))
+        }
+        // Section 2: with `client_id` the address can be looked for without a hint.
+        (None, Some(id), Some(_)) => (client(host, id).await?, None),
+        // The request shows nothing, and leads nowhere.
+        (None, ..) => return Ok(EndSession::default()),
+    };
+    if client_id.is_some_and(|id| id != application.id.as_str()) {
         return Err(Rejected::OtherClient);
     }
-    let redirect = redirect(&hint, parameters.get("post_logout_redirect_uri"))?;
+    let redirect = redirect(&application, asked)?;
     let state = parameters.get("state").map(str::to_owned);
-    Ok(EndSession { hint: Some(hint), redirect, state })
+    Ok(EndSession { application: Some(application), hint, redirect, state })
 }
 
-/// Where the browser goes afterwards: only to an address of the application that shows that it asks.
-fn redirect(hint: &Hint, asked: Option<&str>) -> Result<Option<CheckedRedirect>, Rejected> {
-    let registered = &hint.application.settings.post_logout_redirect_uris;
+async fn client(host: &Host, id: &str) -> Result<Arc<Application>, Rejected> {
+    let id: Did = id.parse().map_err(|_| Rejected::UnknownClient)?;
+    host.store.application(&id).await.map_err(Broken::from)?.ok_or(Rejected::UnknownClient)
+}
+
+/// Where the browser goes afterwards: only to an address of this application.
+fn redirect(application: &Application, asked: Option<&str>) -> Result<Option<CheckedRedirect>, Rejected> {
+    let registered = &application.settings.post_logout_redirect_uris;
     let find = |asked| CheckedRedirect::find(registered, asked).ok_or(Rejected::RedirectUri);
     asked.map(find).transpose()
 }
@@ -93,8 +111,7 @@ fn redirect(hint: &Hint, asked: Option<&str>) -> Result<Option<CheckedRedirect>,
 #[derive(Serialize, Deserialize)]
 struct Sealed {
     application: Did,
-    subject: String,
-    sid: Option<String>,
+    hint: Option<Hint>,
     redirect: Option<String>,
     state: Option<String>,
     until: Timestamp,
@@ -109,12 +126,11 @@ pub async fn unseal(host: &Host, text: &str) -> Result<EndSession, Rejected> {
     }
     let application = host.store.application(&sealed.application).await.map_err(Broken::from)?;
     let application = application.ok_or(Rejected::UnfitHint("application"))?;
-    let hint = Hint { application, subject: sealed.subject, sid: sealed.sid };
-    let redirect = redirect(&hint, sealed.redirect.as_deref())?;
-    Ok(EndSession { hint: Some(hint), redirect, state: sealed.state })
+    let redirect = redirect(&application, sealed.redirect.as_deref())?;
+    Ok(EndSession { application: Some(application), hint: sealed.hint, redirect, state: sealed.state })
 }
 
-async fn hint(host: &Host, token: &str) -> Result<Hint, Rejected> {
+async fn hint(host: &Host, token: &str) -> Result<(Arc<Application>, Hint), Rejected> {
     let claims = keys::verify_own(host, token).await?;
     let claim = |name: &str| claims.get(name).and_then(|value| value.as_str());
     if claim("iss") != Some(host.issuer.as_str()) {
@@ -127,17 +143,16 @@ async fn hint(host: &Host, token: &str) -> Result<Hint, Rejected> {
     };
     let application = found.ok_or(Rejected::UnfitHint("application"))?;
     let subject = claim("sub").ok_or(Rejected::UnfitHint("person"))?.to_owned();
-    Ok(Hint { application, subject, sid: claim("sid").map(str::to_owned) })
+    Ok((application, Hint { subject, sid: claim("sid").map(str::to_owned) }))
 }
 
 impl EndSession {
     /// The request as a text that this service alone can make and read, for half an hour. `None` if it shows nothing.
     pub fn sealed(&self, host: &Host) -> Result<Option<String>, Broken> {
-        let Some(Hint { application, subject, sid }) = &self.hint else { return Ok(None) };
+        let Some(application) = &self.application else { return Ok(None) };
         let sealed = Sealed {
             application: application.id.clone(),
-            subject: subject.clone(),
-            sid: sid.clone(),
+            hint: self.hint.clone(),
             redirect: self.redirect.as_ref().map(|redirect| redirect.as_str().to_owned()),
             state: self.state.clone(),
             until: host.now() + SEALED_FOR,
@@ -148,9 +163,9 @@ impl EndSession {
 
     /// Whether the application shows that it asks for this session's end, or for this person's: they need not be asked.
     pub fn is_for(&self, host: &Host, signed_in: &SignedIn) -> Result<bool, Broken> {
-        let Some(hint) = &self.hint else { return Ok(false) };
-        let same_session = hint.sid == Some(sid_of(host, &hint.application, &signed_in.session.sid)?);
-        Ok(same_session || subject_of(host, &hint.application, &signed_in.user)? == hint.subject)
+        let (Some(application), Some(hint)) = (&self.application, &self.hint) else { return Ok(false) };
+        let same_session = hint.sid == Some(sid_of(host, application, &signed_in.session.sid)?);
+        Ok(same_session || subject_of(host, application, &signed_in.user)? == hint.subject)
     }
 
     /// The session that the application's ID token names.
@@ -160,7 +175,13 @@ impl EndSession {
 
     /// The name of the application that shows that it asks.
     pub fn application(&self) -> Option<&str> {
-        self.hint.as_ref().map(|hint| hint.application.name.as_str())
+        self.hint.as_ref().and(self.application.as_ref()).map(|application| application.name.as_str())
+    }
+
+    /// The name of the application to which the browser returns, where nothing shows that the application asks.
+    pub fn returns_to(&self) -> Option<&str> {
+        let unproven = self.hint.is_none() && self.redirect.is_some();
+        self.application.as_ref().filter(|_| unproven).map(|application| application.name.as_str())
     }
 
     /// Where the browser goes afterwards, with the application's `state`.

@@ -33,6 +33,9 @@ pub enum TokenError {
     /// The client failed to authenticate too often.
     #[error("client authentication failed too often; try again later")]
     TooManyFailures(Exhausted),
+    /// Too many calls wait for the plugins already.
+    #[error("too many requests at once; try again after the time in Retry-After")]
+    Busy,
     /// The host broke.
     #[error("the server could not answer; try again")]
     Broken(#[from] Broken),
@@ -48,7 +51,7 @@ impl TokenError {
             Self::InvalidScope(_) => "invalid_scope",
             Self::UnauthorizedClient => "unauthorized_client",
             Self::UnsupportedGrantType => "unsupported_grant_type",
-            Self::TooManyFailures(_) => "temporarily_unavailable",
+            Self::TooManyFailures(_) | Self::Busy => "temporarily_unavailable",
             Self::Broken(_) => "server_error",
         }
     }

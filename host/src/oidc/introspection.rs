@@ -19,7 +19,7 @@ use crate::model::application::Application;
 use crate::model::scope::Scopes;
 use crate::model::session::Acr;
 use crate::model::token::{CertificateDigest, prefix};
-use crate::plugins::{MapFailureKind, Sink};
+use crate::plugins::{Fault, MapFailureKind, Sink};
 use crate::secret::Token;
 use crate::store::{Family, Person};
 
@@ -145,11 +145,13 @@ async fn more(
         sub,
         requested: &BTreeMap::new(),
     };
+    let _place = host.limits.claim_lookups.hold(family.id).ok_or(TokenError::Busy)?;
     match claims::map(host, subject, Sink::Introspection).await {
         Ok(made) => Ok(Some(made.claims)),
         Err(failure) => {
             tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "introspection fails: a plugin did");
             match failure.kind {
+                MapFailureKind::Fault(Fault::Busy) => Err(TokenError::Busy),
                 MapFailureKind::Deny(_) => Ok(None),
                 MapFailureKind::Fault(detail) => {
                     Err(TokenError::Broken(Broken::Plugin(format!("`{}` {detail}", failure.plugin))))

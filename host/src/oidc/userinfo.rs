@@ -7,7 +7,7 @@ use crate::domain::account::person;
 use crate::domain::claims::{self, Made, Subject};
 use crate::domain::{Broken, Host};
 use crate::model::scope::Scope;
-use crate::plugins::{MapFailureKind, Sink};
+use crate::plugins::{Fault, MapFailureKind, Sink};
 use crate::store::Person;
 
 /// The claims that the scopes of an access token permit.
@@ -40,9 +40,11 @@ pub async fn made(host: &Host, shown: Shown<'_>) -> Result<Made, BearerError> {
         sub: &claims::subject_of(host, &application, &user)?,
         requested,
     };
+    let _place = host.limits.claim_lookups.hold(family.id).ok_or(BearerError::Busy)?;
     let mut told = claims::map(host, subject, Sink::Userinfo).await.map_err(|failure| {
         tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "UserInfo fails: a plugin did");
         match failure.kind {
+            MapFailureKind::Fault(Fault::Busy) => BearerError::Busy,
             MapFailureKind::Deny(_) => BearerError::InvalidToken,
             MapFailureKind::Fault(detail) => BearerError::Broken(Broken::Plugin(format!("`{}` {detail}", failure.plugin))),
         }

@@ -218,6 +218,11 @@ impl Runner {
         &self.name
     }
 
+    /// What its calls may use.
+    pub(super) const fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     /// What its calls used until now.
     pub(super) fn meter(&self) -> &Meter {
         &self.meter

@@ -32,6 +32,7 @@ mod meter;
 mod names;
 mod protected;
 mod set;
+mod share;
 mod spec;
 mod trial;
 mod turns;

@@ -46,7 +46,7 @@ fn input(application: Did, sink: Sink) -> ClaimInput {
         "preferred_username": "ada", "upn": "ada", "email": "ada@example.org", "email_verified": true,
         "updated_at": MOMENT, "user_short_code": "TRIAL00000",
     });
-    let scopes = ["openid", "profile", "email", "phone", "offline_access"];
+    let scopes = ["openid", "profile", "email", "phone", "address", "offline_access"];
     ClaimInput {
         protocol: if saml { Protocol::Saml } else { Protocol::Oidc },
         sink,

@@ -1,5 +1,6 @@
 //! Applications.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use sqlx::AnyConnection;
@@ -145,13 +146,11 @@ impl Store {
         .await
     }
 
-    /// Whether pages of this origin belong to a single-page application.
-    pub async fn is_spa_origin(&self, origin: &str) -> Result<bool> {
-        let row: Option<(i64,)> = sqlx::query_as("SELECT 1 FROM application_origins WHERE origin = $1 LIMIT 1")
-            .bind(origin.to_owned())
-            .fetch_optional(&self.readers)
-            .await?;
-        Ok(row.is_some())
+    /// The origins of the redirect URIs of all single-page applications.
+    pub async fn spa_origins(&self) -> Result<HashSet<String>> {
+        let rows: Vec<(String,)> =
+            sqlx::query_as("SELECT DISTINCT origin FROM application_origins").fetch_all(&self.readers).await?;
+        Ok(rows.into_iter().map(|(origin,)| origin).collect())
     }
 
     /// Deletes this version of an application with its accounts, which ends its tokens. Whether there was that.

@@ -6,7 +6,7 @@
 use sqlx::AnyConnection;
 
 use super::rows::{parse, to_json};
-use super::{Result, Store, approval_conflicts, audit, deliveries, users};
+use super::{Result, Store, approval_conflicts, deliveries, repeats, users};
 use crate::clock::Timestamp;
 use crate::id::UserId;
 use crate::model::approval::{Approval, MatchingNumber, RequestKind};
@@ -125,7 +125,8 @@ async fn add(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<Asked>
         approval_conflicts::end(db, conflict, request.approval.id, request.approval.requested_at).await?;
     }
     let reached = reached.map(|id| parse(&id, "an approval's user")).transpose()?;
-    audit::append_if_about_somebody(db, &request.entry.clone().with("reached", reached.is_some())).await?;
+    let entry = request.entry.clone().with("reached", reached.is_some());
+    repeats::append(db, &entry, approval.name_digest).await?;
     Ok(reached.map_or(Asked::Nobody, Asked::Person))
 }
 

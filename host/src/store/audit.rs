@@ -3,13 +3,14 @@
 use std::ops::Deref;
 use std::time::Duration;
 
+use serde_json::{Map, Value};
 use sqlx::AnyConnection;
 
 use super::rows::{from_json, moment, parse};
-use super::{Result, Store, StoreError, chain, mentions};
+use super::{Result, Store, StoreError, chain, mentions, repeats};
 use crate::clock::Timestamp;
 use crate::id::{AuditId, DeviceId, Did, UserId, first_text_of};
-use crate::model::audit::{Actor, Entry, Event};
+use crate::model::audit::{Actor, Entry, Event, PERSON};
 use crate::model::step::Mentioned;
 
 /// An entry with its place in the chain.
@@ -45,6 +46,7 @@ struct EntryRow {
     approval_id: Option<String>,
     detail: String,
     personal: Option<String>,
+    origin: Option<String>,
 }
 
 impl TryFrom<EntryRow> for KeptEntry {
@@ -64,11 +66,14 @@ impl TryFrom<EntryRow> for KeptEntry {
                 .transpose()?,
             approval: row.approval_id.as_deref().map(|id| parse(id, "an audit entry's approval")).transpose()?,
             detail: from_json(&row.detail, "an audit entry's detail")?,
-            personal: row
-                .personal
-                .map(|text| from_json(&text, "what is personal in an audit entry"))
-                .transpose()?
-                .unwrap_or_default(),
+            personal: [row.personal, row.origin]
+                .into_iter()
+                .flatten()
+                .map(|text| from_json::<Map<String, Value>>(&text, "what is personal in an audit entry"))
+                .collect::<Result<Vec<_>>>()?
+                .into_iter()
+                .flatten()
+                .collect(),
             mentions: None,
         };
         Ok(Self { seq: row.seq, digest: row.digest, entry })
@@ -107,17 +112,22 @@ pub(super) async fn append_if(transaction: &mut AnyConnection, done: bool, entri
 }
 
 /// Does the same work, but adds the entry only if it is about somebody. Anybody may type names that nobody has, so those
-/// leave nothing; and who measures how long it took learns nothing either.
-pub(super) async fn append_if_about_somebody(_transaction: &mut AnyConnection, entry: &Entry) -> Result<()> {
-    chain::add(entry, entry.user.is_some())
+/// leave nothing; and who measures how long it took learns nothing either. An entry that is not `wanted` is not added.
+pub(super) async fn append_if_about_somebody(
+    _transaction: &mut AnyConnection,
+    entry: &Entry,
+    wanted: bool,
+) -> Result<()> {
+    chain::add(entry, wanted && entry.user.is_some())
 }
 
-/// Erases what is personal in the entries about a user and in those that mention them, and the salts by which it could be guessed
-/// from its digests. `names` are what the user signed in with. The positions of those about others are told: the entry about the
+/// Erases what is personal in the entries about a user and in those that mention them, the address and browser in those of what the user
+/// did, and the salts by which it could be guessed from its digests. `names` are what the user signed in with. The positions of those about others are told: the entry about the
 /// erasure has to name them, else they were tampered with.
 pub(super) async fn erase(db: &mut AnyConnection, user: UserId, names: &[Mentioned]) -> Result<Vec<i64>> {
     let (id, user) = (user, user.to_string());
     chain::erase_pending(&user, names);
+    repeats::erase(db, &user).await?;
     let mut names = names.to_vec();
     names.extend(mentions::names_of(db, id).await?);
     // What is mentioned by a name alone could be guessed.
@@ -127,6 +137,15 @@ pub(super) async fn erase(db: &mut AnyConnection, user: UserId, names: &[Mention
          WHERE user_id = $1 AND personal IS NOT NULL",
     )
     .bind(user.clone())
+    .execute(&mut *db)
+    .await?;
+    // Whose these are the chain covers: the entry about the erasure need not name them.
+    sqlx::query(
+        "UPDATE audit_entries SET origin = NULL, origin_salt = NULL
+         WHERE actor = $1 AND actor_kind = $2 AND origin IS NOT NULL",
+    )
+    .bind(user.clone())
+    .bind(PERSON)
     .execute(&mut *db)
     .await?;
     let mut emptied = Vec::new();
@@ -157,7 +176,7 @@ const LOOKED_AT: i64 = 10_000;
 macro_rules! entries_where {
     ($stretch:expr, $order:expr) => {
         concat!(
-            "SELECT seq, digest, id, happened_at, event, actor_kind, actor, user_id, application_id, approval_id, detail, personal
+            "SELECT seq, digest, id, happened_at, event, actor_kind, actor, user_id, application_id, approval_id, detail, personal, origin
              FROM audit_entries WHERE ",
             $stretch,
             " AND ($1 = '' OR user_id = $1) AND ($2 = '' OR application_id = $2) AND ($3 = '' OR event = $3)
@@ -260,7 +279,7 @@ impl Store {
     /// itself.
     pub async fn news(&self, user: UserId, device: DeviceId, since: Timestamp, limit: u32) -> Result<Vec<Entry>> {
         let rows: Vec<EntryRow> = sqlx::query_as(
-            "SELECT seq, digest, id, happened_at, event, actor_kind, actor, user_id, application_id, approval_id, detail, personal
+            "SELECT seq, digest, id, happened_at, event, actor_kind, actor, user_id, application_id, approval_id, detail, personal, origin
              FROM audit_entries
              WHERE user_id = $1 AND news = 1 AND happened_at >= $3 AND (actor IS NULL OR actor <> $2)
                AND seq > COALESCE((SELECT seen.seq FROM audit_entries AS seen

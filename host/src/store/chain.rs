@@ -10,6 +10,7 @@ use std::future::Future;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use serde_json::{Map, Value};
 use sqlx::{AnyConnection, AnyPool, Connection, SqlSafeStr};
 
 use super::rows::to_json;
@@ -93,17 +94,24 @@ pub(super) fn erase_pending(user: &str, names: &[Mentioned]) {
     let names: Vec<String> = names.iter().map(Mentioned::to_text).collect();
     // Outside of a transaction nothing waits.
     let _ = PENDING.try_with(|all| {
-        let tells = |pending: &&mut Pending| {
+        let tells = |pending: &Pending| {
             let mentions = |text: &String| text == user || names.contains(text);
             pending.record.user.as_deref() == Some(user) || pending.mentions.as_ref().is_some_and(mentions)
         };
-        for pending in all.borrow_mut().iter_mut().filter(tells) {
-            pending.record.personal = None;
+        for pending in all.borrow_mut().iter_mut() {
+            if tells(pending) {
+                pending.record.personal = None;
+            }
+            if pending.record.is_by_person(user) {
+                pending.record.origin = None;
+            }
         }
     });
 }
 
 fn record(entry: &Entry) -> Result<Record> {
+    let (origin, personal) = entry.origin_apart();
+    let some_json = |members: &Map<String, Value>| (!members.is_empty()).then(|| to_json(members)).transpose();
     Ok(Record {
         seq: 0,
         previous: String::new(),
@@ -117,14 +125,22 @@ fn record(entry: &Entry) -> Result<Record> {
         application: entry.application.as_ref().map(ToString::to_string),
         approval: entry.approval.map(|approval| approval.to_string()),
         detail: to_json(&entry.detail)?,
-        personal: (!entry.personal.is_empty()).then(|| to_json(&entry.personal)).transpose()?,
+        personal: some_json(&personal)?,
         salt: None,
         personal_digest: None,
+        origin: some_json(&origin)?,
+        origin_salt: None,
+        origin_digest: None,
     })
 }
 
-/// Covers what is personal by a digest of its own.
+/// Covers what is personal by a digest of its own, and an origin by another.
 fn salt(record: &mut Record, chaining: &Chaining) {
+    if let Some(origin) = &record.origin {
+        let salt = chaining.salt();
+        record.origin_digest = Some(personal_digest(&salt, origin).to_text());
+        record.origin_salt = Some(salt);
+    }
     if let Some(personal) = &record.personal {
         let salt = chaining.salt();
         record.personal_digest = Some(personal_digest(&salt, personal).to_text());
@@ -155,11 +171,12 @@ pub(super) async fn append(db: &mut AnyConnection, chaining: &Chaining, Appended
 static INSERT: LazyLock<Statement> = LazyLock::new(|| {
     Statement::new(
         "INSERT INTO audit_entries (seq, previous, digest, id, happened_at, event, actor_kind, actor, user_id, application_id,
-                                    approval_id, detail, personal, personal_salt, personal_digest, news, mentions)
+                                    approval_id, detail, personal, personal_salt, personal_digest, news, mentions, origin,
+                                    origin_salt, origin_digest)
          SELECT v.column1, v.column2, v.column3, v.column4, v.column5, v.column6, v.column7, v.column8, v.column9, v.column10,
-                v.column11, v.column12, v.column13, v.column14, v.column15, v.column16, v.column17
-         FROM (VALUES {($, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $)}) AS v
-         WHERE v.column18 = 1 ON CONFLICT (id) DO NOTHING",
+                v.column11, v.column12, v.column13, v.column14, v.column15, v.column16, v.column17, v.column18, v.column19, v.column20
+         FROM (VALUES {($, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $, $)}) AS v
+         WHERE v.column21 = 1 ON CONFLICT (id) DO NOTHING",
         0,
     )
 });
@@ -185,6 +202,9 @@ async fn insert(db: &mut AnyConnection, rows: &[Pending]) -> Result<()> {
             .bind(record.personal_digest.clone())
             .bind(i64::from(*is_news))
             .bind(mentions.clone())
+            .bind(record.origin.clone())
+            .bind(record.origin_salt.clone())
+            .bind(record.origin_digest.clone())
             .bind(i64::from(*wanted));
     }
     let kept = query.execute(db).await?.rows_affected();
@@ -286,7 +306,8 @@ pub(super) async fn begin(pool: &AnyPool, begin: &'static str, chaining: &Chaini
     loop {
         let rows: Vec<RecordRow> = sqlx::query_as(
             "SELECT id, happened_at, event, actor_kind, actor, user_id, application_id, detail, personal,
-                    CAST(0 AS BIGINT) AS seq, '' AS previous, '' AS digest, approval_id, personal_salt, personal_digest
+                    CAST(0 AS BIGINT) AS seq, '' AS previous, '' AS digest, approval_id, personal_salt, personal_digest, origin, origin_salt,
+                    origin_digest
              FROM audit_entries WHERE seq IS NULL ORDER BY id LIMIT $1",
         )
         .bind(OLD)
@@ -342,6 +363,9 @@ pub(super) struct RecordRow {
     personal: Option<String>,
     personal_salt: Option<String>,
     personal_digest: Option<String>,
+    origin: Option<String>,
+    origin_salt: Option<String>,
+    origin_digest: Option<String>,
 }
 
 impl From<RecordRow> for Record {
@@ -362,6 +386,9 @@ impl From<RecordRow> for Record {
             personal: row.personal,
             salt: row.personal_salt,
             personal_digest: row.personal_digest,
+            origin: row.origin,
+            origin_salt: row.origin_salt,
+            origin_digest: row.origin_digest,
         }
     }
 }
@@ -371,7 +398,8 @@ macro_rules! records_where {
     ($condition:literal) => {
         concat!(
             "SELECT seq, COALESCE(previous, '') AS previous, COALESCE(digest, '') AS digest, id, happened_at, event,
-                    actor_kind, actor, user_id, application_id, approval_id, detail, personal, personal_salt, personal_digest
+                    actor_kind, actor, user_id, application_id, approval_id, detail, personal, personal_salt, personal_digest,
+                    origin, origin_salt, origin_digest
              FROM audit_entries WHERE ",
             $condition
         )

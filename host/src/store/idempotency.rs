@@ -1,5 +1,7 @@
 //! Requests that are done once.
 
+use std::collections::BTreeSet;
+
 use super::rows::digest;
 use super::{Result, Store};
 use crate::clock::Timestamp;
@@ -53,17 +55,37 @@ impl Store {
         .await
     }
 
-    /// Keeps the answer of a request until then.
-    pub async fn keep_answer(&self, id: String, answer: String, until: Timestamp) -> Result<()> {
+    /// Keeps the answer of a request until then. `mentions` are the ids of users, accounts and others that the request or its answer
+    /// is about.
+    pub async fn keep_answer(
+        &self,
+        id: String,
+        answer: String,
+        mentions: BTreeSet<String>,
+        until: Timestamp,
+    ) -> Result<()> {
         self.write(move |db| {
-            let (id, answer) = (id.clone(), answer.clone());
+            let (id, answer, mentions) = (id.clone(), answer.clone(), mentions.clone());
             Box::pin(async move {
-                sqlx::query("UPDATE idempotent_requests SET answer = $2, expires_at = $3 WHERE id = $1")
-                    .bind(id)
+                let kept = sqlx::query("UPDATE idempotent_requests SET answer = $2, expires_at = $3 WHERE id = $1")
+                    .bind(id.clone())
                     .bind(answer)
                     .bind(until.millis())
-                    .execute(db)
+                    .execute(&mut *db)
                     .await?;
+                if kept.rows_affected() == 0 {
+                    return Ok(());
+                }
+                for mentioned in mentions {
+                    sqlx::query(
+                        "INSERT INTO idempotent_request_mentions (request_id, mentioned) VALUES ($1, $2)
+                         ON CONFLICT DO NOTHING",
+                    )
+                    .bind(id.clone())
+                    .bind(mentioned)
+                    .execute(&mut *db)
+                    .await?;
+                }
                 Ok(())
             })
         })

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use super::consents::ConsentGiven;
 use super::rows::{digest, from_json, moment, parse, to_json};
-use super::{Result, Store, StoreError, accounts, audit, codes, consents, devices, sessions};
+use super::{
+    OpenSignIns, Result, Store, StoreError, accounts, audit, codes, consents, devices, open_sign_ins, sessions,
+};
 use crate::clock::Timestamp;
 use crate::id::{ApprovalId, LoginId, SessionId};
 use crate::model::audit::{Entry, Origin};
@@ -87,18 +89,23 @@ impl Given {
 }
 
 impl Store {
-    /// Adds a login.
+    /// Adds a login that a user began who is signed in.
     pub async fn insert_login(&self, login: Login) -> Result<()> {
+        self.insert_login_within(login, None).await
+    }
+
+    /// Adds a login. Where anybody may have begun it, others give way if there are more than `bounds` allow.
+    pub async fn insert_login_within(&self, login: Login, bounds: Option<OpenSignIns>) -> Result<()> {
         self.write(move |db| {
-            let login = login.clone();
+            let (login, bounds) = (login.clone(), bounds.clone());
             Box::pin(async move {
                 let session = match login.stage {
                     LoginStage::SignedIn(session) => Some(session.to_string()),
                     LoginStage::Identify | LoginStage::Asked(_) | LoginStage::Answered => None,
                 };
                 sqlx::query(
-                    "INSERT INTO logins (id, browser, context, request, created_at, expires_at, session_id)
-                     VALUES ($1, $2, $3, $4, $5, $6, $7)",
+                    "INSERT INTO logins (id, browser, context, request, created_at, expires_at, session_id, network)
+                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
                 )
                 .bind(login.id.to_string())
                 .bind(login.browser.to_text())
@@ -107,9 +114,13 @@ impl Store {
                 .bind(login.created_at.millis())
                 .bind(login.expires_at.millis())
                 .bind(session)
-                .execute(db)
+                .bind(bounds.as_ref().map(|bounds| bounds.network.clone()))
+                .execute(&mut *db)
                 .await?;
-                Ok(())
+                match &bounds {
+                    Some(bounds) => open_sign_ins::evict(db, bounds).await,
+                    None => Ok(()),
+                }
             })
         })
         .await

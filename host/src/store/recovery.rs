@@ -99,7 +99,7 @@ impl Store {
                 .fetch_optional(&mut *db)
                 .await?;
                 if claimed.is_none() {
-                    audit::append_if_about_somebody(db, &refused).await?;
+                    audit::append_if_about_somebody(db, &refused, true).await?;
                     return Ok(false);
                 }
                 devices::insert_enrolment(db, &enrolment, now).await?;

@@ -10,7 +10,7 @@ use crate::pattern;
 use crate::rule::{Conditions, Config, Named, Output, Rule, Several};
 
 /// The scopes that there are.
-pub(crate) const SCOPES: [&str; 5] = ["openid", "profile", "email", "phone", "offline_access"];
+pub(crate) const SCOPES: [&str; 6] = ["openid", "profile", "email", "phone", "address", "offline_access"];
 
 /// What is wrong with the settings, a sentence each.
 pub(crate) fn errors(config: &Config) -> Vec<String> {
@@ -195,7 +195,7 @@ fn step_errors(rule: &Rule, errors: &mut Vec<String>) {
 }
 
 /// The host's claims that are known only where a scope has them told, and what is always known in their place.
-const TOLD_WITH_SCOPES: [(&str, &str); 20] = [
+const TOLD_WITH_SCOPES: [(&str, &str); 21] = [
     ("name", "user.profile.name"),
     ("given_name", "user.profile.given_name"),
     ("family_name", "user.profile.family_name"),
@@ -216,12 +216,15 @@ const TOLD_WITH_SCOPES: [(&str, &str); 20] = [
     ("email_verified", "user.profile.email_verified"),
     ("phone_number", "user.profile.phone_number"),
     ("phone_number_verified", "user.profile.phone_number_verified"),
+    ("address", "user.profile.address"),
 ];
 
 /// A denial by a claim that is there only if its scope was asked for: whoever is to be denied asks without it.
 fn told_with_a_scope(when: &Conditions) -> Option<String> {
     let names = when.is.as_ref()?.keys();
-    let found = names.filter_map(|name| TOLD_WITH_SCOPES.iter().find(|(claim, _)| claim == name)).next()?;
+    // A member of a claim is told with it.
+    let is_told = |name: &str, claim: &str| name.split('.').next() == Some(claim);
+    let found = names.filter_map(|name| TOLD_WITH_SCOPES.iter().find(|(claim, _)| is_told(name, claim))).next()?;
     let (claim, known) = found;
     Some(format!(
         "`when.is` names the claim `{claim}`, which is known only with its scope, so that nobody without it is denied; use \

@@ -191,7 +191,11 @@ fn custom_attributes(application: &Value) -> Result<Vec<Attribute>, Failure> {
 
 /// What a name in a value stands for: one text for each member of a list, none where nothing is known.
 fn known(input: &Input, name: &str) -> Vec<String> {
-    if name == "roles" { input.roles.clone() } else { input.current.get(name).map(values::texts).unwrap_or_default() }
+    if name == "roles" {
+        return input.roles.clone();
+    }
+    let member = || name.split_once('.').and_then(|(claim, member)| input.current.get(claim)?.get(member));
+    input.current.get(name).or_else(member).map(values::texts).unwrap_or_default()
 }
 
 #[cfg(test)]

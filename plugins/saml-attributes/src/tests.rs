@@ -66,6 +66,13 @@ fn the_application_names_its_own_attributes() {
 }
 
 #[test]
+fn a_member_of_the_address_is_named_after_a_dot() {
+    assert_eq!(values(&json!(["{address.country}"])), ["GB"]);
+    assert_eq!(values(&json!(["{address.locality}"])), Vec::<String>::new());
+    assert_eq!(values(&json!(["{name.country}"])), Vec::<String>::new());
+}
+
+#[test]
 fn the_settings_follow_with_all_that_an_attribute_may_have() {
     let config = config(&json!([
         { "name": "urn:oid:1.2", "friendly_name": "mail", "name_format": "uri", "values": ["{email}"] },

@@ -2,13 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use crate::harness::{TestHost, Wish, id};
+use crate::harness::{PATIENCE, TestHost, Wish, id};
 use crate::programs::target;
 
 fn folder(name: &str) -> PathBuf {
@@ -18,7 +17,7 @@ fn folder(name: &str) -> PathBuf {
 /// Runs a program that must succeed; what it writes is told if it does not.
 async fn succeeds(mut command: Command) {
     let running = command.stdin(Stdio::null()).kill_on_drop(true).output();
-    let output = tokio::time::timeout(Duration::from_secs(240), running).await.expect("in time").expect("it runs");
+    let output = tokio::time::timeout(PATIENCE, running).await.expect("in time").expect("it runs");
     let said = [output.stdout, output.stderr].concat();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
 }

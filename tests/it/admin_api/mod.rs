@@ -3,6 +3,7 @@
 mod candidates;
 mod clients;
 mod conditional;
+mod erasure;
 mod idempotency;
 mod operation;
 mod overtaken;

@@ -104,6 +104,18 @@ async fn the_phone_shows_each_key_that_an_application_would_have() {
     let step = asked(&console, Method::PATCH, &wiki, &json!({ "custom_attributes": attributes })).await;
     let words = "Change the application “Wiki”: custom_attributes. It is told “boss@example.org”, “{email}” as “mail”";
     assert_eq!(step["words"], words);
+    for (change, words) in [
+        (
+            json!({"single_logout": {"url": "https://evil.example/slo", "binding": "redirect"}}),
+            "single_logout. It is notified of the end of sessions, with the name of the user, at https://evil.example/slo",
+        ),
+        (json!({"default_relay_state": "https://evil.example/"}), "default_relay_state “https://evil.example/”"),
+        (json!({"relay_states": ["https://evil.example/"]}), "relay_states (https://evil.example/)"),
+    ] {
+        host.advance(10);
+        let step = asked(&console, Method::PATCH, &wiki, &change).await;
+        assert_eq!(step["words"], format!("Change the application “Wiki”: {words}"));
+    }
     // The name of one is no words of ours.
     let name = "Wiki”. It proves itself by the key “abc";
     let step = asked(&console, Method::PATCH, &wiki, &json!({ "name": name })).await;
@@ -257,6 +269,30 @@ async fn what_hands_a_person_or_an_application_to_somebody_else_is_asked_about()
             of.clone(),
             json!({"admin_scopes": ["admin:users"]}),
             &format!("It administers this server: admin:users. Its Client ID is {}", application.id),
+        ),
+        (
+            Method::PATCH,
+            of.clone(),
+            json!({"initiate_login_uri": "https://evil.example/start"}),
+            "initiate_login_uri. People open it from their start page at https://evil.example/start",
+        ),
+        (
+            Method::PATCH,
+            of.clone(),
+            json!({"post_logout_redirect_uris": ["https://evil.example/bye"]}),
+            "post_logout_redirect_uris. After signing out people are sent to: https://evil.example/bye",
+        ),
+        (
+            Method::PATCH,
+            of.clone(),
+            json!({"backchannel_logout_uri": "https://evil.example/logout"}),
+            "backchannel_logout_uri. It is notified of the end of sessions at https://evil.example/logout",
+        ),
+        (
+            Method::PATCH,
+            of.clone(),
+            json!({"lenient_assertion_audience": true}),
+            "lenient_assertion_audience true. Its client assertions may be addressed to the token endpoint",
         ),
         (Method::POST, format!("{of}/secret"), Value::Null, "Make a new client secret"),
         (

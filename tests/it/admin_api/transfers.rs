@@ -107,6 +107,34 @@ async fn users_come_in_as_spreadsheets_have_them_on_both_databases() {
 }
 
 #[tokio::test]
+async fn addresses_come_in_and_go_out_in_columns_of_their_own() {
+    let host = TestHost::start().await;
+    let caller = Caller::machine(&host);
+    let table = "name,street_address,locality,postal_code,country,formatted_address\n\
+                 ada,\"12 St James's Square\n2nd floor\",London,SW1Y 4JH,UK,\n\
+                 grace,,,,,\"1 Main Street\nArlington\"\n";
+    let done = import(&caller, "/users/import", table).await.good();
+    assert_eq!(counts(&done), [2, 0, 0, 0], "{done}");
+    let mut known = users(&host).await;
+    known.sort_by_key(|user| user["name"].as_str().map(str::to_owned));
+    let ada = json!({
+        "street_address": "12 St James's Square\n2nd floor", "locality": "London", "postal_code": "SW1Y 4JH", "country": "UK",
+    });
+    assert_eq!(known[0]["profile"]["address"], ada);
+    assert_eq!(known[1]["profile"]["address"], json!({"formatted": "1 Main Street\nArlington"}));
+    let exported = exported(&caller, "/users/export").await;
+    assert!(exported.contains(",\"12 St James's Square\n2nd floor\",London,,SW1Y 4JH,UK,"), "{exported}");
+    assert_eq!(counts(&import(&caller, "/users/import", exported).await.good()), [0, 0, 2, 0]);
+    // What is missing stays, and an empty cell takes away.
+    let change = "name,locality,country\nada,Marylebone,\n";
+    assert_eq!(counts(&import(&caller, "/users/import", change).await.good()), [0, 1, 0, 0]);
+    let ada = host.admin_ok(Method::GET, &format!("/users/{}", id(&known[0])), Value::Null).await;
+    let address = &ada["profile"]["address"];
+    assert_eq!((&address["locality"], &address["postal_code"]), (&json!("Marylebone"), &json!("SW1Y 4JH")));
+    assert!(address.get("country").is_none(), "{address}");
+}
+
+#[tokio::test]
 async fn what_is_exported_comes_back_unchanged_on_both_databases() {
     for database in Database::BOTH {
         let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;

@@ -1,7 +1,6 @@
 //! `assent audit`, by the real binary.
 
 use std::process::{Output, Stdio};
-use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -9,7 +8,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::Command;
 
 use super::tamper;
-use crate::harness::{Database, TestHost, Wish, binary};
+use crate::harness::{Database, PATIENCE, TestHost, Wish, binary};
 
 /// The command, with settings that name this host's database and master key.
 fn command(host: &TestHost, arguments: &[&str]) -> Command {
@@ -31,7 +30,7 @@ fn command(host: &TestHost, arguments: &[&str]) -> Command {
 
 async fn run(host: &TestHost, arguments: &[&str]) -> Output {
     let output = command(host, arguments).output();
-    tokio::time::timeout(Duration::from_secs(60), output).await.expect("in time").expect("run")
+    tokio::time::timeout(PATIENCE, output).await.expect("in time").expect("run")
 }
 
 fn out(output: &Output) -> String {
@@ -116,8 +115,7 @@ async fn config_check_names_a_stream_that_can_not_be() {
         std::fs::write(&file, settings).expect("written");
         let mut command = Command::new(binary("assent"));
         command.args(["config", "check", "--config", "assent.toml"]).current_dir(folder.path()).kill_on_drop(true);
-        let output =
-            tokio::time::timeout(Duration::from_secs(60), command.output()).await.expect("in time").expect("run");
+        let output = tokio::time::timeout(PATIENCE, command.output()).await.expect("in time").expect("run");
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(1), "{setting}: {error}");
         assert!(error.contains(said), "{setting}: {error}");

@@ -11,10 +11,7 @@ use assent::store::Retention;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::net::{TcpListener, UdpSocket, UnixDatagram, UnixListener};
 
-use crate::harness::{Database, TestHost, Wish, http_client};
-
-/// What does not come within this time does not come.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::harness::{Database, PATIENCE, TestHost, Wish, http_client};
 
 /// Waits until something is so.
 async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
@@ -193,7 +190,7 @@ async fn syslog_by_tcp_gets_each_entry_also_after_an_outage_and_delays_nobody() 
 
         // Nobody listens, and nobody waits for it.
         for name in ["b", "c", "d"] {
-            tokio::time::timeout(Duration::from_secs(10), host.user(name)).await.expect("at once");
+            tokio::time::timeout(PATIENCE, host.user(name)).await.expect("it waits for no receiver");
         }
         until("it is noticed", async || (host.host.audit_streams.faring()["syslog"].up == Some(false)).then_some(()))
             .await;

@@ -24,18 +24,17 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use self::vendor::Vendor;
-use crate::harness::{Ada, Page, TestHost, component, http_client, id};
+use crate::harness::{Ada, PATIENCE, Page, TestHost, component, http_client, id};
 
 /// Waits until something is so, for as long as a busy machine may take.
 pub async fn until(what: &str, mut so: impl AsyncFnMut() -> bool) {
     let mut ticks = tokio::time::interval(Duration::from_millis(25));
-    for _ in 0..800 {
-        ticks.tick().await;
-        if so().await {
-            return;
+    let looking = async {
+        while !so().await {
+            ticks.tick().await;
         }
-    }
-    panic!("not in time: {what}");
+    };
+    tokio::time::timeout(PATIENCE, looking).await.unwrap_or_else(|_| panic!("not in time: {what}"));
 }
 
 /// The next question that a vendor is put, once the host has kept it as well.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::registration::{Authentication, Registration, register};
 use super::through;
-use crate::harness::{Ada, Application, Browser, Page, TestHost, http_client};
+use crate::harness::{Ada, Application, Browser, PATIENCE, Page, TestHost, http_client};
 use crate::programs::{self, write_page};
 
 /// The settings of a host that takes applications which are plain `http` on loopback, and calls them.
@@ -234,14 +234,14 @@ async fn apache_is_told_by_the_provider_that_the_session_ended() {
     let page = page.submit("/session/end", &answer.each_ref().map(|(name, value)| (*name, value.as_str()))).await;
     assert!(page.status.is_redirection(), "{} {}", page.status, page.body);
     let mut ticks = tokio::time::interval(Duration::from_millis(50));
-    for _ in 0..400 {
-        ticks.tick().await;
-        if browser.get(&apache.private()).await.status != StatusCode::OK {
-            asks_who_she_is(&host, &apache, &browser).await;
-            return;
+    let ended = async {
+        while browser.get(&apache.private()).await.status == StatusCode::OK {
+            ticks.tick().await;
         }
-    }
-    panic!("the session {} is still there: {}", known["id_token"]["sid"], apache.log());
+    };
+    let there = || panic!("the session {} is still there: {}", known["id_token"]["sid"], apache.log());
+    tokio::time::timeout(PATIENCE, ended).await.unwrap_or_else(|_| there());
+    asks_who_she_is(&host, &apache, &browser).await;
 }
 
 #[tokio::test]

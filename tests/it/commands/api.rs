@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::process::{Output, Stdio};
-use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -11,7 +10,7 @@ use tokio::process::Command;
 
 use super::{err, out};
 use crate::edge::tls;
-use crate::harness::{TestHost, Wish, binary, id};
+use crate::harness::{PATIENCE, TestHost, Wish, binary, id};
 
 #[test]
 fn every_operation_has_the_command_that_was_agreed_on() {
@@ -38,7 +37,7 @@ fn command(host: &TestHost, arguments: &[&str]) -> Command {
 }
 
 async fn ended(mut command: Command) -> Output {
-    tokio::time::timeout(Duration::from_secs(60), command.output()).await.expect("in time").expect("run")
+    tokio::time::timeout(PATIENCE, command.output()).await.expect("in time").expect("run")
 }
 
 async fn run(host: &TestHost, arguments: &[&str]) -> Output {
@@ -273,7 +272,7 @@ async fn exit_codes_and_messages_say_what_went_wrong() {
 }
 
 async fn ended_with_code(command: &mut Command) -> (i32, String) {
-    let output = tokio::time::timeout(Duration::from_secs(60), command.output()).await.expect("in time").expect("run");
+    let output = tokio::time::timeout(PATIENCE, command.output()).await.expect("in time").expect("run");
     (output.status.code().expect("an exit code"), err(&output))
 }
 
@@ -302,7 +301,7 @@ async fn at_terminal(host: &TestHost, words: &str, typed: &str) -> (i32, String)
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
     let mut input = process.stdin.take().expect("its input");
     input.write_all(typed.as_bytes()).await.expect("written");
-    let ended = tokio::time::timeout(Duration::from_secs(60), process.wait_with_output()).await;
+    let ended = tokio::time::timeout(PATIENCE, process.wait_with_output()).await;
     drop(input);
     let output = ended.expect("in time").expect("ended");
     (output.status.code().expect("an exit code"), out(&output))

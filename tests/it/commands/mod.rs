@@ -12,12 +12,12 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
-use crate::harness::{Browser, binary, component, http_client};
+use crate::harness::{Browser, PATIENCE, binary, component, http_client, in_time};
 
 async fn assent(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(binary("assent"));
     command.args(arguments).current_dir(folder).kill_on_drop(true);
-    tokio::time::timeout(Duration::from_secs(60), command.output()).await.expect("in time").expect("run")
+    tokio::time::timeout(PATIENCE, command.output()).await.expect("in time").expect("run")
 }
 
 fn out(output: &Output) -> String {
@@ -50,7 +50,7 @@ async fn serve(folder: &Path) -> (Child, String) {
     let mut lines = BufReader::new(process.stdout.take().expect("its output")).lines();
     let mut printed = String::new();
     while !printed.contains("The console:") {
-        let line = tokio::time::timeout(Duration::from_secs(60), lines.next_line()).await.expect("in time");
+        let line = tokio::time::timeout(PATIENCE, lines.next_line()).await.expect("in time");
         printed.push_str(&line.expect("readable").expect("it serves"));
         printed.push('\n');
     }
@@ -60,7 +60,7 @@ async fn serve(folder: &Path) -> (Child, String) {
 async fn stop(mut process: Child) {
     let id = process.id().expect("running").to_string();
     Command::new("kill").args(["-TERM", &id]).status().await.expect("told");
-    let ended = tokio::time::timeout(Duration::from_secs(20), process.wait()).await.expect("in time").expect("ended");
+    let ended = tokio::time::timeout(PATIENCE, process.wait()).await.expect("in time").expect("ended");
     assert!(ended.success(), "{ended}");
 }
 
@@ -268,14 +268,16 @@ async fn plugins_are_exchanged_by_command_and_by_signal() {
     std::fs::write(&file, &good).expect("written");
     let id = process.id().expect("running").to_string();
     Command::new("kill").args(["-HUP", &id]).status().await.expect("told");
-    let mut listed = String::new();
-    for _ in 0..100 {
-        listed = out(&assent(folder.path(), &["plugin", "list", "--config", "assent.toml"]).await);
-        if listed.split("previous.plugins").next().is_some_and(|now| now.contains("\naccount-roles  ")) {
-            break;
+    let listed = in_time(async {
+        loop {
+            let listed = out(&assent(folder.path(), &["plugin", "list", "--config", "assent.toml"]).await);
+            if listed.split("previous.plugins").next().is_some_and(|now| now.contains("\naccount-roles  ")) {
+                return listed;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    })
+    .await;
     let (now, before) = listed.split_once("previous.plugins").expect("what was there before");
     assert!(now.contains("\naccount-roles  ") && !now.contains("\nrenamed  "), "{listed}");
     assert!(before.contains("\nrenamed  "), "{listed}");

@@ -2,14 +2,11 @@
 
 use std::time::Duration;
 
-use reqwest::StatusCode;
+use reqwest::{Method, StatusCode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::harness::{TestHost, Wish, http_client};
-
-/// How long a test waits for what should come at once.
-const SOON: Duration = Duration::from_secs(20);
+use crate::harness::{Browser, TestHost, Wish, http_client, id, in_time};
 
 async fn connect(host: &TestHost) -> TcpStream {
     let address = host.base.trim_start_matches("http://").replace("localhost", "127.0.0.1");
@@ -22,8 +19,7 @@ async fn first_line(host: &TestHost, bytes: &[u8]) -> String {
     // The host may have answered and gone before all is written.
     let _ = stream.write_all(bytes).await;
     let mut answer = vec![0; 1024];
-    let read =
-        tokio::time::timeout(SOON, stream.read(&mut answer)).await.expect("an answer at once").expect("an answer");
+    let read = in_time(stream.read(&mut answer)).await.expect("an answer");
     String::from_utf8_lossy(&answer[..read]).lines().next().unwrap_or_default().to_owned()
 }
 
@@ -123,6 +119,74 @@ async fn every_refusal_that_a_user_sees_is_a_page() {
     assert_eq!(answer.headers()["content-type"], "text/html; charset=utf-8", "{}", answer.status());
 }
 
+/// JSON that is nested without end is rejected before anything follows it down, and the host goes on.
+#[tokio::test]
+async fn json_that_is_nested_too_deeply_is_refused_wherever_json_is_read() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    // As deep as the bodies of these endpoints may be long.
+    let depths = [600, 10_000, 30_000];
+    let nested = |depth: usize| {
+        [("[".repeat(depth), "]".repeat(depth)), ("{\"a\":".repeat(depth / 3), "}".repeat(depth / 3))]
+            .map(|(open, close)| [format!("{open}1{close}"), open])
+            .concat()
+    };
+    for text in depths.into_iter().flat_map(nested) {
+        let start = &text[..20];
+        for (method, path) in [
+            (Method::POST, "/users".to_owned()),
+            (Method::POST, "/applications".to_owned()),
+            (Method::PATCH, format!("/users/{}", id(&ada.user))),
+        ] {
+            for body in [text.clone(), format!("{{\"name\":\"x\",\"profile\":{text}}}")] {
+                let request = http_client().request(method.clone(), format!("{}/admin/api/v1{path}", host.base));
+                let request = request.bearer_auth(&host.token).header("content-type", "application/json");
+                let answer = request.body(body).send().await.expect("an answer");
+                assert_eq!(answer.status(), StatusCode::BAD_REQUEST, "{method} {path} {} {start}", text.len());
+                assert_eq!(answer.headers()["content-type"], "application/problem+json", "{method} {path}");
+            }
+        }
+        // Members that nobody asked for are passed over without a step down, so what counts is a member that is read.
+        for path in ["/enrolments/look", "/enrolments"] {
+            let request = http_client().post(format!("{}/authenticator/api{path}", host.base));
+            let request = request.header("content-type", "application/json").body(format!("{{\"token\":{text}}}"));
+            let status = request.send().await.expect("an answer").status();
+            assert!(status.is_client_error(), "{path} {status} {start}");
+        }
+        // A body that a device has signed.
+        for (method, path, member) in [
+            (Method::POST, "/authenticator/api/scans", "token"),
+            (Method::PUT, "/authenticator/api/device/push", "subscription"),
+        ] {
+            let body = format!("{{\"{member}\":{text}}}").into_bytes();
+            let reply = ada.phone.call(method, path, "", body).await.expect("an answer");
+            assert!(reply.status.is_client_error(), "{path} {} {start}", reply.status);
+        }
+    }
+    // The parameter `claims` (OpenID Connect Core section 5.5) is JSON in a form of at most 8 KiB.
+    for text in [600, 1_100].into_iter().flat_map(nested) {
+        for claims in
+            [text.clone(), format!("{{\"userinfo\":{text}}}"), format!("{{\"id_token\":{{\"name\":{text}}}}}")]
+        {
+            let request = ada.application.request(&[("claims", Some(&claims))]);
+            let form: Vec<(String, String)> =
+                url::form_urlencoded::parse(request.split_once('?').expect("a query").1.as_bytes())
+                    .into_owned()
+                    .collect();
+            let form: Vec<(&str, &str)> = form.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+            let browser = Browser::new(&host.base);
+            for page in [browser.post("/oidc/auth", &form).await.followed().await, browser.get(&request).await] {
+                assert_eq!(page.status, StatusCode::SEE_OTHER, "{} {}", text.len(), page.body);
+                assert_eq!(page.parameter("error"), "invalid_request", "{}", text.len());
+            }
+        }
+    }
+    assert_eq!(
+        http_client().get(format!("{}/healthz", host.base)).send().await.expect("an answer").status(),
+        StatusCode::OK
+    );
+}
+
 /// An application's library reads JSON, whatever refused its request.
 #[tokio::test]
 async fn what_the_endpoints_of_applications_refuse_they_refuse_in_json() {
@@ -160,7 +224,7 @@ async fn a_client_that_never_reads_loses_its_connection() {
     let request = "GET /authenticator HTTP/1.1\r\nhost: localhost\r\n\r\n".repeat(100);
     // It asks and asks; once neither side's buffers hold more, only the host can end this.
     let asking = async { while stream.write_all(request.as_bytes()).await.is_ok() {} };
-    tokio::time::timeout(SOON, asking).await.expect("the host ends the connection");
+    in_time(asking).await;
 }
 
 #[tokio::test]
@@ -180,4 +244,74 @@ async fn a_client_that_waits_keeps_its_connection() {
         });
         assert!(pause.await.is_err(), "the connection ended");
     }
+}
+
+/// ATTACKS: 5,000 idle connections of one address. They are closed at once, and others are served.
+#[tokio::test]
+async fn idle_connections_of_one_address_leave_room_for_others() {
+    let settings = "[http]\nconnections_per_network = 20";
+    let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
+    let mut idle = Vec::new();
+    for _ in 0..20 {
+        idle.push(connect(&host).await);
+    }
+    // Each further one is closed without an answer.
+    for _ in 0..100 {
+        let mut more = connect(&host).await;
+        let read = tokio::time::timeout(SOON, more.read(&mut [0; 1])).await.expect("closed at once");
+        assert!(read.is_err() || read.is_ok_and(|read| read == 0));
+    }
+    let port = host.base.rsplit(':').next().expect("a port");
+    let other = tokio::net::TcpSocket::new_v4().expect("a socket");
+    other.bind("127.0.0.2:0".parse().expect("an address")).expect("another loopback address");
+    let mut other = other.connect(format!("127.0.0.1:{port}").parse().expect("an address")).await.expect("connected");
+    other.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await.expect("written");
+    let mut start = [0; 15];
+    tokio::time::timeout(SOON, other.read_exact(&mut start)).await.expect("an answer").expect("an answer");
+    assert_eq!(&start, b"HTTP/1.1 200 OK");
+    // One that ends makes room.
+    drop(idle);
+    let again = async {
+        while http_client().get(format!("{}/healthz", host.base)).send().await.is_err() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(SOON, again).await.expect("room again");
+}
+
+#[tokio::test]
+async fn a_trusted_proxy_has_as_many_connections_as_there_are() {
+    let settings = "[http]\nconnections_per_network = 1\ntrusted_proxies = [\"127.0.0.1\"]";
+    let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
+    let _idle = futures_util::future::join_all((0..20).map(|_| connect(&host))).await;
+    assert_eq!(first_line(&host, b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await, "HTTP/1.1 200 OK");
+}
+
+#[tokio::test]
+async fn a_connection_that_asks_nothing_ends_sooner_than_one_that_asked() {
+    let settings = "[http]\nfirst_request_timeout = 1\nhead_timeout = 600";
+    let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
+    let mut used = connect(&host).await;
+    used.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await.expect("written");
+    let mut start = [0; 15];
+    used.read_exact(&mut start).await.expect("an answer");
+    let mut silent = connect(&host).await;
+    let mut slow = connect(&host).await;
+    slow.write_all(b"GET / HTTP/1.1\r\nhost:").await.expect("written");
+    for late in [&mut silent, &mut slow] {
+        let read = tokio::time::timeout(SOON, late.read(&mut [0; 1])).await.expect("it ends");
+        assert!(read.is_err() || read.is_ok_and(|read| read == 0));
+    }
+    // By now the one that asked was quiet for as long.
+    used.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await.expect("written");
+    let mut rest = Vec::new();
+    let answered = async {
+        while !String::from_utf8_lossy(&rest).contains("HTTP/1.1 200 OK") {
+            let mut more = [0; 1024];
+            let read = used.read(&mut more).await.expect("it is open");
+            assert!(read > 0, "the connection ended");
+            rest.extend_from_slice(&more[..read]);
+        }
+    };
+    tokio::time::timeout(SOON, answered).await.expect("an answer");
 }

@@ -3,17 +3,18 @@
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{TestHost, Wish, http_client, id};
+use crate::harness::{Log, TestHost, Wish, http_client, id};
 
 /// Where the single-page application runs.
 const SPA: &str = "https://books.example";
 /// What such an application calls.
-const SHARED: [(&str, &str); 5] = [
+const SHARED: [(&str, &str); 6] = [
     ("GET", "/oidc/.well-known/openid-configuration"),
     ("GET", "/oidc/jwks"),
     ("GET", "/oidc/me"),
     ("POST", "/oidc/me"),
     ("POST", "/oidc/token"),
+    ("POST", "/oidc/token/revocation"),
 ];
 
 async fn host_with(kind: &str, redirect_uri: &str) -> (TestHost, Value) {
@@ -144,4 +145,29 @@ async fn origins_come_and_go_with_their_applications_within_seconds() {
     host.admin_ok(Method::DELETE, &format!("/applications/{}", id(&application)), Value::Null).await;
     host.advance(5);
     assert!(!may().await);
+}
+
+/// Whatever origins requests claim to come from, the database is asked once a second at most.
+#[tokio::test]
+async fn made_up_origins_make_no_queries() {
+    let (host, _) = host_with("spa", &format!("{SPA}/callback")).await;
+    let flood = async |from: usize| {
+        for number in from..from + 20 {
+            let origin = format!("https://{number}.evil.example");
+            let response = ask(&host, "GET", "/oidc/.well-known/openid-configuration", &[("origin", &origin)]).await;
+            assert_eq!(allowed(&response, "allow-origin"), None);
+        }
+    };
+    flood(0).await;
+    // Without a database each query is an error in the log.
+    host.host.store.close().await;
+    let log = Log::capture();
+    let queries = || log.lines().iter().filter(|line| line.contains("origins of single-page applications")).count();
+    flood(100).await;
+    assert_eq!(queries(), 0);
+    let response = ask(&host, "GET", "/oidc/.well-known/openid-configuration", &[("origin", SPA)]).await;
+    assert_eq!(allowed(&response, "allow-origin"), Some(SPA), "what is known is not forgotten");
+    host.advance(1);
+    flood(200).await;
+    assert_eq!(queries(), 1, "{:?}", log.lines());
 }

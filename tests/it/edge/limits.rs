@@ -7,7 +7,7 @@ use reqwest::header::HeaderMap;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{Browser, TestHost, Wish, http_client, http_client_builder};
+use crate::harness::{Browser, PATIENCE, TestHost, Wish, http_client, http_client_builder};
 
 async fn host_with(limits: &str) -> TestHost {
     let settings = format!("[http]\ntrusted_proxies = [\"127.0.0.1\"]\n[limits]\n{limits}\n");
@@ -231,7 +231,8 @@ async fn an_administrator_may_call_as_often_as_there_is_work() {
     assert_eq!(call("am_guess").await, StatusCode::UNAUTHORIZED);
     assert_eq!(call(token.expose()).await, StatusCode::OK);
     assert_eq!(call("am_guess").await, StatusCode::UNAUTHORIZED);
-    assert_eq!(call(token.expose()).await, StatusCode::TOO_MANY_REQUESTS, "even a right guess is not told now");
+    assert_eq!(call("am_guess").await, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(call(token.expose()).await, StatusCode::OK, "a token of 256 bits is no guess");
 }
 
 #[tokio::test]
@@ -262,5 +263,5 @@ async fn so_many_pages_of_an_address_are_told_at_once_and_others_when_one_is_clo
             ticks.tick().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(30), again).await.expect("one more, once one is closed");
+    tokio::time::timeout(PATIENCE, again).await.expect("one more, once one is closed");
 }

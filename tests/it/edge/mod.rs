@@ -2,6 +2,9 @@
 
 mod bounds;
 mod cors;
+mod framing;
 mod head;
 mod limits;
+mod lockout;
+mod stored;
 pub mod tls;

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use assent::authenticator::Authenticator;
+use axum::extract::{Request, State};
 use openssl::asn1::Asn1Time;
 use openssl::bn::BigNum;
 use openssl::hash::MessageDigest;
@@ -10,10 +12,10 @@ use openssl::pkey::{PKey, Private};
 use openssl::rsa::Rsa;
 use openssl::x509::extension::SubjectAlternativeName;
 use openssl::x509::{X509, X509NameBuilder};
-use reqwest::{Certificate, Client, Identity, StatusCode};
-use serde_json::Value;
+use reqwest::{Certificate, Client, Identity, Method, StatusCode};
+use serde_json::{Value, json};
 
-use crate::harness::{TestHost, Wish, binary};
+use crate::harness::{Ada, Browser, TestHost, Wish, binary, http_client, id};
 
 /// A self-signed certificate for localhost with its key.
 pub fn certificate_of(name: &str) -> (X509, PKey<Private>) {
@@ -76,6 +78,65 @@ async fn a_host_with_a_certificate_speaks_https_and_nothing_else() {
     assert!(client.get(discovery.replace("https:", "http:")).send().await.is_err());
 }
 
+/// An address by http that leads to this host by https: the authenticator of the tests trusts no self-signed certificate.
+async fn plain_way_to(host: &TestHost) -> String {
+    let forward = async |State((client, base)): State<(Client, String)>, request: Request| {
+        let (head, body) = request.into_parts();
+        let body = axum::body::to_bytes(body, 1 << 20).await.expect("a body");
+        let url = format!("{base}{}", head.uri);
+        let answer = client.request(head.method, url).headers(head.headers).body(body).send().await.expect("an answer");
+        (answer.status(), answer.bytes().await.expect("a body"))
+    };
+    let router = axum::Router::new().fallback(forward).with_state((http_client(), host.base.clone()));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = format!("http://{}", listener.local_addr().expect("an address"));
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    address
+}
+
+#[tokio::test]
+async fn each_cookie_under_https_is_secure_and_has_the_host_prefix() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (certificate, key) = certificate_of("server");
+    let settings = format!("[http.tls]\n{}", files(folder.path(), &certificate, &key));
+    let host = TestHost::start_with(Wish { settings: &settings, ..Wish::default() }).await;
+    let application = host.web_application().await;
+    let user = host.user("ada").await;
+    let account = host.account(&user, &application).await;
+    let enrolment = host.admin_ok(Method::POST, &format!("/users/{}/enrolments", id(&user)), Value::Null).await;
+    let link = enrolment["link"].as_str().expect("a link").replace(&host.base, &plain_way_to(&host).await);
+    let phone = Authenticator::enrol(&link, "Test phone", None).await.expect("enrolled");
+    let ada = Ada { user, phone, application, account };
+
+    let browser = Browser::new(&host.base);
+    let login = browser.get(&ada.application.request(&[])).await;
+    let form = login.followed().await;
+    let waiting = form.submit(&form.path(), &[("name", "ada"), ("remember", "yes")]).await;
+    let named = waiting.followed().await;
+    ada.approve(&named).await;
+    let signed_in = browser.finish(&named.url).await;
+    assert!(signed_in.parameter("code").starts_with("ac_"));
+    let signed_out = browser.get("/").await.submit("/sign-out", &[]).await;
+
+    let mut names = Vec::new();
+    for page in [&login, &waiting, &signed_in, &signed_out] {
+        for cookie in page.headers.get_all("set-cookie") {
+            let cookie = cookie.to_str().expect("text");
+            let (name, attributes) = cookie.split_once('=').expect("a name");
+            names.push(name.to_owned());
+            assert!(name.starts_with("__Host-"), "{cookie}");
+            let attributes: Vec<&str> = attributes.split(';').skip(1).map(str::trim).collect();
+            for attribute in ["Secure", "HttpOnly", "SameSite=Lax", "Path=/"] {
+                assert!(attributes.contains(&attribute), "{attribute} in {cookie}");
+            }
+            assert!(!attributes.iter().any(|attribute| attribute.starts_with("Domain")), "{cookie}");
+        }
+    }
+    for name in ["__Host-assent-browser", "__Host-assent-session", "__Host-assent-name"] {
+        assert!(names.iter().any(|known| known == name), "{name} in {names:?}");
+    }
+}
+
 #[tokio::test]
 async fn the_listener_for_client_certificates_serves_what_applications_call_and_nothing_else() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -102,6 +163,50 @@ async fn the_listener_for_client_certificates_serves_what_applications_call_and_
     }
     // The other listener speaks as it did.
     assert!(reqwest::get(format!("{}/healthz", host.base)).await.expect("an answer").status().is_success());
+}
+
+/// A certificate is no secret: a header with it proves nothing where the client itself makes the handshake, whoever passes the
+/// connection on.
+#[tokio::test]
+async fn a_header_takes_no_handshakes_place_at_the_listener_for_client_certificates() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (server, server_key) = certificate_of("server");
+    let settings = format!(
+        "[http]\nmtls_url = \"https://localhost:{{mtls_port}}\"\ntrusted_proxies = [\"127.0.0.1\", \"::1\"]\n\
+         client_cert_header = true\n[http.mtls]\nlisten = \"127.0.0.1:{{mtls_port}}\"\n{}\n\
+         [limits]\nclient_failures = {{ per_minute = 1, burst = 3 }}\n",
+        files(folder.path(), &server, &server_key)
+    );
+    let host = TestHost::start_with(Wish { settings: &settings, ..Wish::default() }).await;
+    let (victim, stranger) = (certificate_of("books"), certificate_of("stranger"));
+    // The certificate is younger than the host, whose clock stands still.
+    host.advance(60);
+    let body = json!({
+        "name": "Books", "application_type": "web", "redirect_uris": ["https://rp.example/cb"],
+        "token_endpoint_auth_method": "tls_client_certificate",
+        "certificate": String::from_utf8(victim.0.to_pem().expect("PEM")).expect("text"),
+    });
+    let application = host.admin_ok(Method::POST, "/applications", body).await;
+    let mtls = host.host.settings.http.mtls_url.clone().expect("an address").join("/oidc/token").expect("an address");
+    let der = victim.0.to_der().expect("DER");
+    let header = format!(":{}:", base64::Engine::encode(&base64::engine::general_purpose::STANDARD, der));
+    let form = [("grant_type", "client_credentials"), ("client_id", id(&application)), ("scope", "openid")];
+    let ask = async |client: Client, url: &str, with_header: bool, from: &str| {
+        let request = client.post(url).form(&form).header("x-forwarded-for", from);
+        let request = if with_header { request.header("client-cert", &header) } else { request };
+        request.send().await.expect("an answer").status()
+    };
+    for own in [None, Some(&stranger)] {
+        assert_eq!(ask(client(&server, own), mtls.as_str(), true, "192.0.2.1").await, StatusCode::UNAUTHORIZED);
+    }
+    // Nor does the client choose the address that its failures count for.
+    assert_eq!(ask(client(&server, None), mtls.as_str(), true, "192.0.2.2").await, StatusCode::UNAUTHORIZED);
+    assert_eq!(ask(client(&server, None), mtls.as_str(), true, "192.0.2.3").await, StatusCode::TOO_MANY_REQUESTS);
+    // A right certificate is no guess, so it passes.
+    assert_eq!(ask(client(&server, Some(&victim)), mtls.as_str(), false, "192.0.2.1").await, StatusCode::OK);
+    // At the other listener the proxy makes the handshake.
+    let main = format!("{}/oidc/token", host.base);
+    assert_eq!(ask(Client::new(), &main, true, "192.0.2.1").await, StatusCode::OK);
 }
 
 #[test]

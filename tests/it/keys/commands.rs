@@ -5,13 +5,13 @@ use std::process::Output;
 use tokio::process::Command;
 
 use super::*;
-use crate::harness::{TestHost, binary};
+use crate::harness::{PATIENCE, TestHost, binary};
 
 async fn assent(host: &TestHost, arguments: &[&str]) -> Output {
     let mut command = Command::new(binary("assent"));
     command.args(["keys"]).args(arguments).current_dir(host.folder()).kill_on_drop(true);
     command.env("ASSENT_SERVER", &host.base).env("ASSENT_ADMIN_TOKEN", &host.token);
-    tokio::time::timeout(Duration::from_secs(60), command.output()).await.expect("in time").expect("run")
+    tokio::time::timeout(PATIENCE, command.output()).await.expect("in time").expect("run")
 }
 
 fn out(output: &Output) -> String {

@@ -1,6 +1,7 @@
 //! Several hosts on one database, while keys change.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use assent::clock::Clock;
 use assent::id::KeyId;
@@ -14,7 +15,7 @@ use reqwest::StatusCode;
 use tokio::sync::watch;
 
 use super::*;
-use crate::harness::{Browser, TestHost, Wish, open_store};
+use crate::harness::{Browser, PATIENCE, TestHost, Wish, open_store};
 
 #[tokio::test]
 async fn hosts_that_rotate_at_once_make_one_key() {
@@ -116,6 +117,23 @@ async fn the_key_set_is_told_from_memory_while_there_is_no_database() {
     assert_eq!(published(&host).await, set);
 }
 
+/// However many ask for the key set at once, the database is read twice: for the first, and for all who came meanwhile.
+#[tokio::test]
+async fn requests_for_the_key_set_share_readings() {
+    let host = Installation::new(Database::Sqlite).await.host().await;
+    let readings = AtomicUsize::new(0);
+    let read = || {
+        host.key_ring.read_since_now(async || {
+            readings.fetch_add(1, Ordering::SeqCst);
+            tokio::task::yield_now().await;
+        })
+    };
+    futures_util::future::join_all((0..100).map(|_| read())).await;
+    assert_eq!(readings.load(Ordering::SeqCst), 2);
+    read().await;
+    assert_eq!(readings.load(Ordering::SeqCst), 3, "who comes later is told what is known then");
+}
+
 /// An application's key set, as client libraries keep it: fetched again when a `kid` is not in it, and only then.
 #[derive(Default)]
 struct Client {
@@ -180,13 +198,13 @@ async fn a_rotation_under_load_fails_no_client_that_fetches_keys_it_does_not_kno
             // Each key is used before the next one comes.
             let wanted = counted.borrow_and_update().0 + 12;
             let used = counted.wait_for(|(count, _)| *count >= wanted);
-            tokio::time::timeout(Duration::from_secs(60), used).await.expect("in time").expect("clients");
+            tokio::time::timeout(PATIENCE, used).await.expect("in time").expect("clients");
             let by = if number % 2 == 0 { &host.host } else { &other };
             keys::rotate(by, SigningAlgorithm::Rs256, Takeover::Now, &By::HOST).await.expect("rotated");
         }
         let wanted = counted.borrow_and_update().0 + 12;
         let used = counted.wait_for(|(count, _)| *count >= wanted);
-        tokio::time::timeout(Duration::from_secs(60), used).await.expect("in time").expect("clients");
+        tokio::time::timeout(PATIENCE, used).await.expect("in time").expect("clients");
         count.send_modify(|(_, done)| *done = true);
         let mut all = HashSet::new();
         for (seen, fetches) in clients.join_all().await {

@@ -73,6 +73,8 @@ async fn a_terminated_user_can_be_erased_and_the_identifiers_and_the_log_stay_on
         // A name that no identifier holds by chance.
         let ada = host.person("augusta", host.web_application().await).await;
         let path = format!("/users/{}", id(&ada.user));
+        let address = json!({"profile": {"address": {"street_address": "Ockham Park", "locality": "Ockham"}}});
+        host.admin_ok(Method::PATCH, &path, address).await;
         ada.sign_in(&Browser::new(&host.base)).await;
         for _ in 0..2 {
             ada.ask(&Browser::new(&host.base), &[]).await;
@@ -89,7 +91,8 @@ async fn a_terminated_user_can_be_erased_and_the_identifiers_and_the_log_stay_on
             "{refused}"
         );
         host.admin_ok(Method::PATCH, &path, json!({"state": "terminated"})).await;
-        let names = ["augusta", "lovelace", "example.org", "+44 20", "test phone", "127.0.0.1", "firefox"];
+        let names =
+            ["augusta", "lovelace", "example.org", "+44 20", "ockham park", "test phone", "127.0.0.1", "firefox"];
         let before = everything(&host, database).await.to_lowercase();
         assert!(names.iter().all(|name| before.contains(name)), "{before}");
         let told = entries(&host, &format!("user={}", id(&ada.user))).await;

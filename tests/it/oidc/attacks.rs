@@ -1,13 +1,11 @@
 //! Attacks on OAuth and OpenID Connect that must fail.
 
-use std::time::Duration;
-
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::token::userinfo;
-use crate::harness::{Browser, Page, TestHost, VERIFIER, Wish, http_client, id};
+use crate::harness::{Browser, PATIENCE, Page, TestHost, VERIFIER, Wish, http_client, id};
 
 #[tokio::test]
 async fn a_code_of_one_application_is_refused_for_another_and_stays_good_for_its_own() {
@@ -263,7 +261,7 @@ async fn a_connection_that_does_not_finish_its_request_head_is_closed() {
     let mut connection = tokio::net::TcpStream::connect(address).await.expect("connected");
     connection.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ").await.expect("sent");
     let mut answer = Vec::new();
-    let ended = tokio::time::timeout(Duration::from_secs(30), connection.read_to_end(&mut answer)).await;
+    let ended = tokio::time::timeout(PATIENCE, connection.read_to_end(&mut answer)).await;
     assert!(ended.is_ok(), "still open");
     assert!(!answer.starts_with(b"HTTP/1.1 200"));
 }

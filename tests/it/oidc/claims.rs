@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::refresh::{offline_tokens, refresh, refresh_token};
 use super::token::userinfo;
-use crate::harness::{Ada, Browser, TestHost, Wish, component, id};
+use crate::harness::{Ada, Browser, TestHost, Wish, component, http_client, id};
 
 /// The claims of an ID token, its signature verified with the published key.
 pub(super) async fn claims(host: &TestHost, ada: &Ada, code: &str) -> (Map<String, Value>, String) {
@@ -54,6 +54,55 @@ async fn the_id_token_has_what_the_specification_lists() {
         assert_eq!(info[name], claims[name], "{name}");
     }
     assert!(info.get("nonce").is_none() && info.get("sid").is_none());
+}
+
+/// Each claim of the scopes that comes from the directory, by its name, with what the directory holds for it.
+#[tokio::test]
+async fn each_claim_of_the_scopes_profile_email_and_phone_is_in_the_id_token_and_at_userinfo_by_its_name() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let profile = json!({
+        "name": "Ada King, Countess of Lovelace",
+        "given_name": "Augusta Ada",
+        "family_name": "King",
+        "middle_name": "Noel",
+        "nickname": "The Enchantress of Number",
+        "picture": "https://people.example/ada.png",
+        "profile": "https://people.example/ada",
+        "website": "https://ada.example/",
+        "gender": "female",
+        "birthdate": "1815-12-10",
+        "zoneinfo": "Europe/London",
+        "locale": "en-GB",
+        "phone_number": "+44 20 7946 0958",
+        "phone_number_verified": true,
+        "email_verified": true,
+    });
+    let path = format!("/users/{}", id(&ada.user));
+    host.advance(5);
+    let user = host.admin_ok(Method::PATCH, &path, json!({"profile": profile})).await;
+    let changed_at = host.host.now().seconds();
+    let code = ada.sign_in_with(&Browser::new(&host.base), &[("scope", Some("openid profile email phone"))]).await;
+    let (claims, token) = claims(&host, &ada, &code).await;
+    let (status, info) = userinfo(&host, &token).await;
+    assert_eq!(status, StatusCode::OK);
+
+    let mut expected = profile.as_object().expect("members").clone();
+    expected.insert("updated_at".to_owned(), json!(changed_at));
+    expected.insert("email".to_owned(), json!("ada@example.org"));
+    expected.insert("preferred_username".to_owned(), json!("ada"));
+    expected.insert("upn".to_owned(), json!("ada"));
+    expected.insert("user_did".to_owned(), user["did"].clone());
+    expected.insert("user_short_code".to_owned(), ada.account["short_code"].clone());
+    for (name, value) in &expected {
+        assert_eq!(claims.get(name), Some(value), "{name} in the ID token");
+        assert_eq!(info.get(name), Some(value), "{name} at UserInfo");
+    }
+    // A verdict is the directory's, in both directions.
+    let verdicts = json!({"phone_number_verified": false, "email_verified": false});
+    host.admin_ok(Method::PATCH, &path, json!({"profile": verdicts})).await;
+    let (_, info) = userinfo(&host, &token).await;
+    assert_eq!((&info["phone_number_verified"], &info["email_verified"]), (&json!(false), &json!(false)));
 }
 
 #[tokio::test]
@@ -191,4 +240,54 @@ async fn a_person_without_an_account_is_told_so_once_they_have_shown_who_they_ar
     assert!(ended.body.contains("You have no account with <bdi>Books &#38; &#60;Co&#62;</bdi>."), "{}", ended.body);
     let back = ended.submit(&format!("{}/leave", ended.path()), &[]).await;
     assert_eq!(back.parameter("error"), "access_denied");
+}
+
+/// One access token at full rate, while the plugin is slow: UserInfo says that it is busy, and sign-ins of others succeed.
+#[tokio::test]
+async fn userinfo_at_full_rate_starves_no_sign_in() {
+    let plugins = format!(
+        "{}on_failure = \"omit\"\nlimits = {{ fuel = 1000000000000, deadline_ms = 50, concurrency = 4, waiting = 4 }}\n",
+        hostile("behaviour = \"loop\"")
+    );
+    let host = TestHost::start_with(Wish { plugins: &plugins, ..Wish::default() }).await;
+    let ada = host.ada().await;
+    let bob = host.person("bob", ada.application.clone()).await;
+    let code = ada.sign_in(&Browser::new(&host.base)).await;
+    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    let access = tokens["access_token"].as_str().expect("a token").to_owned();
+    let (client, url) = (http_client(), format!("{}/oidc/me", host.base));
+    let mut callers = tokio::task::JoinSet::new();
+    let busy = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    for _ in 0..300 {
+        let (client, url, access, busy) = (client.clone(), url.clone(), access.clone(), std::sync::Arc::clone(&busy));
+        callers.spawn(async move {
+            loop {
+                let answer = client.get(&url).bearer_auth(&access).send().await.expect("an answer");
+                if answer.status() == StatusCode::SERVICE_UNAVAILABLE {
+                    assert_eq!(answer.headers()["retry-after"], "1");
+                    let body: Value = answer.json().await.expect("JSON");
+                    assert_eq!(body["error"], "temporarily_unavailable");
+                    busy.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+                } else {
+                    assert_eq!(answer.status(), StatusCode::OK);
+                }
+            }
+        });
+    }
+    let busy_callers = async {
+        while busy.load(std::sync::atomic::Ordering::SeqCst) < 300 {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(300), busy_callers).await.expect("UserInfo is busy");
+    for _ in 0..3 {
+        let code = bob.sign_in(&Browser::new(&host.base)).await;
+        let (status, tokens) = bob.application.exchange(&host.base, &code, &[]).await;
+        assert_eq!(status, StatusCode::OK, "{tokens}");
+        host.advance(10);
+    }
+    callers.abort_all();
+    while let Some(ended) = callers.join_next().await {
+        assert!(ended.is_err_and(|error| error.is_cancelled()), "a caller got another answer");
+    }
 }

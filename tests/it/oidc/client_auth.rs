@@ -95,6 +95,46 @@ async fn client_secret_post_and_no_other_method() {
     assert_eq!(ask(&host, &[("client_id", id(&basic)), ("client_secret", &secret)]).await, refused());
 }
 
+/// Asks an endpoint about a token by HTTP Basic as Spring Security does: both parts form-urlencoded. The status and the body.
+async fn by_basic(host: &TestHost, path: &str, client: &str, secret: &str, form: &[(&str, &str)]) -> (u16, Value) {
+    let encoded = |text: &str| url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+    let form: Vec<_> = [("token", "unknown")].iter().chain(form).collect();
+    let request = http_client().post(format!("{}/oidc{path}", host.base)).form(&form);
+    let response = request.basic_auth(encoded(client), Some(encoded(secret))).send().await.expect("an answer");
+    let status = response.status().as_u16();
+    (status, response.json().await.unwrap_or_default())
+}
+
+#[tokio::test]
+async fn introspection_and_revocation_accept_basic_from_each_application_with_a_secret() {
+    let host = TestHost::start().await;
+    for method in ["client_secret_basic", "client_secret_post", "client_secret_jwt"] {
+        let web = application(&host, json!({"token_endpoint_auth_method": method})).await;
+        let (client, secret) = (id(&web), secret_of(&host, &web).await);
+        let inactive = json!({"active": false});
+        assert_eq!(by_basic(&host, "/token/introspection", client, &secret, &[]).await, (200, inactive), "{method}");
+        assert_eq!(by_basic(&host, "/token/revocation", client, &secret, &[]).await.0, 200, "{method}");
+        for path in ["/token/introspection", "/token/revocation"] {
+            for wrong in ["", "wrong"] {
+                let (status, answer) = by_basic(&host, path, client, wrong, &[]).await;
+                assert_eq!((status, &answer["error"]), (401, &json!("invalid_client")), "{method} {path}");
+            }
+            // Two ways at once.
+            let both = [("client_id", client), ("client_secret", secret.as_str())];
+            let (status, answer) = by_basic(&host, path, client, &secret, &both).await;
+            assert_eq!((status, &answer["error"]), (400, &json!("invalid_request")), "{method} {path}");
+        }
+        // The token endpoint has the application's own method only.
+        let form = [("grant_type", "client_credentials")];
+        let expected = if method == "client_secret_basic" { 200 } else { 401 };
+        assert_eq!(by_basic(&host, "/token", client, &secret, &form).await.0, expected, "{method}");
+    }
+    // An application without a secret has no password that would fit.
+    let key = json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&rsa())});
+    let web = application(&host, key).await;
+    assert_eq!(by_basic(&host, "/token/introspection", id(&web), "", &[]).await.0, 401);
+}
+
 #[tokio::test]
 async fn client_secret_jwt_with_a_secret_that_the_change_of_the_method_made() {
     let host = TestHost::start().await;
@@ -286,6 +326,30 @@ async fn a_client_assertion_is_good_once_on_all_hosts() {
 }
 
 #[tokio::test]
+async fn a_client_assertion_signed_with_the_key_of_another_registered_client_is_rejected() {
+    let host = TestHost::start().await;
+    let mut clients = Vec::new();
+    for _ in 0..2 {
+        let key = rsa();
+        let settings = json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&key)});
+        clients.push((id(&application(&host, settings).await).to_owned(), key));
+    }
+    let [(first, first_key), (second, second_key)] = &clients[..] else { unreachable!("two clients") };
+    for (n, (client, other_key, own_key)) in
+        [(first, second_key, first_key), (second, first_key, second_key)].into_iter().enumerate()
+    {
+        assert_eq!(ask_with(&host, &by_rsa(&claims(&host, client, n), other_key)).await, refused());
+        // The rejected assertion did not use up its `jti`.
+        assert_eq!(ask_with(&host, &by_rsa(&claims(&host, client, n), own_key)).await, good());
+    }
+    // The other client's name beside an assertion that is good for the signer.
+    let assertion = by_rsa(&claims(&host, first, 10), first_key);
+    let form = [("client_id", second.as_str()), ("client_assertion_type", ASSERTION), ("client_assertion", &assertion)];
+    let (status, error) = ask(&host, &form).await;
+    assert!(matches!((status, error.as_str()), (401, "invalid_client") | (400, "invalid_request")), "{status} {error}");
+}
+
+#[tokio::test]
 async fn forged_headers_of_client_assertions() {
     use base64::Engine;
     use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -338,15 +402,50 @@ async fn forged_headers_of_client_assertions() {
 }
 
 #[tokio::test]
-async fn the_audience_of_older_clients_can_be_refused() {
-    for (settings, expected) in [("", good()), ("[oidc]\nstrict_assertion_audience = true", refused())] {
-        let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
-        let key = rsa();
-        let made = json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&key)});
-        let web = application(&host, made).await;
-        let mut claims = claims(&host, id(&web), 1);
+async fn the_audience_is_the_issuer_unless_an_application_may_name_the_token_endpoint() {
+    let host = TestHost::start().await;
+    let key = rsa();
+    let made = json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&key)});
+    let web = application(&host, made).await;
+    let path = format!("/applications/{}", id(&web));
+    assert_eq!(web["lenient_assertion_audience"], false);
+    let to_token_endpoint = async |n| {
+        let mut claims = claims(&host, id(&web), n);
         claims["aud"] = json!(format!("{}/token", host.issuer()));
-        assert_eq!(ask_with(&host, &by_rsa(&claims, &key)).await, expected);
+        ask_with(&host, &by_rsa(&claims, &key)).await
+    };
+    assert_eq!(to_token_endpoint(1).await, refused());
+    let changed = host.admin_ok(Method::PATCH, &path, json!({"lenient_assertion_audience": true})).await;
+    assert_eq!(changed["lenient_assertion_audience"], true);
+    assert_eq!(to_token_endpoint(2).await, good());
+    assert_eq!(ask_with(&host, &by_rsa(&claims(&host, id(&web), 3), &key)).await, good());
+    // Of another server's, or of several servers, none is accepted.
+    for audience in [json!("https://other.example/token"), json!([host.issuer(), format!("{}/token", host.issuer())])] {
+        let mut claims = claims(&host, id(&web), 4);
+        claims["aud"] = audience;
+        assert_eq!(ask_with(&host, &by_rsa(&claims, &key)).await, refused());
+    }
+    host.admin_ok(Method::PATCH, &path, json!({"lenient_assertion_audience": false})).await;
+    assert_eq!(to_token_endpoint(5).await, refused());
+}
+
+#[tokio::test]
+async fn no_application_with_admin_scopes_may_name_the_token_endpoint() {
+    let host = TestHost::start().await;
+    let key = rsa();
+    let made = json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&key)});
+    let web = application(&host, made).await;
+    let path = format!("/applications/{}", id(&web));
+    let (scopes, lenient) = (json!(["admin:read"]), json!(true));
+    for (first, second) in [
+        (json!({"admin_scopes": scopes}), json!({"lenient_assertion_audience": lenient})),
+        (json!({"lenient_assertion_audience": lenient}), json!({"admin_scopes": scopes})),
+    ] {
+        host.admin_ok(Method::PATCH, &path, first).await;
+        let (status, problem) = host.admin(Method::PATCH, &path, second).await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{problem}");
+        assert!(problem.to_string().contains("lenient_assertion_audience"), "{problem}");
+        host.admin_ok(Method::PATCH, &path, json!({"admin_scopes": [], "lenient_assertion_audience": false})).await;
     }
 }
 

@@ -12,7 +12,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 
 use super::token::userinfo;
-use crate::harness::{Ada, Browser, TestHost};
+use crate::harness::{Ada, Browser, TestHost, id};
 
 type Claims = Map<String, Value>;
 
@@ -63,10 +63,19 @@ async fn idtoken_signature_with_the_algorithm_of_the_application() {
 async fn scope_profile_scope_email_scope_phone_scope_address_and_scope_all() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    let of = [("name", "profile"), ("email", "email"), ("phone_number", "phone")];
-    for scope in
-        ["openid", "openid profile", "openid email", "openid phone", "openid address", "openid profile email phone"]
-    {
+    let address = json!({"profile": {"address": {"locality": "London"}}});
+    host.admin_ok(Method::PATCH, &format!("/users/{}", id(&ada.user)), address).await;
+    let scopes = json!({"scopes": ["openid", "profile", "email", "phone", "address"]});
+    host.admin_ok(Method::PATCH, &format!("/applications/{}", ada.application.id), scopes).await;
+    let of = [("name", "profile"), ("email", "email"), ("phone_number", "phone"), ("address", "address")];
+    for scope in [
+        "openid",
+        "openid profile",
+        "openid email",
+        "openid phone",
+        "openid address",
+        "openid profile email phone address",
+    ] {
         let (id_token, me) = told_for(&host, &ada, scope).await;
         for (claim, of) in of {
             let expected = scope.split(' ').any(|name| name == of);

@@ -278,11 +278,63 @@ async fn a_hint_of_another_application_than_client_id_is_refused() {
 #[tokio::test]
 async fn rp_initiated_logout_no_id_token_hint() {
     let it = Fixture::new().await;
+    // Nothing says whose address it is.
     let page = it.end_changed(&[("id_token_hint", None)]).await;
     it.assert_asked_and_not_sent_on(&page).await;
-    // With nobody signed in nobody is sent there either.
-    let page = it.end_changed(&[("id_token_hint", None), ("client_id", Some(&it.ada.application.id))]).await;
-    assert_signed_out_here(&page).await;
+}
+
+#[tokio::test]
+async fn client_id_without_a_hint_asks_and_then_leads_to_its_registered_address() {
+    let it = Fixture::new().await;
+    let client = it.ada.application.id.clone();
+    let named = [("id_token_hint", None), ("client_id", Some(client.as_str()))];
+    let posted = [("client_id", client.as_str()), ("post_logout_redirect_uri", AFTER), ("state", "st&te")];
+    for by_post in [false, true] {
+        let page = match by_post {
+            false => it.end_changed(&named).await,
+            true => it.browser.post("/oidc/session/end", &posted).await.followed().await,
+        };
+        assert!(page.status == StatusCode::OK && page.body.contains("Do you want to sign out?"), "{}", page.body);
+        assert!(page.body.contains("Afterwards you return to <bdi>Books &#38; &#60;Co&#62;</bdi>."), "{}", page.body);
+        assert!(!page.body.contains("asks to sign you out"), "nothing shows that: {}", page.body);
+        assert!(it.is_signed_in().await);
+        let no = page.submit("/session/end", &[("request", &hidden(&page)), ("answer", "no")]).await;
+        assert_eq!(no.location().path(), "/");
+        assert!(it.is_signed_in().await);
+    }
+    let page = it.end_changed(&named).await;
+    let yes = page.submit("/session/end", &[("request", &hidden(&page)), ("answer", "yes")]).await;
+    assert_eq!(yes.location().as_str(), "https://rp.example/signed-out?state=st%26te");
+    assert!(!it.is_signed_in().await);
+    // Nobody is left to ask.
+    assert_eq!(it.end_changed(&named).await.location().as_str(), "https://rp.example/signed-out?state=st%26te");
+}
+
+#[tokio::test]
+async fn client_id_without_a_hint_leads_to_no_address_of_another() {
+    let it = Fixture::new().await;
+    let client = it.ada.application.id.clone();
+    let other = it.host.web_application().await;
+    let unknown = "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK";
+    for (client, address) in [
+        (client.as_str(), "https://evil.example/"),
+        (&client, &format!("{AFTER}?foo=bar")),
+        (&client, "https://rp.example/cb"),
+        (&other.id, AFTER),
+        (unknown, AFTER),
+        ("nonsense", AFTER),
+    ] {
+        it.assert_refused(&it.end(&[("client_id", client), ("post_logout_redirect_uri", address)]).await).await;
+        // With nobody signed in neither.
+        let parameters = [("client_id", client), ("post_logout_redirect_uri", address)];
+        let page = Browser::new(&it.host.base).get(&request(&parameters)).await;
+        assert_eq!(page.status, StatusCode::BAD_REQUEST, "{client} {address}");
+    }
+    // An address that is no longer registered when the user answers is none.
+    let page = it.end(&[("client_id", &client), ("post_logout_redirect_uri", AFTER)]).await;
+    let path = format!("/applications/{client}");
+    it.host.admin_ok(Method::PATCH, &path, json!({"post_logout_redirect_uris": []})).await;
+    it.assert_refused(&page.submit("/session/end", &[("request", &hidden(&page)), ("answer", "yes")]).await).await;
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! The OpenID Connect endpoints.
 
+mod address;
 mod attacks;
 mod authorize;
 mod backchannel;
@@ -9,6 +10,7 @@ mod client_auth;
 mod conformance;
 mod consent;
 mod crowd;
+mod discovery;
 mod form_post;
 mod introspection;
 mod logout;

@@ -169,9 +169,10 @@ async fn id_token_hint() {
     let good = hint(&host, json!({}), &ada).await;
     let none = ("prompt", Some("none"));
     assert_eq!(error(&ada, &browser, &[none, ("id_token_hint", Some(&good))]).await, "login_required");
-    let page = at_once(&ada, &browser, &[("id_token_hint", Some(&good))]).await.err().expect("a page");
-    assert!(page.body.contains("value=\"ada\""), "who is meant is filled in: {}", page.body);
     ada.sign_in(&browser).await;
+    let again = [("prompt", Some("login")), ("id_token_hint", Some(good.as_str()))];
+    let page = at_once(&ada, &browser, &again).await.err().expect("a page");
+    assert!(page.body.contains("value=\"ada\""), "the session's own user is filled in: {}", page.body);
     assert!(at_once(&ada, &browser, &[none, ("id_token_hint", Some(&good))]).await.is_ok(), "it may have expired");
     let several = hint(&host, json!({"aud": ["other", ada.application.id]}), &ada).await;
     assert!(at_once(&ada, &browser, &[none, ("id_token_hint", Some(&several))]).await.is_ok());
@@ -186,6 +187,19 @@ async fn id_token_hint() {
 }
 
 #[tokio::test]
+async fn an_id_token_hint_does_not_reveal_the_login_name() {
+    let host = TestHost::start().await;
+    let ada = host.person("augusta", host.web_application().await).await;
+    let hint = hint(&host, json!({}), &ada).await;
+    for prompt in [None, Some("login"), Some("select_account")] {
+        let parameters = [("prompt", prompt), ("id_token_hint", Some(hint.as_str()))];
+        let page = at_once(&ada, &Browser::new(&host.base), &parameters).await.err().expect("a page");
+        assert!(page.status == 200 && page.body.contains("id=\"name\""), "{}", page.body);
+        assert!(!page.body.contains("augusta"), "{prompt:?}: {}", page.body);
+    }
+}
+
+#[tokio::test]
 async fn nobody_but_the_hinted_person_will_do() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
@@ -196,7 +210,7 @@ async fn nobody_but_the_hinted_person_will_do() {
     let hinted = ("id_token_hint", Some(eves.as_str()));
     assert_eq!(error(&ada, &browser, &[("prompt", Some("none")), hinted]).await, "login_required");
     let login = at_once(&ada, &browser, &[hinted]).await.err().expect("a page");
-    assert!(login.body.contains("value=\"eve\""), "{}", login.body);
+    assert!(!login.body.contains("value=\"eve\""), "another user's name is not revealed: {}", login.body);
     let waiting = login.submit(&login.path(), &[("name", "ada")]).await.followed().await;
     ada.approve(&waiting).await;
     assert_eq!(browser.get(&waiting.url).await.parameter("error"), "login_required");

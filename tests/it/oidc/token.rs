@@ -127,6 +127,31 @@ async fn a_code_expires_after_ten_minutes() {
 }
 
 #[tokio::test]
+async fn without_the_grant_type_authorization_code_there_is_neither_a_code_nor_a_token() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    let code = ada.sign_in(&browser).await;
+    let path = format!("/applications/{}", ada.application.id);
+    let grant_types = |enabled: &[&str]| json!({"grant_types": enabled});
+    host.admin_ok(Method::PATCH, &path, grant_types(&["refresh_token", "client_credentials"])).await;
+    // A code that was issued before the grant type was removed.
+    let (status, answer) = ada.application.exchange(&host.base, &code, &[]).await;
+    assert_eq!((status, &answer["error"]), (StatusCode::BAD_REQUEST, &json!("unauthorized_client")), "{answer}");
+    assert!(answer.get("access_token").is_none(), "{answer}");
+    // A new request, in a browser with a session and in one without.
+    for browser in [&browser, &Browser::new(&host.base)] {
+        let page = browser.get(&ada.application.request(&[])).await;
+        assert_eq!(page.parameter("error"), "unauthorized_client");
+        assert_eq!((page.parameter("state"), page.parameter("iss")), ("st&te".to_owned(), host.issuer()));
+        assert!(page.location().query_pairs().all(|(name, _)| name != "code"), "{}", page.location());
+    }
+    host.admin_ok(Method::PATCH, &path, grant_types(&["authorization_code"])).await;
+    let (status, answer) = ada.application.exchange(&host.base, &code, &[]).await;
+    assert_eq!(status, StatusCode::OK, "the refusal did not use the code: {answer}");
+}
+
+#[tokio::test]
 async fn an_access_token_ends_after_an_hour() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
@@ -180,6 +205,81 @@ async fn the_reuse_of_a_code_revokes_its_token_after_a_restart_too() {
 }
 
 #[tokio::test]
+async fn fifty_exchanges_of_one_code_give_one_success_across_a_restart_on_both_databases() {
+    for database in Database::BOTH {
+        let mut host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let ada = host.ada().await;
+        let code = ada.sign_in(&Browser::new(&host.base)).await;
+        let redeem = |base: &str, number: usize| {
+            let mut attempts = tokio::task::JoinSet::new();
+            for _ in 0..number {
+                let (application, base, code) = (ada.application.clone(), base.to_owned(), code.clone());
+                attempts.spawn(async move { application.exchange(&base, &code, &[]).await });
+            }
+            attempts.join_all()
+        };
+        let mut answers = redeem(&host.base, 25).await;
+        let token =
+            answers.iter().find_map(|(_, answer)| answer["access_token"].as_str()).expect("one success").to_owned();
+        host.stop().await;
+        let (_, again, base) = host.second(Wish { database, ..Wish::default() }).await;
+        answers.extend(redeem(&base, 25).await);
+        let (good, bad): (Vec<_>, Vec<_>) = answers.into_iter().partition(|(status, _)| status.is_success());
+        assert_eq!((good.len(), bad.len()), (1, 49), "{database:?}");
+        assert!(bad.iter().all(|(_, answer)| answer["error"] == "invalid_grant"), "{database:?}: {bad:?}");
+        assert_eq!(userinfo_at(&base, &token).await.0, StatusCode::UNAUTHORIZED, "{database:?}: the reuse revoked it");
+        again.stop().await;
+    }
+}
+
+/// The instance stops while the code is redeemed. Whatever the callers of that moment saw, there is one success at most, and
+/// none after the restart if there was one before.
+#[tokio::test]
+async fn a_code_that_is_redeemed_while_the_instance_stops_gives_one_success_at_most_on_both_databases() {
+    for database in Database::BOTH {
+        let mut host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let ada = host.ada().await;
+        let code = ada.sign_in(&Browser::new(&host.base)).await;
+        let secret = ada.application.secret.clone();
+        // Unlike `exchange` it also takes no answer for one: the instance may be gone.
+        let attempt = |base: String| {
+            let (code, id, secret) = (code.clone(), ada.application.id.clone(), secret.clone());
+            let redirect_uri = ada.application.redirect_uri.clone();
+            async move {
+                let form = [
+                    ("grant_type", "authorization_code"),
+                    ("code", code.as_str()),
+                    ("redirect_uri", redirect_uri.as_str()),
+                    ("code_verifier", VERIFIER),
+                ];
+                let request = http_client().post(format!("{base}/oidc/token")).basic_auth(id, secret).form(&form);
+                request.send().await.ok().map(|answer| answer.status())
+            }
+        };
+        let mut attempts = tokio::task::JoinSet::new();
+        for _ in 0..25 {
+            attempts.spawn(attempt(host.base.clone()));
+        }
+        tokio::task::yield_now().await;
+        host.stop().await;
+        let (_, again, base) = host.second(Wish { database, ..Wish::default() }).await;
+        for _ in 0..25 {
+            attempts.spawn(attempt(base.clone()));
+        }
+        let statuses = attempts.join_all().await;
+        let successes = statuses.iter().flatten().filter(|status| status.is_success()).count();
+        // An answer may be lost together with the connection that it was for: then nobody has the tokens.
+        let lost = statuses.iter().any(Option::is_none);
+        assert!(successes == 1 || (successes == 0 && lost), "{database:?}: {statuses:?}");
+        assert!(
+            statuses.iter().flatten().all(|status| status.is_success() || *status == StatusCode::BAD_REQUEST),
+            "{statuses:?}"
+        );
+        again.stop().await;
+    }
+}
+
+#[tokio::test]
 async fn nobody_suspended_gets_or_uses_a_token() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
@@ -209,6 +309,9 @@ async fn userinfo_says_what_is_wrong_with_a_token() {
     let missing = reqwest::get(&url).await.expect("an answer");
     assert_eq!(missing.status(), StatusCode::UNAUTHORIZED);
     assert_eq!(missing.headers()["www-authenticate"], "Bearer");
+    let body: Value = missing.json().await.expect("JSON");
+    assert_eq!(body["error"], "invalid_token", "the specification names a missing token");
+    assert!(body["error_description"].is_string(), "{body}");
     // Another way to authenticate is none (RFC 6750 section 3.1).
     let basic = http_client().get(&url).basic_auth("ada", Some("x")).send().await.expect("an answer");
     assert_eq!(

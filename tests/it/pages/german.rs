@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::harness::{TestHost, Wish, id};
-use crate::javascript::run;
+use crate::javascript::run_with;
 
 #[tokio::test]
 async fn a_person_who_reads_german_enrols_and_signs_in_in_chromium() {
@@ -16,5 +16,5 @@ async fn a_person_who_reads_german_enrols_and_signs_in_in_chromium() {
     let link = enrolment["link"].as_str().expect("a link");
     let request = format!("{}{}", host.base, ada.application.request(&[]));
     let variables = [("ENROL_URL", link), ("BASE_URL", &host.base), ("LOGIN_NAME", "ada"), ("AUTHORIZE_URL", &request)];
-    run("german.mjs", &variables).await;
+    run_with(&host, "german.mjs", &variables).await;
 }

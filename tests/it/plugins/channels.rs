@@ -60,7 +60,7 @@ async fn answer(path: &str) -> (StatusCode, [(&'static str, &'static str); 1], V
     match path {
         "/never" => std::future::pending().await,
         "/slow" => {
-            tokio::time::sleep(Duration::from_millis(300)).await;
+            tokio::time::sleep(Duration::from_secs(1)).await;
             (StatusCode::CREATED, plain, b"late".to_vec())
         }
         "/gone" => (StatusCode::GONE, plain, Vec::new()),
@@ -238,7 +238,7 @@ async fn a_host_call_that_never_ends_is_given_up() {
 #[tokio::test]
 async fn a_wait_for_the_host_does_not_count_as_running() {
     let service = Service::start().await;
-    let limits = Limits { deadline: Duration::from_millis(50), ..Limits::default() };
+    let limits = Limits { deadline: Duration::from_millis(500), ..Limits::default() };
     let spec = PluginSpec { limits, ..channel("hostile-channel", json!({}), service.grant()) };
     let plugins = load(vec![spec]).await;
     let begun = plugins.begin("hostile-channel", notice(service.url("/slow"))).await.expect("begun");

@@ -78,7 +78,7 @@ pub(super) fn hostile_mapper(name: &str, served: &Did, config: Value) -> PluginS
 
 /// A channel with these settings.
 pub(super) fn channel(name: &str, config: Value, http: HttpGrant) -> PluginSpec {
-    let limits = Limits { http_timeout: Duration::from_secs(5), ..Limits::default() };
+    let limits = Limits { http_timeout: Duration::from_secs(60), ..Limits::default() };
     let role = Role::ApprovalChannel { applications: None, trust: Trust::Verified, shows_letters: false, http };
     PluginSpec { name: name.to_owned(), file: component(name), sha256: None, config, role, limits }
 }

@@ -3,7 +3,7 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use assent_tests::harness::{Browser, TestHost, Wish, binary, component, http_client, id};
+use assent_tests::harness::{Browser, TestHost, Wish, binary, component, http_client, id, in_time};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use reqwest::{Method, StatusCode};
@@ -26,14 +26,16 @@ async fn start(behaviour: &str) -> TestHost {
 
 /// The trace of a token, once it is written.
 async fn trace(host: &TestHost, token: &str) -> Value {
-    for _ in 0..200 {
-        let (status, trace) = host.admin(Method::GET, &format!("/claim-traces/{token}"), Value::Null).await;
-        if status == StatusCode::OK {
-            return trace;
+    in_time(async {
+        loop {
+            let (status, trace) = host.admin(Method::GET, &format!("/claim-traces/{token}"), Value::Null).await;
+            if status == StatusCode::OK {
+                return trace;
+            }
+            tokio::time::sleep(Duration::from_millis(25)).await;
         }
-        tokio::time::sleep(Duration::from_millis(25)).await;
-    }
-    panic!("no trace of {token}");
+    })
+    .await
 }
 
 pub(super) fn claims_of(token: &str) -> Value {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use assent::plugins::{Fault, Limits, MapFailure, MapFailureKind, OnFailure, PluginSpec, Role};
+use assent::plugins::{ClaimInput, Fault, Limits, MapFailure, MapFailureKind, OnFailure, PluginSpec, Role, Sink};
 use serde_json::{Value, json};
 
 use super::components::{Log, account_roles, application, hostile_mapper, input, load};
@@ -214,7 +214,7 @@ async fn a_plugin_removes_what_it_may_write() {
 #[tokio::test]
 async fn endless_loops_do_not_stall_the_thread_they_run_on() {
     let (ours, victim) = (application(1), application(2));
-    let limits = Limits { fuel: u64::MAX, deadline: Duration::from_secs(2), ..Limits::default() };
+    let limits = Limits { fuel: u64::MAX, deadline: Duration::from_secs(600), ..Limits::default() };
     let hostile = PluginSpec { limits, ..hostile_mapper("hostile", &ours, json!({ "behaviour": "loop" })) };
     let plugins = Arc::new(load(vec![hostile, account_roles(&victim)]).await);
     // This test's runtime has one thread, which the loop shares with everything else.
@@ -235,9 +235,11 @@ async fn endless_loops_do_not_stall_the_thread_they_run_on() {
 #[tokio::test]
 async fn calls_beyond_the_queue_are_turned_away() {
     let ours = application(1);
+    // The one that waits gives up long before the one that runs is stopped, also where the machine is busy.
+    let deadline = Duration::from_secs(3);
     let limits = Limits {
         fuel: u64::MAX,
-        deadline: Duration::from_millis(200),
+        deadline,
         concurrency: 1,
         waiting: 1,
         wait: Duration::from_millis(20),
@@ -247,7 +249,7 @@ async fn calls_beyond_the_queue_are_turned_away() {
     let plugins = load(vec![hostile]).await;
     let call = async || plugins.map_claims(input(&ours)).await.map(drop).map_err(fault);
     let (runs, waits, turned_away) = tokio::join!(call(), call(), call());
-    assert_eq!(runs, Err(Fault::Deadline(Duration::from_millis(200))));
+    assert_eq!(runs, Err(Fault::Deadline(deadline)));
     assert_eq!(waits, Err(Fault::Busy), "it waited for longer than it may");
     assert_eq!(turned_away, Err(Fault::Busy), "the queue was full");
 }
@@ -303,5 +305,26 @@ async fn what_the_host_vouched_for_goes_with_a_value_that_a_plugin_rewrites() {
         input.claims.insert("email_verified".to_owned(), json!(true));
         let mapped = plugins.map_claims(input).await.expect("claims");
         assert_eq!(mapped.claims.contains_key("email_verified"), vouched, "{value}");
+    }
+}
+
+/// UserInfo and introspection, which whoever has a token may call at will, leave half of a plugin's places to sign-ins.
+#[tokio::test]
+async fn calls_for_userinfo_never_take_all_places_of_a_plugin() {
+    let ours = application(1);
+    let deadline = Duration::from_millis(50);
+    let limits = Limits { fuel: u64::MAX, deadline, concurrency: 2, waiting: 2, ..Limits::default() };
+    let hostile = PluginSpec { limits, ..hostile_mapper("hostile", &ours, json!({ "behaviour": "loop" })) };
+    let plugins = load(vec![hostile]).await;
+    for sink in [Sink::Userinfo, Sink::Introspection] {
+        let call = async |sink| {
+            let input = ClaimInput { sink, ..input(&ours) };
+            plugins.map_claims(input).await.map(drop).map_err(fault)
+        };
+        let lookups = futures_util::future::join_all((0..10).map(|_| call(sink)));
+        let sign_ins = futures_util::future::join_all((0..2).map(|_| call(Sink::IdToken)));
+        let (lookups, sign_ins) = tokio::join!(lookups, sign_ins);
+        assert_eq!(sign_ins, [Err(Fault::Deadline(deadline)), Err(Fault::Deadline(deadline))], "they had their turn");
+        assert_eq!(lookups.iter().filter(|ended| **ended == Err(Fault::Busy)).count(), 8, "{lookups:?}");
     }
 }

@@ -51,7 +51,7 @@ impl Newcomer {
     /// Runs a command in the folder.
     pub(super) async fn run(&self, program: &Path, folder: &Path, arguments: &[&str]) -> Output {
         let mut command = self.command(program, folder, arguments);
-        let output = tokio::time::timeout(Duration::from_secs(1800), command.output()).await.expect("in time");
+        let output = tokio::time::timeout(Duration::from_secs(3600), command.output()).await.expect("in time");
         output.unwrap_or_else(|error| panic!("{}: {error}", program.display()))
     }
 

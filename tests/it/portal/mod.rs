@@ -11,7 +11,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::harness::{Ada, Browser, Page, TestHost, Wish, http_client, id};
-use crate::javascript::run;
+use crate::javascript::run_with;
 
 /// The pages, but for the start page.
 const PAGES: [&str; 5] = ["/devices", "/sessions", "/consents", "/activity", "/profile"];
@@ -201,5 +201,5 @@ async fn a_person_looks_after_their_own_in_chromium() {
         ("LOGIN_NAME", "ada"),
         ("AUTHORIZE_URL", &request),
     ];
-    run("portal.mjs", &variables).await;
+    run_with(&host, "portal.mjs", &variables).await;
 }

@@ -28,6 +28,25 @@ async fn a_person_sees_what_is_kept_of_them() {
 }
 
 #[tokio::test]
+async fn a_person_sees_their_address_and_which_application_is_told_it() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let address = json!({"street_address": "12 St James's Square", "locality": "London", "postal_code": "SW1Y 4JH"});
+    let path = format!("/users/{}", id(&ada.user));
+    host.admin_ok(Method::PATCH, &path, json!({"profile": {"address": address}})).await;
+    let path = format!("/applications/{}", ada.application.id);
+    host.admin_ok(Method::PATCH, &path, json!({"scopes": ["openid", "address"]})).await;
+    let browser = signed_in(&host, &ada).await;
+    let page = browser.get("/profile").await;
+    assert!(page.body.contains("<dt>Postal address</dt>"), "{}", page.body);
+    for line in ["12 St James&#39;s Square", "SW1Y 4JH London"] {
+        assert!(page.body.contains(line), "{line}: {}", page.body);
+    }
+    let seen = browser.get(&format!("/profile/{}", ada.application.id)).await;
+    assert!(seen.body.contains("12 St James&#39;s Square, SW1Y 4JH London"), "{}", seen.body);
+}
+
+#[tokio::test]
 async fn what_an_application_sees_is_what_it_is_told() {
     let host = TestHost::start().await;
     let ada = host.ada().await;

@@ -50,7 +50,7 @@ impl Apache {
     /// Whether it answers; not if another program was faster to take its port.
     async fn is_up(&mut self) -> bool {
         let mut ticks = tokio::time::interval(Duration::from_millis(20));
-        for _ in 0..1500 {
+        for _ in 0..30_000 {
             ticks.tick().await;
             if let Some(ended) = self.process.try_wait().expect("a process") {
                 let log = self.log();

@@ -5,7 +5,6 @@ mod apache;
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::Duration;
 
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
@@ -13,7 +12,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 pub use apache::{Apache, write_page};
 
-use crate::harness::binary;
+use crate::harness::{PATIENCE, binary};
 
 /// A running program that takes lines of JSON, and answers each with one.
 pub struct Program {
@@ -46,7 +45,7 @@ impl Program {
     /// Tells it something, and waits for its answer.
     pub async fn ask(&mut self, value: &Value) -> Value {
         self.tell(value).await;
-        let line = tokio::time::timeout(Duration::from_secs(60), self.output.next_line()).await;
+        let line = tokio::time::timeout(PATIENCE, self.output.next_line()).await;
         let line = line.expect("in time").expect("readable").expect("an answer: see its error output above");
         serde_json::from_str(&line).expect("JSON")
     }

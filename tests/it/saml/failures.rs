@@ -29,10 +29,13 @@ impl Attempt {
         identify(&self.ada, &login).await
     }
 
-    /// The person goes back to the application; what that receives.
+    /// The browser goes back to the application by itself; what that receives.
     async fn failed(&self, page: &Page) -> Response {
-        let leave = format!("{}/leave", page.path());
-        let response = Response::of(&page.submit(&leave, &[]).await);
+        self.answered(&self.browser.get(&page.returns().expect("it goes back")).await)
+    }
+
+    fn answered(&self, page: &Page) -> Response {
+        let response = Response::of(page);
         assert_eq!(response.status(), [RESPONDER, AUTHN_FAILED], "{}", response.xml);
         assert_eq!((response.action.as_str(), response.relay_state.as_deref()), (ACS, Some("s")));
         assert!(response.element("Assertion").is_none());
@@ -117,7 +120,7 @@ async fn given_up_before_the_name_was_typed() {
     let attempt = Attempt::new().await;
     let request = attempt.party.request(&attempt.host);
     let login = attempt.party.begin(&attempt.browser, &request, Some("s")).await;
-    attempt.failed(&login).await;
+    attempt.answered(&login.submit(&format!("{}/leave", login.path()), &[]).await);
     // It is answered, once.
     assert_eq!(login.again().await.status, StatusCode::CONFLICT);
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use url::form_urlencoded;
 
 use super::schema::validate;
-use crate::harness::{Ada, Application, Browser, Page, TestHost, certificate, id};
+use crate::harness::{Ada, Admin, Application, Browser, Page, TestHost, certificate, id};
 
 pub const SAMLP: Namespace = Namespace::new("samlp", "urn:oasis:names:tc:SAML:2.0:protocol");
 pub const SAML: Namespace = Namespace::new("saml", "urn:oasis:names:tc:SAML:2.0:assertion");
@@ -36,7 +36,7 @@ pub struct Party {
 impl Party {
     /// Registers one with these settings besides its entity ID, ACS and single logout; it signs with a key of its own,
     /// which is registered.
-    pub async fn register(host: &TestHost, changes: Value) -> Self {
+    pub async fn register(host: &Admin, changes: Value) -> Self {
         let key = PKey::from_rsa(Rsa::generate(2048).expect("a key")).expect("a key");
         let certificate = certificate(&key);
         let pem = String::from_utf8(certificate.to_pem().expect("PEM")).expect("text");

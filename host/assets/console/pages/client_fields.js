@@ -43,6 +43,7 @@ export function clientFields(type, { owner }) {
         ['profile', 'profile: names, and the account with its roles'],
         ['email', 'email: the e-mail address'],
         ['phone', 'phone: the telephone number'],
+        ['address', 'address: the postal address'],
         ['offline_access', 'offline_access: refresh tokens'],
       ]),
       several('grant_types', 'Grant types', [
@@ -60,6 +61,10 @@ export function clientFields(type, { owner }) {
       text('initiate_login_uri', 'Initiate login URI', { none: null, type: 'url', hint: 'Where the portal sends people who choose this application (initiate_login_uri).' }),
       text('backchannel_logout_uri', 'Back-channel logout URI', { none: null, type: 'url', hint: 'Where Assent tells it that a session ended.' }),
       toggle('backchannel_logout_session_required', 'It needs the session\'s id in a logout token')),
+    ...(type === 'web'
+      ? [group('Client assertions', null,
+        toggle('lenient_assertion_audience', 'They may name the token endpoint as their audience', { hint: 'Only for a client that can\'t name the issuer, and that talks to no other server.' }))]
+      : []),
     ...(owner && type === 'web'
       ? [group('Administration', 'As a service account it may call the admin API with a token of client_credentials. Who may change such an application may do what it does.',
         several('admin_scopes', 'Admin scopes', [

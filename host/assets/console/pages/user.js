@@ -1,7 +1,7 @@
 // One person: who it is, their accounts, phones, sessions, and what happened in their name.
 
 import { get, getVersion, patch, path, post, put, query, remove } from '../api.js';
-import { form, group, lines, select, text, toggle } from '../form.js';
+import { area, form, group, lines, select, text, toggle } from '../form.js';
 import { ask, badge, button, code, copyable, dialog, el, facts, link, moment, notice, pages, panel, say, screen, section, table, tabs } from '../view.js';
 import { accountAddress } from './account.js';
 import { applicationAddress } from './applications.js';
@@ -29,6 +29,14 @@ const CLAIMS = [
   ['gender', 'Gender'], ['birthdate', 'Birth date', 'As 1815-12-10.'], ['zoneinfo', 'Time zone', 'Such as Europe/London.'], ['locale', 'Language', 'Such as en-GB.'],
 ];
 
+const ADDRESS = [
+  ['street_address', 'Street and number', undefined, 2], ['postal_code', 'Postal code'], ['locality', 'Town'], ['region', 'State or region'], ['country', 'Country'],
+  ['formatted', 'The whole address', 'As it stands on an envelope, in lines.', 4],
+];
+
+/** A field of the address: several lines where it may have them. */
+const addressField = ([name, label, hint, rows]) => (rows ? area : text)(`address_${name}`, label, { none: null, hint, rows });
+
 async function profile(user, version, context) {
   const { may, me, reload } = context;
   const manages = may('users:manage');
@@ -38,10 +46,12 @@ async function profile(user, version, context) {
   address.input.disabled = !manages;
   signsInAs.input.disabled = !manages;
   const vouched = manages ? [toggle('email_verified', 'The e-mail address was verified'), toggle('phone_number_verified', 'The telephone number was verified')] : [];
-  const shown = (one) => ({ ...one.profile, name_at_sign_in: one.name, email: one.email });
+  const ofAddress = (one) => Object.fromEntries(ADDRESS.map(([name]) => [`address_${name}`, one.profile.address?.[name]]));
+  const shown = (one) => ({ ...one.profile, ...ofAddress(one), name_at_sign_in: one.name, email: one.email });
   const made = form([
     group('Signing in', null, signsInAs, address),
     group('What applications may be told', null, ...claims, ...vouched),
+    group('Postal address', 'For applications with the scope address.', ...ADDRESS.map(addressField)),
   ], {
     values: shown(user),
     version,
@@ -50,7 +60,8 @@ async function profile(user, version, context) {
       return { value: shown(value), version: newest };
     },
     submit: 'Save',
-    send: async (_values, { name_at_sign_in: name, email, ...rest }, newest) => {
+    send: async (_values, { name_at_sign_in: name, email, ...changed }, newest) => {
+      const rest = inRecords(changed);
       const change = { ...(name !== undefined && { name }), ...(email !== undefined && { email }), ...(Object.keys(rest).length > 0 && { profile: rest }) };
       if (Object.keys(change).length === 0) return say('Nothing was changed.');
       await patch(path`/users/${user.id}`, change, newest).catch((problem) => Promise.reject(ofMembers(problem)));
@@ -65,6 +76,14 @@ async function profile(user, version, context) {
     if (!may('users:write')) return [made, ids];
   }
   return [state(user, version, context), may('roles:write') && role(user, version, own, reload), made, ids, manages && erasure(user, version, context)].filter(Boolean);
+}
+
+/** Changed members of the profile, those of the address in a record of their own. */
+function inRecords(changed) {
+  const members = Object.entries(changed);
+  const address = members.filter(([name]) => name.startsWith('address_')).map(([name, value]) => [name.slice('address_'.length), value]);
+  const others = members.filter(([name]) => !name.startsWith('address_'));
+  return Object.fromEntries(address.length > 0 ? [...others, ['address', Object.fromEntries(address)]] : others);
 }
 
 /** A problem of the profile names the member before the sentence; of the name at sign-in it has another field here. */

@@ -58,6 +58,8 @@ pub struct ApplicationChange {
     pub backchannel_logout_session_required: Option<bool>,
     /// Where a sign-in to it can be begun from here; `Some(None)` takes it away.
     pub initiate_login_uri: Option<Option<String>>,
+    /// Whether its client assertions may name the token endpoint as their audience.
+    pub lenient_assertion_audience: Option<bool>,
     /// What it may do in the admin API as itself.
     pub admin_scopes: Option<AdminScopes>,
 }
@@ -261,6 +263,12 @@ fn apply(host: &Host, application: &mut Application, change: ApplicationChange) 
     settings.admin_scopes = change.admin_scopes.unwrap_or_else(|| settings.admin_scopes.clone());
     if settings.admin_scopes_of(&settings.admin_scopes) != settings.admin_scopes {
         return Err(invalid("admin_scopes", "expected a web application with the grant type client_credentials"));
+    }
+    settings.lenient_assertion_audience =
+        change.lenient_assertion_audience.unwrap_or(settings.lenient_assertion_audience);
+    if settings.lenient_assertion_audience && settings.is_service_account() {
+        let expected = "expected false for an application with admin_scopes: the audience of its client assertions must be the issuer";
+        return Err(invalid("lenient_assertion_audience", expected));
     }
     if settings.redirect_uris.is_empty() && settings.grant_types.contains(&GrantType::AuthorizationCode) {
         return Err(invalid("redirect_uris", "expected one redirect URI at least"));

@@ -16,7 +16,7 @@ use crate::model::user::{ConsoleRole, LifeState, Profile, User};
 use crate::store::UserWrite;
 
 /// The columns of a file of users, as an export writes them.
-pub const USER_COLUMNS: [&str; 20] = [
+pub const USER_COLUMNS: [&str; 26] = [
     "id",
     "name",
     "email",
@@ -35,6 +35,12 @@ pub const USER_COLUMNS: [&str; 20] = [
     "locale",
     "phone_number",
     "phone_number_verified",
+    "formatted_address",
+    "street_address",
+    "locality",
+    "region",
+    "postal_code",
+    "country",
     "console_role",
     "state",
 ];
@@ -58,10 +64,18 @@ fn texts(profile: &Profile) -> [(&'static str, &'static str, Option<&String>); 1
     ]
 }
 
+/// The members of the address, with their columns.
+fn address_texts(profile: &Profile) -> [(&'static str, &'static str, Option<&String>); 6] {
+    profile.address.members().map(|(member, text)| match member {
+        "formatted" => ("formatted_address", member, text),
+        _ => (member, member, text),
+    })
+}
+
 /// A user as a row of a file, in the order of [`USER_COLUMNS`].
 pub fn user_cells(user: &User) -> Vec<String> {
     let text = |column: &str| {
-        let mut texts = texts(&user.profile).into_iter();
+        let mut texts = texts(&user.profile).into_iter().chain(address_texts(&user.profile));
         texts.find(|(known, ..)| *known == column).and_then(|(.., text)| text.cloned()).unwrap_or_default()
     };
     let cell = |column: &&str| match *column {
@@ -245,17 +259,27 @@ fn plan(host: &Host, caller: &Caller, known: &Known, row: &ImportRow) -> std::re
     Ok(Planned { line: row.line, before, user })
 }
 
+/// The members whose cells are other than what is there; an empty one takes the member away.
+fn other_texts(row: &ImportRow, texts: &[(&'static str, &'static str, Option<&String>)]) -> Map<String, Value> {
+    let mut others = Map::new();
+    for (column, member, text) in texts {
+        let Some(cell) = row.text(column) else { continue };
+        if cell != text.map_or("", String::as_str) {
+            others.insert((*member).to_owned(), if cell.is_empty() { Value::Null } else { json!(cell) });
+        }
+    }
+    others
+}
+
 /// What of a row is other than what is there.
 fn change(row: &ImportRow, user: &User) -> std::result::Result<UserChange, RowProblem> {
     let name = row.cell("name").filter(|name| name.to_lowercase() != user.name.as_str());
     let email =
         row.cell("email").filter(|email| email.to_lowercase() != user.email.as_ref().map_or("", LoginName::as_str));
-    let mut profile = Map::new();
-    for (column, member, text) in texts(&user.profile) {
-        let Some(cell) = row.text(column) else { continue };
-        if cell != text.map_or("", String::as_str) {
-            profile.insert(member.to_owned(), if cell.is_empty() { Value::Null } else { json!(cell) });
-        }
+    let mut profile = other_texts(row, &texts(&user.profile));
+    let address = other_texts(row, &address_texts(&user.profile));
+    if !address.is_empty() {
+        profile.insert("address".to_owned(), Value::Object(address));
     }
     let role = user.console_role.map(ConsoleRole::as_str).unwrap_or_default();
     if row.cell("console_role").is_some_and(|cell| cell != role) {

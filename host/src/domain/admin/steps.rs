@@ -77,7 +77,7 @@ pub async fn ask(
     }
     let shown = ShownStep { danger, words: words.text };
     let step = StepRequest { user: signed_in.user.id, session: signed_in.session.id, request, shown: shown.clone() };
-    let login = login::begin(host, LoginRequest::Step(Box::new(step)), *browser, context.clone(), None).await?;
+    let login = login::begin(host, LoginRequest::Step(Box::new(step)), *browser, context.clone(), None, None).await?;
     let asked =
         approval::ask_about_step(host, &login, device, &signed_in.user, (shown, words.mentions, origin.clone()))
             .await?;

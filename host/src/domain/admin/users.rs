@@ -246,16 +246,30 @@ pub(super) fn apply_to_user(user: &mut User, change: UserChange) -> Result<()> {
     Ok(())
 }
 
+/// The members of a record, some of them changed: null takes one away, and a record within changes member by member (RFC 7396).
+fn merge(record: &mut Map<String, Value>, members: Map<String, Value>) {
+    for (name, value) in members {
+        match (record.get_mut(&name), value) {
+            (_, Value::Null) => {
+                record.remove(&name);
+            }
+            (Some(Value::Object(known)), Value::Object(members)) => merge(known, members),
+            (_, Value::Object(members)) => {
+                let mut fresh = Map::new();
+                merge(&mut fresh, members);
+                record.insert(name, Value::Object(fresh));
+            }
+            (_, value) => {
+                record.insert(name, value);
+            }
+        }
+    }
+}
+
 fn merged(profile: &Profile, members: Map<String, Value>) -> Result<Profile> {
     let mut merged = serde_json::to_value(profile).unwrap_or_default();
     if let Some(merged) = merged.as_object_mut() {
-        for (name, value) in members {
-            if value.is_null() {
-                merged.remove(&name)
-            } else {
-                merged.insert(name, value)
-            };
-        }
+        merge(merged, members);
     }
     let profile: Profile =
         serde_path_to_error::deserialize(merged).map_err(|error| invalid("profile", error.to_string()))?;

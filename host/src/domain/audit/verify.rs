@@ -113,22 +113,45 @@ struct Erasures {
     emptied: HashMap<String, BTreeSet<i64>>,
 }
 
+impl Erasures {
+    /// Whether an entry after this position tells that this user was erased.
+    async fn follow(&mut self, store: &Store, user: &str, seq: i64) -> Result<bool, StoreError> {
+        if self.last.len() >= ERASED {
+            self.last.clear();
+        }
+        let last = match self.last.get(user) {
+            Some(last) => *last,
+            None => {
+                let last = store.last_erasure(user).await?;
+                self.last.insert(user.to_owned(), last);
+                last
+            }
+        };
+        Ok(last.is_some_and(|last| last > seq))
+    }
+}
+
+/// Whether something is gone from an entry without an erasure that explains it.
+async fn was_taken(store: &Store, record: &Record, erasures: &mut Erasures) -> Result<bool, StoreError> {
+    Ok(personal_was_taken(store, record, erasures).await? || origin_was_taken(store, record, erasures).await?)
+}
+
+/// Whether the address and browser of who did it are gone, and no later entry tells that this very user was erased.
+async fn origin_was_taken(store: &Store, record: &Record, erasures: &mut Erasures) -> Result<bool, StoreError> {
+    if !record.origin_is_erased() {
+        return Ok(false);
+    }
+    match &record.actor {
+        Some(actor) if record.is_by_person(actor) => Ok(!erasures.follow(store, actor, record.seq).await?),
+        _ => Ok(true),
+    }
+}
+
 /// Whether what is personal in an entry is gone, and no later entry tells that its user was erased, or that somebody was who was
 /// mentioned in it.
-async fn was_taken(store: &Store, record: &Record, erasures: &mut Erasures) -> Result<bool, StoreError> {
+async fn personal_was_taken(store: &Store, record: &Record, erasures: &mut Erasures) -> Result<bool, StoreError> {
     let (true, Some(user)) = (record.is_erased(), &record.user) else { return Ok(record.is_erased()) };
-    if erasures.last.len() >= ERASED {
-        erasures.last.clear();
-    }
-    let last = match erasures.last.get(user) {
-        Some(last) => *last,
-        None => {
-            let last = store.last_erasure(user).await?;
-            erasures.last.insert(user.clone(), last);
-            last
-        }
-    };
-    if last.is_some_and(|last| last > record.seq) {
+    if erasures.follow(store, user, record.seq).await? {
         return Ok(false);
     }
     let Some(mentioned) = store.mentioned_in(record.seq).await? else { return Ok(true) };

@@ -81,6 +81,8 @@ pub(super) struct ApplicationView {
     backchannel_logout_uri: Option<String>,
     backchannel_logout_session_required: bool,
     initiate_login_uri: Option<String>,
+    /// Whether its client assertions may name the token endpoint as their audience, and not the issuer.
+    lenient_assertion_audience: bool,
     /// What it may do in the admin API as itself.
     #[schema(value_type = Vec<AdminScope>)]
     admin_scopes: AdminScopes,
@@ -151,6 +153,7 @@ fn view(application: Application) -> ApplicationView {
         backchannel_logout_uri: uri,
         backchannel_logout_session_required: session_required.unwrap_or(false),
         initiate_login_uri: settings.initiate_login_uri.map(|uri| uri.as_str().to_owned()),
+        lenient_assertion_audience: settings.lenient_assertion_audience,
         admin_scopes: settings.admin_scopes,
         created_at: moment(application.created_at),
         updated_at: moment(application.updated_at),
@@ -204,6 +207,9 @@ struct Change {
     backchannel_logout_session_required: Option<bool>,
     #[serde(default, deserialize_with = "present")]
     initiate_login_uri: Option<Option<String>>,
+    /// Whether its client assertions may name the token endpoint as their audience, and not the issuer. A server that knows one of
+    /// its assertions could then use it here. Not for an application with `admin_scopes`.
+    lenient_assertion_audience: Option<bool>,
     /// What it may do in the admin API as itself. Only an owner may say.
     #[schema(value_type = Option<Vec<AdminScope>>)]
     admin_scopes: Option<AdminScopes>,
@@ -237,6 +243,7 @@ impl From<Change> for ApplicationChange {
             backchannel_logout_uri: change.backchannel_logout_uri,
             backchannel_logout_session_required: change.backchannel_logout_session_required,
             initiate_login_uri: change.initiate_login_uri,
+            lenient_assertion_audience: change.lenient_assertion_audience,
             admin_scopes: change.admin_scopes,
         }
     }

@@ -14,6 +14,7 @@ use crate::domain::{Broken, Host, channels};
 use crate::http::client_certificate::ClientCertificate;
 use crate::http::context::Browser;
 use crate::http::csrf;
+use crate::http::fetch_metadata::is_cross_site;
 use crate::http::limits;
 use crate::http::problem::{Problem, ProblemKind};
 use crate::id::SessionId;
@@ -34,18 +35,23 @@ pub(super) struct ConsoleSession {
     pub(super) console: Console,
 }
 
-/// Limits how often an address may come without anything good to show.
+/// Rejects calls of other sites' pages, and limits how often an address may come without a good token or session.
 pub(super) async fn limit_failures(
     State(host): State<Arc<Host>>,
     from: Network,
     request: Request,
     next: Next,
 ) -> Response {
+    if is_cross_site(request.headers()) {
+        let detail = "a page of another site can't call the admin API";
+        return Problem::of(ProblemKind::CrossSite, detail).into_response();
+    }
     let too_many = || {
         let detail = "there were too many requests without a good token; try again after the time in Retry-After";
         Problem::of(ProblemKind::TooMany, detail).into_response()
     };
-    limits::failures(&host, from, request, next, &[ProblemKind::Unauthenticated.status()], too_many).await
+    let failed = |response: &Response| response.status() == ProblemKind::Unauthenticated.status();
+    limits::failures((&host, &host.limits.admin_failures), from, request, next, failed, too_many).await
 }
 
 /// Lets only somebody who is known through, and tells the handlers who it is.
@@ -158,14 +164,12 @@ fn is_forged(
     method: &Method,
     headers: &HeaderMap,
 ) -> Result<bool, Broken> {
-    let site = headers.get("sec-fetch-site");
-    let reads = matches!(*method, Method::GET | Method::HEAD);
-    // Nobody but the person types an address or opens a bookmark.
-    if site.is_some_and(|site| site != "same-origin" && !(reads && site == "none")) {
-        return Ok(true);
-    }
-    if reads {
+    // Nobody but the person types an address or opens a bookmark, and neither changes anything.
+    if matches!(*method, Method::GET | Method::HEAD) {
         return Ok(false);
+    }
+    if headers.get("sec-fetch-site").is_some_and(|site| site != "same-origin") {
+        return Ok(true);
     }
     let shown = headers.get(CSRF).and_then(|value| value.to_str().ok()).unwrap_or_default();
     Ok(!csrf::is_token(host, browser, &purpose(session), shown)?)

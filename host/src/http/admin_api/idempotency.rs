@@ -1,5 +1,6 @@
 //! `Idempotency-Key`: a POST that is sent again because its answer was lost is done once, and answered as it was.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::Extension;
@@ -11,12 +12,14 @@ use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::input;
 use crate::domain::Host;
 use crate::domain::admin::Caller;
 use crate::domain::idempotency::{self, Claim, Request as Asked};
 use crate::http::problem::{Problem, ProblemKind};
+use crate::id::UserId;
 
 /// The header.
 pub(super) const KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -91,8 +94,9 @@ async fn claim(host: &Host, caller: &Caller, key: &str, request: Request) -> Res
 /// is told how it ended.
 async fn run(host: Arc<Host>, asked: Asked, request: Request, next: Next) -> Response {
     let running = tokio::spawn(async move {
+        let path = request.uri().path().to_owned();
         let response = next.run(request).await;
-        keep(&host, &asked, response).await
+        keep(&host, &asked, &path, response).await
     });
     running.await.unwrap_or_else(|error| {
         tracing::error!(%error, "a request with an Idempotency-Key broke off");
@@ -101,7 +105,7 @@ async fn run(host: Arc<Host>, asked: Asked, request: Request, next: Next) -> Res
 }
 
 /// Keeps the answer of what was done. What was refused did nothing, so the same key may be tried again.
-async fn keep(host: &Host, asked: &Asked, response: Response) -> Response {
+async fn keep(host: &Host, asked: &Asked, path: &str, response: Response) -> Response {
     let (parts, body) = response.into_parts();
     let bytes = match to_bytes(body, LARGEST).await {
         Ok(bytes) => bytes,
@@ -117,7 +121,9 @@ async fn keep(host: &Host, asked: &Asked, response: Response) -> Response {
         };
         let headers = KEPT.iter().filter_map(text).collect();
         let answer = Kept { status: parts.status.as_u16(), headers, body: STANDARD.encode(&bytes) };
-        idempotency::keep(host, asked, &serde_json::to_vec(&answer).unwrap_or_default()).await
+        let mut mentions: BTreeSet<String> = path.split('/').filter(|part| is_id(part)).map(str::to_owned).collect();
+        add_ids(&serde_json::from_slice(&bytes).unwrap_or_default(), &mut mentions);
+        idempotency::keep(host, asked, &serde_json::to_vec(&answer).unwrap_or_default(), mentions).await
     } else {
         idempotency::release(host, asked).await
     };
@@ -126,6 +132,23 @@ async fn keep(host: &Host, asked: &Asked, response: Response) -> Response {
         tracing::error!(%error, "an answer could not be kept for its Idempotency-Key");
     }
     Response::from_parts(parts, Body::from(bytes))
+}
+
+/// Whether a text has the form of an id; all kinds have the same.
+fn is_id(text: &str) -> bool {
+    text.parse::<UserId>().is_ok()
+}
+
+/// Adds the ids that stand in an answer, wherever they do.
+fn add_ids(answer: &Value, ids: &mut BTreeSet<String>) {
+    match answer {
+        Value::String(text) if is_id(text) => {
+            ids.insert(text.clone());
+        }
+        Value::Array(all) => all.iter().for_each(|one| add_ids(one, ids)),
+        Value::Object(members) => members.values().for_each(|one| add_ids(one, ids)),
+        _ => {}
+    }
 }
 
 fn replay(answer: &[u8]) -> Response {

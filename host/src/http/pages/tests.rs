@@ -76,6 +76,7 @@ fn sign_out() -> SignOutPage {
         layout: layout(),
         name: MARKUP.to_owned(),
         application: Some(MARKUP.to_owned()),
+        returns_to: None,
         action: "/session/end".to_owned(),
         request: MARKUP.to_owned(),
         csrf: MARKUP.to_owned(),
@@ -89,6 +90,11 @@ fn ended(ended: Ended) -> EndedPage {
         ended,
         again: Some("/login/1/again".to_owned()),
         leave: Some("/login/1/leave".to_owned()),
+        returns: Some(Returning {
+            address: "/login/1/return?token=x".to_owned(),
+            seconds: 10,
+            stay: "/login/1?stay".to_owned(),
+        }),
         csrf: "token".to_owned(),
     }
 }
@@ -151,7 +157,7 @@ fn every_page_in(language: Language) -> Vec<String> {
         FormPostPage { application: None, ..form_post() },
         HomePage { layout: layout() },
         sign_out(),
-        SignOutPage { application: None, ..sign_out() },
+        SignOutPage { application: None, returns_to: Some(text()), ..sign_out() },
         SignedOutPage { layout: layout(), by_device: true, untold: vec![text()], others: true },
         TrialPage { layout: layout(), done: true },
         AuthenticatorApp { layout: layout() },

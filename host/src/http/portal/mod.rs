@@ -68,7 +68,8 @@ pub(super) async fn sign_in(
 ) -> Response {
     let To { to } = to.map(|Query(to)| to).unwrap_or_default();
     let request = LoginRequest::Local { page: LocalPage::at(&to) };
-    match login::begin(&host, request, browser.digest(), browser.context(&host), None).await {
+    let from = Some(browser.network());
+    match login::begin(&host, request, browser.digest(), browser.context(&host), None, from).await {
         Ok(login) => with_browser(see_other(&format!("/login/{}", login.id)), &host, &browser),
         Err(error) => broken(&host, browser.language(), &error),
     }

@@ -51,10 +51,17 @@ fn facts(user: &User) -> Vec<Fact> {
         (Message::of("claim-website"), profile.website.as_deref()),
         (Message::of("claim-profile"), profile.profile.as_deref()),
         (Message::of("claim-picture"), profile.picture.as_deref()),
-        (Message::of("claim-user-did"), Some(user.did.as_str())),
     ];
+    let value = |text: &str| Message::of("claim-value").text("value", text);
     let known = texts.into_iter().filter_map(|(label, text)| Some((label, text?)));
-    known.map(|(label, text)| Fact { label, values: vec![Message::of("claim-value").text("value", text)] }).collect()
+    let mut facts: Vec<Fact> = known.map(|(label, text)| Fact { label, values: vec![value(text)] }).collect();
+    let lines = profile.address.in_lines();
+    if !lines.is_empty() {
+        let values = lines.iter().map(|line| value(line)).collect();
+        facts.push(Fact { label: Message::of("claim-address"), values });
+    }
+    facts.push(Fact { label: Message::of("claim-user-did"), values: vec![value(user.did.as_str())] });
+    facts
 }
 
 /// `GET /profile/{application}`

@@ -1,5 +1,6 @@
 //! Moments, places, events and claims in the person's words.
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::clock::Timestamp;
@@ -9,7 +10,7 @@ use crate::http::texts::Message;
 use crate::http::user_agent;
 use crate::model::audit::{Actor, Entry, Event, Origin};
 use crate::model::language::Language;
-use crate::model::user::User;
+use crate::model::user::{Address, User};
 
 /// A moment on a page. Without a script it is told as it is in Greenwich, since nothing says where the browser is.
 #[derive(Clone, Debug)]
@@ -210,6 +211,7 @@ pub(super) fn claim(name: &str) -> Message {
         "email_verified" => Message::of("claim-email-verified"),
         "phone_number" => Message::of("claim-phone-number"),
         "phone_number_verified" => Message::of("claim-phone-number-verified"),
+        "address" => Message::of("claim-address"),
         "account" => Message::of("claim-account"),
         other => Message::of("claim-other").text("name", other),
     }
@@ -224,6 +226,11 @@ pub(super) fn shown(name: &str, value: &Value) -> Message {
         Value::Bool(true) => Message::of("claim-yes"),
         Value::Bool(false) => Message::of("claim-no"),
         Value::String(text) => Message::of("claim-value").text("value", text.as_str()),
+        Value::Object(_) if name == "address" => {
+            // A plugin may have made something else of it.
+            let lines = Address::deserialize(value).map(|address| address.in_lines().join(", "));
+            Message::of("claim-value").text("value", lines.unwrap_or_else(|_| value.to_string()))
+        }
         other => Message::of("claim-value").text("value", other.to_string()),
     }
 }

@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 
 use super::*;
 use crate::clock::{Clock, ManualClock, SystemClock};
-use crate::http::{Listener, serve};
+use crate::http::{Listener, Newcomers, serve};
 
 /// A self-signed certificate with its key.
 pub(crate) fn certificate(name: &str) -> (X509, PKey<Private>) {
@@ -76,6 +76,7 @@ async fn server(files: config::Tls, clients: Clients) -> Server {
         socket,
         tls: Some(Arc::new(identity)),
         most_connections: 10,
+        newcomers: Newcomers { most_of_network: 10, patience: Duration::from_secs(20), exempt: Vec::new() },
         head_timeout: Duration::from_secs(20),
         write_timeout: Duration::from_secs(20),
     };

@@ -7,7 +7,7 @@ use super::super::parameters::Parameters;
 use crate::domain::{Host, channels, keys};
 use crate::model::application::{Application, GrantType};
 use crate::model::claims_request::ClaimsRequest;
-use crate::model::login::{CodeChallenge, ResponseMode};
+use crate::model::login::{AuthorizationRequest, CodeChallenge, ResponseMode};
 use crate::model::redirect::CheckedRedirect;
 use crate::model::scope::{Scope, Scopes};
 use crate::model::session::Acr;
@@ -53,6 +53,14 @@ impl Request<'_> {
         for (name, most) in [("state", 2048), ("nonce", 512), ("claims", 4096)] {
             if self.parameters.get(name).is_some_and(|value| value.len() > most) {
                 return failure(AuthorizeErrorCode::InvalidRequest, format!("{name} is longer than {most} bytes"));
+            }
+        }
+        for name in ["state", "nonce"] {
+            if self.parameters.get(name).is_some_and(|value| !is_printable(value)) {
+                return failure(
+                    AuthorizeErrorCode::InvalidRequest,
+                    format!("{name} must not contain control characters (RFC 6749 appendix A)"),
+                );
             }
         }
         Ok(())
@@ -215,6 +223,26 @@ impl Request<'_> {
             None => refused(&"it has no sub"),
         }
     }
+}
+
+/// The most that is kept of a request until the answer, in bytes.
+const LARGEST: usize = 8 * 1024;
+
+/// Whether a request is small enough to be kept, as it is kept: characters that JSON escapes take more than they took in the request.
+pub(super) fn may_be_kept(request: &AuthorizationRequest) -> Result<(), Failure> {
+    match serde_json::to_vec(request) {
+        Ok(kept) if kept.len() <= LARGEST => Ok(()),
+        _ => failure(
+            AuthorizeErrorCode::InvalidRequest,
+            format!("state, nonce, claims and redirect_uri together are longer than {LARGEST} bytes"),
+        ),
+    }
+}
+
+/// Whether a text has no control characters. RFC 6749 appendix A allows `state` the printable characters of ASCII. Other letters are
+/// accepted as well, because applications put addresses of their own into it.
+pub(super) fn is_printable(text: &str) -> bool {
+    !text.chars().any(char::is_control)
 }
 
 /// How the answer travels, an error too. Where `response_mode` itself is the error, it goes the usual way.

@@ -4,6 +4,7 @@ use crate::domain::session::SignedIn;
 use crate::domain::{Broken, Host, channels, claims};
 use crate::model::application::Application;
 use crate::model::login::AuthorizationRequest;
+use crate::model::name::LoginName;
 use crate::model::user::User;
 
 use serde_json::json;
@@ -31,6 +32,19 @@ fn is_young_enough(host: &Host, request: &AuthorizationRequest, signed_in: &Sign
 fn is_strong_enough(host: &Host, request: &AuthorizationRequest, signed_in: &SignedIn) -> bool {
     let authentication = &signed_in.session.authentication;
     request.admits(authentication.acr()) && channels::is_enough(host, Some(&request.application), authentication)
+}
+
+/// The login name to start with, where `id_token_hint` names the user of this browser's session. The page shows no other user's
+/// name: an application that holds nothing but an ID token could read it there.
+pub async fn hinted_name(
+    host: &Host,
+    request: &AuthorizationRequest,
+    signed_in: &SignedIn,
+) -> Result<Option<LoginName>, Broken> {
+    let Some(hinted) = &request.hinted_subject else { return Ok(None) };
+    let Some(application) = host.store.application(&request.application).await? else { return Ok(None) };
+    let subject = claims::subject_of(host, &application, &signed_in.user)?;
+    Ok((subject == *hinted).then(|| signed_in.user.name.clone()))
 }
 
 /// Whether the person is the one that `id_token_hint` and the `sub` of the `claims` parameter name (OpenID Connect Core

@@ -7,20 +7,21 @@ mod interaction;
 mod response;
 
 pub use answer::{Agreement, Answer, DenialReason, Question, deny, respond, respond_silently};
-pub use interaction::may_go_on;
+pub use interaction::{hinted_name, may_go_on};
 pub use response::{AuthorizationAnswer, Delivery};
 
 use std::sync::Arc;
 
+use checks::is_printable;
 use response::Destination;
 
 use super::error::AuthorizeErrorCode;
 use super::parameters::{BadParameters, Parameters};
 use crate::domain::{Broken, Host};
 use crate::id::{Did, TrialId};
-use crate::model::application::{Application, SubjectType};
+use crate::model::application::Application;
 use crate::model::login::AuthorizationRequest;
-use crate::model::name::{LoginName, Quoted};
+use crate::model::name::Quoted;
 use crate::model::redirect::CheckedRedirect;
 use crate::model::trial::OpenTrial;
 
@@ -113,7 +114,7 @@ pub async fn check(host: &Host, parameters: &Parameters, trial: Option<&OpenTria
     let destination = Destination {
         application: application.id.clone(),
         mode: checks::response_mode(parameters, &redirect_uri),
-        state: parameters.get("state").filter(|state| state.len() <= 2048).map(str::to_owned),
+        state: parameters.get("state").filter(|state| state.len() <= 2048 && is_printable(state)).map(str::to_owned),
         redirect_uri,
     };
     let checked = checked(host, parameters, &application, &destination).await?;
@@ -151,10 +152,7 @@ async fn checked(
         Err(failure) => return Ok(Err(failure)),
     };
     // A hint that can't be a name is of no use.
-    let login_hint = match parameters.get("login_hint").and_then(|hint| hint.parse().ok()) {
-        None => name_of(host, application, hinted_subject.as_deref()).await?,
-        hint => hint,
-    };
+    let login_hint = parameters.get("login_hint").and_then(|hint| hint.parse().ok());
     let request = AuthorizationRequest {
         application: application.id.clone(),
         redirect_uri: destination.redirect_uri.clone(),
@@ -173,15 +171,7 @@ async fn checked(
         language: parameters.language(),
         trial: None,
     };
-    Ok(Ok(Accepted { request, silent: prompt.none }))
-}
-
-/// What the person whom an ID token means signs in with. A pairwise subject does not lead back to them.
-async fn name_of(host: &Host, application: &Application, subject: Option<&str>) -> Result<Option<LoginName>, Broken> {
-    match (subject, &application.settings.subject_type) {
-        (Some(subject), SubjectType::Public) => Ok(host.store.user_by_subject(subject).await?.map(|user| user.name)),
-        _ => Ok(None),
-    }
+    Ok(checks::may_be_kept(&request).map(|()| Accepted { request, silent: prompt.none }))
 }
 
 async fn find_application(host: &Host, parameters: &Parameters) -> Result<Arc<Application>, Rejected> {

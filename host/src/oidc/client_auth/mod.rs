@@ -1,5 +1,6 @@
 //! Client authentication (RFC 6749 section 2.3, OpenID Connect Core 1.0 section 9, RFC 8705): an application has one
-//! method, and no other is accepted.
+//! method, and the token endpoint accepts no other. Introspection and revocation accept HTTP Basic beside it from each application
+//! that has a secret: resource servers know no other way there.
 
 pub mod assertion;
 pub mod basic;
@@ -20,9 +21,32 @@ use crate::secret::{Digest, Secret};
 /// The one `client_assertion_type` (RFC 7523 section 2.2).
 const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
+/// Where an application calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// `/oidc/token`
+    Token,
+    /// `/oidc/token/introspection` (RFC 7662)
+    Introspection,
+    /// `/oidc/token/revocation` (RFC 7009)
+    Revocation,
+}
+
+impl Endpoint {
+    /// Whether an application with this method may use HTTP Basic.
+    fn accepts_basic(self, method: ClientAuthMethod) -> bool {
+        match self {
+            Self::Token => method == ClientAuthMethod::ClientSecretBasic,
+            Self::Introspection | Self::Revocation => method.uses_secret(),
+        }
+    }
+}
+
 /// A request of an application, as far as it says who calls.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
+    /// Which endpoint it is for.
+    pub endpoint: Endpoint,
     /// Where it comes from.
     pub from: Network,
     /// The `Authorization` header.
@@ -65,35 +89,41 @@ impl Presented<'_> {
 /// Why a client was not let in, for its developer. It is told only what whoever knows the Client ID may know.
 type Reason = &'static str;
 
-/// Finds out which application calls. Of one application and place only so many may fail, so that secrets can't be
-/// guessed; who succeeds is not counted.
+/// Finds out which application calls. Of one application and network only so many may fail, so that secrets can't be
+/// guessed. Successful calls are not counted. Nor are those of a public application, which has nothing to guess: everybody in
+/// its users' networks could use its limit up.
 pub async fn authenticate(host: &Host, call: Call<'_>) -> Result<Client, TokenError> {
     let by_header = call.authorization.is_some();
     let presented = presented(call)?;
     let limit = &host.limits.client_failures;
     let caller = (presented.id().clone(), call.from);
-    limit.check(&caller, host.now()).map_err(TokenError::TooManyFailures)?;
     let found = host.store.application(presented.id()).await.map_err(Broken::from)?;
-    let registered = found.as_ref().map(|application| application.settings.auth_method().as_str());
+    let method = found.as_ref().map(|application| application.settings.auth_method());
+    // A right guess of a secret is not told over the limit. A signature and a certificate can't be guessed, so a good one passes.
+    if method.is_none_or(ClientAuthMethod::uses_secret) {
+        limit.check(&caller, host.now()).map_err(TokenError::TooManyFailures)?;
+    }
     let reason = match found {
         None => basic::UNKNOWN,
-        Some(application) => match verify(host, &application, &presented, call.certificate).await? {
+        Some(application) => match verify(host, &application, &presented, call).await? {
             Ok(certificate) => return Ok(Client { application, certificate }),
             Err(reason) => reason,
         },
     };
+    let registered = method.map(ClientAuthMethod::as_str);
     tracing::info!(application = %presented.id(), registered, reason, "client authentication failed");
-    // Whether this one was still within the limit is for the next request to find out.
-    let _ = limit.take(&caller, host.now());
+    if method != Some(ClientAuthMethod::None) {
+        limit.take(&caller, host.now()).map_err(TokenError::TooManyFailures)?;
+    }
     Err(TokenError::InvalidClient { by_header, reason })
 }
 
-/// Checks what was presented against the one method of the application. The answer is the certificate to bind tokens to.
+/// Checks what was presented against the method of the application. The answer is the certificate to bind tokens to.
 async fn verify(
     host: &Host,
     application: &Application,
     presented: &Presented<'_>,
-    certificate: Option<&[u8]>,
+    call: Call<'_>,
 ) -> Result<Result<Option<CertificateDigest>, Reason>, TokenError> {
     let settings = &application.settings;
     let secret_fits = |secret: &Secret| match application.secret == Some(secret.digest()) {
@@ -101,14 +131,14 @@ async fn verify(
         false => Err("the client secret is wrong"),
     };
     Ok(match (presented, settings.auth_method()) {
-        (Presented::Basic { secret, .. }, ClientAuthMethod::ClientSecretBasic)
-        | (Presented::Post { secret, .. }, ClientAuthMethod::ClientSecretPost) => secret_fits(secret),
+        (Presented::Basic { secret, .. }, method) if call.endpoint.accepts_basic(method) => secret_fits(secret),
+        (Presented::Post { secret, .. }, ClientAuthMethod::ClientSecretPost) => secret_fits(secret),
         (Presented::Nothing { .. }, ClientAuthMethod::None) => Ok(None),
         (Presented::Assertion { text, .. }, ClientAuthMethod::ClientSecretJwt | ClientAuthMethod::PrivateKeyJwt) => {
             assertion::verify(host, application, text).await?.map(|()| None)
         }
         (Presented::Nothing { .. }, ClientAuthMethod::TlsClientCertificate) => {
-            match (&settings.authentication, certificate) {
+            match (&settings.authentication, call.certificate) {
                 (ClientAuthentication::TlsClientCertificate(registered), Some(der)) if registered.is(der) => {
                     match certificate_is_in_time(der, host.now().seconds()) {
                         true => Ok(Some(Digest::of(der))),

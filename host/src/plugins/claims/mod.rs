@@ -16,6 +16,7 @@ use super::contract::Mapper;
 use super::fault::Fault;
 use super::names::is_name;
 use super::protected::{Grants, is_protected};
+use super::share::Share;
 use super::spec::OnFailure;
 use crate::clock::Timestamp;
 use crate::id::Did;
@@ -277,6 +278,8 @@ impl Scope {
 /// One claim mapper of the chain.
 pub(super) struct ClaimMapper {
     identity: Arc<Identity>,
+    /// The places that UserInfo and introspection may use.
+    lookups: Share,
     runner: Runner,
     component: Box<dyn Mapper>,
     scope: Scope,
@@ -299,7 +302,16 @@ pub(super) struct Parts {
 impl ClaimMapper {
     pub(super) fn new(parts: Parts) -> Self {
         let Parts { identity, runner, component, scope, grants, on_failure, config } = parts;
-        Self { identity, runner, component, scope, grants, on_failure, config }
+        Self {
+            lookups: Share::half_of(runner.limits()),
+            identity,
+            runner,
+            component,
+            scope,
+            grants,
+            on_failure,
+            config,
+        }
     }
 
     /// A claim that this plugin and the other may both write for one application: then neither would be its owner.
@@ -358,6 +370,16 @@ impl ClaimMapper {
         input: &ClaimInput,
         current: &str,
     ) -> (Result<Vec<Change>, MapFailureKind>, Usage) {
+        let _place = match input.sink {
+            Sink::Userinfo | Sink::Introspection => match self.lookups.enter().await {
+                Ok(place) => Some(place),
+                Err(fault) => {
+                    runner.meter().turned_away();
+                    return (Err(MapFailureKind::Fault(fault)), Usage::default());
+                }
+            },
+            _ => None,
+        };
         let ran = self.component.map(runner, input, current, &self.config).await;
         let changes = match ran.result {
             Ok(Ok(edits)) => edits.into_iter().map(|edit| self.change(input.sink, edit)).collect(),

@@ -227,6 +227,8 @@ fn the_example_in_the_documentation_is_right() {
 fn nobody_escapes_a_denial_by_not_asking_for_a_scope() {
     let said = error("deny = \"No guests.\"\nwhen = { is = { email = \"*@guest.example\" } }");
     assert!(said.contains("known only with its scope") && said.contains("`user.email`"), "{said}");
+    let said = error("deny = \"Not there.\"\nwhen = { is = { \"address.country\" = \"XX\" } }");
+    assert!(said.contains("known only with its scope") && said.contains("`user.profile.address`"), "{said}");
     let rule = "[[rules]]\ndeny = \"No guests.\"\nwhen = { is = { \"user.email\" = \"*@guest.example\" } }";
     let config: Config = toml::from_str(rule).expect("settings");
     assert_eq!(ClaimMap::validate(&config), Ok(()), "what is always known may deny");

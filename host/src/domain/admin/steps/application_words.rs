@@ -8,27 +8,22 @@ use serde_json::{Map, Value};
 use super::shown::{address, addresses, listed, quoted};
 use crate::domain::admin::certificate_digest;
 use crate::keys::client;
-use crate::model::application::Application;
+use crate::model::application::{Application, OidcSettings};
 use crate::model::client_auth::{ClientAuthentication, ClientKeys};
 use crate::model::redirect::RedirectUri;
-use crate::model::saml::ServiceProvider;
+use crate::model::saml::{ServiceProvider, SingleLogout};
 use crate::model::step::Words;
 
 /// Members of an application whose change hands nothing to anybody else.
-const HARMLESS: [&str; 8] = [
-    "slim_id_token",
-    "initiate_login_uri",
-    "backchannel_logout_uri",
-    "backchannel_logout_session_required",
-    "post_logout_redirect_uris",
-    "single_logout",
-    "default_relay_state",
-    "relay_states",
-];
+const HARMLESS: [&str; 2] = ["slim_id_token", "backchannel_logout_session_required"];
 
 /// Members that a sentence of their own tells of, or whose value is no word.
-const TOLD: [&str; 11] = [
+const TOLD: [&str; 15] = [
     "name",
+    "initiate_login_uri",
+    "backchannel_logout_uri",
+    "post_logout_redirect_uris",
+    "single_logout",
     "entity_id",
     "redirect_uris",
     "acs",
@@ -149,7 +144,45 @@ fn changed_client(before: &Application, after: &Application, members: &[&str], b
     };
     let (was, is) = (addresses_of(before), addresses_of(after));
     steps.extend((was != is).then(|| answered_at(&was, &is)));
+    steps.extend(signing_in_and_out(&before.settings, &after.settings));
+    if after.settings.lenient_assertion_audience && !before.settings.lenient_assertion_audience {
+        steps.push(
+            "Its client assertions may be addressed to the token endpoint, which other servers can abuse".to_owned(),
+        );
+    }
     joined(steps)
+}
+
+/// Where users are sent to sign in to a client and after signing out, and where it is notified of that.
+fn signing_in_and_out(was: &OidcSettings, is: &OidcSettings) -> Vec<String> {
+    let mut steps = Vec::new();
+    if was.initiate_login_uri != is.initiate_login_uri {
+        steps.push(match &is.initiate_login_uri {
+            Some(uri) => format!("People open it from their start page at {}", address(uri.as_str())),
+            None => "People can't open it from their start page".to_owned(),
+        });
+    }
+    let after = |settings: &OidcSettings| -> Vec<String> {
+        settings.post_logout_redirect_uris.iter().map(RedirectUri::as_str).map(str::to_owned).collect()
+    };
+    let (before, now) = (after(was), after(is));
+    if before != now {
+        steps.push(at(
+            "After signing out people are sent to",
+            "After signing out people are sent nowhere",
+            &before,
+            &now,
+        ));
+    }
+    let notified = |settings: &OidcSettings| settings.backchannel_logout.as_ref().map(|logout| logout.uri.clone());
+    let (before, now) = (notified(was), notified(is));
+    if before != now {
+        steps.push(match now {
+            Some(uri) => format!("It is notified of the end of sessions at {}", address(uri.as_str())),
+            None => "It is no longer notified of the end of sessions".to_owned(),
+        });
+    }
+    steps
 }
 
 fn administers(client: &Application) -> String {
@@ -194,6 +227,16 @@ fn changed_provider(before: &ServiceProvider, after: &ServiceProvider) -> Vec<St
     };
     let (was, is) = (consumers(before), consumers(after));
     steps.extend((was != is).then(|| answered_at(&was, &is)));
+    let (was, is) = (&before.settings.single_logout, &after.settings.single_logout);
+    if was != is {
+        steps.push(match is {
+            None => "It is no longer notified of the end of sessions".to_owned(),
+            Some(SingleLogout { url, response_url, .. }) => {
+                let urls: Vec<&str> = [url].into_iter().chain(response_url).map(|url| url.as_str()).collect();
+                format!("It is notified of the end of sessions, with the name of the user, at {}", addresses(&urls))
+            }
+        });
+    }
     steps
 }
 
@@ -244,12 +287,17 @@ fn proven_by(nothing: &str, kind: &str, was: &[String], is: &[String]) -> String
 
 /// Where an application is to be answered, what is new first: that is what somebody would send people to.
 fn answered_at(before: &[String], after: &[String]) -> String {
+    at("It is answered at", "It is answered nowhere", before, after)
+}
+
+/// Addresses after a change, the new ones first; `nowhere` where there are none.
+fn at(what: &str, nowhere: &str, before: &[String], after: &[String]) -> String {
     let (known, new): (Vec<&str>, Vec<&str>) =
         after.iter().map(String::as_str).partition(|uri| before.iter().any(|known| known == uri));
     match (new.is_empty(), known.is_empty()) {
-        (true, true) => "It is answered nowhere".to_owned(),
-        (true, false) => format!("It is answered at no new address, as before at: {}", addresses(&known)),
-        (false, true) => format!("It is answered at: {}", addresses(&new)),
-        (false, false) => format!("It is answered at: {}; as before at: {}", addresses(&new), addresses(&known)),
+        (true, true) => nowhere.to_owned(),
+        (true, false) => format!("{what} no new address, as before at: {}", addresses(&known)),
+        (false, true) => format!("{what}: {}", addresses(&new)),
+        (false, false) => format!("{what}: {}; as before at: {}", addresses(&new), addresses(&known)),
     }
 }

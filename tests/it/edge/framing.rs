@@ -1,0 +1,114 @@
+//! No page can be shown in a frame of another site (clickjacking). The harness holds each page of each test to it
+//! (`Browser`); here are the pages by name.
+
+use reqwest::{Method, StatusCode};
+use serde_json::json;
+
+use crate::harness::{Browser, Page, TestHost, id};
+use crate::saml::party::Party;
+
+/// The page can't be framed: by the policy of today's browsers, and by the header of older ones.
+fn assert_unframeable(page: &Page, marker: &str) {
+    assert!(page.body.contains(marker), "no {marker} in {} {}: {}", page.url, page.status, page.body);
+    let policy = page.headers["content-security-policy"].to_str().expect("text");
+    let ancestors: Vec<&str> = policy.split(';').filter(|part| part.trim().starts_with("frame-ancestors")).collect();
+    assert_eq!(ancestors, [" frame-ancestors 'none'"], "{}: {policy}", page.url);
+    assert_eq!(page.headers.get_all("content-security-policy").iter().count(), 1, "{}", page.url);
+    let options: Vec<_> = page.headers.get_all("x-frame-options").iter().collect();
+    assert_eq!(options, ["DENY"], "{}", page.url);
+}
+
+#[tokio::test]
+async fn the_pages_of_a_sign_in_and_of_a_sign_out_can_not_be_framed() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    assert_unframeable(&browser.get("/").await, "href=\"/sign-in\"");
+    // The login page, and the page with an error in its form.
+    let login = browser.get(&ada.application.request(&[])).await.followed().await;
+    assert_unframeable(&login, "name=\"name\"");
+    assert_unframeable(&login.submit(&login.path(), &[("name", "no name")]).await, "name=\"name\"");
+    // Consent, the form that carries an answer, the choice of an account.
+    let browser = Browser::new(&host.base);
+    let waiting = ada.ask(&browser, &[("response_mode", Some("form_post"))]).await;
+    ada.approve(&waiting).await;
+    let consent = browser.get(&waiting.url).await;
+    assert_unframeable(&consent, "data-page=\"consent\"");
+    assert_unframeable(&consent.decide("allow").await, "name=\"code\"");
+    let choice = browser.get(&ada.application.request(&[("prompt", Some("select_account"))])).await.followed().await;
+    assert_unframeable(&choice, "/continue\"");
+    // Signing out.
+    let question = browser.get("/session/end").await;
+    assert_unframeable(&question, "action=\"/session/end\"");
+    assert_unframeable(&browser.get("/session/ended").await, "<h1");
+    // The waiting page, and the end of a denied sign-in.
+    let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+    assert_unframeable(&waiting, "id=\"number\"");
+    let request = ada.phone.waiting(5).await.expect("requests").remove(0);
+    ada.phone.decide(&request, None).await.expect("denied");
+    assert_unframeable(&waiting.again().await, "data-outcome=");
+}
+
+#[tokio::test]
+async fn the_pages_of_the_portal_the_console_the_authenticator_and_recovery_can_not_be_framed() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    host.admin_ok(Method::PATCH, &format!("/users/{}", id(&ada.user)), json!({"console_role": "owner"})).await;
+    let browser = Browser::new(&host.base);
+    ada.sign_in(&browser).await;
+    let seen = format!("/profile/{}", ada.application.id);
+    let revoke = format!("/devices/{}/revoke", ada.phone.device());
+    for path in ["/", "/devices", "/sessions", "/consents", "/activity", "/profile", &seen, &revoke] {
+        let page = browser.get(path).await;
+        assert_eq!(page.status, StatusCode::OK, "{path}");
+        assert_unframeable(&page, "action=\"/sign-out\"");
+    }
+    for path in ["/admin/users", "/admin/applications/new", "/admin/nothing"] {
+        assert_unframeable(&browser.get(path).await, "id=\"console\"");
+    }
+    assert_unframeable(&browser.get("/authenticator").await, "<script");
+    // The form, the form with an error, and the page of a good code.
+    let codes = ada.phone.ask(Method::POST, "/recovery-codes", None).await.expect("codes");
+    let code = codes["codes"][0].as_str().expect("a code");
+    let browser = Browser::new(&host.base);
+    let form = browser.get("/recover").await;
+    assert_unframeable(&form, "name=\"code\"");
+    assert_unframeable(&form.submit("/recover", &[("name", "ada"), ("code", "wrong")]).await, "name=\"code\"");
+    let found = form.submit("/recover", &[("name", "ada"), ("code", code)]).await.followed().await;
+    assert_unframeable(&found, "/authenticator#enrol=");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_pages_of_saml_and_of_errors_can_not_be_framed() {
+    let host = TestHost::start().await;
+    let party = Party::register(&host, json!({})).await;
+    let ada = party.ada(&host).await;
+    let browser = Browser::new(&host.base);
+    let response = party.sign_in(&ada, &browser, &party.request(&host)).await;
+    assert_unframeable(&response, "name=\"SAMLResponse\"");
+
+    let client = host.web_application().await;
+    let foreign = client.request(&[("redirect_uri", Some("https://evil.example/"))]);
+    let large = "x".repeat(16);
+    for (path, status) in [
+        ("/nowhere", StatusCode::NOT_FOUND),
+        ("/oidc/auth", StatusCode::BAD_REQUEST),
+        ("/oidc/auth?client_id=nobody", StatusCode::BAD_REQUEST),
+        (foreign.as_str(), StatusCode::BAD_REQUEST),
+        ("/login/none", StatusCode::NOT_FOUND),
+        ("/oidc/session/end?id_token_hint=nonsense", StatusCode::BAD_REQUEST),
+        (&format!("/sso/SingleSignOnService/{}", party.id), StatusCode::BAD_REQUEST),
+        (&format!("/sso/SingleLogoutService/{}?SAMLRequest={large}", party.id), StatusCode::BAD_REQUEST),
+    ] {
+        let page = browser.get(path).await;
+        assert_eq!(page.status, status, "{path}: {}", page.body);
+        assert_unframeable(&page, "<h1");
+    }
+    let forged = browser.post("/sign-out", &[("csrf", "forged")]).await;
+    assert_eq!(forged.status, StatusCode::FORBIDDEN);
+    assert_unframeable(&forged, "<h1");
+    // What is no page says so to older browsers, too.
+    for path in ["/healthz", "/oidc/jwks", "/oidc/me", "/admin/api/v1/users"] {
+        assert_eq!(browser.get(path).await.headers["x-frame-options"], "DENY", "{path}");
+    }
+}

@@ -1,0 +1,131 @@
+//! The discovery document, member by member: an application configures itself from it, so no member changes unnoticed.
+
+use serde_json::{Value, json};
+
+use crate::edge::tls::{certificate_of, files};
+use crate::harness::{TestHost, Wish};
+
+const SCOPES: [&str; 5] = ["openid", "profile", "email", "phone", "offline_access"];
+/// What the host says in an ID token besides the claims of the scopes.
+const OF_THE_TOKEN: [&str; 11] =
+    ["iss", "sub", "aud", "exp", "iat", "auth_time", "sid", "nonce", "amr", "acr", "at_hash"];
+const OF_THE_SCOPES: [&str; 22] = [
+    // email
+    "email",
+    "email_verified",
+    // profile
+    "name",
+    "given_name",
+    "family_name",
+    "middle_name",
+    "nickname",
+    "preferred_username",
+    "picture",
+    "profile",
+    "website",
+    "gender",
+    "birthdate",
+    "zoneinfo",
+    "locale",
+    "updated_at",
+    "upn",
+    "user_did",
+    "user_short_code",
+    "account",
+    // phone
+    "phone_number",
+    "phone_number_verified",
+];
+const AUTH_METHODS: [&str; 8] = [
+    "client_secret_basic",
+    "client_secret_post",
+    "client_secret_jwt",
+    "private_key_jwt",
+    "tls_client_certificate",
+    "self_signed_tls_client_auth",
+    "tls_client_auth",
+    "none",
+];
+const ASSERTION_ALGORITHMS: [&str; 7] = ["RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA", "HS256"];
+
+/// What a host at this issuer serves.
+fn expected(issuer: &str) -> Value {
+    let claims = [&OF_THE_TOKEN[..], &OF_THE_SCOPES].concat();
+    json!({
+        "issuer": issuer,
+        "authorization_endpoint": format!("{issuer}/auth"),
+        "token_endpoint": format!("{issuer}/token"),
+        "userinfo_endpoint": format!("{issuer}/me"),
+        "jwks_uri": format!("{issuer}/jwks"),
+        "introspection_endpoint": format!("{issuer}/token/introspection"),
+        "revocation_endpoint": format!("{issuer}/token/revocation"),
+        "end_session_endpoint": format!("{issuer}/session/end"),
+        "scopes_supported": SCOPES,
+        "claims_supported": claims,
+        "claim_types_supported": ["normal"],
+        "response_types_supported": ["code"],
+        "response_modes_supported": ["query", "form_post"],
+        "grant_types_supported": ["authorization_code", "refresh_token", "client_credentials"],
+        "code_challenge_methods_supported": ["S256"],
+        "prompt_values_supported": ["none", "login", "consent", "select_account"],
+        "display_values_supported": ["page", "popup", "touch", "wap"],
+        "ui_locales_supported": ["en", "de"],
+        "acr_values_supported": ["urn:assent:acr:device"],
+        "subject_types_supported": ["public", "pairwise"],
+        "id_token_signing_alg_values_supported": ["RS256", "PS256"],
+        "token_endpoint_auth_methods_supported": AUTH_METHODS,
+        "token_endpoint_auth_signing_alg_values_supported": ASSERTION_ALGORITHMS,
+        "introspection_endpoint_auth_methods_supported": AUTH_METHODS,
+        "introspection_endpoint_auth_signing_alg_values_supported": ASSERTION_ALGORITHMS,
+        "revocation_endpoint_auth_methods_supported": AUTH_METHODS,
+        "revocation_endpoint_auth_signing_alg_values_supported": ASSERTION_ALGORITHMS,
+        "tls_client_certificate_bound_access_tokens": true,
+        "claims_parameter_supported": true,
+        "request_parameter_supported": false,
+        "request_uri_parameter_supported": false,
+        "authorization_response_iss_parameter_supported": true,
+        "backchannel_logout_supported": true,
+        "backchannel_logout_session_supported": true,
+    })
+}
+
+async fn document(host: &TestHost) -> Value {
+    let url = format!("{}/.well-known/openid-configuration", host.issuer());
+    reqwest::get(url).await.expect("an answer").json().await.expect("JSON")
+}
+
+fn assert_same(found: &Value, expected: &Value) {
+    let [found, expected] = [found, expected].map(|document| document.as_object().expect("an object"));
+    for (name, value) in found {
+        assert_eq!(Some(value), expected.get(name), "{name}");
+    }
+    for name in expected.keys() {
+        assert!(found.contains_key(name), "{name} is missing");
+    }
+}
+
+#[tokio::test]
+async fn discovery_lists_exactly_what_is_supported() {
+    let host = TestHost::start().await;
+    assert_same(&document(&host).await, &expected(&host.issuer()));
+}
+
+#[tokio::test]
+async fn discovery_adds_the_endpoints_of_the_listener_for_client_certificates_and_nothing_else() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (certificate, key) = certificate_of("server");
+    let settings = format!(
+        "[http]\nmtls_url = \"https://localhost:{{mtls_port}}\"\n[http.mtls]\nlisten = \"127.0.0.1:{{mtls_port}}\"\n{}",
+        files(folder.path(), &certificate, &key)
+    );
+    let host = TestHost::start_with(Wish { settings: &settings, ..Wish::default() }).await;
+    let base = host.host.settings.http.mtls_url.clone().expect("an address");
+    let mut expected = expected(&host.issuer());
+    expected["mtls_endpoint_aliases"] = json!({
+        "token_endpoint": format!("{base}oidc/token"),
+        "userinfo_endpoint": format!("{base}oidc/me"),
+        "introspection_endpoint": format!("{base}oidc/token/introspection"),
+        "revocation_endpoint": format!("{base}oidc/token/revocation"),
+    });
+    assert_same(&document(&host).await, &expected);
+}
