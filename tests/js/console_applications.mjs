@@ -351,7 +351,7 @@ async function activeScopes(admin) {
   const all = await scopes.locator('label').allTextContents();
   for (const scope of ['openid', 'profile', 'email', 'phone']) assert.ok(all.includes(scope), scope);
   for (const sink of ['ID token', 'UserInfo']) assert.deepEqual((await listed(sink)).sort(), [...all].sort(), sink);
-  const email = admin.desk.getByRole('cell', { name: 'email_verified', exact: true });
+  const email = admin.desk.getByRole('row', { name: /^email_verified / });
   await email.first().waitFor();
   await scopes.getByRole('checkbox', { name: 'email', exact: true }).uncheck();
   await admin.press('Preview');

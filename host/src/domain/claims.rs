@@ -16,7 +16,7 @@ use crate::model::claims_request::Wanted;
 use crate::model::saml::ServiceProvider;
 use crate::model::scope::{Scope, Scopes};
 use crate::model::session::Authentication;
-use crate::model::user::User;
+use crate::model::user::{Address, User};
 use crate::plugins::{ClaimInput, MapFailure, Mapped, PluginSet, Protocol, RequestedClaim, SamlAttribute, Sink, Step};
 
 /// On whom claims are made, and for whom.
@@ -206,9 +206,14 @@ fn standard(subject: &Subject<'_>, scopes: &Scopes) -> Map<String, Value> {
     claims
 }
 
-/// Whether an assertion's claim mappers may know a claim of this name from the host: all that is [`known`].
+/// Whether an assertion's claim mappers may know a claim of this name from the host: all that is [`known`], and the members of the
+/// address, such as `address.locality`.
 pub fn is_known_in_assertions(name: &str) -> bool {
-    Scope::of_claim(name).is_some() && !NOT_OF_USERS.contains(&name)
+    let is_member = |member: &str| Address::default().members().iter().any(|(known, _)| *known == member);
+    match name.strip_prefix("address.") {
+        Some(member) => is_member(member),
+        None => Scope::of_claim(name).is_some() && !NOT_OF_USERS.contains(&name),
+    }
 }
 
 /// Claims of scopes that are not known of a user, but made for a token.

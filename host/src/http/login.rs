@@ -425,7 +425,7 @@ pub(super) async fn return_by_itself(
         let view = found?;
         let token = query.map(|Query(query)| query.token).unwrap_or_default();
         let failed = match &view {
-            View::Ended(_, why) => *why != Ended::Cancelled,
+            View::Ended(_, why) => matches!(why, Ended::Denied | Ended::Expired | Ended::WrongNumber),
             View::Approved(..) | View::SignedIn(..) | View::Answered(_) => true,
             View::Identify(_) | View::Waiting(..) | View::Unknown => false,
         };
@@ -446,11 +446,16 @@ fn return_of(login: &str) -> String {
     format!("return {login}")
 }
 
-/// How the page of a failed sign-in goes back to the application. Nobody waits for the answer of a sign-in to our own pages, nor for
-/// that of somebody else's trial; and who cancelled is at the page and chooses.
+/// How the page of a failed sign-in returns to the application. A sign-in to our own pages has no application, and somebody else's trial
+/// was answered already. The other ends ask the user for a choice.
 fn returning(host: &Host, browser: &Browser, login: &Login, ended: &EndedKind) -> Result<Option<Returning>, Broken> {
     let waits = matches!(login.request, LoginRequest::Oidc(_) | LoginRequest::Saml(_));
-    if browser.stays() || !waits || [EndedKind::Cancelled, refused(Refusal::OthersTrial)].contains(ended) {
+    let failed = match ended {
+        EndedKind::Denied | EndedKind::Expired => true,
+        EndedKind::Refused(_) => *ended != refused(Refusal::OthersTrial),
+        EndedKind::Cancelled | EndedKind::Conflict | EndedKind::Replaced => false,
+    };
+    if browser.stays() || !waits || !failed {
         return Ok(None);
     }
     let page = format!("/login/{}", login.id);

@@ -215,19 +215,13 @@ mod tests {
         let table: Vec<serde_json::Value> = serde_json::from_str(include_str!("grammar.json")).expect("a table");
         for case in table {
             let text = case["text"].as_str().expect("a text");
-            match Template::parse(text) {
-                Ok(template) => {
-                    assert_eq!(serde_json::json!(template.names().collect::<Vec<_>>()), case["names"], "{text}")
-                }
-                Err(error) => {
-                    let error = match error {
-                        Malformed::Unclosed => "unclosed",
-                        Malformed::Unopened => "unopened",
-                        Malformed::NoName => "no_name",
-                    };
-                    assert_eq!(case["error"], error, "{text}");
-                }
-            }
+            let read = match Template::parse(text) {
+                Ok(template) => serde_json::json!({ "text": text, "names": template.names().collect::<Vec<_>>() }),
+                Err(Malformed::Unclosed) => serde_json::json!({ "text": text, "error": "unclosed", "at": case["at"] }),
+                Err(Malformed::Unopened) => serde_json::json!({ "text": text, "error": "unopened", "at": case["at"] }),
+                Err(Malformed::NoName) => serde_json::json!({ "text": text, "error": "no_name", "at": case["at"] }),
+            };
+            assert_eq!(read, case);
         }
     }
 

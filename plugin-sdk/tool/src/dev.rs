@@ -143,13 +143,8 @@ impl Round {
         let told = self.runtime.block_on(self.trial.run(&self.name, &bytes, config.as_ref()))?;
         let described = &inspection.description;
         let size = thousands(&inspection.size);
-        say(&format!(
-            "\n{} {} ({size} bytes) {}:\n{}",
-            described.name,
-            described.version,
-            self.subject,
-            told.trim_end()
-        ));
+        let what = lines(&format!("{} {} ({size} bytes) {}", described.name, described.version, self.subject));
+        say(&format!("\n{what}:\n{}", told.trim_end()));
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use reqwest::{Method, StatusCode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::harness::{Browser, TestHost, Wish, http_client, id, in_time};
+use crate::harness::{Browser, PATIENCE, TestHost, Wish, http_client, id, in_time};
 
 async fn connect(host: &TestHost) -> TcpStream {
     let address = host.base.trim_start_matches("http://").replace("localhost", "127.0.0.1");
@@ -258,7 +258,7 @@ async fn idle_connections_of_one_address_leave_room_for_others() {
     // Each further one is closed without an answer.
     for _ in 0..100 {
         let mut more = connect(&host).await;
-        let read = tokio::time::timeout(SOON, more.read(&mut [0; 1])).await.expect("closed at once");
+        let read = tokio::time::timeout(PATIENCE, more.read(&mut [0; 1])).await.expect("closed at once");
         assert!(read.is_err() || read.is_ok_and(|read| read == 0));
     }
     let port = host.base.rsplit(':').next().expect("a port");
@@ -267,7 +267,7 @@ async fn idle_connections_of_one_address_leave_room_for_others() {
     let mut other = other.connect(format!("127.0.0.1:{port}").parse().expect("an address")).await.expect("connected");
     other.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await.expect("written");
     let mut start = [0; 15];
-    tokio::time::timeout(SOON, other.read_exact(&mut start)).await.expect("an answer").expect("an answer");
+    tokio::time::timeout(PATIENCE, other.read_exact(&mut start)).await.expect("an answer").expect("an answer");
     assert_eq!(&start, b"HTTP/1.1 200 OK");
     // One that ends makes room.
     drop(idle);
@@ -276,7 +276,7 @@ async fn idle_connections_of_one_address_leave_room_for_others() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(SOON, again).await.expect("room again");
+    tokio::time::timeout(PATIENCE, again).await.expect("room again");
 }
 
 #[tokio::test]
@@ -299,7 +299,7 @@ async fn a_connection_that_asks_nothing_ends_sooner_than_one_that_asked() {
     let mut slow = connect(&host).await;
     slow.write_all(b"GET / HTTP/1.1\r\nhost:").await.expect("written");
     for late in [&mut silent, &mut slow] {
-        let read = tokio::time::timeout(SOON, late.read(&mut [0; 1])).await.expect("it ends");
+        let read = tokio::time::timeout(PATIENCE, late.read(&mut [0; 1])).await.expect("it ends");
         assert!(read.is_err() || read.is_ok_and(|read| read == 0));
     }
     // By now the one that asked was quiet for as long.
@@ -313,5 +313,5 @@ async fn a_connection_that_asks_nothing_ends_sooner_than_one_that_asked() {
             rest.extend_from_slice(&more[..read]);
         }
     };
-    tokio::time::timeout(SOON, answered).await.expect("an answer");
+    tokio::time::timeout(PATIENCE, answered).await.expect("an answer");
 }

@@ -157,6 +157,7 @@ async fn only_another_tab_of_the_same_browser_replaces_a_request_whether_the_nam
         let replaced = first.again().await;
         assert_eq!(replaced.outcome(), "replaced", "{name}");
         assert!(replaced.body.contains("You started again in another tab"), "{}", replaced.body);
+        assert_eq!(replaced.returns(), None, "it does not answer the application by itself");
         assert_eq!(elsewhere.again().await.number(), elsewhere.number(), "{name}");
         // Two names in one browser: that they are of one user must not show.
         let address = typed(&browser, &ada, &format!("{name}@example.org")).await;

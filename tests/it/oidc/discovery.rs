@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use crate::edge::tls::{certificate_of, files};
 use crate::harness::{TestHost, Wish};
 
-const SCOPES: [&str; 5] = ["openid", "profile", "email", "phone", "offline_access"];
+const SCOPES: [&str; 6] = ["openid", "profile", "email", "phone", "address", "offline_access"];
 /// What the host says in an ID token besides the claims of the scopes.
 const OF_THE_TOKEN: [&str; 11] =
     ["iss", "sub", "aud", "exp", "iat", "auth_time", "sid", "nonce", "amr", "acr", "at_hash"];
-const OF_THE_SCOPES: [&str; 22] = [
+const OF_THE_SCOPES: [&str; 23] = [
     // email
     "email",
     "email_verified",
@@ -35,6 +35,8 @@ const OF_THE_SCOPES: [&str; 22] = [
     // phone
     "phone_number",
     "phone_number_verified",
+    // address
+    "address",
 ];
 const AUTH_METHODS: [&str; 8] = [
     "client_secret_basic",

@@ -42,7 +42,9 @@ async fn metadata_is_read_again_and_shown_before_it_counts(database: Database) {
     let before = certificates.in_text(MELLON);
     let published = Published::start(&before).await;
     let body = json!({"protocol": "saml", "name": "Wiki", "metadata_url": published.url});
-    let made = host.admin_ok(Method::POST, "/applications", body).await;
+    let mut made = host.admin_ok(Method::POST, "/applications", body).await;
+    let notes = made.as_object_mut().and_then(|members| members.remove("notes")).unwrap_or_default();
+    assert!(notes.to_string().contains("AssertionConsumerService was left out"), "{notes}");
     assert_eq!(made["metadata_url"], published.url);
     let own = format!("/applications/{}", id(&made));
     let path = format!("{own}/metadata");

@@ -399,14 +399,18 @@ async fn custom_attributes_come_from_the_plugin() {
         {"name": "https://sp.example/claims/roles", "values": ["{roles}"]},
         {"name": "mail", "values": ["{email}"]},
         {"name": "nick", "values": ["{nickname}"]},
+        {"name": "town", "values": ["{address.postal_code} {address.locality}"]},
     ]);
     let party = Party::register(&host, json!({"custom_attributes": attributes})).await;
     let ada = party.ada(&host).await;
+    let address = json!({"profile": {"address": {"locality": "London", "postal_code": "SW1Y 4JH"}}});
+    host.admin_ok(Method::PATCH, &format!("/users/{}", id(&ada.user)), address).await;
     let page = party.sign_in(&ada, &Browser::new(&host.base), &party.request(&host)).await;
     let response = Response::of(&page);
     assert_eq!(response.values("department"), [("xs:string", "Engines & <Co>"), ("xs:string", "Looms")]);
     assert_eq!(response.values("https://sp.example/claims/roles"), [("xs:string", "reader"), ("xs:string", "editor")]);
     assert_eq!(response.values("mail"), [("xs:string", "ada@example.org")]);
+    assert_eq!(response.values("town"), [("xs:string", "SW1Y 4JH London")]);
     assert!(response.values("nick").is_empty() && !response.xml.contains("\"nick\""), "nothing is known of it");
     let basic = "urn:oasis:names:tc:SAML:2.0:attrname-format:basic";
     assert_eq!(response.attribute("Attribute", "NameFormat"), basic);

@@ -13,6 +13,9 @@ struct Plugins {
     plugins: Vec<Plugin>,
     last_reload: Option<Reload>,
     previous: Option<Previous>,
+    /// The exchange continues in the background.
+    #[serde(default)]
+    reloading: bool,
 }
 
 #[derive(Deserialize)]
@@ -43,7 +46,13 @@ pub(super) fn is(operation: &str) -> bool {
 /// # Errors
 /// If the answer is not what its schema says.
 pub(super) fn text(operation: &str, bytes: &[u8]) -> anyhow::Result<String> {
-    let Plugins { plugins, last_reload, previous } = serde_json::from_slice(bytes)?;
+    let Plugins { plugins, last_reload, previous, reloading } = serde_json::from_slice(bytes)?;
+    if reloading {
+        return Ok(
+            "The reload continues in the background. `assent plugins list` shows in last_reload how it ended.\n"
+                .to_owned(),
+        );
+    }
     let before = previous.map(|previous| previous.plugins).unwrap_or_default();
     let (done, count) = (if operation.ends_with("rollback") { "rolled back" } else { "reloaded" }, plugins.len());
     let mut shown = format!("Plugins {done}: {count} loaded.\n");
@@ -103,5 +112,12 @@ mod tests {
              Each plugin has the settings of the file as it is now.\n\
              These settings changed too, and need a restart: http, store.\n"
         );
+    }
+
+    #[test]
+    fn an_exchange_that_continues_is_not_done() {
+        let answer = r#"{"plugins": [], "last_reload": null, "previous": null, "reloading": true}"#;
+        let said = text("POST /plugins/reload", answer.as_bytes()).expect("read");
+        assert!(said.starts_with("The reload continues in the background."), "{said}");
     }
 }

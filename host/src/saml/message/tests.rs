@@ -281,7 +281,8 @@ fn a_person_is_named_by_a_name_id() {
     );
     assert_eq!(logout("", NAME_ID).unwrap().name_id, name_id("ada@example.org"));
     let confirmation = "<saml:SubjectConfirmation Method='urn:m'/>";
-    assert_unsupported(subject(confirmation), Unsupported::UnnamedSubject, "Requester");
+    assert_unsupported(subject(confirmation), Unsupported::SubjectConfirmation, "Requester");
+    assert_unsupported(subject(""), Unsupported::UnnamedSubject, "Requester");
     for (other, expected) in
         [("<saml:EncryptedID/>", Unsupported::EncryptedId), ("<saml:BaseID/>", Unsupported::BaseId)]
     {

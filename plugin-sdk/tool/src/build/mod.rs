@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use assent::model::printable::lines;
 use assent::plugins::{Compiler, inspect};
 
 use crate::plugin::{Plugin, Source};
@@ -31,7 +32,7 @@ pub fn list(folders: &[PathBuf], choice: Choice) -> Result<()> {
         match crate::wait(inspect(&file, &Compiler::InProcess))? {
             Ok(inspection) => settle(&plugin, &inspection)?,
             // The component is built all the same; a later version of Assent may serve it.
-            Err(error) => eprintln!("assent-plugin: plugin.toml was not written: {error}"),
+            Err(error) => eprintln!("assent-plugin: plugin.toml was not written: {}", lines(&error.to_string())),
         }
         let size = std::fs::metadata(&file).with_context(|| format!("{} can't be read", file.display()))?.len();
         println!("{}\t{size}", file.display());
