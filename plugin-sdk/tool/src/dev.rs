@@ -109,7 +109,7 @@ fn must_be_a_mapper(role: Role) -> Result<()> {
 
 #[allow(clippy::print_stdout, reason = "what would change is what the command is run for")]
 fn say(text: &str) {
-    println!("{}", lines(text));
+    println!("{text}");
 }
 
 /// What each round needs.
