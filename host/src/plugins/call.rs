@@ -14,6 +14,7 @@ use std::task::ready;
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
+use tokio::runtime::{Handle, RuntimeFlavor};
 use wasmtime::{Engine, ResourceLimiter, Store, Trap, UpdateDeadline};
 
 use super::bindings::approval::assent::host::{clock, http, log};
@@ -37,6 +38,8 @@ const LOG_LINE_BYTES: usize = 1024;
 const NO_TIME: &str = "time not implemented on this platform";
 /// What the engine says of a call that handed over more than it may.
 const TOO_MUCH: &str = "fuel allocated for hostcalls has been exhausted";
+/// How long a call's code runs before it is taken for one that goes on running, and keeps no other task waiting any longer.
+const SHORT: Duration = Duration::from_millis(2);
 /// Requests that one call may send.
 const REQUESTS: u32 = 4;
 
@@ -354,10 +357,18 @@ fn bounds(limits: &Limits, outside: &Outside) -> Bounds {
 /// Runs a call, one turn at a time.
 async fn by_turns<F: Future>(turn: &Ticket<'_>, own: &OwnTime, call: F) -> F::Output {
     let mut call = pin!(call);
+    let has_other_threads =
+        Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
     std::future::poll_fn(|context| {
         ready!(turn.poll(context));
+        let is_long = own.spans().processor > SHORT;
         own.resume();
-        let polled = call.as_mut().poll(context);
+        let polled = if is_long && has_other_threads {
+            // The other tasks of this thread, which may belong to sign-ins, go on with another thread.
+            tokio::task::block_in_place(|| call.as_mut().poll(context))
+        } else {
+            call.as_mut().poll(context)
+        };
         own.pause();
         turn.end();
         polled

@@ -1,11 +1,14 @@
 //! What one application's plugin calls cost the others: little, whatever its plugin does.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use assent::clock::{ManualClock, SharedClock, Timestamp};
 use assent::plugins::{Compiler, Fault, Limits, Loader, NoCredentials, PluginSpec, Plugins};
-use serde_json::json;
+use assent_tests::harness::{Browser, TestHost, Wish, component, http_client};
+use reqwest::StatusCode;
+use serde_json::{Value, json};
 
 use super::components::{Log, NOW, application, hostile_mapper, input};
 use super::mappers::fault;
@@ -88,4 +91,68 @@ async fn a_plugin_has_so_many_lines_in_the_log_and_no_more() {
     plugins.map_claims(input(&application(1))).await.expect("claims");
     assert_eq!(lines(&log), 82);
     assert!(log.has(&["WARN", "log lines suppressed", "lines=3150"]), "{:?}", log.lines().last());
+}
+
+/// The median time of UserInfo requests, one after another.
+async fn user_info(host: &TestHost, token: &str) -> Duration {
+    let client = http_client();
+    let mut times = Vec::new();
+    for _ in 0..80 {
+        let begun = Instant::now();
+        let answer = client.get(format!("{}/oidc/me", host.base)).bearer_auth(token).send().await.expect("an answer");
+        assert_eq!(answer.status(), StatusCode::OK);
+        let claims: Value = answer.json().await.expect("claims");
+        assert!(claims["account"].is_string(), "{claims}");
+        times.push(begun.elapsed());
+    }
+    times.sort();
+    times[times.len() / 2]
+}
+
+/// A looping plugin at full rate, whose breaker is kept closed on purpose: the clock moves on at each fault.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_looping_plugin_at_full_rate_hardly_delays_other_applications() {
+    let looping = application(1);
+    // Both serve every application, so both are called for the others too.
+    let plugins = format!(
+        "[[plugins.claims]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
+         [[plugins.claims]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"note\"]\n\
+         config = {{ behaviour = \"loop\", only = \"{looping}\" }}\nlimits = {{ fuel = 4000000000 }}\n",
+        component("account-roles").display(),
+        component("hostile-mapper").display(),
+    );
+    let host = TestHost::start_with(Wish { plugins: &plugins, ..Wish::default() }).await;
+    let ada = host.ada().await;
+    let code = ada.sign_in(&Browser::new(&host.base)).await;
+    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    let token = tokens["access_token"].as_str().expect("a token").to_owned();
+    user_info(&host, &token).await;
+    let quiet = user_info(&host, &token).await;
+
+    let faults = Arc::new(AtomicUsize::new(0));
+    let calls: Vec<_> = (0..24)
+        .map(|_| {
+            let (host, clock, faults) = (Arc::clone(&host.host), Arc::clone(&host.clock), Arc::clone(&faults));
+            let looping = looping.clone();
+            tokio::spawn(async move {
+                loop {
+                    let failure = host.plugins.map_claims(input(&looping)).await.expect_err("it loops");
+                    let said = failure.to_string();
+                    assert!(!said.contains("suspended"), "{said}");
+                    clock.advance(Duration::from_secs(11));
+                    faults.fetch_add(1, Ordering::Relaxed);
+                    tokio::task::yield_now().await;
+                }
+            })
+        })
+        .collect();
+    while faults.load(Ordering::Relaxed) == 0 {
+        tokio::task::yield_now().await;
+    }
+    let loaded = user_info(&host, &token).await;
+    assert!(calls.iter().all(|call| !call.is_finished()), "it looped all the time");
+    calls.iter().for_each(tokio::task::JoinHandle::abort);
+    eprintln!("UserInfo takes {quiet:?} where nothing else runs, {loaded:?} beside the loop");
+    // Twice as long is meant; the rest is for a machine that has other work.
+    assert!(loaded <= quiet * 4 + Duration::from_millis(2), "{quiet:?} and {loaded:?}");
 }
