@@ -107,6 +107,15 @@ async function deniedLogin(page, mobile) {
   await page.getByRole('link', { name: 'Auf dieser Seite bleiben' }).click();
   await page.getByRole('link', { name: 'Auf dieser Seite bleiben' }).waitFor({ state: 'detached' });
   await look(page, 'ended-denied');
+  // The second denial begins a cooldown.
+  await page.getByRole('button', { name: 'Noch einmal versuchen' }).click();
+  await ask(page, LOGIN_NAME);
+  await mobile.getByRole('button', { name: 'Ablehnen' }).click();
+  await mobile.getByRole('heading', { name: 'Abgelehnt' }).waitFor();
+  await mobile.getByRole('button', { name: 'Fertig' }).click();
+  await page.getByRole('heading', { name: 'Anmeldung abgelehnt' }).waitFor();
+  await page.getByRole('link', { name: 'Auf dieser Seite bleiben' }).click();
+  await page.getByRole('link', { name: 'Auf dieser Seite bleiben' }).waitFor({ state: 'detached' });
   await mobile.getByText(/ angehalten: /).waitFor();
   await look(mobile, 'paused');
   await mobile.getByRole('button', { name: 'Ich möchte mich jetzt anmelden' }).click();

@@ -114,7 +114,7 @@ async function usedCode(mobile) {
   await mobile.getByRole('heading', { name: 'Nothing to approve' }).waitFor();
 }
 
-/** An approval ends the pause, so there must be another to lift. */
+/** A request that was denied first can be reported too. */
 async function notMeAgain(browser, mobile) {
   const stranger = await (await desktop(browser)).newPage();
   await stranger.goto(`${BASE_URL}/admin`);
@@ -128,6 +128,12 @@ async function notMeAgain(browser, mobile) {
   await mobile.getByRole('button', { name: 'Done' }).click();
 }
 
+async function lifted(mobile) {
+  await mobile.getByRole('button', { name: 'I want to sign in now' }).click();
+  await mobile.getByText(/are paused until/).waitFor({ state: 'detached' });
+  await mobile.getByText('Sign-ins reach you again. Begin the sign-in anew.').first().waitFor();
+}
+
 /** Somebody else types the person's name: they say so, and lift the pause that this begins. */
 async function notMe(browser, mobile) {
   const stranger = await (await desktop(browser)).newPage();
@@ -136,8 +142,8 @@ async function notMe(browser, mobile) {
   await stranger.getByRole('button', { name: /continue/i }).click();
   await mobile.getByRole('button', { name: 'This was not me' }).click();
   await mobile.getByRole('heading', { name: 'Stopped' }).waitFor();
-  await stranger.getByRole('heading', { name: /denied/i }).waitFor();
   await mobile.getByText(/are paused until/).waitFor();
+  await stranger.locator('#number').waitFor();
   await look(mobile, 'not-me');
   await mobile.getByRole('button', { name: 'Done' }).click();
 
@@ -153,10 +159,11 @@ async function notMe(browser, mobile) {
   await mobile.getByRole('heading', { name: /approved/i }).waitFor();
   await mobile.getByRole('button', { name: /done/i }).click();
   await confirm(stranger, 'ada');
+  // The approval did not end the cooldown: only the user does.
+  await lifted(mobile);
+  await mobile.getByRole('button', { name: 'Done' }).click();
   await notMeAgain(browser, mobile);
-  await mobile.getByRole('button', { name: 'I want to sign in now' }).click();
-  await mobile.getByText(/are paused until/).waitFor({ state: 'detached' });
-  await mobile.getByText('Sign-ins reach you again. Begin the sign-in anew.').first().waitFor();
+  await lifted(mobile);
   await look(mobile, 'pause-lifted');
   await mobile.getByRole('button', { name: 'Done' }).click();
 }
