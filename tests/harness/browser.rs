@@ -108,6 +108,13 @@ fn assert_unframeable(url: &Url, headers: &HeaderMap) {
     assert!(!is_html || framed_by_nobody || (of_logout && framed_by_us), "{url} can be framed: {headers:?}");
 }
 
+/// The text of a page without the QR code, which differs for each sign-in.
+pub fn without_code(text: &str) -> String {
+    let Some((before, rest)) = text.split_once("class=\"scan\"") else { return text.to_owned() };
+    let (_, after) = rest.split_once("class=\"leave\"").expect("the form that cancels");
+    format!("{before}{after}")
+}
+
 impl Page {
     /// Where a redirect leads.
     pub fn location(&self) -> Url {

@@ -27,7 +27,7 @@ use assent::plugins::Compiler;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-pub use browser::{Browser, Page};
+pub use browser::{Browser, Page, without_code};
 pub use certificate::certificate;
 pub use client::{http_client, http_client_builder};
 pub use crowd::{Crowd, crowd, slow_vendor};

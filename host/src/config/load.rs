@@ -295,7 +295,7 @@ mod tests {
         let error = error_of("base_url = \"https://id.example\"\n[http]\nlissten = \"127.0.0.1:80\"\n");
         assert_eq!(
             error,
-            "FILE: http.lissten: unknown key; expected one of listen, trusted_proxies, head_timeout, write_timeout, tls, mtls, mtls_url, client_cert_header, metrics_secret_file"
+            "FILE: http.lissten: unknown key; expected one of listen, trusted_proxies, connections_per_network, first_request_timeout, head_timeout, write_timeout, tls, mtls, mtls_url, client_cert_header, metrics_secret_file"
         );
         let error = error_of("base_url = \"https://id.example\"\n[lifetimes]\nsession = \"long\"\n");
         assert_eq!(error, "FILE: lifetimes.session: found string \"long\", expected a whole number of seconds");
@@ -349,7 +349,7 @@ mod tests {
             ("[http]\ncertificate_file = \"x\"", "; certificate_file belongs into [http.mtls] or into [http.tls]"),
             ("[plugins]\nwrites = [\"account\"]", "; writes belongs into [[plugins.claims]]"),
             ("sliding = true", "; sliding belongs into [session]"),
-            ("nonsense = true", "oidc, saml, places, outgoing, plugins"),
+            ("nonsense = true", "first_start, saml, places, outgoing, plugins"),
         ] {
             let error = error_of(&format!("base_url = \"https://id.example\"\n{text}\n"));
             assert!(error.ends_with(message), "{error}");

@@ -91,7 +91,8 @@ impl Caller {
         let (Self::Console { phone, .. }, Some(step)) = (self, answer.body.get("step")) else { return answer };
         let number = step["number"].as_str().expect("a number");
         let requests = phone.waiting(5).await.expect("requests");
-        assert_eq!(phone.decide(&requests[0], Some(number)).await.expect("an outcome"), "approved");
+        let newest = requests.last().expect("a request");
+        assert_eq!(phone.decide(newest, Some(number)).await.expect("an outcome"), "approved");
         self.call_once(method, path, &body, step["id"].as_str()).await
     }
 
@@ -134,7 +135,8 @@ impl Administrator {
         let name = self.user["name"].as_str().expect("a name");
         let waiting = login.submit(&login.path(), &[("name", name)]).await.followed().await;
         let requests = self.phone.waiting(5).await.expect("requests");
-        assert_eq!(self.phone.decide(&requests[0], Some(&waiting.number())).await.expect("an outcome"), "approved");
+        let newest = requests.last().expect("a request");
+        assert_eq!(self.phone.decide(newest, Some(&waiting.number())).await.expect("an outcome"), "approved");
         assert_eq!(browser.get(&waiting.url).await.followed().await.status, StatusCode::OK);
         browser
     }

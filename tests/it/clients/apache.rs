@@ -76,6 +76,10 @@ fn settings(base: &str, authentication: Authentication) -> Value {
     if authentication == Authentication::None {
         settings["application_type"] = "spa".into();
     }
+    // This version of the module names the token endpoint as the audience of its assertions.
+    if authentication.as_str().ends_with("_jwt") {
+        settings["lenient_assertion_audience"] = true.into();
+    }
     settings
 }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 use tracing::field::{Field, Visit};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
-use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish, id};
+use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish, id, without_code};
 
 /// What the host asks the database, in its order.
 #[derive(Clone, Default)]
@@ -64,12 +64,7 @@ async fn answered(page: &Page, name: &str) -> (u16, Vec<(String, String)>, Strin
         if page.body.contains("id=\"number\">") {
             text = text.replace(&format!("id=\"number\">{}<", page.number()), "id=\"number\">NN<");
         }
-        // Its code is another one each time.
-        if let Some((before, rest)) = text.split_once("class=\"scan\"") {
-            let (_, after) = rest.split_once("class=\"leave\"").expect("the form that cancels");
-            text = format!("{before}{after}");
-        }
-        text
+        without_code(&text)
     };
     let mut headers: Vec<(String, String)> = page
         .headers
