@@ -2,8 +2,8 @@
 //!
 //! It serves two purposes. Each plugin has places, one for each instance that it may have at a time. All plugins together
 //! have turns, one for each processor that plugin code may keep busy; a call holds a turn only while its own code runs.
-//! Both go round by asker, usually the application: an application with many calls delays another one by one turn, however
-//! many calls it makes.
+//! The asker, usually the application, that used the least is next. So an application with many calls or long ones delays
+//! another one by one turn at most, and where its code can be interrupted, by less.
 
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZero;
@@ -15,8 +15,9 @@ use wasmtime::Engine;
 
 /// How long a turn waits for the call that it was given to. A task that does not take it has other work.
 const UNTAKEN: Duration = Duration::from_millis(50);
-/// For how many askers it is remembered when they had a turn last.
-const REMEMBERED: usize = 4_096;
+
+/// An asker that comes goes before those that are there already.
+const HEAD_START: Duration = Duration::from_micros(1);
 
 /// How many calls go on at a time, and how many wait.
 #[derive(Clone, Copy, Debug)]
@@ -42,10 +43,18 @@ struct Queue {
     held: Vec<Held>,
     /// Calls that wait, by their askers, the earliest call first.
     lines: HashMap<Arc<str>, BTreeMap<u64, Waker>>,
-    /// When each asker had a turn last, as a number that grows. Who had none for the longest time is next.
-    served: HashMap<Arc<str>, u64>,
-    /// How many tickets each asker has.
-    tickets: HashMap<Arc<str>, usize>,
+    /// The askers that have a ticket.
+    askers: HashMap<Arc<str>, Asker>,
+    /// What the asker had used that got a turn last. An asker without a ticket owes nothing and has saved nothing: it begins
+    /// there.
+    clock: Duration,
+}
+
+/// An asker with at least one ticket.
+struct Asker {
+    tickets: usize,
+    /// For how long its calls held turns, counted from where the clock was when it came.
+    used: Duration,
 }
 
 /// A turn that a call has.
@@ -54,8 +63,10 @@ struct Held {
     asker: Arc<str>,
     /// What runs its code, where that can be interrupted for another asker.
     engine: Option<Engine>,
-    /// When it was given to a call that has not taken it yet.
-    untaken: Option<(Instant, Waker)>,
+    /// Since when the call has it.
+    since: Instant,
+    /// What wakes the call that has not taken it yet.
+    untaken: Option<Waker>,
 }
 
 /// A call in the queue. When it is dropped, it gives up its turn or its wait.
@@ -82,11 +93,12 @@ impl Turns {
     pub(super) fn enter(&self, asker: &Arc<str>, engine: Option<Engine>) -> Option<Ticket<'_>> {
         let Bounds { each, each_waiting, .. } = self.bounds;
         let mut queue = self.queue();
-        let own = queue.tickets.get(asker).copied().unwrap_or(0);
-        if own >= each.saturating_add(each_waiting) {
+        let used = queue.clock.saturating_sub(HEAD_START);
+        let own = queue.askers.entry(Arc::clone(asker)).or_insert(Asker { tickets: 0, used });
+        if own.tickets >= each.saturating_add(each_waiting) {
             return None;
         }
-        queue.tickets.insert(Arc::clone(asker), own + 1);
+        own.tickets += 1;
         let number = queue.next;
         queue.next += 1;
         Some(Ticket { turns: self, number, asker: Arc::clone(asker), engine })
@@ -96,11 +108,15 @@ impl Turns {
     pub(super) fn reclaim(&self) {
         let woken = {
             let mut queue = self.queue();
-            let is_late = |held: &Held| held.untaken.as_ref().is_some_and(|(since, _)| since.elapsed() > UNTAKEN);
+            let is_late = |held: &Held| held.untaken.is_some() && held.since.elapsed() > UNTAKEN;
             let (late, held): (Vec<Held>, Vec<Held>) = std::mem::take(&mut queue.held).into_iter().partition(is_late);
             queue.held = held;
             for Held { ticket, asker, untaken, .. } in late {
-                if let Some((_, waker)) = untaken {
+                if let Some(waker) = untaken {
+                    // It kept others from the turn, so they go first.
+                    if let Some(asker) = queue.askers.get_mut(&asker) {
+                        asker.used += UNTAKEN;
+                    }
                     queue.wait(&asker, ticket, waker);
                 }
             }
@@ -124,18 +140,27 @@ impl Queue {
         self.lines.entry(Arc::clone(asker)).or_default().insert(ticket, waker);
     }
 
-    /// Notes that an asker has a turn now.
-    fn serve(&mut self, asker: &Arc<str>) {
-        if self.served.len() >= REMEMBERED {
-            self.served.clear();
-        }
-        let number = self.next;
-        self.next += 1;
-        self.served.insert(Arc::clone(asker), number);
+    /// For how long an asker's calls held turns, those included that they hold now.
+    fn used(&self, asker: &Arc<str>) -> Duration {
+        let before = self.askers.get(asker).map_or(self.clock, |asker| asker.used);
+        let now = self.held.iter().filter(|held| held.untaken.is_none() && held.asker == *asker);
+        before + now.map(|held| held.since.elapsed()).sum::<Duration>()
+    }
+
+    /// Whether a call that waits for a turn belongs to an asker that used less than this one.
+    fn is_overtaken(&self, asker: &Arc<str>, bounds: &Bounds) -> bool {
+        let own = self.used(asker);
+        let others = self.lines.keys().filter(|other| *other != asker && self.held_by(other) < bounds.each);
+        others.into_iter().any(|other| self.used(other) < own)
     }
 
     fn leave(&mut self, asker: &Arc<str>, ticket: u64) {
-        self.held.retain(|held| held.ticket != ticket);
+        let left = self.held.iter().position(|held| held.ticket == ticket).map(|at| self.held.swap_remove(at));
+        if let Some(held) = left.filter(|held| held.untaken.is_none())
+            && let Some(asker) = self.askers.get_mut(asker)
+        {
+            asker.used += held.since.elapsed().max(Duration::from_nanos(1));
+        }
         let Some(line) = self.lines.get_mut(asker) else { return };
         line.remove(&ticket);
         if line.is_empty() {
@@ -148,49 +173,59 @@ impl Queue {
         let mut woken = Vec::new();
         while self.held.len() < bounds.all {
             let waiting = self.lines.iter().filter(|(asker, _)| self.held_by(asker) < bounds.each);
-            let next = waiting.min_by_key(|(asker, line)| (self.served.get(*asker), line.keys().next()));
+            let next = waiting.min_by_key(|(asker, line)| (self.used(asker), line.keys().next().copied()));
             let Some(asker) = next.map(|(asker, _)| Arc::clone(asker)) else { break };
             let Some((ticket, waker)) = self.lines.get_mut(&asker).and_then(BTreeMap::pop_first) else { break };
             if self.lines.get(&asker).is_some_and(BTreeMap::is_empty) {
                 self.lines.remove(&asker);
             }
-            self.serve(&asker);
+            self.clock = self.clock.max(self.used(&asker));
             woken.push(waker.clone());
-            self.held.push(Held { ticket, asker, engine: None, untaken: Some((Instant::now(), waker)) });
+            self.held.push(Held { ticket, asker, engine: None, since: Instant::now(), untaken: Some(waker) });
         }
         woken
     }
 
-    /// What runs code of an asker that has more turns than this one, and could make room for it.
+    /// What runs code of an asker that used more than this one, and could make room for it.
     fn in_the_way_of(&self, asker: &Arc<str>) -> Option<Engine> {
-        let own = self.held_by(asker);
+        let own = self.used(asker);
         let running = self.held.iter().filter(|held| held.untaken.is_none() && held.asker != *asker);
-        running.filter(|held| self.held_by(&held.asker) > own).find_map(|held| held.engine.clone())
+        running.filter(|held| self.used(&held.asker) > own).find_map(|held| held.engine.clone())
     }
 }
 
 impl Ticket<'_> {
     /// Whether it is the call's turn. It keeps the turn until [`end`](Self::end), or until it is dropped.
     pub(super) fn poll(&self, context: &mut Context<'_>) -> Poll<()> {
-        let interrupted = {
+        let (woken, in_the_way) = {
             let mut queue = self.turns.queue();
-            if let Some(held) = queue.held.iter_mut().find(|held| held.ticket == self.number) {
-                (held.untaken, held.engine) = (None, self.engine.clone());
-                return Poll::Ready(());
+            let bounds = self.turns.bounds;
+            if let Some(at) = queue.held.iter().position(|held| held.ticket == self.number) {
+                // Since the turn was given, a call may have come that goes first.
+                let is_overtaken = queue.held.get(at).is_some_and(|held| held.untaken.is_some())
+                    && queue.is_overtaken(&self.asker, &bounds);
+                if !is_overtaken {
+                    if let Some(held) = queue.held.get_mut(at)
+                        && held.untaken.take().is_some()
+                    {
+                        (held.since, held.engine) = (Instant::now(), self.engine.clone());
+                    }
+                    return Poll::Ready(());
+                }
+                queue.held.swap_remove(at);
             }
-            // Whatever is free was given to those who wait, so nobody is overtaken here but where they have their share.
-            let Bounds { all, each, .. } = self.turns.bounds;
-            if queue.held.len() < all && queue.held_by(&self.asker) < each {
-                let asker = Arc::clone(&self.asker);
-                let engine = self.engine.clone();
-                queue.serve(&asker);
-                queue.held.push(Held { ticket: self.number, asker, engine, untaken: None });
+            // Free turns were given to the calls that wait, so this overtakes only those that have their share.
+            else if queue.held.len() < bounds.all && queue.held_by(&self.asker) < bounds.each {
+                let (asker, engine) = (Arc::clone(&self.asker), self.engine.clone());
+                queue.clock = queue.clock.max(queue.used(&asker));
+                queue.held.push(Held { ticket: self.number, asker, engine, since: Instant::now(), untaken: None });
                 return Poll::Ready(());
             }
             queue.wait(&self.asker, self.number, context.waker().clone());
-            queue.in_the_way_of(&self.asker)
+            (queue.give(&bounds), queue.in_the_way_of(&self.asker))
         };
-        if let Some(engine) = interrupted {
+        woken.into_iter().for_each(Waker::wake);
+        if let Some(engine) = in_the_way {
             engine.increment_epoch();
         }
         Poll::Pending
@@ -214,16 +249,18 @@ impl Ticket<'_> {
 
 impl Drop for Ticket<'_> {
     fn drop(&mut self) {
-        {
+        let woken = {
             let mut queue = self.turns.queue();
-            if let Some(count) = queue.tickets.get_mut(&self.asker) {
-                *count -= 1;
-                if *count == 0 {
-                    queue.tickets.remove(&self.asker);
+            queue.leave(&self.asker, self.number);
+            if let Some(asker) = queue.askers.get_mut(&self.asker) {
+                asker.tickets -= 1;
+                if asker.tickets == 0 {
+                    queue.askers.remove(&self.asker);
                 }
             }
-        }
-        self.end();
+            queue.give(&self.turns.bounds)
+        };
+        woken.into_iter().for_each(Waker::wake);
     }
 }
 
@@ -259,6 +296,23 @@ mod tests {
     }
 
     #[test]
+    fn a_call_that_has_not_begun_gives_way_to_an_application_that_used_less() {
+        let turns = Turns::new(Bounds { all: 1, each: 1, each_waiting: 100 });
+        let (long, short) = (asker("long"), asker("short"));
+        let calls: Vec<_> = (0..2).map(|_| turns.enter(&long, None).expect("room")).collect();
+        assert!(has_turn(&calls[0]) && !has_turn(&calls[1]));
+        turns.queue().askers.get_mut(&long).expect("an asker").used += UNTAKEN;
+        calls[0].end();
+        // The second call has the turn now and has not taken it.
+        let other = turns.enter(&short, None).expect("room");
+        assert!(!has_turn(&other));
+        assert!(!has_turn(&calls[1]), "the other application used nothing yet");
+        assert!(has_turn(&other));
+        other.end();
+        assert!(has_turn(&calls[1]));
+    }
+
+    #[test]
     fn an_application_has_no_more_than_its_share() {
         let turns = turns(4, 2);
         let (a, b) = (asker("a"), asker("b"));
@@ -285,7 +339,7 @@ mod tests {
         assert!(has_turn(&last));
         drop(last);
         let queue = turns.queue();
-        assert!(queue.held.is_empty() && queue.lines.is_empty() && queue.tickets.is_empty());
+        assert!(queue.held.is_empty() && queue.lines.is_empty() && queue.askers.is_empty());
     }
 
     #[test]
@@ -297,9 +351,7 @@ mod tests {
         turns.reclaim();
         assert!(!has_turn(&other), "the turn is still kept for the first");
         for held in &mut turns.queue().held {
-            if let Some((since, _)) = &mut held.untaken {
-                *since = since.checked_sub(2 * UNTAKEN).expect("a moment ago");
-            }
+            held.since = held.since.checked_sub(2 * UNTAKEN).expect("a moment ago");
         }
         turns.reclaim();
         assert!(has_turn(&other), "its task had other work");

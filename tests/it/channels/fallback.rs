@@ -57,8 +57,10 @@ async fn the_next_channel_is_tried_where_one_does_not_begin_and_no_other() {
     let host = TestHost::start_with(Wish { plugins: &settings, ..Wish::default() }).await;
     let ada = host.ada().await;
     known_as(&host, &ada, "second", "ada").await;
+    // The same browser each time: a request of another one would end the one that waits.
+    let browser = Browser::new(&host.base);
     let ask = async || {
-        ada.ask(&Browser::new(&host.base), &[]).await;
+        ada.ask(&browser, &[]).await;
     };
     // Without an address nobody is asked.
     ask().await;
@@ -73,7 +75,7 @@ async fn the_next_channel_is_tried_where_one_does_not_begin_and_no_other() {
     }
     let begun = second.begun();
     known_as(&host, &ada, "first", "ada").await;
-    let waiting = ada.ask(&Browser::new(&host.base), &[]).await;
+    let waiting = ada.ask(&browser, &[]).await;
     let question = question(&host, &first, "ada").await;
     first.answer(&question, "approved");
     host.advance(1);
