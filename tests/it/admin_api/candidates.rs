@@ -54,8 +54,8 @@ async fn a_component_that_is_not_loaded_runs_only_after_an_approval_for_its_dige
         // Another component does, and so does the same one in another session.
         let other = candidate(&ada.account, "another", Some(&wasm("claim-map")), json!({"rules": []}));
         asked(&console, Method::POST, &path, &other).await;
-        let elsewhere = grace.signed_in(&host).await;
         host.advance(60);
+        let elsewhere = grace.signed_in(&host).await;
         asked(&elsewhere, Method::POST, &path, &again).await;
     }
 }

@@ -147,7 +147,11 @@ async fn service_providers_of_all_sorts_are_set_up_from_their_metadata() {
                 "require_signed_requests": true,
                 "certificates": [first],
             }),
-            vec!["encryption was left out", "no such names here: urn:oasis:names:tc:SAML:1.1:nameid-format:x509"],
+            vec![
+                "encryption was left out",
+                "no such names here: urn:oasis:names:tc:SAML:1.1:nameid-format:x509",
+                "With the name_id_source account_name",
+            ],
         ),
         (
             ADFS,

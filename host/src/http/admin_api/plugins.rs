@@ -123,12 +123,15 @@ async fn reload(
     Extension(caller): Extension<Caller>,
     Query(Wait { wait }): Query<Wait>,
 ) -> Result<(StatusCode, Json<PluginsView>), Problem> {
+    if wait > LONGEST_WAIT {
+        return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "wait: expected 0 to 50"));
+    }
     // It goes on by itself if nobody waits for it any more: half an exchange would leave compiled files behind and no word.
     let exchanging = tokio::spawn({
         let host = Arc::clone(&host);
         async move { plugins::reload(&host, &caller.by).await }
     });
-    let patience = std::time::Duration::from_secs(wait.min(LONGEST_WAIT));
+    let patience = std::time::Duration::from_secs(wait);
     let Ok(exchanged) = tokio::time::timeout(patience, exchanging).await else {
         return Ok((StatusCode::ACCEPTED, Json(PluginsView { reloading: true, ..view(&host).await })));
     };
