@@ -210,14 +210,16 @@ async fn a_person_signs_in_by_a_scanned_code_in_chromium() {
 
 #[tokio::test]
 async fn a_device_lists_all_pending_requests_and_says_whose_a_typed_number_is_in_chromium() {
-    let host = TestHost::start().await;
+    // One request is pending during the whole script.
+    let settings = "[lifetimes]\napproval = 600\n";
+    let host = TestHost::start_with(Wish { settings, ..Wish::default() }).await;
     let ada = host.ada().await;
     host.admin_ok(Method::PATCH, &format!("/users/{}", id(&ada.user)), json!({"console_role": "owner"})).await;
     let enrolment = host.admin_ok(Method::POST, &format!("/users/{}/enrolments", id(&ada.user)), Value::Null).await;
     let request = format!("{}{}", host.base, ada.application.request(&[]));
     let link = enrolment["link"].as_str().expect("a link");
     let variables = [("BASE_URL", host.base.as_str()), ("ENROL_URL", link), ("AUTHORIZE_URL", &request)];
-    run("several.mjs", &variables).await;
+    run_with(&host, "several.mjs", &variables).await;
 }
 
 #[tokio::test]

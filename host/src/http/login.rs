@@ -31,7 +31,7 @@ use crate::domain::{Broken, Host, approval, channels, scan};
 use crate::id::{InvalidId, LoginId, SessionId, UserId};
 use crate::model::approval::Approval;
 use crate::model::language::Language;
-use crate::model::login::{Login, LoginRequest, Refusal};
+use crate::model::login::{Login, LoginRequest, LoginStage, Refusal};
 use crate::model::name::LoginName;
 use crate::model::saml::SignOnRequest;
 use crate::oidc::authorize::{self, Agreement, Answer, DenialReason, Question};
@@ -413,7 +413,7 @@ pub(super) struct Return {
 /// `GET /login/{id}/return`: back to the application, with an error, once the page of a failed sign-in has been shown long enough.
 ///
 /// A GET, since a page can do no more by itself without a script. Another site can't ask for it: the token is of this browser and
-/// login. A page in another tab can't either, once the user tries again.
+/// attempt. A page in another tab can't either, once the user tries again.
 pub(super) async fn return_by_itself(
     State(host): State<Arc<Host>>,
     Path(id): Path<String>,
@@ -425,11 +425,15 @@ pub(super) async fn return_by_itself(
         let view = found?;
         let token = query.map(|Query(query)| query.token).unwrap_or_default();
         let failed = match &view {
-            View::Ended(_, why) => matches!(why, Ended::Denied | Ended::Expired | Ended::WrongNumber),
-            View::Approved(..) | View::SignedIn(..) | View::Answered(_) => true,
-            View::Identify(_) | View::Waiting(..) | View::Unknown => false,
+            View::Ended(login, why) if matches!(why, Ended::Denied | Ended::Expired | Ended::WrongNumber) => {
+                Some(login)
+            }
+            View::Approved(login, _) | View::SignedIn(login, _) => Some(login),
+            View::Ended(..) | View::Identify(_) | View::Waiting(..) | View::Answered(_) | View::Unknown => None,
         };
-        if failed && csrf::is_token(&host, &browser, &return_of(&id), &token)? {
+        if let Some(login) = failed
+            && csrf::is_token(&host, &browser, &return_of(login), &token)?
+        {
             return returned(&host, browser.language(), &view).await;
         }
         // The page for how far it has come, whatever that is.
@@ -442,8 +446,12 @@ pub(super) async fn return_by_itself(
 }
 
 /// What the token of [`return_by_itself`] is for.
-fn return_of(login: &str) -> String {
-    format!("return {login}")
+fn return_of(login: &Login) -> String {
+    match login.stage {
+        LoginStage::Asked(approval) => format!("return {} {approval}", login.id),
+        LoginStage::SignedIn(session) => format!("return {} {session}", login.id),
+        LoginStage::Identify | LoginStage::Answered => format!("return {}", login.id),
+    }
 }
 
 /// How the page of a failed sign-in returns to the application. A sign-in to our own pages has no application, and somebody else's trial
@@ -459,7 +467,7 @@ fn returning(host: &Host, browser: &Browser, login: &Login, ended: &EndedKind) -
         return Ok(None);
     }
     let page = format!("/login/{}", login.id);
-    let token = csrf::token(host, browser, &return_of(&login.id.to_string()))?;
+    let token = csrf::token(host, browser, &return_of(login))?;
     Ok(Some(Returning {
         address: format!("{page}/return?token={token}"),
         seconds: RETURN_AFTER,

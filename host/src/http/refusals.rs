@@ -73,8 +73,9 @@ pub(super) async fn as_pages(State(host): State<Arc<Host>>, request: Request, ne
     let cause = format!("{about} was refused with the status {status}");
     let mut page = reply.render_with(&host, language, &cause, Some(Link::to_start()));
     // What the refusal said in other headers stands, such as `Allow`.
+    let own = page.headers().clone();
     for (name, value) in response.headers() {
-        if name != CONTENT_TYPE && name != CONTENT_LENGTH && !page.headers().contains_key(name) {
+        if name != CONTENT_TYPE && name != CONTENT_LENGTH && !own.contains_key(name) {
             page.headers_mut().append(name, value.clone());
         }
     }

@@ -216,6 +216,11 @@ impl MatchingNumber {
         numbers
     }
 
+    /// Whether it can be divided by two.
+    pub const fn is_even(self) -> bool {
+        self.0.is_multiple_of(2)
+    }
+
     /// Reads the two digits.
     pub fn parse(text: &str) -> Option<Self> {
         let two_digits = text.len() == 2 && text.bytes().all(|b| b.is_ascii_digit());

@@ -165,6 +165,8 @@ pub(super) struct Runner {
     meter: Arc<Meter>,
     /// The asker that the plugin itself is.
     itself: Arc<str>,
+    /// The asker that all strangers together are, so that they delay the plugin's own calls by one turn at most.
+    strangers: Arc<str>,
     /// A place for each call that has an instance.
     places: Turns,
     /// A turn for each call of any plugin whose code runs.
@@ -191,6 +193,7 @@ impl Runner {
             places: Turns::new(bounds(&limits, &outside)),
             breakers: Breakers::new(Arc::clone(&name), Arc::clone(&clock)),
             itself: Arc::clone(&name),
+            strangers: format!("callbacks of {name}").into(),
             lines: Arc::default(),
             host_lines: LogLimit::default(),
             engine,
@@ -238,7 +241,8 @@ impl Runner {
     {
         let key = match asker {
             Asker::Application(application) => application.as_str().into(),
-            Asker::Itself | Asker::Stranger => Arc::clone(&self.itself),
+            Asker::Itself => Arc::clone(&self.itself),
+            Asker::Stranger => Arc::clone(&self.strangers),
         };
         // Whoever may call as a stranger could break a limit at will, and so suspend the plugin.
         let admitted = match (!matches!(asker, Asker::Stranger)).then(|| self.breakers.admit(&key)).transpose() {

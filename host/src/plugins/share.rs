@@ -1,50 +1,36 @@
 //! The part of a claim mapper's places that UserInfo and introspection may use.
 //!
 //! Whoever has an access token calls them as often as they like, and sign-ins of every application wait for the same places. So those
-//! calls wait in a queue of their own, and run in a quarter of the places at most: one application may have half of them.
+//! calls wait in a queue of their own, and run in a quarter of the places at most: one application may have half of them. The queue
+//! is fair between applications.
 
 use std::time::Duration;
 
-use tokio::sync::{Semaphore, SemaphorePermit};
-
 use super::fault::Fault;
 use super::spec::Limits;
+use super::turns::{Bounds, Ticket, Turns};
+use crate::id::Did;
 
 /// A part of the places of a plugin.
-#[derive(Debug)]
 pub(super) struct Share {
-    /// A permit for each call that runs or waits.
-    admitted: Semaphore,
-    /// A permit for each call that runs, or waits for the plugin.
-    running: Semaphore,
+    /// A place for each call that runs, or waits for the plugin.
+    places: Turns,
     wait: Duration,
 }
 
-/// A place of a call, until it is dropped.
-#[derive(Debug)]
-pub(super) struct Place<'a> {
-    _admitted: SemaphorePermit<'a>,
-    _running: SemaphorePermit<'a>,
-}
-
 impl Share {
-    /// A quarter of the places of these limits, one at least, and half of the queue.
+    /// A quarter of the places of these limits, one at least, and for each application half of the queue.
     pub(super) fn of(limits: &Limits) -> Self {
-        let places = |count: u32| Semaphore::new(usize::try_from(count).unwrap_or(Semaphore::MAX_PERMITS));
-        let running = (limits.concurrency / 4).max(1);
-        Self {
-            admitted: places(running.saturating_add(limits.waiting / 2)),
-            running: places(running),
-            wait: limits.wait,
-        }
+        let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
+        let running = count((limits.concurrency / 4).max(1));
+        let bounds = Bounds { all: running, each: running, each_waiting: count(limits.waiting / 2) };
+        Self { places: Turns::new(bounds), wait: limits.wait }
     }
 
-    /// Waits for a place as long as the plugin's limits say.
-    pub(super) async fn enter(&self) -> Result<Place<'_>, Fault> {
-        let admitted = self.admitted.try_acquire().map_err(|_| Fault::Busy)?;
-        match tokio::time::timeout(self.wait, self.running.acquire()).await {
-            Ok(Ok(running)) => Ok(Place { _admitted: admitted, _running: running }),
-            _ => Err(Fault::Busy),
-        }
+    /// Waits for a place of a call for this application as long as the plugin's limits say. Dropping the ticket gives it back.
+    pub(super) async fn enter(&self, application: &Did) -> Result<Ticket<'_>, Fault> {
+        let ticket = self.places.enter(&application.as_str().into(), None).ok_or(Fault::Busy)?;
+        tokio::time::timeout(self.wait, ticket.turn()).await.map_err(|_| Fault::Busy)?;
+        Ok(ticket)
     }
 }

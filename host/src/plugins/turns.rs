@@ -19,6 +19,9 @@ const UNTAKEN: Duration = Duration::from_millis(50);
 /// An asker that comes goes before those that are there already.
 const HEAD_START: Duration = Duration::from_micros(1);
 
+/// For how long an asker that had no turn meanwhile goes before the others, at most.
+const SAVED: Duration = Duration::from_millis(100);
+
 /// How many calls go on at a time, and how many wait.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
@@ -43,14 +46,13 @@ struct Queue {
     held: Vec<Held>,
     /// Calls that wait, by their askers, the earliest call first.
     lines: HashMap<Arc<str>, BTreeMap<u64, Waker>>,
-    /// The askers that have a ticket.
+    /// The askers that have a ticket, and those that used more than others who still have one.
     askers: HashMap<Arc<str>, Asker>,
-    /// What the asker had used that got a turn last. An asker without a ticket owes nothing and has saved nothing: it begins
-    /// there.
+    /// What the asker had used that got a turn last. An asker that comes has saved nothing: it begins there.
     clock: Duration,
 }
 
-/// An asker with at least one ticket.
+/// An application or plugin that has tickets, or had them a moment ago.
 struct Asker {
     tickets: usize,
     /// For how long its calls held turns, counted from where the clock was when it came.
@@ -95,6 +97,9 @@ impl Turns {
         let mut queue = self.queue();
         let used = queue.clock.saturating_sub(HEAD_START);
         let own = queue.askers.entry(Arc::clone(asker)).or_insert(Asker { tickets: 0, used });
+        if own.tickets == 0 {
+            own.used = own.used.max(used);
+        }
         if own.tickets >= each.saturating_add(each_waiting) {
             return None;
         }
@@ -137,6 +142,11 @@ impl Queue {
     }
 
     fn wait(&mut self, asker: &Arc<str>, ticket: u64, waker: Waker) {
+        // A call that waited long for something else has saved no more than this.
+        let least = self.clock.saturating_sub(SAVED);
+        if let Some(own) = self.askers.get_mut(asker) {
+            own.used = own.used.max(least);
+        }
         self.lines.entry(Arc::clone(asker)).or_default().insert(ticket, waker);
     }
 
@@ -152,6 +162,17 @@ impl Queue {
         let own = self.used(asker);
         let others = self.lines.keys().filter(|other| *other != asker && self.held_by(other) < bounds.each);
         others.into_iter().any(|other| self.used(other) < own)
+    }
+
+    /// Forgets the askers that have no ticket and used no more than others: nobody has to wait for what they used.
+    fn forget(&mut self) {
+        if self.askers.values().all(|asker| asker.tickets == 0) {
+            self.clock = self.askers.values().map(|asker| asker.used).fold(self.clock, Duration::max);
+            self.askers.clear();
+        } else {
+            let clock = self.clock;
+            self.askers.retain(|_, asker| asker.tickets > 0 || asker.used > clock);
+        }
     }
 
     fn leave(&mut self, asker: &Arc<str>, ticket: u64) {
@@ -254,10 +275,8 @@ impl Drop for Ticket<'_> {
             queue.leave(&self.asker, self.number);
             if let Some(asker) = queue.askers.get_mut(&self.asker) {
                 asker.tickets -= 1;
-                if asker.tickets == 0 {
-                    queue.askers.remove(&self.asker);
-                }
             }
+            queue.forget();
             queue.give(&self.turns.bounds)
         };
         woken.into_iter().for_each(Waker::wake);
@@ -310,6 +329,33 @@ mod tests {
         assert!(has_turn(&other));
         other.end();
         assert!(has_turn(&calls[1]));
+    }
+
+    #[test]
+    fn applications_that_come_again_and_again_do_not_keep_another_from_its_turn() {
+        let turns = Turns::new(Bounds { all: 1, each: 1, each_waiting: 100 });
+        let run = |ticket: &Ticket<'_>| {
+            turns.queue().askers.get_mut(&ticket.asker).expect("an asker").used += Duration::from_millis(5);
+            ticket.end();
+        };
+        let patient = turns.enter(&asker("patient"), None).expect("room");
+        assert!(has_turn(&patient));
+        run(&patient);
+        // Each of the others has its turn, goes, and comes back while the other one waits.
+        let mut others =
+            std::collections::VecDeque::from(["a", "b"].map(|name| turns.enter(&asker(name), None).expect("room")));
+        let mut rounds = 0;
+        while !has_turn(&patient) {
+            rounds += 1;
+            assert!(rounds < 6, "it waits for ever");
+            others.iter().for_each(|other| _ = has_turn(other));
+            let at = others.iter().position(has_turn).expect("somebody has the turn");
+            let gone = others.remove(at).expect("it is there");
+            run(&gone);
+            let name = Arc::clone(&gone.asker);
+            drop(gone);
+            others.push_back(turns.enter(&name, None).expect("room"));
+        }
     }
 
     #[test]

@@ -13,6 +13,11 @@ use crate::clock::Timestamp;
 use crate::id::ApprovalId;
 use crate::model::approval::RequestKind;
 
+/// The column `conflicted` of a request that ended in a conflict of which its page says so.
+pub(super) const SHOWN: i64 = 1;
+/// The same where its page says nothing.
+const HIDDEN: i64 = 2;
+
 /// The requests that conflict with a new one.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Conflict {
@@ -32,13 +37,16 @@ pub(super) fn find(unexpired: &[Unexpired], request: &ApprovalRequest) -> Option
     let (browser, name) = (request.browser.to_text(), request.approval.name_digest.to_text());
     let mut conflict = Conflict::default();
     for other in unexpired {
-        // Whether one was withdrawn or reported must not be seen on another's page.
-        let counts = other.conflicted != 0 || matches!(other.state.as_str(), "requested" | "withdrawn" | "reported");
+        // Whether one was withdrawn or reported must not be seen on another's page. Neither must a hidden conflict on one of the
+        // same name.
+        let is_same_name = other.name_digest == name;
+        let ended = other.conflicted == SHOWN || (other.conflicted == HIDDEN && !is_same_name);
+        let counts = ended || matches!(other.state.as_str(), "requested" | "withdrawn" | "reported");
         let letterless = request.letterless || other.letterless != 0;
         if !counts || !letterless || other.browser == browser || !is_typed(&other.kind) {
             continue;
         }
-        let list = if other.name_digest == name { &mut conflict.shown } else { &mut conflict.hidden };
+        let list = if is_same_name { &mut conflict.shown } else { &mut conflict.hidden };
         list.push(other.id.clone());
     }
     (conflict != Conflict::default()).then_some(conflict)
@@ -49,15 +57,16 @@ pub(super) async fn end(db: &mut AnyConnection, conflict: Conflict, new: Approva
     let Conflict { mut shown, mut hidden } = conflict;
     let list = if shown.is_empty() { &mut hidden } else { &mut shown };
     list.push(new.to_string());
-    let shown = shown.into_iter().map(|id| (id, "cancelled"));
-    for (id, state) in shown.chain(hidden.into_iter().map(|id| (id, "withdrawn"))) {
+    let shown = shown.into_iter().map(|id| (id, "cancelled", SHOWN));
+    for (id, state, conflicted) in shown.chain(hidden.into_iter().map(|id| (id, "withdrawn", HIDDEN))) {
         sqlx::query(
-            "UPDATE approvals SET state = $2, decided_at = $3, conflicted = 1
+            "UPDATE approvals SET state = $2, decided_at = $3, conflicted = $4
              WHERE id = $1 AND state IN ('requested', 'withdrawn', 'reported')",
         )
         .bind(id.clone())
         .bind(state)
         .bind(now.millis())
+        .bind(conflicted)
         .execute(&mut *db)
         .await?;
         deliveries::wake(db, &id).await?;

@@ -24,6 +24,9 @@ const PENDING_KNOWN: usize = 5;
 const TYPED_PER_NAME: usize = 30;
 /// And at most so many by all names of a user, since names change.
 const TYPED_PER_USER: usize = 60;
+/// At most so many unexpired requests of a user come from known browsers, which may be shared with others. Together with those
+/// of unknown browsers they leave numbers for QR sign-ins and protected actions.
+const KNOWN_PER_USER: usize = 15;
 
 /// A request for an approval.
 #[derive(Clone, Debug)]
@@ -164,7 +167,17 @@ fn free_number(unexpired: &[Unexpired], request: &ApprovalRequest) -> Option<Mat
             return None;
         }
     }
+    let known = || unexpired.iter().filter(|other| other.is_of(RequestKind::KnownBrowser));
+    if request.kind == RequestKind::KnownBrowser && known().count() >= KNOWN_PER_USER {
+        return None;
+    }
+    // E-mail addresses and other names have different numbers, whoever has them: else two names whose pages never show the same
+    // number would be seen to belong to one user.
+    let is_address = request.approval.shown.account.contains('@');
     let is_free = |number: &MatchingNumber| {
+        if request.kind == RequestKind::Typed && number.is_even() != is_address {
+            return false;
+        }
         let number = number.to_string();
         unexpired.iter().all(|other| other.number != number)
     };

@@ -3,7 +3,9 @@
 use sqlx::AnyConnection;
 
 use super::rows::{digest, from_json, moment, parse, to_json};
-use super::{Result, Store, StoreError, approval_requests, audit, deliveries, devices, passkeys, pauses};
+use super::{
+    Result, Store, StoreError, approval_conflicts, approval_requests, audit, deliveries, devices, passkeys, pauses,
+};
 use crate::clock::Timestamp;
 use crate::id::{ApprovalId, DeliveryId, DeviceId, LoginId, UserId};
 use crate::model::approval::{Approval, ApprovalStage, Approver, FailureReason, MatchingNumber, Pause, RequestKind};
@@ -42,7 +44,7 @@ impl ApprovalRow {
             ("approved", Some(at)) => ApprovalStage::Approved { by: self.approver()?, at: moment(at) },
             ("denied", ..) => ApprovalStage::Denied,
             ("expired", ..) => ApprovalStage::Expired,
-            ("cancelled", ..) if self.conflicted != 0 => ApprovalStage::Conflicted,
+            ("cancelled", ..) if self.conflicted == approval_conflicts::SHOWN => ApprovalStage::Conflicted,
             ("cancelled", ..) => ApprovalStage::Cancelled,
             ("replaced", ..) => ApprovalStage::Replaced,
             ("withdrawn", ..) => ApprovalStage::Withdrawn,

@@ -137,7 +137,7 @@ pub(super) async fn erase(db: &mut AnyConnection, user: UserId, now: Timestamp) 
     }
     terms::forget(db, user).await?;
     for statement in [
-        "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE known_user = $1)",
+        "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE known_user = $1 OR user_id = $1)",
         // Steps of administrators, that mention the person.
         "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE mentions = $1)",
         "DELETE FROM trials WHERE made_session IN (SELECT id FROM sessions WHERE user_id = $1)",

@@ -93,6 +93,14 @@ async fn a_conflict_reveals_neither_who_exists_nor_which_names_are_of_one_user()
     assert_eq!(by_mail.again().await.number(), by_mail.number());
     assert!(ada.phone.waiting(0).await.expect("requests").is_empty());
     assert_eq!(vendor.begun(), 1);
+    // Nor does one say so once it is cancelled, nor the page of a later request by the same name.
+    let cancelled = own.submit(&format!("{}/cancel", own.path()), &[]).await.followed().await;
+    assert!(cancelled.body.contains("data-outcome=\"cancelled\""), "{}", cancelled.body);
+    let later = ask_as(&host, &ada, "ada").await;
+    assert!(!is_conflict(&later) && !later.number().is_empty(), "{}", later.body);
+    // E-mail addresses have other numbers than names, whoever has them: that no two are the same says nothing.
+    let is_even = |page: &Page| page.number().parse::<u32>().expect("a number").is_multiple_of(2);
+    assert!(!is_even(&later) && is_even(&by_mail));
 }
 
 #[tokio::test]

@@ -362,7 +362,7 @@ impl ClaimMapper {
         current: &str,
     ) -> (Result<Vec<Change>, MapFailureKind>, Usage) {
         let _place = match input.sink {
-            Sink::Userinfo | Sink::Introspection => match self.lookups.enter().await {
+            Sink::Userinfo | Sink::Introspection => match self.lookups.enter(&input.application_id).await {
                 Ok(place) => Some(place),
                 Err(fault) => {
                     runner.meter().turned_away();

@@ -111,7 +111,6 @@ pub async fn in_words(
     }
 }
 
-/// Words that mention this person.
 /// The trial of a component that is not loaded, in words.
 pub fn component_in_words(plugin: &str, component: &Digest) -> Words {
     Words::of_nobody(format!(
@@ -121,6 +120,7 @@ pub fn component_in_words(plugin: &str, component: &Digest) -> Words {
     ))
 }
 
+/// Words that mention this person.
 fn of_person(text: String, person: &User) -> Words {
     Words { text, mentions: Some(Mentioned::User(person.id)) }
 }
