@@ -424,6 +424,9 @@ pub(super) async fn return_by_itself(
     let reply = async {
         let view = found?;
         let token = query.map(|Query(query)| query.token).unwrap_or_default();
+        if matches!(view, View::Answered(_)) {
+            return Ok(answered_before(&host, browser.language()));
+        }
         let failed = match &view {
             View::Ended(login, why) if matches!(why, Ended::Denied | Ended::Expired | Ended::WrongNumber) => {
                 Some(login)
