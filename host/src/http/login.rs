@@ -428,9 +428,7 @@ pub(super) async fn return_by_itself(
             return Ok(answered_before(&host, browser.language()));
         }
         let failed = match &view {
-            View::Ended(login, why) if matches!(why, Ended::Denied | Ended::Expired | Ended::WrongNumber) => {
-                Some(login)
-            }
+            View::Ended(login, Ended::Denied | Ended::Expired | Ended::WrongNumber) => Some(login),
             View::Approved(login, _) | View::SignedIn(login, _) => Some(login),
             View::Ended(..) | View::Identify(_) | View::Waiting(..) | View::Answered(_) | View::Unknown => None,
         };
