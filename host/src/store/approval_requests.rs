@@ -19,8 +19,7 @@ const PENDING_TYPED: usize = 5;
 /// At most so many known browsers of a user have a pending request.
 const PENDING_KNOWN: usize = 5;
 /// At most so many unexpired requests of one typed name come from unknown browsers. A user has two names, so they take at most
-/// 60 of the 90 numbers, and QR sign-ins, protected actions and known browsers always find a free one. The limit counts by
-/// the name only: by the user it would show which names are of the same user.
+/// 60 of the 90 numbers. The limit counts by the name only: by the user it would show which names are of the same user.
 const TYPED_PER_NAME: usize = 30;
 /// And at most so many by all names of a user, since names change.
 const TYPED_PER_USER: usize = 60;
