@@ -71,15 +71,20 @@ pub(super) async fn send(party: &Party, browser: &Browser, request: &LogoutReque
     browser.get(&format!("{}?{}", party.single_logout(), party.signed_query("SAMLRequest", &xml, relay_state))).await
 }
 
-/// The message in the query of an address.
-fn message(location: &Url, parameter: &str) -> Document {
+/// The text of the message in the query of an address.
+pub(super) fn message_text(location: &Url, parameter: &str) -> String {
     let (_, value) = location.query_pairs().find(|(name, _)| name == parameter).expect("a message");
     let compressed = STANDARD.decode(value.as_bytes()).expect("base64");
-    let mut xml = Vec::new();
-    std::io::Read::read_to_end(&mut flate2::read::DeflateDecoder::new(compressed.as_slice()), &mut xml)
+    let mut xml = String::new();
+    std::io::Read::read_to_string(&mut flate2::read::DeflateDecoder::new(compressed.as_slice()), &mut xml)
         .expect("inflated");
-    validate(std::str::from_utf8(&xml).expect("text")).expect("a valid message");
-    Document::read(&xml, Limits::MESSAGE).expect("XML")
+    validate(&xml).expect("a valid message");
+    xml
+}
+
+/// The message in the query of an address.
+fn message(location: &Url, parameter: &str) -> Document {
+    Document::read(message_text(location, parameter).as_bytes(), Limits::MESSAGE).expect("XML")
 }
 
 /// The LogoutResponse that a redirect to the service provider carries.

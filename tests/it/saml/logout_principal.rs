@@ -4,7 +4,7 @@ use assent::saml::message::{LogoutRequest, NameId};
 use reqwest::StatusCode;
 use serde_json::json;
 
-use super::logout::{Known, SUCCESS, answer, codes, party_must_sign_in, request, send, signed_in};
+use super::logout::{Known, SUCCESS, answer, codes, message_text, party_must_sign_in, request, send, signed_in};
 use super::party::{Party, query};
 use crate::harness::{Ada, Browser, Page, TestHost};
 
@@ -85,7 +85,9 @@ async fn a_live_session_index_ends_the_session_unless_the_name_is_anothers() {
         journey.assert("the name", DONE, true, &|_| {}).await;
         journey.assert("another case", DONE, true, &name("ADA@Example.org")).await;
         journey.assert("surrounding spaces", DONE, true, &name(" ada@example.org\n")).await;
-        journey.assert("a name of no user", DONE, true, &name("eve@example.org")).await;
+        // Anybody can write an unsigned request, so its answer must not say whether the name is a user's.
+        let (status, ends) = if journey.party_signs() { (DONE, true) } else { (UNKNOWN, false) };
+        journey.assert("a name of no user", status, ends, &name("eve@example.org")).await;
         journey.assert("no format", DONE, true, &|request| request.name_id.format = None).await;
         journey.assert("another user's address", UNKNOWN, false, &name("bob@example.org")).await;
         journey.assert("another user's address, in capitals", UNKNOWN, false, &name(" BOB@example.org")).await;
@@ -106,6 +108,56 @@ async fn a_live_session_index_ends_the_session_unless_the_name_is_anothers() {
             request.name_id.sp_name_qualifier = Some(theirs.clone());
         };
         journey.assert("our own qualifiers", DONE, true, &qualified).await;
+    }
+}
+
+/// A user knows the SessionIndex of their own session. With that and an unsigned request they must not learn who has an account.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unsigned_request_with_a_live_index_does_not_say_whether_a_name_is_a_users() {
+    let journey = Journey::new(json!({"certificates": [], "entity_id": UNSIGNED})).await;
+    let Journey { host, party, ada, bob, browser } = &journey;
+    host.user("carol").await;
+    let known = journey.known().await;
+    let account = |of: &Ada| of.account["name"].as_str().expect("a name").to_owned();
+    let (adas, bobs) = (account(ada), account(bob));
+    let opaque = format!("_{}", "0f".repeat(32));
+    let mut statuses = Vec::new();
+    for name in ["eve@example.org", "bob@example.org", "carol@example.org", "eve", &bobs, &adas, &opaque] {
+        let mut request = request(party, host, &known);
+        request.name_id.value = name.to_owned();
+        let page = journey.unsigned(&request).await;
+        assert_eq!(codes(&answer(&page)), UNKNOWN, "{name}");
+        statuses.push((name, page.status, status_text(&page)));
+    }
+    let (_, first_code, first) = &statuses[0];
+    for (name, code, status) in &statuses {
+        assert_eq!((code, status), (first_code, first), "{name}");
+    }
+    assert!(!party_must_sign_in(party, browser, host).await, "no guess ends the session");
+}
+
+/// The element `samlp:Status` of an answer, byte by byte.
+fn status_text(page: &Page) -> String {
+    const END: &str = "</samlp:Status>";
+    let xml = message_text(&page.location(), "SAMLResponse");
+    let begin = xml.find("<samlp:Status>").or_else(|| xml.find("<samlp:Status ")).expect("a status");
+    let end = xml.find(END).expect("the end of the status") + END.len();
+    xml[begin..end].to_owned()
+}
+
+/// mod_shib signs no LogoutRequest by default, and sends the NameID as it received it.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unsigned_request_with_the_name_that_was_issued_ends_the_session_in_each_format() {
+    for format in ["emailAddress", "persistent", "transient"] {
+        let changes = json!({"certificates": [], "entity_id": UNSIGNED, "name_id_format": format});
+        let journey = Journey::new(changes).await;
+        let (ours, theirs) = (journey.host.issuer(), journey.party.entity_id.clone());
+        let qualified = move |request: &mut LogoutRequest| {
+            request.name_id.name_qualifier = Some(ours.clone());
+            request.name_id.sp_name_qualifier = Some(theirs.clone());
+        };
+        journey.assert(format, DONE, true, &|_| {}).await;
+        journey.assert(format, DONE, true, &qualified).await;
     }
 }
 

@@ -17,8 +17,11 @@ use crate::secret::Digest;
 ///
 /// Without a SessionIndex these are all sessions in which this service provider calls somebody by this name. With one they are
 /// those of the index, which proves that the sender knows the session. There the name may differ in case or in surrounding
-/// white space, or belong to no user of the application. It must not be another user's, of another format, or qualified by
-/// another provider.
+/// white space. In a signed request it may also belong to no user of the application. It must not be another user's, of another
+/// format, or qualified by another provider.
+///
+/// Every user knows the `SessionIndex` of their own session, because it is in the response that their browser carried. So the
+/// answer to an unsigned request depends only on that session, and not on the directory. Otherwise a user could guess names.
 pub(super) async fn named_sessions(
     host: &Host,
     provider: &ServiceProvider,
@@ -29,10 +32,13 @@ pub(super) async fn named_sessions(
     if is_qualified_by_others(host, provider, name) {
         return Ok(None);
     }
-    let called = host.store.sessions_of_name(&provider.id, &name.value).await?;
-    let called: BTreeSet<String> = called.into_iter().filter(|part| is_in_format(name, part)).map(|p| p.sid).collect();
     let indexes: BTreeSet<&String> = request.session_indexes.iter().collect();
     if indexes.is_empty() {
+        // A name is no secret, so an unsigned request must not end sessions by it.
+        if !is_signed {
+            return Ok(None);
+        }
+        let called = called_by(host, provider, name).await?;
         let known = !called.is_empty() || has_signed_out(host, provider, name).await?;
         return Ok(known.then_some(called));
     }
@@ -41,7 +47,10 @@ pub(super) async fn named_sessions(
     if parts.is_empty() {
         // The sessions have ended, so there is nothing to do. Anybody can write an unsigned request: its answer must not depend
         // on who is signed in, or on whom the directory knows.
-        let known = is_signed && (!called.is_empty() || has_signed_out(host, provider, name).await?);
+        if !is_signed {
+            return Ok(None);
+        }
+        let known = !called_by(host, provider, name).await?.is_empty() || has_signed_out(host, provider, name).await?;
         return Ok(known.then(BTreeSet::new));
     }
     let mut sessions: BTreeMap<String, Vec<Participation>> = BTreeMap::new();
@@ -49,11 +58,18 @@ pub(super) async fn named_sessions(
         sessions.entry(part.sid.clone()).or_default().push(part);
     }
     for told in sessions.values() {
-        if !names_user_of(host, provider, name, told).await? {
+        let fits = is_told_name(name, told) || (is_signed && names_no_other_user(host, provider, name, told).await?);
+        if !fits {
             return Ok(None);
         }
     }
     Ok(Some(sessions.into_keys().collect()))
+}
+
+/// The `sid` of each session in which this service provider calls somebody by exactly this name.
+async fn called_by(host: &Host, provider: &ServiceProvider, name: &NameId) -> Result<BTreeSet<String>, Broken> {
+    let called = host.store.sessions_of_name(&provider.id, &name.value).await?;
+    Ok(called.into_iter().filter(|part| is_in_format(name, part)).map(|part| part.sid).collect())
 }
 
 /// Whether the name comes from another identity provider, or is meant for another service provider. Our names have no qualifiers,
@@ -72,19 +88,23 @@ fn is_in_format(name: &NameId, part: &Participation) -> bool {
     }
 }
 
-/// Whether a request for a session in which the service provider received these names may end it by this one.
-async fn names_user_of(
+/// Whether a request has a name that the service provider received for the session, up to case and surrounding white space.
+fn is_told_name(name: &NameId, told: &[Participation]) -> bool {
+    let plain = |text: &str| text.trim().to_lowercase();
+    told.iter().any(|part| is_in_format(name, part) && plain(&part.name_id.value) == plain(&name.value))
+}
+
+/// Whether a name that the service provider did not receive for the session belongs to no other user of the application. The
+/// directory answers that, so only a signed request may ask it.
+async fn names_no_other_user(
     host: &Host,
     provider: &ServiceProvider,
     name: &NameId,
     told: &[Participation],
 ) -> Result<bool, Broken> {
-    let told: Vec<&Participation> = told.iter().filter(|part| is_in_format(name, part)).collect();
-    let Some(user) = told.first().map(|part| part.user_id) else { return Ok(false) };
-    let plain = |text: &str| text.trim().to_lowercase();
-    if told.iter().any(|part| plain(&part.name_id.value) == plain(&name.value)) {
-        return Ok(true);
-    }
+    let Some(user) = told.iter().find(|part| is_in_format(name, part)).map(|part| part.user_id) else {
+        return Ok(false);
+    };
     // Nobody guesses an opaque name, so this one was made for another user, or for another session.
     if is_opaque(name.value.trim()) {
         return Ok(false);
