@@ -60,6 +60,45 @@ async fn a_component_that_is_not_loaded_runs_only_after_an_approval_for_its_dige
     }
 }
 
+/// A component runs with the grants of the plugin in whose place it is tried, so the approval names that plugin.
+#[tokio::test]
+async fn a_component_that_was_approved_as_one_plugin_is_not_tried_as_another_on_both_databases() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        let (console, grace) = owner(&host).await;
+        let ada = host.ada().await;
+        let path = format!("/applications/{}/claims-preview", ada.application.id);
+        let new = wasm("hostile-mapper");
+        let as_plugin = |plugin: &str| {
+            candidate(&ada.account, plugin, Some(&new), json!({"behaviour": "set", "claim": "note", "value": "1"}))
+        };
+        let first = as_plugin("another");
+        let step = asked(&console, Method::POST, &path, &first).await;
+        assert_eq!(
+            grace.phone.decide(&waiting(&grace.phone).await, number(&step)).await.expect("an outcome"),
+            "approved"
+        );
+        let done = console.call_once(Method::POST, &path, &first, step["id"].as_str()).await;
+        assert_eq!(done.status, StatusCode::OK, "{database:?}: {}", done.body);
+
+        let second = as_plugin("account-roles");
+        // The approval is for another request, so it does not serve for this one either.
+        let other = console.call_once(Method::POST, &path, &second, step["id"].as_str()).await;
+        assert!(refused(&other), "{database:?}: {}", other.body);
+        let compared = async || crate::life::entries(&host, "event=claims.compared").await.len();
+        assert_eq!(compared().await, 1, "{database:?}");
+        // The device may be asked again.
+        host.advance(30);
+        let step = asked(&console, Method::POST, &path, &second).await;
+        let words = step["words"].as_str().expect("words");
+        assert!(words.contains("“account-roles”") && words.contains(&Digest::of(&new).to_text()), "{words}");
+        assert_eq!(compared().await, 1, "{database:?}: nothing ran as the other plugin");
+        // What was approved stays so.
+        let again = console.call_once(Method::POST, &path, &first, None).await;
+        assert_eq!(again.status, StatusCode::OK, "{database:?}: {}", again.body);
+    }
+}
+
 #[tokio::test]
 async fn what_is_loaded_and_other_settings_need_no_approval() {
     let host = TestHost::start().await;

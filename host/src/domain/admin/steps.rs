@@ -135,14 +135,23 @@ pub async fn claim(
     Ok(host.store.claim_step(login.id, FRESH, host.now()).await?)
 }
 
-/// Whether a component that is not loaded may be tried in this console: it was approved there.
-pub async fn may_try(host: &Host, console: &Console, component: &Digest) -> std::result::Result<bool, Broken> {
-    Ok(host.store.is_component_approved(console.signed_in.session.id, component).await?)
+/// Whether a component that is not loaded may be tried in this console as the plugin with this name: it was approved there.
+pub async fn may_try(
+    host: &Host,
+    console: &Console,
+    (plugin, component): (&str, &Digest),
+) -> std::result::Result<bool, Broken> {
+    Ok(host.store.is_component_approved(console.signed_in.session.id, plugin, component).await?)
 }
 
-/// Notes that a component may be tried in this console until its session ends: the person approved it.
-pub async fn let_try(host: &Host, console: &Console, component: &Digest) -> std::result::Result<(), Broken> {
-    Ok(host.store.approve_component(console.signed_in.session.id, component, host.now()).await?)
+/// Notes that a component may be tried in this console as the plugin with this name, until its session ends: the person approved it.
+/// An approval for one plugin is none for another, because the component runs with the grants of the plugin.
+pub async fn let_try(
+    host: &Host,
+    console: &Console,
+    (plugin, component): (&str, &Digest),
+) -> std::result::Result<(), Broken> {
+    Ok(host.store.approve_component(console.signed_in.session.id, plugin, component, host.now()).await?)
 }
 
 /// The step that a login is, if it was begun in this console.

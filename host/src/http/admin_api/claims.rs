@@ -361,8 +361,8 @@ pub(super) fn new_component(host: &Host, body: &[u8]) -> Result<Option<(String, 
 /// place it takes. Nothing of it is kept, and nothing changes. It needs the permission claims:read too. A host tries one
 /// candidate at a time.
 ///
-/// In the console, a component that is not loaded needs an approval on the phone, once for each component and session. A
-/// service account can't upload any.
+/// In the console, a component that is not loaded needs an approval on the phone, once for each plugin name, component and
+/// session. A service account can't upload any.
 #[utoipa::path(post, path = "/applications/{id}/claims-preview", request_body = CandidatePreview, responses((status = 200, description = "Both, and what differs.", body = ComparisonView)))]
 async fn compare(
     State(host): State<Arc<Host>>,

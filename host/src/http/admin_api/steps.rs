@@ -72,9 +72,10 @@ async fn checked(
         match claims::new_component(host, &bytes).map_err(problem)? {
             None => None,
             Some((plugin, digest)) => {
-                let known = steps::may_try(host, console, &digest).await.map_err(|broken| problem(broken.into()))?;
+                let known = steps::may_try(host, console, (&plugin, &digest)).await;
+                let known = known.map_err(|broken| problem(broken.into()))?;
                 let words = steps::component_in_words(&plugin, &digest);
-                component = Some(digest);
+                component = Some((plugin, digest));
                 (!known).then_some(words)
             }
         }
@@ -127,8 +128,8 @@ async fn checked(
                       something else by now; send it without X-Assent-Step to be asked on your phone again";
         return Err(problem(Problem::of(ProblemKind::Forbidden, detail)));
     };
-    if let Some(component) = component {
-        steps::let_try(host, console, &component).await.map_err(|broken| problem(broken.into()))?;
+    if let Some((plugin, component)) = component {
+        steps::let_try(host, console, (&plugin, &component)).await.map_err(|broken| problem(broken.into()))?;
     }
     let caller = Caller { by: caller.by.clone().with_approval(approval), standing: caller.standing.clone() };
     parts.extensions.insert(caller.by.clone());
