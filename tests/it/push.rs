@@ -264,3 +264,40 @@ async fn an_account_notification_goes_to_the_next_channel_where_one_fails() {
     let text = ece::decrypt(&browser.keys, &browser.auth, &body).expect("decrypted");
     assert_eq!(serde_json::from_slice::<Value>(&text).expect("JSON")["kind"], "news");
 }
+
+#[tokio::test]
+async fn only_an_explicit_null_removes_a_subscription() {
+    let service = PushService::start().await;
+    let plugin = service.plugin();
+    let host = TestHost::start_with(Wish { plugins: &plugin, ..Wish::default() }).await;
+    let subscribed = subscription(&service, 201).public;
+    let ada = ada_with(&host, subscribed.clone()).await;
+    let path = format!("/users/{}/devices", id(&ada.user));
+    let has_push = async || host.admin_ok(Method::GET, &path, Value::Null).await["items"][0]["has_push"].clone();
+    let put = async |body: Value| {
+        let body = serde_json::to_vec(&body).expect("JSON");
+        ada.phone.call(Method::PUT, "/authenticator/api/device/push", "", body).await.expect("an answer").status
+    };
+    for body in [
+        json!({}),
+        json!([]),
+        json!(null),
+        json!({"subscripton": null}),
+        json!({"subscripton": subscribed}),
+        json!({"subscription": null, "other": 1}),
+        json!({"subscription": subscribed, "other": 1}),
+        json!({"subscription": {}}),
+        json!({"subscription": ""}),
+    ] {
+        let text = body.to_string();
+        assert_eq!(put(body).await, StatusCode::BAD_REQUEST, "{text}");
+        assert_eq!(has_push().await, json!(true), "{text}");
+    }
+    // A browser's PushSubscription.toJSON() has a member that the host does not read.
+    let mut of_browser = json!(subscribed);
+    of_browser["expirationTime"] = Value::Null;
+    assert_eq!(put(json!({"subscription": of_browser})).await, StatusCode::NO_CONTENT);
+    assert_eq!(has_push().await, json!(true));
+    assert_eq!(put(json!({"subscription": null})).await, StatusCode::NO_CONTENT);
+    assert_eq!(has_push().await, json!(false));
+}

@@ -407,11 +407,14 @@ fn other_request(host: &Host, other: &Approval) -> Value {
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Push {
+    // The function makes the member required. A member that is missing or mistyped must not remove the subscription.
+    #[serde(deserialize_with = "Option::deserialize")]
     subscription: Option<PushSubscription>,
 }
 
-/// `PUT /authenticator/api/device/push`: where the device can be woken; `null` ends that.
+/// `PUT /authenticator/api/device/push`: where the device can be woken. Only an explicit `null` removes the subscription.
 pub(super) async fn push(call: SignedCall) -> Reply {
     let SignedCall { host, device, body, .. } = call;
     let Push { subscription } = parse(&body)?;
