@@ -7,6 +7,7 @@ mod crowd;
 mod database;
 mod keys;
 mod log;
+pub mod tls;
 
 use std::fs::DirBuilder;
 use std::ops::Deref;

@@ -10,7 +10,7 @@ use openssl::rsa::Rsa;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::edge::tls::{certificate_of, files};
+use crate::harness::tls::{certificate_of, files, mtls_settings};
 use crate::harness::{TestHost, id};
 
 /// A method of client authentication, with how its key is registered.
@@ -126,10 +126,7 @@ pub(super) struct Listener {
 impl Listener {
     pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let (certificate, key) = certificate_of("server");
-        let files = files(folder.path(), &certificate, &key);
-        let address = "mtls_url = \"https://localhost:{mtls_port}\"";
-        let settings = format!("[http]\n{address}\n[http.mtls]\nlisten = \"127.0.0.1:{{mtls_port}}\"\n{files}");
+        let (settings, _) = mtls_settings(folder.path(), "");
         Self { folder, settings }
     }
 

@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::Command;
 
 use super::{err, out};
-use crate::edge::tls;
+use crate::harness::tls::https_settings;
 use crate::harness::{PATIENCE, TestHost, Wish, binary, id};
 
 #[test]
@@ -352,8 +352,7 @@ async fn no_name_steers_a_terminal() {
 #[tokio::test]
 async fn a_host_of_ones_own_authority_is_trusted_by_its_certificate_alone() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (certificate, key) = tls::certificate_of("localhost");
-    let settings = format!("[http.tls]\n{}", tls::files(folder.path(), &certificate, &key));
+    let (settings, _) = https_settings(folder.path());
     let host = TestHost::start_with(Wish { settings: &settings, ..Wish::default() }).await;
     let (code, said) = failed(&host, &["users", "list"]).await;
     assert!(code == 5 && said.contains("certificate"), "{said}");

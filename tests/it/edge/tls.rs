@@ -1,71 +1,19 @@
 //! The listeners that speak TLS.
 
-use std::path::Path;
 use std::process::Command;
 
 use assent::authenticator::Authenticator;
 use axum::extract::{Request, State};
-use openssl::asn1::Asn1Time;
-use openssl::bn::BigNum;
-use openssl::hash::MessageDigest;
-use openssl::pkey::{PKey, Private};
-use openssl::rsa::Rsa;
-use openssl::x509::extension::SubjectAlternativeName;
-use openssl::x509::{X509, X509NameBuilder};
-use reqwest::{Certificate, Client, Identity, Method, StatusCode};
+use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
 
+use crate::harness::tls::{certificate_of, client, files, https_settings, mtls_settings};
 use crate::harness::{Ada, Browser, TestHost, Wish, binary, http_client, id};
-
-/// A self-signed certificate for localhost with its key.
-pub fn certificate_of(name: &str) -> (X509, PKey<Private>) {
-    let key = PKey::from_rsa(Rsa::generate(2048).expect("a key")).expect("a key");
-    let made = || {
-        let mut subject = X509NameBuilder::new()?;
-        subject.append_entry_by_text("CN", name)?;
-        let subject = subject.build();
-        let mut builder = X509::builder()?;
-        builder.set_version(2)?;
-        let serial = BigNum::from_u32(1)?.to_asn1_integer()?;
-        builder.set_serial_number(&serial)?;
-        builder.set_subject_name(&subject)?;
-        builder.set_issuer_name(&subject)?;
-        let (from, until) = (Asn1Time::days_from_now(0)?, Asn1Time::days_from_now(2)?);
-        builder.set_not_before(&from)?;
-        builder.set_not_after(&until)?;
-        builder.set_pubkey(&key)?;
-        let names = SubjectAlternativeName::new().dns("localhost").build(&builder.x509v3_context(None, None))?;
-        builder.append_extension(names)?;
-        builder.sign(&key, MessageDigest::sha256())?;
-        Ok::<_, openssl::error::ErrorStack>(builder.build())
-    };
-    (made().expect("a certificate"), key)
-}
-
-/// Writes a certificate and its key; the lines of the settings that name them.
-pub fn files(folder: &Path, certificate: &X509, key: &PKey<Private>) -> String {
-    let (certificate_file, key_file) = (folder.join("certificate.pem"), folder.join("key.pem"));
-    std::fs::write(&certificate_file, certificate.to_pem().expect("PEM")).expect("written");
-    std::fs::write(&key_file, key.private_key_to_pem_pkcs8().expect("PEM")).expect("written");
-    format!("certificate_file = {certificate_file:?}\nkey_file = {key_file:?}\n")
-}
-
-/// A client that trusts this certificate, and shows its own.
-pub fn client(server: &X509, own: Option<&(X509, PKey<Private>)>) -> Client {
-    let trusted = Certificate::from_der(&server.to_der().expect("DER")).expect("a certificate");
-    let mut builder = Client::builder().add_root_certificate(trusted).redirect(reqwest::redirect::Policy::none());
-    if let Some((certificate, key)) = own {
-        let (certificate, key) = (certificate.to_pem().expect("PEM"), key.private_key_to_pem_pkcs8().expect("PEM"));
-        builder = builder.identity(Identity::from_pkcs8_pem(&certificate, &key).expect("an identity"));
-    }
-    builder.build().expect("a client")
-}
 
 #[tokio::test]
 async fn a_host_with_a_certificate_speaks_https_and_nothing_else() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (certificate, key) = certificate_of("server");
-    let settings = format!("[http.tls]\n{}", files(folder.path(), &certificate, &key));
+    let (settings, certificate) = https_settings(folder.path());
     let host = TestHost::start_with(Wish { settings: &settings, ..Wish::default() }).await;
     let client = client(&certificate, None);
     let discovery = format!("{}/.well-known/openid-configuration", host.issuer());
@@ -97,8 +45,7 @@ async fn plain_way_to(host: &TestHost) -> String {
 #[tokio::test]
 async fn each_cookie_under_https_is_secure_and_has_the_host_prefix() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (certificate, key) = certificate_of("server");
-    let settings = format!("[http.tls]\n{}", files(folder.path(), &certificate, &key));
+    let (settings, _) = https_settings(folder.path());
     let host = TestHost::start_with(Wish { settings: &settings, ..Wish::default() }).await;
     let application = host.web_application().await;
     let user = host.user("ada").await;
@@ -140,11 +87,7 @@ async fn each_cookie_under_https_is_secure_and_has_the_host_prefix() {
 #[tokio::test]
 async fn the_listener_for_client_certificates_serves_what_applications_call_and_nothing_else() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (certificate, key) = certificate_of("server");
-    let settings = format!(
-        "[http]\nmtls_url = \"https://localhost:{{mtls_port}}\"\n[http.mtls]\nlisten = \"127.0.0.1:{{mtls_port}}\"\n{}",
-        files(folder.path(), &certificate, &key)
-    );
+    let (settings, certificate) = mtls_settings(folder.path(), "");
     let host = TestHost::start_with(Wish { settings: &settings, ..Wish::default() }).await;
     let base = host.host.settings.http.mtls_url.clone().expect("an address");
     let application = certificate_of("books");
@@ -170,13 +113,9 @@ async fn the_listener_for_client_certificates_serves_what_applications_call_and_
 #[tokio::test]
 async fn a_header_takes_no_handshakes_place_at_the_listener_for_client_certificates() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (server, server_key) = certificate_of("server");
-    let settings = format!(
-        "[http]\nmtls_url = \"https://localhost:{{mtls_port}}\"\ntrusted_proxies = [\"127.0.0.1\", \"::1\"]\n\
-         client_cert_header = true\n[http.mtls]\nlisten = \"127.0.0.1:{{mtls_port}}\"\n{}\n\
-         [limits]\nclient_failures = {{ per_minute = 1, burst = 3 }}\n",
-        files(folder.path(), &server, &server_key)
-    );
+    let proxy = "trusted_proxies = [\"127.0.0.1\", \"::1\"]\nclient_cert_header = true\n";
+    let (mut settings, server) = mtls_settings(folder.path(), proxy);
+    settings.push_str("[limits]\nclient_failures = { per_minute = 1, burst = 3 }\n");
     let host = TestHost::start_with(Wish { settings: &settings, ..Wish::default() }).await;
     let (victim, stranger) = (certificate_of("books"), certificate_of("stranger"));
     // The certificate is younger than the host, whose clock stands still.

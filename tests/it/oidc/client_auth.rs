@@ -12,7 +12,7 @@ use openssl::pkey::{PKey, Private};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::edge::tls::{certificate_of, client, files};
+use crate::harness::tls::{certificate_of, client, mtls_settings};
 use crate::harness::{TestHost, Wish, http_client, id};
 
 const ASSERTION: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
@@ -452,11 +452,7 @@ async fn no_application_with_admin_scopes_may_name_the_token_endpoint() {
 #[tokio::test]
 async fn tls_client_certificate_binds_tokens_to_the_certificate() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (server, server_key) = certificate_of("server");
-    let settings = format!(
-        "[http]\nmtls_url = \"https://localhost:{{mtls_port}}\"\n[http.mtls]\nlisten = \"127.0.0.1:{{mtls_port}}\"\n{}",
-        files(folder.path(), &server, &server_key)
-    );
+    let (settings, server) = mtls_settings(folder.path(), "");
     let host = TestHost::start_with(Wish { settings: &settings, ..Wish::default() }).await;
     let own = certificate_of("books");
     // The certificate is younger than the host, whose clock stands still.

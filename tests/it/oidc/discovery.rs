@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::edge::tls::{certificate_of, files};
+use crate::harness::tls::mtls_settings;
 use crate::harness::{TestHost, Wish};
 
 const SCOPES: [&str; 6] = ["openid", "profile", "email", "phone", "address", "offline_access"];
@@ -115,11 +115,7 @@ async fn discovery_lists_exactly_what_is_supported() {
 #[tokio::test]
 async fn discovery_adds_the_endpoints_of_the_listener_for_client_certificates_and_nothing_else() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (certificate, key) = certificate_of("server");
-    let settings = format!(
-        "[http]\nmtls_url = \"https://localhost:{{mtls_port}}\"\n[http.mtls]\nlisten = \"127.0.0.1:{{mtls_port}}\"\n{}",
-        files(folder.path(), &certificate, &key)
-    );
+    let (settings, _) = mtls_settings(folder.path(), "");
     let host = TestHost::start_with(Wish { settings: &settings, ..Wish::default() }).await;
     let base = host.host.settings.http.mtls_url.clone().expect("an address");
     let mut expected = expected(&host.issuer());
