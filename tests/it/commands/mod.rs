@@ -1,6 +1,7 @@
 //! The `assent` command as people run it: the real binary, its first start, its messages.
 
 mod api;
+mod authenticator;
 mod preview;
 
 use std::os::unix::fs::PermissionsExt;
@@ -12,6 +13,7 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
+use crate::harness::tls::{certificate_of, files};
 use crate::harness::{Browser, PATIENCE, binary, component, http_client, in_time};
 
 async fn assent(folder: &Path, arguments: &[&str]) -> Output {
@@ -184,6 +186,32 @@ async fn config_check_says_what_is_wrong_and_where() {
     let bad = command.output().await.expect("run");
     assert!(err(&bad).contains("ASSENT__HTTP__LISTEN: http.listen"), "{}", err(&bad));
     assert!(!folder.join("data").exists(), "a check makes nothing");
+}
+
+#[tokio::test]
+async fn config_check_notes_that_the_header_is_not_believed_at_the_listener_for_client_certificates() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    settings(folder);
+    let good = std::fs::read_to_string(folder.join("assent.toml")).expect("text");
+    let (certificate, key) = certificate_of("server");
+    let files = files(folder, &certificate, &key);
+    let header = "trusted_proxies = [\"127.0.0.1\"]\nclient_cert_header = true\n";
+    let listener = format!(
+        "mtls_url = \"https://mtls.id.example\"\n[http.mtls]\nlisten = \"127.0.0.1:0\"\n{}\n",
+        files.trim_end()
+    );
+    let note = "changed.toml: note: http.client_cert_header: does not apply to the listener of http.mtls";
+    for (lines, is_noted) in
+        [(header.to_owned(), false), (listener.clone(), false), (format!("{header}{listener}"), true)]
+    {
+        // These stand at the end of the table `[http]`.
+        let changed = good.replacen("[first_start]", &format!("{lines}[first_start]"), 1);
+        std::fs::write(folder.join("changed.toml"), changed).expect("written");
+        let checked = assent(folder, &["config", "check", "--config", "changed.toml"]).await;
+        assert_eq!(out(&checked), "changed.toml: good\n", "{lines}: {}", err(&checked));
+        assert_eq!(err(&checked).lines().any(|line| line.starts_with(note)), is_noted, "{lines}: {}", err(&checked));
+    }
 }
 
 #[tokio::test]
