@@ -93,6 +93,45 @@ async fn a_sign_in_that_the_console_begins_is_limited_for_each_address() {
     assert_eq!(get("/admin", "192.0.2.1").await.status, StatusCode::SEE_OTHER);
 }
 
+/// Each request to sign out may cost a signature of ours, whoever sends it.
+#[tokio::test]
+async fn requests_to_sign_out_are_limited_for_each_address() {
+    let host = host_with("sign_in = { per_minute = 6, burst = 2 }").await;
+    let endpoints = [
+        (Method::GET, "/oidc/session/end"),
+        (Method::POST, "/oidc/session/end"),
+        (Method::GET, "/session/end"),
+        (Method::POST, "/session/end"),
+        (Method::GET, "/sso/SingleLogoutService/x"),
+        (Method::POST, "/sso/SingleLogoutService/x"),
+        (Method::GET, "/sso/logout/x"),
+        (Method::GET, "/sso/logout/x/y"),
+    ];
+    let call = async |method: &Method, path: &str, from: &str| ask(&host, method.clone(), path, from, &[]).await;
+    for (number, (method, path)) in endpoints.iter().enumerate() {
+        let from = format!("192.0.2.{number}");
+        for _ in 0..2 {
+            let answer = call(method, path, &from).await;
+            assert_ne!(answer.status, StatusCode::TOO_MANY_REQUESTS, "{method} {path}: {}", answer.body);
+        }
+        let refused = call(method, path, &from).await;
+        assert_eq!(refused.retry_after(), 10, "{method} {path}");
+        assert!(refused.headers["content-type"].to_str().expect("text").starts_with("text/html"), "{method} {path}");
+        // All of them count together, and a sign-in counts for itself.
+        for (method, path) in &endpoints {
+            assert_eq!(call(method, path, &from).await.status, StatusCode::TOO_MANY_REQUESTS, "{method} {path}");
+        }
+        assert_eq!(call(&Method::GET, "/oidc/auth", &from).await.status, StatusCode::BAD_REQUEST, "{from}");
+    }
+    let (method, path) = &endpoints[0];
+    assert_ne!(call(method, path, "192.0.2.100").await.status, StatusCode::TOO_MANY_REQUESTS, "others go on");
+    host.advance(10);
+    for (number, (method, path)) in endpoints.iter().enumerate() {
+        let answer = call(method, path, &format!("192.0.2.{number}")).await;
+        assert_ne!(answer.status, StatusCode::TOO_MANY_REQUESTS, "{method} {path}: {}", answer.body);
+    }
+}
+
 #[tokio::test]
 async fn whoever_has_an_ipv6_address_has_its_whole_network() {
     let host = host_with("sign_in = { per_minute = 6, burst = 1 }").await;
