@@ -1,11 +1,13 @@
 //! What an erasure takes away of the user's own doings in the console, and of answers that are kept.
 
+use assent::authenticator::Authenticator;
 use assent::domain::audit::verify;
 use assent::model::chain::Break;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use sqlx::Row;
 
+use super::steps::{asked, waiting};
 use super::{Administrator, Caller, sent};
 use crate::harness::{Database, TestHost, Wish, id};
 use crate::life::entries;
@@ -66,6 +68,79 @@ async fn an_erased_administrators_address_goes_and_the_data_of_others_stays_on_b
         assert!(matches!(broken().await, Some(Break::PersonalChanged { .. })), "{database:?}");
         change("origin = NULL, origin_salt = NULL").await;
         assert!(matches!(broken().await, Some(Break::PersonalTaken { .. })), "{database:?}");
+    }
+}
+
+/// A device is a user's too: what it did says from where, and what the user calls it.
+#[tokio::test]
+async fn no_entry_names_an_erased_user_by_what_their_devices_did_on_both_databases() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
+        // A name that no identifier holds by chance.
+        let ada = Administrator::new(&host, "augusta", "owner").await;
+        let bob = host.user("bob").await;
+        let bobs_phone = host.authenticator(&bob).await;
+        bobs_phone.ask(Method::POST, "/recovery-codes", None).await.expect("codes");
+
+        let console = ada.signed_in(&host).await;
+        let path = format!("/users/{}", id(&bob));
+        console.call(Method::PATCH, &path, json!({"profile": {"nickname": "Bobby"}})).await.good();
+        host.advance(30);
+        // A device denies a protected action upon somebody else.
+        asked(&console, Method::DELETE, &path, &Value::Null).await;
+        assert_eq!(ada.phone.decide(&waiting(&ada.phone).await, None).await.expect("an outcome"), "denied");
+        ada.phone.ask(Method::POST, "/recovery-codes", None).await.expect("codes");
+        let link = ada.phone.ask(Method::POST, "/devices/link", None).await.expect("a link");
+        let link = link["link"].as_str().expect("a link");
+        let tablet = Authenticator::enrol(link, "Augusta's tablet", None).await.expect("enrolled");
+        let rename = format!("/devices/{}", tablet.device());
+        let name = json!({"name": "Slate of Augusta"});
+        tablet.ask(Method::PATCH, &rename, Some(name)).await.expect("renamed");
+        // One device ends before the erasure, and one by it.
+        tablet.ask(Method::DELETE, "/device", None).await.expect("removed");
+
+        let by = async |actor: &str| entries(&host, &format!("actor={actor}")).await;
+        let [phone, tablet, bobs] = [ada.phone.device(), tablet.device(), bobs_phone.device()].map(|id| id.to_string());
+        let actors = [phone.as_str(), tablet.as_str(), id(&ada.user)];
+        let mut before = Vec::new();
+        for actor in actors {
+            let entries = by(actor).await;
+            let tells = |entry: &Value| entry["personal"]["address"] == "127.0.0.1";
+            assert!(entries.iter().any(tells), "{database:?}: {entries:?}");
+            before.push(entries);
+        }
+        let words = ["augusta", "slate", "tablet"];
+        let all = json!(entries(&host, "").await).to_string().to_lowercase();
+        assert!(words.iter().all(|word| all.contains(word)), "{database:?}: {all}");
+        let of_bob = by(&bobs).await;
+        erase(&host, &ada.user).await;
+
+        for (actor, before) in actors.into_iter().zip(&before) {
+            let after = by(actor).await;
+            assert_eq!(after.len(), before.len(), "{database:?}");
+            for (was, is) in before.iter().zip(&after) {
+                assert_eq!((&was["id"], &was["event"], &was["detail"]), (&is["id"], &is["event"], &is["detail"]));
+                for origin in ["address", "browser", "name"] {
+                    assert_eq!(is["personal"][origin], Value::Null, "{database:?}: {is}");
+                }
+                if is["actor"]["kind"] == "device" {
+                    assert_eq!(is["personal"], json!({}), "{database:?}: {is}");
+                }
+            }
+            // Nor in a column that the API does not show.
+            let mut connection = host.connection().await;
+            let origins = "SELECT COUNT(*) FROM audit_entries
+                           WHERE actor = $1 AND (origin IS NOT NULL OR origin_salt IS NOT NULL)";
+            let origins = sqlx::query_as(origins).bind(actor).fetch_one(&mut connection).await;
+            let (origins,): (i64,) = origins.expect("a count");
+            assert_eq!(origins, 0, "{database:?}");
+        }
+        let all = json!(entries(&host, "").await).to_string().to_lowercase();
+        for word in words {
+            assert!(!all.contains(word), "{database:?}: {word} in {all}");
+        }
+        assert_eq!(by(&bobs).await, of_bob, "{database:?}: those of others stay");
+        assert_eq!(verify(&host.host.store, None).await.expect("looked at").broken, None, "{database:?}");
     }
 }
 
