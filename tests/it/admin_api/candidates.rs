@@ -87,8 +87,6 @@ async fn a_component_that_was_approved_as_one_plugin_is_not_tried_as_another_on_
         assert!(refused(&other), "{database:?}: {}", other.body);
         let compared = async || crate::life::entries(&host, "event=claims.compared").await.len();
         assert_eq!(compared().await, 1, "{database:?}");
-        // The device may be asked again.
-        host.advance(30);
         let step = asked(&console, Method::POST, &path, &second).await;
         let words = step["words"].as_str().expect("words");
         assert!(words.contains("“account-roles”") && words.contains(&Digest::of(&new).to_text()), "{words}");

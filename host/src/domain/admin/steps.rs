@@ -144,8 +144,8 @@ pub async fn may_try(
     Ok(host.store.is_component_approved(console.signed_in.session.id, plugin, component).await?)
 }
 
-/// Notes that a component may be tried in this console as the plugin with this name, until its session ends: the person approved it.
-/// An approval for one plugin is none for another, because the component runs with the grants of the plugin.
+/// Notes that the person approved a component for the plugin with this name, so that it may be tried until the console's session
+/// ends. An approval for one plugin is none for another, because the component runs with the grants of the plugin.
 pub async fn let_try(
     host: &Host,
     console: &Console,
