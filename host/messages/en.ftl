@@ -70,7 +70,7 @@ waiting-scan-about = With the authenticator on your phone, or its camera. It alw
 waiting-cancel = Cancel this sign-in
 waiting-foot = Never tell this number to anybody who calls or writes to you.
 
-## Signing in: whose account it is, after a QR sign-in
+## Signing in: the name of the account after a QR sign-in
 
 confirm-title = Sign in as { $name }?
 confirm-lead = You are about to sign in to { $application } as { $name } ({ $account }).
