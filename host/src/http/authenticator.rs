@@ -392,7 +392,7 @@ pub(super) async fn decide(Path(id): Path<String>, call: SignedCall) -> Reply {
 const WRONG_NUMBER: Failure =
     Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "wrong_number", "That is not the number in the browser.");
 
-/// The request that has the typed number, with everything that a report of it is signed over.
+/// The request with the typed number, and all members that the signature of a report covers.
 fn other_request(host: &Host, other: &Approval) -> Value {
     let mut shown = request(host, other, None);
     let state = match other.stage {

@@ -168,7 +168,7 @@ pub(super) fn origin_of(host: &Host, extensions: &Extensions, headers: &HeaderMa
 /// The address of the client that sent a request with these extensions and headers.
 pub(super) fn address_of(host: &Host, extensions: &Extensions, headers: &HeaderMap) -> Option<IpAddr> {
     let peer = extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
-    // No proxy ends TLS there, so what looks like a proxy's header is the client's own.
+    // No proxy terminates TLS there, so such a header is the client's own.
     if extensions.get::<ProvedByHandshake>().is_some() {
         return peer.map(|peer| peer.to_canonical());
     }

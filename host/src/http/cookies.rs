@@ -1,5 +1,5 @@
-//! Cookies: one that identifies the browser, one that holds the session, one that remembers a name, and one that says which
-//! users signed in in the browser before.
+//! Cookies: one identifies the browser, one holds the session, one remembers a name, and one lists the users who signed in in
+//! the browser before.
 //!
 //! All are `HttpOnly` and `SameSite=Lax`. By https they are `Secure` and have the prefix `__Host-`, so that no other
 //! host can set them; by http, which is for localhost alone, plain names let every client follow.

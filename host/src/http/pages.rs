@@ -235,7 +235,7 @@ impl WaitingPage {
     }
 }
 
-/// Whose account the browser is about to be signed in to, after a QR sign-in was approved.
+/// Names the account before the browser is signed in, after a QR sign-in was approved.
 #[derive(Clone, Debug, Template)]
 #[template(path = "confirm.html")]
 pub struct ConfirmPage {
@@ -253,7 +253,7 @@ pub struct ConfirmPage {
     pub again: String,
     /// The token that the forms carry.
     pub csrf: String,
-    /// The token that shows for whom the page was made.
+    /// The token that binds the page to its user.
     pub person: String,
 }
 
@@ -294,7 +294,7 @@ pub enum Ended {
     Cancelled,
     /// A newer sign-in with the same name, in this browser, took its place.
     Replaced,
-    /// Another sign-in with the same name started in another browser, and the user could not have told them apart.
+    /// Another sign-in with the same name started in another browser, and the user could not have distinguished them.
     Conflict,
     /// It may not go on, for this reason.
     Refused(Message),

@@ -83,9 +83,9 @@ pub enum ApprovalStage {
     /// The person gave up in the browser.
     Cancelled,
     /// Another request for the same name was pending in another browser, and a channel without letters may carry one of them.
-    /// None of them can be approved. Its page says so.
+    /// None of them can be approved. Its page shows it.
     Conflicted,
-    /// A newer request of the same browser took its place. Its page says so.
+    /// A newer request of the same browser replaced it. Its page shows it.
     Replaced,
     /// The user may no longer sign in there. The page waits to its end, as it would for an unknown name.
     Withdrawn,

@@ -1,6 +1,6 @@
 //! The placeholders in the values of custom attributes: `{email}` stands for a claim, `{{` and `}}` are the braces themselves.
 //!
-//! The plugin that fills them in reads values with the plugin SDK (`values::Template`). This reader says where a mistake is, and
+//! The plugin that fills them in reads values with the plugin SDK (`values::Template`). This reader reports the position of a mistake, and
 //! `plugin-sdk/src/values/grammar.json` holds both to the same grammar.
 
 /// A placeholder.
