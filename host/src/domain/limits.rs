@@ -46,7 +46,7 @@ pub struct Limits {
     pub sign_out: Limit<Network>,
     /// The same requests where a frame of another site's page causes them.
     pub framed: Limit<Network>,
-    /// Sign-ins without a typed name or a known user.
+    /// Open sign-ins before a user is named.
     pub open_sign_ins: OpenSignInLimits,
     /// Sign-ins with one name.
     pub login_name: Limit<TypedName>,
@@ -131,7 +131,7 @@ impl Limits {
     }
 }
 
-/// The bounds of open sign-ins without a typed name or a known user.
+/// The bounds of open sign-ins before a user is named.
 #[derive(Debug)]
 pub struct OpenSignInLimits {
     of_network: u32,

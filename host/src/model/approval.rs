@@ -22,7 +22,7 @@ pub struct Approval {
     pub id: ApprovalId,
     /// The login that waits for it.
     pub login_id: LoginId,
-    /// The user to whose devices the request was sent. `None` where the name belongs to no user who may sign in, during a
+    /// The user who received the request on the devices. `None` where the name belongs to no user who may sign in, during a
     /// cooldown, and where too many requests are pending: the browser gets the same page for the same time, so the page does
     /// not reveal which names exist.
     pub user_id: Option<UserId>,
