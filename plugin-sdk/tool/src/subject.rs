@@ -112,7 +112,7 @@ pub fn sink_name(sink: assent::plugins::Sink) -> String {
 }
 
 /// Brings the component and `plugin.toml` together: a project gets the file that its component describes; that of a packed
-/// plugin must say what its component says.
+/// plugin must agree with its component.
 pub fn settle(plugin: &Plugin, inspection: &Inspection) -> Result<()> {
     let file = plugin.folder.join(MANIFEST);
     if let Source::Packed(packed) = &plugin.source {
