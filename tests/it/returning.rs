@@ -44,7 +44,7 @@ async fn a_user_can_stay_or_try_again() {
     let stays = browser.get(&format!("{}?stay", ended.path())).await;
     assert_eq!((stays.outcome().as_str(), stays.returns()), ("denied", None));
     assert!(!stays.body.contains("http-equiv=\"refresh\""), "{}", stays.body);
-    // Once the user tries again, what the old page does in another tab ends nothing.
+    // After the user tries again, the old page in another tab ends nothing.
     let login = stays.submit(&format!("{}/again", stays.path()), &[]).await.followed().await;
     assert!(browser.get(&address).await.followed().await.body.contains("name=\"name\""));
     host.advance(60);

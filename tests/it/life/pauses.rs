@@ -155,8 +155,8 @@ async fn a_number_typed_wrong_too_often_ends_the_request_and_begins_no_cooldown_
     }
 }
 
-/// An attacker must not learn that the user answered, so what was reported looks as if it were still pending. The cooldown
-/// outlasts what the user approves meanwhile.
+/// An attacker must not learn that the user answered, so a reported request looks as if it were still pending. The cooldown
+/// outlasts approvals of the user.
 #[tokio::test]
 async fn a_report_changes_no_page_and_its_cooldown_survives_the_users_own_approvals_on_both_databases() {
     for database in Database::BOTH {
