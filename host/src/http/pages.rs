@@ -239,7 +239,7 @@ impl WaitingPage {
 #[derive(Clone, Debug, Template)]
 #[template(path = "confirm.html")]
 pub struct ConfirmPage {
-    /// What every page has.
+    /// The layout of every page.
     pub layout: Layout,
     /// The name of the application that asks.
     pub application: String,

@@ -95,7 +95,7 @@ fn disagreements(packed: &Manifest, inspection: &Inspection) -> Vec<String> {
     ];
     let differ = pairs.into_iter().filter(|(_, packed, component)| packed != component);
     differ
-        .map(|(key, packed, component)| format!("`{key}` is `{packed}`, but the component says `{component}`"))
+        .map(|(key, packed, component)| format!("`{key}` is `{packed}`, but the component has `{component}`"))
         .collect()
 }
 

@@ -1,4 +1,4 @@
-//! Delegated channels whose apps show no letters: neither of two concurrent typed requests can be approved.
+//! Delegated channels with apps that show no letters: neither of two concurrent typed requests can be approved.
 
 use reqwest::StatusCode;
 

@@ -164,7 +164,7 @@ async fn an_application_without_single_logout_gets_a_page_that_says_why() {
     request.name_id.value = "bob@example.org".to_owned();
     let page = send(&journey.party, &journey.browser, &request, None).await;
     assert_eq!(page.status, StatusCode::BAD_REQUEST);
-    assert!(page.body.contains("does not name correctly"), "{}", page.body);
+    assert!(page.body.contains("does not name the user correctly"), "{}", page.body);
     assert!(!party_must_sign_in(&journey.party, &journey.browser, &journey.host).await);
 }
 
