@@ -1,4 +1,4 @@
-//! A sign-in that failed goes back to the application by itself, in the browser that began it and nowhere else.
+//! A failed sign-in returns to the application automatically, only in the browser that began it.
 
 use reqwest::{Method, StatusCode};
 use serde_json::json;

@@ -309,7 +309,7 @@ async fn a_stranger_who_scans_somebodys_page_cannot_sign_its_browser_in_unnotice
     assert!(!session_cookie(&page), "there is no session yet");
     assert!(browser.get("/").await.body.contains("href=\"/sign-in"), "nor elsewhere on this server");
 
-    // Nothing but the page's own button goes on: no forged form, and no token of another page or browser.
+    // Only the page's own button continues: no forged form, and no token of another page or browser.
     let confirm = format!("{}/confirm", login.path());
     assert_eq!(browser.post(&confirm, &[("person", &page.person())]).await.status, StatusCode::FORBIDDEN);
     let (other, others) = begun(&host, &ada).await;

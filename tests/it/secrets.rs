@@ -136,7 +136,7 @@ impl Secrets {
         }
     }
 
-    /// Cookies, credentials and tokens of forms, as they stand in the messages of HTTP.
+    /// Cookies, credentials and tokens of forms, in their encoding of HTTP messages.
     fn add_seen(&mut self, texts: &[String]) {
         for (name, start, end) in [
             ("a cookie", "set-cookie: assent-browser=", ";"),

@@ -57,7 +57,7 @@ impl Cookie {
     /// The `Set-Cookie` header that sets it.
     pub(super) fn set(self, host: &Host, value: &str) -> String {
         let lifetime = match self {
-            // The first identifies no user, and lets a user go on after closing the window. The other is bound to it.
+            // The first identifies no user, and lets a user continue after closing the window. The other is bound to it.
             Self::Browser | Self::Known => known_browsers::LIFE,
             // Where sessions slide it outlives one that was not used, and is of no use then.
             Self::Session => host.settings.longest_session(),

@@ -47,12 +47,12 @@ pub(super) struct Origins {
 #[derive(Default)]
 struct Known {
     origins: HashSet<String>,
-    /// When the database was asked; `None` before the first time.
+    /// The time of the last query; `None` before the first one.
     asked_at: Option<Timestamp>,
 }
 
 impl Known {
-    /// Whether the database was asked so long ago, or later than now, by a clock that was set back since.
+    /// Whether the last query is older than the duration, or later than now, by a clock that was set back since.
     fn is_older(&self, than: Duration, now: Timestamp) -> bool {
         self.asked_at.is_none_or(|asked_at| now < asked_at || now >= asked_at + than)
     }

@@ -314,13 +314,13 @@ pub struct EndedPage {
     pub again: Option<String>,
     /// Where the form that goes back to the application is sent (`csrf`), if it waits for an answer.
     pub leave: Option<String>,
-    /// How the page goes back to the application by itself, if it does.
+    /// The page's automatic return to the application, if it has one.
     pub returns: Option<Returning>,
     /// The token that both forms carry.
     pub csrf: String,
 }
 
-/// The way back to the application that a page takes by itself.
+/// A page's automatic return to the application.
 #[derive(Clone, Debug)]
 pub struct Returning {
     /// The address that answers the application, with the error.

@@ -175,7 +175,7 @@ impl Approval {
     }
 }
 
-/// When a cooldown begins, and how long it lasts: meanwhile requests with the typed name are not sent to the user's devices.
+/// The start and the length of cooldowns. During a cooldown requests with the typed name are not sent to the user's devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pause {
     /// The length of the first cooldown, the second, and so on; the last for all further ones. Empty: no cooldown after denials.
@@ -189,7 +189,7 @@ pub struct Pause {
 }
 
 impl Pause {
-    /// The length of the cooldown after so many denials; `None` if there is none.
+    /// The length of the cooldown after this number of denials; `None` if there is none.
     pub fn length(&self, denials: u32) -> Option<Duration> {
         if self.report.is_none() && denials < 2 {
             return None;

@@ -158,7 +158,7 @@ mod tests {
             admitted.map(|admitted| admitted.ended(fault))
         }
 
-        /// As often as it takes to open the breaker.
+        /// Breaks a limit until the breaker opens.
         fn breaks_its_limits(&self) {
             assert!((0..FAULTS).all(|_| self.call(Some(&LIMIT)).is_ok()));
         }

@@ -38,7 +38,7 @@ const LOG_LINE_BYTES: usize = 1024;
 const NO_TIME: &str = "time not implemented on this platform";
 /// The engine's error for a call that passed more data than the limit.
 const TOO_MUCH: &str = "fuel allocated for hostcalls has been exhausted";
-/// How long a call's code runs before it is taken for one that goes on running, and keeps no other task waiting any longer.
+/// The running time after which a call counts as long. Other tasks of its thread then move to another thread.
 const SHORT: Duration = Duration::from_millis(2);
 /// Requests that one call may send.
 const REQUESTS: u32 = 4;
@@ -163,9 +163,9 @@ pub(super) struct Runner {
     clock: SharedClock,
     outside: Outside,
     meter: Arc<Meter>,
-    /// The asker that the plugin itself is.
+    /// The asker for the plugin's own calls.
     itself: Arc<str>,
-    /// The asker that all strangers together are, so that they delay the plugin's own calls by one turn at most.
+    /// The common asker of all unauthenticated callers, so that they delay the plugin's own calls by one turn at most.
     strangers: Arc<str>,
     /// A place for each call that has an instance.
     places: Turns,
@@ -368,7 +368,7 @@ async fn by_turns<F: Future>(turn: &Ticket<'_>, own: &OwnTime, call: F) -> F::Ou
         let is_long = own.spans().processor > SHORT;
         own.resume();
         let polled = if is_long && has_other_threads {
-            // The other tasks of this thread, which may belong to sign-ins, go on with another thread.
+            // The other tasks of this thread may belong to sign-ins. They continue on another thread.
             tokio::task::block_in_place(|| call.as_mut().poll(context))
         } else {
             call.as_mut().poll(context)

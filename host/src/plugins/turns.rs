@@ -1,4 +1,4 @@
-//! A fair queue: which calls go on now, and in which order the others follow.
+//! A fair queue. It decides which calls run now, and the order of the others.
 //!
 //! It serves two purposes. Each plugin has places, one for each instance that it may have at a time. All plugins together
 //! have turns, one for each processor that plugin code may keep busy; a call holds a turn only while its own code runs.
@@ -19,13 +19,13 @@ const UNTAKEN: Duration = Duration::from_millis(50);
 /// The advantage of a new asker over the present ones.
 const HEAD_START: Duration = Duration::from_micros(1);
 
-/// For how long an asker that had no turn meanwhile goes before the others, at most.
+/// The longest advantage of an asker that had no turn recently.
 const SAVED: Duration = Duration::from_millis(100);
 
-/// How many calls go on at a time, and how many wait.
+/// The bounds of concurrent calls, and of waiting ones.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
-    /// Calls that go on at a time.
+    /// Concurrent calls.
     pub(super) all: usize,
     /// Those of one asker among them.
     pub(super) each: usize,
@@ -341,7 +341,7 @@ mod tests {
         let patient = turns.enter(&asker("patient"), None).expect("room");
         assert!(has_turn(&patient));
         run(&patient);
-        // Each of the others has its turn, goes, and comes back while the other one waits.
+        // Each of the others takes its turn, ends, and enters again while the other one waits.
         let mut others =
             std::collections::VecDeque::from(["a", "b"].map(|name| turns.enter(&asker(name), None).expect("room")));
         let mut rounds = 0;

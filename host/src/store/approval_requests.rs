@@ -14,16 +14,16 @@ use crate::model::audit::Entry;
 use crate::model::step::Mentioned;
 use crate::secret::Digest;
 
-/// At most so many requests that were typed in unknown browsers are pending on the devices of a user.
+/// The most pending requests of a user from unknown browsers, by typed names.
 const PENDING_TYPED: usize = 5;
-/// At most so many known browsers of a user have a pending request.
+/// The most known browsers of a user with a pending request.
 const PENDING_KNOWN: usize = 5;
-/// At most so many unexpired requests of one typed name come from unknown browsers. A user has two names, so they take at most
+/// The most unexpired requests of one typed name from unknown browsers. A user has two names, so they take at most
 /// 60 of the 90 numbers. The limit counts by the name only: by the user it would show which names are of the same user.
 const TYPED_PER_NAME: usize = 30;
-/// And at most so many by all names of a user, since names change.
+/// The most unexpired requests by all names of a user, because names change.
 const TYPED_PER_USER: usize = 60;
-/// At most so many unexpired requests of a user come from known browsers, which may be shared with others. Together with those
+/// The most unexpired requests of a user from known browsers, which may be shared with others. Together with those
 /// of unknown browsers they leave numbers for QR sign-ins and protected actions.
 const KNOWN_PER_USER: usize = 15;
 

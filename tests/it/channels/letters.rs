@@ -45,7 +45,7 @@ async fn a_channel_without_letters_carries_a_typed_request_a_second_one_starts_n
         let question = question(&host, &vendor, "ada@vendor").await;
         let pending = ada.phone.waiting(5).await.expect("requests")[0].clone();
 
-        // The stranger's, from the same network with the same browser string.
+        // The attacker's request, from the same network with the same browser string.
         let stranger = ask_as(&host, &ada, "ada").await;
         assert!(is_conflict(&stranger) && stranger.returns().is_none(), "{database:?}: {}", stranger.body);
         conflicted(&own).await;
@@ -54,7 +54,7 @@ async fn a_channel_without_letters_carries_a_typed_request_a_second_one_starts_n
         until("the question is taken back", async || vendor.cancelled(&question) == 1).await;
         let late = ada.phone.decide(&pending, Some(&number)).await.expect_err("refused").to_string();
         assert!(late.starts_with("already_decided"), "{database:?}: {late}");
-        // The stranger asks again and again: no request is carried while an earlier one could still be Ada's.
+        // The attacker repeats the request: none is carried while an earlier one could still be Ada's.
         for _ in 0..3 {
             host.advance(5);
             assert!(is_conflict(&ask_as(&host, &ada, "ada").await), "{database:?}");
@@ -116,8 +116,8 @@ async fn the_same_browser_replaces_its_own_request_and_a_qr_sign_in_conflicts_wi
     let other = Browser::new(&host.base);
     let login = other.get(&ada.application.request(&[])).await.followed().await;
     ada.phone.scan(&code(&login)).await.expect("taken");
-    assert_eq!(waiting.again().await.number(), waiting.number(), "the typed one goes on");
-    // A stranger's conflicts with the typed one only.
+    assert_eq!(waiting.again().await.number(), waiting.number(), "the typed one stays pending");
+    // An attacker's request conflicts with the typed one only.
     assert!(is_conflict(&ask_as(&host, &ada, "ada").await));
     conflicted(&waiting).await;
     let number = other.get(&login.url).await.number();

@@ -113,13 +113,13 @@ async fn every_refusal_that_a_user_sees_is_a_page() {
             assert!(body.contains("Reference <code>") && body.contains(words), "{path}: {what}: {body}");
         }
     }
-    // A body that no form holds, in words of the framework otherwise.
+    // A body that is no form; the framework has a text of its own for it.
     let body = client.post(format!("{}/session/end", host.base)).header("accept", "text/html").body("x");
     let answer = body.send().await.expect("an answer");
     assert_eq!(answer.headers()["content-type"], "text/html; charset=utf-8", "{}", answer.status());
 }
 
-/// JSON that is nested without end is rejected before anything follows it down, and the host goes on.
+/// The host rejects deeply nested JSON before any recursion, and continues to serve.
 #[tokio::test]
 async fn json_that_is_nested_too_deeply_is_refused_wherever_json_is_read() {
     let host = TestHost::start().await;

@@ -39,7 +39,7 @@ async fn limited(limits: &str) -> TestHost {
     TestHost::start_with(Wish { settings: &settings, ..Wish::default() }).await
 }
 
-/// ATTACKS: calls without proof from an office's address; approvals, console and recovery go on there.
+/// ATTACKS: calls without proof from an office's address; approvals, console and recovery still work there.
 #[tokio::test]
 async fn calls_without_proof_lock_an_office_out_of_nothing() {
     let host = TestHost::start().await;
@@ -66,7 +66,7 @@ async fn calls_without_proof_lock_an_office_out_of_nothing() {
         assert_eq!(refused[99], StatusCode::TOO_MANY_REQUESTS, "{path}: bad calls are slowed down");
     }
 
-    // The phone, the console, its machine's token and recovery go on.
+    // The phone, the console, its machine's token and recovery still work.
     let browser = Browser::new(&host.base);
     ada.sign_in(&browser).await;
     let me = console.request(Method::GET, "/admin/api/v1/me").header("sec-fetch-site", "same-origin");

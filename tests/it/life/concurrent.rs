@@ -1,4 +1,4 @@
-//! Concurrent approval requests: a stranger types a user's name while the user signs in. See "Concurrent sign-in requests:
+//! Concurrent approval requests: an attacker types a user's name while the user signs in. See "Concurrent sign-in requests:
 //! attack model" in the README.
 
 use std::collections::VecDeque;
@@ -48,7 +48,7 @@ async fn type_everywhere(ada: &Ada, number: &str) -> bool {
     false
 }
 
-/// The stranger: every few seconds a new browser, with the same browser string and from the same network, at either instance.
+/// The attacker: every few seconds a new browser, with the same browser string and from the same network, at either instance.
 struct Stranger<'a> {
     host: &'a TestHost,
     ada: &'a Ada,
@@ -73,7 +73,7 @@ impl Stranger<'_> {
         self.pages.push_back((page, number, now));
     }
 
-    /// None of the stranger's browsers was signed in.
+    /// None of the attacker's browsers was signed in.
     async fn has_nothing(&self) {
         for (page, number, _) in &self.pages {
             let again = page.again().await;
@@ -210,7 +210,7 @@ async fn the_number_of_another_request_is_named_and_that_request_can_be_reported
             "cancelled" => drop(theirs.submit(&format!("{}/cancel", theirs.path()), &[]).await),
             _ => {}
         }
-        // The stranger talks the user into typing the number of the stranger's page.
+        // The attacker persuades the user to type the number of the attacker's page.
         let number = theirs.number();
         let signature = ada.phone.sign(&ada.phone.statement(&own_request, Some(&number)).text()).expect("signed");
         let reply = ada.phone.send_proof(own_request.id, Some(&number), &signature).await.expect("an answer");
@@ -272,7 +272,7 @@ async fn others_do_not_use_up_the_prompts_of_a_browser_in_which_the_user_signed_
     let page = typed(&known, &ada, "ada").await;
     ada.approve(&page).await;
     assert!(known.finish(&page.url).await.parameter("code").starts_with("ac_"));
-    // There too a user is asked only so often.
+    // The number of requests to a user is limited there, too.
     for _ in 0..2 {
         typed(&known, &ada, "ada").await;
     }
@@ -293,7 +293,7 @@ async fn a_report_of_a_request_from_a_known_browser_withdraws_the_trust_in_all_o
                 typed(&Browser::new(&host.base), &ada, "ada").await;
             }
         };
-        // A report of a stranger's request leaves the trust, but a cooldown holds every typed request.
+        // After a report of an attacker's request the browser stays known, but a cooldown holds every typed request.
         fill().await;
         let request = ada.phone.waiting(5).await.expect("requests").remove(0);
         ada.phone.not_me(&request).await.expect("an outcome");

@@ -173,7 +173,7 @@ async fn a_report_changes_no_page_and_its_cooldown_survives_the_users_own_approv
         for page in [&reported, &beside, &unknown] {
             assert_eq!(page.again().await.number(), page.number(), "{database:?}: it waits");
         }
-        // Ada signs in by a scan meanwhile.
+        // Ada signs in by a scan during the cooldown.
         let browser = Browser::new(&host.base);
         let login = browser.get(&ada.application.request(&[])).await.followed().await;
         ada.phone.scan(&crate::scan::code(&login)).await.expect("taken");
