@@ -36,7 +36,7 @@ export class RequestList {
     return this.cards.size;
   }
 
-  /** Takes the server's current list for an account. Its clock is `skew` seconds before ours. Returns whether there are new ones. */
+  /** Takes the server's current list for an account. Its clock is `skew` seconds before ours. Returns whether one is new. */
   update(account, requests, skew) {
     const listed = new Set(requests.map((request) => request.id));
     for (const card of this.of(account)) if (!listed.has(card.request.id)) card.vanished(skew);

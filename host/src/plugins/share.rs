@@ -1,6 +1,6 @@
 //! The part of a claim mapper's places that UserInfo and introspection may use.
 //!
-//! A client with an access token calls them without a limit, and sign-ins of every application wait for the same places. So those
+//! A client with an access token may call them at will, and sign-ins of every application wait for the same places. So those
 //! calls wait in a queue of their own, and run in a quarter of the places at most: one application may have half of them. The queue
 //! is fair between applications.
 

@@ -122,8 +122,9 @@ pub(super) async fn append_if_about_somebody(
 }
 
 /// Erases the personal data in the entries about a user and in entries that mention the user, and the address and browser in
-/// entries of the user's actions. Erases their salts too: with a salt an attacker could guess the data from its digest. `names` are the user's names at sign-in. Returns the positions of the entries about others: the entry about the
-/// erasure must name them, or verification reports tampering.
+/// entries of the user's actions. Erases their salts too: with a salt an attacker could guess the data from its digest.
+/// `names` are the user's names at sign-in. Returns the positions of the entries about others: the entry about the erasure must
+/// name them, or verification reports tampering.
 pub(super) async fn erase(db: &mut AnyConnection, user: UserId, names: &[Mentioned]) -> Result<Vec<i64>> {
     let (id, user) = (user, user.to_string());
     chain::erase_pending(&user, names);

@@ -29,8 +29,8 @@ impl OpenSignIns {
     }
 }
 
-// The database checks the outer conditions again where another transaction changes the row concurrently. A sign-in that was reset
-// after a request keeps its requests, and so stays.
+// The database checks the outer conditions again where another transaction changes the row concurrently. A sign-in that was
+// reset after a request keeps its requests, and so stays.
 macro_rules! evict {
     ($condition:literal) => {
         concat!(

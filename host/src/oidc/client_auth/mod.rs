@@ -99,7 +99,8 @@ pub async fn authenticate(host: &Host, call: Call<'_>) -> Result<Client, TokenEr
     let caller = (presented.id().clone(), call.from);
     let found = host.store.application(presented.id()).await.map_err(Broken::from)?;
     let method = found.as_ref().map(|application| application.settings.auth_method());
-    // Over the limit the answer does not reveal a right secret. A signature and a certificate can't be guessed, so a good one passes.
+    // Over the limit the answer does not reveal a right secret. A signature and a certificate can't be guessed, so a valid one
+    // passes.
     if method.is_none_or(ClientAuthMethod::uses_secret) {
         limit.check(&caller, host.now()).map_err(TokenError::TooManyFailures)?;
     }
