@@ -70,7 +70,7 @@ waiting-scan-about = With the authenticator on your phone, or its camera. It alw
 waiting-cancel = Cancel this sign-in
 waiting-foot = Never tell this number to anybody who calls or writes to you.
 
-## Signing in: whose account it is, after a QR sign-in
+## Signing in: the name of the account after a QR sign-in
 
 confirm-title = Sign in as { $name }?
 confirm-lead = You are about to sign in to { $application } as { $name } ({ $account }).
@@ -463,7 +463,7 @@ error-logout-unreadable = The application sent a request that can't be read. Nob
 error-logout-unsigned = The application's request is not signed as it has to be. Nobody was signed out.
 error-logout-elsewhere = The request is not one that this application sent here just now. Nobody was signed out.
 error-logout-unnamed = The application's request is neither signed, nor does it name your session. Nobody was signed out.
-error-logout-principal = The application asked to sign out a person whom it does not name correctly. Nobody was signed out.
+error-logout-principal = The application asked for a sign-out, but does not name the user correctly. Nobody was signed out.
 error-logout-unasked = The application sent something that nobody waits for. Nothing was done.
 
 ## Where and what the browser is that asks, as the phone shows it
@@ -495,7 +495,7 @@ app-requests = Sign-in requests
 app-accounts = Accounts
 app-request-news = Sign-in request: { $application }, { $account }.
 app-requests-several = { $count } sign-in requests
-app-requests-choose = Choose the one that you started. If you did not start one of them, choose it and report it.
+app-requests-choose = Choose the request that you started. If you did not start one of them, choose it and report it.
 app-requests-started = started at { $time }
 app-requests-all = All { $count } requests
 app-nothing = Nothing to approve

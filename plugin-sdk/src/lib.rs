@@ -12,7 +12,7 @@
 //! The feature `values` gives claim mappers what settings with texts like `{email}` and SAML attributes need.
 //!
 //! The crate is a library of the types `cdylib` (what becomes the component) and `rlib` (so that `cargo test` runs its logic
-//! natively). `assent-plugin build DIR` makes the component; `assent-plugin check FILE` shows what the server sees in it.
+//! natively). `assent-plugin build DIR` builds the component; `assent-plugin check FILE` shows the server's view of it.
 //! Its cases are files: see `fixtures`. The guide is `docs/plugins.md`.
 //!
 //! A plugin has no files, no environment and no randomness, and a fresh instance for each call: whatever it keeps in a

@@ -64,7 +64,7 @@ fn told(name: &str, rounds: usize, mut work: impl FnMut() -> bool) -> Duration {
     times[rounds / 2]
 }
 
-/// What is made to cost much is refused in less than 10 ms.
+/// The reader rejects a text of high cost in less than 10 ms.
 fn refused(name: &str, text: &str, limits: Limits) {
     let time = told(name, 100, || Document::read(text.as_bytes(), limits).is_err());
     assert!(time < Duration::from_millis(10), "{name}: {time:?}");

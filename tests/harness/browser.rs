@@ -208,7 +208,7 @@ impl Page {
         self.between("data-outcome=\"", "\"")
     }
 
-    /// Where the page goes by itself after ten seconds, also without a script; `None` if it stays.
+    /// The target of the page's automatic return after ten seconds, also without a script; `None` if it stays.
     pub fn returns(&self) -> Option<String> {
         let (_, rest) = self.body.split_once("<meta http-equiv=\"refresh\" content=\"10;url=")?;
         rest.split('"').next().map(unescaped)

@@ -44,11 +44,11 @@ static COMPILED: LazyLock<PathBuf> = LazyLock::new(|| {
     folder
 });
 
-/// How long a test waits for what must come. What comes sooner ends the wait, so this is long: a machine may be slow or busy,
-/// and a test that fails then says nothing about the code.
+/// How long a test waits for an expected event. The event ends the wait, so this is long: a machine may be slow or busy,
+/// and a failure then proves nothing about the code.
 pub const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Waits for what must come.
+/// Waits for an expected event.
 pub async fn in_time<F: Future>(what: F) -> F::Output {
     tokio::time::timeout(PATIENCE, what).await.expect("in time")
 }

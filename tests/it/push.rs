@@ -210,7 +210,7 @@ async fn a_gone_subscription_does_not_remove_the_one_that_replaced_it_meanwhile(
     let ada = ada_with(&host, old).await;
     ada.ask(&Browser::new(&host.base), &[]).await;
     service.next().await;
-    // The push service takes its time to say that the address is gone; the app has subscribed again by then.
+    // The push service reports the missing address late; the app has subscribed again by then.
     let new = subscription(&service, 201);
     let body = json!({"subscription": new.public});
     ada.phone.ask(Method::PUT, "/device/push", Some(body)).await.expect("taken");

@@ -1,4 +1,4 @@
-//! A sign-in that failed goes back to the application by itself, in the browser that began it and nowhere else.
+//! A failed sign-in returns to the application automatically, only in the browser that began it.
 
 use reqwest::{Method, StatusCode};
 use serde_json::json;
@@ -44,7 +44,7 @@ async fn a_user_can_stay_or_try_again() {
     let stays = browser.get(&format!("{}?stay", ended.path())).await;
     assert_eq!((stays.outcome().as_str(), stays.returns()), ("denied", None));
     assert!(!stays.body.contains("http-equiv=\"refresh\""), "{}", stays.body);
-    // Once the user tries again, what the old page does in another tab ends nothing.
+    // After the user tries again, the old page in another tab ends nothing.
     let login = stays.submit(&format!("{}/again", stays.path()), &[]).await.followed().await;
     assert!(browser.get(&address).await.followed().await.body.contains("name=\"name\""));
     host.advance(60);

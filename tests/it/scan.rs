@@ -146,7 +146,7 @@ async fn whoever_floods_a_name_does_not_keep_its_owner_from_signing_in_by_a_scan
 
         let (browser, login) = begun(&host, &ada).await;
         ada.phone.scan(&code(&login)).await.expect("taken");
-        // Neither the cooldown nor what is typed meanwhile takes it away from her.
+        // Neither the cooldown nor requests with a typed name take it away from her.
         host.advance(70);
         ada.phone.lift_pause().await.expect("lifted");
         flood(10).await;
@@ -180,7 +180,7 @@ async fn a_scan_gives_way_only_to_another_one_of_the_same_browser() {
     assert!(pending.len() == 3 && pending.iter().all(|request| request.id != one.id));
 }
 
-/// The page that waits for a typed request shows the code too: whoever scans it signs in there, with another number.
+/// The page that waits for a typed request shows the code too. A user who scans it signs in there, with another number.
 #[tokio::test]
 async fn the_code_of_a_page_that_waits_takes_the_place_of_its_typed_request() {
     let host = TestHost::start().await;
@@ -205,7 +205,7 @@ async fn the_code_of_a_page_that_waits_takes_the_place_of_its_typed_request() {
         ada.approve(&scanned).await;
         assert!(browser.finish(&scanned.url).await.parameter("code").starts_with("ac_"), "{name}");
     }
-    // What was approved, denied or cancelled is no page that waits.
+    // The page of an approved, denied or cancelled request does not wait.
     let (_, login) = begun(&host, &ada).await;
     let waiting = login.submit(&login.path(), &[("name", "ada")]).await.followed().await;
     waiting.submit(&format!("{}/cancel", waiting.path()), &[]).await;
@@ -306,10 +306,10 @@ async fn a_stranger_who_scans_somebodys_page_cannot_sign_its_browser_in_unnotice
         "{}",
         page.body
     );
-    assert!(!session_cookie(&page), "nobody is signed in yet");
+    assert!(!session_cookie(&page), "there is no session yet");
     assert!(browser.get("/").await.body.contains("href=\"/sign-in"), "nor elsewhere on this server");
 
-    // Nothing but the page's own button goes on: no forged form, and no token of another page or browser.
+    // Only the page's own button continues: no forged form, and no token of another page or browser.
     let confirm = format!("{}/confirm", login.path());
     assert_eq!(browser.post(&confirm, &[("person", &page.person())]).await.status, StatusCode::FORBIDDEN);
     let (other, others) = begun(&host, &ada).await;
@@ -325,7 +325,7 @@ async fn a_stranger_who_scans_somebodys_page_cannot_sign_its_browser_in_unnotice
     assert!(!session_cookie(&browser.post(&consent, &token).await));
     assert!(browser.get(&login.url).await.asks_to_confirm());
 
-    // Ada says that it is not her, and signs in by the same page.
+    // Ada answers that it is not her, and signs in by the same page.
     let start = page.submit(&format!("{}/again", login.path()), &[]).await.followed().await;
     assert!(start.body.contains("id=\"name\""), "{}", start.body);
     scanned_and_approved(&ada, &browser, &start).await;
@@ -354,7 +354,7 @@ async fn a_browser_that_knows_the_user_goes_on_after_a_scan_without_a_click() {
     let login = browser.get(&ada.application.request(&[("prompt", Some("login"))])).await.followed().await;
     scanned_and_approved(&eve, &browser, &login).await;
     assert!(browser.get(&login.url).await.asks_to_confirm());
-    // By an earlier sign-in of this user there, whose session has ended.
+    // By an earlier sign-in of this user there, after the end of its session.
     let browser = Browser::new(&host.base);
     ada.sign_in(&browser).await;
     host.advance(2 * 24 * 60 * 60);

@@ -1,5 +1,5 @@
-//! What the operator keeps of a sign-in holds no secret: the log of the process at its most talkative, the traces of the plugins,
-//! the audit log and the database, searched for everything that was on the wire.
+//! The operator's records of a sign-in hold no secret. The test searches the log at its most verbose level, the traces of the
+//! plugins, the audit log and the database for every secret on the wire.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -23,7 +23,7 @@ use tokio::process::{Child, Command};
 use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
 use crate::saml::party::{Party, Request, Response, identify};
 
-/// What a service provider has the browser carry back. The database keeps it until then; nothing else does.
+/// The RelayState that the browser returns to a service provider. Only the database stores it, and only until then.
 const RELAY_STATE: &str = "a relay state that is the provider's own";
 
 /// A way to the host that keeps every byte that passes, each direction of each connection for itself.
@@ -73,7 +73,7 @@ impl Wire {
     }
 }
 
-/// A process of the server, whose log is a file.
+/// A process of the server with its log in a file.
 struct Process {
     child: Child,
     admin: Admin,
@@ -114,7 +114,7 @@ impl Process {
     }
 }
 
-/// What the test knows to be secret, each with its name.
+/// The secrets in the test, each with its name.
 #[derive(Default)]
 struct Secrets(Vec<(&'static str, String)>);
 
@@ -136,7 +136,7 @@ impl Secrets {
         }
     }
 
-    /// Cookies, credentials and tokens of forms, as they stand in the messages of HTTP.
+    /// Cookies, credentials and tokens of forms, in their encoding of HTTP messages.
     fn add_seen(&mut self, texts: &[String]) {
         for (name, start, end) in [
             ("a cookie", "set-cookie: assent-browser=", ";"),
@@ -190,7 +190,7 @@ async fn client_call(admin: &Admin, ada: &Ada, path: &str, token: &str) -> Value
     answer.expect("an answer").json().await.unwrap_or_default()
 }
 
-/// A sign-in by OpenID Connect from the enrolment to the logout, with what goes wrong on the way; the numbers that were shown.
+/// A sign-in by OpenID Connect from the enrolment to the logout, with failures on the way. Returns the shown numbers.
 async fn openid_connect(admin: &Admin, ada: &Ada, secrets: &mut Secrets) -> Vec<String> {
     let browser = Browser::new(&admin.base);
     let waiting = ada.ask(&browser, &OFFLINE).await;
@@ -326,8 +326,8 @@ async fn the_log_the_traces_the_audit_log_and_the_database_hold_no_secret_of_a_c
     let mut numbers = openid_connect(admin, &ada, &mut secrets).await;
     numbers.push(saml(admin, &party, &ada, &mut secrets).await);
     recovery(admin, &ada, &mut secrets).await;
-    // Wrong credentials of each kind: an error must not repeat what it refuses.
-    let wrong = "cs_a-wrong-secret-that-somebody-mistyped-1";
+    // Wrong credentials of each kind: an error must not repeat a rejected value.
+    let wrong = "cs_a-wrong-secret-that-a-client-mistyped-1";
     let form = [("grant_type", "client_credentials")];
     let token =
         http_client().post(format!("{base}/oidc/token")).basic_auth(&ada.application.id, Some(wrong)).form(&form);

@@ -469,7 +469,7 @@ async fn requests_at_the_same_moment_have_different_numbers_and_five_are_sent_on
     }
 }
 
-/// Each request is made 120 ms after the one before, so up to 1,000 are younger than two minutes; those that are refused take
+/// Each request begins 120 ms after the previous one, so up to 1,000 are younger than two minutes. Rejected ones take
 /// no number.
 #[tokio::test]
 async fn ten_thousand_requests_of_strangers_never_have_the_number_of_an_unexpired_one_of_the_user() {

@@ -10,7 +10,7 @@ const PHONE = { width: 360, height: 740 };
 const DESKTOP = { width: 1280, height: 800 };
 const SCHEMES = ['light', 'dark'];
 
-/** How long a test waits for what must come, in milliseconds: long enough for a slow machine. What comes sooner ends the wait. */
+/** How long a test waits for an expected event, in milliseconds: long enough for a slow machine. The event ends the wait. */
 export const PATIENCE = 180_000;
 
 const screenshots = process.env.SCREENSHOTS ?? new URL('../../target/screenshots', import.meta.url).pathname;

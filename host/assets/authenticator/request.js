@@ -56,8 +56,8 @@ const STEP_ENDINGS = {
 
 /**
  * One request: `element` is its card, `pick` its place in the list of several. The listener has `closed(card)`, called when
- * the user has seen how it ended, `picked(card)`, when they picked it from the list, `ended(card)`, and `reported(card)`, when
- * they said that a request was not theirs.
+ * the user has seen its end, `picked(card)`, when they picked it from the list, `ended(card)`, and `reported(card)`, when
+ * they reported a request.
  */
 export class RequestCard {
   constructor(account, request, skew, listener) {
@@ -65,7 +65,7 @@ export class RequestCard {
     this.request = request;
     this.listener = listener;
     this.state = 'open';
-    /** How the request ended while the user was told of another one, and what was shown before. */
+    /** The end of the request while the card shows another one, and the elements shown before. */
     this.other = null;
     this.skew = skew;
     const id = `request-${request.id}`;
@@ -243,7 +243,7 @@ export class RequestCard {
     this.finish(shape, tone, text(stepTitle ?? title), [text(stepAbout ?? about)], mayReport ? this.disowning() : []);
   }
 
-  /** The typed number is that of another request: says which one, and lets the user report it. */
+  /** The typed number belongs to another request: names that request, and offers to report it. */
   showOther(other) {
     this.other = { ended: this.request.attempts_left === 0 ? 'locked' : null, before: [...this.element.children] };
     const heading = el('h2', { id: this.title.id }, text('app-other-title'));

@@ -26,17 +26,17 @@ export class RequestList {
     this.all = button('', () => this.back());
   }
 
-  /** The cards whose request still waits for an answer, the newest first. */
+  /** The cards of pending requests, the newest first. */
   get open() {
     return [...this.cards.values()].filter((card) => card.state !== 'ended').sort(newestFirst);
   }
 
-  /** How many cards there are, those that say how a request ended included. */
+  /** The number of cards, including those of ended requests. */
   get size() {
     return this.cards.size;
   }
 
-  /** Takes what the server lists for an account now. Its clock is `skew` seconds before ours. Whether there are new ones. */
+  /** Takes the server's current list for an account. Its clock is `skew` seconds before ours. Returns whether one is new. */
   update(account, requests, skew) {
     const listed = new Set(requests.map((request) => request.id));
     for (const card of this.of(account)) if (!listed.has(card.request.id)) card.vanished(skew);
@@ -57,7 +57,7 @@ export class RequestList {
       }));
       say(request.step ?? text('app-request-news', { application: request.application.name, account: request.account }));
     }
-    // What the user is at must not move away from under their fingers; else the list is shown, so that nobody has to guess.
+    // A card in use must stay in place. Otherwise the list is shown, so that the user does not have to guess.
     if (fresh && this.chosen === null && before.length === 1 && before[0].isInUse()) [this.chosen] = before;
     this.show();
     return fresh;
@@ -84,7 +84,7 @@ export class RequestList {
     focusOn(card.title);
   }
 
-  /** A report ends the account's other requests as well: nothing more is to be said of them. */
+  /** Removes the account's other requests, because a report ends them as well. */
   drop(reported) {
     for (const card of this.of(reported.account)) if (card !== reported && card.state !== 'ended') this.cards.delete(card.request.id);
   }
@@ -127,7 +127,7 @@ function same(some, others) {
   return some.length === others.length && some.every((part, index) => part === others[index]);
 }
 
-/** What moves in the page loses the focus, so it gets it back. */
+/** Restores the focus after a change, because an element that moves in the page loses it. */
 function keepingFocus(change) {
   const focused = document.activeElement;
   change();

@@ -92,7 +92,7 @@ impl Default for Http {
     }
 }
 
-/// What is right, and may surprise.
+/// Notes about settings that are valid, but may surprise an operator.
 pub(super) fn notes(http: &Http) -> Vec<String> {
     let both = http.client_cert_header && http.mtls.is_some();
     both.then(|| {

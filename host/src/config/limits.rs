@@ -13,7 +13,7 @@ pub struct RateLimits {
     /// Requests of one address to the authorization endpoint and the login pages. A sign-in takes about five; one
     /// without JavaScript twenty a minute more while the page waits.
     pub sign_in: Rate,
-    /// How many sign-ins of one address may be open in which nobody has typed a name. Over it the oldest of them give way.
+    /// How many sign-ins without a typed name one address may have open. Over the bound the oldest of them are removed.
     pub open_sign_ins_of_network: u32,
     /// How many there may be in all, on all hosts. A sign-in takes up to 10 KB in the database.
     pub open_sign_ins: u32,
@@ -33,7 +33,7 @@ pub struct RateLimits {
     pub token: Rate,
     /// Failed client authentications of one confidential application from one address. Others are not counted.
     pub client_failures: Rate,
-    /// Calls of one address whose proof was bad: of the admin API, of the authenticator, and with recovery codes, each
+    /// Calls of one address with a bad proof: of the admin API, of the authenticator, and with recovery codes, each
     /// counted apart. Others are not counted.
     pub failures: Rate,
     /// Callbacks that one address sends to one approval channel.

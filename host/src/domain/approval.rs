@@ -30,7 +30,7 @@ use crate::store::{Answer, ApprovalRequest, Asked, Noted, Verdict};
 /// Requests an approval for a typed name.
 ///
 /// An unknown name, and a user who may not sign in or has a cooldown, get the same page, the same queries and the same two
-/// minutes; only the request is not sent. So the answer does not reveal which names exist. `is_known` says that the user of
+/// minutes; only the request is not sent. So the answer does not reveal which names exist. `is_known` means that the user of
 /// the name signed in in this browser before.
 pub async fn ask(
     host: &Arc<Host>,
@@ -155,7 +155,7 @@ async fn put(host: &Arc<Host>, login: &Login, question: Question<'_>, from: Orig
         host.signals.send(Signal::Asked(user));
         // The browser does not wait for the channels: the phone finds the request by asking too.
         let trust = match scanned_by {
-            // It began with a device of the user, who answers there: a vendor's question would name no browser.
+            // The user's device began it, and the user answers there. A vendor's question would name no browser.
             Some(_) => &[Trust::Verified],
             None => channels::trusted(&login.request),
         };
@@ -310,7 +310,7 @@ pub async fn answer(
     let Some(approval) = found else { return Ok(Outcome::Unknown) };
     match approval.stage_at(now) {
         ApprovalStage::Requested => {}
-        // An attacker who begins again, or gives up, can still be reported; so can a request that was denied first.
+        // The user can still report an attacker's replaced or cancelled request, and a request that was denied first.
         ApprovalStage::Replaced
         | ApprovalStage::Cancelled
         | ApprovalStage::Conflicted

@@ -55,8 +55,8 @@ pub fn are_delegated(host: &Host, application: Option<&Did>) -> bool {
     host.plugins.channels_for(application).iter().any(|channel| channel.trust == Trust::Delegated)
 }
 
-/// What the vendors' authenticators show that may be asked for the approval of a sign-in. It depends on the settings and the
-/// application, never on the user.
+/// The display abilities of the vendors' authenticators that may carry the approval of a sign-in. They depend on the
+/// settings and the application, never on the user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delegation {
     /// At least one delegated channel serves the application, and the sign-in does not require a device.

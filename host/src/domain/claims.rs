@@ -206,8 +206,8 @@ fn standard(subject: &Subject<'_>, scopes: &Scopes) -> Map<String, Value> {
     claims
 }
 
-/// Whether an assertion's claim mappers may know a claim of this name from the host: all that is [`known`], and the members of the
-/// address, such as `address.locality`.
+/// Whether an assertion's claim mappers may receive a claim of this name from the host: each [`known`] claim, and the members
+/// of the address, such as `address.locality`.
 pub fn is_known_in_assertions(name: &str) -> bool {
     let is_member = |member: &str| Address::default().members().iter().any(|(known, _)| *known == member);
     match name.strip_prefix("address.") {
@@ -216,7 +216,7 @@ pub fn is_known_in_assertions(name: &str) -> bool {
     }
 }
 
-/// Claims of scopes that are not known of a user, but made for a token.
+/// Claims of scopes that the host creates for a token, and that are no data of a user.
 const NOT_OF_USERS: [&str; 2] = ["sub", "account"];
 
 /// What is known about the person, `null` where nothing is. With `public` what leads from one application to another.

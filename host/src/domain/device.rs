@@ -257,7 +257,7 @@ pub struct Waiting {
     pub paused_until: Option<Timestamp>,
 }
 
-/// The pending requests of a device's owner, and what is new. While the pending requests are those that the device shows,
+/// The pending requests of a device's owner, and the news. While the pending requests are those that the device shows,
 /// `seen`, and there are no news after `known`, it waits up to `patience` seconds. `None` if the device was revoked meanwhile.
 pub async fn request(
     host: &Host,

@@ -87,9 +87,9 @@ pub async fn maintain(host: &Host) -> Result<(), Broken> {
     if changed { reload(host).await } else { Ok(()) }
 }
 
-/// The key set, which is read from the database: whoever asks may have met a token that another host signed with a key
-/// that this one has not noticed. Requests share readings, so many cost no more than few. Without the database it is the one at
-/// hand.
+/// The key set, as the database holds it: a client may verify a token that another instance signed with a key
+/// that this one has not read. Concurrent requests share readings, so many cost no more than few. Without the database it is
+/// the key set in memory.
 pub async fn key_set(host: &Host) -> Value {
     host.key_ring.read_since_now(async || reload_in_time(host).await).await;
     host.key_ring.key_set(host.now())

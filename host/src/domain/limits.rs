@@ -46,7 +46,7 @@ pub struct Limits {
     pub sign_out: Limit<Network>,
     /// The same requests where a frame of another site's page causes them.
     pub framed: Limit<Network>,
-    /// Sign-ins in which nobody has said who they are.
+    /// Open sign-ins before a user is named.
     pub open_sign_ins: OpenSignInLimits,
     /// Sign-ins with one name.
     pub login_name: Limit<TypedName>,
@@ -64,9 +64,9 @@ pub struct Limits {
     pub token: Limit<Network>,
     /// Failed client authentications.
     pub client_failures: Limit<(Did, Network)>,
-    /// Calls of the authenticator's interface whose proof was bad.
+    /// Calls of the authenticator's interface with a bad proof.
     pub authenticator_failures: Limit<Network>,
-    /// Calls of the admin API whose proof was bad.
+    /// Calls of the admin API with a bad proof.
     pub admin_failures: Limit<Network>,
     /// Recovery codes that were wrong.
     pub recovery_failures: Limit<Network>,
@@ -131,7 +131,7 @@ impl Limits {
     }
 }
 
-/// How many sign-ins may be open in which nobody has said who they are.
+/// The bounds of open sign-ins before a user is named.
 #[derive(Debug)]
 pub struct OpenSignInLimits {
     of_network: u32,

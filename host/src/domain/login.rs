@@ -14,7 +14,7 @@ use crate::secret::{Digest, Token};
 use crate::store::{ConsentGiven, Given, LoginAnswer};
 
 /// Begins a login in the browser whose cookie has this digest. `session` is the one that it goes on with, where that is
-/// enough for the request; `from` is where the browser is, unless a user who is signed in begins the login.
+/// enough for the request; `from` is the browser's network, unless a signed-in user begins the login.
 pub async fn begin(
     host: &Host,
     request: LoginRequest,
@@ -81,7 +81,7 @@ pub enum Ended {
     Expired,
     /// The person gave up in the browser.
     Cancelled,
-    /// Two sign-ins with this name started at the same time, and the user could not have told them apart.
+    /// Two sign-ins with this name started at the same time, and the user could not have distinguished them.
     Conflict,
     /// The number was wrong too often.
     WrongNumber,
@@ -99,7 +99,7 @@ pub struct Approved {
 }
 
 impl Approved {
-    /// Whether a device began it by scanning the code of the login's page, so that the browser does not know yet whose it is.
+    /// Whether a device began it by scanning the code of the login's page. The browser does not know its user yet.
     pub const fn is_by_scan(&self) -> bool {
         self.approval.scanned_by.is_some()
     }

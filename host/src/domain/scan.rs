@@ -100,7 +100,7 @@ pub async fn scan(host: &Arc<Host>, device: &Device, token: &str, from: Origin) 
     })
 }
 
-/// The login that a token is of, if it is still open who signs in: no name was typed, or the typed request waits.
+/// The login that a token belongs to, if its user is still undecided: no name was typed, or the typed request is pending.
 async fn find(host: &Host, token: &str) -> Result<Option<Login>, Broken> {
     let bytes = URL_SAFE_NO_PAD.decode(token).unwrap_or_default();
     let Some((id, shown)) = bytes.split_at_checked(ID).filter(|(_, shown)| shown.len() == PROOF) else {

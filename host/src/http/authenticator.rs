@@ -305,10 +305,10 @@ pub(super) struct Wait {
     seen: String,
 }
 
-/// `GET /authenticator/api/requests?wait=25&seen=..,..&known=..`: all pending requests of the user, the oldest first, and what
-/// is new of their devices. While the pending requests are those in `seen` and the news go up to `known`, the call waits so
-/// many seconds for a change. While `paused_until` is a moment to come, requests reach no phone
-/// of theirs. `passkey` says whether this device has one: `set`, `none`, or `impossible` where this host can have none.
+/// `GET /authenticator/api/requests?wait=25&seen=..,..&known=..`: all pending requests of the user, the oldest first, and the
+/// news of the user's devices. While the pending requests are those in `seen` and the news go up to `known`, the call waits
+/// up to `wait` seconds for a change. Until `paused_until` no typed request reaches the user's
+/// devices. `passkey` is `set`, `none`, or `impossible` where this host does not support passkeys.
 pub(super) async fn requests(Query(query): Query<Wait>, call: SignedCall) -> Reply {
     let SignedCall { host, device, .. } = call;
     let patience = query.wait.min(LONGEST_WAIT);
@@ -392,7 +392,7 @@ pub(super) async fn decide(Path(id): Path<String>, call: SignedCall) -> Reply {
 const WRONG_NUMBER: Failure =
     Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "wrong_number", "That is not the number in the browser.");
 
-/// The request that has the typed number, with everything that a report of it is signed over.
+/// The request with the typed number, and all members that the signature of a report covers.
 fn other_request(host: &Host, other: &Approval) -> Value {
     let mut shown = request(host, other, None);
     let state = match other.stage {

@@ -24,9 +24,9 @@ const LONGEST: usize = 16 * 1024;
 
 /// The certificate whose key the client proved to hold. Nothing else of it was checked: no name, no time, no authority.
 ///
-/// A handler takes `Option<ClientCertificate>`. It comes from the handshake, or, where `http.client_cert_header` says so,
-/// from the trusted proxy that made the handshake. Of any other peer the header means nothing; nor does it at our own listener
-/// for client certificates, where whatever stands in front passes on what the client itself wrote.
+/// A handler takes `Option<ClientCertificate>`. It comes from the handshake, or, with `http.client_cert_header`, from the
+/// trusted proxy that performed the handshake. The server ignores the header from any other peer. It also ignores it at our
+/// own listener for client certificates, because a proxy in front forwards the client's own headers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientCertificate {
     der: Arc<[u8]>,

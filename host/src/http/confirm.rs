@@ -1,8 +1,8 @@
 //! The page that names the account before a QR sign-in takes effect.
 //!
-//! Anyone who sees a sign-in page can scan its code, and its number is on the same screen. Without this page a stranger could
-//! so sign somebody else's browser in as themselves, unnoticed, and read what its user enters afterwards (login CSRF,
-//! OWASP ASVS 3.7). A browser in which the same user signed in before goes on directly.
+//! Any viewer of a sign-in page can scan its code, and its number is on the same screen. Without this page an attacker could
+//! sign another user's browser in as the attacker, unnoticed, and read the user's later input (login CSRF,
+//! OWASP ASVS 3.7). A browser in which the same user signed in before continues without this page.
 
 use axum::response::Response;
 
@@ -18,7 +18,7 @@ use crate::model::login::Login;
 use crate::model::user::User;
 use crate::oidc::authorize::Agreement;
 
-/// Whether the browser must show whose account it is before it is signed in.
+/// Whether the browser must show the name of the account before it is signed in.
 pub(super) async fn is_needed(
     host: &Host,
     browser: &Browser,
@@ -49,7 +49,7 @@ pub(super) async fn ask(host: &Host, browser: &Browser, login: &Login, user: &Us
     Ok(page(&confirming, asking.form_target.as_deref()))
 }
 
-/// What the token is made for: this login and this user. Another device may have been asked since, from another window.
+/// The purpose of the token: this login and this user. Another window may have sent a request to another device since.
 fn shown_to(login: LoginId, user: &User) -> String {
     format!("confirm {login} {}", user.id)
 }

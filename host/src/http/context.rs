@@ -26,7 +26,7 @@ use crate::model::token::prefix;
 use crate::places::Places;
 use crate::secret::{Digest, Secret, Token};
 
-/// The query of the address of a page that shall not go on by itself.
+/// The query in the address of a page without an automatic return.
 pub(super) const STAY: &str = "stay";
 
 /// The browser that sent a request.
@@ -84,7 +84,7 @@ impl Browser {
         self.name.as_ref()
     }
 
-    /// Whether the user asked for the page that does not go on by itself, with the query `stay`.
+    /// Whether the user requested the page without an automatic return, with the query `stay`.
     pub(super) const fn stays(&self) -> bool {
         self.stays
     }
@@ -168,7 +168,7 @@ pub(super) fn origin_of(host: &Host, extensions: &Extensions, headers: &HeaderMa
 /// The address of the client that sent a request with these extensions and headers.
 pub(super) fn address_of(host: &Host, extensions: &Extensions, headers: &HeaderMap) -> Option<IpAddr> {
     let peer = extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
-    // No proxy ends TLS there, so what looks like a proxy's header is the client's own.
+    // No proxy terminates TLS there, so such a header is the client's own.
     if extensions.get::<ProvedByHandshake>().is_some() {
         return peer.map(|peer| peer.to_canonical());
     }

@@ -1,5 +1,5 @@
-//! Cookies: one that identifies the browser, one that holds the session, one that remembers a name, and one that says which
-//! users signed in in the browser before.
+//! Cookies: one identifies the browser, one holds the session, one remembers a name, and one lists the users who signed in in
+//! the browser before.
 //!
 //! All are `HttpOnly` and `SameSite=Lax`. By https they are `Secure` and have the prefix `__Host-`, so that no other
 //! host can set them; by http, which is for localhost alone, plain names let every client follow.
@@ -57,7 +57,7 @@ impl Cookie {
     /// The `Set-Cookie` header that sets it.
     pub(super) fn set(self, host: &Host, value: &str) -> String {
         let lifetime = match self {
-            // The first identifies no user, and lets a user go on after closing the window. The other is bound to it.
+            // The first identifies no user, and lets a user continue after closing the window. The other is bound to it.
             Self::Browser | Self::Known => known_browsers::LIFE,
             // Where sessions slide it outlives one that was not used, and is of no use then.
             Self::Session => host.settings.longest_session(),

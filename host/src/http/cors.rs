@@ -20,7 +20,7 @@ use crate::domain::Host;
 const PREFLIGHT: Duration = Duration::from_secs(600);
 /// How long it may take until a removed origin is forgotten.
 const REMEMBERED: Duration = Duration::from_secs(5);
-/// How long it may take until a newly registered origin is known: a made-up one makes no more queries than this.
+/// The longest time until a newly registered origin is known. Made-up origins cause at most one query in this time.
 const UNKNOWN: Duration = Duration::from_secs(1);
 /// The longest origin that is looked for, in bytes: a scheme, a name of 253, a port.
 const LONGEST: usize = 300;
@@ -37,8 +37,8 @@ pub(super) fn layer(origins: Arc<Origins>) -> CorsLayer {
         .vary([ORIGIN])
 }
 
-/// The origins of single-page applications, as they were a few seconds ago. Whatever origins requests come from, the database is
-/// asked at most once a second.
+/// The origins of single-page applications, as they were a few seconds ago. Requests from unknown origins query the database
+/// at most once a second.
 pub(super) struct Origins {
     host: Arc<Host>,
     known: Mutex<Known>,
@@ -47,12 +47,12 @@ pub(super) struct Origins {
 #[derive(Default)]
 struct Known {
     origins: HashSet<String>,
-    /// When the database was asked; `None` before the first time.
+    /// The time of the last query; `None` before the first one.
     asked_at: Option<Timestamp>,
 }
 
 impl Known {
-    /// Whether the database was asked so long ago, or later than now, by a clock that was set back since.
+    /// Whether the last query is older than the duration, or later than now, by a clock that was set back since.
     fn is_older(&self, than: Duration, now: Timestamp) -> bool {
         self.asked_at.is_none_or(|asked_at| now < asked_at || now >= asked_at + than)
     }
@@ -77,7 +77,7 @@ impl Origins {
             return false;
         };
         let now = self.host.now();
-        // Those who come while one asks wait for its answer.
+        // Requests that arrive during a query wait for its answer.
         let mut known = self.known.lock().await;
         let patience = if known.origins.contains(origin) { REMEMBERED } else { UNKNOWN };
         if known.is_older(patience, now) {

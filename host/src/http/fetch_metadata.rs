@@ -1,4 +1,4 @@
-//! Fetch metadata (<https://www.w3.org/TR/fetch-metadata/>): what a browser says about the page that caused a request.
+//! Fetch metadata (<https://www.w3.org/TR/fetch-metadata/>): a browser's headers about the page that caused a request.
 //!
 //! CORS keeps other sites' pages from reading answers, not from sending requests. Such a page would use up the rate limits of its
 //! visitor's network, so the server rejects its requests before it counts them. A request without these headers comes from

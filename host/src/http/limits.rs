@@ -91,9 +91,8 @@ pub(super) async fn token(
     }
 }
 
-/// Limits how often an address fails to prove who it is. The proof comes first: a good one passes, however many others of the same
-/// network failed. `failed` says whether an answer means that the proof was bad; `too_many` is the answer in the words of the
-/// interface.
+/// Limits the failed proofs of an address. The proof is checked first: a good one passes, even after many failures of the same
+/// network. `failed` returns whether an answer reports a bad proof; `too_many` is the interface's own rejection.
 pub(super) async fn failures(
     (host, limit): (&Host, &Limit<Network>),
     from: Network,

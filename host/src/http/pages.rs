@@ -235,11 +235,11 @@ impl WaitingPage {
     }
 }
 
-/// Whose account the browser is about to be signed in to, after a QR sign-in was approved.
+/// Names the account before the browser is signed in, after a QR sign-in was approved.
 #[derive(Clone, Debug, Template)]
 #[template(path = "confirm.html")]
 pub struct ConfirmPage {
-    /// What every page has.
+    /// The layout of every page.
     pub layout: Layout,
     /// The name of the application that asks.
     pub application: String,
@@ -253,7 +253,7 @@ pub struct ConfirmPage {
     pub again: String,
     /// The token that the forms carry.
     pub csrf: String,
-    /// The token that shows for whom the page was made.
+    /// The token that binds the page to its user.
     pub person: String,
 }
 
@@ -294,7 +294,7 @@ pub enum Ended {
     Cancelled,
     /// A newer sign-in with the same name, in this browser, took its place.
     Replaced,
-    /// Another sign-in with the same name started in another browser, and the user could not have told them apart.
+    /// Another sign-in with the same name started in another browser, and the user could not have distinguished them.
     Conflict,
     /// It may not go on, for this reason.
     Refused(Message),
@@ -314,13 +314,13 @@ pub struct EndedPage {
     pub again: Option<String>,
     /// Where the form that goes back to the application is sent (`csrf`), if it waits for an answer.
     pub leave: Option<String>,
-    /// How the page goes back to the application by itself, if it does.
+    /// The page's automatic return to the application, if it has one.
     pub returns: Option<Returning>,
     /// The token that both forms carry.
     pub csrf: String,
 }
 
-/// The way back to the application that a page takes by itself.
+/// A page's automatic return to the application.
 #[derive(Clone, Debug)]
 pub struct Returning {
     /// The address that answers the application, with the error.

@@ -1,5 +1,5 @@
-//! Refusals that no handler made: a body or a head that is too large, NUL in a parameter, another method, an answer that took too
-//! long. A user sees a page; programs get the plain text, or JSON where an API of theirs says so itself.
+//! Rejections without a handler: a body or a head that is too large, NUL in a parameter, another method, an answer that took too
+//! long. A user sees a page; programs get the plain text, or JSON from an API that returns it itself.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::domain::Host;
 const LONGEST_ADDRESS: usize = 16 * 1024;
 /// How much all headers of a request may have together, in bytes. The connection takes twice that, so that the answer is ours.
 const LONGEST_HEAD: usize = 32 * 1024;
-/// What programs alone ask for. Their pages' scripts read no page.
+/// Paths that only programs request. Scripts of our own pages call them too, and read no page.
 const OF_PROGRAMS: [&str; 8] = [
     "/admin/api/",
     "/authenticator/api/",
@@ -50,7 +50,7 @@ pub(super) async fn refuse_heads(request: Request, next: Next) -> Response {
     next.run(request).await
 }
 
-/// Shows a refusal that is no page yet as one, to whoever reads pages.
+/// Turns a rejection into a page for a browser that requests pages.
 pub(super) async fn as_pages(State(host): State<Arc<Host>>, request: Request, next: Next) -> Response {
     let reads = reads_pages(&request);
     let language = preferred(&host, request.headers());
@@ -72,7 +72,7 @@ pub(super) async fn as_pages(State(host): State<Arc<Host>>, request: Request, ne
     };
     let cause = format!("{about} was refused with the status {status}");
     let mut page = reply.render_with(&host, language, &cause, Some(Link::to_start()));
-    // What the refusal said in other headers stands, such as `Allow`.
+    // The rejection's other headers stay, such as `Allow`.
     let own = page.headers().clone();
     for (name, value) in response.headers() {
         if name != CONTENT_TYPE && name != CONTENT_LENGTH && !own.contains_key(name) {
@@ -94,7 +94,7 @@ const fn what_happened(status: StatusCode) -> Message {
     }
 }
 
-/// Whether the request is a browser's for a page. A form that a page of another application posts says so as well.
+/// Whether a browser requests a page. The headers of a form post from another application's page show it as well.
 fn reads_pages(request: &Request) -> bool {
     let path = request.uri().path();
     if *request.method() == Method::HEAD || OF_PROGRAMS.iter().any(|start| path.starts_with(start)) {

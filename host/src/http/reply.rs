@@ -138,7 +138,7 @@ pub(super) fn with_browser(mut response: Response, host: &Host, browser: &Browse
     response
 }
 
-/// Gives the browser the cookie of a new session of this user, and makes it a known browser of theirs.
+/// Sets the cookie of a new session of this user, and adds the browser to the user's known browsers.
 pub(super) fn with_session(
     mut response: Response,
     host: &Host,
@@ -164,7 +164,7 @@ fn reference(host: &Host) -> String {
     hex::encode(host.entropy.bytes::<4>()).to_uppercase()
 }
 
-/// What an application is told of a fault of this host, with a reference number that finds the log line: `what` failed.
+/// The error text for an application after a fault of this host, with a reference number that finds the log line: `what` failed.
 pub(super) fn fault_in_words(host: &Host, what: &'static str, cause: &Broken) -> String {
     let reference = reference(host);
     tracing::error!(reference, %cause, "{what}");

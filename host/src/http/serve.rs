@@ -57,11 +57,11 @@ pub struct Newcomers {
     pub most_of_network: usize,
     /// How long the handshake may take, and then the head of the first request.
     pub patience: Duration,
-    /// Proxies, which these bounds do not concern: they bring everybody's requests.
+    /// Proxies, exempt from these bounds because they forward the requests of all clients.
     pub exempt: Vec<IpAddr>,
 }
 
-/// Marks the requests of connections on which clients prove who they are by the handshake.
+/// Marks the requests of connections on which the client authenticates in the TLS handshake.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ProvedByHandshake;
 

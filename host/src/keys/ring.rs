@@ -32,7 +32,7 @@ pub struct KeyRing {
     answered: tokio::sync::Mutex<Answered>,
 }
 
-/// The last reading for those who ask for the key set.
+/// The last reading for requests of the key set.
 #[derive(Debug, Default)]
 struct Answered {
     /// How many had asked when it began: it is fresh for each of them.
@@ -131,8 +131,8 @@ impl KeyRing {
         self.looked_up.fetch_update(Ordering::SeqCst, Ordering::SeqCst, free).is_ok()
     }
 
-    /// Comes back once a reading ended that began after this call. One reading serves all who wait for it, and the next begins no
-    /// sooner than [`BETWEEN_READINGS`] after it, so that however many ask, the database does not feel it.
+    /// Returns after the end of a reading that began after this call. One reading serves all waiting requests. The next begins
+    /// no sooner than [`BETWEEN_READINGS`] after it, so the load of the database does not grow with the requests.
     pub async fn read_since_now(&self, read: impl AsyncFnOnce()) {
         let asked = 1 + self.asked.fetch_add(1, Ordering::SeqCst);
         let mut answered = self.answered.lock().await;

@@ -304,7 +304,7 @@ impl OidcSettings {
     }
 
     /// Whether the audience of its client assertions may be the token endpoint. Never for a service account: a hostile server
-    /// whose metadata names that endpoint could use its assertion here.
+    /// could name that endpoint in its metadata, and use the received assertion here.
     pub fn accepts_token_endpoint_audience(&self) -> bool {
         self.lenient_assertion_audience && !self.is_service_account()
     }

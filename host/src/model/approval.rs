@@ -22,7 +22,7 @@ pub struct Approval {
     pub id: ApprovalId,
     /// The login that waits for it.
     pub login_id: LoginId,
-    /// The user to whose devices the request was sent. `None` where the name belongs to no user who may sign in, during a
+    /// The user who received the request on the devices. `None` where the name belongs to no user who may sign in, during a
     /// cooldown, and where too many requests are pending: the browser gets the same page for the same time, so the page does
     /// not reveal which names exist.
     pub user_id: Option<UserId>,
@@ -83,9 +83,9 @@ pub enum ApprovalStage {
     /// The person gave up in the browser.
     Cancelled,
     /// Another request for the same name was pending in another browser, and a channel without letters may carry one of them.
-    /// None of them can be approved. Its page says so.
+    /// None of them can be approved. Its page shows it.
     Conflicted,
-    /// A newer request of the same browser took its place. Its page says so.
+    /// A newer request of the same browser replaced it. Its page shows it.
     Replaced,
     /// The user may no longer sign in there. The page waits to its end, as it would for an unknown name.
     Withdrawn,
@@ -175,7 +175,7 @@ impl Approval {
     }
 }
 
-/// When a cooldown begins, and how long it lasts: meanwhile requests with the typed name are not sent to the user's devices.
+/// The start and the length of cooldowns. During a cooldown requests with the typed name are not sent to the user's devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pause {
     /// The length of the first cooldown, the second, and so on; the last for all further ones. Empty: no cooldown after denials.
@@ -189,7 +189,7 @@ pub struct Pause {
 }
 
 impl Pause {
-    /// The length of the cooldown after so many denials; `None` if there is none.
+    /// The length of the cooldown after this number of denials; `None` if there is none.
     pub fn length(&self, denials: u32) -> Option<Duration> {
         if self.report.is_none() && denials < 2 {
             return None;

@@ -12,7 +12,7 @@ use crate::entropy::Entropy;
 use crate::id::{ApprovalId, AuditId, DeviceId, Did, TokenId, UserId};
 use crate::model::step::Mentioned;
 
-/// Members of what is personal that say from where something was done.
+/// Members of the personal data with the origin of an action.
 const ORIGIN: [&str; 2] = ["address", "browser"];
 
 /// The kind of actor that a user is.
@@ -67,8 +67,8 @@ impl Entry {
         entry
     }
 
-    /// The address and browser of a user who acts upon something of somebody else, and what else is personal. The one is the data of
-    /// the user who acts, the other of the user whom the entry is about.
+    /// The actor's address and browser, where a user acts upon another user's object, and the other personal data. The first is
+    /// data of the actor, the second of the user in the entry.
     pub fn origin_apart(&self) -> (Map<String, Value>, Map<String, Value>) {
         let is_own = match self.actor {
             Actor::Person(actor) => self.user == Some(actor),

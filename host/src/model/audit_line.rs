@@ -24,7 +24,7 @@ struct Line<'a> {
     personal: Option<&'a RawValue>,
     personal_salt: Option<String>,
     personal_digest: Option<String>,
-    /// Only where a user acted upon something of somebody else.
+    /// Only where a user acted upon another user's object.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     origin: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]

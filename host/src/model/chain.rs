@@ -119,7 +119,7 @@ pub struct Record {
     pub salt: Option<String>,
     /// There where something personal was, erased or not.
     pub personal_digest: Option<String>,
-    /// JSON, letter by letter: the address and browser of a user who acted upon something of somebody else. `None` where there is
+    /// The exact JSON text: the address and browser of a user who acted upon another user's object. `None` where there is
     /// none, or that user was erased.
     pub origin: Option<String>,
     /// Present and absent with `origin`.
@@ -186,7 +186,7 @@ impl Record {
     }
 }
 
-/// Whether a text is what its digest covers, or was erased with its salt.
+/// Whether the digest covers the text, or the text was erased with its salt.
 fn is_covered(text: &Option<String>, salt: &Option<String>, digest: &Option<String>) -> bool {
     match (text, salt, digest) {
         (None, None, _) => true,

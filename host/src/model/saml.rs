@@ -326,7 +326,7 @@ pub struct SignOnRequest {
     /// `RequestedAuthnContext` is not met by a vendor's word.
     #[serde(default)]
     pub needs_device: bool,
-    /// The assertion names the class `unspecified`, which is the one that `RequestedAuthnContext` asks for.
+    /// The assertion names the class `unspecified`, because `RequestedAuthnContext` requests it.
     #[serde(default)]
     pub unspecified_context: bool,
     /// The trial that it is of, where an administrator tries the sign-on.

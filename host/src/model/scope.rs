@@ -29,7 +29,7 @@ impl Scope {
     pub const ALL: [Self; 6] =
         [Self::OpenId, Self::Profile, Self::Email, Self::Phone, Self::Address, Self::OfflineAccess];
 
-    /// What a new application may ask for, if nobody says otherwise: all but where people live.
+    /// The scopes of a new application without a setting of its own: all but `address`, because it reveals where users live.
     pub const DEFAULT: [Self; 5] = [Self::OpenId, Self::Profile, Self::Email, Self::Phone, Self::OfflineAccess];
 
     /// The scope's name on the wire.

@@ -1,8 +1,8 @@
-//! The end session endpoint (OpenID Connect RP-Initiated Logout 1.0): what of a request may be believed.
+//! The end session endpoint (OpenID Connect RP-Initiated Logout 1.0): validation of requests.
 //!
-//! Anybody can send a browser here. So only an ID token of ours (`id_token_hint`) shows that an application asks, and
-//! without one nobody is signed out unasked. A browser is sent only to an address that is registered for the application that the
-//! token or `client_id` names.
+//! Any site can send a browser here. So only an ID token of ours (`id_token_hint`) proves that an application asks, and
+//! without one the user must confirm the sign-out. A browser is sent only to an address that is registered for the application
+//! that the token or `client_id` names.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -40,7 +40,7 @@ struct Breaker {
 pub(super) struct Admitted<'a> {
     breakers: &'a Breakers,
     asker: Arc<str>,
-    /// Whether it is the one that decides whether the breaker closes.
+    /// Whether this call is the trial that decides whether the breaker closes.
     is_trial: bool,
 }
 
@@ -89,7 +89,7 @@ impl Breakers {
 }
 
 impl Admitted<'_> {
-    /// Notes how the call ended. Tells whether the breaker opened.
+    /// Records the result of the call. Returns whether the breaker opened.
     pub(super) fn ended(self, fault: Option<&Fault>) -> bool {
         let breaks = fault.is_some_and(Fault::breaks_a_limit);
         let now = self.breakers.clock.now();
@@ -125,7 +125,7 @@ impl Admitted<'_> {
 
 impl Drop for Admitted<'_> {
     fn drop(&mut self) {
-        // A trial that was given up says nothing; the next call is one.
+        // An abandoned trial proves nothing, so the next call is a trial.
         if self.is_trial
             && let Some(breaker) = self.breakers.breakers().get_mut(&self.asker)
         {
@@ -158,7 +158,7 @@ mod tests {
             admitted.map(|admitted| admitted.ended(fault))
         }
 
-        /// As often as it takes to open the breaker.
+        /// Breaks a limit until the breaker opens.
         fn breaks_its_limits(&self) {
             assert!((0..FAULTS).all(|_| self.call(Some(&LIMIT)).is_ok()));
         }
@@ -193,12 +193,12 @@ mod tests {
             assert_eq!(it.call(None), Err(seconds));
             it.later(seconds);
             let trial = it.breakers.admit(&it.ours).expect("one is tried");
-            assert!(it.breakers.admit(&it.ours).is_err(), "one alone");
+            assert!(it.breakers.admit(&it.ours).is_err(), "only one trial at a time");
             assert!(trial.ended(Some(&LIMIT)));
         }
         it.later(60);
         drop(it.breakers.admit(&it.ours).expect("one is tried"));
-        assert_eq!(it.call(None), Ok(false), "the one that was given up said nothing, and this one closes it");
+        assert_eq!(it.call(None), Ok(false), "the abandoned trial proved nothing, and this one closes it");
         assert_eq!(it.call(None), Ok(false));
         it.breaks_its_limits();
         assert_eq!(it.call(None), Err(60), "it was open a moment ago");

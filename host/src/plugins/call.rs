@@ -1,7 +1,7 @@
 //! One call of a plugin, and the walls around it.
 //!
 //! Its code runs on a fiber, so a wait for the host holds no thread. A thread of the engine ticks every ten milliseconds; at
-//! each tick running code gives way to the other tasks of its thread, and it ends once it used more processor time than its
+//! each tick running code yields to the other tasks of its thread, and it ends once it used more processor time than its
 //! deadline. Only the time of the plugin's own code is counted, so neither the host's waits nor a busy machine are held
 //! against it.
 //!
@@ -34,11 +34,11 @@ use crate::model::printable;
 /// Lines that one call may write to the log, and bytes of a line.
 const LOG_LINES: u32 = 32;
 const LOG_LINE_BYTES: usize = 1024;
-/// What a Rust plugin writes before it traps because it asked for the time.
+/// The message of a Rust plugin before it traps because it requested the time.
 const NO_TIME: &str = "time not implemented on this platform";
-/// What the engine says of a call that handed over more than it may.
+/// The engine's error for a call that passed more data than the limit.
 const TOO_MUCH: &str = "fuel allocated for hostcalls has been exhausted";
-/// How long a call's code runs before it is taken for one that goes on running, and keeps no other task waiting any longer.
+/// The running time after which a call counts as long. Other tasks of its thread then move to another thread.
 const SHORT: Duration = Duration::from_millis(2);
 /// Requests that one call may send.
 const REQUESTS: u32 = 4;
@@ -48,7 +48,7 @@ const REQUESTS: u32 = 4;
 pub struct Usage {
     /// Units of work, about one a WebAssembly instruction.
     pub fuel: u64,
-    /// From the fresh instance to its answer, without what it waited for the host and for its turn.
+    /// From the fresh instance to its answer, without its waits for the host and for its turn.
     pub time: Duration,
     /// What it waited for outgoing requests.
     pub waited: Duration,
@@ -68,7 +68,7 @@ pub struct LogLine {
     pub message: String,
 }
 
-/// The first log lines of a plugin that someone tries, beside the operator's log.
+/// The first log lines of a plugin on trial, beside the operator's log.
 #[derive(Debug, Default)]
 pub struct Journal(Mutex<Vec<LogLine>>);
 
@@ -109,13 +109,13 @@ impl<T> Ran<T> {
     }
 }
 
-/// For whom a plugin is called.
+/// The origin of a plugin call.
 pub(super) enum Asker<'a> {
     /// An application.
     Application(&'a Did),
     /// The plugin itself, or all applications together.
     Itself,
-    /// A stranger, who must not be able to suspend the plugin for others.
+    /// An unauthenticated caller, who must not be able to suspend the plugin for others.
     Stranger,
 }
 
@@ -163,13 +163,13 @@ pub(super) struct Runner {
     clock: SharedClock,
     outside: Outside,
     meter: Arc<Meter>,
-    /// The asker that the plugin itself is.
+    /// The asker for the plugin's own calls.
     itself: Arc<str>,
-    /// The asker that all strangers together are, so that they delay the plugin's own calls by one turn at most.
+    /// The common asker of all unauthenticated callers, so that they delay the plugin's own calls by one turn at most.
     strangers: Arc<str>,
     /// A place for each call that has an instance.
     places: Turns,
-    /// A turn for each call of any plugin whose code runs.
+    /// The turns of all plugins: a call holds one while its code runs.
     turns: Arc<Turns>,
     breakers: Breakers,
     lines: Arc<LogLimit>,
@@ -224,7 +224,7 @@ impl Runner {
         &self.name
     }
 
-    /// What its calls may use.
+    /// The limits of its calls.
     pub(super) const fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -244,7 +244,7 @@ impl Runner {
             Asker::Itself => Arc::clone(&self.itself),
             Asker::Stranger => Arc::clone(&self.strangers),
         };
-        // Whoever may call as a stranger could break a limit at will, and so suspend the plugin.
+        // An unauthenticated caller could break a limit at will, and so suspend the plugin.
         let admitted = match (!matches!(asker, Asker::Stranger)).then(|| self.breakers.admit(&key)).transpose() {
             Ok(admitted) => admitted,
             Err(left) => {
@@ -368,7 +368,7 @@ async fn by_turns<F: Future>(turn: &Ticket<'_>, own: &OwnTime, call: F) -> F::Ou
         let is_long = own.spans().processor > SHORT;
         own.resume();
         let polled = if is_long && has_other_threads {
-            // The other tasks of this thread, which may belong to sign-ins, go on with another thread.
+            // The other tasks of this thread may belong to sign-ins. They continue on another thread.
             tokio::task::block_in_place(|| call.as_mut().poll(context))
         } else {
             call.as_mut().poll(context)
@@ -386,11 +386,11 @@ struct OwnTime(Mutex<Spans>);
 
 #[derive(Clone, Copy, Default)]
 struct Spans {
-    /// Since when it runs, and what its thread had of the processor then.
+    /// The start of its run, and its thread's processor time at that moment.
     since: Option<(Instant, Duration)>,
     /// How long it ran before.
     total: Duration,
-    /// What it had of the processor before.
+    /// Its processor time in earlier runs.
     processor: Duration,
 }
 
@@ -408,7 +408,7 @@ impl OwnTime {
         });
     }
 
-    /// What it had of the processor until now, asked for on the thread on which it runs.
+    /// Its processor time until now. The caller must be on the thread that runs it.
     fn processor(&self) -> Duration {
         let Spans { since, processor, .. } = self.spans();
         since.map_or(processor, |(_, before)| processor + thread_time().saturating_sub(before))
@@ -423,7 +423,7 @@ impl OwnTime {
     }
 }
 
-/// What this thread has had of the processor.
+/// The processor time of this thread.
 fn thread_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))

@@ -192,8 +192,8 @@ pub(super) fn compile(engine: &Engine, compiler: &Compiler, bytes: &[u8]) -> Res
 fn load(engine: &Engine, authenticated: &[u8]) -> Result<Component, String> {
     // SAFETY: the bytes are what `Engine::precompile_component` returned for an engine like this one: in this process, in the
     // compiler's process, or at an earlier start, and then under this host's authentication code. The component itself came
-    // from the operator, or from an administrator whose phone approved its digest; the compiler is trusted to make of any
-    // component code that stays in its sandbox.
+    // from the operator, or from an administrator who approved its digest on the phone. We trust the compiler to produce code
+    // that stays in its sandbox for any component.
     let component = unsafe { Component::deserialize(engine, authenticated) };
     component.map_err(|error| unfit(&format!("{error:#}")))
 }

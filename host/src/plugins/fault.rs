@@ -13,8 +13,8 @@ const LONGEST_ERROR: usize = 4 << 10;
 pub struct LoadError(pub(super) String);
 
 impl LoadError {
-    /// An error of the plugin with this name. What a component says of itself may be part of it, so it stays one line that
-    /// steers no terminal.
+    /// An error of the plugin with this name. It may quote the component's own texts, so it stays one line without control
+    /// characters for a terminal.
     pub(super) fn of(plugin: &str, what: impl std::fmt::Display) -> Self {
         Self(printable::line(&format!("plugin `{plugin}`: {what}"), LONGEST_ERROR))
     }
@@ -57,7 +57,7 @@ pub enum Fault {
         "trapped: there is no system clock; a claim mapper uses `input.now`, an approval channel `assent:host/clock`"
     )]
     NoClock,
-    /// Its answer breaks the contract: not what the types say.
+    /// Its answer has the types of the contract, but breaks one of its rules.
     #[error("gave an answer that can't be taken: {0}")]
     Answer(String),
     /// It says itself that it could not do its work.
@@ -68,7 +68,7 @@ pub enum Fault {
     NotJson {
         /// The claim's name.
         name: String,
-        /// What the parser says of it.
+        /// The parser's error.
         why: String,
     },
     /// It named a claim with a text that can't be the name of one.
@@ -91,12 +91,12 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Whether the call took as much as it could get: of work, of time, of memory, of the stack or of what it may hand over.
+    /// Whether the call reached a limit: of work, of time, of memory, of the stack or of the data that it may pass.
     pub(super) fn breaks_a_limit(&self) -> bool {
         matches!(self, Self::Deadline(_) | Self::Fuel(_) | Self::Memory(_) | Self::Stack | Self::TooLarge(_))
     }
 
-    /// Whether the fault says nothing of the person: who causes it must not choose what is left out.
+    /// Whether load causes the fault, and not the user's data. An attacker who causes load must not choose the omitted claims.
     pub(super) fn is_of_the_load(&self) -> bool {
         matches!(self, Self::Busy | Self::Suspended(_))
     }

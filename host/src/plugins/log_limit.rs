@@ -1,4 +1,4 @@
-//! How many lines a plugin may have in the log: a flood would hide what others write, and fill the disk.
+//! The rate limit of a plugin's log lines: a flood would hide the lines of others, and fill the disk.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -23,7 +23,7 @@ struct Second {
 pub(super) struct Allowed {
     /// Whether it may.
     pub(super) line: bool,
-    /// How many lines before it were not written, where nothing said so yet.
+    /// The count of suppressed lines before it that the log does not show yet.
     pub(super) suppressed: u64,
 }
 

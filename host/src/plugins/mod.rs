@@ -266,17 +266,17 @@ impl Plugins {
         self.loaded.load().mappers.iter().any(|mapper| mapper.is_asked_for(application, sink))
     }
 
-    /// Whether a claim mapper may write attributes, for whichever application.
+    /// Whether a claim mapper may write attributes for at least one application.
     pub fn may_write_attributes(&self) -> bool {
         self.loaded.load().mappers.iter().any(|mapper| mapper.writes_attributes())
     }
 
-    /// Whether a claim mapper that makes assertions of this application may write attributes.
+    /// Whether a claim mapper for assertions of this application may write attributes.
     pub fn writes_attributes_for(&self, application: &Did) -> bool {
         self.mappers_of_assertions(application, ClaimMapper::writes_attributes)
     }
 
-    /// Whether a claim mapper that makes assertions of this application may write this claim, which later ones see.
+    /// Whether a claim mapper for assertions of this application may write this claim, which later ones see.
     pub fn writes_claim_for(&self, application: &Did, claim: &str) -> bool {
         self.mappers_of_assertions(application, |mapper| mapper.writes_claim(claim))
     }

@@ -34,7 +34,7 @@ pub(super) fn granted(grant: &str) -> &str {
     grant.strip_prefix("attribute:").unwrap_or(grant)
 }
 
-/// A description whose names can be shown, logged and compared. The error is the end of a sentence about the plugin.
+/// Checks that the names of a description can be shown, logged and compared. The error is the end of a sentence about the plugin.
 pub(super) fn checked(mut description: Description) -> Result<Description, String> {
     let Description { name, version, writes, hosts, .. } = &description;
     let own = [("name", name.as_str()), ("version", version.as_str())];

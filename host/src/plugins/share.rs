@@ -1,6 +1,6 @@
 //! The part of a claim mapper's places that UserInfo and introspection may use.
 //!
-//! Whoever has an access token calls them as often as they like, and sign-ins of every application wait for the same places. So those
+//! A client with an access token may call them at will, and sign-ins of every application wait for the same places. So those
 //! calls wait in a queue of their own, and run in a quarter of the places at most: one application may have half of them. The queue
 //! is fair between applications.
 
@@ -27,7 +27,7 @@ impl Share {
         Self { places: Turns::new(bounds), wait: limits.wait }
     }
 
-    /// Waits for a place of a call for this application as long as the plugin's limits say. Dropping the ticket gives it back.
+    /// Waits for a place of a call for this application until the plugin's limit expires. Dropping the ticket returns the place.
     pub(super) async fn enter(&self, application: &Did) -> Result<Ticket<'_>, Fault> {
         let ticket = self.places.enter(&application.as_str().into(), None).ok_or(Fault::Busy)?;
         tokio::time::timeout(self.wait, ticket.turn()).await.map_err(|_| Fault::Busy)?;

@@ -146,7 +146,7 @@ pub struct Limits {
     pub http_timeout: Duration,
     /// Calls that have an instance at once. Of a claim mapper, one application has at most half of them.
     pub concurrency: u32,
-    /// Calls for one application that wait for a place; one more is turned away at once. Calls of a channel wait together.
+    /// The number of waiting calls for one application. The host rejects a further call at once. Calls of a channel wait together.
     pub waiting: u32,
     /// How long a call waits for a place.
     pub wait: Duration,

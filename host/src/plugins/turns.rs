@@ -1,4 +1,4 @@
-//! A fair queue: which calls go on now, and in which order the others follow.
+//! A fair queue. It decides which calls run now, and the order of the others.
 //!
 //! It serves two purposes. Each plugin has places, one for each instance that it may have at a time. All plugins together
 //! have turns, one for each processor that plugin code may keep busy; a call holds a turn only while its own code runs.
@@ -13,19 +13,19 @@ use std::time::{Duration, Instant};
 
 use wasmtime::Engine;
 
-/// How long a turn waits for the call that it was given to. A task that does not take it has other work.
+/// How long a turn waits for the call that it was assigned to. A task that does not take it has other work.
 const UNTAKEN: Duration = Duration::from_millis(50);
 
-/// An asker that comes goes before those that are there already.
+/// The advantage of a new asker over the present ones.
 const HEAD_START: Duration = Duration::from_micros(1);
 
-/// For how long an asker that had no turn meanwhile goes before the others, at most.
+/// The longest advantage of an asker that had no turn recently.
 const SAVED: Duration = Duration::from_millis(100);
 
-/// How many calls go on at a time, and how many wait.
+/// The bounds of concurrent calls, and of waiting ones.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
-    /// Calls that go on at a time.
+    /// Concurrent calls.
     pub(super) all: usize,
     /// Those of one asker among them.
     pub(super) each: usize,
@@ -42,13 +42,13 @@ pub(super) struct Turns {
 #[derive(Default)]
 struct Queue {
     next: u64,
-    /// Calls that go on, or were told to.
+    /// Running calls, and calls with an assigned turn.
     held: Vec<Held>,
     /// Calls that wait, by their askers, the earliest call first.
     lines: HashMap<Arc<str>, BTreeMap<u64, Waker>>,
-    /// The askers that have a ticket, and those that used more than others who still have one.
+    /// The askers with a ticket, and former ones that used more than an asker with a ticket.
     askers: HashMap<Arc<str>, Asker>,
-    /// What the asker had used that got a turn last. An asker that comes has saved nothing: it begins there.
+    /// The use of the asker with the latest turn. A new asker has saved nothing, so it begins there.
     clock: Duration,
 }
 
@@ -63,15 +63,15 @@ struct Asker {
 struct Held {
     ticket: u64,
     asker: Arc<str>,
-    /// What runs its code, where that can be interrupted for another asker.
+    /// The engine of its code, if another asker can interrupt it.
     engine: Option<Engine>,
     /// Since when the call has it.
     since: Instant,
-    /// What wakes the call that has not taken it yet.
+    /// The waker of a call that has not taken it yet.
     untaken: Option<Waker>,
 }
 
-/// A call in the queue. When it is dropped, it gives up its turn or its wait.
+/// A call in the queue. Dropping it releases its turn or ends its wait.
 pub(super) struct Ticket<'a> {
     turns: &'a Turns,
     number: u64,
@@ -109,7 +109,7 @@ impl Turns {
         Some(Ticket { turns: self, number, asker: Arc::clone(asker), engine })
     }
 
-    /// Takes turns back from calls that did not take them in time, and gives them to others.
+    /// Takes turns back from calls that did not take them in time, and assigns them to others.
     pub(super) fn reclaim(&self) {
         let woken = {
             let mut queue = self.queue();
@@ -164,7 +164,7 @@ impl Queue {
         others.into_iter().any(|other| self.used(other) < own)
     }
 
-    /// Forgets the askers that have no ticket and used no more than others: nobody has to wait for what they used.
+    /// Removes the askers that have no ticket and used no more than others. Their use no longer affects the order.
     fn forget(&mut self) {
         if self.askers.values().all(|asker| asker.tickets == 0) {
             self.clock = self.askers.values().map(|asker| asker.used).fold(self.clock, Duration::max);
@@ -189,7 +189,7 @@ impl Queue {
         }
     }
 
-    /// Gives what is free to those whose turn it is, who have to be woken.
+    /// Assigns free turns to the next calls. Returns their wakers, which the caller must wake.
     fn give(&mut self, bounds: &Bounds) -> Vec<Waker> {
         let mut woken = Vec::new();
         while self.held.len() < bounds.all {
@@ -207,7 +207,7 @@ impl Queue {
         woken
     }
 
-    /// What runs code of an asker that used more than this one, and could make room for it.
+    /// The engine of an asker that used more than this one, if its interruption frees a turn.
     fn in_the_way_of(&self, asker: &Arc<str>) -> Option<Engine> {
         let own = self.used(asker);
         let running = self.held.iter().filter(|held| held.untaken.is_none() && held.asker != *asker);
@@ -222,7 +222,7 @@ impl Ticket<'_> {
             let mut queue = self.turns.queue();
             let bounds = self.turns.bounds;
             if let Some(at) = queue.held.iter().position(|held| held.ticket == self.number) {
-                // Since the turn was given, a call may have come that goes first.
+                // A call with precedence may have arrived after the assignment.
                 let is_overtaken = queue.held.get(at).is_some_and(|held| held.untaken.is_some())
                     && queue.is_overtaken(&self.asker, &bounds);
                 if !is_overtaken {
@@ -235,7 +235,7 @@ impl Ticket<'_> {
                 }
                 queue.held.swap_remove(at);
             }
-            // Free turns were given to the calls that wait, so this overtakes only those that have their share.
+            // Waiting calls already got the free turns, so this overtakes only calls that have their share.
             else if queue.held.len() < bounds.all && queue.held_by(&self.asker) < bounds.each {
                 let (asker, engine) = (Arc::clone(&self.asker), self.engine.clone());
                 queue.clock = queue.clock.max(queue.used(&asker));
@@ -311,7 +311,7 @@ mod tests {
         assert!(has_turn(&other), "it waited for one turn, and not for 49");
         assert!(!has_turn(&many[0]));
         other.end();
-        assert!(has_turn(&many[0]), "then the first again, whose earliest call goes on");
+        assert!(has_turn(&many[0]), "then the first again, with its earliest call");
     }
 
     #[test]
@@ -341,7 +341,7 @@ mod tests {
         let patient = turns.enter(&asker("patient"), None).expect("room");
         assert!(has_turn(&patient));
         run(&patient);
-        // Each of the others has its turn, goes, and comes back while the other one waits.
+        // Each of the others takes its turn, ends, and enters again while the other one waits.
         let mut others =
             std::collections::VecDeque::from(["a", "b"].map(|name| turns.enter(&asker(name), None).expect("room")));
         let mut rounds = 0;
@@ -349,7 +349,7 @@ mod tests {
             rounds += 1;
             assert!(rounds < 6, "it waits for ever");
             others.iter().for_each(|other| _ = has_turn(other));
-            let at = others.iter().position(has_turn).expect("somebody has the turn");
+            let at = others.iter().position(has_turn).expect("one call has the turn");
             let gone = others.remove(at).expect("it is there");
             run(&gone);
             let name = Arc::clone(&gone.asker);

@@ -147,7 +147,7 @@ impl Scripted {
     }
 }
 
-/// Finds out what a file is, and has it describe itself, as `assent-plugin check` shows it.
+/// Detects the kind of a file, and has it describe itself, for `assent-plugin check`.
 ///
 /// # Errors
 /// One plain sentence, if the file is not a plugin that this host can use.

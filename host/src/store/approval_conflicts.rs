@@ -1,8 +1,8 @@
 //! Conflicts between typed requests that a delegated channel without letters may carry.
 //!
-//! The user of such a channel compares nothing, so of two requests from two browsers the user could approve a stranger's. None
-//! of them may be approved then. An ended request counts until it expires, or a stranger who asks every few seconds would
-//! have every second request carried. Whether there is a conflict follows from typed names, browsers, applications and
+//! The user of such a channel compares nothing, so of two requests from two browsers the user could approve an attacker's. None
+//! of them may be approved then. An ended request counts until it expires. Otherwise an attacker who asks every few seconds
+//! would have every second request carried. Whether there is a conflict follows from typed names, browsers, applications and
 //! settings only, never from the user, so it does not reveal which names exist.
 
 use sqlx::AnyConnection;
@@ -13,17 +13,17 @@ use crate::clock::Timestamp;
 use crate::id::ApprovalId;
 use crate::model::approval::RequestKind;
 
-/// The column `conflicted` of a request that ended in a conflict of which its page says so.
+/// The column `conflicted` of a request that ended in a conflict, where its page shows the conflict.
 pub(super) const SHOWN: i64 = 1;
-/// The same where its page says nothing.
+/// The same where its page shows nothing.
 const HIDDEN: i64 = 2;
 
 /// The requests that conflict with a new one.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Conflict {
-    /// Those of the same typed name. Their pages and that of the new one say what happened.
+    /// Requests with the same typed name. Their pages and that of the new one show the conflict.
     shown: Vec<String>,
-    /// Those of the same user by another name. Their pages wait to their end, as does that of the new one: to say it would
+    /// Requests of the same user by another name. Their pages wait to their end, as does that of the new one: a notice would
     /// reveal that both names belong to one user.
     hidden: Vec<String>,
 }
@@ -52,7 +52,7 @@ pub(super) fn find(unexpired: &[Unexpired], request: &ApprovalRequest) -> Option
     (conflict != Conflict::default()).then_some(conflict)
 }
 
-/// Ends the new request and those that it conflicts with.
+/// Ends the new request and all requests in conflict with it.
 pub(super) async fn end(db: &mut AnyConnection, conflict: Conflict, new: ApprovalId, now: Timestamp) -> Result<()> {
     let Conflict { mut shown, mut hidden } = conflict;
     let list = if shown.is_empty() { &mut hidden } else { &mut shown };

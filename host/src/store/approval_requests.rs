@@ -1,7 +1,7 @@
 //! Approval requests: which number a new one gets, which pending one it replaces, and whether it is sent to the user's devices.
 //!
 //! All of it happens in one transaction that first locks the user and the typed name, on every instance. So no two
-//! unexpired requests of a user or name have the same number, and the limits below hold whatever races.
+//! unexpired requests of a user or name have the same number, and the limits below hold under concurrency.
 
 use sqlx::AnyConnection;
 
@@ -14,16 +14,16 @@ use crate::model::audit::Entry;
 use crate::model::step::Mentioned;
 use crate::secret::Digest;
 
-/// At most so many requests that were typed in unknown browsers are pending on the devices of a user.
+/// The most pending requests of a user from unknown browsers, by typed names.
 const PENDING_TYPED: usize = 5;
-/// At most so many known browsers of a user have a pending request.
+/// The most known browsers of a user with a pending request.
 const PENDING_KNOWN: usize = 5;
-/// At most so many unexpired requests of one typed name come from unknown browsers. A user has two names, so they take at most
+/// The most unexpired requests of one typed name from unknown browsers. A user has two names, so they take at most
 /// 60 of the 90 numbers. The limit counts by the name only: by the user it would show which names are of the same user.
 const TYPED_PER_NAME: usize = 30;
-/// And at most so many by all names of a user, since names change.
+/// The most unexpired requests by all names of a user, because names change.
 const TYPED_PER_USER: usize = 60;
-/// At most so many unexpired requests of a user come from known browsers, which may be shared with others. Together with those
+/// The most unexpired requests of a user from known browsers, which may be shared with others. Together with those
 /// of unknown browsers they leave numbers for QR sign-ins and protected actions.
 const KNOWN_PER_USER: usize = 15;
 
@@ -32,7 +32,7 @@ const KNOWN_PER_USER: usize = 15;
 pub struct ApprovalRequest {
     /// The approval. Its number is drawn from `numbers`.
     pub approval: Approval,
-    /// Whose name it is, even where the request is not to be sent.
+    /// The user of the name, even where the request is not to be sent.
     pub known: Option<UserId>,
     /// How it began.
     pub kind: RequestKind,
@@ -46,7 +46,7 @@ pub struct ApprovalRequest {
     pub entry: Entry,
 }
 
-/// What came of a request.
+/// The result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
     /// It is to be sent to the devices of this user.
@@ -170,8 +170,8 @@ fn free_number(unexpired: &[Unexpired], request: &ApprovalRequest) -> Option<Mat
     if request.kind == RequestKind::KnownBrowser && known().count() >= KNOWN_PER_USER {
         return None;
     }
-    // E-mail addresses and other names have different numbers, whoever has them: else two names whose pages never show the same
-    // number would be seen to belong to one user.
+    // E-mail addresses and other names have different numbers, for every user. Otherwise an observer of two names with pages
+    // that never show the same number would conclude that they belong to one user.
     let is_address = request.approval.shown.account.contains('@');
     let is_free = |number: &MatchingNumber| {
         if request.kind == RequestKind::Typed && number.is_even() != is_address {
@@ -194,8 +194,8 @@ fn has_place(pending: &[&Unexpired], request: &ApprovalRequest) -> bool {
     }
 }
 
-/// Makes the login wait for the request. A QR sign-in may begin on the page of a login that waits for a typed request, which
-/// it then replaces. `false` if the login was answered, or waits for another.
+/// Assigns the request to the login, which then waits for it. A QR sign-in may begin on the page of a login that waits for a
+/// typed request, and then replaces that request. `false` if the login was answered, or waits for another.
 async fn claim_login(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<bool> {
     let approval = &request.approval;
     let login = approval.login_id.to_string();
@@ -273,7 +273,7 @@ async fn replace(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<Ve
     Ok(ids)
 }
 
-/// Adds the row. Returns the user to whose devices the request is to be sent: no one without a place, or during a cooldown,
+/// Adds the row. Returns the user who receives the request on the devices: `None` without a place, or during a cooldown,
 /// which holds requests with a typed name.
 async fn insert(
     db: &mut AnyConnection,

@@ -203,8 +203,8 @@ impl Store {
     }
 
     /// Takes a device's verified answer. It counts only while the request is open, the device is not revoked and belongs to
-    /// the person who was asked, and that person may sign in there. A request that was replaced, cancelled, denied or failed can
-    /// still be reported until it expires.
+    /// the requested user, and that user may sign in there. The user can still report a replaced, cancelled, denied or failed
+    /// request until it expires.
     pub async fn answer_approval(
         &self,
         id: ApprovalId,
@@ -339,8 +339,8 @@ async fn hold_user_of(db: &mut AnyConnection, id: ApprovalId, now: Timestamp) ->
     }
 }
 
-/// Ends the other pending requests of a user who reported one. If the reported one came from a known browser, somebody else
-/// uses that browser: none of the user's is a known one any more.
+/// Ends the other pending requests of a user who reported one. If the reported one came from a known browser, another person
+/// uses that browser, so none of the user's browsers stays known.
 async fn end_reported(db: &mut AnyConnection, user: &str, kind: &str, device: DeviceId, now: Timestamp) -> Result<()> {
     let others: Vec<(String,)> = sqlx::query_as(
         "UPDATE approvals SET state = 'reported', decided_at = $2, device_id = $3, disowned = 1

@@ -69,7 +69,7 @@ impl TryFrom<EntryRow> for KeptEntry {
             personal: [row.personal, row.origin]
                 .into_iter()
                 .flatten()
-                .map(|text| from_json::<Map<String, Value>>(&text, "what is personal in an audit entry"))
+                .map(|text| from_json::<Map<String, Value>>(&text, "the personal data of an audit entry"))
                 .collect::<Result<Vec<_>>>()?
                 .into_iter()
                 .flatten()
@@ -112,7 +112,7 @@ pub(super) async fn append_if(transaction: &mut AnyConnection, done: bool, entri
 }
 
 /// Does the same work, but adds the entry only if it is about somebody. Anybody may type names that nobody has, so those
-/// leave nothing; and who measures how long it took learns nothing either. An entry that is not `wanted` is not added.
+/// leave nothing, and the time of the call reveals nothing either. An entry that is not `wanted` is not added.
 pub(super) async fn append_if_about_somebody(
     _transaction: &mut AnyConnection,
     entry: &Entry,
@@ -121,9 +121,10 @@ pub(super) async fn append_if_about_somebody(
     chain::add(entry, wanted && entry.user.is_some())
 }
 
-/// Erases what is personal in the entries about a user and in those that mention them, the address and browser in those of what the user
-/// did, and the salts by which it could be guessed from its digests. `names` are what the user signed in with. The positions of those about others are told: the entry about the
-/// erasure has to name them, else they were tampered with.
+/// Erases the personal data in the entries about a user and in entries that mention the user, and the address and browser in
+/// entries of the user's actions. Erases their salts too: with a salt an attacker could guess the data from its digest.
+/// `names` are the user's names at sign-in. Returns the positions of the entries about others: the entry about the erasure must
+/// name them, or verification reports tampering.
 pub(super) async fn erase(db: &mut AnyConnection, user: UserId, names: &[Mentioned]) -> Result<Vec<i64>> {
     let (id, user) = (user, user.to_string());
     chain::erase_pending(&user, names);
@@ -139,7 +140,7 @@ pub(super) async fn erase(db: &mut AnyConnection, user: UserId, names: &[Mention
     .bind(user.clone())
     .execute(&mut *db)
     .await?;
-    // Whose these are the chain covers: the entry about the erasure need not name them.
+    // The hash chain covers the user of these entries, so the entry about the erasure need not name them.
     sqlx::query(
         "UPDATE audit_entries SET origin = NULL, origin_salt = NULL
          WHERE actor = $1 AND actor_kind = $2 AND origin IS NOT NULL",

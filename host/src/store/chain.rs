@@ -134,7 +134,7 @@ fn record(entry: &Entry) -> Result<Record> {
     })
 }
 
-/// Covers what is personal by a digest of its own, and an origin by another.
+/// Covers the personal data by a digest of its own, and an origin by another.
 fn salt(record: &mut Record, chaining: &Chaining) {
     if let Some(origin) = &record.origin {
         let salt = chaining.salt();

@@ -89,12 +89,12 @@ impl Given {
 }
 
 impl Store {
-    /// Adds a login that a user began who is signed in.
+    /// Adds a login that a signed-in user began.
     pub async fn insert_login(&self, login: Login) -> Result<()> {
         self.insert_login_within(login, None).await
     }
 
-    /// Adds a login. Where anybody may have begun it, others give way if there are more than `bounds` allow.
+    /// Adds a login. `bounds` apply to logins without authentication: over them the oldest are removed.
     pub async fn insert_login_within(&self, login: Login, bounds: Option<OpenSignIns>) -> Result<()> {
         self.write(move |db| {
             let (login, bounds) = (login.clone(), bounds.clone());

@@ -1,7 +1,7 @@
-//! How many sign-ins are open in which nobody has said who they are. Anybody may begin one, so their number is bounded.
+//! The bounds of open sign-ins without a typed name. Any client can begin one without authentication, so their number is bounded.
 //!
-//! Over the bound the oldest give way. To refuse new ones would lock users out for as long as an attacker keeps the bound used up. A
-//! sign-in whose user was asked is bounded by the limits of requests, and stays.
+//! Over the bound the oldest are removed. A rejection of new ones would lock users out while an attacker keeps the bound used up.
+//! A sign-in with an approval request stays, because the limits of requests bound it.
 
 use sqlx::AnyConnection;
 
@@ -29,8 +29,8 @@ impl OpenSignIns {
     }
 }
 
-// The outer conditions are looked at again where another transaction changes the row at this moment. A sign-in that was asked for
-// and reset keeps its requests, and so stays.
+// The database checks the outer conditions again where another transaction changes the row concurrently. A sign-in that was
+// reset after a request keeps its requests, and so stays.
 macro_rules! evict {
     ($condition:literal) => {
         concat!(
@@ -55,7 +55,7 @@ pub(super) async fn evict(db: &mut AnyConnection, bounds: &OpenSignIns) -> Resul
         evicted += in_all.execute(db).await?.rows_affected();
     }
     if evicted > 0 {
-        tracing::debug!(evicted, network = %bounds.network, "old sign-ins in which nobody said who they are gave way");
+        tracing::debug!(evicted, network = %bounds.network, "open sign-ins evicted");
     }
     Ok(())
 }

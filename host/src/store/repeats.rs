@@ -1,5 +1,5 @@
-//! Requests for sign-ins that repeat: anybody may type the name of a user, and each request is an entry of the audit log, which is
-//! kept for long. Beyond a bound the requests of a name and network are counted, and one entry with the count follows.
+//! Repeated requests for sign-ins. An attacker can type the name of a user, and each request is an entry of the audit log, which
+//! is kept for long. Beyond a bound the requests of a name and network are counted, and one entry with the count follows.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub const COUNTED_FOR: Duration = Duration::from_secs(3600);
 /// Requests that repeat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repeated {
-    /// Whose name it is.
+    /// The user of the name.
     pub user: UserId,
     /// Where they came from.
     pub network: String,
@@ -32,8 +32,8 @@ pub struct Repeated {
     name_digest: String,
 }
 
-/// Adds the entry about a request, or counts it in place of that where there were many. A name that nobody has costs the same.
-/// What a device of the user began is never counted so.
+/// Adds the entry about a request, or counts the request instead after many. An unknown name costs the same.
+/// A request that a device of the user began always gets an entry.
 pub(super) async fn append(db: &mut AnyConnection, entry: &Entry, name: Digest) -> Result<()> {
     if matches!(entry.actor, Actor::Device(_)) {
         return audit::append_if_about_somebody(db, entry, true).await;
@@ -57,7 +57,7 @@ pub(super) async fn append(db: &mut AnyConnection, entry: &Entry, name: Digest) 
     audit::append_if_about_somebody(db, entry, requests <= SINGLE_ENTRIES).await
 }
 
-/// Forgets the counts of a user who is erased.
+/// Deletes the counts of an erased user.
 pub(super) async fn erase(db: &mut AnyConnection, user: &str) -> Result<()> {
     sqlx::query("DELETE FROM repeated_requests WHERE user_id = $1").bind(user.to_owned()).execute(db).await?;
     Ok(())

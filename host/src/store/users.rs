@@ -463,7 +463,7 @@ impl Store {
         row.map(User::try_from).transpose()
     }
 
-    /// From when on a sign-in makes a browser a known one of this user; `None` if there is no such user.
+    /// The time from which a sign-in adds a known browser of this user; `None` if there is no such user.
     pub async fn browsers_known_from(&self, user: UserId) -> Result<Option<Timestamp>> {
         let row: Option<(i64,)> = sqlx::query_as("SELECT browsers_known_from FROM users WHERE id = $1")
             .bind(user.to_string())

@@ -12,8 +12,8 @@ use crate::toolchain::Choice;
 /// The longest line that is shown, in bytes.
 const LONGEST: usize = 8 << 10;
 
-/// Compiles a component within the limits that the server has, and shows what it is and asks for. A packed plugin's
-/// `plugin.toml` must say the same; that of a project is written.
+/// Compiles a component within the server's limits, and shows its description and its requests. A packed plugin's
+/// `plugin.toml` must agree with them; the command writes that of a project.
 #[allow(clippy::print_stdout, reason = "this list is what the command is run for")]
 pub fn check(path: &Path, choice: Choice) -> Result<()> {
     let subject = Subject::of(path, choice)?;

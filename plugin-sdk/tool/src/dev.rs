@@ -24,7 +24,7 @@ const BUILT: [&str; 4] = ["target", "node_modules", "build", "pack"];
 /// Files that a build writes.
 const WRITTEN: [&str; 2] = [MANIFEST, "Cargo.lock"];
 
-/// What is tried, and where.
+/// The candidate and the instance that tries it.
 #[derive(clap::Args)]
 pub struct DevOptions {
     /// The folder of the plugin's project.
@@ -32,13 +32,13 @@ pub struct DevOptions {
     /// The application: its name or id.
     #[arg(long)]
     application: String,
-    /// The user whose claims are made: name, e-mail address or id.
+    /// The user of the claims: name, e-mail address or id.
     #[arg(long)]
     user: String,
-    /// The scopes, with a space between them. Without it, all that the application may request.
+    /// The scopes, with a space between them. The default is every scope that the application may request.
     #[arg(long)]
     scope: Option<String>,
-    /// The plugin in the instance's settings whose place the component takes. Without it, the one with the project's name; where
+    /// The plugin in the instance's settings that the component replaces. The default is the one with the project's name; where
     /// none has that name, the component runs after the others.
     #[arg(long, value_name = "NAME")]
     replace: Option<String>,
@@ -107,18 +107,18 @@ fn must_be_a_mapper(role: Role) -> Result<()> {
     )
 }
 
-#[allow(clippy::print_stdout, reason = "what would change is what the command is run for")]
+#[allow(clippy::print_stdout, reason = "the differences are the command's result")]
 fn say(text: &str) {
     println!("{text}");
 }
 
-/// What each round needs.
+/// The inputs of each round.
 struct Round {
     runtime: Runtime,
     folder: PathBuf,
-    /// The plugin in whose place the component runs.
+    /// The plugin that the component replaces.
     name: String,
-    /// Where and for whom, in words.
+    /// The application and the user, as text.
     subject: String,
     plugin_config: Option<PathBuf>,
     trial: CandidateTrial,
@@ -171,7 +171,7 @@ impl Round {
     }
 }
 
-/// Notes the files below a folder, without those that a build writes.
+/// Records the files below a folder, without the output of a build.
 fn look(folder: &Path, watched: &mut Watched) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -205,7 +205,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let write = |path: &str, text: &str| {
             let file = folder.path().join(path);
-            std::fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+            std::fs::create_dir_all(file.parent().expect("a folder")).expect("created");
             std::fs::write(file, text).expect("written");
         };
         let watched = || {

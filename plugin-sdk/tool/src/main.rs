@@ -69,7 +69,7 @@ enum Command {
         #[command(flatten)]
         with: With,
     },
-    /// Say what a component is and what it asks for, and whether the plugin.toml of a packed plugin says the same.
+    /// Show a component's description and its requests, and check them against the plugin.toml of a packed plugin.
     #[command(after_help = "Examples:
   assent-plugin check .
   assent-plugin check department-0.1.0/department.wasm")]
@@ -95,8 +95,8 @@ enum Command {
     },
     /// Watch a claim mapper's sources; after each change, build it and try it in a running instance.
     ///
-    /// The instance compiles the component, makes the claims of one user with it and without it, and loads nothing: no sign-in is
-    /// affected. This shows what would change, and the plugin's log lines. The instance needs a token of `assent admin token`, in
+    /// The instance compiles the component, computes the claims of one user with it and without it, and loads nothing: no sign-in
+    /// is affected. This shows the differences, and the plugin's log lines. The instance needs a token of `assent admin token`, in
     /// the variable ASSENT_ADMIN_TOKEN or in --token-file; on the instance's own machine, its settings are enough.
     #[command(after_help = "Examples:
   assent-plugin dev . --application Books --user ada                 # the instance on this machine, by config/assent.toml
@@ -196,7 +196,7 @@ fn wait<T>(future: impl Future<Output = T>) -> Result<T> {
 
 #[allow(clippy::print_stderr, reason = "a command answers on the terminal")]
 fn report(error: &anyhow::Error) {
-    // What a component says of itself may be part of it.
+    // The error may quote the component's own texts.
     eprintln!("assent-plugin: {}", lines(&told(error)));
 }
 

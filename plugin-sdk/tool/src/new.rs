@@ -39,7 +39,7 @@ macro_rules! template {
 }
 
 const RUST: [Template; 2] = [template!(".gitignore", "rust/gitignore"), template!("README.md", "rust/README.md")];
-/// Of a project that stands alone: a member of a workspace is tested with it.
+/// Only for a project outside a workspace, because a workspace tests its members.
 const RUST_WORKFLOW: Template = template!(".github/workflows/plugin.yml", "workflows/rust.yml");
 /// The Cargo.toml of a member of a workspace that has the SDK, and of a project that stands alone.
 const MEMBER: Template = template!("Cargo.toml", "rust/Cargo.workspace.toml");

@@ -145,7 +145,7 @@ fn settings(inspection: &Inspection, file: &Path, example: &Example) -> Result<S
     Ok(text)
 }
 
-/// What a plugin's fixtures show about its settings.
+/// The settings in a plugin's fixtures.
 #[derive(Default)]
 pub struct Example {
     /// Settings that the plugin accepts: those of its first fixture that does not expect a refusal.

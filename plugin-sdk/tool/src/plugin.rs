@@ -8,21 +8,21 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-/// The file that says what a plugin is and asks for.
+/// The file with a plugin's description and its requests.
 pub const MANIFEST: &str = "plugin.toml";
 
-/// A folder with a plugin: its project, or what `pack` made of one.
+/// A folder with a plugin: its project, or the output of `pack`.
 #[derive(Debug)]
 pub struct Plugin {
     /// The folder.
     pub folder: PathBuf,
     /// The plugin's name: that of its package.
     pub name: String,
-    /// What is in the folder.
+    /// The content of the folder.
     pub source: Source,
 }
 
-/// What the folder of a plugin contains.
+/// The content of a plugin's folder.
 #[derive(Debug)]
 pub enum Source {
     /// Rust.
@@ -38,7 +38,7 @@ pub enum Source {
 pub struct Crate {
     /// The cargo package.
     pub package: String,
-    /// The role whose feature of the SDK the package uses; `None` for a package with bindings of its own.
+    /// The role of the SDK's feature that the package uses; `None` for a package with bindings of its own.
     pub role: Option<Role>,
     /// The file that cargo makes of it, in the folder of the target and profile.
     pub module: String,
@@ -87,7 +87,7 @@ impl fmt::Display for Role {
     }
 }
 
-/// `plugin.toml`: what the plugin is, and what it asks the operator for. The tool generates it from the component, so that the
+/// `plugin.toml`: the plugin's description, and its requests to the operator. The tool generates it from the component, so that the
 /// code is the only place where an author states any of it. `pack` adds the last four keys.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
@@ -249,7 +249,7 @@ impl Crate {
     }
 }
 
-/// The role whose feature a package turns on in the SDK.
+/// The role of the SDK's feature that a package turns on.
 fn role(dependencies: &[Dependency]) -> Result<Option<Role>> {
     let sdk = dependencies.iter().filter(|dependency| dependency.name == "assent-plugin-sdk");
     let mut roles: Vec<Role> = Vec::new();

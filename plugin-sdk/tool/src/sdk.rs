@@ -1,5 +1,5 @@
-//! The SDK inside a project: `new` copies it into the folder `vendor`, so that the project builds wherever the toolchain and the
-//! registries are, without a checkout of Assent.
+//! The SDK inside a project: `new` copies it into the folder `vendor`, so that the project builds with only the toolchain and
+//! the registries, without a checkout of Assent.
 //!
 //! A crate is a folder, because cargo takes no packed crate from a path. An npm package is a tarball, which is packed the same
 //! byte for byte each time: its digest is in the project's lock file.
@@ -74,7 +74,7 @@ pub fn rust_crate() -> Result<Vec<(String, String)>> {
     Ok(files.into_iter().map(vendored).collect())
 }
 
-/// The Cargo.lock that a project begins with. Cargo leaves out what the project does not need.
+/// The first Cargo.lock of a project. Cargo removes packages that the project does not need.
 pub fn cargo_lock() -> &'static str {
     CARGO_LOCK
 }
@@ -92,7 +92,7 @@ pub fn npm_package() -> Result<NpmPackage> {
         tar.resize(tar.len().next_multiple_of(BLOCK), 0);
     }
     tar.resize(tar.len() + 2 * BLOCK, 0);
-    // Without a time and a system, the same files make the same bytes.
+    // Without a time and a system, the same files result in the same bytes.
     let mut gzip = GzBuilder::new().mtime(0).operating_system(255).write(Vec::new(), Compression::best());
     gzip.write_all(&tar).context("the npm package can't be packed")?;
     let bytes = gzip.finish().context("the npm package can't be packed")?;
@@ -130,7 +130,7 @@ fn header(path: &str, size: usize) -> Vec<u8> {
     with(&format!("{checksum:06o}\0 "))
 }
 
-/// A member's Cargo.toml with what it takes from its workspace in it, and without its tests' needs.
+/// A member's Cargo.toml with the values of its workspace in it, and without the dependencies of its tests.
 fn standalone(manifest: &str, workspace: &str) -> Result<String> {
     let mut manifest: Table = manifest.parse().context("the SDK's Cargo.toml can't be read")?;
     let workspace: Table = workspace.parse().context("the workspace's Cargo.toml can't be read")?;
@@ -157,8 +157,8 @@ fn standalone(manifest: &str, workspace: &str) -> Result<String> {
     toml::to_string(&manifest).context("the SDK's Cargo.toml can't be written")
 }
 
-/// Puts the workspace's value in the place of each `workspace = true`. Of a dependency the member may say more, and has the
-/// features of both.
+/// Puts the workspace's value in the place of each `workspace = true`. A member may set more keys of a dependency. It gets
+/// the features of both.
 fn inherit(own: &mut Table, shared: &Table) {
     for (name, value) in own.iter_mut() {
         let Value::Table(said) = value else { continue };

@@ -95,7 +95,7 @@ fn disagreements(packed: &Manifest, inspection: &Inspection) -> Vec<String> {
     ];
     let differ = pairs.into_iter().filter(|(_, packed, component)| packed != component);
     differ
-        .map(|(key, packed, component)| format!("`{key}` is `{packed}`, but the component says `{component}`"))
+        .map(|(key, packed, component)| format!("`{key}` is `{packed}`, but the component has `{component}`"))
         .collect()
 }
 
@@ -112,7 +112,7 @@ pub fn sink_name(sink: assent::plugins::Sink) -> String {
 }
 
 /// Brings the component and `plugin.toml` together: a project gets the file that its component describes; that of a packed
-/// plugin must say what its component says.
+/// plugin must agree with its component.
 pub fn settle(plugin: &Plugin, inspection: &Inspection) -> Result<()> {
     let file = plugin.folder.join(MANIFEST);
     if let Source::Packed(packed) = &plugin.source {

@@ -222,7 +222,7 @@ const TOLD_WITH_SCOPES: [(&str, &str); 21] = [
 /// A denial by a claim that is there only if its scope was asked for: whoever is to be denied asks without it.
 fn told_with_a_scope(when: &Conditions) -> Option<String> {
     let names = when.is.as_ref()?.keys();
-    // A member of a claim is told with it.
+    // An application receives a member of a claim with the claim.
     let is_told = |name: &str, claim: &str| name.split('.').next() == Some(claim);
     let found = names.filter_map(|name| TOLD_WITH_SCOPES.iter().find(|(claim, _)| is_told(name, claim))).next()?;
     let (claim, known) = found;

@@ -1,4 +1,4 @@
-//! Components that are uploaded to be tried: the server compiles and runs them, so somebody answers for each.
+//! Components that an administrator uploads for a trial. The server compiles and runs them, so each needs an approval.
 
 use assent::secret::Digest;
 use base64::Engine;

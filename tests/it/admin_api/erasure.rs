@@ -1,4 +1,4 @@
-//! What an erasure takes away of the user's own doings in the console, and of answers that are kept.
+//! The effect of an erasure on entries of the user's actions in the console, and on stored answers.
 
 use assent::authenticator::Authenticator;
 use assent::domain::audit::verify;
@@ -46,7 +46,7 @@ async fn an_erased_administrators_address_goes_and_the_data_of_others_stays_on_b
                 assert_eq!(is["personal"][origin], Value::Null, "{database:?}: {is}");
             }
             if is["event"] == "user.changed" {
-                assert_eq!(is["personal"]["after"], was["personal"]["after"], "what it says of Bob stays: {is}");
+                assert_eq!(is["personal"]["after"], was["personal"]["after"], "Bob's data stays: {is}");
                 assert!(is["personal"]["after"].to_string().contains("from"), "{is}");
             }
         }
@@ -54,7 +54,7 @@ async fn an_erased_administrators_address_goes_and_the_data_of_others_stays_on_b
         let broken = async || verify(&host.host.store, None).await.expect("looked at").broken;
         assert_eq!(broken().await, None, "{database:?}");
 
-        // Of Grace, whom nobody erased, it is missed; and what was written in its place is found.
+        // Grace was not erased, so verification reports the missing origin. It also finds a replaced one.
         let mut connection = host.connection().await;
         let mut change = async |set: &str| {
             let of_grace = format!("UPDATE audit_entries SET {set} WHERE actor = $1 AND origin_digest IS NOT NULL");

@@ -125,7 +125,7 @@ async fn addresses_come_in_and_go_out_in_columns_of_their_own() {
     let exported = exported(&caller, "/users/export").await;
     assert!(exported.contains(",\"12 St James's Square\n2nd floor\",London,,SW1Y 4JH,UK,"), "{exported}");
     assert_eq!(counts(&import(&caller, "/users/import", exported).await.good()), [0, 0, 2, 0]);
-    // What is missing stays, and an empty cell takes away.
+    // A value without a column stays, and an empty cell removes the value.
     let change = "name,locality,country\nada,Marylebone,\n";
     assert_eq!(counts(&import(&caller, "/users/import", change).await.good()), [0, 1, 0, 0]);
     let ada = host.admin_ok(Method::GET, &format!("/users/{}", id(&known[0])), Value::Null).await;

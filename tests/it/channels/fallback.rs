@@ -57,7 +57,7 @@ async fn the_next_channel_is_tried_where_one_does_not_begin_and_no_other() {
     let host = TestHost::start_with(Wish { plugins: &settings, ..Wish::default() }).await;
     let ada = host.ada().await;
     known_as(&host, &ada, "second", "ada").await;
-    // The same browser each time: a request of another one would end the one that waits.
+    // The same browser each time: a request of another one would end the pending request.
     let browser = Browser::new(&host.base);
     let ask = async || {
         ada.ask(&browser, &[]).await;
@@ -130,7 +130,7 @@ async fn a_slow_channel_delays_neither_the_page_nor_the_requests_of_others() {
         host.advance(1);
         assert!(moved_on(&waiting).await.parameter("code").starts_with("ac_"), "{channel}");
     }
-    // One of those for whom the channel hangs signs in with the device.
+    // A user with a hanging channel signs in with the device.
     let (person, waiting) = &people[0];
     person.approve(waiting).await;
     assert!(moved_on(waiting).await.parameter("code").starts_with("ac_"));

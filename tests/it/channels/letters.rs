@@ -1,4 +1,4 @@
-//! Delegated channels whose apps show no letters: two typed requests at the same time, of which neither can be approved.
+//! Delegated channels with apps that show no letters: neither of two concurrent typed requests can be approved.
 
 use reqwest::StatusCode;
 
@@ -7,7 +7,7 @@ use super::{known_as, moved_on, question, until};
 use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish, plugins};
 use crate::scan::code;
 
-/// A host whose vendor knows Ada, with these settings of its channel.
+/// A host with a vendor that knows Ada, and with these settings of its channel.
 async fn host_with(vendor: &Vendor, more: &str, database: Database) -> (TestHost, Ada) {
     let settings = plugins(&vendor.channel("vendor", more));
     let host = TestHost::start_with(Wish { plugins: &settings, database, settings: LIMITS }).await;
@@ -31,7 +31,7 @@ fn is_conflict(page: &Page) -> bool {
 }
 
 async fn conflicted(page: &Page) {
-    until("the page says that two sign-ins started", async || is_conflict(&page.again().await)).await;
+    until("the page shows that two sign-ins started", async || is_conflict(&page.again().await)).await;
 }
 
 #[tokio::test]
@@ -45,16 +45,16 @@ async fn a_channel_without_letters_carries_a_typed_request_a_second_one_starts_n
         let question = question(&host, &vendor, "ada@vendor").await;
         let pending = ada.phone.waiting(5).await.expect("requests")[0].clone();
 
-        // The stranger's, from the same network with the same browser string.
+        // The attacker's request, from the same network with the same browser string.
         let stranger = ask_as(&host, &ada, "ada").await;
         assert!(is_conflict(&stranger) && stranger.returns().is_none(), "{database:?}: {}", stranger.body);
         conflicted(&own).await;
-        // Ada approves what the vendor asked, and types the number of her page on her device: both come too late.
+        // Ada approves the vendor's question, and types the number of her page on her device: both come too late.
         vendor.answer(&question, "approved");
         until("the question is taken back", async || vendor.cancelled(&question) == 1).await;
         let late = ada.phone.decide(&pending, Some(&number)).await.expect_err("refused").to_string();
         assert!(late.starts_with("already_decided"), "{database:?}: {late}");
-        // The stranger asks again and again: no request is carried while an earlier one could still be Ada's.
+        // The attacker repeats the request: none is carried while an earlier one could still be Ada's.
         for _ in 0..3 {
             host.advance(5);
             assert!(is_conflict(&ask_as(&host, &ada, "ada").await), "{database:?}");
@@ -77,14 +77,14 @@ async fn a_channel_without_letters_carries_a_typed_request_a_second_one_starts_n
 async fn a_conflict_reveals_neither_who_exists_nor_which_names_are_of_one_user() {
     let vendor = Vendor::start(500).await;
     let (host, ada) = host_with(&vendor, "", Database::Sqlite).await;
-    // An unknown name, and a user whom the vendor does not know.
+    // An unknown name, and a user without an account at the vendor.
     host.person("eve", ada.application.clone()).await;
     for name in ["nobody", "eve"] {
         let first = ask_as(&host, &ada, name).await;
         assert!(is_conflict(&ask_as(&host, &ada, name).await), "{name}");
         conflicted(&first).await;
     }
-    // Ada's other name: nothing is carried, and no page says so.
+    // Ada's other name: nothing is carried, and no page shows it.
     let own = ada.ask(&Browser::new(&host.base), &[]).await;
     let question = question(&host, &vendor, "ada@vendor").await;
     let by_mail = ask_as(&host, &ada, "ada@example.org").await;
@@ -93,12 +93,12 @@ async fn a_conflict_reveals_neither_who_exists_nor_which_names_are_of_one_user()
     assert_eq!(by_mail.again().await.number(), by_mail.number());
     assert!(ada.phone.waiting(0).await.expect("requests").is_empty());
     assert_eq!(vendor.begun(), 1);
-    // Nor does one say so once it is cancelled, nor the page of a later request by the same name.
+    // Nor does a page after its cancellation show it, nor the page of a later request by the same name.
     let cancelled = own.submit(&format!("{}/cancel", own.path()), &[]).await.followed().await;
     assert!(cancelled.body.contains("data-outcome=\"cancelled\""), "{}", cancelled.body);
     let later = ask_as(&host, &ada, "ada").await;
     assert!(!is_conflict(&later) && !later.number().is_empty(), "{}", later.body);
-    // E-mail addresses have other numbers than names, whoever has them: that no two are the same says nothing.
+    // E-mail addresses have other numbers than names, for every user: different numbers prove nothing.
     let is_even = |page: &Page| page.number().parse::<u32>().expect("a number").is_multiple_of(2);
     assert!(!is_even(&later) && is_even(&by_mail));
 }
@@ -116,8 +116,8 @@ async fn the_same_browser_replaces_its_own_request_and_a_qr_sign_in_conflicts_wi
     let other = Browser::new(&host.base);
     let login = other.get(&ada.application.request(&[])).await.followed().await;
     ada.phone.scan(&code(&login)).await.expect("taken");
-    assert_eq!(waiting.again().await.number(), waiting.number(), "the typed one goes on");
-    // A stranger's conflicts with the typed one only.
+    assert_eq!(waiting.again().await.number(), waiting.number(), "the typed one stays pending");
+    // An attacker's request conflicts with the typed one only.
     assert!(is_conflict(&ask_as(&host, &ada, "ada").await));
     conflicted(&waiting).await;
     let number = other.get(&login.url).await.number();

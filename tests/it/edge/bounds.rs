@@ -71,7 +71,7 @@ async fn a_body_that_says_it_is_too_large_is_refused_before_it_comes() {
     assert_eq!(first_line(&host, unsaid.as_bytes()).await, "HTTP/1.1 413 Payload Too Large");
 }
 
-/// A user who comes with what is refused sees a page that says so, and a program the plain text.
+/// A rejected request returns a page to a browser, and plain text to a program.
 #[tokio::test]
 async fn every_refusal_that_a_user_sees_is_a_page() {
     let host = TestHost::start().await;
@@ -113,13 +113,13 @@ async fn every_refusal_that_a_user_sees_is_a_page() {
             assert!(body.contains("Reference <code>") && body.contains(words), "{path}: {what}: {body}");
         }
     }
-    // A body that no form holds, in words of the framework otherwise.
+    // A body that is no form; the framework has a text of its own for it.
     let body = client.post(format!("{}/session/end", host.base)).header("accept", "text/html").body("x");
     let answer = body.send().await.expect("an answer");
     assert_eq!(answer.headers()["content-type"], "text/html; charset=utf-8", "{}", answer.status());
 }
 
-/// JSON that is nested without end is rejected before anything follows it down, and the host goes on.
+/// The host rejects deeply nested JSON before any recursion, and continues to serve.
 #[tokio::test]
 async fn json_that_is_nested_too_deeply_is_refused_wherever_json_is_read() {
     let host = TestHost::start().await;
@@ -146,7 +146,7 @@ async fn json_that_is_nested_too_deeply_is_refused_wherever_json_is_read() {
                 assert_eq!(answer.headers()["content-type"], "application/problem+json", "{method} {path}");
             }
         }
-        // Members that nobody asked for are passed over without a step down, so what counts is a member that is read.
+        // The reader skips unknown members without recursion, so the test uses a member that it reads.
         for path in ["/enrolments/look", "/enrolments"] {
             let request = http_client().post(format!("{}/authenticator/api{path}", host.base));
             let request = request.header("content-type", "application/json").body(format!("{{\"token\":{text}}}"));
@@ -269,7 +269,7 @@ async fn idle_connections_of_one_address_leave_room_for_others() {
     let mut start = [0; 15];
     tokio::time::timeout(PATIENCE, other.read_exact(&mut start)).await.expect("an answer").expect("an answer");
     assert_eq!(&start, b"HTTP/1.1 200 OK");
-    // One that ends makes room.
+    // The end of one frees a place.
     drop(idle);
     let again = async {
         while http_client().get(format!("{}/healthz", host.base)).send().await.is_err() {
@@ -302,7 +302,7 @@ async fn a_connection_that_asks_nothing_ends_sooner_than_one_that_asked() {
         let read = tokio::time::timeout(PATIENCE, late.read(&mut [0; 1])).await.expect("it ends");
         assert!(read.is_err() || read.is_ok_and(|read| read == 0));
     }
-    // By now the one that asked was quiet for as long.
+    // By now the used connection was quiet for as long.
     used.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await.expect("written");
     let mut rest = Vec::new();
     let answered = async {

@@ -147,7 +147,7 @@ async fn origins_come_and_go_with_their_applications_within_seconds() {
     assert!(!may().await);
 }
 
-/// Whatever origins requests claim to come from, the database is asked once a second at most.
+/// Requests from any number of origins query the database once a second at most.
 #[tokio::test]
 async fn made_up_origins_make_no_queries() {
     let (host, _) = host_with("spa", &format!("{SPA}/callback")).await;
@@ -166,7 +166,7 @@ async fn made_up_origins_make_no_queries() {
     flood(100).await;
     assert_eq!(queries(), 0);
     let response = ask(&host, "GET", "/oidc/.well-known/openid-configuration", &[("origin", SPA)]).await;
-    assert_eq!(allowed(&response, "allow-origin"), Some(SPA), "what is known is not forgotten");
+    assert_eq!(allowed(&response, "allow-origin"), Some(SPA), "a known origin stays known");
     host.advance(1);
     flood(200).await;
     assert_eq!(queries(), 1, "{:?}", log.lines());

@@ -107,7 +107,7 @@ async fn the_pages_of_saml_and_of_errors_can_not_be_framed() {
     let forged = browser.post("/sign-out", &[("csrf", "forged")]).await;
     assert_eq!(forged.status, StatusCode::FORBIDDEN);
     assert_unframeable(&forged, "<h1");
-    // What is no page says so to older browsers, too.
+    // Responses that are no pages have the header for older browsers, too.
     for path in ["/healthz", "/oidc/jwks", "/oidc/me", "/admin/api/v1/users"] {
         assert_eq!(browser.get(path).await.headers["x-frame-options"], "DENY", "{path}");
     }

@@ -1,24 +1,24 @@
-//! Nobody locks a network out: neither a page of another site that somebody in it opens, nor calls without proof.
+//! No attacker locks a network out: neither by a page of another site that a user in it opens, nor by calls without proof.
 
 use reqwest::{Client, Method, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 
 use crate::harness::{Browser, TestHost, Wish, http_client, http_client_builder, id};
 
-/// What a browser says of a request that another site's page makes by `fetch`.
+/// The headers of a browser's request that another site's page sends by `fetch`.
 const FOREIGN: [(&str, &str); 4] = [
     ("sec-fetch-site", "cross-site"),
     ("sec-fetch-mode", "no-cors"),
     ("sec-fetch-dest", "empty"),
     ("origin", "https://evil.example"),
 ];
-/// What it says of an image there.
+/// The headers of an image there.
 const IMAGE: [(&str, &str); 3] =
     [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "no-cors"), ("sec-fetch-dest", "image")];
-/// What it says of a frame there.
+/// The headers of a frame there.
 const FRAME: [(&str, &str); 3] =
     [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "iframe")];
-/// What it says of a link there.
+/// The headers of a link there.
 const LINK: [(&str, &str); 3] =
     [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")];
 
@@ -39,7 +39,7 @@ async fn limited(limits: &str) -> TestHost {
     TestHost::start_with(Wish { settings: &settings, ..Wish::default() }).await
 }
 
-/// ATTACKS: calls without proof from an office's address; approvals, console and recovery go on there.
+/// ATTACKS: calls without proof from an office's address; approvals, console and recovery still work there.
 #[tokio::test]
 async fn calls_without_proof_lock_an_office_out_of_nothing() {
     let host = TestHost::start().await;
@@ -66,7 +66,7 @@ async fn calls_without_proof_lock_an_office_out_of_nothing() {
         assert_eq!(refused[99], StatusCode::TOO_MANY_REQUESTS, "{path}: bad calls are slowed down");
     }
 
-    // The phone, the console, its machine's token and recovery go on.
+    // The phone, the console, its machine's token and recovery still work.
     let browser = Browser::new(&host.base);
     ada.sign_in(&browser).await;
     let me = console.request(Method::GET, "/admin/api/v1/me").header("sec-fetch-site", "same-origin");
@@ -78,7 +78,7 @@ async fn calls_without_proof_lock_an_office_out_of_nothing() {
     assert_eq!(recovered.location().path(), "/recover/done");
 }
 
-/// What a good device is refused for other reasons does not count as a missing proof.
+/// A rejection of a valid device for another reason does not count as a missing proof.
 #[tokio::test]
 async fn wrong_answers_of_a_good_device_are_no_missing_proofs() {
     let host = limited("failures = { per_minute = 1, burst = 1 }").await;

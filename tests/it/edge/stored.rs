@@ -1,4 +1,4 @@
-//! What anybody can have stored before they sign in, and how little that is.
+//! The bounds of storage before authentication.
 
 use assent::domain::admin;
 use assent::domain::audit::sum_up_repeated;
@@ -36,7 +36,7 @@ async fn state_and_nonce_hold_no_control_characters() {
             assert_eq!(value(&pairs, "error"), Some("invalid_request"), "{name} {bad:?}");
             assert!(value(&pairs, "error_description").expect("a reason").starts_with(name), "{pairs:?}");
             let state = if name == "state" { None } else { Some("st&te") };
-            assert_eq!(value(&pairs, "state"), state, "what is refused is not repeated");
+            assert_eq!(value(&pairs, "state"), state, "a rejected value is not repeated");
         }
     }
     let longest = "x".repeat(2048);
@@ -45,7 +45,7 @@ async fn state_and_nonce_hold_no_control_characters() {
     }
 }
 
-/// ATTACKS: 64 KiB of `state`. Whatever the request, what is stored of it is bounded.
+/// ATTACKS: 64 KiB of `state`. The storage of every request is bounded.
 #[tokio::test]
 async fn what_is_stored_of_a_request_is_bounded() {
     let host = TestHost::start().await;
@@ -99,7 +99,7 @@ async fn open_sign_ins_are_bounded_for_each_network_and_in_all_on_both_databases
             host.advance(1);
             answer.headers()["location"].to_str().expect("text").to_owned()
         };
-        // One in which somebody said who they are stays, whatever follows.
+        // A sign-in with a typed name is never evicted.
         let asked = Browser::new(&host.base);
         let waiting = ada.ask(&asked, &[]).await;
         let victim = Browser::new(&host.base);
@@ -111,7 +111,7 @@ async fn open_sign_ins_are_bounded_for_each_network_and_in_all_on_both_databases
             assert_eq!(browser.get(&login).await.status, StatusCode::OK, "{database:?}: the newest always works");
             assert_eq!(open().await, 5.min(number + 1), "{database:?}");
         }
-        assert_eq!(victim.get(&oldest).await.status, StatusCode::NOT_FOUND, "{database:?}: the oldest gave way");
+        assert_eq!(victim.get(&oldest).await.status, StatusCode::NOT_FOUND, "{database:?}: the oldest is evicted");
         // Another network has its own, and an IPv6 network is one.
         for number in 0..5 {
             begin(&Browser::new(&host.base), &format!("2001:db8::{number}")).await;

@@ -108,8 +108,8 @@ async fn the_listener_for_client_certificates_serves_what_applications_call_and_
     assert!(reqwest::get(format!("{}/healthz", host.base)).await.expect("an answer").status().is_success());
 }
 
-/// A certificate is no secret: a header with it proves nothing where the client itself makes the handshake, whoever passes the
-/// connection on.
+/// A certificate is no secret. A header with it proves nothing where the client itself performs the handshake, behind any
+/// proxy.
 #[tokio::test]
 async fn a_header_takes_no_handshakes_place_at_the_listener_for_client_certificates() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -118,7 +118,7 @@ async fn a_header_takes_no_handshakes_place_at_the_listener_for_client_certifica
     settings.push_str("[limits]\nclient_failures = { per_minute = 1, burst = 3 }\n");
     let host = TestHost::start_with(Wish { settings: &settings, ..Wish::default() }).await;
     let (victim, stranger) = (certificate_of("books"), certificate_of("stranger"));
-    // The certificate is younger than the host, whose clock stands still.
+    // The certificate is younger than the host, because the host's clock stands still.
     host.advance(60);
     let body = json!({
         "name": "Books", "application_type": "web", "redirect_uris": ["https://rp.example/cb"],
@@ -143,7 +143,7 @@ async fn a_header_takes_no_handshakes_place_at_the_listener_for_client_certifica
     assert_eq!(ask(client(&server, None), mtls.as_str(), true, "192.0.2.3").await, StatusCode::TOO_MANY_REQUESTS);
     // A right certificate is no guess, so it passes.
     assert_eq!(ask(client(&server, Some(&victim)), mtls.as_str(), false, "192.0.2.1").await, StatusCode::OK);
-    // At the other listener the proxy makes the handshake.
+    // At the other listener the proxy performs the handshake.
     let main = format!("{}/oidc/token", host.base);
     assert_eq!(ask(Client::new(), &main, true, "192.0.2.1").await, StatusCode::OK);
 }

@@ -117,7 +117,7 @@ async fn the_key_set_is_told_from_memory_while_there_is_no_database() {
     assert_eq!(published(&host).await, set);
 }
 
-/// However many ask for the key set at once, the database is read twice: for the first, and for all who came meanwhile.
+/// Any number of concurrent requests for the key set read the database twice: for the first, and once for all later ones.
 #[tokio::test]
 async fn requests_for_the_key_set_share_readings() {
     let host = Installation::new(Database::Sqlite).await.host().await;
@@ -131,7 +131,7 @@ async fn requests_for_the_key_set_share_readings() {
     futures_util::future::join_all((0..100).map(|_| read())).await;
     assert_eq!(readings.load(Ordering::SeqCst), 2);
     read().await;
-    assert_eq!(readings.load(Ordering::SeqCst), 3, "who comes later is told what is known then");
+    assert_eq!(readings.load(Ordering::SeqCst), 3, "a later request gets a new reading");
 }
 
 /// An application's key set, as client libraries keep it: fetched again when a `kid` is not in it, and only then.

@@ -1,4 +1,4 @@
-//! Concurrent approval requests: a stranger types a user's name while the user signs in. See "Concurrent sign-in requests:
+//! Concurrent approval requests: an attacker types a user's name while the user signs in. See "Concurrent sign-in requests:
 //! attack model" in the README.
 
 use std::collections::VecDeque;
@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish, http_client_builder, id, without_code};
 use crate::scan::code;
 
-/// No limits of the rate: what is tested must hold without them.
+/// No rate limits: the tested bounds must hold without them.
 const UNLIMITED: &str = "[limits]\nlogin_name = { per_minute = 0 }\nperson = { per_minute = 0 }\n\
                          browser = { per_minute = 0 }\nsign_in = { per_minute = 0 }\naddress = { per_minute = 0 }\n\
                          device = { per_minute = 0 }\n";
 
-/// Types a name in this browser: the waiting page, or what there is in its place.
+/// Types a name in this browser. Returns the waiting page, or its replacement.
 async fn typed(browser: &Browser, ada: &Ada, name: &str) -> Page {
     // A browser with a session is asked for the name too.
     let login = browser.get(&ada.application.request(&[("prompt", Some("login"))])).await.followed().await;
@@ -22,7 +22,7 @@ async fn typed(browser: &Browser, ada: &Ada, name: &str) -> Page {
     if answer.status == StatusCode::SEE_OTHER { answer.followed().await } else { answer }
 }
 
-/// The body of a waiting page without what differs at each login.
+/// The body of a waiting page without the parts that differ at each login.
 fn same_for_all(page: &Page, name: &str) -> String {
     let login = page.path();
     without_code(&page.body)
@@ -48,7 +48,7 @@ async fn type_everywhere(ada: &Ada, number: &str) -> bool {
     false
 }
 
-/// The stranger: every few seconds a new browser, with the same browser string and from the same network, at either instance.
+/// The attacker: every few seconds a new browser, with the same browser string and from the same network, at either instance.
 struct Stranger<'a> {
     host: &'a TestHost,
     ada: &'a Ada,
@@ -73,7 +73,7 @@ impl Stranger<'_> {
         self.pages.push_back((page, number, now));
     }
 
-    /// None of the stranger's browsers was signed in.
+    /// None of the attacker's browsers was signed in.
     async fn has_nothing(&self) {
         for (page, number, _) in &self.pages {
             let again = page.again().await;
@@ -210,16 +210,16 @@ async fn the_number_of_another_request_is_named_and_that_request_can_be_reported
             "cancelled" => drop(theirs.submit(&format!("{}/cancel", theirs.path()), &[]).await),
             _ => {}
         }
-        // The stranger talks the user into typing the number of the stranger's page.
+        // The attacker persuades the user to type the number of the attacker's page.
         let number = theirs.number();
         let signature = ada.phone.sign(&ada.phone.statement(&own_request, Some(&number)).text()).expect("signed");
         let reply = ada.phone.send_proof(own_request.id, Some(&number), &signature).await.expect("an answer");
         assert_eq!((reply.status.as_u16(), &reply.body["attempts_left"]), (422, &json!(2)), "{state}");
         let other = &reply.body["other_request"];
         assert_eq!((&other["id"], &other["state"]), (&json!(request.id), &json!(state)));
-        let other = serde_json::from_value(other.clone()).expect("everything that a report is signed over");
+        let other = serde_json::from_value(other.clone()).expect("all members under a report's signature");
         assert_eq!(request, other, "{state}");
-        // A number of no request says nothing more.
+        // An answer to an unknown number has no other members.
         let signature = ada.phone.sign(&ada.phone.statement(&own_request, Some("01")).text()).expect("signed");
         let reply = ada.phone.send_proof(own_request.id, Some("01"), &signature).await.expect("an answer");
         assert_eq!(reply.body.get("other_request"), None);
@@ -272,7 +272,7 @@ async fn others_do_not_use_up_the_prompts_of_a_browser_in_which_the_user_signed_
     let page = typed(&known, &ada, "ada").await;
     ada.approve(&page).await;
     assert!(known.finish(&page.url).await.parameter("code").starts_with("ac_"));
-    // There too a user is asked only so often.
+    // The number of requests to a user is limited there, too.
     for _ in 0..2 {
         typed(&known, &ada, "ada").await;
     }
@@ -293,7 +293,7 @@ async fn a_report_of_a_request_from_a_known_browser_withdraws_the_trust_in_all_o
                 typed(&Browser::new(&host.base), &ada, "ada").await;
             }
         };
-        // A report of a stranger's request leaves the trust, but a cooldown holds every typed request.
+        // After a report of an attacker's request the browser stays known, but a cooldown holds every typed request.
         fill().await;
         let request = ada.phone.waiting(5).await.expect("requests").remove(0);
         ada.phone.not_me(&request).await.expect("an outcome");
@@ -304,7 +304,7 @@ async fn a_report_of_a_request_from_a_known_browser_withdraws_the_trust_in_all_o
         host.advance(1);
         fill().await;
         assert_eq!(pending(&ada).await, 6, "{database:?}");
-        // Somebody else sits at her old browser.
+        // Another person uses her old browser.
         let request = ada.phone.waiting(5).await.expect("requests").remove(0);
         assert_eq!(ada.phone.not_me(&request).await.expect("an outcome"), "not_me");
         ada.phone.lift_pause().await.expect("lifted");
@@ -374,7 +374,7 @@ async fn the_phone_waits_for_any_change_of_the_pending_requests() {
     let ids = |requests: &[Value]| requests.iter().map(|request| id(request).to_owned()).collect::<Vec<_>>().join(",");
     let first = typed(&Browser::new(&host.base), &ada, "ada").await;
     let one = list("?wait=30".to_owned()).await;
-    assert_eq!(one.len(), 1, "what the app does not show comes at once");
+    assert_eq!(one.len(), 1, "a new request is returned at once");
     host.advance(1);
     let (two, second) = tokio::join!(list(format!("?wait=30&seen={}", ids(&one))), async {
         typed(&Browser::new(&host.base), &ada, "ada").await
@@ -384,7 +384,7 @@ async fn the_phone_waits_for_any_change_of_the_pending_requests() {
     let cancel = format!("{}/cancel", first.path());
     let (left, _) = tokio::join!(list(format!("?wait=30&seen={}", ids(&two))), first.submit(&cancel, &[]));
     assert_eq!(ids(&left), id(&two[1]), "one less");
-    // In another order, and with what is none: the same set, so the call waits to its end.
+    // In another order, and with an unknown id: the same set, so the call waits to its end.
     assert_eq!(list(format!("?wait=0&seen={},x", ids(&left))).await.len(), 1);
     drop(second);
 }

@@ -81,7 +81,7 @@ async fn a_terminated_user_can_be_erased_and_the_identifiers_and_the_log_stay_on
             let request = &ada.phone.waiting(5).await.expect("requests")[0];
             ada.phone.decide(request, None).await.expect("denied");
         }
-        // In the cooldown that follows it reaches nobody, and knows the name alone.
+        // In the following cooldown the request reaches no device, and holds only the name.
         ada.ask(&Browser::new(&host.base), &[]).await;
         host.admin_ok(Method::PATCH, &format!("/accounts/{}", id(&ada.account)), json!({"roles": ["augusta's"]})).await;
         let (status, refused) = host.admin(Method::POST, &format!("{path}/erase"), Value::Null).await;

@@ -155,8 +155,8 @@ async fn a_number_typed_wrong_too_often_ends_the_request_and_begins_no_cooldown_
     }
 }
 
-/// An attacker must not learn that the user answered, so what was reported looks as if it were still pending. The cooldown
-/// outlasts what the user approves meanwhile.
+/// An attacker must not learn that the user answered, so a reported request looks as if it were still pending. The cooldown
+/// outlasts approvals of the user.
 #[tokio::test]
 async fn a_report_changes_no_page_and_its_cooldown_survives_the_users_own_approvals_on_both_databases() {
     for database in Database::BOTH {
@@ -173,7 +173,7 @@ async fn a_report_changes_no_page_and_its_cooldown_survives_the_users_own_approv
         for page in [&reported, &beside, &unknown] {
             assert_eq!(page.again().await.number(), page.number(), "{database:?}: it waits");
         }
-        // Ada signs in by a scan meanwhile.
+        // Ada signs in by a scan during the cooldown.
         let browser = Browser::new(&host.base);
         let login = browser.get(&ada.application.request(&[])).await.followed().await;
         ada.phone.scan(&crate::scan::code(&login)).await.expect("taken");

@@ -1,4 +1,4 @@
-//! The scope and the claim `address` (OpenID Connect Core section 5.1.1), wherever the other profile claims go.
+//! The scope and the claim `address` (OpenID Connect Core section 5.1.1), at each sink of the other profile claims.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ fn home() -> Value {
     })
 }
 
-/// Ada, whose address is known, at an application that may ask for it.
+/// Ada with an address, at an application that may request it.
 async fn resident(host: &TestHost) -> Ada {
     let ada = host.ada().await;
     let path = format!("/users/{}", id(&ada.user));
@@ -26,7 +26,7 @@ async fn resident(host: &TestHost) -> Ada {
     ada
 }
 
-/// What the ID token and UserInfo say after a sign-in with this change of the request.
+/// The claims in the ID token and at UserInfo after a sign-in with this change of the request.
 async fn told(host: &TestHost, ada: &Ada, change: (&str, Option<&str>)) -> (Value, Value) {
     let browser = Browser::new(&host.base);
     let page = ada.ask(&browser, &[change]).await;
@@ -47,7 +47,7 @@ async fn the_scope_tells_the_address_in_the_id_token_and_at_userinfo() {
     assert!(claims.get("name").is_none() && claims.get("locality").is_none(), "{claims}");
     let (claims, info) = told(&host, &ada, ("scope", Some("openid profile"))).await;
     assert!(claims.get("address").is_none() && info.get("address").is_none(), "{claims} {info}");
-    // Who has none is told of none.
+    // A user without an address has no such claim.
     let path = format!("/users/{}", id(&ada.user));
     host.admin_ok(Method::PATCH, &path, json!({"profile": {"address": null}})).await;
     let (claims, info) = told(&host, &ada, ("scope", Some("openid address"))).await;

@@ -267,7 +267,7 @@ async fn a_slow_application_holds_up_neither_the_person_nor_another_application(
     it.ada.approve(&waiting).await;
     browser.finish(&waiting.url).await.parameter("code");
     sign_out(&browser).await;
-    // The host gives up on those that hang after ten seconds.
+    // The host ends hanging calls after ten seconds.
     let told = tokio::time::timeout(Duration::from_secs(9), quick.arrived.recv()).await;
     assert!(told.expect("in time, while the others hang").is_some());
 }

@@ -56,7 +56,7 @@ async fn the_id_token_has_what_the_specification_lists() {
     assert!(info.get("nonce").is_none() && info.get("sid").is_none());
 }
 
-/// Each claim of the scopes that comes from the directory, by its name, with what the directory holds for it.
+/// Each claim of the scopes that comes from the directory, by its name, with its value in the directory.
 #[tokio::test]
 async fn each_claim_of_the_scopes_profile_email_and_phone_is_in_the_id_token_and_at_userinfo_by_its_name() {
     let host = TestHost::start().await;
@@ -242,7 +242,7 @@ async fn a_person_without_an_account_is_told_so_once_they_have_shown_who_they_ar
     assert_eq!(back.parameter("error"), "access_denied");
 }
 
-/// One access token at full rate, while the plugin is slow: UserInfo says that it is busy, and sign-ins of others succeed.
+/// One access token at full rate, while the plugin is slow: UserInfo returns that it is busy, and sign-ins of others succeed.
 #[tokio::test]
 async fn userinfo_at_full_rate_starves_no_sign_in() {
     let plugins = format!(

@@ -342,7 +342,7 @@ async fn a_client_assertion_signed_with_the_key_of_another_registered_client_is_
         // The rejected assertion did not use up its `jti`.
         assert_eq!(ask_with(&host, &by_rsa(&claims(&host, client, n), own_key)).await, good());
     }
-    // The other client's name beside an assertion that is good for the signer.
+    // The other client's name beside an assertion that is valid for the signer.
     let assertion = by_rsa(&claims(&host, first, 10), first_key);
     let form = [("client_id", second.as_str()), ("client_assertion_type", ASSERTION), ("client_assertion", &assertion)];
     let (status, error) = ask(&host, &form).await;

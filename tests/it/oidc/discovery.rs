@@ -6,7 +6,7 @@ use crate::harness::tls::mtls_settings;
 use crate::harness::{TestHost, Wish};
 
 const SCOPES: [&str; 6] = ["openid", "profile", "email", "phone", "address", "offline_access"];
-/// What the host says in an ID token besides the claims of the scopes.
+/// The claims of an ID token besides those of the scopes.
 const OF_THE_TOKEN: [&str; 11] =
     ["iss", "sub", "aud", "exp", "iat", "auth_time", "sid", "nonce", "amr", "acr", "at_hash"];
 const OF_THE_SCOPES: [&str; 23] = [
@@ -50,7 +50,7 @@ const AUTH_METHODS: [&str; 8] = [
 ];
 const ASSERTION_ALGORITHMS: [&str; 7] = ["RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA", "HS256"];
 
-/// What a host at this issuer serves.
+/// The metadata of a host at this issuer.
 fn expected(issuer: &str) -> Value {
     let claims = [&OF_THE_TOKEN[..], &OF_THE_SCOPES].concat();
     json!({

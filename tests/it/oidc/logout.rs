@@ -278,7 +278,7 @@ async fn a_hint_of_another_application_than_client_id_is_refused() {
 #[tokio::test]
 async fn rp_initiated_logout_no_id_token_hint() {
     let it = Fixture::new().await;
-    // Nothing says whose address it is.
+    // Nothing names the application of the address.
     let page = it.end_changed(&[("id_token_hint", None)]).await;
     it.assert_asked_and_not_sent_on(&page).await;
 }
@@ -306,7 +306,7 @@ async fn client_id_without_a_hint_asks_and_then_leads_to_its_registered_address(
     let yes = page.submit("/session/end", &[("request", &hidden(&page)), ("answer", "yes")]).await;
     assert_eq!(yes.location().as_str(), "https://rp.example/signed-out?state=st%26te");
     assert!(!it.is_signed_in().await);
-    // Nobody is left to ask.
+    // No user is left to ask.
     assert_eq!(it.end_changed(&named).await.location().as_str(), "https://rp.example/signed-out?state=st%26te");
 }
 
@@ -325,7 +325,7 @@ async fn client_id_without_a_hint_leads_to_no_address_of_another() {
         ("nonsense", AFTER),
     ] {
         it.assert_refused(&it.end(&[("client_id", client), ("post_logout_redirect_uri", address)]).await).await;
-        // With nobody signed in neither.
+        // Nor without a session.
         let parameters = [("client_id", client), ("post_logout_redirect_uri", address)];
         let page = Browser::new(&it.host.base).get(&request(&parameters)).await;
         assert_eq!(page.status, StatusCode::BAD_REQUEST, "{client} {address}");

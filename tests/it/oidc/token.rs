@@ -232,7 +232,7 @@ async fn fifty_exchanges_of_one_code_give_one_success_across_a_restart_on_both_d
     }
 }
 
-/// The instance stops while the code is redeemed. Whatever the callers of that moment saw, there is one success at most, and
+/// The instance stops while the code is redeemed. There is one success at most, for any answers before the stop, and
 /// none after the restart if there was one before.
 #[tokio::test]
 async fn a_code_that_is_redeemed_while_the_instance_stops_gives_one_success_at_most_on_both_databases() {
@@ -268,7 +268,7 @@ async fn a_code_that_is_redeemed_while_the_instance_stops_gives_one_success_at_m
         }
         let statuses = attempts.join_all().await;
         let successes = statuses.iter().flatten().filter(|status| status.is_success()).count();
-        // An answer may be lost together with the connection that it was for: then nobody has the tokens.
+        // An answer may be lost together with its connection: then no client has the tokens.
         let lost = statuses.iter().any(Option::is_none);
         assert!(successes == 1 || (successes == 0 && lost), "{database:?}: {statuses:?}");
         assert!(

@@ -221,7 +221,7 @@ fn compiles_within_limits(program: &str) {
         let line = limits.lines().find(|line| line.starts_with(name)).expect("the limit");
         assert_eq!(line[name.len()..].split_whitespace().nth(1), Some(most), "{line}");
     }
-    // A descriptor that this program was started with may be inherited, whatever it is. The compiler opens none of its own.
+    // The compiler may inherit any descriptor that this program was started with. It opens none of its own.
     let harmless = |file: &std::path::PathBuf| {
         file.ends_with("dev/null") || file.to_string_lossy().starts_with("pipe:") || inherited.contains(file)
     };
@@ -265,7 +265,7 @@ async fn names_inside_a_component_can_not_steer_a_terminal_or_forge_a_line() {
         (imports, "evil:x/\x1b[2Jlog@111111"),
         (imports, "assent:host/log@1\r\n.0"),
         (imports, "assent:host/log@1\u{202e}0"),
-        // What it says of itself: its name, its version, what it writes.
+        // Its description: its name, its version, its claims.
         ("account-roles1.0.0Makes", "account-\x1b[2Jx1.0.0Makes"),
         ("account-roles1.0.0Makes", "account\r\nxxxx1.0.0Makes"),
         ("account-roles1.0.0Makes", "account-\u{202e}xx1.0.0Makes"),

@@ -19,7 +19,7 @@ fn dev(newcomer: &Newcomer, host: &TestHost, application: &str, more: &[&str]) -
     command
 }
 
-/// The lines until one has these words. Builds take their time; what never comes ends the test.
+/// The lines until one has these words. Builds take their time; a line that never comes ends the test.
 async fn until(lines: &mut Lines<BufReader<ChildStdout>>, words: &str) -> String {
     let mut seen = String::new();
     let found = async {

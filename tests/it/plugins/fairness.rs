@@ -1,4 +1,4 @@
-//! What one application's plugin calls cost the others: little, whatever its plugin does.
+//! One application's plugin calls cost the others little, even with a hostile plugin.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -46,7 +46,7 @@ async fn a_plugin_that_breaks_its_limits_is_suspended_for_that_application_alone
     assert_eq!(call().await, Err(Fault::Suspended(Duration::from_secs(2))), "the cooldown grows");
 }
 
-/// Whoever causes the suspension must not choose whose claims are left out.
+/// The attacker who causes the suspension must not choose the users without these claims.
 #[tokio::test]
 async fn a_suspended_plugin_is_not_left_out() {
     let (_, plugins) = {
@@ -109,7 +109,7 @@ async fn user_info(host: &TestHost, token: &str) -> Duration {
     times[times.len() / 2]
 }
 
-/// A looping plugin at full rate, whose breaker is kept closed on purpose: the clock moves on at each fault.
+/// A looping plugin at full rate. The test keeps its breaker closed: the clock moves on at each fault.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_looping_plugin_at_full_rate_hardly_delays_other_applications() {
     let looping = application(1);

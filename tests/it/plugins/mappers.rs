@@ -102,7 +102,7 @@ async fn a_value_that_is_not_json_is_a_fault() {
 
 #[tokio::test]
 async fn json_nested_without_end_is_a_fault() {
-    // The parser says what is wrong: 128 levels are too many, and so is this exponent.
+    // The parser reports the cause: 128 levels are too many, and so is this exponent.
     for (value, why) in [
         ("[".repeat(100_000), "recursion limit exceeded"),
         (format!("{}{}", "[".repeat(128), "]".repeat(128)), "recursion limit exceeded"),
@@ -235,7 +235,7 @@ async fn endless_loops_do_not_stall_the_thread_they_run_on() {
 #[tokio::test]
 async fn calls_beyond_the_queue_are_turned_away() {
     let ours = application(1);
-    // The one that waits gives up long before the one that runs is stopped, also where the machine is busy.
+    // The wait ends long before the running call is stopped, also where the machine is busy.
     let deadline = Duration::from_secs(3);
     let limits = Limits {
         fuel: u64::MAX,
@@ -308,7 +308,7 @@ async fn what_the_host_vouched_for_goes_with_a_value_that_a_plugin_rewrites() {
     }
 }
 
-/// UserInfo and introspection, which whoever has a token may call at will, leave places of a plugin to sign-ins.
+/// A client with a token may call UserInfo and introspection at will. Both leave places of a plugin to sign-ins.
 #[tokio::test]
 async fn calls_for_userinfo_never_take_all_places_of_a_plugin() {
     let ours = application(1);

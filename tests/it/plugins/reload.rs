@@ -222,7 +222,7 @@ async fn who_is_turned_away_by_now_gets_no_tokens_by_a_narrower_scope_either() {
     }
 }
 
-/// The operator finds the line of the log; and nobody is asked to try again, since a plugin's bug does not go away by that.
+/// The operator finds the line of the log. No answer asks to try again, because a retry does not fix a plugin's bug.
 #[tokio::test]
 async fn a_fault_of_a_plugin_is_answered_with_a_reference_that_is_in_the_log() {
     let host = start().await;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::party::{ACS, ENTITY_ID, Party};
 use crate::harness::{Database, TestHost, Wish, id};
 
-/// Takes away what only the answer to the one who saves has.
+/// Removes the notes, which only the answer to a save has.
 fn without_notes(application: &mut Value) -> Value {
     application.as_object_mut().and_then(|members| members.remove("notes")).unwrap_or_default()
 }

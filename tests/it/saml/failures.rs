@@ -29,7 +29,7 @@ impl Attempt {
         identify(&self.ada, &login).await
     }
 
-    /// The browser goes back to the application by itself; what that receives.
+    /// The response that the application receives when the browser returns by itself.
     async fn failed(&self, page: &Page) -> Response {
         self.answered(&self.browser.get(&page.returns().expect("it goes back")).await)
     }

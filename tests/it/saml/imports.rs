@@ -1,4 +1,4 @@
-//! What an administrator is told of a service provider that was saved, and metadata in the forms that programs write it in.
+//! The notes about a saved service provider, and metadata in the encodings of common programs.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -13,7 +13,7 @@ fn utf16(text: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }
 
-/// Metadata of about so many bytes. What it has besides stands in an extension, which nobody reads.
+/// Metadata of about so many bytes. The padding is in an extension, which no reader uses.
 fn of_size(metadata: &str, bytes: usize) -> String {
     let item = format!("<x:item xmlns:x=\"urn:x\">{}\n</x:item>", "some \"filler\" ".repeat(40));
     let (before, after) = metadata.split_once("<SPSSODescriptor").expect("metadata");
@@ -48,7 +48,7 @@ async fn metadata_may_be_in_utf_16_or_latin_1() {
     let latin1: Vec<u8> =
         declared("ISO-8859-1").chars().map(|c| u8::try_from(u32::from(c)).expect("Latin-1")).collect();
     for metadata in [
-        // The text, which says how it was written in its file.
+        // The text, with a declaration of its file's encoding.
         declared("UTF-16"),
         declared("ISO-8859-1"),
         // The file itself.

@@ -1,4 +1,4 @@
-//! Whom a LogoutRequest names, and that `Success` never leaves the session open that it names.
+//! The principal of a LogoutRequest. `Success` never leaves a named session open.
 
 use assent::saml::message::{LogoutRequest, NameId};
 use reqwest::StatusCode;
@@ -37,7 +37,7 @@ impl Journey {
         signed_in(&self.party, &self.ada, &self.browser, &self.host).await
     }
 
-    /// What a request gets that is changed so, and whether Ada's session has ended.
+    /// The answer to a request with this change, and whether Ada's session has ended.
     async fn asked(&self, change: &dyn Fn(&mut LogoutRequest)) -> (String, Option<String>, bool) {
         let mut request = request(&self.party, &self.host, &self.known().await);
         change(&mut request);
@@ -196,7 +196,7 @@ async fn a_users_new_address_gets_no_success_while_the_session_is_open() {
     assert!(!party_must_sign_in(&journey.party, &journey.browser, &journey.host).await);
 }
 
-/// Without a live index an unsigned request proves nothing: its answer must not say who is signed in, or who is known.
+/// Without a live index an unsigned request proves nothing: its answer must not reveal signed-in or known users.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unsigned_request_without_a_live_index_learns_nothing() {
     let journey = Journey::new(json!({"certificates": [], "entity_id": UNSIGNED})).await;
@@ -216,7 +216,7 @@ async fn an_application_without_single_logout_gets_a_page_that_says_why() {
     request.name_id.value = "bob@example.org".to_owned();
     let page = send(&journey.party, &journey.browser, &request, None).await;
     assert_eq!(page.status, StatusCode::BAD_REQUEST);
-    assert!(page.body.contains("does not name correctly"), "{}", page.body);
+    assert!(page.body.contains("does not name the user correctly"), "{}", page.body);
     assert!(!party_must_sign_in(&journey.party, &journey.browser, &journey.host).await);
 }
 

@@ -16,7 +16,7 @@ pub struct CandidateTrial {
     application: String,
     /// The user's name or id, or the account's id.
     user: String,
-    /// The scopes, one space between them; without them, all that the application may request.
+    /// The scopes, one space between them. The default is every scope that the application may request.
     scope: Option<String>,
     /// The way to the instance, once there is one.
     api: Option<Api>,
@@ -28,8 +28,8 @@ impl CandidateTrial {
         Self { connection, application, user, scope, api: None }
     }
 
-    /// Tries a component in the place of the plugin with this name, or after the others if none has it. The text says what
-    /// would change, and what the component wrote to the log.
+    /// Tries a component in the place of the plugin with this name, or after the others if none has it. Returns the
+    /// differences and the component's log lines as text.
     ///
     /// # Errors
     /// Why it can't be tried, in the words of the instance.

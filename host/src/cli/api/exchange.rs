@@ -1,4 +1,4 @@
-//! What an exchange of the plugins changed, for a person at a terminal.
+//! The changes by an exchange of the plugins, as text for a terminal.
 
 use serde::Deserialize;
 
@@ -44,7 +44,7 @@ pub(super) fn is(operation: &str) -> bool {
 /// The text for an answer: which plugins are loaded now, and how each differs from before.
 ///
 /// # Errors
-/// If the answer is not what its schema says.
+/// If the answer does not match its schema.
 pub(super) fn text(operation: &str, bytes: &[u8]) -> anyhow::Result<String> {
     let Plugins { plugins, last_reload, previous, reloading } = serde_json::from_slice(bytes)?;
     if reloading {

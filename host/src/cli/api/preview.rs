@@ -105,7 +105,7 @@ pub(super) fn text(schema: Option<&str>, bytes: &[u8]) -> anyhow::Result<Option<
 /// The text for a comparison.
 ///
 /// # Errors
-/// If the answer is not what its schema says.
+/// If the answer does not match its schema.
 pub(super) fn comparison(bytes: &[u8]) -> anyhow::Result<String> {
     Ok(of_comparison(&serde_json::from_slice(bytes)?))
 }

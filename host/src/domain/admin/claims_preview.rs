@@ -133,7 +133,7 @@ pub struct Comparison {
     pub candidate: Vec<Preview>,
     /// What is not the same.
     pub differences: Vec<Difference>,
-    /// What the candidate wrote to the log.
+    /// The candidate's log lines.
     pub log: Vec<LogLine>,
 }
 

@@ -73,8 +73,7 @@ fn check_placeholders(host: &Host, provider: &ServiceProvider, name: &str, value
     Ok(())
 }
 
-/// What an administrator should know of a service provider that was saved: settings that have no effect, or another one than
-/// they seem to have.
+/// Warnings for the administrator about a saved service provider: settings that have no effect, or an unexpected one.
 pub fn notes_of(host: &Host, provider: &ServiceProvider) -> Vec<String> {
     let mut notes = Vec::new();
     let settings = &provider.settings;

@@ -259,7 +259,7 @@ fn plan(host: &Host, caller: &Caller, known: &Known, row: &ImportRow) -> std::re
     Ok(Planned { line: row.line, before, user })
 }
 
-/// The members whose cells are other than what is there; an empty one takes the member away.
+/// The members with a cell that differs from the stored value. An empty cell removes the member.
 fn other_texts(row: &ImportRow, texts: &[(&'static str, &'static str, Option<&String>)]) -> Map<String, Value> {
     let mut others = Map::new();
     for (column, member, text) in texts {

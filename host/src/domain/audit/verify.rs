@@ -114,7 +114,7 @@ struct Erasures {
 }
 
 impl Erasures {
-    /// Whether an entry after this position tells that this user was erased.
+    /// Whether an entry after this position records the erasure of this user.
     async fn follow(&mut self, store: &Store, user: &str, seq: i64) -> Result<bool, StoreError> {
         if self.last.len() >= ERASED {
             self.last.clear();
@@ -136,7 +136,7 @@ async fn was_taken(store: &Store, record: &Record, erasures: &mut Erasures) -> R
     Ok(personal_was_taken(store, record, erasures).await? || origin_was_taken(store, record, erasures).await?)
 }
 
-/// Whether the address and browser of who did it are gone, and no later entry tells that this very user was erased.
+/// Whether the address and browser of the actor are gone, and no later entry records the erasure of the same user.
 async fn origin_was_taken(store: &Store, record: &Record, erasures: &mut Erasures) -> Result<bool, StoreError> {
     if !record.origin_is_erased() {
         return Ok(false);

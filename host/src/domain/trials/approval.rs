@@ -103,7 +103,7 @@ fn of_approval(approval: &Approval, now: Timestamp) -> Vec<Noted> {
     let ended = |at: Timestamp, ended: Ended| (TrialStep::Approved, at, StepNote::bad(of_end(ended)));
     let step = match approval.stage_at(now) {
         ApprovalStage::Requested => None,
-        // The page goes on to wait. Why a request was not sent was noted before.
+        // The page continues to wait. An earlier step has the reason why a request was not sent.
         ApprovalStage::Withdrawn | ApprovalStage::Reported => None,
         ApprovalStage::Replaced => Some(ended(approval.requested_at, Ended::Replaced)),
         ApprovalStage::Approved { by, at } => {

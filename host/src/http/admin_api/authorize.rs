@@ -164,7 +164,7 @@ fn is_forged(
     method: &Method,
     headers: &HeaderMap,
 ) -> Result<bool, Broken> {
-    // Nobody but the person types an address or opens a bookmark, and neither changes anything.
+    // Only the user types an address or opens a bookmark, and neither changes anything.
     if matches!(*method, Method::GET | Method::HEAD) {
         return Ok(false);
     }

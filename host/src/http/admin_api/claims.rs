@@ -306,7 +306,7 @@ struct ComparisonView {
     candidate: PreviewView,
     /// What is not the same.
     differences: Vec<DifferenceView>,
-    /// What the candidate wrote to the log, 256 lines at most.
+    /// The candidate's log lines, 256 at most.
     log: Vec<LogLineView>,
 }
 
@@ -357,8 +357,8 @@ pub(super) fn new_component(host: &Host, body: &[u8]) -> Result<Option<(String, 
 
 /// Compare what an application would be told today with what a candidate plugin would have it told.
 ///
-/// The candidate is compiled, checks its settings, and runs in the sandbox of every plugin, with the grants of the plugin whose
-/// place it takes. Nothing of it is kept, and nothing changes. It needs the permission claims:read too. A host tries one
+/// The candidate is compiled, checks its settings, and runs in the sandbox of every plugin, with the grants of the plugin that
+/// it replaces. Nothing of it is kept, and nothing changes. It needs the permission claims:read too. A host tries one
 /// candidate at a time.
 ///
 /// In the console, a component that is not loaded needs an approval on the phone, once for each plugin name, component and

@@ -139,7 +139,7 @@ fn is_id(text: &str) -> bool {
     text.parse::<UserId>().is_ok()
 }
 
-/// Adds the ids that stand in an answer, wherever they do.
+/// Adds the ids in an answer, at every depth.
 fn add_ids(answer: &Value, ids: &mut BTreeSet<String>) {
     match answer {
         Value::String(text) if is_id(text) => {

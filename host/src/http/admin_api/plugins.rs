@@ -36,7 +36,7 @@ struct PluginsView {
     /// Claim mappers in their order, then channels in theirs.
     plugins: Vec<PluginStatus>,
     last_reload: Option<ReloadView>,
-    /// Whether plugins are being exchanged at this moment; `last_reload` says afterwards how it went.
+    /// Whether an exchange of the plugins is under way; `last_reload` has its result afterwards.
     reloading: bool,
     /// The plugins before the last exchange, which can be put back; `null` where there was none since the host started.
     previous: Option<PreviousView>,
@@ -115,9 +115,10 @@ async fn list(State(host): State<Arc<Host>>) -> Json<PluginsView> {
 
 /// Exchange the plugins for those that the settings name now.
 ///
-/// Each is compiled, checked and tried out first. Where anything is wrong, those that were there go on. It continues in the
-/// background where it takes longer than the answer waits; `last_reload` of the list says then how it ended.
-#[utoipa::path(post, path = "/plugins/reload", params(Wait), responses((status = 200, description = "They were exchanged.", body = PluginsView), (status = 202, description = "It takes longer and continues in the background; `last_reload` of the list says how it ends.", body = PluginsView)))]
+/// Each is compiled, checked and tried out first. If any of them fails, the previous plugins stay
+/// in use. An exchange that takes longer than the answer waits continues in the background; `last_reload` of the list has its
+/// result then.
+#[utoipa::path(post, path = "/plugins/reload", params(Wait), responses((status = 200, description = "They were exchanged.", body = PluginsView), (status = 202, description = "It takes longer and continues in the background; `last_reload` of the list has the result at its end.", body = PluginsView)))]
 async fn reload(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,

@@ -23,8 +23,8 @@ use crate::model::step::Words;
 use crate::saml::metadata::{self, Given};
 use crate::secret::Digest;
 
-/// Makes a service provider of a body without `protocol`. With `metadata` or `metadata_url` the metadata says what the
-/// other members do not; `entity_id` then says which of several service providers it is. Beside it, the notes of the import.
+/// Creates a service provider from a body without `protocol`. With `metadata` or `metadata_url` the metadata specifies the
+/// missing members; `entity_id` then selects one of several service providers. Returns the notes of the import beside it.
 pub(super) async fn create(host: &Host, body: &Bytes, by: &By) -> Result<(ServiceProvider, Vec<String>), Problem> {
     let given: Given = parse(body)?;
     let mut members: Map<String, Value> = parse(body)?;

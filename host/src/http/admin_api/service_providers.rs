@@ -64,13 +64,14 @@ pub(super) struct ServiceProviderView {
     created_at: String,
     #[schema(format = DateTime)]
     updated_at: String,
-    /// What to know of what was just saved: what an import left out, and settings without effect. Other answers do not have it.
+    /// Warnings about the saved service provider: parts that the import left out, and settings without effect. Other answers do
+    /// not have it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }
 
 impl ServiceProviderView {
-    /// With notes for whoever saved it.
+    /// Adds the notes for the administrator who saved it.
     pub(super) fn with_notes(self, notes: Vec<String>) -> Self {
         Self { notes, ..self }
     }

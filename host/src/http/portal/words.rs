@@ -227,7 +227,7 @@ pub(super) fn shown(name: &str, value: &Value) -> Message {
         Value::Bool(false) => Message::of("claim-no"),
         Value::String(text) => Message::of("claim-value").text("value", text.as_str()),
         Value::Object(_) if name == "address" => {
-            // A plugin may have made something else of it.
+            // A plugin may have replaced it by a value of another type.
             let lines = Address::deserialize(value).map(|address| address.in_lines().join(", "));
             Message::of("claim-value").text("value", lines.unwrap_or_else(|_| value.to_string()))
         }

@@ -89,8 +89,8 @@ impl Presented<'_> {
 /// Why a client was not let in, for its developer. It is told only what whoever knows the Client ID may know.
 type Reason = &'static str;
 
-/// Finds out which application calls. Of one application and network only so many may fail, so that secrets can't be
-/// guessed. Successful calls are not counted. Nor are those of a public application, which has nothing to guess: everybody in
+/// Authenticates the calling application. A rate limit of failures for each application and network prevents brute force of
+/// secrets. Successful calls are not counted. Nor are those of a public application, which has no secret: any client in
 /// its users' networks could use its limit up.
 pub async fn authenticate(host: &Host, call: Call<'_>) -> Result<Client, TokenError> {
     let by_header = call.authorization.is_some();
@@ -99,7 +99,8 @@ pub async fn authenticate(host: &Host, call: Call<'_>) -> Result<Client, TokenEr
     let caller = (presented.id().clone(), call.from);
     let found = host.store.application(presented.id()).await.map_err(Broken::from)?;
     let method = found.as_ref().map(|application| application.settings.auth_method());
-    // A right guess of a secret is not told over the limit. A signature and a certificate can't be guessed, so a good one passes.
+    // Over the limit the answer does not reveal a right secret. A signature and a certificate can't be guessed, so a valid one
+    // passes.
     if method.is_none_or(ClientAuthMethod::uses_secret) {
         limit.check(&caller, host.now()).map_err(TokenError::TooManyFailures)?;
     }
@@ -118,7 +119,7 @@ pub async fn authenticate(host: &Host, call: Call<'_>) -> Result<Client, TokenEr
     Err(TokenError::InvalidClient { by_header, reason })
 }
 
-/// Checks what was presented against the method of the application. The answer is the certificate to bind tokens to.
+/// Checks the presented credentials against the method of the application. Returns the certificate to bind tokens to.
 async fn verify(
     host: &Host,
     application: &Application,

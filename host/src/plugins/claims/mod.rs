@@ -427,7 +427,7 @@ impl ClaimMapper {
                 if !is_name(&name) || !friendly_name.iter().chain(&name_format).all(|text| is_name(text)) {
                     return Err(Fault::Attribute {
                         name: one_line(&name),
-                        why: "whose names are not of 1 to 256 characters that can be shown",
+                        why: "with names that are not of 1 to 256 characters that can be shown",
                     });
                 }
                 let name_format = name_format.filter(|format| format != BASIC);

@@ -40,7 +40,7 @@ pub enum Unanswerable {
         "an unsigned LogoutRequest has to name the session by its SessionIndex; register a certificate and sign it"
     )]
     Unnamed,
-    /// It names nobody whom this service provider knows by that name, and there is no address for an answer.
+    /// The service provider knows no user by its name, and there is no address for an answer.
     #[error(
         "the NameID of the request is not that of the session: it is unknown, another user's, or of another format"
     )]
@@ -84,7 +84,7 @@ pub async fn requested(host: &Host, application: &str, incoming: &Incoming) -> R
     let trusted = trusted(&provider, incoming)?;
     let (header, request) = match LogoutRequest::read(trusted.root()) {
         Ok(request) => (request.header.clone(), Ok(request)),
-        // The sender is answered, once it is known who that is.
+        // The header is checked first, so that only a known sender gets an answer.
         Err(MessageError::Unsupported { header, what }) => (*header, Err(what)),
         Err(malformed) => return Err(malformed.into()),
     };
@@ -126,7 +126,7 @@ pub async fn requested(host: &Host, application: &str, incoming: &Incoming) -> R
     Ok(begin(host, ended, afterwards).await?)
 }
 
-/// Checks what a request says of itself, besides its header.
+/// Checks the members of a request besides its header.
 fn check_request(
     host: &Host,
     provider: &ServiceProvider,
@@ -144,7 +144,7 @@ fn check_request(
     Ok(())
 }
 
-/// Answers a request by which nothing ends; a page says why where the service provider takes no answers.
+/// Answers a request that ends nothing. A page shows the reason where the service provider takes no answers.
 async fn refuse(
     host: &Host,
     answer: Option<LogoutAnswer>,

@@ -30,7 +30,7 @@ pub enum Begun {
 pub enum Finished {
     /// It is shown that the person is signed out.
     Page {
-        /// The names of the service providers that could not be told of the end of a session that this browser held.
+        /// The names of the service providers that got no notice of the end of a session that this browser held.
         untold: Vec<String>,
         /// Whether there are others, of sessions that it did not hold.
         others: bool,
@@ -91,9 +91,9 @@ pub enum View {
 /// Looks at a logout with these cookies, and passes over whoever did not answer in time. The time of the one whose turn it
 /// is begins when that is seen first.
 ///
-/// Only the browser that held a session tells others of its end, and sees who they are. If another comes first, which
-/// is so where a service provider asks by itself, nobody is told; if it comes later, it is shown nothing. The page at the end
-/// names only applications of sessions that the browser held.
+/// Only the browser that held a session notifies the other service providers of its end, and sees their names. If another
+/// comes first, as where a service provider asks by itself, no notice is sent; if it comes later, it is shown nothing. The
+/// page at the end names only applications of sessions that the browser held.
 pub async fn view(host: &Host, id: LogoutId, cookies: &[Digest]) -> Result<View, Broken> {
     let now = host.now();
     let Some((logout, mut turns)) = host.store.saml_logout(id, now).await? else { return Ok(View::Unknown) };

@@ -6,8 +6,8 @@ use jiff::tz::TimeZone;
 
 use crate::clock::Timestamp;
 
-/// Reads a moment, such as `2026-11-21T08:00:00Z` or `2026-11-21T09:00:00.123456+01:00`. What is finer than a millisecond is
-/// dropped. `None` for what is no such text or no moment, and for a local time.
+/// Reads a moment, such as `2026-11-21T08:00:00Z` or `2026-11-21T09:00:00.123456+01:00`. Digits below a
+/// millisecond are dropped. `None` for any other text, for an invalid moment, and for a local time.
 pub fn instant(text: &str) -> Option<Timestamp> {
     let (local, offset) = match text.strip_suffix('Z') {
         Some(local) => (local, 0),

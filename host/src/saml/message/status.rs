@@ -14,7 +14,7 @@ pub const RESPONDER: &str = "urn:oasis:names:tc:SAML:2.0:status:Responder";
 pub const VERSION_MISMATCH: &str = "urn:oasis:names:tc:SAML:2.0:status:VersionMismatch";
 /// Second level: not all who should have signed the person out did.
 pub const PARTIAL_LOGOUT: &str = "urn:oasis:names:tc:SAML:2.0:status:PartialLogout";
-/// Second level: nobody here is called by the name in the request, in the way that it says.
+/// Second level: no user here has the name of the request in its format.
 pub const UNKNOWN_PRINCIPAL: &str = "urn:oasis:names:tc:SAML:2.0:status:UnknownPrincipal";
 /// Second level: what was asked for is not supported.
 pub const REQUEST_UNSUPPORTED: &str = "urn:oasis:names:tc:SAML:2.0:status:RequestUnsupported";

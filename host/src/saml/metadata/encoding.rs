@@ -73,7 +73,7 @@ fn declared_as_utf8(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Where the name of the encoding stands in the XML declaration, if it names one (XML 1.0 production 80).
+/// The position of the encoding's name in the XML declaration, if it names one (XML 1.0 production 80).
 fn declared(text: &str) -> Option<(usize, usize)> {
     let inside = text.trim_start_matches(BOM).strip_prefix("<?xml")?;
     let begins = text.len() - inside.len();

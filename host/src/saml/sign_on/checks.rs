@@ -283,7 +283,7 @@ fn is_met_by_any(context: &RequestedAuthnContext) -> bool {
     }
 }
 
-/// Whether exactly `unspecified` is asked for, and our own class is not, so that the assertion has to say `unspecified`.
+/// Whether the request names exactly `unspecified` and not our own class, so that the assertion must name `unspecified`.
 fn is_for_unspecified(context: &RequestedAuthnContext) -> bool {
     let has = |wanted: &str| context.classes.iter().any(|class| class == wanted);
     context.comparison == Comparison::Exact && has(UNSPECIFIED) && !has(AUTHN_CONTEXT)

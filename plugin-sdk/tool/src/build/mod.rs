@@ -25,7 +25,7 @@ pub fn build(folders: &[PathBuf], choice: Choice) -> Result<Vec<Plugin>> {
 }
 
 /// Builds the plugins in these folders, writes their `plugin.toml`, and lists the components: path, a tab, size in bytes.
-#[allow(clippy::print_stdout, clippy::print_stderr, reason = "this list is what the command is run for")]
+#[allow(clippy::print_stdout, clippy::print_stderr, reason = "this list is the command's result")]
 pub fn list(folders: &[PathBuf], choice: Choice) -> Result<()> {
     for plugin in build(folders, choice)? {
         let file = plugin.component();

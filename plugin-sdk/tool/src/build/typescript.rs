@@ -37,7 +37,7 @@ pub fn build(plugin: &Plugin) -> Result<()> {
     write_if_changed(&note, &made_of)
 }
 
-/// What a plugin uses in the place of names that other JavaScript programs have.
+/// The replacements, in a plugin, of names that other JavaScript programs have.
 const ADVICE: [(&[&str], &str); 4] = [
     (&["console"], "a plugin has no console; write to the operator's log: import log from \"assent:host/log@1.0.0\""),
     (&["fetch", "XMLHttpRequest", "WebSocket"], "a plugin has no network; use roles, claims or the plugin's settings"),
@@ -59,7 +59,7 @@ fn advised(line: &str) -> String {
     advice.unwrap_or_else(|| line.to_owned())
 }
 
-#[allow(clippy::print_stderr, reason = "what the compiler says goes where cargo's messages go")]
+#[allow(clippy::print_stderr, reason = "the compiler's messages go to the same stream as cargo's")]
 fn say(text: &str) {
     eprint!("{text}");
 }
@@ -89,7 +89,7 @@ impl Project<'_> {
         write_if_changed(&installed, &lock)
     }
 
-    /// Has the compiler check the types. It knows only the hosts that it is made for, so its advice about names that a plugin does
+    /// Has the compiler check the types. It knows only its own hosts, so its advice about names that a plugin does
     /// not have is replaced.
     fn check_types(&self) -> Result<()> {
         let mut tsc = self.package("tsc", "typescript")?;

@@ -117,7 +117,7 @@ fn recurse(depth: u64) -> u64 {
     if black_box(depth) == 0 { 0 } else { black_box(frame).iter().sum::<u64>() + recurse(depth + 1) }
 }
 
-/// A setting, empty where there is none. With `only` the plugin breaks the contract for that application alone.
+/// A setting, empty where there is none. With `only` the plugin breaks the contract only for that application.
 fn text(config: &str, key: &str) -> String {
     let config: Value = config.parse().unwrap_or_default();
     config.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()

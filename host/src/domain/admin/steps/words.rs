@@ -73,7 +73,7 @@ pub async fn in_words(
         // How much of it is new is in the words of [`table_in_words`], for whoever has read it.
         Danger::ImportTable => Ok(Some(Words::of_nobody("Import a table".to_owned()))),
         Danger::ReloadPlugins => Ok(Some(Words::of_nobody("Exchange the plugins".to_owned()))),
-        // Which one is in [`component_in_words`], for whoever has read it.
+        // [`component_in_words`] names the component, once a caller has read it.
         Danger::TryComponent => Ok(Some(Words::of_nobody("Try a component that is not loaded".to_owned()))),
         Danger::RollBackPlugins => {
             // These are put back or none: the body names them, and the approval is for that body.

@@ -216,7 +216,7 @@ fn the_error_says_the_line() {
     assert_eq!(error.to_string(), "line 3: the end tags do not fit the start tags");
 }
 
-/// How long reading takes at the least, of a few times: what else the machine does only adds to it.
+/// The shortest of a few reading times, because other work of the machine only adds to it.
 fn fastest(text: &str) -> Duration {
     let once = || {
         let start = Instant::now();
@@ -232,7 +232,7 @@ fn ordinary(length: usize) -> String {
     format!("<r>{}</r>", element.repeat((length.min(Limits::METADATA.bytes - 100) / element.len()).clamp(1, 10_000)))
 }
 
-/// Refuses the text at once: it costs at most three times what an ordinary document of its length costs. A cost that grows
+/// Rejects the text at once: it costs at most three times as much as an ordinary document of its length. A cost that grows
 /// with the square of the length is hundreds of times that. In release each takes less than 10 ms: the benchmark `saml_xml`
 /// asserts it.
 fn refused_at_once(text: &str) -> XmlProblem {
