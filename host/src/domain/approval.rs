@@ -9,6 +9,7 @@ use serde_json::Value;
 use webauthn_rs::prelude::PublicKeyCredential;
 
 use super::account::{Access, access};
+use super::known_browsers::Standing;
 use super::signals::Signal;
 use super::trials::Attempt;
 use super::{Broken, Host, audit, channels, passkey, seconds, trials};
@@ -30,17 +31,21 @@ use crate::store::{Answer, ApprovalRequest, Asked, Noted, Verdict};
 /// Requests an approval for a typed name.
 ///
 /// An unknown name, and a user who may not sign in or has a cooldown, get the same page, the same queries and the same two
-/// minutes; only the request is not sent. So the answer does not reveal which names exist. `is_known` says that the user of
-/// the name signed in in this browser before.
+/// minutes; only the request is not sent. So the answer does not reveal which names exist. `standing` says whether the user of
+/// the name signed in in this browser before. A request from a stale browser is counted as one from a known browser, and never
+/// sent, so the answer does not reveal the report either.
 pub async fn ask(
     host: &Arc<Host>,
     login: &Login,
-    (name, is_known): (&LoginName, bool),
+    (name, standing): (&LoginName, Standing),
     context: BrowserContext,
     from: Origin,
 ) -> Result<Asked, Broken> {
-    let kind = if is_known { RequestKind::KnownBrowser } else { RequestKind::Typed };
-    let Named { known, asked: user_id, is_open } = whose(host, name, kind, login.request.application()).await?;
+    let kind = match standing {
+        Standing::Known | Standing::Stale => RequestKind::KnownBrowser,
+        Standing::Unknown => RequestKind::Typed,
+    };
+    let Named { known, asked: user_id, is_open } = whose(host, name, standing, login.request.application()).await?;
     let question = Question { name, known, user_id, is_open, kind, scanned_by: None, context, step: None };
     put(host, login, question, from).await
 }
@@ -220,14 +225,14 @@ pub(super) fn noted(host: &Host, event: Event, approval: &Approval, by: &By) -> 
 struct Named {
     /// Who has it.
     known: Option<UserId>,
-    /// The same, if they may sign in to the application and are not asked too often.
+    /// The same, if they may sign in to the application, are not asked too often, and did not revoke the trust in the browser.
     asked: Option<UserId>,
     /// Whether they may sign in to the application.
     is_open: bool,
 }
 
 /// Finds whose a name is. The queries are the same for any name.
-async fn whose(host: &Host, name: &LoginName, kind: RequestKind, application: Option<&Did>) -> Result<Named, Broken> {
+async fn whose(host: &Host, name: &LoginName, standing: Standing, application: Option<&Did>) -> Result<Named, Broken> {
     let user = host.store.user_by_login(name).await?;
     let open = match (&user, application) {
         (Some(user), None) => user.state == LifeState::Active,
@@ -241,8 +246,13 @@ async fn whose(host: &Host, name: &LoginName, kind: RequestKind, application: Op
         (None, None) => false,
     };
     let known = user.map(|user| user.id);
-    let limit = if kind == RequestKind::KnownBrowser { &host.limits.known_browsers } else { &host.limits.person };
-    let asked = known.filter(|user| open && limit.take(user, host.now()).is_ok());
+    let limit = match standing {
+        Standing::Known => Some(&host.limits.known_browsers),
+        // Nothing is sent, so nothing is counted: the user's other browsers have the limit to themselves.
+        Standing::Stale => None,
+        Standing::Unknown => Some(&host.limits.person),
+    };
+    let asked = known.filter(|user| open && limit.is_some_and(|limit| limit.take(user, host.now()).is_ok()));
     Ok(Named { known, asked, is_open: open })
 }
 

@@ -28,6 +28,7 @@ use super::pages::{Choice, Ended as EndedKind, LoginPage, Scan, WaitingPage};
 use super::reply::{broken, forged, layout, page, see_other, with_browser, with_session};
 use super::texts::Message;
 use super::{confirm, consent, csrf, saml};
+use crate::domain::known_browsers::Standing;
 use crate::domain::limits::Exhausted;
 use crate::domain::login::{self, Approved, Ended, Outcome, Person, View};
 use crate::domain::session::SignedIn;
@@ -283,12 +284,15 @@ pub(super) async fn identify(posted: Posted) -> Response {
             return too_many(refused);
         }
         let by_name = || Message::of("error-too-many-name");
-        // What others do with the name does not count in a browser in which its user signed in before.
-        let is_known = browser.known_users(host).includes(host, &valid).await?;
-        if !is_known && let Err(exhausted) = limits.login_name.take(&(&valid).into(), now) {
+        // What others do with the name does not count in a browser in which its user signed in before. Nor does it in one whose
+        // trust a report revoked: the refusal would show the report.
+        let standing = browser.known_users(host).standing(host, &valid).await?;
+        if standing == Standing::Unknown
+            && let Err(exhausted) = limits.login_name.take(&(&valid).into(), now)
+        {
             return too_many((exhausted, by_name()));
         }
-        let asked = approval::ask(host, login, (&valid, is_known), browser.context(host), browser.origin()).await?;
+        let asked = approval::ask(host, login, (&valid, standing), browser.context(host), browser.origin()).await?;
         if asked == Asked::TooMany {
             let wait = Duration::from_secs(host.settings.lifetimes.approval.into());
             return too_many((Exhausted::within(wait), by_name()));

@@ -108,7 +108,7 @@ impl ApprovalStage {
 pub enum RequestKind {
     /// A name was typed in a browser in which the user never signed in, as far as its cookies show.
     Typed,
-    /// A name was typed in a browser in which its user signed in before.
+    /// A name was typed in a browser in which its user signed in before, even if a report revoked the trust in it since.
     KnownBrowser,
     /// The user's own device scanned the code of a page.
     Qr,

@@ -312,14 +312,59 @@ async fn a_report_of_a_request_from_a_known_browser_withdraws_the_trust_in_all_o
         fill().await;
         typed(&known, &ada, "ada").await;
         assert_eq!(pending(&ada).await, 5, "{database:?}");
-        // Until she signs in there again.
+        // Not even where no other is pending, until she signs in there again.
         host.advance(121);
         let page = typed(&known, &ada, "ada").await;
-        ada.approve(&page).await;
-        known.finish(&page.url).await;
+        assert_eq!(pending(&ada).await, 0, "{database:?}");
+        ada.phone.scan(&code(&page)).await.expect("taken");
+        let by_scan = page.again().await;
+        ada.approve(&by_scan).await;
+        known.finish(&by_scan.url).await;
         fill().await;
         typed(&known, &ada, "ada").await;
         assert_eq!(pending(&ada).await, 6, "{database:?}");
+    }
+}
+
+/// The limit of unknown browsers is used up, so a browser that became an unknown one would be refused.
+#[tokio::test]
+async fn a_report_is_not_to_be_noticed_in_the_browser_that_it_is_about_on_both_databases() {
+    let settings = "[limits]\nlogin_name = { per_minute = 1, burst = 3 }\nperson = { per_minute = 0 }\n";
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, settings, ..Wish::default() }).await;
+        let ada = host.ada().await;
+        let shared = Browser::new(&host.base);
+        // One of the three.
+        ada.sign_in(&shared).await;
+        for _ in 0..2 {
+            assert_eq!(typed(&Browser::new(&host.base), &ada, "ada").await.status, StatusCode::OK);
+        }
+        assert_eq!(typed(&Browser::new(&host.base), &ada, "ada").await.status, StatusCode::TOO_MANY_REQUESTS);
+        host.advance(1);
+        let before = typed(&shared, &ada, "ada").await;
+        let requests = ada.phone.waiting(5).await.expect("requests");
+        assert_eq!(requests.len(), 3, "{database:?}");
+        assert_eq!(ada.phone.not_me(&requests[2]).await.expect("an outcome"), "not_me");
+        assert_eq!(before.again().await.number(), before.number(), "{database:?}");
+        // The cooldown would hold the request too.
+        ada.phone.lift_pause().await.expect("lifted");
+        for _ in 0..3 {
+            let after = typed(&shared, &ada, "ada").await;
+            assert_eq!(same_for_all(&after, "ada"), same_for_all(&before, "ada"), "{database:?}");
+            assert_eq!(pending(&ada).await, 0, "{database:?}: it is never sent");
+        }
+        // By her other name the cookie counts as well.
+        assert_eq!(typed(&shared, &ada, "ada@example.org").await.status, StatusCode::OK);
+        assert_eq!(pending(&ada).await, 0, "{database:?}");
+        // Ada signs in there by the code, and is known again.
+        host.advance(1);
+        let page = typed(&shared, &ada, "ada").await;
+        ada.phone.scan(&code(&page)).await.expect("taken");
+        let by_scan = page.again().await;
+        ada.approve(&by_scan).await;
+        assert!(shared.finish(&by_scan.url).await.parameter("code").starts_with("ac_"));
+        typed(&shared, &ada, "ada").await;
+        assert_eq!(pending(&ada).await, 1, "{database:?}");
     }
 }
 
