@@ -4,6 +4,9 @@
 //! of them may be approved then. An ended request counts until it expires, or a stranger who asks every few seconds would
 //! have every second request carried. Whether there is a conflict follows from typed names, browsers, applications and
 //! settings only, never from the user, so it does not reveal which names exist.
+//!
+//! A request that is refused because there are too many ends the carried one too. Its page waits for nothing, but its user has
+//! just typed the name, and could approve the prompt of a stranger's as their own.
 
 use sqlx::AnyConnection;
 
@@ -12,6 +15,7 @@ use super::{Result, deliveries};
 use crate::clock::Timestamp;
 use crate::id::ApprovalId;
 use crate::model::approval::RequestKind;
+use crate::secret::Digest;
 
 /// The column `conflicted` of a request that ended in a conflict of which its page says so.
 pub(super) const SHOWN: i64 = 1;
@@ -28,13 +32,39 @@ pub(super) struct Conflict {
     hidden: Vec<String>,
 }
 
+impl Conflict {
+    /// The conflict with the new request, which ends like the others.
+    pub(super) fn including(mut self, new: ApprovalId) -> Self {
+        let list = if self.shown.is_empty() { &mut self.hidden } else { &mut self.shown };
+        list.push(new.to_string());
+        self
+    }
+}
+
 /// Finds the requests that conflict with a new one; `None` if it may go its way.
 pub(super) fn find(unexpired: &[Unexpired], request: &ApprovalRequest) -> Option<Conflict> {
-    let is_typed = |kind: &str| [RequestKind::Typed, RequestKind::KnownBrowser].iter().any(|one| one.as_str() == kind);
     if !is_typed(request.kind.as_str()) {
         return None;
     }
-    let (browser, name) = (request.browser.to_text(), request.approval.name_digest.to_text());
+    others(unexpired, request.browser, request.approval.name_digest, request.letterless)
+}
+
+/// Finds the requests that a channel without letters may carry and that conflict with a typed one that is refused. No channel
+/// carries a refused request, so it ends no request that is for the user's devices only.
+pub(super) fn find_carried(unexpired: &[Unexpired], request: &ApprovalRequest) -> Option<Conflict> {
+    if !is_typed(request.kind.as_str()) {
+        return None;
+    }
+    others(unexpired, request.browser, request.approval.name_digest, false)
+}
+
+fn is_typed(kind: &str) -> bool {
+    [RequestKind::Typed, RequestKind::KnownBrowser].iter().any(|one| one.as_str() == kind)
+}
+
+/// The requests of other browsers of which one is letterless, or all if this one, by the digest of its name, is.
+fn others(unexpired: &[Unexpired], browser: Digest, name: Digest, letterless: bool) -> Option<Conflict> {
+    let (browser, name) = (browser.to_text(), name.to_text());
     let mut conflict = Conflict::default();
     for other in unexpired {
         // Whether one was withdrawn or reported must not be seen on another's page. Neither must a hidden conflict on one of the
@@ -42,8 +72,8 @@ pub(super) fn find(unexpired: &[Unexpired], request: &ApprovalRequest) -> Option
         let is_same_name = other.name_digest == name;
         let ended = other.conflicted == SHOWN || (other.conflicted == HIDDEN && !is_same_name);
         let counts = ended || matches!(other.state.as_str(), "requested" | "withdrawn" | "reported");
-        let letterless = request.letterless || other.letterless != 0;
-        if !counts || !letterless || other.browser == browser || !is_typed(&other.kind) {
+        let carried = letterless || other.letterless != 0;
+        if !counts || !carried || other.browser == browser || !is_typed(&other.kind) {
             continue;
         }
         let list = if is_same_name { &mut conflict.shown } else { &mut conflict.hidden };
@@ -52,11 +82,9 @@ pub(super) fn find(unexpired: &[Unexpired], request: &ApprovalRequest) -> Option
     (conflict != Conflict::default()).then_some(conflict)
 }
 
-/// Ends the new request and those that it conflicts with.
-pub(super) async fn end(db: &mut AnyConnection, conflict: Conflict, new: ApprovalId, now: Timestamp) -> Result<()> {
-    let Conflict { mut shown, mut hidden } = conflict;
-    let list = if shown.is_empty() { &mut hidden } else { &mut shown };
-    list.push(new.to_string());
+/// Ends the requests of a conflict.
+pub(super) async fn end(db: &mut AnyConnection, conflict: Conflict, now: Timestamp) -> Result<()> {
+    let Conflict { shown, hidden } = conflict;
     let shown = shown.into_iter().map(|id| (id, "cancelled", SHOWN));
     for (id, state, conflicted) in shown.chain(hidden.into_iter().map(|id| (id, "withdrawn", HIDDEN))) {
         sqlx::query(

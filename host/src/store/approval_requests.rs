@@ -56,7 +56,8 @@ pub enum Asked {
     Nobody,
     /// Nothing was done: the login was answered, or waits for another.
     NotOpen,
-    /// Nothing was done: the name has too many unexpired requests.
+    /// The name or user has too many unexpired requests. Nothing was done, but that the request ended one that a channel
+    /// without letters may carry.
     TooMany,
 }
 
@@ -113,7 +114,12 @@ async fn add(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<Asked>
         return Ok(Asked::NotOpen);
     }
     let unexpired = lock_and_read(db, request).await?;
-    let Some(number) = free_number(&unexpired, request) else { return Ok(Asked::TooMany) };
+    let Some(number) = free_number(&unexpired, request) else {
+        if let Some(conflict) = approval_conflicts::find_carried(&unexpired, request) {
+            approval_conflicts::end(db, conflict, approval.requested_at).await?;
+        }
+        return Ok(Asked::TooMany);
+    };
     if !claim_login(db, request).await? {
         return Ok(Asked::NotOpen);
     }
@@ -124,7 +130,7 @@ async fn add(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<Asked>
     let is_sent = conflict.is_none() && has_place(&pending, request);
     let reached = insert(db, request, number, is_sent).await?;
     if let Some(conflict) = conflict {
-        approval_conflicts::end(db, conflict, request.approval.id, request.approval.requested_at).await?;
+        approval_conflicts::end(db, conflict.including(approval.id), approval.requested_at).await?;
     }
     let reached = reached.map(|id| parse(&id, "an approval's user")).transpose()?;
     let entry = request.entry.clone().with("reached", reached.is_some());
