@@ -26,7 +26,7 @@ use crate::model::step::{MENTIONS, Mentioned, ShownStep};
 use crate::model::user::{LifeState, User};
 use crate::plugins::Trust;
 use crate::secret::Digest;
-use crate::store::{Answer, ApprovalRequest, Asked, Noted, Verdict};
+use crate::store::{Answer, ApprovalRequest, Asked, Noted, RefusedRequest, Verdict};
 
 /// Requests an approval for a typed name.
 ///
@@ -48,6 +48,28 @@ pub async fn ask(
     let Named { known, asked: user_id, is_open } = whose(host, name, standing, login.request.application()).await?;
     let question = Question { name, known, user_id, is_open, kind, scanned_by: None, context, step: None };
     put(host, login, question, from).await
+}
+
+/// Notes that a limit refused a typed name. The refused page waits for nothing, but its user expects a prompt now. A stranger who
+/// used up the limit on purpose must not have the user approve the stranger's: so it counts as a second request does, where
+/// a channel without letters could carry the other one.
+///
+/// It writes even though a limit was reached, which the limit of pages for each network bounds. The queries are the same for any
+/// name.
+pub async fn refuse(host: &Host, login: &Login, name: &LoginName) -> Result<(), Broken> {
+    if !channels::are_letterless(host) {
+        return Ok(());
+    }
+    let known = host.store.user_by_login(name).await?.map(|user| user.id);
+    let refused_at = host.now();
+    let refused = RefusedRequest {
+        name_digest: Digest::of(name.as_str().as_bytes()),
+        known,
+        browser: login.browser,
+        refused_at,
+        counts_until: refused_at + seconds(host.settings.lifetimes.approval),
+    };
+    Ok(host.store.refuse_request(refused).await?)
 }
 
 /// Asks the phones of a person one of whose devices, the one that says so, scanned the code of a login's page. What others

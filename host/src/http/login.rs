@@ -281,6 +281,7 @@ pub(super) async fn identify(posted: Posted) -> Response {
             Ok(too_many_pages(host, browser.language(), exhausted, refused, next))
         };
         if let Err(refused) = from {
+            approval::refuse(host, login, &valid).await?;
             return too_many(refused);
         }
         let by_name = || Message::of("error-too-many-name");
@@ -290,6 +291,7 @@ pub(super) async fn identify(posted: Posted) -> Response {
         if standing == Standing::Unknown
             && let Err(exhausted) = limits.login_name.take(&(&valid).into(), now)
         {
+            approval::refuse(host, login, &valid).await?;
             return too_many((exhausted, by_name()));
         }
         let asked = approval::ask(host, login, (&valid, standing), browser.context(host), browser.origin()).await?;
