@@ -12,7 +12,7 @@ ALTER TABLE approvals RENAME COLUMN stage TO state;
 
 -- How the request began.
 ALTER TABLE approvals ADD COLUMN kind TEXT NOT NULL DEFAULT 'typed'
-    CHECK (kind IN ('typed', 'known_browser', 'qr', 'action'));
+    CHECK (kind IN ('typed', 'known_browser', 'stale_browser', 'qr', 'action'));
 -- The digest of the cookie of its browser.
 ALTER TABLE approvals ADD COLUMN browser TEXT NOT NULL DEFAULT '';
 -- The user whose name was typed, whether the request was sent to a device or not.

@@ -74,6 +74,28 @@ async fn nobody_else_ends_a_sign_in_by_that_address() {
     assert_eq!(browser.get(&address).await.parameter("error"), "access_denied");
 }
 
+#[tokio::test]
+async fn the_token_of_one_attempt_does_not_return_the_next_one_of_the_same_sign_in() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    let first = denied(&ada, &browser, &[]).await;
+    let old = returns(&first);
+    let login = first.submit(&format!("{}/again", first.path()), &[]).await.followed().await;
+    host.advance(1);
+    let waiting = login.submit(&login.path(), &[("name", "ada")]).await.followed().await;
+    let requests = ada.phone.waiting(5).await.expect("requests");
+    assert_eq!(ada.phone.decide(&requests[0], None).await.expect("an outcome"), "denied");
+    let second = waiting.again().await;
+    assert_eq!((second.path(), second.outcome()), (first.path(), "denied".to_owned()));
+    let new = returns(&second);
+    assert_ne!(old, new);
+    // The page of the first attempt, still open in another tab, returns now: it shows the second attempt's.
+    let shown = browser.get(&old).await.followed().await;
+    assert_eq!((shown.outcome(), shown.returns()), ("denied".to_owned(), Some(new.clone())));
+    assert_eq!(browser.get(&new).await.parameter("error"), "access_denied");
+}
+
 async fn denied_later(host: &TestHost, ada: &Ada, browser: &Browser) -> Page {
     host.advance(60);
     denied(ada, browser, &[]).await

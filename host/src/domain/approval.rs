@@ -9,6 +9,7 @@ use serde_json::Value;
 use webauthn_rs::prelude::PublicKeyCredential;
 
 use super::account::{Access, access};
+use super::known_browsers::Standing;
 use super::signals::Signal;
 use super::trials::Attempt;
 use super::{Broken, Host, audit, channels, passkey, seconds, trials};
@@ -25,24 +26,51 @@ use crate::model::step::{MENTIONS, Mentioned, ShownStep};
 use crate::model::user::{LifeState, User};
 use crate::plugins::Trust;
 use crate::secret::Digest;
-use crate::store::{Answer, ApprovalRequest, Asked, Noted, Verdict};
+use crate::store::{Answer, ApprovalRequest, Asked, Noted, RefusedRequest, Verdict};
 
 /// Requests an approval for a typed name.
 ///
 /// An unknown name, and a user who may not sign in or has a cooldown, get the same page, the same queries and the same two
-/// minutes; only the request is not sent. So the answer does not reveal which names exist. `is_known` means that the user of
-/// the name signed in in this browser before.
+/// minutes; only the request is not sent. So the answer does not reveal which names exist. `standing` says whether the user of
+/// the name signed in in this browser before. The limits count a request from a stale browser as one from a known browser, so the
+/// answer does not reveal the report either. It reaches the devices only within the places of unknown browsers.
 pub async fn ask(
     host: &Arc<Host>,
     login: &Login,
-    (name, is_known): (&LoginName, bool),
+    (name, standing): (&LoginName, Standing),
     context: BrowserContext,
     from: Origin,
 ) -> Result<Asked, Broken> {
-    let kind = if is_known { RequestKind::KnownBrowser } else { RequestKind::Typed };
-    let Named { known, asked: user_id, is_open } = whose(host, name, kind, login.request.application()).await?;
+    let kind = match standing {
+        Standing::Known => RequestKind::KnownBrowser,
+        Standing::Stale => RequestKind::StaleBrowser,
+        Standing::Unknown => RequestKind::Typed,
+    };
+    let Named { known, asked: user_id, is_open } = whose(host, name, standing, login.request.application()).await?;
     let question = Question { name, known, user_id, is_open, kind, scanned_by: None, context, step: None };
     put(host, login, question, from).await
+}
+
+/// Notes that a limit refused a typed name. The refused page waits for nothing, but its user expects a prompt now. A stranger who
+/// used up the limit on purpose must not have the user approve the stranger's: so it counts as a second request does, where
+/// a channel without letters could carry the other one.
+///
+/// It writes even though a limit was reached, which the limit of pages for each network bounds. The queries are the same for any
+/// name.
+pub async fn refuse(host: &Host, login: &Login, name: &LoginName) -> Result<(), Broken> {
+    if !channels::are_letterless(host) {
+        return Ok(());
+    }
+    let known = host.store.user_by_login(name).await?.map(|user| user.id);
+    let refused_at = host.now();
+    let refused = RefusedRequest {
+        name_digest: Digest::of(name.as_str().as_bytes()),
+        known,
+        browser: login.browser,
+        refused_at,
+        counts_until: refused_at + seconds(host.settings.lifetimes.approval),
+    };
+    Ok(host.store.refuse_request(refused).await?)
 }
 
 /// Asks the phones of a person one of whose devices, the one that says so, scanned the code of a login's page. What others
@@ -220,14 +248,14 @@ pub(super) fn noted(host: &Host, event: Event, approval: &Approval, by: &By) -> 
 struct Named {
     /// Who has it.
     known: Option<UserId>,
-    /// The same, if they may sign in to the application and are not asked too often.
+    /// The same, if they may sign in to the application, are not asked too often, and did not revoke the trust in the browser.
     asked: Option<UserId>,
     /// Whether they may sign in to the application.
     is_open: bool,
 }
 
 /// Finds whose a name is. The queries are the same for any name.
-async fn whose(host: &Host, name: &LoginName, kind: RequestKind, application: Option<&Did>) -> Result<Named, Broken> {
+async fn whose(host: &Host, name: &LoginName, standing: Standing, application: Option<&Did>) -> Result<Named, Broken> {
     let user = host.store.user_by_login(name).await?;
     let open = match (&user, application) {
         (Some(user), None) => user.state == LifeState::Active,
@@ -241,7 +269,10 @@ async fn whose(host: &Host, name: &LoginName, kind: RequestKind, application: Op
         (None, None) => false,
     };
     let known = user.map(|user| user.id);
-    let limit = if kind == RequestKind::KnownBrowser { &host.limits.known_browsers } else { &host.limits.person };
+    let limit = match standing {
+        Standing::Known => &host.limits.known_browsers,
+        Standing::Stale | Standing::Unknown => &host.limits.person,
+    };
     let asked = known.filter(|user| open && limit.take(user, host.now()).is_ok());
     Ok(Named { known, asked, is_open: open })
 }

@@ -81,6 +81,11 @@ pub fn delegation(host: &Host, request: &LoginRequest) -> Delegation {
     delegation
 }
 
+/// Whether any delegated channel shows no letters, whichever applications it serves.
+pub fn are_letterless(host: &Host) -> bool {
+    host.plugins.channels().iter().any(|channel| channel.trust == Trust::Delegated && !channel.shows_letters)
+}
+
 /// What kinds of channels may carry the approval of a login.
 pub fn trusted(request: &LoginRequest) -> &'static [Trust] {
     if request.needs_device() { &[Trust::Verified] } else { &[Trust::Verified, Trust::Delegated] }

@@ -3,6 +3,10 @@
 //! A cookie says so, sealed with the master key and bound to the cookie that identifies the browser. A request that is typed in
 //! a known browser has places and limits of its own, so an attacker who types the user's name elsewhere does not lock the
 //! user out. A browser without the cookie sees no difference.
+//!
+//! A report of a request from a known browser revokes the trust in all known browsers of the user. An attacker who uses such
+//! a browser must not notice the report. So the limits that refuse a request still count it as one from a known browser, but it
+//! is sent to a device only within the places of unknown browsers.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +27,18 @@ struct Known {
     user: UserId,
     /// When they last signed in there, in milliseconds since the epoch.
     at: i64,
+}
+
+/// What a browser is to the user of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The user signed in there, and reported no request from a known browser since.
+    Known,
+    /// The user signed in there before such a report. The limits that refuse a request count it as one from a known browser, but
+    /// it is sent to a device only within the places of unknown browsers. The browser is known again after a sign-in.
+    Stale,
+    /// The user never signed in there, as far as its cookies show.
+    Unknown,
 }
 
 /// The users who signed in in a browser, the latest first.
@@ -47,16 +63,20 @@ impl KnownUsers {
         Ok(host.master_key.seal(&purpose(browser), &plain, &*host.entropy)?)
     }
 
-    /// Whether the user with this name signed in in this browser, and did not report a request from a known browser since.
-    pub async fn includes(&self, host: &Host, name: &LoginName) -> Result<bool, Broken> {
+    /// What this browser is to the user with this name.
+    pub async fn standing(&self, host: &Host, name: &LoginName) -> Result<Standing, Broken> {
         // A browser that knows no one makes no query, whatever the name is.
         if self.0.is_empty() {
-            return Ok(false);
+            return Ok(Standing::Unknown);
         }
-        let Some(user) = host.store.user_by_login(name).await? else { return Ok(false) };
-        let Some(known) = self.0.iter().find(|known| known.user == user.id) else { return Ok(false) };
+        let Some(user) = host.store.user_by_login(name).await? else { return Ok(Standing::Unknown) };
+        let Some(known) = self.0.iter().find(|known| known.user == user.id) else { return Ok(Standing::Unknown) };
         let from: Option<Timestamp> = host.store.browsers_known_from(user.id).await?;
-        Ok(from.is_some_and(|from| known.at >= from.millis()))
+        Ok(match from {
+            Some(from) if known.at >= from.millis() => Standing::Known,
+            Some(_) => Standing::Stale,
+            None => Standing::Unknown,
+        })
     }
 }
 

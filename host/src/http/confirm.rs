@@ -11,6 +11,7 @@ use super::csrf;
 use super::login::{Posted, asking, finish, session_before};
 use super::pages::ConfirmPage;
 use super::reply::{layout, page};
+use crate::domain::known_browsers::Standing;
 use crate::domain::login::{self, Approved, Person, View};
 use crate::domain::{Broken, Host};
 use crate::id::LoginId;
@@ -25,7 +26,7 @@ pub(super) async fn is_needed(
     approved: &Approved,
     user: &User,
 ) -> Result<bool, Broken> {
-    if !approved.is_by_scan() || browser.known_users(host).includes(host, &user.name).await? {
+    if !approved.is_by_scan() || browser.known_users(host).standing(host, &user.name).await? == Standing::Known {
         return Ok(false);
     }
     let signed_in = browser.signed_in(host).await?;

@@ -1,11 +1,15 @@
 //! The pages of a login, under `/login/{id}`.
 
+mod ended;
+
+pub(super) use ended::{answered_before, leave, return_by_itself};
+use ended::{ended_page, refused, unknown};
+
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{FromRequest, Path, Query, Request, State};
+use axum::extract::{FromRequest, Path, Request, State};
 use axum::http::header::SET_COOKIE;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -17,30 +21,27 @@ use futures_util::{StreamExt, stream};
 use serde::Deserialize;
 
 use super::answer::deliver;
-use super::context::{Browser, STAY};
+use super::context::Browser;
 use super::cookies::Cookie;
 use super::limits::{too_many_pages, try_again};
-use super::pages::{Choice, Ended as EndedKind, EndedPage, LoginPage, Returning, Scan, WaitingPage};
-use super::reply::{ErrorReply, broken, forged, layout, page, see_other, with_browser, with_session};
+use super::pages::{Choice, Ended as EndedKind, LoginPage, Scan, WaitingPage};
+use super::reply::{broken, forged, layout, page, see_other, with_browser, with_session};
 use super::texts::Message;
 use super::{confirm, consent, csrf, saml};
+use crate::domain::known_browsers::Standing;
 use crate::domain::limits::Exhausted;
 use crate::domain::login::{self, Approved, Ended, Outcome, Person, View};
 use crate::domain::session::SignedIn;
 use crate::domain::{Broken, Host, approval, channels, scan};
 use crate::id::{InvalidId, LoginId, SessionId, UserId};
 use crate::model::approval::Approval;
-use crate::model::language::Language;
-use crate::model::login::{Login, LoginRequest, LoginStage, Refusal};
+use crate::model::login::{Login, LoginRequest, Refusal};
 use crate::model::name::LoginName;
 use crate::model::saml::SignOnRequest;
-use crate::oidc::authorize::{self, Agreement, Answer, DenialReason, Question};
-use crate::saml::sign_on::{self, Failure};
+use crate::oidc::authorize::{self, Agreement, Answer, Question};
+use crate::saml::sign_on;
 use crate::secret::Token;
 use crate::store::Asked;
-
-/// After how many seconds the page of a failed sign-in goes back to the application. The user can have it stay (WCAG 2.2.1).
-const RETURN_AFTER: u32 = 10;
 
 /// A form of these pages.
 #[derive(Debug, Deserialize)]
@@ -280,15 +281,20 @@ pub(super) async fn identify(posted: Posted) -> Response {
             Ok(too_many_pages(host, browser.language(), exhausted, refused, next))
         };
         if let Err(refused) = from {
+            approval::refuse(host, login, &valid).await?;
             return too_many(refused);
         }
         let by_name = || Message::of("error-too-many-name");
-        // What others do with the name does not count in a browser in which its user signed in before.
-        let is_known = browser.known_users(host).includes(host, &valid).await?;
-        if !is_known && let Err(exhausted) = limits.login_name.take(&(&valid).into(), now) {
+        // What others do with the name does not count in a browser in which its user signed in before. Nor does it in one whose
+        // trust a report revoked: the refusal would show the report.
+        let standing = browser.known_users(host).standing(host, &valid).await?;
+        if standing == Standing::Unknown
+            && let Err(exhausted) = limits.login_name.take(&(&valid).into(), now)
+        {
+            approval::refuse(host, login, &valid).await?;
             return too_many((exhausted, by_name()));
         }
-        let asked = approval::ask(host, login, (&valid, is_known), browser.context(host), browser.origin()).await?;
+        let asked = approval::ask(host, login, (&valid, standing), browser.context(host), browser.origin()).await?;
         if asked == Asked::TooMany {
             let wait = Duration::from_secs(host.settings.lifetimes.approval.into());
             return too_many((Exhausted::within(wait), by_name()));
@@ -360,120 +366,6 @@ async fn choice(host: &Host, browser: &Browser, login: &Login) -> Result<Option<
 /// What shows that the page offered to go on as this person.
 fn chosen(login: &Login, signed_in: &SignedIn) -> String {
     format!("continue {} {}", login.id, signed_in.user.id)
-}
-
-/// `POST /login/{id}/leave`: back to the application, with an error.
-pub(super) async fn leave(posted: Posted) -> Response {
-    posted.reply(returned(&posted.host, posted.browser.language(), &posted.view).await)
-}
-
-/// Answers the application with an error.
-async fn returned(host: &Host, language: Language, view: &View) -> Result<Response, Broken> {
-    let (login, reason) = match view {
-        View::Ended(login, Ended::Denied) => (login, DenialReason::Denied),
-        View::Ended(login, Ended::Expired | Ended::WrongNumber) => (login, DenialReason::Expired),
-        View::Ended(login, _) | View::Identify(login) | View::Approved(login, _) | View::SignedIn(login, _) => {
-            (login, DenialReason::GivenUp)
-        }
-        View::Waiting(login, _) => {
-            login::cancel(host, login).await?;
-            (login, DenialReason::GivenUp)
-        }
-        View::Answered(_) => return Ok(answered_before(host, language)),
-        View::Unknown => return Ok(unknown(host, language)),
-    };
-    let reply = match &login.request {
-        LoginRequest::Oidc(request) => match authorize::deny(host, login.id, request, reason).await? {
-            Some(answer) => Some(deliver(host, language, &answer).await),
-            None => None,
-        },
-        LoginRequest::Saml(request) => {
-            let why = match reason {
-                DenialReason::Denied => Failure::Denied,
-                DenialReason::Expired => Failure::Expired,
-                DenialReason::NoConsent | DenialReason::GivenUp => Failure::GivenUp,
-            };
-            let answer = sign_on::deny(host, login.id, request, why).await?;
-            answer.map(|answer| saml::deliver(host, language, &answer))
-        }
-        LoginRequest::Local { .. } | LoginRequest::Step(_) => {
-            login::give_up(host, login.id).await?.then(|| see_other("/"))
-        }
-    };
-    Ok(reply.unwrap_or_else(|| answered_before(host, language)))
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct Return {
-    /// The token that shows that the page of this browser asks.
-    #[serde(default)]
-    token: String,
-}
-
-/// `GET /login/{id}/return`: back to the application, with an error, once the page of a failed sign-in has been shown long enough.
-///
-/// A GET, since a page can do no more by itself without a script. Another site can't ask for it: the token is of this browser and
-/// attempt. A page in another tab can't either, once the user tries again.
-pub(super) async fn return_by_itself(
-    State(host): State<Arc<Host>>,
-    Path(id): Path<String>,
-    query: Result<Query<Return>, QueryRejection>,
-    browser: Browser,
-) -> Response {
-    let (browser, found) = find(&host, &id, browser).await;
-    let reply = async {
-        let view = found?;
-        let token = query.map(|Query(query)| query.token).unwrap_or_default();
-        if matches!(view, View::Answered(_)) {
-            return Ok(answered_before(&host, browser.language()));
-        }
-        let failed = match &view {
-            View::Ended(login, Ended::Denied | Ended::Expired | Ended::WrongNumber) => Some(login),
-            View::Approved(login, _) | View::SignedIn(login, _) => Some(login),
-            View::Ended(..) | View::Identify(_) | View::Waiting(..) | View::Answered(_) | View::Unknown => None,
-        };
-        if let Some(login) = failed
-            && csrf::is_token(&host, &browser, &return_of(login), &token)?
-        {
-            return returned(&host, browser.language(), &view).await;
-        }
-        // The page for how far it has come, whatever that is.
-        Ok(match view.login() {
-            Some(login) => see_other(&format!("/login/{}", login.id)),
-            None => unknown(&host, browser.language()),
-        })
-    };
-    reply.await.unwrap_or_else(|error| broken(&host, browser.language(), &error))
-}
-
-/// What the token of [`return_by_itself`] is for.
-fn return_of(login: &Login) -> String {
-    match login.stage {
-        LoginStage::Asked(approval) => format!("return {} {approval}", login.id),
-        LoginStage::SignedIn(session) => format!("return {} {session}", login.id),
-        LoginStage::Identify | LoginStage::Answered => format!("return {}", login.id),
-    }
-}
-
-/// How the page of a failed sign-in returns to the application. A sign-in to our own pages has no application, and somebody else's trial
-/// was answered already. The other ends ask the user for a choice.
-fn returning(host: &Host, browser: &Browser, login: &Login, ended: &EndedKind) -> Result<Option<Returning>, Broken> {
-    let waits = matches!(login.request, LoginRequest::Oidc(_) | LoginRequest::Saml(_));
-    let failed = match ended {
-        EndedKind::Denied | EndedKind::Expired => true,
-        EndedKind::Refused(_) => *ended != refused(Refusal::OthersTrial),
-        EndedKind::Cancelled | EndedKind::Conflict | EndedKind::Replaced => false,
-    };
-    if browser.stays() || !waits || !failed {
-        return Ok(None);
-    }
-    let page = format!("/login/{}", login.id);
-    let token = csrf::token(host, browser, &return_of(login))?;
-    Ok(Some(Returning {
-        address: format!("{page}/return?token={token}"),
-        seconds: RETURN_AFTER,
-        stay: format!("{page}?{STAY}"),
-    }))
 }
 
 /// `GET /login/{id}/events`: one event, `changed`, as soon as the page has something new to show.
@@ -615,51 +507,4 @@ fn waiting_page(host: &Host, browser: &Browser, login: &Login, approval: &Approv
         csrf: csrf::token(host, browser, &id)?,
     };
     Ok(page(&waiting, None))
-}
-
-async fn ended_page(host: &Host, browser: &Browser, login: &Login, ended: EndedKind) -> Result<Response, Broken> {
-    let id = login.id.to_string();
-    let asking = asking(host, login).await?;
-    let ended = EndedPage {
-        layout: layout(host, browser.language()),
-        application: asking.name,
-        returns: returning(host, browser, login, &ended)?,
-        ended,
-        again: Some(format!("/login/{id}/again")),
-        leave: Some(format!("/login/{id}/leave")),
-        csrf: csrf::token(host, browser, &id)?,
-    };
-    Ok(page(&ended, asking.form_target.as_deref()))
-}
-
-fn refused(why: Refusal) -> EndedKind {
-    EndedKind::Refused(match why {
-        Refusal::ApplicationGone => Message::of("refused-application-gone"),
-        Refusal::AddressGone => Message::of("refused-address-gone"),
-        Refusal::NoAccount(name) => Message::of("refused-no-account").text("application", name),
-        Refusal::AccountClosed(name) => Message::of("refused-account-closed").text("application", name),
-        Refusal::PersonClosed => Message::of("refused-person-closed"),
-        Refusal::OthersTrial => Message::of("refused-others-trial"),
-        Refusal::Plugin(reason) => Message::of("refused-by-plugin").text("reason", reason),
-    })
-}
-
-fn unknown(host: &Host, language: Language) -> Response {
-    ErrorReply {
-        status: StatusCode::NOT_FOUND,
-        title: Message::of("error-login-unknown"),
-        what_happened: Message::of("error-login-unknown-happened"),
-        what_to_do: Message::of("error-login-unknown-advice"),
-    }
-    .render(host, language, &"no such login in this browser")
-}
-
-pub(super) fn answered_before(host: &Host, language: Language) -> Response {
-    ErrorReply {
-        status: StatusCode::CONFLICT,
-        title: Message::of("error-login-answered"),
-        what_happened: Message::of("error-login-answered-happened"),
-        what_to_do: Message::of("error-login-answered-advice"),
-    }
-    .render(host, language, &"the login was answered before")
 }

@@ -110,6 +110,8 @@ pub enum RequestKind {
     Typed,
     /// A name was typed in a browser in which its user signed in before.
     KnownBrowser,
+    /// The same, but a report revoked the trust in the user's browsers since.
+    StaleBrowser,
     /// The user's own device scanned the code of a page.
     Qr,
     /// An administrator's protected action.
@@ -122,6 +124,7 @@ impl RequestKind {
         match self {
             Self::Typed => "typed",
             Self::KnownBrowser => "known_browser",
+            Self::StaleBrowser => "stale_browser",
             Self::Qr => "qr",
             Self::Action => "action",
         }

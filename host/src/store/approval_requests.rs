@@ -46,6 +46,39 @@ pub struct ApprovalRequest {
     pub entry: Entry,
 }
 
+/// A typed name for which a limit refused the request.
+#[derive(Clone, Debug)]
+pub struct RefusedRequest {
+    /// The digest of the name.
+    pub name_digest: Digest,
+    /// Whose name it is.
+    pub known: Option<UserId>,
+    /// The digest of the cookie of its browser.
+    pub browser: Digest,
+    /// When it was refused.
+    pub refused_at: Timestamp,
+    /// When it would have expired: until then it conflicts with requests that a channel without letters may carry.
+    pub counts_until: Timestamp,
+}
+
+impl RefusedRequest {
+    fn of(request: &ApprovalRequest) -> Self {
+        let Approval { name_digest, requested_at, expires_at, .. } = request.approval;
+        Self {
+            name_digest,
+            known: request.known,
+            browser: request.browser,
+            refused_at: requested_at,
+            counts_until: expires_at,
+        }
+    }
+
+    /// The rows that are locked for it: those of the name and of the user.
+    pub(super) fn subjects(&self) -> (String, String) {
+        subjects(self.name_digest, self.known)
+    }
+}
+
 /// The result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
@@ -56,7 +89,7 @@ pub enum Asked {
     Nobody,
     /// Nothing was done: the login was answered, or waits for another.
     NotOpen,
-    /// Nothing was done: the name has too many unexpired requests.
+    /// The name or user has too many unexpired requests, so this one was refused. See [`Store::refuse_request`].
     TooMany,
 }
 
@@ -70,6 +103,29 @@ impl Store {
             })
             .await
     }
+
+    /// Ends the requests that a channel without letters may carry and that a refused one conflicts with, and has it count as one
+    /// that began.
+    pub async fn refuse_request(&self, refused: RefusedRequest) -> Result<()> {
+        self.asks
+            .write(move |db| {
+                let refused = refused.clone();
+                Box::pin(async move {
+                    let (name, user) = refused.subjects();
+                    let unexpired = lock_and_read(db, name, user, refused.refused_at).await?;
+                    approval_conflicts::refuse(db, &unexpired, &refused).await
+                })
+            })
+            .await
+    }
+}
+
+/// The rows of `approval_subjects` of a name and its user.
+fn subjects(name: Digest, known: Option<UserId>) -> (String, String) {
+    let name = name.to_text();
+    // For an unknown name the same statements run.
+    let user = known.map_or_else(|| name.clone(), |id| id.to_string());
+    (name, user)
 }
 
 /// Locks a user or a typed name until the end of the transaction: requests, denials and reports of it come one after another.
@@ -112,19 +168,30 @@ async fn add(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<Asked>
     {
         return Ok(Asked::NotOpen);
     }
-    let unexpired = lock_and_read(db, request).await?;
-    let Some(number) = free_number(&unexpired, request) else { return Ok(Asked::TooMany) };
+    let (name, user) = subjects(approval.name_digest, request.known);
+    let unexpired = lock_and_read(db, name.clone(), user.clone(), approval.requested_at).await?;
+    let Some(number) = free_number(&unexpired, request) else {
+        if approval_conflicts::is_typed(request.kind.as_str()) {
+            approval_conflicts::refuse(db, &unexpired, &RefusedRequest::of(request)).await?;
+        }
+        return Ok(Asked::TooMany);
+    };
     if !claim_login(db, request).await? {
         return Ok(Asked::NotOpen);
     }
     let replaced = replace(db, request).await?;
     let pending: Vec<&Unexpired> =
         unexpired.iter().filter(|other| other.state == "requested" && !replaced.contains(&other.id)).collect();
-    let conflict = approval_conflicts::find(&unexpired, request);
+    // No channel carries a refused request, so it matters only to one that a channel without letters may carry.
+    let refusals = match request.letterless {
+        true => approval_conflicts::refusals(db, name, user, approval.requested_at).await?,
+        false => Vec::new(),
+    };
+    let conflict = approval_conflicts::find(&unexpired, &refusals, request);
     let is_sent = conflict.is_none() && has_place(&pending, request);
     let reached = insert(db, request, number, is_sent).await?;
     if let Some(conflict) = conflict {
-        approval_conflicts::end(db, conflict, request.approval.id, request.approval.requested_at).await?;
+        approval_conflicts::end(db, conflict.including(approval.id), approval.requested_at).await?;
     }
     let reached = reached.map(|id| parse(&id, "an approval's user")).transpose()?;
     let entry = request.entry.clone().with("reached", reached.is_some());
@@ -133,11 +200,7 @@ async fn add(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<Asked>
 }
 
 /// Locks the name and the user, in an order that is the same for all, and reads their unexpired requests.
-async fn lock_and_read(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<Vec<Unexpired>> {
-    let now = request.approval.requested_at;
-    let name = request.approval.name_digest.to_text();
-    // For an unknown name the same statements run.
-    let user = request.known.map_or_else(|| name.clone(), |id| id.to_string());
+async fn lock_and_read(db: &mut AnyConnection, name: String, user: String, now: Timestamp) -> Result<Vec<Unexpired>> {
     let mut subjects = [&name, &user];
     subjects.sort_unstable();
     for subject in subjects {
@@ -166,8 +229,10 @@ fn free_number(unexpired: &[Unexpired], request: &ApprovalRequest) -> Option<Mat
             return None;
         }
     }
-    let known = || unexpired.iter().filter(|other| other.is_of(RequestKind::KnownBrowser));
-    if request.kind == RequestKind::KnownBrowser && known().count() >= KNOWN_PER_USER {
+    // A stale browser counts as a known one, because a refusal shows.
+    const KNOWN: [RequestKind; 2] = [RequestKind::KnownBrowser, RequestKind::StaleBrowser];
+    let known = || unexpired.iter().filter(|other| KNOWN.iter().any(|kind| other.is_of(*kind)));
+    if KNOWN.contains(&request.kind) && known().count() >= KNOWN_PER_USER {
         return None;
     }
     // E-mail addresses and other names have different numbers, for every user. Otherwise an observer of two names with pages
@@ -188,7 +253,9 @@ fn has_place(pending: &[&Unexpired], request: &ApprovalRequest) -> bool {
     let user = request.approval.user_id.map(|id| id.to_string());
     let others = |kind| pending.iter().filter(|other| other.is_of(kind) && other.user_id == user).count();
     match request.kind {
-        RequestKind::Typed => others(RequestKind::Typed) < PENDING_TYPED,
+        RequestKind::Typed | RequestKind::StaleBrowser => {
+            others(RequestKind::Typed) + others(RequestKind::StaleBrowser) < PENDING_TYPED
+        }
         RequestKind::KnownBrowser => others(RequestKind::KnownBrowser) < PENDING_KNOWN,
         RequestKind::Qr | RequestKind::Action => true,
     }
@@ -213,7 +280,7 @@ async fn claim_login(db: &mut AnyConnection, request: &ApprovalRequest) -> Resul
         }
         let replaced = sqlx::query(
             "UPDATE approvals SET state = 'replaced', decided_at = $2
-             WHERE id = $1 AND kind IN ('typed', 'known_browser') AND expires_at > $2
+             WHERE id = $1 AND kind IN ('typed', 'known_browser', 'stale_browser') AND expires_at > $2
                AND state IN ('requested', 'withdrawn', 'reported')",
         )
         .bind(before.clone())
@@ -239,9 +306,9 @@ async fn replace(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<Ve
     let approval = &request.approval;
     let statement = match request.kind {
         // By the name only: by the user it would show which names are of the same user.
-        RequestKind::Typed | RequestKind::KnownBrowser => {
+        RequestKind::Typed | RequestKind::KnownBrowser | RequestKind::StaleBrowser => {
             "UPDATE approvals SET state = 'replaced', decided_at = $3
-             WHERE browser = $1 AND name_digest = $2 AND kind IN ('typed', 'known_browser')
+             WHERE browser = $1 AND name_digest = $2 AND kind IN ('typed', 'known_browser', 'stale_browser')
                AND state IN ('requested', 'withdrawn', 'reported') AND expires_at > $3 RETURNING id"
         }
         RequestKind::Qr => {

@@ -57,7 +57,7 @@ mod users;
 mod writer;
 
 pub use accounts::{AccountWrite, Person};
-pub use approval_requests::{ApprovalRequest, Asked};
+pub use approval_requests::{ApprovalRequest, Asked, RefusedRequest};
 pub use approvals::{Answer, Noted, Verdict};
 pub use audit::{AuditFilter, AuditPage, KeptEntry};
 pub use chain::Chaining;

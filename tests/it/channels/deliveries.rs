@@ -297,3 +297,47 @@ async fn a_vendors_word_for_a_request_without_letters_is_refused_once_a_second_o
         }
     }
 }
+
+/// The stranger's requests replace each other, and the last is cancelled: none of them conflicts with the user's own.
+#[tokio::test]
+async fn a_request_beyond_the_bound_of_its_name_ends_a_carried_one_on_both_databases() {
+    for database in Database::BOTH {
+        for (name, before, letterless, expected) in [
+            ("ada", 29, true, ApprovalStage::Conflicted),
+            // The user's other name: the page of the carried one must not show it.
+            ("ada@example.org", 30, true, ApprovalStage::Withdrawn),
+            // Another user's name, and a request that only her devices can approve.
+            ("eve", 30, true, ApprovalStage::Requested),
+            ("ada", 29, false, ApprovalStage::Requested),
+        ] {
+            let Fixture { store, .. } = &fixture(database).await;
+            let (person, _) = ada(store).await;
+            known_as(store, &person, "vendor", "ada@vendor").await;
+            let typed = async |name: &str, browser: &[u8], letterless| {
+                let login = login();
+                store.insert_login(login.clone()).await.expect("inserted");
+                let known = Some(&person).filter(|_| name != "eve");
+                let approval = approval(&login, known, name);
+                let request =
+                    ApprovalRequest { browser: Digest::of(browser), letterless, ..request(approval.clone(), known) };
+                (approval.id, store.request_approval(request).await.expect("requested"))
+            };
+            let mut last = None;
+            for _ in 0..before {
+                last = Some(typed(name, b"stranger", true).await.0);
+            }
+            store.cancel_approval(last.expect("a request"), NOW).await.expect("cancelled");
+            let (own, reached) = typed("ada", b"own", letterless).await;
+            assert_eq!(reached, Asked::Person(person.id), "{database:?} {name}");
+            let carried = delivery(store, own, "vendor", vendor()).await;
+
+            let (refused, reached) = typed(name, b"stranger", true).await;
+            assert_eq!(reached, Asked::TooMany, "{database:?} {name}");
+            assert!(store.approval(refused).await.expect("read").is_none(), "{database:?} {name}");
+            let stage = store.approval(own).await.expect("read").expect("an approval").stage;
+            assert_eq!(stage, expected, "{database:?} {name}");
+            let ruled = store.rule_on_approval(carried.id, Ruling::Approved, noted(&[]), NOW + SECOND).await;
+            assert_eq!(ruled.expect("read"), expected == ApprovalStage::Requested, "{database:?} {name}");
+        }
+    }
+}

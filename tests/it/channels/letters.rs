@@ -103,6 +103,54 @@ async fn a_conflict_reveals_neither_who_exists_nor_which_names_are_of_one_user()
     assert!(!is_even(&later) && is_even(&by_mail));
 }
 
+/// The stranger uses up the limit of the name, so that the user's own request is refused and the stranger's prompt is the only one.
+#[tokio::test]
+async fn a_request_that_a_limit_refuses_ends_the_carried_one_and_those_that_follow_on_both_databases() {
+    for database in Database::BOTH {
+        let vendor = Vendor::start(500).await;
+        let channels = plugins(&vendor.channel("vendor", ""));
+        let settings = "[limits]\nlogin_name = { per_minute = 1, burst = 1 }\n";
+        let host = TestHost::start_with(Wish { plugins: &channels, database, settings }).await;
+        let ada = host.ada().await;
+        known_as(&host, &ada, "vendor", "ada@vendor").await;
+        let theirs = ask_as(&host, &ada, "ada").await;
+        let question = question(&host, &vendor, "ada@vendor").await;
+        // The same by a name that nobody has.
+        let unknown = ask_as(&host, &ada, "nobody").await;
+
+        let own = Browser::new(&host.base);
+        for name in ["ada", "nobody"] {
+            let login = own.get(&ada.application.request(&[])).await.followed().await;
+            let refused = login.submit(&login.path(), &[("name", name)]).await;
+            assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS, "{database:?} {name}");
+            let page = login.again().await;
+            assert!(page.body.contains("name=\"name\""), "{database:?} {name}: nothing waits: {}", page.body);
+        }
+        conflicted(&theirs).await;
+        conflicted(&unknown).await;
+        vendor.answer(&question, "approved");
+        until("the question is taken back", async || vendor.cancelled(&question) == 1).await;
+        assert!(is_conflict(&theirs.again().await), "{database:?}");
+
+        // Nor is the stranger's next one carried while the user may still expect a prompt.
+        host.advance(60);
+        for (page, name) in [(&theirs, "ada"), (&unknown, "nobody")] {
+            let login = page.browser().get(&ada.application.request(&[])).await.followed().await;
+            let next = login.submit(&login.path(), &[("name", name)]).await.followed().await;
+            assert!(is_conflict(&next), "{database:?} {name}: {}", next.body);
+        }
+        assert_eq!(vendor.begun(), 1, "{database:?}");
+
+        // Once all of them have expired, the way is free again.
+        host.advance(121);
+        let waiting = ada.ask(&own, &[]).await;
+        let question = super::question(&host, &vendor, "ada@vendor").await;
+        vendor.answer(&question, "approved");
+        host.advance(1);
+        assert!(moved_on(&waiting).await.parameter("code").starts_with("ac_"), "{database:?}");
+    }
+}
+
 #[tokio::test]
 async fn the_same_browser_replaces_its_own_request_and_a_qr_sign_in_conflicts_with_nothing() {
     let vendor = Vendor::start(500).await;

@@ -258,6 +258,47 @@ async fn a_name_has_so_many_requests_from_unknown_browsers_whether_it_is_known_o
     assert!(type_everywhere(&ada, &login.again().await.number()).await);
 }
 
+/// Known browsers may be shared with others, who must not use up the numbers of QR sign-ins and protected actions.
+#[tokio::test]
+async fn a_user_has_so_many_requests_from_known_browsers_on_both_databases() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, settings: UNLIMITED, ..Wish::default() }).await;
+        let ada = host.ada().await;
+        let (shared, own) = (Browser::new(&host.base), Browser::new(&host.base));
+        for browser in [&shared, &own] {
+            ada.sign_in(browser).await;
+            host.advance(1);
+        }
+        let mut last = None;
+        for count in 1..=15 {
+            // By both names: the limit is the user's.
+            let page = typed(&shared, &ada, ["ada", "ada@example.org"][count % 2]).await;
+            assert_eq!(page.status, StatusCode::OK, "{database:?} {count}");
+            last = Some(page);
+        }
+        let last = last.expect("a page");
+        assert_eq!(pending(&ada).await, 2, "{database:?}: one by each name");
+        for browser in [&shared, &own] {
+            let refused = typed(browser, &ada, "ada").await;
+            assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS, "{database:?}");
+            assert_eq!(refused.headers[header::RETRY_AFTER], "120", "{database:?}");
+            assert!(refused.body.contains("scan the code"), "{database:?}: {}", refused.body);
+            assert_eq!(pending(&ada).await, 2, "{database:?}: it is not sent");
+        }
+        assert_eq!(last.again().await.number(), last.number(), "{database:?}: a refused request replaces none");
+        // Unknown browsers and QR sign-ins have numbers of their own.
+        assert_eq!(typed(&Browser::new(&host.base), &ada, "ada").await.status, StatusCode::OK, "{database:?}");
+        assert_eq!(pending(&ada).await, 3, "{database:?}");
+        let login = own.get(&ada.application.request(&[("prompt", Some("login"))])).await.followed().await;
+        ada.phone.scan(&code(&login)).await.expect("taken");
+        assert!(type_everywhere(&ada, &login.again().await.number()).await, "{database:?}");
+        // Once they have expired, there are numbers again.
+        host.advance(120);
+        assert_eq!(typed(&own, &ada, "ada").await.status, StatusCode::OK, "{database:?}");
+        assert_eq!(pending(&ada).await, 1, "{database:?}");
+    }
+}
+
 #[tokio::test]
 async fn others_do_not_use_up_the_prompts_of_a_browser_in_which_the_user_signed_in_before() {
     let settings = "[limits]\nlogin_name = { per_minute = 1, burst = 3 }\nperson = { per_minute = 1, burst = 3 }\n";
@@ -312,14 +353,56 @@ async fn a_report_of_a_request_from_a_known_browser_withdraws_the_trust_in_all_o
         fill().await;
         typed(&known, &ada, "ada").await;
         assert_eq!(pending(&ada).await, 5, "{database:?}");
-        // Until she signs in there again.
+        // It has one of the five places like any other, until she signs in there again.
         host.advance(121);
         let page = typed(&known, &ada, "ada").await;
+        assert_eq!(pending(&ada).await, 1, "{database:?}");
         ada.approve(&page).await;
         known.finish(&page.url).await;
         fill().await;
         typed(&known, &ada, "ada").await;
         assert_eq!(pending(&ada).await, 6, "{database:?}");
+    }
+}
+
+/// The limit of unknown browsers is used up, so a browser that became an unknown one would be refused.
+#[tokio::test]
+async fn a_report_is_not_to_be_noticed_in_the_browser_that_it_is_about_on_both_databases() {
+    let settings = "[limits]\nlogin_name = { per_minute = 1, burst = 3 }\nperson = { per_minute = 0 }\n";
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish { database, settings, ..Wish::default() }).await;
+        let ada = host.ada().await;
+        let shared = Browser::new(&host.base);
+        // One of the three.
+        ada.sign_in(&shared).await;
+        for _ in 0..2 {
+            assert_eq!(typed(&Browser::new(&host.base), &ada, "ada").await.status, StatusCode::OK);
+        }
+        assert_eq!(typed(&Browser::new(&host.base), &ada, "ada").await.status, StatusCode::TOO_MANY_REQUESTS);
+        host.advance(1);
+        let before = typed(&shared, &ada, "ada").await;
+        let requests = ada.phone.waiting(5).await.expect("requests");
+        assert_eq!(requests.len(), 3, "{database:?}");
+        assert_eq!(ada.phone.not_me(&requests[2]).await.expect("an outcome"), "not_me");
+        assert_eq!(before.again().await.number(), before.number(), "{database:?}");
+        // The cooldown would hold the request too.
+        ada.phone.lift_pause().await.expect("lifted");
+        for _ in 0..3 {
+            let after = typed(&shared, &ada, "ada").await;
+            assert_eq!(same_for_all(&after, "ada"), same_for_all(&before, "ada"), "{database:?}");
+            assert_eq!(pending(&ada).await, 1, "{database:?}: it has a place of unknown browsers");
+        }
+        // By her other name the cookie counts as well.
+        assert_eq!(typed(&shared, &ada, "ada@example.org").await.status, StatusCode::OK);
+        // Ada signs in there by the code, and is known again.
+        host.advance(121);
+        let page = typed(&shared, &ada, "ada").await;
+        ada.phone.scan(&code(&page)).await.expect("taken");
+        let by_scan = page.again().await;
+        ada.approve(&by_scan).await;
+        assert!(shared.finish(&by_scan.url).await.parameter("code").starts_with("ac_"));
+        typed(&shared, &ada, "ada").await;
+        assert_eq!(pending(&ada).await, 1, "{database:?}");
     }
 }
 
