@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use assent::domain::approval::ask;
+use assent::domain::known_browsers::Standing;
 use assent::domain::login;
 use assent::entropy::{Entropy, SystemEntropy};
 use assent::id::{Did, UserId};
@@ -154,7 +155,7 @@ async fn sign_in(host: &TestHost, names: &[LoginName]) {
         let browser = Digest::of(name.as_str().as_bytes());
         let context = BrowserContext { place: "Somewhere".to_owned(), browser: "Firefox on Linux".to_owned() };
         let login = login::begin(&host.host, request, browser, context.clone(), None, None).await.expect("begun");
-        let asked = ask(&host.host, &login, (name, false), context, Origin::NOWHERE).await.expect("asked");
+        let asked = ask(&host.host, &login, (name, Standing::Unknown), context, Origin::NOWHERE).await.expect("asked");
         assert!(matches!(asked, Asked::Person(_)), "{asked:?}");
     });
     join_all(asked).await;
