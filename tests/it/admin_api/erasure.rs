@@ -76,9 +76,9 @@ async fn an_erased_administrators_address_goes_and_the_data_of_others_stays_on_b
 async fn no_entry_names_an_erased_user_by_what_their_devices_did_on_both_databases() {
     for database in Database::BOTH {
         let host = TestHost::start_with(Wish { database, ..Wish::default() }).await;
-        // A name that no identifier holds by chance.
         // Another owner, since the last one cannot be erased.
         let _owner = Administrator::new(&host, "grace", "owner").await;
+        // A name that no identifier holds by chance.
         let ada = Administrator::new(&host, "augusta", "owner").await;
         let bob = host.user("bob").await;
         let bobs_phone = host.authenticator(&bob).await;
