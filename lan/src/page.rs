@@ -15,7 +15,7 @@ use axum::routing::get;
 use crate::authority::Authority;
 
 /// The stylesheet of Assent's own pages.
-const STYLE: &str = include_str!("../../host/assets/assent.css");
+const STYLE: &str = include_str!("../../host/server/assets/assent.css");
 const SCRIPT: &str = include_str!("trusted.js");
 
 /// What the page tells of.

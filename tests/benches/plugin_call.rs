@@ -7,9 +7,9 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use assent::clock::{Clock, SystemClock};
-use assent::id::Did;
-use assent::plugins::{ClaimInput, Limits, Loader, OnFailure, PluginSpec, Plugins, Protocol, Role, Sink};
+use assent_model::clock::{Clock, SystemClock};
+use assent_model::id::Did;
+use assent_plugin_host::{ClaimInput, Limits, Loader, OnFailure, PluginSpec, Plugins, Protocol, Role, Sink};
 use serde_json::json;
 
 const CALLS: usize = 20_000;

@@ -6,12 +6,12 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use assent::clock::Timestamp;
-use assent::model::saml::{NameId, NameIdFormat};
-use assent::model::session::{Amr, Authentication};
-use assent::plugins::{SamlAttribute, ValueType};
 use assent::saml::sign_on::{Assertion, Envelope, success};
-use assent::saml::xml::{Document, Limits, Namespace, Signer, TrustedKey, Writer};
+use assent_model::clock::Timestamp;
+use assent_model::saml::{NameId, NameIdFormat};
+use assent_model::session::{Amr, Authentication};
+use assent_plugin_host::{SamlAttribute, ValueType};
+use assent_saml_core::xml::{Document, Limits, Namespace, Signer, TrustedKey, Writer};
 use assent_tests::harness::certificate;
 use openssl::pkey::PKey;
 use openssl::rsa::Rsa;

@@ -5,11 +5,11 @@
 
 use std::time::{Duration, Instant};
 
-use assent::clock::{Clock, SystemClock};
-use assent::entropy::SystemEntropy;
-use assent::id::KeyId;
 use assent::keys::{KeyRing, MasterKey, TokenType, generate};
-use assent::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningAlgorithm, SigningKey};
+use assent_model::clock::{Clock, SystemClock};
+use assent_model::entropy::SystemEntropy;
+use assent_model::id::KeyId;
+use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningAlgorithm, SigningKey};
 use openssl::hash::MessageDigest;
 use openssl::pkey::{PKey, Private};
 use openssl::rsa::{Padding, Rsa};

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use assent::clock::{Clock, SystemClock};
-use assent::entropy::{Entropy, SystemEntropy};
-use assent::model::chain::ChainKey;
-use assent::store::{self, Chaining, Store, StoreError};
+use assent_model::chain::ChainKey;
+use assent_model::clock::{Clock, SystemClock};
+use assent_model::entropy::{Entropy, SystemEntropy};
+use assent_store::{Chaining, Store, StoreError};
 use sqlx::any::AnyConnectOptions;
 use sqlx::{AnyConnection, AssertSqlSafe, ConnectOptions, Connection};
 
@@ -36,7 +36,7 @@ impl DatabaseUrl {
 /// A store on the database at this URL, without a host. All of them have one key for the chain of the audit log.
 pub async fn open_store(url: &str) -> Result<Store, StoreError> {
     let chaining = Chaining::new(ChainKey::new([7; 32]), Arc::new(SystemEntropy));
-    Store::start(store::Database::open(url).await?, chaining, SystemClock.now()).await
+    Store::start(assent_store::Database::open(url).await?, chaining, SystemClock.now()).await
 }
 
 impl Database {

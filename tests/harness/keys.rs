@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use assent::clock::Timestamp;
-use assent::entropy::SystemEntropy;
-use assent::id::KeyId;
 use assent::keys::{self, MasterKey};
-use assent::model::chain::ChainKey;
-use assent::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
-use assent::store::{Chaining, Database, Store};
+use assent_model::chain::ChainKey;
+use assent_model::clock::Timestamp;
+use assent_model::entropy::SystemEntropy;
+use assent_model::id::KeyId;
+use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
+use assent_store::{Chaining, Database, Store};
 use tokio::sync::OnceCell;
 
 /// Sealed with the master key that the hosts of all tests have.

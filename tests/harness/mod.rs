@@ -18,13 +18,13 @@ use std::time::Duration;
 
 use assent::app::{self, Ports, Running, Surroundings};
 use assent::authenticator::Authenticator;
-use assent::clock::{Clock, ManualClock, SystemClock};
 use assent::config;
 use assent::domain::{Host, admin};
-use assent::entropy::SystemEntropy;
 use assent::keys::MasterKey;
-use assent::model::audit::By;
-use assent::plugins::Compiler;
+use assent_model::audit::By;
+use assent_model::clock::{Clock, ManualClock, SystemClock};
+use assent_model::entropy::SystemEntropy;
+use assent_plugin_host::Compiler;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 

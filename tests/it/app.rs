@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use assent::authenticator::Authenticator;
-use assent::clock::ManualClock;
+use assent_model::clock::ManualClock;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;

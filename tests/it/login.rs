@@ -267,7 +267,7 @@ async fn a_call_of_a_device_is_signed_for_its_path_body_and_time() {
     let url = format!("{}/authenticator/api/requests", host.base);
     let now = host.host.now().seconds();
     let statement = |time: i64, path: &str| {
-        assent::model::statement::CallStatement {
+        assent_model::statement::CallStatement {
             issuer: ada.phone.issuer(),
             device: ada.phone.device(),
             time,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assent::authenticator::Authenticator;
-use assent::model::device::{PushKeys, PushSubscription};
+use assent_model::device::{PushKeys, PushSubscription};
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{Path, State};

@@ -1,6 +1,6 @@
 //! Signing in by a code that the authenticator scans, and a browser that remembers a name.
 
-use assent::id::LoginId;
+use assent_model::id::LoginId;
 use futures_util::StreamExt;
 use reqwest::{Method, StatusCode, header};
 use serde_json::json;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use assent::clock::{Clock, SystemClock};
+use assent_model::clock::{Clock, SystemClock};
 use assent_tests::harness::{Ada, Admin, Browser, Page, VERIFIER, binary, component, http_client, id, in_time};
 use axum::Router;
 use axum::extract::State;
@@ -240,7 +240,7 @@ async fn saml(admin: &Admin, party: &Party, ada: &Ada, secrets: &mut Secrets) ->
     let request = Request {
         id: "_0c9a8e2f7f7d4f0fa4a0c0a8f0e3d2b1".to_owned(),
         issuer: party.entity_id.clone(),
-        issue_instant: assent::saml::message::instant_text(SystemClock.now()),
+        issue_instant: assent_saml_core::message::instant_text(SystemClock.now()),
         destination: Some(format!("{}{}", party.base, party.sign_on())),
         attributes: Vec::new(),
         content: String::new(),

@@ -4,25 +4,25 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assent::clock::Timestamp;
-use assent::entropy::SystemEntropy;
-use assent::id::{AccountId, ApprovalId, ConsentId, DeviceId, Did, EnrolmentId, KeyId, LoginId, UserId};
-use assent::model::account::Account;
-use assent::model::administration::Danger;
-use assent::model::application::{Application, ApplicationType, OidcSettings};
-use assent::model::approval::{Approval, ApprovalStage, Approver, MatchingNumber, Pause, RequestKind, Shown};
-use assent::model::audit::{By, Entry, Event};
-use assent::model::device::{Device, DeviceKey, Enrolment};
-use assent::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
-use assent::model::login::{BrowserContext, LocalPage, Login, LoginRequest, LoginStage};
-use assent::model::recovery::CodesOfDevice;
-use assent::model::redirect::RedirectUri;
-use assent::model::scope::Scopes;
-use assent::model::session::Amr;
-use assent::model::step::{Mentioned, ShownStep};
-use assent::model::user::{LifeState, Profile, User};
-use assent::secret::{Digest, Token};
-use assent::store::{
+use assent_model::account::Account;
+use assent_model::administration::Danger;
+use assent_model::application::{Application, ApplicationType, OidcSettings};
+use assent_model::approval::{Approval, ApprovalStage, Approver, MatchingNumber, Pause, RequestKind, Shown};
+use assent_model::audit::{By, Entry, Event};
+use assent_model::clock::Timestamp;
+use assent_model::device::{Device, DeviceKey, Enrolment};
+use assent_model::entropy::SystemEntropy;
+use assent_model::id::{AccountId, ApprovalId, ConsentId, DeviceId, Did, EnrolmentId, KeyId, LoginId, UserId};
+use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
+use assent_model::login::{BrowserContext, LocalPage, Login, LoginRequest, LoginStage};
+use assent_model::recovery::CodesOfDevice;
+use assent_model::redirect::RedirectUri;
+use assent_model::scope::Scopes;
+use assent_model::secret::{Digest, Token};
+use assent_model::session::Amr;
+use assent_model::step::{Mentioned, ShownStep};
+use assent_model::user::{LifeState, Profile, User};
+use assent_store::{
     Answer, ApprovalRequest, Asked, ConsentGiven, Noted, Retention, Store, StoreError, UserKept, Verdict,
 };
 
@@ -46,7 +46,7 @@ pub async fn fixture(database: Database) -> Fixture {
 
 fn did() -> Did {
     let mut key = [0; 32];
-    assent::entropy::Entropy::fill(&SystemEntropy, &mut key);
+    assent_model::entropy::Entropy::fill(&SystemEntropy, &mut key);
     Did::from_ed25519(&key)
 }
 

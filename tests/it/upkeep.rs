@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use assent::clock::Timestamp;
-use assent::entropy::SystemEntropy;
-use assent::id::{Did, SessionId};
-use assent::store::{Retention, Store};
+use assent_model::clock::Timestamp;
+use assent_model::entropy::SystemEntropy;
+use assent_model::id::{Did, SessionId};
+use assent_store::{Retention, Store};
 use reqwest::StatusCode;
 use sqlx::migrate::Migrator;
 use sqlx::{AnyConnection, Connection};
@@ -261,7 +261,7 @@ async fn what_an_earlier_release_kept_for_too_long_goes_too() {
         let folder = tempfile::tempdir().expect("a folder");
         let released = folder.path().join("released");
         std::fs::create_dir(&released).expect("a folder");
-        let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/migrations");
+        let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/store/migrations");
         for migration in ["0001_first_light.sql", "0002_whole_openid_connect.sql", "0003_signing_keys.sql"] {
             std::fs::copy(all.join(migration), released.join(migration)).expect("copied");
         }

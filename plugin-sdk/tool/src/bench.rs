@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use assent::plugins::Usage;
+use assent_plugin_host::Usage;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::check::thousands;

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use anyhow::Result;
-use assent::model::printable::line;
-use assent::plugins::{Compiler, Inspection, inspect};
+use assent_model::printable::line;
+use assent_plugin_host::{Compiler, Inspection, inspect};
 
 use crate::subject::{Subject, must_be_grantable, role, settle, sink_name};
 use crate::toolchain::Choice;

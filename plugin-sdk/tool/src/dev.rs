@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
-use assent::cli::{CandidateTrial, Connection};
-use assent::model::printable::lines;
-use assent::plugins::{Compiler, inspect};
+use assent_admin_client::candidate::CandidateTrial;
+use assent_admin_client::connection::Connection;
+use assent_model::printable::lines;
+use assent_plugin_host::{Compiler, inspect};
 use serde_json::{Map, Value};
 use tokio::runtime::Runtime;
 

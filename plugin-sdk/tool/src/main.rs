@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use assent::model::printable::lines;
+use assent_model::printable::lines;
 use clap::{Args, Parser, Subcommand};
 
 use crate::new::{Language, Wish};
@@ -97,9 +97,9 @@ enum Command {
     ///
     /// The instance compiles the component, computes the claims of one user with it and without it, and loads nothing: no sign-in
     /// is affected. This shows the differences, and the plugin's log lines. The instance needs a token of `assent admin token`, in
-    /// the variable ASSENT_ADMIN_TOKEN or in --token-file; on the instance's own machine, its settings are enough.
+    /// the variable ASSENT_ADMIN_TOKEN or in --token-file.
     #[command(after_help = "Examples:
-  assent-plugin dev . --application Books --user ada                 # the instance on this machine, by config/assent.toml
+  assent-plugin dev . --application Books --user ada                 # the instance of `make run`
   assent-plugin dev . --application Books --user ada --server https://id.example.org --token-file token
   assent-plugin dev . --application Books --user ada --once")]
     Dev {
@@ -155,8 +155,8 @@ struct With {
 
 fn main() -> ExitCode {
     // `check` compiles as the server does: in a process of its own, within the same limits.
-    if std::env::args_os().nth(1).is_some_and(|first| first == assent::plugins::COMPILE) {
-        return assent::cli::compile_plugin();
+    if std::env::args_os().nth(1).is_some_and(|first| first == assent_plugin_host::COMPILE) {
+        return assent_plugin_host::compile_plugin();
     }
     let done = match Arguments::parse().command {
         Command::New { name, role, language } => new::new(&Wish { folder: name, role, language }),
@@ -183,7 +183,7 @@ fn main() -> ExitCode {
 
 /// Shows what a plugin writes to the operator's log, and no other lines of the host.
 fn show_log() {
-    let lines = tracing_subscriber::EnvFilter::new("off,assent::plugins::call=debug");
+    let lines = tracing_subscriber::EnvFilter::new("off,assent_plugin_host::call=debug");
     let log = tracing_subscriber::fmt().without_time().with_target(false).with_env_filter(lines);
     log.with_ansi(std::io::stderr().is_terminal()).with_writer(std::io::stderr).init();
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use assent::plugins::{Inspection, Workbench};
+use assent_plugin_host::{Inspection, Workbench};
 use assent_plugin_sdk::fixtures::{self, ChannelOutcome, MapperOutcome};
 
 use crate::new::toml_text;
@@ -175,7 +175,7 @@ impl Example {
 
 #[cfg(test)]
 mod tests {
-    use assent::plugins::World;
+    use assent_plugin_host::World;
 
     use super::*;
 

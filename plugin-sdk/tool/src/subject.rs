@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use assent::plugins::{Inspection, World, is_protected};
+use assent_plugin_host::{Inspection, World, is_protected};
 
 use crate::build::{self, write_if_changed};
 use crate::plugin::{MANIFEST, Manifest, Plugin, Role, Source};
@@ -107,7 +107,7 @@ fn sorted(names: &[String]) -> String {
 }
 
 /// A sink as the contract names it.
-pub fn sink_name(sink: assent::plugins::Sink) -> String {
+pub fn sink_name(sink: assent_plugin_host::Sink) -> String {
     serde_json::to_value(sink).ok().and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use assent::model::printable::lines;
+use assent_model::printable::lines;
 
 use crate::subject::{Subject, settle};
 use crate::toolchain::Choice;

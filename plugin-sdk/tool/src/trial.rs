@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result};
-use assent::clock::Timestamp;
-use assent::id::Did;
-use assent::plugins::{
+use assent_model::clock::Timestamp;
+use assent_model::id::Did;
+use assent_plugin_host::{
     Begun, Callback, ChannelFailureKind, ChannelState, ChannelTrial, ClaimInput, Compiler, Evidence, Fault, Limits,
     MapFailureKind, MapperTrial, News, NoAnswer, Notice, Opening, Outgoing, OutgoingMethod, Question, Received,
     RequestedClaim, SamlAttribute, Sink, Traced, Tried, Usage, ValueType, Workbench, World,
@@ -183,8 +183,8 @@ pub fn input(input: &claims::Input) -> Result<ClaimInput> {
     });
     Ok(ClaimInput {
         protocol: match input.protocol {
-            claims::Protocol::Oidc => assent::plugins::Protocol::Oidc,
-            claims::Protocol::Saml => assent::plugins::Protocol::Saml,
+            claims::Protocol::Oidc => assent_plugin_host::Protocol::Oidc,
+            claims::Protocol::Saml => assent_plugin_host::Protocol::Saml,
         },
         sink: match input.sink {
             claims::Sink::IdToken => Sink::IdToken,

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use assent::domain::{Host, admin, audit};
-use assent::entropy::SystemEntropy;
-use assent::id::Did;
-use assent::model::account::Account;
-use assent::model::audit::{Actor, By, Entry, Event, Origin};
-use assent::model::user::{ConsoleRole, LifeState, User};
-use assent::store::{AccountWrite, UserWrite};
+use assent_model::account::Account;
+use assent_model::audit::{Actor, By, Entry, Event, Origin};
+use assent_model::entropy::SystemEntropy;
+use assent_model::id::Did;
+use assent_model::user::{ConsoleRole, LifeState, User};
+use assent_store::{AccountWrite, UserWrite};
 use assent_tests::harness::{Ada, Admin, Application, TestHost, id};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ impl Made {
         let ada = host.ada().await;
         let small = host.native_application().await;
         let large = ada.application.clone();
-        let [busy, idle] = [1, 2].map(|_| assent::id::TokenId::new(host.host.now(), &SystemEntropy));
+        let [busy, idle] = [1, 2].map(|_| assent_model::id::TokenId::new(host.host.now(), &SystemEntropy));
         let by = |token| {
             By::new(Actor::Administrator(token), Origin { address: Some([192, 0, 2, 7].into()), browser: None })
         };

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use assent::model::claims_request::ClaimsRequest;
+use assent_model::claims_request::ClaimsRequest;
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 

@@ -2,8 +2,8 @@
 
 #![no_main]
 
-use assent::model::device::{CallCredentials, DeviceKey, PushSubscription};
 use assent_fuzz::lines;
+use assent_model::device::{CallCredentials, DeviceKey, PushSubscription};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use libfuzzer_sys::fuzz_target;

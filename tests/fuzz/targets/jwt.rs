@@ -6,14 +6,14 @@
 
 use std::sync::LazyLock;
 
-use assent::clock::Timestamp;
-use assent::entropy::SystemEntropy;
-use assent::id::KeyId;
 use assent::keys::client::{verify, verify_with_secret};
 use assent::keys::{KeyRing, MasterKey};
-use assent::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningAlgorithm, SigningKey};
 use assent::oidc::client_auth::assertion::claimed_client;
 use assent_fuzz::lines;
+use assent_model::clock::Timestamp;
+use assent_model::entropy::SystemEntropy;
+use assent_model::id::KeyId;
+use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningAlgorithm, SigningKey};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use libfuzzer_sys::fuzz_target;

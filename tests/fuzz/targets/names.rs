@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use assent::model::name::{LoginName, display_text};
+use assent_model::name::{LoginName, display_text};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {

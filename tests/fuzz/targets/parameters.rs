@@ -2,8 +2,8 @@
 
 #![no_main]
 
-use assent::model::scope::Scopes;
 use assent::oidc::parameters::{BadParameters, Parameters};
+use assent_model::scope::Scopes;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {

@@ -3,9 +3,9 @@
 
 #![no_main]
 
-use assent::model::application::ApplicationType;
-use assent::model::redirect::{CheckedRedirect, RedirectUri};
 use assent_fuzz::lines;
+use assent_model::application::ApplicationType;
+use assent_model::redirect::{CheckedRedirect, RedirectUri};
 use libfuzzer_sys::fuzz_target;
 use url::Url;
 

@@ -5,8 +5,8 @@
 
 use std::sync::LazyLock;
 
-use assent::saml::binding::{Incoming, Kind, RELAY_STATE_BYTES, Signature, post_value, redirect_location};
-use assent::saml::xml::{Document, Limits, TrustedKey, canonical};
+use assent_saml_core::binding::{Incoming, Kind, RELAY_STATE_BYTES, Signature, post_value, redirect_location};
+use assent_saml_core::xml::{Document, Limits, TrustedKey, canonical};
 use libfuzzer_sys::fuzz_target;
 use openssl::pkey::PKey;
 

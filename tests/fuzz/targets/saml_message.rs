@@ -2,10 +2,10 @@
 
 #![no_main]
 
-use assent::saml::message::{
+use assent_saml_core::message::{
     AuthnRequest, Header, LogoutRequest, LogoutResponse, MessageError, NameId, instant, instant_text,
 };
-use assent::saml::xml::{Document, Limits, is_ncname};
+use assent_saml_core::xml::{Document, Limits, is_ncname};
 use libfuzzer_sys::fuzz_target;
 
 fn check_header(header: &Header) {

@@ -4,10 +4,10 @@
 
 use std::collections::BTreeSet;
 
-use assent::clock::Timestamp;
 use assent::domain::admin::ServiceProviderChange;
-use assent::model::saml::{NameIdFormat, SamlSettings};
 use assent::saml::metadata::{Description, Wanted, read};
+use assent_model::clock::Timestamp;
+use assent_model::saml::{NameIdFormat, SamlSettings};
 use libfuzzer_sys::fuzz_target;
 
 /// 2026-11-21T08:00:00Z

@@ -2,10 +2,10 @@
 
 #![no_main]
 
-use assent::id::{Did, UserId};
-use assent::model::token::prefix;
 use assent::oidc::bearer;
-use assent::secret::{Digest, Token};
+use assent_model::id::{Did, UserId};
+use assent_model::secret::{Digest, Token};
+use assent_model::token::prefix;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use libfuzzer_sys::fuzz_target;

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use assent::saml::xml::{Document, Limits, ShapeError, is_ncname, is_text};
+use assent_saml_core::xml::{Document, Limits, ShapeError, is_ncname, is_text};
 use libfuzzer_sys::fuzz_target;
 
 /// Small, so that inputs reach them.

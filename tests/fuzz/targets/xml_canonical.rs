@@ -3,8 +3,8 @@
 
 #![no_main]
 
-use assent::saml::xml::{Document, Limits, canonical};
 use assent_fuzz::lines;
+use assent_saml_core::xml::{Document, Limits, canonical};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {

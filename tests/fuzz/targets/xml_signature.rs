@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use assent::saml::xml::{Document, Limits, TrustedKey, canonical};
+use assent_saml_core::xml::{Document, Limits, TrustedKey, canonical};
 use libfuzzer_sys::fuzz_target;
 use openssl::pkey::PKey;
 

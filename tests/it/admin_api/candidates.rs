@@ -1,6 +1,6 @@
 //! Components that an administrator uploads for a trial. The server compiles and runs them, so each needs an approval.
 
-use assent::secret::Digest;
+use assent_model::secret::Digest;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::{Method, StatusCode};

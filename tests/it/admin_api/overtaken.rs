@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use assent::domain::admin::{self, AccountChange, Caller, Refused, Standing, UserChange};
-use assent::id::{AccountId, DeviceId, Did, SessionId, UserId};
-use assent::model::audit::By;
-use assent::model::delivery::ApprovalAddress;
-use assent::model::user::{ConsoleRole, User};
-use assent::store::{Person, StoreError};
+use assent_model::audit::By;
+use assent_model::delivery::ApprovalAddress;
+use assent_model::id::{AccountId, DeviceId, Did, SessionId, UserId};
+use assent_model::user::{ConsoleRole, User};
+use assent_store::{Person, StoreError};
 use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
@@ -136,8 +136,8 @@ async fn a_write_is_for_the_person_who_was_checked_on_both_databases() {
         let account =
             store.account(id(&overtaken.ada.account).parse().expect("an id")).await.expect("read").expect("one");
         let before = Some(account.state);
-        let changed = assent::model::account::Account { roles: vec!["root".to_owned()], ..account };
-        let write = assent::store::AccountWrite { account: changed, whom: (&seen).into(), before, entries: Vec::new() };
+        let changed = assent_model::account::Account { roles: vec!["root".to_owned()], ..account };
+        let write = assent_store::AccountWrite { account: changed, whom: (&seen).into(), before, entries: Vec::new() };
         let kept = store.keep_accounts(vec![write], now).await;
         assert!(matches!(kept, Err(StoreError::Stale)), "{database:?}");
         let kept = host.admin_ok(Method::GET, &format!("/accounts/{}", id(&overtaken.ada.account)), Value::Null).await;

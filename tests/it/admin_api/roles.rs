@@ -1,8 +1,8 @@
 //! Who may do what: each role and scope at each route.
 
 use assent::http::admin_api::{Rule, rules};
-use assent::model::administration::AdminScope;
-use assent::model::user::ConsoleRole;
+use assent_model::administration::AdminScope;
+use assent_model::user::ConsoleRole;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 

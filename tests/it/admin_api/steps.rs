@@ -3,11 +3,11 @@
 use assent::authenticator::{Authenticator, Request};
 use assent::domain::admin::{Refused, Standing};
 use assent::domain::audit::verify;
-use assent::id::ApprovalId;
-use assent::model::audit::{Actor, By, Origin};
-use assent::model::chain::Break;
-use assent::model::statement::{ApprovalStatement, Decision};
-use assent::model::user::ConsoleRole;
+use assent_model::audit::{Actor, By, Origin};
+use assent_model::chain::Break;
+use assent_model::id::ApprovalId;
+use assent_model::statement::{ApprovalStatement, Decision};
+use assent_model::user::ConsoleRole;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use assent::domain::audit::verify;
-use assent::entropy::SystemEntropy;
-use assent::id::UserId;
-use assent::model::audit::{By, Entry, Event};
-use assent::model::chain::{Break, End, Mark};
-use assent::store::{AuditFilter, Retention, UserKept};
+use assent_model::audit::{By, Entry, Event};
+use assent_model::chain::{Break, End, Mark};
+use assent_model::entropy::SystemEntropy;
+use assent_model::id::UserId;
+use assent_store::{AuditFilter, Retention, UserKept};
 use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::{AnyConnection, Connection};
@@ -345,9 +345,9 @@ async fn another_key_finds_the_ends_forged() {
     let fixture = fixture(Database::Sqlite).await;
     assert_eq!(broken(&fixture.store).await, None);
     let chaining =
-        assent::store::Chaining::new(assent::model::chain::ChainKey::new([8; 32]), std::sync::Arc::new(SystemEntropy));
-    let database = assent::store::Database::open(&fixture.url).await.expect("open");
-    let other = assent::store::Store::start(database, chaining, crate::store::NOW).await.expect("a store");
+        assent_store::Chaining::new(assent_model::chain::ChainKey::new([8; 32]), std::sync::Arc::new(SystemEntropy));
+    let database = assent_store::Database::open(&fixture.url).await.expect("open");
+    let other = assent_store::Store::start(database, chaining, crate::store::NOW).await.expect("a store");
     assert!(matches!(broken(&other).await, Some(Break::AnchorForged { seq: 0 })));
 }
 

@@ -1,9 +1,9 @@
 //! Every change that an administrator makes is told, with what was before and what is now, and without keys.
 
 use assent::domain::keys::{self, Takeover};
-use assent::id::ApprovalId;
-use assent::model::audit::{Actor, By, Event, Origin};
-use assent::model::key::SigningAlgorithm;
+use assent_model::audit::{Actor, By, Event, Origin};
+use assent_model::id::ApprovalId;
+use assent_model::key::SigningAlgorithm;
 use openssl::pkey::PKey;
 use openssl::rsa::Rsa;
 use reqwest::Method;
@@ -33,8 +33,11 @@ async fn what_is_done_to_a_client_is_told_without_its_keys_on_both_databases() {
         let keyed = json!({"token_endpoint_auth_method": "private_key_jwt", "certificate": pem});
         let keyed = host.admin_ok(Method::PATCH, &path, keyed).await;
         let logo = http_client().put(format!("{}/admin/api/v1{path}/logo", host.base)).bearer_auth(&host.token);
-        let logo =
-            logo.body(include_bytes!("../../../host/assets/icons/badge-96.png").as_slice()).send().await.expect("sent");
+        let logo = logo
+            .body(include_bytes!("../../../host/server/assets/icons/badge-96.png").as_slice())
+            .send()
+            .await
+            .expect("sent");
         assert!(logo.status().is_success(), "{:?}", logo.text().await);
         host.admin_ok(Method::DELETE, &format!("{path}/logo"), Value::Null).await;
         host.admin_ok(Method::DELETE, &path, Value::Null).await;
@@ -63,7 +66,10 @@ async fn what_is_done_to_a_client_is_told_without_its_keys_on_both_databases() {
         for hidden in modulus.filter_map(Value::as_str).filter(|value| value.len() > 20).chain([secret]) {
             assert!(!all.contains(hidden), "{hidden} in {all}");
         }
-        assert!(!all.contains("CERTIFICATE") && !all.contains(&assent::secret::Secret::new(secret).digest().to_text()));
+        assert!(
+            !all.contains("CERTIFICATE")
+                && !all.contains(&assent_model::secret::Secret::new(secret).digest().to_text())
+        );
         assert_eq!(broken(&host.host.store).await, None);
     }
 }

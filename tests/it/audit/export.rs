@@ -1,8 +1,8 @@
 //! An export verifies by itself.
 
 use assent::domain::audit::{Unreadable, verify_export};
-use assent::model::audit_line;
-use assent::model::chain::Break;
+use assent_model::audit_line;
+use assent_model::chain::Break;
 
 use crate::harness::TestHost;
 

@@ -8,8 +8,8 @@ mod pages;
 mod stream;
 
 use assent::domain::audit::{Verdict, verify};
-use assent::model::chain::Break;
-use assent::store::Store;
+use assent_model::chain::Break;
+use assent_store::Store;
 use sqlx::{AnyConnection, AssertSqlSafe};
 
 /// What a verification of all comes to.

@@ -1,9 +1,9 @@
 //! Searching the log where much fits one filter and little fits all.
 
 use assent::domain::audit::entry;
-use assent::entropy::SystemEntropy;
-use assent::id::{Did, TokenId};
-use assent::model::audit::{Actor, By, Event, Origin};
+use assent_model::audit::{Actor, By, Event, Origin};
+use assent_model::entropy::SystemEntropy;
+use assent_model::id::{Did, TokenId};
 use reqwest::Method;
 use serde_json::{Value, json};
 

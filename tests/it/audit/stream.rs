@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use assent::domain::audit::verify_export;
-use assent::model::audit_line;
-use assent::store::Retention;
+use assent_model::audit_line;
+use assent_store::Retention;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::net::{TcpListener, UdpSocket, UnixDatagram, UnixListener};
 

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assent::entropy::SystemEntropy;
-use assent::id::{ApprovalId, DeliveryId};
-use assent::model::approval::{Approval, ApprovalStage, Approver};
-use assent::model::delivery::{ApprovalAddress, Delivery, Recipient, Ruling};
-use assent::model::session::Amr;
-use assent::model::user::{LifeState, User};
-use assent::secret::Digest;
-use assent::store::{Answer, ApprovalRequest, Asked, Store, UserKept, Verdict};
+use assent_model::approval::{Approval, ApprovalStage, Approver};
+use assent_model::delivery::{ApprovalAddress, Delivery, Recipient, Ruling};
+use assent_model::entropy::SystemEntropy;
+use assent_model::id::{ApprovalId, DeliveryId};
+use assent_model::secret::Digest;
+use assent_model::session::Amr;
+use assent_model::user::{LifeState, User};
+use assent_store::{Answer, ApprovalRequest, Asked, Store, UserKept, Verdict};
 
 use crate::harness::{Database, open_store};
 use crate::store::{Fixture, NOW, ada, approval, asked, fixture, login, noted, request};

@@ -1,7 +1,7 @@
 //! The channels of an application, one after the other, and the login that fails for none of them.
 
 use assent::authenticator::Authenticator;
-use assent::model::device::{PushKeys, PushSubscription};
+use assent_model::device::{PushKeys, PushSubscription};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::Method;
@@ -152,8 +152,8 @@ async fn a_vendor_channel_that_is_not_said_to_be_trusted_does_not_load() {
     let error = match assent::app::compose(
         settings,
         crate::harness::surroundings(
-            &std::sync::Arc::new(assent::clock::ManualClock::new(assent::clock::Clock::now(
-                &assent::clock::SystemClock,
+            &std::sync::Arc::new(assent_model::clock::ManualClock::new(assent_model::clock::Clock::now(
+                &assent_model::clock::SystemClock,
             ))),
             None,
         ),

@@ -11,7 +11,7 @@ mod relying_party;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assent::clock::{Clock, ManualClock, SystemClock};
+use assent_model::clock::{Clock, ManualClock, SystemClock};
 
 use crate::harness::{Ada, Page, TestHost, Wish};
 

@@ -21,7 +21,7 @@ fn every_operation_has_the_command_that_was_agreed_on() {
     assert!(
         agreed == lines,
         "the commands are others; if that is meant, tests/it/commands/names.txt is to be as follows, and a name that does not \
-         read well stands in host/src/cli/api/names.rs:\n{lines}"
+         read well stands in host/server/src/cli/api/names.rs:\n{lines}"
     );
     commands.dedup_by(|one, other| one.0 == other.0);
     assert_eq!(commands.len(), agreed.lines().count(), "two operations have one command");

@@ -259,7 +259,7 @@ async fn proofs_are_tried_slowly_at_the_admin_api_and_the_authenticators_interfa
 #[tokio::test]
 async fn an_administrator_may_call_as_often_as_there_is_work() {
     let host = host_with("failures = { per_minute = 6, burst = 2 }").await;
-    let (token, _) = admin::issue_admin_token(&host.host, &assent::model::audit::By::HOST).await.expect("a token");
+    let (token, _) = admin::issue_admin_token(&host.host, &assent_model::audit::By::HOST).await.expect("a token");
     let call = async |token: &str| {
         let request = http_client().get(format!("{}/admin/api/v1/users", host.base)).bearer_auth(token);
         request.header("x-forwarded-for", "192.0.2.1").send().await.expect("an answer").status()

@@ -2,7 +2,7 @@
 
 use assent::domain::admin;
 use assent::domain::audit::sum_up_repeated;
-use assent::model::audit::By;
+use assent_model::audit::By;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 

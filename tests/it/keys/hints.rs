@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use assent::clock::Timestamp;
-use assent::id::KeyId;
 use assent::keys::{KeyRing, MasterKey, NotOurs, TokenType, generate};
-use assent::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
+use assent_model::clock::Timestamp;
+use assent_model::id::KeyId;
+use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use openssl::hash::MessageDigest;

@@ -1,9 +1,9 @@
 //! A key's life, on both databases.
 
-use assent::clock::{Clock, Timestamp};
 use assent::keys::NotOurs;
-use assent::model::key::KeyStage::{Over, Published, Remembered, Retired, Revoked, Signing};
-use assent::model::key::{KeyMaterial, KeyPurpose, SigningAlgorithm};
+use assent_model::clock::{Clock, Timestamp};
+use assent_model::key::KeyStage::{Over, Published, Remembered, Retired, Revoked, Signing};
+use assent_model::key::{KeyMaterial, KeyPurpose, SigningAlgorithm};
 
 use super::*;
 

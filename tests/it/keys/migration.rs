@@ -1,8 +1,8 @@
 //! A database of the first release goes on with its keys.
 
-use assent::entropy::Entropy;
 use assent::keys::{self as sealed_keys, MasterKey, PushKey};
-use assent::model::key::{KeyPurpose, KeyStage, SigningAlgorithm};
+use assent_model::entropy::Entropy;
+use assent_model::key::{KeyPurpose, KeyStage, SigningAlgorithm};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sqlx::any::AnyConnectOptions;
@@ -16,7 +16,7 @@ async fn first_release(installation: &Installation, master: &MasterKey) -> [Stri
     let released = installation.folder.path().join("released");
     std::fs::create_dir(&released).expect("a folder");
     let migration = "0001_first_light.sql";
-    let all = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/migrations");
+    let all = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/store/migrations");
     std::fs::copy(all.join(migration), released.join(migration)).expect("copied");
     sqlx::any::install_default_drivers();
     let url = match installation.url.strip_prefix("sqlite:") {

@@ -10,14 +10,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assent::app;
-use assent::clock::{Clock, ManualClock, SystemClock};
 use assent::config;
 use assent::domain::keys::{Rotated, Takeover};
 use assent::domain::{Host, keys};
-use assent::entropy::SystemEntropy;
 use assent::keys::TokenType;
-use assent::model::audit::By;
-use assent::model::key::{KeyStage, SigningAlgorithm};
+use assent_model::audit::By;
+use assent_model::clock::{Clock, ManualClock, SystemClock};
+use assent_model::entropy::SystemEntropy;
+use assent_model::key::{KeyStage, SigningAlgorithm};
 use serde_json::{Map, Value, json};
 
 use crate::harness::Database;

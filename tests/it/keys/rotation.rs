@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use assent::clock::Clock;
-use assent::id::KeyId;
 use assent::keys::NotOurs;
-use assent::model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningAlgorithm, SigningKey};
+use assent_model::clock::Clock;
+use assent_model::id::KeyId;
+use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningAlgorithm, SigningKey};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use josekit::jwk::Jwk;

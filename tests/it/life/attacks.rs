@@ -1,7 +1,7 @@
 //! Attacks on approvals that must fail, beside those in `login.rs`, `oidc/attacks.rs` and `channels/proofs.rs`.
 
-use assent::model::session::Amr;
-use assent::store::{Answer, Verdict};
+use assent_model::session::Amr;
+use assent_store::{Answer, Verdict};
 use reqwest::StatusCode;
 use reqwest::header::USER_AGENT;
 use serde_json::{Value, json};

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use assent::domain::audit;
-use assent::id::UserId;
-use assent::model::user::LifeState;
-use assent::store::{AuditFilter, Retention};
+use assent_model::id::UserId;
+use assent_model::user::LifeState;
+use assent_store::{AuditFilter, Retention};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 

@@ -1,9 +1,9 @@
 //! The end of what is known of a person.
 
-use assent::clock::Clock;
-use assent::entropy::SystemEntropy;
-use assent::id::TraceId;
-use assent::store::ClaimTrace;
+use assent_model::clock::Clock;
+use assent_model::entropy::SystemEntropy;
+use assent_model::id::TraceId;
+use assent_store::ClaimTrace;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Row};

@@ -1,8 +1,8 @@
 //! A database of the release before goes on: everybody keeps their state, and what was open is put in order.
 
-use assent::id::Did;
-use assent::model::search::{Place, Prefix};
-use assent::model::user::LifeState;
+use assent_model::id::Did;
+use assent_model::search::{Place, Prefix};
+use assent_model::user::LifeState;
 use sqlx::migrate::Migrator;
 use sqlx::{AnyConnection, Connection};
 
@@ -15,7 +15,7 @@ const LAST: &str = "0007";
 pub async fn release(last: &str, url: &str, folder: &std::path::Path) -> AnyConnection {
     let released = folder.join("released");
     std::fs::create_dir(&released).expect("a folder");
-    let all = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/migrations");
+    let all = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/store/migrations");
     for file in std::fs::read_dir(all).expect("a folder") {
         let file = file.expect("a file");
         if file.file_name().to_string_lossy().as_ref() < format!("{last}~").as_str() {

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use assent::entropy::SystemEntropy;
-use assent::id::{ApprovalId, DeliveryId};
-use assent::model::approval::ApprovalStage;
-use assent::model::audit::Event;
-use assent::model::delivery::{ApprovalAddress, Delivery, Recipient, Ruling};
-use assent::model::statement::{ApprovalStatement, Decision};
-use assent::model::user::User;
-use assent::store::{Answer, Asked, Retention, Store, Verdict};
+use assent_model::approval::ApprovalStage;
+use assent_model::audit::Event;
+use assent_model::delivery::{ApprovalAddress, Delivery, Recipient, Ruling};
+use assent_model::entropy::SystemEntropy;
+use assent_model::id::{ApprovalId, DeliveryId};
+use assent_model::statement::{ApprovalStatement, Decision};
+use assent_model::user::User;
+use assent_store::{Answer, Asked, Retention, Store, Verdict};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 

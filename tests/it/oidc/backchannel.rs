@@ -183,7 +183,7 @@ async fn who_can_not_be_told_is_told_later_with_a_fresh_token() {
         it.pass(30);
         let third = it.receiver.next().await;
         let claims = verified(&it.host, &third, "logout+jwt").await;
-        assert_eq!(claims["iat"], json!(assent::clock::Clock::now(&*it.host.clock).seconds()));
+        assert_eq!(claims["iat"], json!(assent_model::clock::Clock::now(&*it.host.clock).seconds()));
         assert!(first != second && second != third);
         // What came of it is kept before the time goes on.
         it.receiver.assert_quiet().await;
@@ -279,7 +279,7 @@ async fn applications_with_many_logouts_keep_another_waiting_for_no_more_than_a_
     let host = TestHost::start_with(Wish { settings: PRIVATE, ..Wish::default() }).await;
     let mut receiver = Receiver::start().await;
     let mut deliveries = Vec::new();
-    let now = assent::clock::Clock::now(&*host.clock).millis();
+    let now = assent_model::clock::Clock::now(&*host.clock).millis();
     for number in 0..=SLOW {
         let uri = format!("{}/503", receiver.origin);
         let body = json!({"name": "Books", "application_type": "web", "redirect_uris": ["https://rp.example/cb"],

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use assent::clock::Clock;
+use assent_model::clock::Clock;
 use axum::routing::get;
 use josekit::jwk::Jwk;
 use josekit::jws::{ES256, HS256, JwsHeader, JwsSigner, PS256, RS256};

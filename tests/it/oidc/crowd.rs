@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use assent::entropy::SystemEntropy;
+use assent_model::entropy::SystemEntropy;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures_util::future::join_all;
@@ -92,9 +92,9 @@ async fn many_applications_and_tokens_at_once_are_not_mixed_up() {
         let revocation = http_client().post(format!("{}/oidc/token/revocation", host.base));
         let revocation = revocation.basic_auth(&owner.id, owner.secret.as_deref()).form(&[("token", revoked)]);
         assert_eq!(revocation.send().await.expect("an answer").status(), StatusCode::OK);
-        let never = assent::secret::Token::new(
+        let never = assent_model::secret::Token::new(
             "at",
-            assent::id::TokenId::new(assent::clock::Timestamp::from_seconds(1), &SystemEntropy).as_bytes(),
+            assent_model::id::TokenId::new(assent_model::clock::Timestamp::from_seconds(1), &SystemEntropy).as_bytes(),
             &SystemEntropy,
         );
         let asked = tokens.iter().cloned().chain([(&applications[0], never.expose().to_owned())]);

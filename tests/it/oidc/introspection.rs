@@ -88,7 +88,7 @@ async fn introspection_tells_what_the_specification_lists() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let tokens = offline_tokens(&host, &ada).await;
-    let now = assent::clock::Clock::now(&*host.clock).seconds();
+    let now = assent_model::clock::Clock::now(&*host.clock).seconds();
     let active = introspect(&host, &ada.application, access(&tokens)).await;
     let (_, me) = userinfo(&host, access(&tokens)).await;
     let expected = json!({

@@ -1,7 +1,7 @@
 //! Signing out (OpenID Connect RP-Initiated Logout 1.0). The tests of the conformance plan have its modules' names.
 
 use assent::keys::TokenType;
-use assent::model::key::SigningAlgorithm;
+use assent_model::key::SigningAlgorithm;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use openssl::hash::MessageDigest;

@@ -2,7 +2,7 @@
 //! same, the test has its name.
 
 use assent::keys::TokenType;
-use assent::model::key::SigningAlgorithm;
+use assent_model::key::SigningAlgorithm;
 use reqwest::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use assent::entropy::SystemEntropy;
-use assent::id::TokenId;
-use assent::model::administration::AdminScopes;
-use assent::model::audit::{By, Entry, Event};
-use assent::model::scope::Scopes;
-use assent::model::token::{AccessGrant, IssuedPair};
-use assent::secret::Digest;
-use assent::store::Rotation;
+use assent_model::administration::AdminScopes;
+use assent_model::audit::{By, Entry, Event};
+use assent_model::entropy::SystemEntropy;
+use assent_model::id::TokenId;
+use assent_model::scope::Scopes;
+use assent_model::secret::Digest;
+use assent_model::token::{AccessGrant, IssuedPair};
+use assent_store::Rotation;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use sqlx::{AnyConnection, Connection};

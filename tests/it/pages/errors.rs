@@ -1,6 +1,6 @@
 //! Error pages: each says what happened and what to do, where help is, and a reference that finds the line in the log.
 
-use assent::model::language::Language;
+use assent_model::language::Language;
 use reqwest::StatusCode;
 
 use super::{speaks, text};

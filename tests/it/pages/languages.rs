@@ -1,6 +1,6 @@
 //! Which language a page speaks: the application's word, else the browser's, else the operator's.
 
-use assent::model::language::Language;
+use assent_model::language::Language;
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 

@@ -9,7 +9,7 @@ mod stylesheet;
 mod weight;
 
 use assent::http::texts;
-use assent::model::language::Language;
+use assent_model::language::Language;
 
 use crate::harness::Page;
 

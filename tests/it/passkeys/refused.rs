@@ -1,7 +1,7 @@
 //! What approves nothing, adds nothing and removes nothing.
 
 use assent::domain::evidence;
-use assent::plugins::Evidence;
+use assent_plugin_host::Evidence;
 use futures_util::future::join_all;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! The attributes of SAML assertions: the plugin that makes them, and what hostile ones get.
 
-use assent::id::Did;
-use assent::plugins::{
+use assent_model::id::Did;
+use assent_plugin_host::{
     ClaimInput, Fault, Mapped, OnFailure, PluginSpec, Protocol, Role, SamlAttribute, Sink, ValueType,
 };
 use serde_json::{Value, json};

@@ -3,12 +3,12 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use assent::clock::Timestamp;
-use assent::plugins::{
+use assent_model::clock::Timestamp;
+use assent_model::secret::Secret;
+use assent_plugin_host::{
     Callback, ChannelFailureKind, ChannelState, Credential, CredentialGrant, Credentials, Fault, HttpGrant, Limits,
     News, Notice, Opening, PluginSpec,
 };
-use assent::secret::Secret;
 use axum::Router;
 use axum::body::Bytes;
 use axum::http::{HeaderMap, StatusCode, Uri};

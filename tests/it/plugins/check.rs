@@ -1,6 +1,6 @@
 //! What the host says about files that are no plugins, and settings that do not fit.
 
-use assent::plugins::{Compiler, HttpGrant, Limits, OnFailure, PluginSpec, Role, World, inspect};
+use assent_plugin_host::{Compiler, HttpGrant, Limits, OnFailure, PluginSpec, Role, World, inspect};
 use serde_json::json;
 
 use super::components::{account_roles, application, channel, hostile_mapper, load_error};
@@ -197,7 +197,7 @@ fn compiles_within_limits(program: &str) {
     let inherited = files_of(std::process::id());
     // Its limits, as the system tells them while it waits for a component.
     let mut compiler = Command::new(crate::harness::binary(program))
-        .arg(assent::plugins::COMPILE)
+        .arg(assent_plugin_host::COMPILE)
         .env_clear()
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -276,7 +276,7 @@ async fn names_inside_a_component_can_not_steer_a_terminal_or_forge_a_line() {
         ("profileaccountaccount-roles", "profilea\r\nttttaccount-roles"),
     ] {
         let said = wrong_file(&patched(from, to)).await;
-        let is_shown = |character: char| assent::model::printable::is_printable(character);
+        let is_shown = |character: char| assent_model::printable::is_printable(character);
         assert!(said.chars().all(is_shown), "{to:?}: {said:?}");
     }
 }
@@ -288,6 +288,6 @@ async fn a_claim_that_is_granted_has_a_name_that_can_be_shown() {
         let role = Role::ClaimMapper { applications: None, writes: vec![bad.to_owned()], on_failure: OnFailure::Fail };
         let said = load_error(vec![PluginSpec { role, ..hostile_mapper("hostile", &application(1), json!({})) }]).await;
         assert!(said.contains("can't be granted: its name"), "{bad:?}: {said}");
-        assert!(said.chars().all(assent::model::printable::is_printable), "{bad:?}: {said:?}");
+        assert!(said.chars().all(assent_model::printable::is_printable), "{bad:?}: {said:?}");
     }
 }

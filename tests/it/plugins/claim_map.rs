@@ -1,7 +1,7 @@
 //! `claim-map` as the host runs it: claims and attributes by settings alone.
 
-use assent::id::Did;
-use assent::plugins::{
+use assent_model::id::Did;
+use assent_plugin_host::{
     ClaimInput, Fault, MapFailureKind, Mapped, OnFailure, PluginSpec, Plugins, Protocol, Role, Sink, ValueType,
     is_protected,
 };
@@ -203,7 +203,7 @@ async fn the_example_for_production_works() {
 /// The plugin refuses the same names as the host, so that it is said at the start and not at the first sign-in.
 #[tokio::test]
 async fn a_protected_claim_is_refused_at_the_start() {
-    assert_eq!(assent_plugin_sdk::claims::PROTECTED, assent::plugins::PROTECTED);
+    assert_eq!(assent_plugin_sdk::claims::PROTECTED, assent_plugin_host::PROTECTED);
     for claim in ["sub", "amr", "email_verified", "cnf", "email", "groups"] {
         let rules = format!("[[rules]]\nclaim = \"{claim}\"\nvalue = 1");
         let spec = claim_map("claim-map", &application(1), &[], &rules);

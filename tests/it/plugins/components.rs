@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use assent::clock::{ManualClock, Timestamp};
-use assent::id::Did;
-use assent::plugins::{
+use assent_model::clock::{ManualClock, Timestamp};
+use assent_model::id::Did;
+use assent_plugin_host::{
     ClaimInput, Compiler, Credentials, HttpGrant, Limits, Loader, NoCredentials, OnFailure, PluginSpec, Plugins,
     Protocol, Role, Sink, Trust,
 };

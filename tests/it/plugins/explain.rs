@@ -63,7 +63,7 @@ async fn a_token_is_explained_by_itself_its_jti_and_the_command() {
     assert!(change.get("before").is_none(), "{change}");
     assert!(steps[0]["fuel"].as_u64() > Some(1_000) && steps[0]["time_us"].is_u64(), "{}", steps[0]);
     let digest =
-        assent::secret::Digest::of(&std::fs::read(component("account-roles")).expect("the component")).to_text();
+        assent_model::secret::Digest::of(&std::fs::read(component("account-roles")).expect("the component")).to_text();
     assert_eq!((&steps[0]["sha256"], &steps[0]["version"]), (&json!(digest), &json!("1.0.0")));
     let note = steps[1]["changes"].as_array().expect("changes").iter().find(|change| change["claim"] == "note");
     assert_eq!(note.expect("the note")["after"], 42);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use assent::clock::{ManualClock, SharedClock, Timestamp};
-use assent::plugins::{Compiler, Fault, Limits, Loader, NoCredentials, PluginSpec, Plugins};
+use assent_model::clock::{ManualClock, SharedClock, Timestamp};
+use assent_plugin_host::{Compiler, Fault, Limits, Loader, NoCredentials, PluginSpec, Plugins};
 use assent_tests::harness::{Browser, TestHost, Wish, component, http_client};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ use super::mappers::fault;
 async fn load(behaviour: &str, limits: Limits) -> (Arc<ManualClock>, Plugins) {
     let config = json!({ "behaviour": behaviour, "claim": "note", "only": application(1) });
     let mut spec = PluginSpec { limits, ..hostile_mapper("hostile", &application(1), config) };
-    if let assent::plugins::Role::ClaimMapper { applications, .. } = &mut spec.role {
+    if let assent_plugin_host::Role::ClaimMapper { applications, .. } = &mut spec.role {
         *applications = Some(vec![application(1), application(2)]);
     }
     let clock = Arc::new(ManualClock::new(Timestamp::from_seconds(NOW)));
@@ -53,8 +53,8 @@ async fn a_suspended_plugin_is_not_left_out() {
         let limits = Limits { fuel: 1_000_000, ..Limits::default() };
         let config = json!({ "behaviour": "loop", "only": application(1) });
         let mut spec = PluginSpec { limits, ..hostile_mapper("hostile", &application(1), config) };
-        if let assent::plugins::Role::ClaimMapper { on_failure, .. } = &mut spec.role {
-            *on_failure = assent::plugins::OnFailure::Omit;
+        if let assent_plugin_host::Role::ClaimMapper { on_failure, .. } = &mut spec.role {
+            *on_failure = assent_plugin_host::OnFailure::Omit;
         }
         let clock = Arc::new(ManualClock::new(Timestamp::from_seconds(NOW)));
         let loader = Loader::new(Arc::clone(&clock) as SharedClock, Arc::new(NoCredentials), Compiler::InProcess, None);

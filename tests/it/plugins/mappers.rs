@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use assent::plugins::{ClaimInput, Fault, Limits, MapFailure, MapFailureKind, OnFailure, PluginSpec, Role, Sink};
+use assent_plugin_host::{ClaimInput, Fault, Limits, MapFailure, MapFailureKind, OnFailure, PluginSpec, Role, Sink};
 use serde_json::{Value, json};
 
 use super::components::{Log, account_roles, application, hostile_mapper, input, load};

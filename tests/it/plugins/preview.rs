@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use assent::domain::limits::CallerKey;
-use assent::model::audit::Actor;
+use assent_model::audit::Actor;
 use assent_tests::harness::{Browser, TestHost, id};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};

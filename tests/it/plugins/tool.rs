@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use assent::secret::Digest;
+use assent_model::secret::Digest;
 use assent_tests::harness::{binary, component};
 use serde_json::{Value, json};
 

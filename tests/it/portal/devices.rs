@@ -4,8 +4,8 @@ use assent::authenticator::Authenticator;
 use assent::domain::audit;
 use assent::domain::device::{self, Renaming};
 use assent::domain::portal;
-use assent::model::audit::{By, Event};
-use assent::model::recovery::CodesOfDevice;
+use assent_model::audit::{By, Event};
+use assent_model::recovery::CodesOfDevice;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::signed_in;
 use crate::harness::{Browser, Database, TestHost, Wish, http_client};
 
-const PNG: &[u8] = include_bytes!("../../../host/assets/icons/badge-96.png");
+const PNG: &[u8] = include_bytes!("../../../host/server/assets/icons/badge-96.png");
 
 async fn put(host: &TestHost, id: &str, bytes: Vec<u8>) -> (StatusCode, Value) {
     let url = format!("{}/admin/api/v1/applications/{id}/logo", host.base);

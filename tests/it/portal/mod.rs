@@ -189,7 +189,7 @@ async fn a_person_looks_after_their_own_in_chromium() {
     let picture = http_client()
         .put(format!("{}/admin/api/v1{path}/logo", host.base))
         .bearer_auth(&host.token)
-        .body(include_bytes!("../../../host/assets/icons/icon-192.png").as_slice())
+        .body(include_bytes!("../../../host/server/assets/icons/icon-192.png").as_slice())
         .send();
     assert!(picture.await.expect("an answer").status().is_success());
     let other = host.native_application().await;

@@ -1,7 +1,7 @@
 //! Where a person is signed in, and signing out there.
 
 use assent::domain::audit;
-use assent::model::audit::{By, Event};
+use assent_model::audit::{By, Event};
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 

@@ -149,7 +149,7 @@ async fn what_is_over_is_forgotten() {
         assert_eq!(count("saml_logout_requests").await, 1);
         host.advance(40 * 24 * 60 * 60);
         let day = std::time::Duration::from_secs(24 * 60 * 60);
-        let retention = assent::store::Retention {
+        let retention = assent_store::Retention {
             logins: day,
             access_tokens: day,
             refresh_tokens: day,

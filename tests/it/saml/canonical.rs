@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use assent::saml::xml::{Document, Limits, XmlError, canonical};
+use assent_saml_core::xml::{Document, Limits, XmlError, canonical};
 use serde_json::{Value, json};
 
 use super::documents::{Dice, damaged, document};

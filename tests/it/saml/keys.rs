@@ -1,6 +1,6 @@
 //! The certificates that a service provider's responses are signed with.
 
-use assent::model::saml::SamlKeyStage;
+use assent_model::saml::SamlKeyStage;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -114,7 +114,7 @@ async fn two_hosts_that_renew_at_once_make_one_key() {
     let (second, _running, _) = host.second(Wish { database: Database::Postgres, ..Wish::default() }).await;
     let party = Party::register(&host, json!({})).await;
     let application = party.id.parse().expect("a DID");
-    let renew = |host| assent::domain::saml_keys::renew(host, &application, &assent::model::audit::By::HOST);
+    let renew = |host| assent::domain::saml_keys::renew(host, &application, &assent_model::audit::By::HOST);
     let (one, other) = tokio::join!(renew(&host.host), renew(&second));
     assert_eq!(one.expect("a key").id, other.expect("a key").id);
     assert_eq!(certificates(&host, &party).await.len(), 2);

@@ -1,8 +1,8 @@
 //! Single logout: asked for by a service provider, and begun here.
 
-use assent::saml::message::{Header, LogoutRequest, LogoutResponse, NameId, Status, instant};
-use assent::saml::xml::Document;
-use assent::saml::xml::Limits;
+use assent_saml_core::message::{Header, LogoutRequest, LogoutResponse, NameId, Status, instant};
+use assent_saml_core::xml::Document;
+use assent_saml_core::xml::Limits;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::StatusCode;

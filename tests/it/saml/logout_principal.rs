@@ -1,6 +1,6 @@
 //! The principal of a LogoutRequest. `Success` never leaves a named session open.
 
-use assent::saml::message::{LogoutRequest, NameId};
+use assent_saml_core::message::{LogoutRequest, NameId};
 use reqwest::StatusCode;
 use serde_json::json;
 

@@ -3,8 +3,8 @@
 use std::process::Command;
 use std::time::Duration;
 
-use assent::saml::message::instant;
-use assent::saml::xml::{Document, Element, Limits, TrustedKey};
+use assent_saml_core::message::instant;
+use assent_saml_core::xml::{Document, Element, Limits, TrustedKey};
 use openssl::x509::X509;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! Service providers from their metadata, written in the manner of the programs that are used most.
 
-use assent::saml::xml::{Name, Namespace, Signer, Writer};
+use assent_saml_core::xml::{Name, Namespace, Signer, Writer};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use openssl::pkey::{PKey, Private};

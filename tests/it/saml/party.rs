@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use assent::saml::xml::{Document, Element, Limits, Name, Namespace, Signer, Writer};
+use assent_saml_core::xml::{Document, Element, Limits, Name, Namespace, Signer, Writer};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
@@ -143,7 +143,7 @@ fn openssl_random() -> [u8; 16] {
 /// The host's moment, and so many seconds.
 pub fn instant(host: &TestHost, seconds: i64) -> String {
     let at = host.host.now().seconds() + seconds;
-    assent::saml::message::instant_text(assent::clock::Timestamp::from_seconds(at))
+    assent_saml_core::message::instant_text(assent_model::clock::Timestamp::from_seconds(at))
 }
 
 pub fn deflated(bytes: &[u8]) -> Vec<u8> {

@@ -30,7 +30,7 @@ async fn a_person_signs_in_by_redirect_and_the_assertion_has_the_shape_of_the_sp
     assert_eq!(response.attribute("NameID", "Format"), EMAIL);
     assert_eq!(response.text("NameID"), "ada@example.org");
     let now = host.host.now().seconds();
-    let moment = |text: &str| assent::saml::message::instant(text).expect("a moment").seconds();
+    let moment = |text: &str| assent_saml_core::message::instant(text).expect("a moment").seconds();
     assert_eq!(response.attribute("SubjectConfirmation", "Method"), "urn:oasis:names:tc:SAML:2.0:cm:bearer");
     for (name, value) in [("Recipient", ACS), ("InResponseTo", request.id.as_str())] {
         assert_eq!(response.attribute("SubjectConfirmationData", name), value);
@@ -78,7 +78,7 @@ async fn each_name_id_format_is_given_when_it_is_configured() {
     assert!(transient[0] == transient[1], "one name in a session");
     assert!(transient[0] != transient[2] && transient[0] != transient[3] && transient[0] != persistent[0]);
     for name in [persistent, transient].concat() {
-        assert!(assent::saml::xml::is_ncname(&name) && !name.contains("example"), "{name}");
+        assert!(assent_saml_core::xml::is_ncname(&name) && !name.contains("example"), "{name}");
     }
 
     // Unspecified leaves the choice to us, unless it is registered as a format.
@@ -249,7 +249,7 @@ async fn an_assertion_is_valid_for_as_long_as_the_settings_say() {
         let party = Party::register(&host, json!({})).await;
         let ada = party.ada(&host).await;
         let response = Response::of(&party.sign_in(&ada, &Browser::new(&host.base), &party.request(&host)).await);
-        let moment = |text: &str| assent::saml::message::instant(text).expect("a moment").seconds();
+        let moment = |text: &str| assent_saml_core::message::instant(text).expect("a moment").seconds();
         let begins = moment(response.attribute("Conditions", "NotBefore"));
         assert_eq!(moment(response.attribute("Conditions", "NotOnOrAfter")) - begins, seconds);
         assert_eq!(moment(response.attribute("SubjectConfirmationData", "NotOnOrAfter")) - begins, seconds);

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::slice;
 
-use assent::clock::Timestamp;
-use assent::model::saml::{NameId, NameIdFormat};
-use assent::model::session::{Amr, Authentication};
-use assent::plugins::{SamlAttribute, ValueType};
 use assent::saml::sign_on::{Assertion, Envelope, success};
-use assent::saml::xml::{
+use assent_model::clock::Timestamp;
+use assent_model::saml::{NameId, NameIdFormat};
+use assent_model::session::{Amr, Authentication};
+use assent_plugin_host::{SamlAttribute, ValueType};
+use assent_saml_core::xml::{
     Document, Limits, Name, Namespace, SignatureAlgorithm, SignatureError, Signer, TrustedKey, Verified, Writer, XS,
     XSI,
 };

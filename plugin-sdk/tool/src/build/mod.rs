@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use assent::model::printable::lines;
-use assent::plugins::{Compiler, inspect};
+use assent_model::printable::lines;
+use assent_plugin_host::{Compiler, inspect};
 
 use crate::plugin::{Plugin, Source};
 use crate::subject::settle;
