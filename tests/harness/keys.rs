@@ -17,7 +17,12 @@ static KEYS: OnceCell<Vec<(KeyPurpose, String)>> = OnceCell::const_new();
 async fn made(master: &MasterKey) -> Vec<(KeyPurpose, String)> {
     let mut made = Vec::new();
     for purpose in KeyPurpose::ALL {
-        made.push((purpose, keys::generate(purpose, master, &SystemEntropy).await.expect("a key")));
+        made.push((
+            purpose,
+            keys::generate(purpose, master, &SystemEntropy)
+                .await
+                .expect("a key"),
+        ));
     }
     made
 }
@@ -26,7 +31,13 @@ async fn made(master: &MasterKey) -> Vec<(KeyPurpose, String)> {
 pub async fn give_keys(url: &str, master: &MasterKey, now: Timestamp) {
     let code = master.authenticate("audit chain", b"").expect("a code");
     let chaining = Chaining::new(ChainKey::new(code), Arc::new(SystemEntropy));
-    let store = Store::start(Database::open(url).await.expect("a database"), chaining, now).await.expect("a store");
+    let store = Store::start(
+        Database::open(url).await.expect("a database"),
+        chaining,
+        now,
+    )
+    .await
+    .expect("a store");
     for (purpose, sealed) in KEYS.get_or_init(async || made(master).await).await {
         let key = SigningKey {
             id: KeyId::new(now, &SystemEntropy),

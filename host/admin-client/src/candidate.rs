@@ -27,8 +27,19 @@ pub struct CandidateTrial {
 
 impl CandidateTrial {
     /// Trials at an instance.
-    pub fn new(connection: Connection, application: String, user: String, scope: Option<String>) -> Self {
-        Self { connection, application, user, scope, api: None }
+    pub fn new(
+        connection: Connection,
+        application: String,
+        user: String,
+        scope: Option<String>,
+    ) -> Self {
+        Self {
+            connection,
+            application,
+            user,
+            scope,
+            api: None,
+        }
     }
 
     /// Tries a component in the place of the plugin with this name, or after the others if none has it. Returns the
@@ -43,7 +54,8 @@ impl CandidateTrial {
         config: Option<&Map<String, Value>>,
     ) -> anyhow::Result<String> {
         let body = |account: String| {
-            let mut candidate = json!({ "plugin": plugin, "component": STANDARD.encode(component) });
+            let mut candidate =
+                json!({ "plugin": plugin, "component": STANDARD.encode(component) });
             if let (Some(config), Some(members)) = (config, candidate.as_object_mut()) {
                 members.insert("config".to_owned(), Value::Object(config.clone()));
             }
@@ -61,7 +73,9 @@ impl CandidateTrial {
         let done = self.attempt(&api, &body).await;
         // A token is valid for a short time, and an author works for hours: once expired it is taken again from its source.
         let expired = done.as_ref().is_err_and(|error| {
-            error.downcast_ref::<Failure>().is_some_and(|failure| failure.kind == Kind::NotAllowed)
+            error
+                .downcast_ref::<Failure>()
+                .is_some_and(|failure| failure.kind == Kind::NotAllowed)
         });
         if !expired || is_new || self.connection.reads_standard_input() {
             self.api = Some(api);
@@ -75,7 +89,11 @@ impl CandidateTrial {
 
     async fn attempt(&self, api: &Api, body: &impl Fn(String) -> Value) -> anyhow::Result<String> {
         let (application, account) = lookup::account_of(api, &self.application, &self.user).await?;
-        let path = ["applications".to_owned(), application, "claims-preview".to_owned()];
+        let path = [
+            "applications".to_owned(),
+            application,
+            "claims-preview".to_owned(),
+        ];
         let request = api.request(Method::POST, &path, &[]).json(&body(account));
         let answer = api.bytes(api.send(request, |_| None).await?).await?;
         preview::comparison(&answer)

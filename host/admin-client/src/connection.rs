@@ -62,7 +62,11 @@ impl Api {
         };
         let base = address(connection.server.as_deref().unwrap_or(default))?;
         let client = connection.client()?;
-        let client = if is_loopback(&base) { client.no_proxy() } else { client };
+        let client = if is_loopback(&base) {
+            client.no_proxy()
+        } else {
+            client
+        };
         Self::connect(client, base, token)
     }
 
@@ -75,19 +79,33 @@ impl Api {
             listener::must_be_trusted(&base)?;
         }
         let name = base.origin().ascii_serialization();
-        Ok(Self { client: client.build()?, base, name, token })
+        Ok(Self {
+            client: client.build()?,
+            base,
+            name,
+            token,
+        })
     }
 
     /// A request for a path of which each part is given by itself.
-    pub fn request(&self, method: Method, parts: &[String], query: &[(String, String)]) -> RequestBuilder {
+    pub fn request(
+        &self,
+        method: Method,
+        parts: &[String],
+        query: &[(String, String)],
+    ) -> RequestBuilder {
         let mut url = self.base.clone();
         if let Ok(mut path) = url.path_segments_mut() {
-            path.pop_if_empty().extend(["admin", "api", "v1"]).extend(parts);
+            path.pop_if_empty()
+                .extend(["admin", "api", "v1"])
+                .extend(parts);
         }
         if !query.is_empty() {
             url.query_pairs_mut().extend_pairs(query);
         }
-        self.client.request(method, url).bearer_auth(self.token.expose())
+        self.client
+            .request(method, url)
+            .bearer_auth(self.token.expose())
     }
 
     /// Sends a request; the answer says that it is done.
@@ -99,16 +117,29 @@ impl Api {
         request: RequestBuilder,
         flag: impl Fn(&str) -> Option<String>,
     ) -> anyhow::Result<Response> {
-        let answer = request.send().await.map_err(|error| self.unreachable(&error))?;
+        let answer = request
+            .send()
+            .await
+            .map_err(|error| self.unreachable(&error))?;
         if answer.status().is_success() {
             return Ok(answer);
         }
         let status = answer.status();
         if media_type(&answer) != "application/problem+json" {
-            let kind = if status.is_server_error() { Kind::Refused } else { Kind::Unreachable };
-            return Err(Failure::error(kind, format!("what answers at {} is no admin API: {status}", self.name)));
+            let kind = if status.is_server_error() {
+                Kind::Refused
+            } else {
+                Kind::Unreachable
+            };
+            return Err(Failure::error(
+                kind,
+                format!("what answers at {} is no admin API: {status}", self.name),
+            ));
         }
-        let problem: Value = answer.json().await.map_err(|error| self.unreachable(&error))?;
+        let problem: Value = answer
+            .json()
+            .await
+            .map_err(|error| self.unreachable(&error))?;
         let kind = match status.as_u16() {
             401 | 403 => Kind::NotAllowed,
             404 => Kind::NotFound,
@@ -122,7 +153,11 @@ impl Api {
     /// # Errors
     /// [`Failure`] if the connection breaks.
     pub async fn bytes(&self, answer: Response) -> anyhow::Result<Vec<u8>> {
-        answer.bytes().await.map(Vec::from).map_err(|error| self.unreachable(&error))
+        answer
+            .bytes()
+            .await
+            .map(Vec::from)
+            .map_err(|error| self.unreachable(&error))
     }
 
     /// The JSON at a path, with its version.
@@ -134,7 +169,9 @@ impl Api {
         parts: &[String],
         query: &[(String, String)],
     ) -> anyhow::Result<(Value, Option<HeaderValue>)> {
-        let answer = self.send(self.request(Method::GET, parts, query), |_| None).await?;
+        let answer = self
+            .send(self.request(Method::GET, parts, query), |_| None)
+            .await?;
         let version = answer.headers().get(ETAG).cloned();
         Ok((self.parse(&self.bytes(answer).await?)?, version))
     }
@@ -144,8 +181,12 @@ impl Api {
     /// # Errors
     /// [`Failure`] if it is none.
     pub fn parse<'a, T: serde::Deserialize<'a>>(&self, bytes: &'a [u8]) -> anyhow::Result<T> {
-        serde_json::from_slice(bytes)
-            .map_err(|_| Failure::error(Kind::Unreachable, format!("what answers at {} is no admin API", self.name)))
+        serde_json::from_slice(bytes).map_err(|_| {
+            Failure::error(
+                Kind::Unreachable,
+                format!("what answers at {} is no admin API", self.name),
+            )
+        })
     }
 
     /// Why the host can't be reached.
@@ -157,9 +198,13 @@ impl Api {
         let (name, cause) = (&self.name, cause.to_string());
         let message = match error.is_connect() {
             true if cause.contains("certificate") => {
-                format!("what answers at {name} is not trusted: {cause}; --ca names an authority of your own")
+                format!(
+                    "what answers at {name} is not trusted: {cause}; --ca names an authority of your own"
+                )
             }
-            true => format!("no server answers at {name}: {cause}. Is `assent serve` running there?"),
+            true => {
+                format!("no server answers at {name}: {cause}. Is `assent serve` running there?")
+            }
             false => format!("the connection to {name} broke: {cause}"),
         };
         Failure::error(Kind::Unreachable, message)
@@ -172,7 +217,10 @@ impl Connection {
     /// # Errors
     /// [`Failure`] if they cannot be read.
     pub fn client(&self) -> anyhow::Result<ClientBuilder> {
-        let client = Client::builder().redirect(Policy::none()).connect_timeout(CONNECT).read_timeout(PATIENCE);
+        let client = Client::builder()
+            .redirect(Policy::none())
+            .connect_timeout(CONNECT)
+            .read_timeout(PATIENCE);
         Ok(match &self.ca {
             Some(file) => client.tls_certs_merge(certificates(file)?),
             None => client,
@@ -181,7 +229,9 @@ impl Connection {
 
     /// Whether the token comes from standard input, which can be read once.
     pub fn reads_standard_input(&self) -> bool {
-        self.token_file.as_deref().is_some_and(|file| file.as_os_str() == "-")
+        self.token_file
+            .as_deref()
+            .is_some_and(|file| file.as_os_str() == "-")
     }
 
     /// The token of the file or of the environment variable.
@@ -192,18 +242,26 @@ impl Connection {
         let text = match &self.token_file {
             Some(file) if file.as_os_str() == "-" => {
                 let mut line = String::new();
-                std::io::stdin().read_line(&mut line).context("--token-file -")?;
+                std::io::stdin()
+                    .read_line(&mut line)
+                    .context("--token-file -")?;
                 Some(line)
             }
-            Some(file) => Some(
-                std::fs::read_to_string(file)
-                    .map_err(|error| Failure::usage(format!("--token-file {}: {error}", file.display())))?,
-            ),
+            Some(file) => Some(std::fs::read_to_string(file).map_err(|error| {
+                Failure::usage(format!("--token-file {}: {error}", file.display()))
+            })?),
             None => std::env::var(TOKEN).ok(),
         };
-        let text = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
-        if text.as_deref().is_some_and(|text| !text.bytes().all(|byte| byte.is_ascii_graphic())) {
-            return Err(Failure::usage("the token is none: there are characters in it that no token has"));
+        let text = text
+            .map(|text| text.trim().to_owned())
+            .filter(|text| !text.is_empty());
+        if text
+            .as_deref()
+            .is_some_and(|text| !text.bytes().all(|byte| byte.is_ascii_graphic()))
+        {
+            return Err(Failure::usage(
+                "the token is none: there are characters in it that no token has",
+            ));
         }
         Ok(text.map(Secret::new))
     }
@@ -211,10 +269,14 @@ impl Connection {
 
 /// The address of a host: nothing secret goes there without encryption, but to this machine.
 fn address(text: &str) -> anyhow::Result<Url> {
-    let expected = "expected an address such as https://id.example.org; http is for this machine alone";
-    let url = Url::parse(text).map_err(|error| Failure::usage(format!("--server {text}: {error}; {expected}")))?;
-    let is_bare =
-        url.username().is_empty() && url.password().is_none() && url.query().is_none() && url.fragment().is_none();
+    let expected =
+        "expected an address such as https://id.example.org; http is for this machine alone";
+    let url = Url::parse(text)
+        .map_err(|error| Failure::usage(format!("--server {text}: {error}; {expected}")))?;
+    let is_bare = url.username().is_empty()
+        && url.password().is_none()
+        && url.query().is_none()
+        && url.fragment().is_none();
     let is_safe = url.scheme() == "https" || (url.scheme() == "http" && is_loopback(&url));
     match is_bare && is_safe && url.path() == "/" {
         true => Ok(url),
@@ -232,23 +294,47 @@ fn is_loopback(url: &Url) -> bool {
 }
 
 fn certificates(file: &Path) -> anyhow::Result<Vec<Certificate>> {
-    let wrong = |error: &dyn std::fmt::Display| Failure::usage(format!("--ca {}: {error}", file.display()));
+    let wrong =
+        |error: &dyn std::fmt::Display| Failure::usage(format!("--ca {}: {error}", file.display()));
     let pem = std::fs::read(file).map_err(|error| wrong(&error))?;
     let found = Certificate::from_pem_bundle(&pem).map_err(|error| wrong(&error))?;
-    if found.is_empty() { Err(wrong(&"there is no certificate in it")) } else { Ok(found) }
+    if found.is_empty() {
+        Err(wrong(&"there is no certificate in it"))
+    } else {
+        Ok(found)
+    }
 }
 
 /// The media type of an answer, without parameters.
 pub fn media_type(answer: &Response) -> String {
-    let kind = answer.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+    let kind = answer
+        .headers()
+        .get(CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok())
+        .unwrap_or_default();
+    kind.split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase()
 }
 
 /// A problem (RFC 9457) for people: what is wrong, and each value that does not fit under the name of its flag.
 fn in_words(problem: &Value, flag: impl Fn(&str) -> Option<String>) -> String {
-    let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |value: &Value, name: &str| {
+        value
+            .get(name)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
     let (title, detail) = (text(problem, "title"), text(problem, "detail"));
-    let errors: Vec<&Value> = problem.get("errors").and_then(Value::as_array).into_iter().flatten().collect();
+    let errors: Vec<&Value> = problem
+        .get("errors")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .collect();
     // The title of 422 is about values of the request; without any, the sentence is about something else.
     let unfit = problem.get("status").and_then(Value::as_u64) == Some(422);
     let mut words = match errors.is_empty() {
@@ -258,12 +344,23 @@ fn in_words(problem: &Value, flag: impl Fn(&str) -> Option<String>) -> String {
     };
     for unfit in &errors {
         let pointer = text(unfit, "pointer");
-        let mut parts = pointer.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~"));
+        let mut parts = pointer
+            .split('/')
+            .skip(1)
+            .map(|part| part.replace("~1", "/").replace("~0", "~"));
         let first = parts.next().unwrap_or_default();
         let named = flag(&first).map_or(first, |flag| format!("--{flag}"));
         let place = parts.fold(named, |place, part| format!("{place} {part}"));
         let said = text(unfit, "detail");
-        words.push_str(&if place.is_empty() { format!("\n  {said}") } else { format!("\n  {place}: {said}") });
+        words.push_str(&if place.is_empty() {
+            format!("\n  {said}")
+        } else {
+            format!("\n  {place}: {said}")
+        });
     }
-    if words.is_empty() { "the host did not say why".to_owned() } else { words }
+    if words.is_empty() {
+        "the host did not say why".to_owned()
+    } else {
+        words
+    }
 }

@@ -23,8 +23,14 @@ const ROOT: u32 = 0;
 /// [`Failure`] where somebody else listens at the address.
 pub fn must_be_trusted(address: &Url) -> anyhow::Result<()> {
     let owner = |path: &str| std::fs::metadata(path).ok().map(|found| found.uid());
-    let trusted: Vec<u32> = [Some(ROOT), owner("/proc/self"), owner(".")].into_iter().flatten().collect();
-    let sockets: Vec<String> = SOCKETS.iter().filter_map(|file| std::fs::read_to_string(file).ok()).collect();
+    let trusted: Vec<u32> = [Some(ROOT), owner("/proc/self"), owner(".")]
+        .into_iter()
+        .flatten()
+        .collect();
+    let sockets: Vec<String> = SOCKETS
+        .iter()
+        .filter_map(|file| std::fs::read_to_string(file).ok())
+        .collect();
     match stranger(&sockets.concat(), address, &trusted) {
         None => Ok(()),
         Some(user) => Err(Failure::error(
@@ -47,8 +53,10 @@ fn stranger(sockets: &str, address: &Url, trusted: &[u32]) -> Option<u32> {
         _ => ip.is_loopback(),
     };
     let listening = sockets.lines().filter_map(listener);
-    let here = listening.filter(|(ip, at, _)| *at == port && (ip.is_unspecified() || leads_to(*ip)));
-    here.map(|(.., user)| user).find(|user| !trusted.contains(user))
+    let here =
+        listening.filter(|(ip, at, _)| *at == port && (ip.is_unspecified() || leads_to(*ip)));
+    here.map(|(.., user)| user)
+        .find(|user| !trusted.contains(user))
 }
 
 /// The address, port and user of a line about a socket that listens.
@@ -57,13 +65,21 @@ fn listener(line: &str) -> Option<(IpAddr, u16, u32)> {
     let (local, state, user) = (fields.get(1)?, fields.get(3)?, fields.get(7)?);
     let (ip, port) = local.split_once(':')?;
     let listens = *state == LISTENS;
-    let found = (address(ip)?, u16::from_str_radix(port, 16).ok()?, user.parse().ok()?);
+    let found = (
+        address(ip)?,
+        u16::from_str_radix(port, 16).ok()?,
+        user.parse().ok()?,
+    );
     listens.then_some(found)
 }
 
 /// An address in words of 32 bits, each as this machine has a number.
 fn address(hex: &str) -> Option<IpAddr> {
-    let word = |at: usize| u32::from_str_radix(hex.get(at..at + 8)?, 16).ok().map(u32::to_ne_bytes);
+    let word = |at: usize| {
+        u32::from_str_radix(hex.get(at..at + 8)?, 16)
+            .ok()
+            .map(u32::to_ne_bytes)
+    };
     match hex.len() {
         8 => word(0).map(|bytes| Ipv4Addr::from(bytes).into()),
         32 => {
@@ -108,13 +124,25 @@ mod tests {
             ("0500000A", "http://10.0.0.5:8080/"),
         ] {
             let url = Url::parse(url).unwrap();
-            assert_eq!(stranger(&sockets(ip, 1000), &url, &[0, 998]), Some(1000), "{ip} {url}");
+            assert_eq!(
+                stranger(&sockets(ip, 1000), &url, &[0, 998]),
+                Some(1000),
+                "{ip} {url}"
+            );
             for user in [0, 998] {
-                assert_eq!(stranger(&sockets(ip, user), &url, &[0, 998]), None, "{ip} {url}");
+                assert_eq!(
+                    stranger(&sockets(ip, user), &url, &[0, 998]),
+                    None,
+                    "{ip} {url}"
+                );
             }
         }
         let elsewhere = Url::parse("http://127.0.0.1:8080/").unwrap();
-        assert_eq!(stranger(&sockets("0500000A", 1000), &elsewhere, &[0]), None, "another address");
+        assert_eq!(
+            stranger(&sockets("0500000A", 1000), &elsewhere, &[0]),
+            None,
+            "another address"
+        );
         assert_eq!(stranger("", &elsewhere, &[0]), None);
     }
 
@@ -124,7 +152,10 @@ mod tests {
         let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
         must_be_trusted(&url).unwrap();
         if let Ok(sockets) = std::fs::read_to_string(SOCKETS[0]) {
-            assert!(stranger(&sockets, &url, &[]).is_some(), "it is found, if nobody is trusted");
+            assert!(
+                stranger(&sockets, &url, &[]).is_some(),
+                "it is found, if nobody is trusted"
+            );
         }
     }
 }

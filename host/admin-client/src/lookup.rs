@@ -52,7 +52,11 @@ impl Kind {
 ///
 /// # Errors
 /// [`Failure`] where nothing is called so, or more than one.
-pub async fn account_of(api: &Api, application: &str, user: &str) -> anyhow::Result<(String, String)> {
+pub async fn account_of(
+    api: &Api,
+    application: &str,
+    user: &str,
+) -> anyhow::Result<(String, String)> {
     let (mut application, mut account) = (application.to_owned(), user.to_owned());
     id_of(api, Kind::Application, &mut application, None).await?;
     id_of(api, Kind::Account, &mut account, Some(&application)).await?;
@@ -63,7 +67,12 @@ pub async fn account_of(api: &Api, application: &str, user: &str) -> anyhow::Res
 ///
 /// # Errors
 /// [`Failure`] where nothing has this name, or more than one thing.
-pub async fn id_of(api: &Api, kind: Kind, text: &mut String, application: Option<&str>) -> anyhow::Result<()> {
+pub async fn id_of(
+    api: &Api,
+    kind: Kind,
+    text: &mut String,
+    application: Option<&str>,
+) -> anyhow::Result<()> {
     if kind.is_id(text) {
         return Ok(());
     }
@@ -75,7 +84,9 @@ pub async fn id_of(api: &Api, kind: Kind, text: &mut String, application: Option
                 false => only(api, Kind::User, text).await?,
             };
             let accounts = items(api, &["users", &user, "accounts"], &[], usize::MAX).await?;
-            let theirs = accounts.iter().find(|one| member(one, "application_id") == application);
+            let theirs = accounts
+                .iter()
+                .find(|one| member(one, "application_id") == application);
             let Some(account) = theirs else {
                 let message = format!("{text} has no account in this application");
                 return Err(Failure::error(failure::Kind::NotFound, message));
@@ -91,17 +102,31 @@ pub async fn id_of(api: &Api, kind: Kind, text: &mut String, application: Option
 /// The id of the one thing that is called so.
 async fn only(api: &Api, kind: Kind, text: &str) -> anyhow::Result<String> {
     // A search tells them in the order of their names, so whatever is called just so comes first.
-    let list = if kind == Kind::Application { "applications" } else { "users" };
+    let list = if kind == Kind::Application {
+        "applications"
+    } else {
+        "users"
+    };
     let found = items(api, &[list], &[("q", text)], 1).await?;
-    let found: Vec<&Value> = found.iter().filter(|one| is_called(kind, one, text)).collect();
+    let found: Vec<&Value> = found
+        .iter()
+        .filter(|one| is_called(kind, one, text))
+        .collect();
     match found.as_slice() {
-        [] => Err(Failure::error(failure::Kind::NotFound, format!("there is no {} {text}", kind.as_str()))),
+        [] => Err(Failure::error(
+            failure::Kind::NotFound,
+            format!("there is no {} {text}", kind.as_str()),
+        )),
         [one] => Ok(member(one, "id").to_owned()),
         several => {
-            let lines: String =
-                several.iter().map(|one| format!("\n  {}  {}", member(one, "id"), member(one, "name"))).collect();
+            let lines: String = several
+                .iter()
+                .map(|one| format!("\n  {}  {}", member(one, "id"), member(one, "name")))
+                .collect();
             let kind = kind.as_str();
-            Err(Failure::usage(format!("more than one {kind} is called {text}; name one by its id:{lines}")))
+            Err(Failure::usage(format!(
+                "more than one {kind} is called {text}; name one by its id:{lines}"
+            )))
         }
     }
 }
@@ -113,17 +138,26 @@ fn is_called(kind: Kind, one: &Value, text: &str) -> bool {
         Kind::Application => is(&"name"),
         _ => {
             let lower = text.to_lowercase();
-            ["name", "email"].iter().any(|name| member(one, name).to_lowercase() == lower)
+            ["name", "email"]
+                .iter()
+                .any(|name| member(one, name).to_lowercase() == lower)
                 || ["did", "sub"].iter().any(is)
         }
     }
 }
 
 /// The items of a list's first pages.
-async fn items(api: &Api, parts: &[&str], query: &[(&str, &str)], pages: usize) -> anyhow::Result<Vec<Value>> {
+async fn items(
+    api: &Api,
+    parts: &[&str],
+    query: &[(&str, &str)],
+    pages: usize,
+) -> anyhow::Result<Vec<Value>> {
     let parts: Vec<String> = parts.iter().map(|part| (*part).to_owned()).collect();
-    let mut query: Vec<(String, String)> =
-        query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let mut query: Vec<(String, String)> = query
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
     query.push(("limit".to_owned(), "200".to_owned()));
     let mut items = Vec::new();
     for _ in 0..pages {
@@ -131,7 +165,9 @@ async fn items(api: &Api, parts: &[&str], query: &[(&str, &str)], pages: usize) 
         if let Some(Value::Array(more)) = page.get_mut("items").map(Value::take) {
             items.extend(more);
         }
-        let Some(next) = page.get("next").and_then(Value::as_str) else { break };
+        let Some(next) = page.get("next").and_then(Value::as_str) else {
+            break;
+        };
         query.retain(|(name, _)| name != "after");
         query.push(("after".to_owned(), next.to_owned()));
     }

@@ -112,14 +112,20 @@ pub fn comparison(bytes: &[u8]) -> anyhow::Result<String> {
 }
 
 fn of_preview(Preview { sinks }: &Preview) -> String {
-    let mut parts: Vec<String> = by_host(sinks).into_iter().map(|stopped| words("Stopped", stopped)).collect();
+    let mut parts: Vec<String> = by_host(sinks)
+        .into_iter()
+        .map(|stopped| words("Stopped", stopped))
+        .collect();
     parts.extend(sinks.iter().map(of_sink));
     parts.join("\n")
 }
 
 /// What the host itself stops, which is the same in each place.
 fn by_host(sinks: &[Sink]) -> Option<&Stopped> {
-    sinks.iter().filter_map(|sink| sink.stopped.as_ref()).find(|stopped| stopped.plugin.is_none())
+    sinks
+        .iter()
+        .filter_map(|sink| sink.stopped.as_ref())
+        .find(|stopped| stopped.plugin.is_none())
 }
 
 fn of_sink(sink: &Sink) -> String {
@@ -127,7 +133,11 @@ fn of_sink(sink: &Sink) -> String {
     if !sink.scope.is_empty() {
         shown.push_str(&format!("Scopes: {}\n", harmless(&sink.scope)));
     }
-    if let Some(stopped) = sink.stopped.as_ref().filter(|stopped| stopped.plugin.is_some()) {
+    if let Some(stopped) = sink
+        .stopped
+        .as_ref()
+        .filter(|stopped| stopped.plugin.is_some())
+    {
         shown.push_str(&words("Stopped", stopped));
     }
     let rows = rows(sink);
@@ -137,7 +147,9 @@ fn of_sink(sink: &Sink) -> String {
         shown.push_str(&table(["NAME", "VALUE", "FROM"], rows));
     }
     if sink.token.as_ref().is_some_and(|token| token.slim_id_token) {
-        shown.push_str("The application has slim_id_token: the claims of the scopes are at UserInfo alone.\n");
+        shown.push_str(
+            "The application has slim_id_token: the claims of the scopes are at UserInfo alone.\n",
+        );
     }
     shown
 }
@@ -152,11 +164,20 @@ fn place(sink: &str) -> String {
     }
 }
 
-fn words(begin: &str, Stopped { plugin, outcome, reason }: &Stopped) -> String {
+fn words(
+    begin: &str,
+    Stopped {
+        plugin,
+        outcome,
+        reason,
+    }: &Stopped,
+) -> String {
     let reason = harmless(reason);
     match plugin.as_deref().map(harmless) {
         None => format!("{begin}: nobody would be signed in: {reason}\n"),
-        Some(plugin) if outcome == "denied" => format!("{begin}: the plugin {plugin} refuses this person: {reason}\n"),
+        Some(plugin) if outcome == "denied" => {
+            format!("{begin}: the plugin {plugin} refuses this person: {reason}\n")
+        }
         Some(plugin) => format!("{begin}: the plugin {plugin} failed: {reason}\n"),
     }
 }
@@ -175,8 +196,17 @@ fn rows(sink: &Sink) -> Vec<[String; 3]> {
     if let Some(Token { iss, aud, .. }) = token {
         rows.extend([host("iss", iss), host("aud", aud)]);
     }
-    rows.extend(sink.origins.iter().map(|origin| [harmless(&origin.name), value(sink, origin), from(origin)]));
-    rows.extend(token.into_iter().flat_map(|token| &token.at_sign_in).map(|name| host(name, AT_SIGN_IN)));
+    rows.extend(
+        sink.origins
+            .iter()
+            .map(|origin| [harmless(&origin.name), value(sink, origin), from(origin)]),
+    );
+    rows.extend(
+        token
+            .into_iter()
+            .flat_map(|token| &token.at_sign_in)
+            .map(|name| host(name, AT_SIGN_IN)),
+    );
     rows
 }
 
@@ -187,14 +217,32 @@ fn value(sink: &Sink, origin: &Origin) -> String {
     match &sink.claims {
         Some(claims) => plain(claims.get(&origin.name)),
         None => {
-            let named = sink.attributes.iter().filter(|attribute| attribute.name == origin.name);
-            harmless(&named.flat_map(|attribute| &attribute.values).map(String::as_str).collect::<Vec<_>>().join(", "))
+            let named = sink
+                .attributes
+                .iter()
+                .filter(|attribute| attribute.name == origin.name);
+            harmless(
+                &named
+                    .flat_map(|attribute| &attribute.values)
+                    .map(String::as_str)
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            )
         }
     }
 }
 
-fn from(Origin { plugin, what, scope, .. }: &Origin) -> String {
-    let who = plugin.as_deref().map_or_else(|| "Assent".to_owned(), harmless);
+fn from(
+    Origin {
+        plugin,
+        what,
+        scope,
+        ..
+    }: &Origin,
+) -> String {
+    let who = plugin
+        .as_deref()
+        .map_or_else(|| "Assent".to_owned(), harmless);
     match (what.as_str(), scope) {
         ("overwrote", _) => format!("{who}, in place of another value"),
         ("removed", _) => format!("{who}, which removed it"),
@@ -212,35 +260,73 @@ fn plain(value: Option<&Value>) -> String {
     }
 }
 
-fn of_comparison(Comparison { candidate, differences, log }: &Comparison) -> String {
+fn of_comparison(
+    Comparison {
+        candidate,
+        differences,
+        log,
+    }: &Comparison,
+) -> String {
     let mut told: Vec<&Stopped> = Vec::new();
-    for stopped in candidate.sinks.iter().filter_map(|sink| sink.stopped.as_ref()) {
+    for stopped in candidate
+        .sinks
+        .iter()
+        .filter_map(|sink| sink.stopped.as_ref())
+    {
         if !told.contains(&stopped) {
             told.push(stopped);
         }
     }
     let mut shown: String = told
         .into_iter()
-        .map(|stopped| words(if stopped.plugin.is_some() { "Stopped with the candidate" } else { "Stopped" }, stopped))
+        .map(|stopped| {
+            words(
+                if stopped.plugin.is_some() {
+                    "Stopped with the candidate"
+                } else {
+                    "Stopped"
+                },
+                stopped,
+            )
+        })
         .collect();
-    let row = |Difference { sink, path, today, candidate }: &Difference| {
-        [place(sink), harmless(path), plain(today.as_ref()), plain(candidate.as_ref())]
+    let row = |Difference {
+                   sink,
+                   path,
+                   today,
+                   candidate,
+               }: &Difference| {
+        [
+            place(sink),
+            harmless(path),
+            plain(today.as_ref()),
+            plain(candidate.as_ref()),
+        ]
     };
     if differences.is_empty() {
         shown.push_str("Nothing would be different.\n");
     } else {
         let rows = differences.iter().map(row).collect();
-        shown.push_str(&table(["WHERE", "WHAT", "TODAY", "WITH THE CANDIDATE"], rows));
+        shown.push_str(&table(
+            ["WHERE", "WHAT", "TODAY", "WITH THE CANDIDATE"],
+            rows,
+        ));
     }
     for LogLine { level, message } in log {
-        shown.push_str(&format!("Log: {}: {}\n", harmless(level), harmless(message)));
+        shown.push_str(&format!(
+            "Log: {}: {}\n",
+            harmless(level),
+            harmless(message)
+        ));
     }
     shown
 }
 
 fn table<const COLUMNS: usize>(head: [&str; COLUMNS], rows: Vec<[String; COLUMNS]>) -> String {
-    let rows: Vec<Vec<String>> =
-        std::iter::once(head.map(str::to_owned)).chain(rows).map(|row| row.into_iter().collect()).collect();
+    let rows: Vec<Vec<String>> = std::iter::once(head.map(str::to_owned))
+        .chain(rows)
+        .map(|row| row.into_iter().collect())
+        .collect();
     let table = Table::of(&rows, terminal::width());
     rows.iter().map(|row| table.line(row)).collect()
 }
@@ -255,11 +341,16 @@ mod tests {
             "origins": [{"name": "sub", "plugin": null, "what": "told", "scope": "openid"},
                         {"name": "email", "plugin": "second", "what": "removed", "scope": "email"},
                         {"name": "team", "plugin": "second", "what": "overwrote", "scope": null}]}]}"#;
-        let shown = text(Some(PREVIEW), answer.as_bytes()).expect("read").expect("a preview");
+        let shown = text(Some(PREVIEW), answer.as_bytes())
+            .expect("read")
+            .expect("a preview");
         let lines: Vec<&str> = shown.lines().collect();
         assert_eq!(lines[..2], ["UserInfo", "Scopes: openid"]);
         assert_eq!(lines[4], "email  -         second, which removed it");
-        assert_eq!(lines[5], "team   \u{fffd}[31mred  second, in place of another value");
+        assert_eq!(
+            lines[5],
+            "team   \u{fffd}[31mred  second, in place of another value"
+        );
         assert!(text(Some("User"), b"{}").expect("not looked at").is_none());
     }
 }

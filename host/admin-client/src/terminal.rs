@@ -16,7 +16,13 @@ const GAP: usize = 2;
 /// A text in one line, with `\u{fffd}` for each character that is not for a terminal.
 pub fn harmless(text: &str) -> String {
     text.chars()
-        .map(|character| if is_printable(character) { character } else { char::REPLACEMENT_CHARACTER })
+        .map(|character| {
+            if is_printable(character) {
+                character
+            } else {
+                char::REPLACEMENT_CHARACTER
+            }
+        })
         .collect()
 }
 
@@ -95,14 +101,24 @@ impl Table {
     /// are made narrower until it fits, and the last ones left out where that is not enough.
     pub fn of(rows: &[Vec<String>], width: Option<usize>) -> Self {
         let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
-        let widest = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.width()).max();
-        let mut widths: Vec<usize> = (0..columns).map(|column| widest(column).unwrap_or_default()).collect();
+        let widest = |column: usize| {
+            rows.iter()
+                .filter_map(|row| row.get(column))
+                .map(|cell| cell.width())
+                .max()
+        };
+        let mut widths: Vec<usize> = (0..columns)
+            .map(|column| widest(column).unwrap_or_default())
+            .collect();
         if let Some(width) = width {
             let least = |widths: &[usize]| -> usize {
-                let narrow = widths
-                    .iter()
-                    .enumerate()
-                    .map(|(place, width)| if place == 0 { *width } else { NARROWEST.min(*width) });
+                let narrow = widths.iter().enumerate().map(|(place, width)| {
+                    if place == 0 {
+                        *width
+                    } else {
+                        NARROWEST.min(*width)
+                    }
+                });
                 narrow.sum::<usize>() + GAP * widths.len().saturating_sub(1)
             };
             while widths.len() > 2 && least(&widths) > width {
@@ -110,19 +126,30 @@ impl Table {
             }
             let room = width.saturating_sub(GAP * widths.len().saturating_sub(1));
             while widths.iter().sum::<usize>() > room {
-                let narrowed = widths.iter_mut().skip(1).filter(|width| **width > NARROWEST).max();
+                let narrowed = widths
+                    .iter_mut()
+                    .skip(1)
+                    .filter(|width| **width > NARROWEST)
+                    .max();
                 let Some(widest) = narrowed else { break };
                 *widest -= 1;
             }
         }
-        Self { widths, cut: width.is_some() }
+        Self {
+            widths,
+            cut: width.is_some(),
+        }
     }
 
     /// A row as a line.
     pub fn line(&self, row: &[String]) -> String {
         let mut line = String::new();
         for (cell, width) in row.iter().zip(&self.widths) {
-            let shown = if self.cut { cut(cell, *width) } else { cell.clone() };
+            let shown = if self.cut {
+                cut(cell, *width)
+            } else {
+                cell.clone()
+            };
             line.push_str(&shown);
             line.push_str(&" ".repeat(width.saturating_sub(shown.width()) + GAP));
         }
@@ -138,7 +165,9 @@ fn cut(text: &str, width: usize) -> String {
     let mut shown = String::new();
     let mut room = width.saturating_sub(1);
     for character in text.chars() {
-        let Some(left) = room.checked_sub(character.width().unwrap_or_default()) else { break };
+        let Some(left) = room.checked_sub(character.width().unwrap_or_default()) else {
+            break;
+        };
         room = left;
         shown.push(character);
     }
@@ -151,8 +180,13 @@ mod tests {
 
     #[test]
     fn nothing_steers_the_terminal() {
-        assert_eq!(harmless("a\x1b[31mb\u{9b}c\u{202e}d\re\nf"), "a\u{fffd}[31mb\u{fffd}c\u{fffd}d\u{fffd}e\u{fffd}f");
-        for unseen in ['\u{61c}', '\u{115f}', '\u{1160}', '\u{180e}', '\u{3164}', '\u{ffa0}'] {
+        assert_eq!(
+            harmless("a\x1b[31mb\u{9b}c\u{202e}d\re\nf"),
+            "a\u{fffd}[31mb\u{fffd}c\u{fffd}d\u{fffd}e\u{fffd}f"
+        );
+        for unseen in [
+            '\u{61c}', '\u{115f}', '\u{1160}', '\u{180e}', '\u{3164}', '\u{ffa0}',
+        ] {
             assert_eq!(harmless(&unseen.to_string()), "\u{fffd}", "{unseen:?}");
         }
         assert_eq!(harmless("Zoë 李 👩\u{200d}🚀"), "Zoë 李 👩\u{200d}🚀");
@@ -165,10 +199,16 @@ mod tests {
     #[test]
     fn a_table_fits_the_terminal_and_counts_wide_letters() {
         let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
-        let rows = [row(["ID", "NAME", "X"]), row(["0123456789", "李李", "a long text that goes on and on"])];
+        let rows = [
+            row(["ID", "NAME", "X"]),
+            row(["0123456789", "李李", "a long text that goes on and on"]),
+        ];
         let whole = Table::of(&rows, None);
         assert_eq!(whole.line(&rows[0]), "ID          NAME  X\n");
-        assert_eq!(whole.line(&rows[1]), "0123456789  李李  a long text that goes on and on\n");
+        assert_eq!(
+            whole.line(&rows[1]),
+            "0123456789  李李  a long text that goes on and on\n"
+        );
         let fit = Table::of(&rows, Some(30));
         assert_eq!(fit.line(&rows[1]), "0123456789  李李  a long text…\n");
         let narrow = Table::of(&rows, Some(5));

@@ -111,7 +111,10 @@ impl ConsoleRole {
         match self {
             Self::Owner => true,
             Self::Admin => permission != RolesWrite,
-            Self::Support => matches!(permission, Me | UsersRead | UsersWrite | AccountsRead | AccountsState),
+            Self::Support => matches!(
+                permission,
+                Me | UsersRead | UsersWrite | AccountsRead | AccountsState
+            ),
             Self::Auditor => permission == Me || READS.contains(&permission),
         }
     }
@@ -150,7 +153,13 @@ pub enum AdminScope {
 
 impl AdminScope {
     /// Every admin scope there is.
-    pub const ALL: [Self; 5] = [Self::Read, Self::Users, Self::Applications, Self::Audit, Self::Operate];
+    pub const ALL: [Self; 5] = [
+        Self::Read,
+        Self::Users,
+        Self::Applications,
+        Self::Audit,
+        Self::Operate,
+    ];
 
     /// The scope's name on the wire.
     pub const fn as_str(self) -> &'static str {
@@ -182,15 +191,28 @@ impl AdminScope {
             (Self::Read, permission) => READS.contains(&permission),
             (Self::Users, permission) => matches!(
                 permission,
-                P::UsersRead | P::UsersWrite | P::UsersManage | P::AccountsRead | P::AccountsState | P::AccountsWrite
+                P::UsersRead
+                    | P::UsersWrite
+                    | P::UsersManage
+                    | P::AccountsRead
+                    | P::AccountsState
+                    | P::AccountsWrite
             ),
             (Self::Applications, permission) => {
-                matches!(permission, P::ApplicationsRead | P::ApplicationsWrite | P::AccountsRead | P::ClaimsRead)
+                matches!(
+                    permission,
+                    P::ApplicationsRead | P::ApplicationsWrite | P::AccountsRead | P::ClaimsRead
+                )
             }
             (Self::Audit, permission) => permission == P::AuditRead,
             (Self::Operate, permission) => matches!(
                 permission,
-                P::KeysRead | P::KeysWrite | P::PluginsRead | P::PluginsWrite | P::SettingsRead | P::OverviewRead
+                P::KeysRead
+                    | P::KeysWrite
+                    | P::PluginsRead
+                    | P::PluginsWrite
+                    | P::SettingsRead
+                    | P::OverviewRead
             ),
         }
     }
@@ -206,13 +228,22 @@ impl AdminScopes {
     /// The admin scopes that a text names, without what is none.
     pub fn known(text: &str) -> Self {
         let named: Vec<&str> = text.split(' ').collect();
-        AdminScope::ALL.into_iter().filter(|scope| named.contains(&scope.as_str())).collect()
+        AdminScope::ALL
+            .into_iter()
+            .filter(|scope| named.contains(&scope.as_str()))
+            .collect()
     }
 
     /// The admin scopes that a text names; `None` if one of them is none.
     pub fn parse(text: &str) -> Option<Self> {
         let named = text.split(' ').filter(|name| !name.is_empty());
-        named.map(|name| AdminScope::ALL.into_iter().find(|scope| scope.as_str() == name)).collect()
+        named
+            .map(|name| {
+                AdminScope::ALL
+                    .into_iter()
+                    .find(|scope| scope.as_str() == name)
+            })
+            .collect()
     }
 
     /// Whether there is none.
@@ -331,18 +362,33 @@ mod tests {
 
     #[test]
     fn nobody_but_an_owner_gives_roles_and_no_scope_does() {
-        for role in [ConsoleRole::Admin, ConsoleRole::Support, ConsoleRole::Auditor] {
-            assert!(!role.gives(Permission::RolesWrite) && !role.may_act_upon(Some(ConsoleRole::Owner)), "{role:?}");
+        for role in [
+            ConsoleRole::Admin,
+            ConsoleRole::Support,
+            ConsoleRole::Auditor,
+        ] {
+            assert!(
+                !role.gives(Permission::RolesWrite) && !role.may_act_upon(Some(ConsoleRole::Owner)),
+                "{role:?}"
+            );
         }
-        assert!(!AdminScope::ALL.into_iter().any(|scope| scope.gives(Permission::RolesWrite)));
+        assert!(
+            !AdminScope::ALL
+                .into_iter()
+                .any(|scope| scope.gives(Permission::RolesWrite))
+        );
     }
 
     #[test]
     fn who_only_reads_changes_nothing() {
-        for permission in
-            Permission::ALL.iter().filter(|one| !one.as_str().ends_with(":read") && **one != Permission::Me)
+        for permission in Permission::ALL
+            .iter()
+            .filter(|one| !one.as_str().ends_with(":read") && **one != Permission::Me)
         {
-            assert!(!ConsoleRole::Auditor.gives(*permission) && !AdminScope::Read.gives(*permission), "{permission:?}");
+            assert!(
+                !ConsoleRole::Auditor.gives(*permission) && !AdminScope::Read.gives(*permission),
+                "{permission:?}"
+            );
         }
     }
 }

@@ -63,7 +63,11 @@ pub enum GrantType {
 
 impl GrantType {
     /// Every grant type there is, which is what a new application gets.
-    pub const ALL: [Self; 3] = [Self::AuthorizationCode, Self::RefreshToken, Self::ClientCredentials];
+    pub const ALL: [Self; 3] = [
+        Self::AuthorizationCode,
+        Self::RefreshToken,
+        Self::ClientCredentials,
+    ];
 
     /// The grant type's name on the wire.
     pub const fn as_str(self) -> &'static str {
@@ -126,7 +130,9 @@ pub struct UnfitLoginUri;
 impl InitiateLoginUri {
     /// The address that a text is: by https, or on a loopback address.
     pub fn parse(text: &str) -> Result<Self, UnfitLoginUri> {
-        let url = (text.len() <= 2000).then(|| Url::parse(text).ok()).flatten();
+        let url = (text.len() <= 2000)
+            .then(|| Url::parse(text).ok())
+            .flatten();
         let fits = |url: &Url| {
             let loopback = match url.host() {
                 Some(url::Host::Domain(name)) => name == "localhost",
@@ -315,14 +321,22 @@ impl OidcSettings {
 
     /// What it may do in the admin API now, with a token that was given these scopes.
     pub fn admin_scopes_of(&self, token: &AdminScopes) -> AdminScopes {
-        let as_itself =
-            self.application_type.is_confidential() && self.grant_types.contains(&GrantType::ClientCredentials);
-        if as_itself { self.admin_scopes.both(token) } else { AdminScopes::default() }
+        let as_itself = self.application_type.is_confidential()
+            && self.grant_types.contains(&GrantType::ClientCredentials);
+        if as_itself {
+            self.admin_scopes.both(token)
+        } else {
+            AdminScopes::default()
+        }
     }
 
     /// How the application authenticates itself at the token endpoint.
     pub const fn auth_method(&self) -> ClientAuthMethod {
-        if self.application_type.is_confidential() { self.authentication.method() } else { ClientAuthMethod::None }
+        if self.application_type.is_confidential() {
+            self.authentication.method()
+        } else {
+            ClientAuthMethod::None
+        }
     }
 
     /// The origins that its pages call from (RFC 6454), if it is a single-page application.
@@ -330,6 +344,9 @@ impl OidcSettings {
         if self.application_type != ApplicationType::Spa {
             return BTreeSet::new();
         }
-        self.redirect_uris.iter().filter_map(RedirectUri::origin).collect()
+        self.redirect_uris
+            .iter()
+            .filter_map(RedirectUri::origin)
+            .collect()
     }
 }

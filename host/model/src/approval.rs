@@ -150,8 +150,16 @@ impl Approver {
     /// than that it was over another channel than the browser's.
     pub fn authentication(&self, at: Timestamp) -> Authentication {
         match self {
-            Self::Device { amr, .. } => Authentication { at, amr: amr.clone(), channel: None },
-            Self::Channel(channel) => Authentication { at, amr: vec![Amr::Mca], channel: Some(channel.clone()) },
+            Self::Device { amr, .. } => Authentication {
+                at,
+                amr: amr.clone(),
+                channel: None,
+            },
+            Self::Channel(channel) => Authentication {
+                at,
+                amr: vec![Amr::Mca],
+                channel: Some(channel.clone()),
+            },
         }
     }
 }
@@ -198,7 +206,12 @@ impl Pause {
             return None;
         }
         let index = usize::try_from(denials.saturating_sub(2)).unwrap_or(usize::MAX);
-        let step = self.steps.get(index).or_else(|| self.steps.last()).copied().unwrap_or_default();
+        let step = self
+            .steps
+            .get(index)
+            .or_else(|| self.steps.last())
+            .copied()
+            .unwrap_or_default();
         Some(step.max(self.report.unwrap_or_default())).filter(|length| !length.is_zero())
     }
 }
@@ -257,11 +270,22 @@ mod tests {
             within: seconds(60),
             report: report.map(seconds),
         };
-        let lengths =
-            |pause: Pause| [1, 2, 3, 4, u32::MAX].map(|denials| pause.length(denials).map(|length| length.as_secs()));
-        assert_eq!(lengths(pause(&[30, 120], None)), [None, Some(30), Some(120), Some(120), Some(120)]);
-        assert_eq!(lengths(pause(&[30, 120], Some(60))), [Some(60), Some(60), Some(120), Some(120), Some(120)]);
-        assert_eq!(lengths(pause(&[30, 120], Some(0))), [Some(30), Some(30), Some(120), Some(120), Some(120)]);
+        let lengths = |pause: Pause| {
+            [1, 2, 3, 4, u32::MAX]
+                .map(|denials| pause.length(denials).map(|length| length.as_secs()))
+        };
+        assert_eq!(
+            lengths(pause(&[30, 120], None)),
+            [None, Some(30), Some(120), Some(120), Some(120)]
+        );
+        assert_eq!(
+            lengths(pause(&[30, 120], Some(60))),
+            [Some(60), Some(60), Some(120), Some(120), Some(120)]
+        );
+        assert_eq!(
+            lengths(pause(&[30, 120], Some(0))),
+            [Some(30), Some(30), Some(120), Some(120), Some(120)]
+        );
         assert_eq!(lengths(pause(&[], None)), [None; 5]);
         assert_eq!(lengths(pause(&[], Some(0))), [None; 5]);
     }

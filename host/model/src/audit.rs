@@ -74,7 +74,10 @@ impl Entry {
             Actor::Person(actor) => self.user == Some(actor),
             _ => true,
         };
-        self.personal.clone().into_iter().partition(|(name, _)| !is_own && ORIGIN.contains(&name.as_str()))
+        self.personal
+            .clone()
+            .into_iter()
+            .partition(|(name, _)| !is_own && ORIGIN.contains(&name.as_str()))
     }
 
     /// The same, about this user.
@@ -119,11 +122,19 @@ pub struct By {
 
 impl By {
     /// The host itself, or whoever holds its machine.
-    pub const HOST: Self = Self { actor: Actor::Host, origin: Origin::NOWHERE, approval: None };
+    pub const HOST: Self = Self {
+        actor: Actor::Host,
+        origin: Origin::NOWHERE,
+        approval: None,
+    };
 
     /// This one, from there.
     pub const fn new(actor: Actor, origin: Origin) -> Self {
-        Self { actor, origin, approval: None }
+        Self {
+            actor,
+            origin,
+            approval: None,
+        }
     }
 
     /// The same, allowed by this approval.
@@ -145,7 +156,10 @@ pub struct Origin {
 
 impl Origin {
     /// Where no request was.
-    pub const NOWHERE: Self = Self { address: None, browser: None };
+    pub const NOWHERE: Self = Self {
+        address: None,
+        browser: None,
+    };
 }
 
 /// Who did something.
@@ -361,7 +375,10 @@ impl Event {
 
     /// The event with this name.
     pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|event| event.as_str() == name)
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|event| event.as_str() == name)
     }
 }
 
@@ -384,7 +401,10 @@ mod tests {
             Actor::Channel("vendor".to_owned()),
         ];
         for actor in actors {
-            assert_eq!(Actor::parse(actor.kind(), actor.id().as_deref()), Some(actor));
+            assert_eq!(
+                Actor::parse(actor.kind(), actor.id().as_deref()),
+                Some(actor)
+            );
         }
         assert_eq!(Actor::parse("person", None), None);
     }

@@ -50,9 +50,14 @@ pub fn write(record: &Record) -> Result<String, serde_json::Error> {
     let line = Line {
         seq: record.seq,
         id: record.id.clone(),
-        at: jiff::Timestamp::from_millisecond(record.at).map(|at| at.to_string()).unwrap_or_default(),
+        at: jiff::Timestamp::from_millisecond(record.at)
+            .map(|at| at.to_string())
+            .unwrap_or_default(),
         event: record.event.clone(),
-        actor: Actor { kind: record.actor_kind.clone(), id: record.actor.clone() },
+        actor: Actor {
+            kind: record.actor_kind.clone(),
+            id: record.actor.clone(),
+        },
         user_id: record.user.clone(),
         application_id: record.application.clone(),
         approval_id: record.approval.clone(),
@@ -82,7 +87,10 @@ fn raw(text: &str) -> Result<Box<RawValue>, serde_json::Error> {
 /// The entry that a line is.
 pub fn read(line: &str) -> Result<Record, serde_json::Error> {
     let line: Line<'_> = serde_json::from_str(line)?;
-    let at: jiff::Timestamp = line.at.parse().map_err(|_| serde::de::Error::custom("at: expected a moment"))?;
+    let at: jiff::Timestamp = line
+        .at
+        .parse()
+        .map_err(|_| serde::de::Error::custom("at: expected a moment"))?;
     Ok(Record {
         seq: line.seq,
         previous: line.previous,
@@ -118,35 +126,57 @@ mod tests {
         let text = || "\\PC{0,12}";
         let some = || proptest::option::of(text());
         let about = (some(), some(), some(), some());
-        let content = (proptest::collection::btree_map(text(), text(), 0..4), some(), some(), text());
-        (0..4_000_000_000_000_i64, (text(), text(), text()), about, content).prop_map(
-            |(at, (id, event, actor_kind), (actor, user, application, approval), (detail, personal, origin, salt))| {
-                let origin = origin.map(|address| serde_json::json!({ "address": address }).to_string());
-                let personal = personal.map(|name| serde_json::json!({ "name": name }).to_string());
-                let mut record = Record {
-                    seq: 0,
-                    previous: String::new(),
-                    digest: String::new(),
-                    id,
-                    at,
-                    event,
-                    actor_kind,
-                    actor,
-                    user,
-                    application,
-                    approval,
-                    detail: serde_json::to_string(&detail).expect("JSON"),
-                    personal_digest: personal.as_ref().map(|text| personal_digest(&salt, text).to_text()),
-                    salt: personal.is_some().then(|| salt.clone()),
-                    personal,
-                    origin_digest: origin.as_ref().map(|text| personal_digest(&salt, text).to_text()),
-                    origin_salt: origin.is_some().then_some(salt),
-                    origin,
-                };
-                record.follow(&Mark::START);
-                record
-            },
+        let content = (
+            proptest::collection::btree_map(text(), text(), 0..4),
+            some(),
+            some(),
+            text(),
+        );
+        (
+            0..4_000_000_000_000_i64,
+            (text(), text(), text()),
+            about,
+            content,
         )
+            .prop_map(
+                |(
+                    at,
+                    (id, event, actor_kind),
+                    (actor, user, application, approval),
+                    (detail, personal, origin, salt),
+                )| {
+                    let origin =
+                        origin.map(|address| serde_json::json!({ "address": address }).to_string());
+                    let personal =
+                        personal.map(|name| serde_json::json!({ "name": name }).to_string());
+                    let mut record = Record {
+                        seq: 0,
+                        previous: String::new(),
+                        digest: String::new(),
+                        id,
+                        at,
+                        event,
+                        actor_kind,
+                        actor,
+                        user,
+                        application,
+                        approval,
+                        detail: serde_json::to_string(&detail).expect("JSON"),
+                        personal_digest: personal
+                            .as_ref()
+                            .map(|text| personal_digest(&salt, text).to_text()),
+                        salt: personal.is_some().then(|| salt.clone()),
+                        personal,
+                        origin_digest: origin
+                            .as_ref()
+                            .map(|text| personal_digest(&salt, text).to_text()),
+                        origin_salt: origin.is_some().then_some(salt),
+                        origin,
+                    };
+                    record.follow(&Mark::START);
+                    record
+                },
+            )
     }
 
     proptest! {
@@ -213,7 +243,10 @@ mod tests {
             record.detail = forged.to_owned();
             let line = write(&record).expect("written");
             let read = read(&line).expect("read");
-            assert!(!line.contains('\n') && Digest::from_text(&read.digest) != Some(read.covered()), "{line}");
+            assert!(
+                !line.contains('\n') && Digest::from_text(&read.digest) != Some(read.covered()),
+                "{line}"
+            );
         }
     }
 
@@ -232,6 +265,9 @@ mod tests {
             record.personal_digest.as_deref(),
             Some("1024ca56885388ada60837587038969a3202715f1ee88b80c4012ce381c99f9f")
         );
-        assert_eq!(record.digest, "e876487b72e0e73d25629434971dadef75037839325a0933ea81d2b2f30757b5");
+        assert_eq!(
+            record.digest,
+            "e876487b72e0e73d25629434971dadef75037839325a0933ea81d2b2f30757b5"
+        );
     }
 }

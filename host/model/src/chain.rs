@@ -79,7 +79,10 @@ pub struct Mark {
 
 impl Mark {
     /// Before the first entry.
-    pub const START: Self = Self { seq: 0, digest: Digest::from_bytes([0; 32]) };
+    pub const START: Self = Self {
+        seq: 0,
+        digest: Digest::from_bytes([0; 32]),
+    };
 }
 
 /// A place as it stands in the database, with what vouches for it.
@@ -156,7 +159,10 @@ impl Record {
         self.previous = last.digest.to_text();
         let digest = self.covered();
         self.digest = digest.to_text();
-        Mark { seq: self.seq, digest }
+        Mark {
+            seq: self.seq,
+            digest,
+        }
     }
 
     /// Whether it is what was written, wherever it stands.
@@ -256,7 +262,9 @@ pub enum Break {
         id: String,
     },
     /// What is personal in it is gone, and nobody erased the person.
-    #[error("what is personal in entry {seq} ({id}) was taken away, and nobody has erased that user")]
+    #[error(
+        "what is personal in entry {seq} ({id}) was taken away, and nobody has erased that user"
+    )]
     PersonalTaken {
         /// Its position.
         seq: i64,
@@ -264,7 +272,9 @@ pub enum Break {
         id: String,
     },
     /// An entry is whole in itself, but does not follow the one before: one of them is in place of another.
-    #[error("entry {seq} ({id}) does not follow the one before it: one of the two was put in place of another")]
+    #[error(
+        "entry {seq} ({id}) does not follow the one before it: one of the two was put in place of another"
+    )]
     Replaced {
         /// Its position.
         seq: i64,
@@ -304,13 +314,17 @@ pub enum Break {
         after: i64,
     },
     /// The beginning is not what a holder of the master key has set.
-    #[error("the anchor (after entry {seq}) is forged: somebody without the master key has moved where the log begins")]
+    #[error(
+        "the anchor (after entry {seq}) is forged: somebody without the master key has moved where the log begins"
+    )]
     AnchorForged {
         /// The position it names.
         seq: i64,
     },
     /// The end is not what a holder of the master key has set.
-    #[error("the head (entry {seq}) is forged: somebody without the master key has written the log anew or cut it")]
+    #[error(
+        "the head (entry {seq}) is forged: somebody without the master key has written the log anew or cut it"
+    )]
     HeadForged {
         /// The position it names.
         seq: i64,
@@ -352,7 +366,11 @@ impl Break {
 
 /// Positions in words.
 fn entries(first: i64, last: i64) -> String {
-    if first == last { format!("entry {first} is") } else { format!("entries {first} to {last} are") }
+    if first == last {
+        format!("entry {first} is")
+    } else {
+        format!("entries {first} to {last} are")
+    }
 }
 
 /// What was found good.
@@ -378,7 +396,10 @@ pub struct Walk {
 impl Walk {
     /// Begins after this place.
     pub fn after(mark: Mark) -> Self {
-        Self { at: mark, checked: Checked::default() }
+        Self {
+            at: mark,
+            checked: Checked::default(),
+        }
     }
 
     /// Goes on to the next entry, if it is what follows.
@@ -386,10 +407,17 @@ impl Walk {
         let (seq, id) = (record.seq, record.id.clone());
         let expected = self.at.seq.saturating_add(1);
         if seq < expected {
-            return Err(Break::OutOfOrder { seq, id, after: self.at.seq });
+            return Err(Break::OutOfOrder {
+                seq,
+                id,
+                after: self.at.seq,
+            });
         }
         if seq > expected {
-            return Err(Break::Missing { first: expected, last: seq.saturating_sub(1) });
+            return Err(Break::Missing {
+                first: expected,
+                last: seq.saturating_sub(1),
+            });
         }
         let digest = record.covered();
         if Digest::from_text(&record.digest) != Some(digest) {

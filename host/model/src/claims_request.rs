@@ -48,9 +48,13 @@ pub enum InvalidClaimsRequest {
 impl ClaimsRequest {
     /// Reads the parameter. Members that are not defined are ignored, as section 5.5 says.
     pub fn parse(text: &str) -> Result<Self, InvalidClaimsRequest> {
-        let value: Value = serde_json::from_str(text).map_err(|_| InvalidClaimsRequest::Malformed)?;
+        let value: Value =
+            serde_json::from_str(text).map_err(|_| InvalidClaimsRequest::Malformed)?;
         let members = value.as_object().ok_or(InvalidClaimsRequest::Malformed)?;
-        let request = Self { id_token: section(members.get("id_token"))?, userinfo: section(members.get("userinfo"))? };
+        let request = Self {
+            id_token: section(members.get("id_token"))?,
+            userinfo: section(members.get("userinfo"))?,
+        };
         if request.id_token.len() + request.userinfo.len() > MOST {
             return Err(InvalidClaimsRequest::TooMany);
         }
@@ -71,17 +75,23 @@ impl ClaimsRequest {
 
     /// The request without the claims of scopes that are not among these.
     pub fn allowed(&self, scopes: &Scopes) -> Self {
-        self.clone().retaining(|name| Scope::of_claim(name).is_none_or(|scope| scopes.has(scope)))
+        self.clone()
+            .retaining(|name| Scope::of_claim(name).is_none_or(|scope| scopes.has(scope)))
     }
 
     /// How a claim is asked for, in either place.
     pub fn wanted<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a Wanted> {
-        [self.id_token.get(name), self.userinfo.get(name)].into_iter().flatten()
+        [self.id_token.get(name), self.userinfo.get(name)]
+            .into_iter()
+            .flatten()
     }
 
     /// The names of all claims that are asked for.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.id_token.keys().chain(self.userinfo.keys()).map(String::as_str)
+        self.id_token
+            .keys()
+            .chain(self.userinfo.keys())
+            .map(String::as_str)
     }
 }
 
@@ -97,7 +107,12 @@ fn section(value: Option<&Value>) -> Result<BTreeMap<String, Wanted>, InvalidCla
         None | Some(Value::Null) => Ok(BTreeMap::new()),
         Some(Value::Object(claims)) => claims
             .iter()
-            .map(|(name, how)| Ok((name.clone(), wanted(how).ok_or(InvalidClaimsRequest::Malformed)?)))
+            .map(|(name, how)| {
+                Ok((
+                    name.clone(),
+                    wanted(how).ok_or(InvalidClaimsRequest::Malformed)?,
+                ))
+            })
             .collect(),
         Some(_) => Err(InvalidClaimsRequest::Malformed),
     }
@@ -134,9 +149,17 @@ mod tests {
                        "id_token": {"auth_time": {"essential": true}, "acr": {"values": ["urn:a", "urn:b"]}, "sub": {"value": "248289761001"}},
                        "other": 7}"#;
         let request = ClaimsRequest::parse(text).unwrap();
-        assert!(request.userinfo["given_name"].essential && !request.userinfo["nickname"].essential);
-        assert_eq!(request.id_token["acr"].values, [json!("urn:a"), json!("urn:b")]);
-        assert!(request.id_token["sub"].admits(&json!("248289761001")) && !request.id_token["sub"].admits(&json!("x")));
+        assert!(
+            request.userinfo["given_name"].essential && !request.userinfo["nickname"].essential
+        );
+        assert_eq!(
+            request.id_token["acr"].values,
+            [json!("urn:a"), json!("urn:b")]
+        );
+        assert!(
+            request.id_token["sub"].admits(&json!("248289761001"))
+                && !request.id_token["sub"].admits(&json!("x"))
+        );
         assert_eq!(request.names().count(), 6);
     }
 
@@ -150,10 +173,18 @@ mod tests {
             "{\"userinfo\": {\"a\": 7}}",
             "{\"id_token\": {\"a\": {\"essential\": 1}}}",
         ] {
-            assert_eq!(ClaimsRequest::parse(text), Err(InvalidClaimsRequest::Malformed), "{text}");
+            assert_eq!(
+                ClaimsRequest::parse(text),
+                Err(InvalidClaimsRequest::Malformed),
+                "{text}"
+            );
         }
-        let many: serde_json::Map<String, Value> = (0..65).map(|n| (format!("c{n}"), Value::Null)).collect();
-        assert_eq!(ClaimsRequest::parse(&json!({"userinfo": many}).to_string()), Err(InvalidClaimsRequest::TooMany));
+        let many: serde_json::Map<String, Value> =
+            (0..65).map(|n| (format!("c{n}"), Value::Null)).collect();
+        assert_eq!(
+            ClaimsRequest::parse(&json!({"userinfo": many}).to_string()),
+            Err(InvalidClaimsRequest::TooMany)
+        );
     }
 
     proptest! {

@@ -40,7 +40,10 @@ impl ClientAuthMethod {
 
     /// Whether it rests on a client secret.
     pub const fn uses_secret(self) -> bool {
-        matches!(self, Self::ClientSecretBasic | Self::ClientSecretPost | Self::ClientSecretJwt)
+        matches!(
+            self,
+            Self::ClientSecretBasic | Self::ClientSecretPost | Self::ClientSecretJwt
+        )
     }
 }
 

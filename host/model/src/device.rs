@@ -91,7 +91,11 @@ impl CallCredentials {
         let (device, time) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
         // What is no base64url is no signature either, and verifies as none.
         let signature = URL_SAFE_NO_PAD.decode(fields.next()?).unwrap_or_default();
-        Some(Self { device, time, signature })
+        Some(Self {
+            device,
+            time,
+            signature,
+        })
     }
 }
 
@@ -126,7 +130,10 @@ impl DeviceKey {
 
     /// The JWK thumbprint (RFC 7638), base64url.
     pub fn thumbprint(&self) -> String {
-        let (x, y) = (URL_SAFE_NO_PAD.encode(self.x), URL_SAFE_NO_PAD.encode(self.y));
+        let (x, y) = (
+            URL_SAFE_NO_PAD.encode(self.x),
+            URL_SAFE_NO_PAD.encode(self.y),
+        );
         let canonical = format!(r#"{{"crv":"P-256","kty":"EC","x":"{x}","y":"{y}"}}"#);
         URL_SAFE_NO_PAD.encode(openssl::sha::sha256(canonical.as_bytes()))
     }
@@ -134,9 +141,15 @@ impl DeviceKey {
     /// Whether `signature` (ECDSA with SHA-256, `r` and `s` of 32 bytes each, as WebCrypto makes it) is this key's
     /// signature of `text`.
     pub fn verifies(&self, text: &str, signature: &[u8]) -> bool {
-        let Some((r, s)) = signature.split_at_checked(32).filter(|(_, s)| s.len() == 32) else { return false };
+        let Some((r, s)) = signature
+            .split_at_checked(32)
+            .filter(|(_, s)| s.len() == 32)
+        else {
+            return false;
+        };
         let check = || -> Result<bool, openssl::error::ErrorStack> {
-            let signature = EcdsaSig::from_private_components(BigNum::from_slice(r)?, BigNum::from_slice(s)?)?;
+            let signature =
+                EcdsaSig::from_private_components(BigNum::from_slice(r)?, BigNum::from_slice(s)?)?;
             let key = self.to_openssl()?;
             signature.verify(&openssl::sha::sha256(text.as_bytes()), &key)
         };
@@ -187,7 +200,10 @@ mod tests {
 
     #[test]
     fn a_point_off_the_curve_is_refused() {
-        assert_eq!(DeviceKey::from_coordinates([1; 32], [2; 32]), Err(InvalidKey));
+        assert_eq!(
+            DeviceKey::from_coordinates([1; 32], [2; 32]),
+            Err(InvalidKey)
+        );
         let jwk = r#"{"kty":"EC","crv":"P-384","x":"AA","y":"AA"}"#;
         assert!(serde_json::from_str::<DeviceKey>(jwk).is_err());
     }

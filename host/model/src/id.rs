@@ -206,7 +206,10 @@ mod tests {
 
     #[test]
     fn ids_are_compared_with_moments() {
-        let (before, moment) = (Timestamp::from_millis(1_999_999), Timestamp::from_millis(2_000_000));
+        let (before, moment) = (
+            Timestamp::from_millis(1_999_999),
+            Timestamp::from_millis(2_000_000),
+        );
         assert!(UserId::new(before, &SystemEntropy).to_string() < first_text_of(moment));
         assert!(UserId::new(moment, &SystemEntropy).to_string() >= first_text_of(moment));
     }

@@ -69,8 +69,11 @@ pub enum KeyPurpose {
 
 impl KeyPurpose {
     /// All of them.
-    pub const ALL: [Self; 3] =
-        [Self::IdToken(SigningAlgorithm::Rs256), Self::IdToken(SigningAlgorithm::Ps256), Self::Push];
+    pub const ALL: [Self; 3] = [
+        Self::IdToken(SigningAlgorithm::Rs256),
+        Self::IdToken(SigningAlgorithm::Ps256),
+        Self::Push,
+    ];
 
     /// The purpose's name in the store.
     pub const fn as_str(self) -> &'static str {
@@ -90,7 +93,10 @@ pub struct UnknownPurpose;
 impl FromStr for KeyPurpose {
     type Err = UnknownPurpose;
     fn from_str(text: &str) -> Result<Self, UnknownPurpose> {
-        Self::ALL.into_iter().find(|purpose| purpose.as_str() == text).ok_or(UnknownPurpose)
+        Self::ALL
+            .into_iter()
+            .find(|purpose| purpose.as_str() == text)
+            .ok_or(UnknownPurpose)
     }
 }
 
@@ -134,7 +140,10 @@ pub struct UnknownAlgorithm;
 impl FromStr for SigningAlgorithm {
     type Err = UnknownAlgorithm;
     fn from_str(text: &str) -> Result<Self, UnknownAlgorithm> {
-        Self::ALL.into_iter().find(|algorithm| algorithm.as_str() == text).ok_or(UnknownAlgorithm)
+        Self::ALL
+            .into_iter()
+            .find(|algorithm| algorithm.as_str() == text)
+            .ok_or(UnknownAlgorithm)
     }
 }
 
@@ -203,7 +212,12 @@ pub struct KeyLife {
 impl KeyTimes {
     /// The moments of a key that is published and signs at once.
     pub const fn at_once(generation: i64, now: Timestamp) -> Self {
-        Self { generation, published_at: now, signs_from: now, revoked_at: None }
+        Self {
+            generation,
+            published_at: now,
+            signs_from: now,
+            revoked_at: None,
+        }
     }
 
     /// Where this key is in its life at `now`. `all` are the keys of its purpose, this one among them.
@@ -211,33 +225,64 @@ impl KeyTimes {
         if let Some(revoked_at) = self.revoked_at {
             let until = revoked_at + REMEMBERED;
             return if now < until {
-                KeyLife { stage: KeyStage::Revoked, since: revoked_at, until: Some(until) }
+                KeyLife {
+                    stage: KeyStage::Revoked,
+                    since: revoked_at,
+                    until: Some(until),
+                }
             } else {
-                KeyLife { stage: KeyStage::Over, since: until, until: None }
+                KeyLife {
+                    stage: KeyStage::Over,
+                    since: until,
+                    until: None,
+                }
             };
         }
         let signing = signing_at(all, now).map_or(self.generation, |key| key.generation);
         let replaced_at = self.replaced_at(all);
         if self.generation > signing {
-            return KeyLife { stage: KeyStage::Published, since: self.published_at, until: Some(self.signs_from) };
+            return KeyLife {
+                stage: KeyStage::Published,
+                since: self.published_at,
+                until: Some(self.signs_from),
+            };
         }
         let Some(retired_at) = replaced_at.filter(|_| self.generation < signing) else {
-            return KeyLife { stage: KeyStage::Signing, since: self.signs_from, until: replaced_at };
+            return KeyLife {
+                stage: KeyStage::Signing,
+                since: self.signs_from,
+                until: replaced_at,
+            };
         };
         let (out_at, over_at) = (retired_at + RETIRED, retired_at + RETIRED + REMEMBERED);
         if now < out_at {
-            KeyLife { stage: KeyStage::Retired, since: retired_at, until: Some(out_at) }
+            KeyLife {
+                stage: KeyStage::Retired,
+                since: retired_at,
+                until: Some(out_at),
+            }
         } else if now < over_at {
-            KeyLife { stage: KeyStage::Remembered, since: out_at, until: Some(over_at) }
+            KeyLife {
+                stage: KeyStage::Remembered,
+                since: out_at,
+                until: Some(over_at),
+            }
         } else {
-            KeyLife { stage: KeyStage::Over, since: over_at, until: None }
+            KeyLife {
+                stage: KeyStage::Over,
+                since: over_at,
+                until: None,
+            }
         }
     }
 
     /// When a later key began or will begin to sign. One that was revoked before never did.
     fn replaced_at(&self, all: &[Self]) -> Option<Timestamp> {
         let later = all.iter().filter(|key| key.generation > self.generation);
-        later.filter(|key| key.revoked_at.is_none_or(|at| at > key.signs_from)).map(|key| key.signs_from).min()
+        later
+            .filter(|key| key.revoked_at.is_none_or(|at| at > key.signs_from))
+            .map(|key| key.signs_from)
+            .min()
     }
 }
 
@@ -245,14 +290,20 @@ impl KeyTimes {
 /// clock was set back, so that no key's time has come, the earliest: there is always one that signs.
 pub fn signing_at(all: &[KeyTimes], now: Timestamp) -> Option<&KeyTimes> {
     let live = || all.iter().filter(|key| key.revoked_at.is_none());
-    let begun = live().filter(|key| key.signs_from <= now).max_by_key(|key| key.generation);
+    let begun = live()
+        .filter(|key| key.signs_from <= now)
+        .max_by_key(|key| key.generation);
     begun.or_else(|| live().min_by_key(|key| key.generation))
 }
 
 /// Whether it is time to publish a purpose's next key: each signs for `rotation`, and is published `ahead` of that.
 pub fn is_next_due(all: &[KeyTimes], rotation: Duration, ahead: Duration, now: Timestamp) -> bool {
-    let Some(signing) = signing_at(all, now) else { return true };
-    let waits = all.iter().any(|key| key.revoked_at.is_none() && key.generation > signing.generation);
+    let Some(signing) = signing_at(all, now) else {
+        return true;
+    };
+    let waits = all
+        .iter()
+        .any(|key| key.revoked_at.is_none() && key.generation > signing.generation);
     !waits && now + ahead >= signing.signs_from + rotation
 }
 
@@ -272,7 +323,12 @@ mod tests {
 
     /// Two generations: the first signs from the start, the second from day 90, published a day before.
     fn two() -> [KeyTimes; 2] {
-        let second = KeyTimes { generation: 2, published_at: day(89), signs_from: day(90), revoked_at: None };
+        let second = KeyTimes {
+            generation: 2,
+            published_at: day(89),
+            signs_from: day(90),
+            revoked_at: None,
+        };
         [KeyTimes::at_once(1, START), second]
     }
 
@@ -299,7 +355,12 @@ mod tests {
         assert_eq!(all[0].life_at(&all, day(100)).stage, KeyStage::Signing);
         // One that had signed did retire the one before, which does not come back.
         all[1].revoked_at = Some(day(95));
-        let third = KeyTimes { generation: 3, published_at: day(95), signs_from: day(95), revoked_at: None };
+        let third = KeyTimes {
+            generation: 3,
+            published_at: day(95),
+            signs_from: day(95),
+            revoked_at: None,
+        };
         let all = [all[0], all[1], third];
         assert_eq!(all[0].life_at(&all, day(96)).since, day(92));
         assert_eq!(all[2].life_at(&all, day(96)).stage, KeyStage::Signing);

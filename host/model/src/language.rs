@@ -42,12 +42,18 @@ impl Language {
     fn of_range(range: &str) -> Option<Self> {
         // Our tags are of one subtag, so what is left of a range in the end is its first.
         let primary = range.split('-').next().unwrap_or_default();
-        Self::ALL.into_iter().find(|language| language.tag().eq_ignore_ascii_case(primary))
+        Self::ALL
+            .into_iter()
+            .find(|language| language.tag().eq_ignore_ascii_case(primary))
     }
 
     /// The language that an `Accept-Language` header prefers (RFC 9110 section 12.5.4), if it is one of ours.
     pub fn accepted(header: &str) -> Option<Self> {
-        let mut ranges: Vec<(&str, u16)> = header.split(',').take(MOST_RANGES).filter_map(weighed).collect();
+        let mut ranges: Vec<(&str, u16)> = header
+            .split(',')
+            .take(MOST_RANGES)
+            .filter_map(weighed)
+            .collect();
         // It keeps the order of those that weigh the same.
         ranges.sort_by_key(|(_, weight)| std::cmp::Reverse(*weight));
         Self::of_ranges(ranges.into_iter().map(|(range, _)| range))
@@ -63,7 +69,11 @@ fn weighed(item: &str) -> Option<(&str, u16)> {
     let (name, value) = weight.trim().split_once('=')?;
     let value: f32 = value.parse().ok()?;
     let fits = name.eq_ignore_ascii_case("q") && value > 0.0 && value <= 1.0;
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is from 0 to 1,000")]
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is from 0 to 1,000"
+    )]
     fits.then_some((range.trim(), (value * 1000.0) as u16))
 }
 
@@ -78,7 +88,10 @@ mod tests {
             ("de-AT", Some(Language::German)),
             ("DE-Latn-CH-1996, en", Some(Language::German)),
             ("fr-FR, de;q=0.5, en;q=0.8", Some(Language::English)),
-            ("fr, de-DE;q=0.9, de;q=0.8, en-US;q=0.7", Some(Language::German)),
+            (
+                "fr, de-DE;q=0.9, de;q=0.8, en-US;q=0.7",
+                Some(Language::German),
+            ),
             ("en;q=0.5,de;q=0.5", Some(Language::English)),
             ("en;q=0, de;q=0.1", Some(Language::German)),
             ("en;q=2, de;Q=1.000", Some(Language::German)),
@@ -91,7 +104,10 @@ mod tests {
         ] {
             assert_eq!(Language::accepted(header), language, "{header}");
         }
-        assert_eq!(Language::of_ranges("se de-CH en".split(' ')), Some(Language::German));
+        assert_eq!(
+            Language::of_ranges("se de-CH en".split(' ')),
+            Some(Language::German)
+        );
         assert_eq!(Language::of_ranges([]), None);
     }
 

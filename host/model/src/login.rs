@@ -174,7 +174,9 @@ impl LocalPage {
     pub fn at(path: &str) -> Self {
         let mut parts = path.trim_start_matches('/').split('/');
         match (parts.next().unwrap_or_default(), parts.next(), parts.next()) {
-            ("devices", Some(id), Some("revoke")) => id.parse().map_or(Self::Devices, Self::RevokeDevice),
+            ("devices", Some(id), Some("revoke")) => {
+                id.parse().map_or(Self::Devices, Self::RevokeDevice)
+            }
             ("devices", ..) => Self::Devices,
             ("sessions", ..) => Self::Sessions,
             ("consents", ..) => Self::Consents,
@@ -232,14 +234,19 @@ pub struct AuthorizationRequest {
 impl AuthorizationRequest {
     /// What the person has to agree to: the scopes, and those of the claims that were asked for one by one.
     pub fn consent_scopes(&self) -> Scopes {
-        self.scopes.iter().chain(self.claims.names().filter_map(Scope::of_claim)).collect()
+        self.scopes
+            .iter()
+            .chain(self.claims.names().filter_map(Scope::of_claim))
+            .collect()
     }
 
     /// Whether this `acr` meets what the application says that it can't do without (OpenID Connect Core section 5.5.1.1). What
     /// it would merely like, as all of `acr_values`, makes no difference.
     pub fn admits(&self, acr: Acr) -> bool {
         let acr = json!(acr.as_str());
-        self.claims.wanted("acr").all(|wanted| !wanted.essential || wanted.admits(&acr))
+        self.claims
+            .wanted("acr")
+            .all(|wanted| !wanted.essential || wanted.admits(&acr))
     }
 }
 
@@ -262,7 +269,10 @@ pub struct CodeChallenge(String);
 impl CodeChallenge {
     /// Reads a challenge; `None` if it is not the form of a SHA-256 digest.
     pub fn parse(text: &str) -> Option<Self> {
-        let fits = text.len() == 43 && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
+        let fits = text.len() == 43
+            && text
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
         fits.then(|| Self(text.to_owned()))
     }
 
@@ -273,7 +283,9 @@ impl CodeChallenge {
         use subtle::ConstantTimeEq;
 
         let fits = (43..=128).contains(&verifier.len())
-            && verifier.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b'~'));
+            && verifier
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b'~'));
         let made = URL_SAFE_NO_PAD.encode(openssl::sha::sha256(verifier.as_bytes()));
         fits && bool::from(made.as_bytes().ct_eq(self.0.as_bytes()))
     }
@@ -288,14 +300,24 @@ mod tests {
         let kept = r#"{"protocol": "oidc", "application": "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK", "redirect_uri": "https://rp.example/cb",
             "scopes": ["openid"], "state": null, "nonce": null, "code_challenge": null, "fresh_login": false,
             "max_age": null, "login_hint": null}"#;
-        let LoginRequest::Oidc(request) = serde_json::from_str(kept).expect("understood") else { panic!("a client's") };
-        assert_eq!((request.response_mode, request.ask_consent), (ResponseMode::Query, false));
-        assert!(request.claims.is_empty() && request.hinted_subject.is_none() && request.language.is_none());
+        let LoginRequest::Oidc(request) = serde_json::from_str(kept).expect("understood") else {
+            panic!("a client's")
+        };
+        assert_eq!(
+            (request.response_mode, request.ask_consent),
+            (ResponseMode::Query, false)
+        );
+        assert!(
+            request.claims.is_empty()
+                && request.hinted_subject.is_none()
+                && request.language.is_none()
+        );
     }
 
     #[test]
     fn the_example_of_rfc_7636_appendix_b() {
-        let challenge = CodeChallenge::parse("E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM").expect("well formed");
+        let challenge = CodeChallenge::parse("E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM")
+            .expect("well formed");
         assert!(challenge.is_met_by("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"));
         assert!(!challenge.is_met_by("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXl"));
     }
@@ -306,7 +328,11 @@ mod tests {
         use base64::engine::general_purpose::URL_SAFE_NO_PAD;
         for verifier in ["a".repeat(42), "a".repeat(129), String::new()] {
             let challenge = URL_SAFE_NO_PAD.encode(openssl::sha::sha256(verifier.as_bytes()));
-            assert!(!CodeChallenge::parse(&challenge).expect("well formed").is_met_by(&verifier));
+            assert!(
+                !CodeChallenge::parse(&challenge)
+                    .expect("well formed")
+                    .is_met_by(&verifier)
+            );
         }
     }
 }

@@ -48,7 +48,9 @@ impl PictureKind {
 
     /// The kind with this name.
     pub fn parse(name: &str) -> Option<Self> {
-        [Self::Png, Self::Jpeg, Self::Webp].into_iter().find(|kind| kind.as_str() == name)
+        [Self::Png, Self::Jpeg, Self::Webp]
+            .into_iter()
+            .find(|kind| kind.as_str() == name)
     }
 
     /// The media type (RFC 2046, RFC 9649).
@@ -81,8 +83,16 @@ impl ApplicationLogo {
             return Err(UnfitPicture::TooLarge);
         }
         let kind = PictureKind::of(&bytes).ok_or(UnfitPicture::Unknown)?;
-        let digest = openssl::sha::sha256(&bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        Ok(Self { kind, digest, bytes })
+        let digest = openssl::sha::sha256(&bytes)
+            .iter()
+            .take(8)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        Ok(Self {
+            kind,
+            digest,
+            bytes,
+        })
     }
 }
 
@@ -97,11 +107,17 @@ mod tests {
             (b"\xff\xd8\xff\xe0", Ok(PictureKind::Jpeg)),
             (b"RIFF\x24\0\0\0WEBPVP8 ", Ok(PictureKind::Webp)),
             (b"RIFF\x24\0\0\0WAVE", Err(UnfitPicture::Unknown)),
-            (b"<svg xmlns=\"http://www.w3.org/2000/svg\"/>", Err(UnfitPicture::Unknown)),
+            (
+                b"<svg xmlns=\"http://www.w3.org/2000/svg\"/>",
+                Err(UnfitPicture::Unknown),
+            ),
             (b"RIFF", Err(UnfitPicture::Unknown)),
             (b"", Err(UnfitPicture::Unknown)),
         ] {
-            assert_eq!(ApplicationLogo::new(bytes.to_vec()).map(|logo| logo.kind), kind);
+            assert_eq!(
+                ApplicationLogo::new(bytes.to_vec()).map(|logo| logo.kind),
+                kind
+            );
         }
         let mut large = b"\xff\xd8\xff".to_vec();
         large.resize(LARGEST, 0);

@@ -46,8 +46,14 @@ mod tests {
         let start = Timestamp::from_seconds(1_800_000_000);
         let did = Did::from_ed25519(&[1; 32]);
         let (sid, subject) = ("sid".to_owned(), "ada".to_owned());
-        let mut delivery =
-            LogoutDelivery { id: "id".to_owned(), application: did, sid, subject, attempts: 1, created_at: start };
+        let mut delivery = LogoutDelivery {
+            id: "id".to_owned(),
+            application: did,
+            sid,
+            subject,
+            attempts: 1,
+            created_at: start,
+        };
         let mut now = start;
         let mut pauses = Vec::new();
         while let Some(again) = delivery.again_after(now) {

@@ -27,7 +27,11 @@ impl FromStr for LoginName {
     fn from_str(text: &str) -> Result<Self, InvalidName> {
         let name = text.trim().to_lowercase();
         let fits = (1..=128).contains(&name.chars().count());
-        if !fits || name.chars().any(|c| c.is_control() || c.is_whitespace() || is_invisible(c)) {
+        if !fits
+            || name
+                .chars()
+                .any(|c| c.is_control() || c.is_whitespace() || is_invisible(c))
+        {
             return Err(InvalidName);
         }
         Ok(Self(name))
@@ -89,12 +93,23 @@ mod tests {
 
     #[test]
     fn names_are_folded_so_that_a_person_has_one() {
-        assert_eq!(" Ada@Example.ORG ".parse::<LoginName>().unwrap().as_str(), "ada@example.org");
+        assert_eq!(
+            " Ada@Example.ORG ".parse::<LoginName>().unwrap().as_str(),
+            "ada@example.org"
+        );
     }
 
     #[test]
     fn names_that_could_look_like_another_are_refused() {
-        for name in ["", "  ", "a b", "ada\u{200b}", "\u{202e}ada", "a\nb", &"x".repeat(129)] {
+        for name in [
+            "",
+            "  ",
+            "a b",
+            "ada\u{200b}",
+            "\u{202e}ada",
+            "a\nb",
+            &"x".repeat(129),
+        ] {
             assert_eq!(name.parse::<LoginName>(), Err(InvalidName), "{name:?}");
         }
     }

@@ -45,17 +45,36 @@ impl Palette {
     pub fn of(accent: Colour, theme: Theme) -> Self {
         let [ground, card] = theme.grounds();
         match theme {
-            Theme::Light => Self { accent, hover: accent.mixed(BLACK, 20), ink: WHITE, soft: card.mixed(accent, 10) },
-            Theme::Dark => Self { accent, hover: accent.mixed(WHITE, 25), ink: ground, soft: card.mixed(accent, 12) },
+            Theme::Light => Self {
+                accent,
+                hover: accent.mixed(BLACK, 20),
+                ink: WHITE,
+                soft: card.mixed(accent, 10),
+            },
+            Theme::Dark => Self {
+                accent,
+                hover: accent.mixed(WHITE, 25),
+                ink: ground,
+                soft: card.mixed(accent, 12),
+            },
         }
     }
 
     /// The least contrast that any text has with its ground, and that ground.
     pub fn least_contrast(&self, theme: Theme) -> (f64, Colour) {
         let [ground, card] = theme.grounds();
-        let pairs = [(self.accent, ground), (self.accent, card), (self.accent, self.soft), (self.ink, self.accent)];
+        let pairs = [
+            (self.accent, ground),
+            (self.accent, card),
+            (self.accent, self.soft),
+            (self.ink, self.accent),
+        ];
         let contrasts = pairs.map(|(text, ground)| (text.contrast(ground), ground));
-        contrasts.into_iter().fold((f64::INFINITY, ground), |least, one| if one.0 < least.0 { one } else { least })
+        contrasts
+            .into_iter()
+            .fold((f64::INFINITY, ground), |least, one| {
+                if one.0 < least.0 { one } else { least }
+            })
     }
 }
 
@@ -63,7 +82,9 @@ impl Palette {
 pub fn readable(accent: Colour, theme: Theme) -> Colour {
     let end = if theme == Theme::Light { BLACK } else { WHITE };
     let mut steps = (0..=100).map(|hundredths| accent.mixed(end, hundredths));
-    steps.find(|colour| Palette::of(*colour, theme).least_contrast(theme).0 >= LEAST_CONTRAST).unwrap_or(end)
+    steps
+        .find(|colour| Palette::of(*colour, theme).least_contrast(theme).0 >= LEAST_CONTRAST)
+        .unwrap_or(end)
 }
 
 #[cfg(test)]
@@ -72,14 +93,22 @@ mod tests {
 
     #[test]
     fn every_colour_has_a_readable_one_near_it_and_a_readable_one_is_its_own() {
-        for text in ["#000000", "#ffffff", "#ff0000", "#ffcc00", "#0b5a6e", "#6fcbdd", "#808080", "#0000ff"] {
+        for text in [
+            "#000000", "#ffffff", "#ff0000", "#ffcc00", "#0b5a6e", "#6fcbdd", "#808080", "#0000ff",
+        ] {
             let colour: Colour = text.parse().unwrap();
             for theme in [Theme::Light, Theme::Dark] {
                 let near = readable(colour, theme);
                 let palette = Palette::of(near, theme);
-                assert!(palette.least_contrast(theme).0 >= LEAST_CONTRAST, "{text} {theme:?}");
+                assert!(
+                    palette.least_contrast(theme).0 >= LEAST_CONTRAST,
+                    "{text} {theme:?}"
+                );
                 // What is under the pointer is read as well as what is not.
-                assert!(palette.ink.contrast(palette.hover) >= LEAST_CONTRAST, "{text} {theme:?}");
+                assert!(
+                    palette.ink.contrast(palette.hover) >= LEAST_CONTRAST,
+                    "{text} {theme:?}"
+                );
                 assert_eq!(readable(near, theme), near);
             }
         }

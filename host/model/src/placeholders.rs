@@ -35,13 +35,22 @@ pub fn placeholders(text: &str) -> Result<Vec<Placeholder<'_>>, Malformed> {
     let mut rest = text;
     while let Some(start) = rest.find(['{', '}']) {
         let braces = rest.get(start..).unwrap_or_default();
-        let at = text.get(..text.len() - braces.len()).unwrap_or_default().chars().count() + 1;
-        rest = if let Some(after) = braces.strip_prefix("{{").or_else(|| braces.strip_prefix("}}")) {
+        let at = text
+            .get(..text.len() - braces.len())
+            .unwrap_or_default()
+            .chars()
+            .count()
+            + 1;
+        rest = if let Some(after) = braces
+            .strip_prefix("{{")
+            .or_else(|| braces.strip_prefix("}}"))
+        {
             after
         } else {
             let inside = braces.strip_prefix('{').ok_or(Malformed::Unopened(at))?;
             let (name, after) = inside.split_once('}').ok_or(Malformed::Unclosed(at))?;
-            if name.is_empty() || name.contains(|c: char| c == '{' || c == '"' || c.is_whitespace()) {
+            if name.is_empty() || name.contains(|c: char| c == '{' || c == '"' || c.is_whitespace())
+            {
                 return Err(Malformed::NoName(at));
             }
             found.push(Placeholder { name, at });
@@ -63,18 +72,28 @@ mod tests {
     #[test]
     fn the_grammar_is_that_of_the_plugin_sdk() {
         let table: Vec<Value> =
-            serde_json::from_str(include_str!("../../../plugin-sdk/src/values/grammar.json")).unwrap();
+            serde_json::from_str(include_str!("../../../plugin-sdk/src/values/grammar.json"))
+                .unwrap();
         for case in table {
             let text = case["text"].as_str().unwrap();
             let read = match placeholders(text) {
-                Ok(found) => json!({"text": text, "names": found.iter().map(|one| one.name).collect::<Vec<_>>()}),
-                Err(Malformed::Unclosed(at)) => json!({"text": text, "error": "unclosed", "at": at}),
-                Err(Malformed::Unopened(at)) => json!({"text": text, "error": "unopened", "at": at}),
+                Ok(found) => {
+                    json!({"text": text, "names": found.iter().map(|one| one.name).collect::<Vec<_>>()})
+                }
+                Err(Malformed::Unclosed(at)) => {
+                    json!({"text": text, "error": "unclosed", "at": at})
+                }
+                Err(Malformed::Unopened(at)) => {
+                    json!({"text": text, "error": "unopened", "at": at})
+                }
                 Err(Malformed::NoName(at)) => json!({"text": text, "error": "no_name", "at": at}),
             };
             assert_eq!(read, case);
         }
-        assert_eq!(placeholders("é{{{a}").unwrap(), [Placeholder { name: "a", at: 4 }]);
+        assert_eq!(
+            placeholders("é{{{a}").unwrap(),
+            [Placeholder { name: "a", at: 4 }]
+        );
     }
 
     proptest::proptest! {

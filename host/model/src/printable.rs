@@ -18,15 +18,24 @@ pub fn line(text: &str, longest: usize) -> String {
             line.push('…');
             break;
         }
-        line.push(if is_printable(character) { character } else { ' ' });
+        line.push(if is_printable(character) {
+            character
+        } else {
+            ' '
+        });
     }
     line
 }
 
 /// Several lines of text, with `\u{fffd}` for each character that may not be shown.
 pub fn lines(text: &str) -> String {
-    let shown =
-        |character| if is_printable(character) || character == '\n' { character } else { char::REPLACEMENT_CHARACTER };
+    let shown = |character| {
+        if is_printable(character) || character == '\n' {
+            character
+        } else {
+            char::REPLACEMENT_CHARACTER
+        }
+    };
     text.replace("\r\n", "\n").chars().map(shown).collect()
 }
 
@@ -36,9 +45,15 @@ mod tests {
 
     #[test]
     fn untrusted_text_stays_one_line_that_steers_nothing() {
-        assert_eq!(line("a\nERROR forged\u{2028}b\x1b[31m\u{202e}c", 100), "a ERROR forged b [31m c");
+        assert_eq!(
+            line("a\nERROR forged\u{2028}b\x1b[31m\u{202e}c", 100),
+            "a ERROR forged b [31m c"
+        );
         let long = line(&"é".repeat(10_000), 1024);
         assert!(long.len() <= 1024 + '…'.len_utf8() && long.ends_with('…'));
-        assert_eq!(lines("a\r\nb\x1b[31m\u{202e}c\r"), "a\nb\u{fffd}[31m\u{fffd}c\u{fffd}");
+        assert_eq!(
+            lines("a\r\nb\x1b[31m\u{202e}c\r"),
+            "a\nb\u{fffd}[31m\u{fffd}c\u{fffd}"
+        );
     }
 }

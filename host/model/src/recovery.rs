@@ -14,8 +14,8 @@ const LENGTH: usize = 16;
 const GROUP: usize = 4;
 /// The 32 characters of Crockford's base 32, without those that are taken for others.
 const ALPHABET: [char; 32] = [
-    '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'J', 'K', 'M', 'N', 'P',
-    'Q', 'R', 'S', 'T', 'V', 'W', 'X', 'Y', 'Z',
+    '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'J',
+    'K', 'M', 'N', 'P', 'Q', 'R', 'S', 'T', 'V', 'W', 'X', 'Y', 'Z',
 ];
 
 /// What becomes of the codes that a device made, when it is revoked.
@@ -34,7 +34,12 @@ pub struct RecoveryCode(String);
 impl RecoveryCode {
     /// A new one.
     pub fn random(entropy: &dyn Entropy) -> Self {
-        let draw = |_| ALPHABET.get(entropy.below(32) as usize).copied().unwrap_or('0');
+        let draw = |_| {
+            ALPHABET
+                .get(entropy.below(32) as usize)
+                .copied()
+                .unwrap_or('0')
+        };
         Self((0..LENGTH).map(draw).collect())
     }
 
@@ -50,7 +55,9 @@ impl RecoveryCode {
             'I' | 'L' => Some('1'),
             upper => ALPHABET.contains(&upper).then_some(upper),
         };
-        let between = |typed: &char| !(typed.is_whitespace() || matches!(typed, '-' | '–' | '‐' | '‑' | '.' | '_'));
+        let between = |typed: &char| {
+            !(typed.is_whitespace() || matches!(typed, '-' | '–' | '‐' | '‑' | '.' | '_'))
+        };
         let code: Option<String> = typed.chars().filter(between).map(read).collect();
         code.filter(|code| code.len() == LENGTH).map(Self)
     }
@@ -63,7 +70,10 @@ impl RecoveryCode {
     /// The code as its person sees it, in groups.
     pub fn shown(&self) -> String {
         let characters: Vec<char> = self.0.chars().collect();
-        let groups: Vec<String> = characters.chunks(GROUP).map(|group| group.iter().collect()).collect();
+        let groups: Vec<String> = characters
+            .chunks(GROUP)
+            .map(|group| group.iter().collect())
+            .collect();
         groups.join("-")
     }
 }
@@ -85,11 +95,21 @@ mod tests {
     fn a_code_is_read_however_it_is_typed_and_each_is_another() {
         let code = RecoveryCode::parse("0123-4567-89AB-CDEF").unwrap();
         assert_eq!(code.shown(), "0123-4567-89AB-CDEF");
-        for typed in ["0123456789abcdef", " o1 23 – 45.67 89Ab_cdef ", "oi23-4567-89ab-cdef", "OL23‑4567‑89AB‑CDEF"]
-        {
+        for typed in [
+            "0123456789abcdef",
+            " o1 23 – 45.67 89Ab_cdef ",
+            "oi23-4567-89ab-cdef",
+            "OL23‑4567‑89AB‑CDEF",
+        ] {
             assert_eq!(RecoveryCode::parse(typed), Some(code.clone()), "{typed}");
         }
-        for typed in ["", "0123", "0123-4567-89AB-CDEU", "0123-4567-89AB-CDEFG", "０123-4567-89AB-CDEF"] {
+        for typed in [
+            "",
+            "0123",
+            "0123-4567-89AB-CDEU",
+            "0123-4567-89AB-CDEFG",
+            "０123-4567-89AB-CDEF",
+        ] {
             assert_eq!(RecoveryCode::parse(typed), None, "{typed}");
         }
         assert_eq!(RecoveryCode::parse(&"-".repeat(1000)), None);

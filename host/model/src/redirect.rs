@@ -16,7 +16,9 @@ pub struct RedirectUri(String);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnfitRedirectUri {
     /// Not an absolute URI.
-    #[error("a redirect URI is an absolute URI of at most 2,000 characters, such as https://app.example.org/callback")]
+    #[error(
+        "a redirect URI is an absolute URI of at most 2,000 characters, such as https://app.example.org/callback"
+    )]
     NotAbsolute,
     /// It has a fragment.
     #[error("a redirect URI has no fragment (RFC 6749 section 3.1.2)")]
@@ -43,16 +45,28 @@ pub enum UnfitRedirectUri {
 
 impl RedirectUri {
     /// Checks a redirect URI for an application of this type.
-    pub fn register(text: &str, kind: ApplicationType, development: bool) -> Result<Self, UnfitRedirectUri> {
+    pub fn register(
+        text: &str,
+        kind: ApplicationType,
+        development: bool,
+    ) -> Result<Self, UnfitRedirectUri> {
         let plain = text.len() <= 2000
-            && text.bytes().all(|b| b.is_ascii_graphic() && !matches!(b, b'\\' | b'"' | b'<' | b'>'));
-        let url = plain.then(|| Url::parse(text).ok()).flatten().ok_or(UnfitRedirectUri::NotAbsolute)?;
+            && text
+                .bytes()
+                .all(|b| b.is_ascii_graphic() && !matches!(b, b'\\' | b'"' | b'<' | b'>'));
+        let url = plain
+            .then(|| Url::parse(text).ok())
+            .flatten()
+            .ok_or(UnfitRedirectUri::NotAbsolute)?;
         if url.fragment().is_some() {
             return Err(UnfitRedirectUri::Fragment);
         }
         let authority = authority(text, &url);
         // The text is asked as well, since a parsed URL forgets a user name that is empty.
-        if !url.username().is_empty() || url.password().is_some() || authority.is_some_and(|text| text.contains('@')) {
+        if !url.username().is_empty()
+            || url.password().is_some()
+            || authority.is_some_and(|text| text.contains('@'))
+        {
             return Err(UnfitRedirectUri::UserInfo);
         }
         // An origin goes into headers: no mark of theirs, and no star, which would stand for many hosts.
@@ -64,7 +78,8 @@ impl RedirectUri {
             // would be missed where texts are compared.
             _ if authority.is_none() => false,
             ApplicationType::Web | ApplicationType::Spa => {
-                url.scheme() == "https" && url.host().is_some() || development && is_local_http(&url)
+                url.scheme() == "https" && url.host().is_some()
+                    || development && is_local_http(&url)
             }
             ApplicationType::Native => is_loopback_ip(&url) || is_custom_scheme(&url),
         };
@@ -103,7 +118,9 @@ impl RedirectUri {
             return true;
         }
         match (split_loopback(&self.0), split_loopback(asked)) {
-            (Some((host, path)), Some((asked_host, asked_path))) => host == asked_host && path == asked_path,
+            (Some((host, path)), Some((asked_host, asked_path))) => {
+                host == asked_host && path == asked_path
+            }
             _ => false,
         }
     }
@@ -121,12 +138,18 @@ pub struct CheckedRedirect(String);
 impl CheckedRedirect {
     /// Finds the asked URI among the registered ones.
     pub fn find(registered: &[RedirectUri], asked: &str) -> Option<Self> {
-        registered.iter().any(|uri| uri.admits(asked)).then(|| Self(asked.to_owned()))
+        registered
+            .iter()
+            .any(|uri| uri.admits(asked))
+            .then(|| Self(asked.to_owned()))
     }
 
     /// The address of a trial, if this is a trial of the application, and the asked URI is its address.
     pub fn of_trial(trial: &OpenTrial, application: &Did, asked: &str) -> Option<Self> {
-        trial.address_for(application).filter(|address| *address == asked).map(|address| Self(address.to_owned()))
+        trial
+            .address_for(application)
+            .filter(|address| *address == asked)
+            .map(|address| Self(address.to_owned()))
     }
 
     /// The URI as the request wrote it.
@@ -163,7 +186,10 @@ impl CheckedRedirect {
 /// What stands between `scheme://` and the path (RFC 3986 section 3.2), as it was written. `None` without the slashes,
 /// or where the scheme is not in small letters.
 fn authority<'a>(text: &'a str, url: &Url) -> Option<&'a str> {
-    text.strip_prefix(url.scheme())?.strip_prefix("://")?.split(['/', '?', '#']).next()
+    text.strip_prefix(url.scheme())?
+        .strip_prefix("://")?
+        .split(['/', '?', '#'])
+        .next()
 }
 
 const fn is_host_letter(byte: u8) -> bool {
@@ -171,7 +197,8 @@ const fn is_host_letter(byte: u8) -> bool {
 }
 
 fn is_local_http(url: &Url) -> bool {
-    url.scheme() == "http" && (matches!(url.host(), Some(Host::Domain("localhost"))) || is_loopback_ip(url))
+    url.scheme() == "http"
+        && (matches!(url.host(), Some(Host::Domain("localhost"))) || is_loopback_ip(url))
 }
 
 fn is_loopback_ip(url: &Url) -> bool {
@@ -290,22 +317,46 @@ mod tests {
         use ApplicationType::{Native, Spa, Web};
         let fit = |uri, kind, development| RedirectUri::register(uri, kind, development).is_ok();
         assert!(fit("https://a.example/cb", Web, false) && fit("https://a.example/cb", Spa, false));
-        assert!(!fit("http://a.example/cb", Web, true) && !fit("http://localhost:3000/cb", Web, false));
+        assert!(
+            !fit("http://a.example/cb", Web, true) && !fit("http://localhost:3000/cb", Web, false)
+        );
         assert!(fit("http://localhost:3000/cb", Spa, true));
-        assert!(fit("com.example.app://cb", Native, false) && fit("http://[::1]/cb", Native, false));
-        assert!(!fit("https://a.example/cb", Native, false) && !fit("javascript://a/%0aalert(1)", Native, false));
-        assert!(!fit("https://u:p@a.example/cb", Web, false) && !fit("https://a.example/cb#x", Web, false));
+        assert!(
+            fit("com.example.app://cb", Native, false) && fit("http://[::1]/cb", Native, false)
+        );
+        assert!(
+            !fit("https://a.example/cb", Native, false)
+                && !fit("javascript://a/%0aalert(1)", Native, false)
+        );
+        assert!(
+            !fit("https://u:p@a.example/cb", Web, false)
+                && !fit("https://a.example/cb#x", Web, false)
+        );
         assert!(!fit("/cb", Web, true) && !fit("com.example.app:cb", Native, false));
-        assert!(!fit("https:a.example/cb", Web, false) && !fit("com.example.app:cb?x=://", Native, false));
-        assert!(!fit("https://@a.example/cb", Web, false) && !fit("com.example.app://@", Native, false));
-        assert!(!fit("https://a.example;script-src/cb", Web, false) && !fit("https://*.a.example/cb", Web, false));
-        assert!(fit("com.example.app:///cb@1", Native, false) && !fit("HTTPS://a.example/cb", Web, false));
+        assert!(
+            !fit("https:a.example/cb", Web, false)
+                && !fit("com.example.app:cb?x=://", Native, false)
+        );
+        assert!(
+            !fit("https://@a.example/cb", Web, false) && !fit("com.example.app://@", Native, false)
+        );
+        assert!(
+            !fit("https://a.example;script-src/cb", Web, false)
+                && !fit("https://*.a.example/cb", Web, false)
+        );
+        assert!(
+            fit("com.example.app:///cb@1", Native, false)
+                && !fit("HTTPS://a.example/cb", Web, false)
+        );
     }
 
     #[test]
     fn parameters_join_the_query_that_is_there() {
         let uri = CheckedRedirect("https://rp.example/cb?a=1".to_owned());
-        assert_eq!(uri.with_query(&[("state", "x&y z")]), "https://rp.example/cb?a=1&state=x%26y+z");
+        assert_eq!(
+            uri.with_query(&[("state", "x&y z")]),
+            "https://rp.example/cb?a=1&state=x%26y+z"
+        );
     }
 
     proptest! {

@@ -92,17 +92,27 @@ impl SamlSettings {
 
     /// The assertion consumer with exactly this URL.
     pub fn acs_by_url(&self, url: &str) -> Option<CheckedRedirect> {
-        self.acs.iter().find(|acs| acs.url.as_str() == url).map(|acs| acs.url.checked())
+        self.acs
+            .iter()
+            .find(|acs| acs.url.as_str() == url)
+            .map(|acs| acs.url.checked())
     }
 
     /// The assertion consumer with this index.
     pub fn acs_by_index(&self, index: u16) -> Option<CheckedRedirect> {
-        self.acs.iter().find(|acs| acs.index == index).map(|acs| acs.url.checked())
+        self.acs
+            .iter()
+            .find(|acs| acs.index == index)
+            .map(|acs| acs.url.checked())
     }
 
     /// The one for requests that name none: the default one, else the first (SAML metadata section 2.2.3).
     pub fn default_acs(&self) -> Option<CheckedRedirect> {
-        self.acs.iter().find(|acs| acs.default).or_else(|| self.acs.first()).map(|acs| acs.url.checked())
+        self.acs
+            .iter()
+            .find(|acs| acs.default)
+            .or_else(|| self.acs.first())
+            .map(|acs| acs.url.checked())
     }
 }
 
@@ -179,7 +189,12 @@ pub enum NameIdFormat {
 
 impl NameIdFormat {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::EmailAddress, Self::Persistent, Self::Transient, Self::Unspecified];
+    pub const ALL: [Self; 4] = [
+        Self::EmailAddress,
+        Self::Persistent,
+        Self::Transient,
+        Self::Unspecified,
+    ];
 
     /// Its URI.
     pub const fn uri(self) -> &'static str {
@@ -223,19 +238,30 @@ pub struct NameIdSettings {
 impl NameIdSettings {
     /// Those of a new application.
     pub const fn new() -> Self {
-        Self { default: NameIdFormat::EmailAddress, others: BTreeSet::new(), source: NameIdSource::UserEmail }
+        Self {
+            default: NameIdFormat::EmailAddress,
+            others: BTreeSet::new(),
+            source: NameIdSource::UserEmail,
+        }
     }
 
     /// The formats that are configured, the default one first.
     pub fn formats(&self) -> impl Iterator<Item = NameIdFormat> {
-        std::iter::once(self.default).chain(self.others.iter().copied().filter(|format| *format != self.default))
+        std::iter::once(self.default).chain(
+            self.others
+                .iter()
+                .copied()
+                .filter(|format| *format != self.default),
+        )
     }
 
     /// The format of a request that asks for this one, if it may have it. `unspecified` leaves the choice to this host
     /// (SAML core section 3.4.1.1), unless it is configured itself.
     pub fn asked(&self, uri: &str) -> Option<NameIdFormat> {
         match NameIdFormat::from_uri(uri)? {
-            NameIdFormat::Unspecified if !self.others.contains(&NameIdFormat::Unspecified) => Some(self.default),
+            NameIdFormat::Unspecified if !self.others.contains(&NameIdFormat::Unspecified) => {
+                Some(self.default)
+            }
             format => self.formats().find(|configured| *configured == format),
         }
     }
@@ -279,7 +305,11 @@ impl Default for IdpInitiated {
 
 impl IdpInitiated {
     const fn new() -> Self {
-        Self { enabled: true, relay_state: None, relay_states: Vec::new() }
+        Self {
+            enabled: true,
+            relay_state: None,
+            relay_states: Vec::new(),
+        }
     }
 
     /// The RelayState for a link that asks for this one; `Err` if it may not.
@@ -287,8 +317,16 @@ impl IdpInitiated {
         match asked {
             None => Ok(self.relay_state.clone()),
             Some(asked) => {
-                let known = self.relay_state.iter().chain(&self.relay_states).any(|known| known == asked);
-                if known { Ok(Some(asked.to_owned())) } else { Err(UnknownRelayState) }
+                let known = self
+                    .relay_state
+                    .iter()
+                    .chain(&self.relay_states)
+                    .any(|known| known == asked);
+                if known {
+                    Ok(Some(asked.to_owned()))
+                } else {
+                    Err(UnknownRelayState)
+                }
             }
         }
     }
@@ -408,7 +446,10 @@ pub struct SamlKey {
 /// Without the key.
 impl std::fmt::Debug for SamlKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SamlKey").field("id", &self.id).field("generation", &self.generation).finish_non_exhaustive()
+        f.debug_struct("SamlKey")
+            .field("id", &self.id)
+            .field("generation", &self.generation)
+            .finish_non_exhaustive()
     }
 }
 
@@ -434,7 +475,10 @@ pub const RETIRED: Duration = Duration::from_secs(2 * 24 * 60 * 60);
 /// back to before all of them, the earliest does.
 pub fn stages(mut keys: Vec<SamlKey>, now: Timestamp) -> Vec<(SamlKey, SamlKeyStage)> {
     keys.sort_by_key(|key| std::cmp::Reverse(key.generation));
-    let signing = keys.iter().position(|key| key.signs_from <= now).unwrap_or(keys.len().saturating_sub(1));
+    let signing = keys
+        .iter()
+        .position(|key| key.signs_from <= now)
+        .unwrap_or(keys.len().saturating_sub(1));
     let mut next_from = None;
     let mut staged = Vec::with_capacity(keys.len());
     for (place, key) in keys.into_iter().enumerate() {
@@ -442,7 +486,9 @@ pub fn stages(mut keys: Vec<SamlKey>, now: Timestamp) -> Vec<(SamlKey, SamlKeySt
         let stage = match place.cmp(&signing) {
             std::cmp::Ordering::Less => SamlKeyStage::Published,
             std::cmp::Ordering::Equal => SamlKeyStage::Signing,
-            std::cmp::Ordering::Greater if next_from.is_some_and(|next: Timestamp| now < next + RETIRED) => {
+            std::cmp::Ordering::Greater
+                if next_from.is_some_and(|next: Timestamp| now < next + RETIRED) =>
+            {
                 SamlKeyStage::Retired
             }
             std::cmp::Ordering::Greater => SamlKeyStage::Over,
@@ -474,8 +520,18 @@ pub struct Holder {
 impl SessionEnd {
     /// Lets the browser whose cookie has this digest tell all of them: it has just shown that it holds the session.
     pub fn held_by(mut self, cookie: Digest) -> Self {
-        let sids: BTreeSet<&String> = self.participants.iter().map(|participant| &participant.sid).collect();
-        self.holders = sids.into_iter().map(|sid| Holder { sid: sid.clone(), cookie: cookie.to_text() }).collect();
+        let sids: BTreeSet<&String> = self
+            .participants
+            .iter()
+            .map(|participant| &participant.sid)
+            .collect();
+        self.holders = sids
+            .into_iter()
+            .map(|sid| Holder {
+                sid: sid.clone(),
+                cookie: cookie.to_text(),
+            })
+            .collect();
         self
     }
 }

@@ -27,11 +27,23 @@ pub enum Scope {
 
 impl Scope {
     /// Every scope there is.
-    pub const ALL: [Self; 6] =
-        [Self::OpenId, Self::Profile, Self::Email, Self::Phone, Self::Address, Self::OfflineAccess];
+    pub const ALL: [Self; 6] = [
+        Self::OpenId,
+        Self::Profile,
+        Self::Email,
+        Self::Phone,
+        Self::Address,
+        Self::OfflineAccess,
+    ];
 
     /// The scopes of a new application without a setting of its own: all but `address`, because it reveals where users live.
-    pub const DEFAULT: [Self; 5] = [Self::OpenId, Self::Profile, Self::Email, Self::Phone, Self::OfflineAccess];
+    pub const DEFAULT: [Self; 5] = [
+        Self::OpenId,
+        Self::Profile,
+        Self::Email,
+        Self::Phone,
+        Self::OfflineAccess,
+    ];
 
     /// The scope's name on the wire.
     pub const fn as_str(self) -> &'static str {
@@ -78,7 +90,9 @@ impl Scope {
 
     /// The scope that stands for this claim.
     pub fn of_claim(claim: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|scope| scope.claims().contains(&claim))
+        Self::ALL
+            .into_iter()
+            .find(|scope| scope.claims().contains(&claim))
     }
 }
 
@@ -91,7 +105,12 @@ impl Scopes {
     /// The scopes that a request names, without those that are unknown.
     pub fn known(text: &str) -> Self {
         let named: Vec<&str> = text.split(' ').collect();
-        Self(Scope::ALL.into_iter().filter(|scope| named.contains(&scope.as_str())).collect())
+        Self(
+            Scope::ALL
+                .into_iter()
+                .filter(|scope| named.contains(&scope.as_str()))
+                .collect(),
+        )
     }
 
     /// Whether the set holds `scope`.
@@ -107,7 +126,9 @@ impl Scopes {
     /// The scopes that a request names; `None` if one of them is unknown.
     pub fn parse(text: &str) -> Option<Self> {
         let named = text.split(' ').filter(|name| !name.is_empty());
-        named.map(|name| Scope::ALL.into_iter().find(|scope| scope.as_str() == name)).collect()
+        named
+            .map(|name| Scope::ALL.into_iter().find(|scope| scope.as_str() == name))
+            .collect()
     }
 
     /// The set without `scope`.

@@ -17,14 +17,20 @@ const ID: usize = 32;
 /// What a user is found by: name, e-mail address, and the words of the full name. "Ada King Lovelace" is found by "king" too, and by
 /// "lovelace ada": a term begins with each of the words.
 pub fn of_user(user: &User) -> BTreeSet<String> {
-    let mut terms: BTreeSet<String> =
-        [Some(&user.name), user.email.as_ref()].into_iter().flatten().map(ToString::to_string).collect();
+    let mut terms: BTreeSet<String> = [Some(&user.name), user.email.as_ref()]
+        .into_iter()
+        .flatten()
+        .map(ToString::to_string)
+        .collect();
     let profile = &user.profile;
     match &profile.name {
         Some(name) => terms.extend(of_words(&[name])),
         None => {
-            let parts: Vec<&str> =
-                [&profile.given_name, &profile.family_name].into_iter().flatten().map(String::as_str).collect();
+            let parts: Vec<&str> = [&profile.given_name, &profile.family_name]
+                .into_iter()
+                .flatten()
+                .map(String::as_str)
+                .collect();
             terms.extend(of_words(&parts));
         }
     }
@@ -40,10 +46,19 @@ pub fn of_account(account: &Account, user: &User) -> BTreeSet<String> {
 
 fn of_words(texts: &[&str]) -> Vec<String> {
     let text = texts.join(" ").to_lowercase();
-    let words: Vec<&str> = text.split_whitespace().map(without_comma).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = text
+        .split_whitespace()
+        .map(without_comma)
+        .filter(|word| !word.is_empty())
+        .collect();
     let beginning_with = |first: usize| {
         let (before, after) = words.split_at_checked(first).unwrap_or_default();
-        [after, before].concat().join(" ").chars().take(LONGEST).collect()
+        [after, before]
+            .concat()
+            .join(" ")
+            .chars()
+            .take(LONGEST)
+            .collect()
     };
     (0..words.len().min(WORDS)).map(beginning_with).collect()
 }
@@ -65,7 +80,14 @@ impl Prefix {
         match words.as_slice() {
             [] => None,
             [word] => Some(Self((*word).to_owned())),
-            words => Some(Self(words.iter().copied().map(without_comma).collect::<Vec<_>>().join(" "))),
+            words => Some(Self(
+                words
+                    .iter()
+                    .copied()
+                    .map(without_comma)
+                    .collect::<Vec<_>>()
+                    .join(" "),
+            )),
         }
     }
 
@@ -112,7 +134,10 @@ impl FromStr for Place {
         if term.is_empty() || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(NoPlace);
         }
-        Ok(Self { term: term.to_owned(), id: id.to_owned() })
+        Ok(Self {
+            term: term.to_owned(),
+            id: id.to_owned(),
+        })
     }
 }
 
@@ -124,17 +149,33 @@ mod tests {
 
     #[test]
     fn a_name_is_found_by_each_of_its_words() {
-        assert_eq!(of_words(&["Ada King Lovelace"]), ["ada king lovelace", "king lovelace ada", "lovelace ada king"]);
-        assert_eq!(of_words(&["Lovelace,", " Ada "]), ["lovelace ada", "ada lovelace"]);
+        assert_eq!(
+            of_words(&["Ada King Lovelace"]),
+            [
+                "ada king lovelace",
+                "king lovelace ada",
+                "lovelace ada king"
+            ]
+        );
+        assert_eq!(
+            of_words(&["Lovelace,", " Ada "]),
+            ["lovelace ada", "ada lovelace"]
+        );
         assert_eq!(of_words(&["ÅSA"]), ["åsa"]);
         assert_eq!(of_words(&[" , "]), Vec::<String>::new());
         assert_eq!(of_words(&["a b c d e f"]).len(), WORDS);
-        assert_eq!(of_words(&[&"x".repeat(2000)]).first().unwrap().len(), LONGEST);
+        assert_eq!(
+            of_words(&[&"x".repeat(2000)]).first().unwrap().len(),
+            LONGEST
+        );
     }
 
     #[test]
     fn what_is_typed_is_read_as_names_are() {
-        assert_eq!(Prefix::of("  Lovelace,  ADA ").unwrap().first(), "lovelace ada");
+        assert_eq!(
+            Prefix::of("  Lovelace,  ADA ").unwrap().first(),
+            "lovelace ada"
+        );
         assert_eq!(Prefix::of("a,b").unwrap().first(), "a,b");
         assert_eq!(Prefix::of("a,").unwrap().first(), "a,", "it may go on");
         assert_eq!(Prefix::of(" \t"), None);
@@ -145,7 +186,11 @@ mod tests {
         for prefix in ["abc", "ab\u{10FFFF}", "\u{D7FF}", "é"] {
             let range = Prefix::of(prefix).unwrap();
             let end = range.end();
-            for inside in [prefix.to_owned(), format!("{prefix}\u{10FFFF}"), format!("{prefix} z")] {
+            for inside in [
+                prefix.to_owned(),
+                format!("{prefix}\u{10FFFF}"),
+                format!("{prefix} z"),
+            ] {
                 assert!(inside.as_bytes() < end.as_slice(), "{inside}");
             }
             assert!(end.as_slice() > prefix.as_bytes());
@@ -155,9 +200,18 @@ mod tests {
 
     #[test]
     fn a_place_comes_back_as_it_was_told() {
-        let place = Place { term: "ada lovelace".to_owned(), id: "0".repeat(32) };
+        let place = Place {
+            term: "ada lovelace".to_owned(),
+            id: "0".repeat(32),
+        };
         assert_eq!(place.to_string().parse(), Ok(place));
-        for text in ["", "ada", &"0".repeat(32), &format!("{}x", "g".repeat(32)), &"ä".repeat(40)] {
+        for text in [
+            "",
+            "ada",
+            &"0".repeat(32),
+            &format!("{}x", "g".repeat(32)),
+            &"ä".repeat(40),
+        ] {
             assert_eq!(text.parse::<Place>(), Err(NoPlace), "{text}");
         }
     }

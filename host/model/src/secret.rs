@@ -112,7 +112,13 @@ impl Token {
         let (head, tail) = bytes.split_at_mut(16);
         head.copy_from_slice(id);
         entropy.fill(tail);
-        Self { id: *id, text: Secret::new(format!("{prefix}_{}", URL_SAFE_NO_PAD.encode(bytes.as_slice()))) }
+        Self {
+            id: *id,
+            text: Secret::new(format!(
+                "{prefix}_{}",
+                URL_SAFE_NO_PAD.encode(bytes.as_slice())
+            )),
+        }
     }
 
     /// Reads a token of the kind `prefix`; `None` for anything else.
@@ -123,7 +129,10 @@ impl Token {
         }
         let bytes = Zeroizing::new(URL_SAFE_NO_PAD.decode(encoded).ok()?);
         let id = bytes.get(..16)?.try_into().ok()?;
-        Some(Self { id, text: Secret::new(text) })
+        Some(Self {
+            id,
+            text: Secret::new(text),
+        })
     }
 
     /// The bytes of the row's id.
@@ -158,7 +167,12 @@ mod tests {
     #[test]
     fn secrets_are_not_printed() {
         let token = Token::new("at", &[7; 16], &SystemEntropy);
-        let printed = format!("{:?} {:?} {:?}", Secret::new("hunter2"), token, token.digest());
+        let printed = format!(
+            "{:?} {:?} {:?}",
+            Secret::new("hunter2"),
+            token,
+            token.digest()
+        );
         assert_eq!(printed, "*** Token(***) Digest(***)");
     }
 

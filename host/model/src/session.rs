@@ -35,7 +35,11 @@ pub struct Authentication {
 impl Authentication {
     /// The `acr` claim: it follows from the methods.
     pub fn acr(&self) -> Acr {
-        if self.amr.contains(&Amr::Mca) { Acr::Delegated } else { Acr::Device }
+        if self.amr.contains(&Amr::Mca) {
+            Acr::Delegated
+        } else {
+            Acr::Device
+        }
     }
 }
 
@@ -92,7 +96,14 @@ mod tests {
     fn an_authentication_that_was_kept_by_an_earlier_release_is_understood() {
         let kept = r#"{"at": 1700000000000, "amr": ["swk", "user"]}"#;
         let authentication: Authentication = serde_json::from_str(kept).expect("understood");
-        assert_eq!((authentication.channel.as_deref(), authentication.acr()), (None, Acr::Device));
-        assert!(!serde_json::to_string(&authentication).expect("JSON").contains("channel"));
+        assert_eq!(
+            (authentication.channel.as_deref(), authentication.acr()),
+            (None, Acr::Device)
+        );
+        assert!(
+            !serde_json::to_string(&authentication)
+                .expect("JSON")
+                .contains("channel")
+        );
     }
 }

@@ -86,7 +86,10 @@ impl ApprovalStatement<'_> {
             }
             None => "assent-approval-v1",
         };
-        values.extend([("decision", quoted(self.decision.as_str())), ("number", quoted(self.number))]);
+        values.extend([
+            ("decision", quoted(self.decision.as_str())),
+            ("number", quoted(self.number)),
+        ]);
         lines(purpose, &values)
     }
 }
@@ -111,7 +114,10 @@ impl EnrolmentStatement<'_> {
             "assent-enrolment-v1",
             &[
                 ("issuer", quoted(self.issuer)),
-                ("token", quoted(&Digest::of(self.token.as_bytes()).to_text())),
+                (
+                    "token",
+                    quoted(&Digest::of(self.token.as_bytes()).to_text()),
+                ),
                 ("device-name", quoted(self.device_name)),
                 ("key", quoted(self.key_thumbprint)),
             ],
@@ -200,13 +206,27 @@ mod tests {
              application-name: \"Books \\\"R\\\" Us\\nnumber: \\\"99\\\"\"\naccount: \"ada\"\nplace: \"192.0.2.7\"\n\
              browser: \"Firefox on Linux\"\nexpires: 1800000000\ndecision: \"approve\"\nnumber: \"42\""
         );
-        let step = ApprovalStatement { step: Some("Delete \"bob\"\nnumber: \"00\""), ..statement }.text();
+        let step = ApprovalStatement {
+            step: Some("Delete \"bob\"\nnumber: \"00\""),
+            ..statement
+        }
+        .text();
         let signed: Vec<&str> = step.split('\n').collect();
         assert_eq!(signed[0], "assent-step-v1");
-        assert_eq!(signed[10], "step: \"Delete \\\"bob\\\"\\nnumber: \\\"00\\\"\"");
+        assert_eq!(
+            signed[10],
+            "step: \"Delete \\\"bob\\\"\\nnumber: \\\"00\\\"\""
+        );
         let sign_in = statement.text();
-        assert_eq!([&signed[1..10], &signed[11..]].concat(), sign_in.split('\n').skip(1).collect::<Vec<_>>());
-        let not_me = ApprovalStatement { decision: Decision::NotMe, number: "", ..statement };
+        assert_eq!(
+            [&signed[1..10], &signed[11..]].concat(),
+            sign_in.split('\n').skip(1).collect::<Vec<_>>()
+        );
+        let not_me = ApprovalStatement {
+            decision: Decision::NotMe,
+            number: "",
+            ..statement
+        };
         assert_eq!(
             not_me.text(),
             "assent-not-me-v1\nissuer: \"https://id.example/oidc\"\nrequest: \"01010101010101010101010101010101\"\n\

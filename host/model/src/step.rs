@@ -19,7 +19,10 @@ pub struct Words {
 impl Words {
     /// These words, which mention nobody.
     pub fn of_nobody(text: String) -> Self {
-        Self { text, mentions: None }
+        Self {
+            text,
+            mentions: None,
+        }
     }
 }
 

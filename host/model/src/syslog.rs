@@ -39,13 +39,24 @@ impl FromStr for SyslogAddress {
 
     fn from_str(text: &str) -> Result<Self, InvalidSyslogAddress> {
         let url = Url::parse(text).map_err(|_| InvalidSyslogAddress)?;
-        let plain =
-            url.username().is_empty() && url.password().is_none() && url.query().is_none() && url.fragment().is_none();
-        let host = url.host_str().map(|host| host.trim_matches(['[', ']']).to_owned()).filter(|host| !host.is_empty());
+        let plain = url.username().is_empty()
+            && url.password().is_none()
+            && url.query().is_none()
+            && url.fragment().is_none();
+        let host = url
+            .host_str()
+            .map(|host| host.trim_matches(['[', ']']).to_owned())
+            .filter(|host| !host.is_empty());
         match (url.scheme(), host, url.port(), url.path()) {
-            ("udp", Some(host), Some(port), "" | "/") if plain && port > 0 => Ok(Self::Udp(host, port)),
-            ("tcp", Some(host), Some(port), "" | "/") if plain && port > 0 => Ok(Self::Tcp(host, port)),
-            ("unix", None, None, path) if plain && path.len() > 1 => Ok(Self::Unix(PathBuf::from(path))),
+            ("udp", Some(host), Some(port), "" | "/") if plain && port > 0 => {
+                Ok(Self::Udp(host, port))
+            }
+            ("tcp", Some(host), Some(port), "" | "/") if plain && port > 0 => {
+                Ok(Self::Tcp(host, port))
+            }
+            ("unix", None, None, path) if plain && path.len() > 1 => {
+                Ok(Self::Unix(PathBuf::from(path)))
+            }
             _ => Err(InvalidSyslogAddress),
         }
     }
@@ -53,7 +64,13 @@ impl FromStr for SyslogAddress {
 
 impl std::fmt::Display for SyslogAddress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let authority = |host: &str| if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+        let authority = |host: &str| {
+            if host.contains(':') {
+                format!("[{host}]")
+            } else {
+                host.to_owned()
+            }
+        };
         match self {
             Self::Udp(host, port) => write!(f, "udp://{}:{port}", authority(host)),
             Self::Tcp(host, port) => write!(f, "tcp://{}:{port}", authority(host)),
@@ -82,8 +99,13 @@ impl From<SyslogAddress> for String {
 /// # Errors
 /// Where the entry can't be written as JSON.
 pub fn message(record: &Record, host: &str, longest: usize) -> Result<String, serde_json::Error> {
-    let at = jiff::Timestamp::from_millisecond(record.at).map_or_else(|_| "-".to_owned(), |at| at.to_string());
-    let mut message = format!("<{PRIORITY}>1 {at} {} assent - {} ", name(host, 255), name(&record.event, 32));
+    let at = jiff::Timestamp::from_millisecond(record.at)
+        .map_or_else(|_| "-".to_owned(), |at| at.to_string());
+    let mut message = format!(
+        "<{PRIORITY}>1 {at} {} assent - {} ",
+        name(host, 255),
+        name(&record.event, 32)
+    );
     let seq = record.seq.to_string();
     let _ = write!(message, "[{STRUCTURED}");
     let values = [
@@ -114,8 +136,16 @@ pub fn message(record: &Record, host: &str, longest: usize) -> Result<String, se
 
 /// A name as the header has it: printable ASCII without blanks, of so many characters at most.
 fn name(text: &str, longest: usize) -> String {
-    let name: String = text.chars().filter(char::is_ascii_graphic).take(longest).collect();
-    if name.is_empty() { "-".to_owned() } else { name }
+    let name: String = text
+        .chars()
+        .filter(char::is_ascii_graphic)
+        .take(longest)
+        .collect();
+    if name.is_empty() {
+        "-".to_owned()
+    } else {
+        name
+    }
 }
 
 /// A value as structured data has it (section 6.3.3), without what would tear a line.
@@ -162,7 +192,12 @@ mod tests {
 
     #[test]
     fn a_message_is_as_the_standard_has_it() {
-        let text = message(&record("session.ended", r#"a"b\c]d"#, "{}".to_owned()), "id.example", 10_000).unwrap();
+        let text = message(
+            &record("session.ended", r#"a"b\c]d"#, "{}".to_owned()),
+            "id.example",
+            10_000,
+        )
+        .unwrap();
         let (head, line) = text.split_once('\u{feff}').unwrap();
         assert_eq!(
             head,
@@ -178,13 +213,24 @@ mod tests {
     fn what_is_too_long_for_a_datagram_goes_without_its_text() {
         let detail = serde_json::to_string(&"x".repeat(LONGEST_DATAGRAM)).unwrap();
         let text = message(&record("event", "a", detail), "host", LONGEST_DATAGRAM).unwrap();
-        assert!(text.ends_with(r#"digest="d1"]"#) && text.len() < 500, "{text}");
+        assert!(
+            text.ends_with(r#"digest="d1"]"#) && text.len() < 500,
+            "{text}"
+        );
     }
 
     #[test]
     fn addresses_are_read_as_they_are_written() {
-        for text in ["udp://logs.example:514", "tcp://[::1]:601", "tcp://127.0.0.1:601", "unix:///dev/log"] {
-            assert_eq!(text.parse::<SyslogAddress>().map(String::from).as_deref(), Ok(text));
+        for text in [
+            "udp://logs.example:514",
+            "tcp://[::1]:601",
+            "tcp://127.0.0.1:601",
+            "unix:///dev/log",
+        ] {
+            assert_eq!(
+                text.parse::<SyslogAddress>().map(String::from).as_deref(),
+                Ok(text)
+            );
         }
         for text in [
             "",
@@ -199,7 +245,11 @@ mod tests {
             "tcp://h:1/path",
             "tls://h:6514",
         ] {
-            assert_eq!(text.parse::<SyslogAddress>(), Err(InvalidSyslogAddress), "{text}");
+            assert_eq!(
+                text.parse::<SyslogAddress>(),
+                Err(InvalidSyslogAddress),
+                "{text}"
+            );
         }
     }
 

@@ -74,7 +74,9 @@ pub struct Visitor {
 impl Trial {
     /// Whether it is this visitor's own.
     pub fn is_of(&self, visitor: Visitor) -> bool {
-        self.browser == visitor.browser && self.session == visitor.session && self.user == visitor.user
+        self.browser == visitor.browser
+            && self.session == visitor.session
+            && self.user == visitor.user
     }
 }
 
@@ -205,12 +207,20 @@ pub struct StepNote {
 impl StepNote {
     /// A step that went well.
     pub fn good(detail: impl Into<String>) -> Self {
-        Self { good: true, detail: detail.into(), data: None }
+        Self {
+            good: true,
+            detail: detail.into(),
+            data: None,
+        }
     }
 
     /// A step that ended the sign-in.
     pub fn bad(detail: impl Into<String>) -> Self {
-        Self { good: false, detail: detail.into(), data: None }
+        Self {
+            good: false,
+            detail: detail.into(),
+            data: None,
+        }
     }
 
     /// The same, with more of it.

@@ -35,7 +35,12 @@ pub struct NoTransition {
 
 impl LifeState {
     /// Every state there is.
-    pub const ALL: [Self; 4] = [Self::Invited, Self::Active, Self::Suspended, Self::Terminated];
+    pub const ALL: [Self; 4] = [
+        Self::Invited,
+        Self::Active,
+        Self::Suspended,
+        Self::Terminated,
+    ];
 
     /// The state's name.
     pub const fn as_str(self) -> &'static str {
@@ -137,7 +142,10 @@ impl User {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, default)]
-#[allow(missing_docs, reason = "the fields are the claims of the OpenID Connect specification")]
+#[allow(
+    missing_docs,
+    reason = "the fields are the claims of the OpenID Connect specification"
+)]
 pub struct Profile {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -176,7 +184,10 @@ pub struct Profile {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, default)]
-#[allow(missing_docs, reason = "the fields are the members of the OpenID Connect specification")]
+#[allow(
+    missing_docs,
+    reason = "the fields are the members of the OpenID Connect specification"
+)]
 pub struct Address {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub formatted: Option<String>,
@@ -215,10 +226,19 @@ impl Address {
         if let Some(formatted) = &self.formatted {
             return formatted.lines().map(str::to_owned).collect();
         }
-        let town = [&self.postal_code, &self.locality].into_iter().flatten().map(String::as_str);
+        let town = [&self.postal_code, &self.locality]
+            .into_iter()
+            .flatten()
+            .map(String::as_str);
         let town = town.collect::<Vec<_>>().join(" ");
-        let street = self.street_address.iter().flat_map(|street| street.lines()).map(str::to_owned);
-        let rest = [Some(town), self.region.clone(), self.country.clone()].into_iter().flatten();
+        let street = self
+            .street_address
+            .iter()
+            .flat_map(|street| street.lines())
+            .map(str::to_owned);
+        let rest = [Some(town), self.region.clone(), self.country.clone()]
+            .into_iter()
+            .flatten();
         street.chain(rest).filter(|line| !line.is_empty()).collect()
     }
 }
@@ -227,7 +247,8 @@ impl Profile {
     /// The first field that does not hold what its claim stands for, with what would do.
     pub fn unfit_field(&self) -> Option<(&'static str, &'static str)> {
         const TEXT: &str = "expected at most 1,024 characters, no control characters";
-        let is_text = |text: &str| text.chars().count() <= 1024 && !text.chars().any(char::is_control);
+        let is_text =
+            |text: &str| text.chars().count() <= 1024 && !text.chars().any(char::is_control);
         let texts = [
             ("name", &self.name),
             ("given_name", &self.given_name),
@@ -245,16 +266,24 @@ impl Profile {
         ];
         let unfit = texts.into_iter().find_map(|(name, value)| {
             let text = value.as_deref()?;
-            let unfit = if is_text(text) { unfit_claim(name, text)? } else { TEXT };
+            let unfit = if is_text(text) {
+                unfit_claim(name, text)?
+            } else {
+                TEXT
+            };
             Some((name, unfit))
         });
         unfit.or_else(|| {
             let mut members = self.address.members().into_iter();
             let fits = |name: &str, text: &str| match name {
-                "formatted" | "street_address" => is_text(&text.replace("\r\n", "").replace('\n', "")),
+                "formatted" | "street_address" => {
+                    is_text(&text.replace("\r\n", "").replace('\n', ""))
+                }
                 _ => is_text(text),
             };
-            members.find(|(name, text)| text.is_some_and(|text| !fits(name, text))).map(|_| ("address", TEXT))
+            members
+                .find(|(name, text)| text.is_some_and(|text| !fits(name, text)))
+                .map(|_| ("address", TEXT))
         })
     }
 }
@@ -262,44 +291,60 @@ impl Profile {
 /// What would do for a claim that is more than a text, where this text does not.
 fn unfit_claim(name: &str, text: &str) -> Option<&'static str> {
     let (fits, expected) = match name {
-        "picture" | "profile" | "website" => {
-            (is_web_address(text), "expected an address such as https://www.example.org/ada")
-        }
-        "birthdate" => (is_birthdate(text), "expected a date such as 1815-12-10, 0000-12-10 without the year, or 1815"),
+        "picture" | "profile" | "website" => (
+            is_web_address(text),
+            "expected an address such as https://www.example.org/ada",
+        ),
+        "birthdate" => (
+            is_birthdate(text),
+            "expected a date such as 1815-12-10, 0000-12-10 without the year, or 1815",
+        ),
         "zoneinfo" => (is_zone(text), "expected a time zone such as Europe/London"),
         "locale" => (is_locale(text), "expected a language such as en or en-GB"),
-        "phone_number" => (is_phone_number(text), "expected a telephone number such as +49 30 123456"),
+        "phone_number" => (
+            is_phone_number(text),
+            "expected a telephone number such as +49 30 123456",
+        ),
         _ => (true, ""),
     };
     (!fits).then_some(expected)
 }
 
 fn is_web_address(text: &str) -> bool {
-    url::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+    url::Url::parse(text)
+        .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
 }
 
 /// A date, one without its year, or a year (OpenID Connect Core 1.0 section 5.1).
 fn is_birthdate(text: &str) -> bool {
     let is_year = |text: &str| text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit());
     // A leap year in place of the one that is left out, so that the 29th of February is a day.
-    let whole = text.strip_prefix("0000-").map_or_else(|| text.to_owned(), |day| format!("2000-{day}"));
+    let whole = text
+        .strip_prefix("0000-")
+        .map_or_else(|| text.to_owned(), |day| format!("2000-{day}"));
     is_year(text) || whole.len() == 10 && whole.parse::<jiff::civil::Date>().is_ok()
 }
 
 /// The form of a name in the time zone database. Which names there are changes from year to year.
 fn is_zone(text: &str) -> bool {
     let is_part = |part: &str| {
-        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+'))
+        !part.is_empty()
+            && part
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+'))
     };
     text.split('/').all(is_part) && text.len() <= 64
 }
 
 /// The form of a language tag (RFC 5646 section 2.1); with underscores as well, which much software writes.
 fn is_locale(text: &str) -> bool {
-    let is_subtag = |part: &str| (1..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let is_subtag = |part: &str| {
+        (1..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    };
     let mut subtags = text.split(['-', '_']);
     let primary = subtags.next().unwrap_or_default();
-    let is_primary = (2..=8).contains(&primary.len()) && primary.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let is_primary =
+        (2..=8).contains(&primary.len()) && primary.bytes().all(|byte| byte.is_ascii_alphabetic());
     is_primary && subtags.all(is_subtag) && text.len() <= 64
 }
 
@@ -307,7 +352,8 @@ fn is_locale(text: &str) -> bool {
 fn is_phone_number(text: &str) -> bool {
     let (number, extension) = text.split_once(";ext=").unwrap_or((text, "0"));
     let digits = number.strip_prefix('+').unwrap_or(number);
-    let is_written = |byte: u8| byte.is_ascii_digit() || matches!(byte, b' ' | b'-' | b'.' | b'(' | b')' | b'/');
+    let is_written =
+        |byte: u8| byte.is_ascii_digit() || matches!(byte, b' ' | b'-' | b'.' | b'(' | b')' | b'/');
     digits.bytes().all(is_written)
         && (3..=20).contains(&digits.bytes().filter(u8::is_ascii_digit).count())
         && !extension.is_empty()
@@ -336,10 +382,19 @@ mod tests {
             ),
             (
                 "zoneinfo",
-                &["Europe/London", "America/Argentina/Buenos_Aires", "UTC", "Etc/GMT+1"],
+                &[
+                    "Europe/London",
+                    "America/Argentina/Buenos_Aires",
+                    "UTC",
+                    "Etc/GMT+1",
+                ],
                 &["Europe London", "/", "a//b", ""],
             ),
-            ("locale", &["en", "en-GB", "de_AT", "zh-Hant-TW"], &["English language", "e", "en-", "1"]),
+            (
+                "locale",
+                &["en", "en-GB", "de_AT", "zh-Hant-TW"],
+                &["English language", "e", "en-", "1"],
+            ),
             (
                 "phone_number",
                 &["+49 30 123456", "+1 (604) 555-1234;ext=5678", "030/123456"],
@@ -350,14 +405,22 @@ mod tests {
                 &["https://ada.example.org/", "http://localhost"],
                 &["ada.example.org", "javascript:alert(1)", "https://"],
             ),
-            ("picture", &["https://ada.example.org/a.png"], &["data:image/png;base64,AA"]),
+            (
+                "picture",
+                &["https://ada.example.org/a.png"],
+                &["data:image/png;base64,AA"],
+            ),
             ("nickname", &["", "Ada"], &["a\nb"]),
         ] {
             for text in good {
                 assert_eq!(with(name, text).unfit_field(), None, "{name} {text}");
             }
             for text in bad {
-                assert_eq!(with(name, text).unfit_field().map(|(unfit, _)| unfit), Some(name), "{text}");
+                assert_eq!(
+                    with(name, text).unfit_field().map(|(unfit, _)| unfit),
+                    Some(name),
+                    "{text}"
+                );
             }
         }
     }
@@ -365,19 +428,29 @@ mod tests {
     #[test]
     fn an_address_has_several_lines_where_it_may() {
         let of = |member: &str, text: &str| -> Profile {
-            serde_json::from_value(serde_json::json!({"address": {member: text}})).unwrap_or_default()
+            serde_json::from_value(serde_json::json!({"address": {member: text}}))
+                .unwrap_or_default()
         };
         for member in ["formatted", "street_address"] {
-            assert_eq!(of(member, "12 St James's Square\r\n2nd floor\nLondon").unfit_field(), None, "{member}");
+            assert_eq!(
+                of(member, "12 St James's Square\r\n2nd floor\nLondon").unfit_field(),
+                None,
+                "{member}"
+            );
             assert!(
-                of(member, "a\tb").unfit_field().is_some() && of(member, "a\rb").unfit_field().is_some(),
+                of(member, "a\tb").unfit_field().is_some()
+                    && of(member, "a\rb").unfit_field().is_some(),
                 "{member}"
             );
         }
         for member in ["locality", "region", "postal_code", "country"] {
             assert_eq!(of(member, "Köln").unfit_field(), None, "{member}");
             for text in ["a\nb", &"x".repeat(1025)] {
-                assert_eq!(of(member, text).unfit_field().map(|(unfit, _)| unfit), Some("address"), "{member}");
+                assert_eq!(
+                    of(member, text).unfit_field().map(|(unfit, _)| unfit),
+                    Some("address"),
+                    "{member}"
+                );
             }
         }
         let whole = serde_json::json!({"address": {
@@ -386,7 +459,10 @@ mod tests {
         let whole: Profile = serde_json::from_value(whole).unwrap_or_default();
         let lines = ["12 St James's Square", "2nd floor", "SW1Y 4JH London", "UK"];
         assert_eq!(whole.address.in_lines(), lines);
-        assert_eq!(of("formatted", "one\r\ntwo").address.in_lines(), ["one", "two"]);
+        assert_eq!(
+            of("formatted", "one\r\ntwo").address.in_lines(),
+            ["one", "two"]
+        );
         assert!(Profile::default().address.in_lines().is_empty());
     }
 
@@ -402,12 +478,18 @@ mod tests {
     #[test]
     fn a_life_goes_on_and_never_back_from_its_end() {
         let all = [Invited, Active, Suspended, Terminated];
-        let allowed =
-            |from: super::LifeState| all.into_iter().filter(move |to| from.to(*to).is_ok()).collect::<Vec<_>>();
+        let allowed = |from: super::LifeState| {
+            all.into_iter()
+                .filter(move |to| from.to(*to).is_ok())
+                .collect::<Vec<_>>()
+        };
         assert_eq!(allowed(Invited), all);
         assert_eq!(allowed(Active), [Active, Suspended, Terminated]);
         assert_eq!(allowed(Suspended), [Active, Suspended, Terminated]);
         assert_eq!(allowed(Terminated), [Terminated]);
-        assert_eq!(Active.to(Invited).unwrap_err().to_string(), "invited does not follow on active");
+        assert_eq!(
+            Active.to(Invited).unwrap_err().to_string(),
+            "invited does not follow on active"
+        );
     }
 }

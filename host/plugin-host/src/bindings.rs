@@ -1,7 +1,12 @@
 //! Generated from `wit/`.
 
 /// `assent:approval`, world `approval-channel`, with the interfaces of `assent:host`.
-#[allow(unsafe_code, missing_docs, clippy::all, reason = "generated code; `wit/` documents it")]
+#[allow(
+    unsafe_code,
+    missing_docs,
+    clippy::all,
+    reason = "generated code; `wit/` documents it"
+)]
 pub(super) mod approval {
     wasmtime::component::bindgen!({
         path: ["../../wit/host@1.0.0", "../../wit/approval@1.0.0"],
@@ -12,7 +17,12 @@ pub(super) mod approval {
 }
 
 /// `assent:approval`, world `delegated-approval-channel`.
-#[allow(unsafe_code, missing_docs, clippy::all, reason = "generated code; `wit/` documents it")]
+#[allow(
+    unsafe_code,
+    missing_docs,
+    clippy::all,
+    reason = "generated code; `wit/` documents it"
+)]
 pub(super) mod delegated {
     wasmtime::component::bindgen!({
         path: ["../../wit/host@1.0.0", "../../wit/approval@1.0.0"],
@@ -23,7 +33,12 @@ pub(super) mod delegated {
 }
 
 /// `assent:claims`.
-#[allow(unsafe_code, missing_docs, clippy::all, reason = "generated code; `wit/` documents it")]
+#[allow(
+    unsafe_code,
+    missing_docs,
+    clippy::all,
+    reason = "generated code; `wit/` documents it"
+)]
 pub(super) mod claims {
     wasmtime::component::bindgen!({
         path: ["../../wit/host@1.0.0", "../../wit/claims@1.0.0"],

@@ -46,17 +46,27 @@ pub(super) struct Admitted<'a> {
 
 impl Breakers {
     pub(super) fn new(plugin: Arc<str>, clock: SharedClock) -> Self {
-        Self { plugin, clock, by_asker: Mutex::default() }
+        Self {
+            plugin,
+            clock,
+            by_asker: Mutex::default(),
+        }
     }
 
     /// Lets a call run. The error is how long calls still fail.
     pub(super) fn admit(&self, asker: &Arc<str>) -> Result<Admitted<'_>, Duration> {
-        let admitted = |is_trial| Admitted { breakers: self, asker: Arc::clone(asker), is_trial };
+        let admitted = |is_trial| Admitted {
+            breakers: self,
+            asker: Arc::clone(asker),
+            is_trial,
+        };
         let mut breakers = self.breakers();
         let Some(breaker) = breakers.get_mut(asker).filter(|breaker| breaker.is_open) else {
             return Ok(admitted(false));
         };
-        let left = breaker.cooldown.map(|(cooldown, until)| (cooldown, until.remaining(self.clock.now())));
+        let left = breaker
+            .cooldown
+            .map(|(cooldown, until)| (cooldown, until.remaining(self.clock.now())));
         // More than all of it is left only where the clock was set back.
         if let Some((cooldown, left)) = left
             && left > Duration::ZERO
@@ -84,7 +94,12 @@ impl Breakers {
         breaker.is_open = true;
         breaker.faults.clear();
         let (plugin, seconds) = (&*self.plugin, cooldown.as_secs());
-        tracing::error!(plugin, asker, seconds, "plugin suspended: it broke its limits again and again");
+        tracing::error!(
+            plugin,
+            asker,
+            seconds,
+            "plugin suspended: it broke its limits again and again"
+        );
     }
 }
 
@@ -95,7 +110,9 @@ impl Admitted<'_> {
         let now = self.breakers.clock.now();
         let mut breakers = self.breakers.breakers();
         if self.is_trial {
-            let Some(breaker) = breakers.get_mut(&self.asker) else { return false };
+            let Some(breaker) = breakers.get_mut(&self.asker) else {
+                return false;
+            };
             if breaks {
                 self.breakers.open(&self.asker, breaker, now);
             } else {
@@ -149,12 +166,19 @@ mod tests {
         fn new() -> Self {
             let clock = Arc::new(ManualClock::new(Timestamp::from_seconds(1_800_000_000)));
             let breakers = Breakers::new("loops".into(), Arc::clone(&clock) as SharedClock);
-            Self { clock, breakers, ours: "ours".into() }
+            Self {
+                clock,
+                breakers,
+                ours: "ours".into(),
+            }
         }
 
         /// A call that ends so; `Err` with the seconds for which calls still fail.
         fn call(&self, fault: Option<&Fault>) -> Result<bool, u64> {
-            let admitted = self.breakers.admit(&self.ours).map_err(|left| left.as_secs());
+            let admitted = self
+                .breakers
+                .admit(&self.ours)
+                .map_err(|left| left.as_secs());
             admitted.map(|admitted| admitted.ended(fault))
         }
 
@@ -178,11 +202,18 @@ mod tests {
         }
         it.later(10);
         for _ in 0..4 {
-            assert_eq!(it.call(Some(&LIMIT)), Ok(false), "those of before are forgotten");
+            assert_eq!(
+                it.call(Some(&LIMIT)),
+                Ok(false),
+                "those of before are forgotten"
+            );
         }
         assert_eq!(it.call(Some(&LIMIT)), Ok(true));
         assert_eq!(it.call(None), Err(1));
-        assert!(it.breakers.admit(&"theirs".into()).is_ok(), "another application");
+        assert!(
+            it.breakers.admit(&"theirs".into()).is_ok(),
+            "another application"
+        );
     }
 
     #[test]
@@ -193,12 +224,19 @@ mod tests {
             assert_eq!(it.call(None), Err(seconds));
             it.later(seconds);
             let trial = it.breakers.admit(&it.ours).expect("one is tried");
-            assert!(it.breakers.admit(&it.ours).is_err(), "only one trial at a time");
+            assert!(
+                it.breakers.admit(&it.ours).is_err(),
+                "only one trial at a time"
+            );
             assert!(trial.ended(Some(&LIMIT)));
         }
         it.later(60);
         drop(it.breakers.admit(&it.ours).expect("one is tried"));
-        assert_eq!(it.call(None), Ok(false), "the abandoned trial proved nothing, and this one closes it");
+        assert_eq!(
+            it.call(None),
+            Ok(false),
+            "the abandoned trial proved nothing, and this one closes it"
+        );
         assert_eq!(it.call(None), Ok(false));
         it.breaks_its_limits();
         assert_eq!(it.call(None), Err(60), "it was open a moment ago");
@@ -212,8 +250,16 @@ mod tests {
     #[test]
     fn denials_and_other_faults_never_open_it() {
         let it = It::new();
-        let trap = Fault::Trap { trap: "unreachable".to_owned(), last_words: None };
-        for fault in [Some(&Fault::Busy), Some(&trap), Some(&Fault::Reported("no".to_owned())), None] {
+        let trap = Fault::Trap {
+            trap: "unreachable".to_owned(),
+            last_words: None,
+        };
+        for fault in [
+            Some(&Fault::Busy),
+            Some(&trap),
+            Some(&Fault::Reported("no".to_owned())),
+            None,
+        ] {
             for _ in 0..20 {
                 assert_eq!(it.call(fault), Ok(false), "{fault:?}");
             }

@@ -76,13 +76,19 @@ impl Journal {
     fn add(&self, level: &'static str, message: &str) {
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if lines.len() < JOURNAL_LINES {
-            lines.push(LogLine { level, message: message.to_owned() });
+            lines.push(LogLine {
+                level,
+                message: message.to_owned(),
+            });
         }
     }
 
     /// The lines until now.
     pub fn lines(&self) -> Vec<LogLine> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 }
 
@@ -96,16 +102,25 @@ pub(super) struct Ran<T> {
 impl<T> Ran<T> {
     /// An answer that the plugin was not asked for.
     pub(super) fn unasked(answer: T) -> Self {
-        Self { result: Ok(answer), usage: Usage::default() }
+        Self {
+            result: Ok(answer),
+            usage: Usage::default(),
+        }
     }
 
     /// A call that never began.
     fn not_begun(fault: Fault) -> Self {
-        Self { result: Err(fault), usage: Usage::default() }
+        Self {
+            result: Err(fault),
+            usage: Usage::default(),
+        }
     }
 
     pub(super) fn map<U>(self, change: impl FnOnce(T) -> U) -> Ran<U> {
-        Ran { result: self.result.map(change), usage: self.usage }
+        Ran {
+            result: self.result.map(change),
+            usage: self.usage,
+        }
     }
 }
 
@@ -214,9 +229,21 @@ impl Runner {
 
     /// The same for calls that are not counted. The error is the end of a sentence about the plugin.
     pub(super) fn uncounted(&self) -> Result<Self, String> {
-        let (engine, clock, outside) = (self.engine.clone(), Arc::clone(&self.clock), self.outside.clone());
+        let (engine, clock, outside) = (
+            self.engine.clone(),
+            Arc::clone(&self.clock),
+            self.outside.clone(),
+        );
         let turns = Arc::clone(&self.turns);
-        Ok(Self::new(engine, &self.name, self.limits, clock, outside, Arc::new(Meter::new()?), turns))
+        Ok(Self::new(
+            engine,
+            &self.name,
+            self.limits,
+            clock,
+            outside,
+            Arc::new(Meter::new()?),
+            turns,
+        ))
     }
 
     /// The plugin's name.
@@ -235,7 +262,11 @@ impl Runner {
     }
 
     /// Runs one call in a store of its own, which it gives back; see [`fresh`].
-    pub(super) async fn run<T, F>(&self, asker: Asker<'_>, call: impl FnOnce(Store<Call>) -> F) -> Ran<T>
+    pub(super) async fn run<T, F>(
+        &self,
+        asker: Asker<'_>,
+        call: impl FnOnce(Store<Call>) -> F,
+    ) -> Ran<T>
     where
         F: Future<Output = (Store<Call>, wasmtime::Result<T>)>,
     {
@@ -245,18 +276,24 @@ impl Runner {
             Asker::Stranger => Arc::clone(&self.strangers),
         };
         // An unauthenticated caller could break a limit at will, and so suspend the plugin.
-        let admitted = match (!matches!(asker, Asker::Stranger)).then(|| self.breakers.admit(&key)).transpose() {
+        let admitted = match (!matches!(asker, Asker::Stranger))
+            .then(|| self.breakers.admit(&key))
+            .transpose()
+        {
             Ok(admitted) => admitted,
             Err(left) => {
                 self.meter.turned_away();
                 return Ran::not_begun(Fault::Suspended(left));
             }
         };
-        let Some(place) = self.places.enter(&key, None) else { return self.turned_away() };
+        let Some(place) = self.places.enter(&key, None) else {
+            return self.turned_away();
+        };
         let waiting = self.meter.waits();
         let has_place = tokio::time::timeout(self.limits.wait, place.turn()).await;
         drop(waiting);
-        let (Ok(()), Some(turn)) = (has_place, self.turns.enter(&key, Some(self.engine.clone()))) else {
+        let (Ok(()), Some(turn)) = (has_place, self.turns.enter(&key, Some(self.engine.clone())))
+        else {
             return self.turned_away();
         };
         let own = Arc::new(OwnTime::default());
@@ -268,7 +305,10 @@ impl Runner {
         drop(turn);
         let state = store.data();
         let usage = Usage {
-            fuel: self.limits.fuel.saturating_sub(store.get_fuel().unwrap_or(0)),
+            fuel: self
+                .limits
+                .fuel
+                .saturating_sub(store.get_fuel().unwrap_or(0)),
             time: own.spans().total,
             waited: state.waited,
             memory: state.used_memory,
@@ -337,11 +377,16 @@ impl Runner {
             Some(Trap::StackOverflow) => Fault::Stack,
             Some(_) if last_words.is_some_and(|words| words.contains(NO_TIME)) => Fault::NoClock,
             Some(trap) => Fault::Trap {
-                trap: trap.to_string().trim_start_matches("wasm trap: ").to_owned(),
+                trap: trap
+                    .to_string()
+                    .trim_start_matches("wasm trap: ")
+                    .to_owned(),
                 last_words: last_words.map(str::to_owned),
             },
             // The engine has no type for it that could be compared.
-            None if error.root_cause().to_string().contains(TOO_MUCH) => Fault::TooLarge(self.limits.output_bytes),
+            None if error.root_cause().to_string().contains(TOO_MUCH) => {
+                Fault::TooLarge(self.limits.output_bytes)
+            }
             None => Fault::Answer(one_line(&error.root_cause().to_string())),
         }
     }
@@ -353,16 +398,24 @@ fn bounds(limits: &Limits, outside: &Outside) -> Bounds {
     let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
     let (all, each_waiting) = (count(limits.concurrency), count(limits.waiting));
     match outside {
-        Outside::Closed => Bounds { all, each: all.div_ceil(2), each_waiting },
-        Outside::Granted(_) | Outside::Scripted(_) => Bounds { all, each: all, each_waiting },
+        Outside::Closed => Bounds {
+            all,
+            each: all.div_ceil(2),
+            each_waiting,
+        },
+        Outside::Granted(_) | Outside::Scripted(_) => Bounds {
+            all,
+            each: all,
+            each_waiting,
+        },
     }
 }
 
 /// Runs a call, one turn at a time.
 async fn by_turns<F: Future>(turn: &Ticket<'_>, own: &OwnTime, call: F) -> F::Output {
     let mut call = pin!(call);
-    let has_other_threads =
-        Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
+    let has_other_threads = Handle::try_current()
+        .is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
     std::future::poll_fn(|context| {
         ready!(turn.poll(context));
         let is_long = own.spans().processor > SHORT;
@@ -410,8 +463,12 @@ impl OwnTime {
 
     /// Its processor time until now. The caller must be on the thread that runs it.
     fn processor(&self) -> Duration {
-        let Spans { since, processor, .. } = self.spans();
-        since.map_or(processor, |(_, before)| processor + thread_time().saturating_sub(before))
+        let Spans {
+            since, processor, ..
+        } = self.spans();
+        since.map_or(processor, |(_, before)| {
+            processor + thread_time().saturating_sub(before)
+        })
     }
 
     fn spans(&self) -> Spans {
@@ -426,12 +483,19 @@ impl OwnTime {
 /// The processor time of this thread.
 fn thread_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
+    Duration::new(
+        u64::try_from(time.tv_sec).unwrap_or(0),
+        u32::try_from(time.tv_nsec).unwrap_or(0),
+    )
 }
 
 fn say_suppressed(plugin: &str, lines: u64) {
     if lines > 0 {
-        tracing::warn!(plugin, lines, "log lines suppressed: the plugin may have {LINES_PER_SECOND} a second");
+        tracing::warn!(
+            plugin,
+            lines,
+            "log lines suppressed: the plugin may have {LINES_PER_SECOND} a second"
+        );
     }
 }
 
@@ -460,9 +524,17 @@ pub(super) struct Call {
 }
 
 impl ResourceLimiter for Call {
-    fn memory_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
+    fn memory_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        _maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
         // A component may have several memories; the limit is one for all of them.
-        let used = self.used_memory.saturating_sub(current).saturating_add(desired);
+        let used = self
+            .used_memory
+            .saturating_sub(current)
+            .saturating_add(desired);
         if used > self.memory {
             return Err(Fault::Memory(self.memory).into());
         }
@@ -470,7 +542,12 @@ impl ResourceLimiter for Call {
         Ok(true)
     }
 
-    fn table_growing(&mut self, _current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
+    fn table_growing(
+        &mut self,
+        _current: usize,
+        desired: usize,
+        _maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
         Ok(desired <= TABLE_ENTRIES)
     }
 }
@@ -478,7 +555,9 @@ impl ResourceLimiter for Call {
 impl log::Host for Call {
     fn write(&mut self, level: log::Level, message: String) {
         let plugin = &*self.plugin;
-        let Some(left) = self.lines.checked_sub(1) else { return };
+        let Some(left) = self.lines.checked_sub(1) else {
+            return;
+        };
         self.lines = left;
         let line = one_line(&message);
         if let Some(journal) = &self.journal {
@@ -506,7 +585,10 @@ impl log::Host for Call {
             return;
         }
         if left == 0 {
-            tracing::warn!(plugin, "the plugin wrote {LOG_LINES} lines in one call; the rest is dropped");
+            tracing::warn!(
+                plugin,
+                "the plugin wrote {LOG_LINES} lines in one call; the rest is dropped"
+            );
         }
     }
 }
@@ -525,27 +607,41 @@ impl clock::Host for Call {
 impl http::Host for Call {
     async fn send(&mut self, request: http::Request) -> Result<http::Response, http::Error> {
         let Some(left) = self.requests.checked_sub(1) else {
-            return Err(http::Error::Refused(format!("one call may send {REQUESTS} requests")));
+            return Err(http::Error::Refused(format!(
+                "one call may send {REQUESTS} requests"
+            )));
         };
         self.requests = left;
         let begun = Instant::now();
         let sent = match &self.outside {
-            Outside::Closed => Err(http::Error::Refused("the operator granted no host".to_owned())),
+            Outside::Closed => Err(http::Error::Refused(
+                "the operator granted no host".to_owned(),
+            )),
             Outside::Granted(egress) => egress.send(request).await,
             Outside::Scripted(script) => script.answer(request),
         };
         self.waited += begun.elapsed();
         let plugin = &*self.plugin;
-        let failed = matches!(&sent, Err(http::Error::Refused(_) | http::Error::Unreachable(_)));
+        let failed = matches!(
+            &sent,
+            Err(http::Error::Refused(_) | http::Error::Unreachable(_))
+        );
         let allowed = failed.then(|| self.limit.count(self.clock.now()));
-        say_suppressed(plugin, allowed.as_ref().map_or(0, |allowed| allowed.suppressed));
+        say_suppressed(
+            plugin,
+            allowed.as_ref().map_or(0, |allowed| allowed.suppressed),
+        );
         match &sent {
             _ if !allowed.is_some_and(|allowed| allowed.line) => {}
             Err(http::Error::Refused(why)) => {
                 tracing::warn!(plugin, "refused a request of the plugin: {}", one_line(why));
             }
             Err(http::Error::Unreachable(why)) => {
-                tracing::info!(plugin, "a request of the plugin did not get there: {}", one_line(why));
+                tracing::info!(
+                    plugin,
+                    "a request of the plugin did not get there: {}",
+                    one_line(why)
+                );
             }
             _ => {}
         }
@@ -576,11 +672,17 @@ mod tests {
         };
         // One memory begins with 40 and grows to 60; another begins with 40, and then neither can grow.
         for (current, desired) in [(0, 40), (40, 60), (0, 40)] {
-            assert!(call.memory_growing(current, desired, None).is_ok(), "{current} to {desired}");
+            assert!(
+                call.memory_growing(current, desired, None).is_ok(),
+                "{current} to {desired}"
+            );
         }
         assert_eq!(call.used_memory, 100);
         for (current, desired) in [(60, 61), (40, 41), (0, 1)] {
-            assert!(call.memory_growing(current, desired, None).is_err(), "{current} to {desired}");
+            assert!(
+                call.memory_growing(current, desired, None).is_err(),
+                "{current} to {desired}"
+            );
         }
     }
 }

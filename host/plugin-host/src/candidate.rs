@@ -44,35 +44,65 @@ impl Plugins {
     ///
     /// # Errors
     /// What is wrong with it, in a sentence.
-    pub async fn with_candidate(&self, candidate: Candidate) -> Result<(PluginSet, Arc<Journal>), CandidateError> {
+    pub async fn with_candidate(
+        &self,
+        candidate: Candidate,
+    ) -> Result<(PluginSet, Arc<Journal>), CandidateError> {
         let today = self.loaded.load_full();
-        let Candidate { plugin, component, config } = candidate;
+        let Candidate {
+            plugin,
+            component,
+            config,
+        } = candidate;
         let known = today.specs.iter().find(|spec| spec.name == plugin);
         if known.is_some_and(|spec| !matches!(spec.role, Role::ClaimMapper { .. })) {
-            return Err(LoadError::of(&plugin, "it is an approval channel; only claim mappers make claims").into());
+            return Err(LoadError::of(
+                &plugin,
+                "it is an approval channel; only claim mappers make claims",
+            )
+            .into());
         }
-        let place = today.mappers.iter().position(|mapper| mapper.name() == plugin);
+        let place = today
+            .mappers
+            .iter()
+            .position(|mapper| mapper.name() == plugin);
         let bytes = match (component, known) {
             (Some(bytes), _) => bytes,
             (None, Some(spec)) => loaded_bytes(&today, spec).await?,
             (None, None) => {
-                return Err(
-                    LoadError::of(&plugin, "no plugin has this name, so `component` has to say what it is").into()
-                );
+                return Err(LoadError::of(
+                    &plugin,
+                    "no plugin has this name, so `component` has to say what it is",
+                )
+                .into());
             }
         };
         if config.is_none() && known.is_some() && !is_loaded(&today, &plugin, &bytes) {
             return Err(CandidateError::NeedsConfig);
         }
         let base = known.cloned().unwrap_or_else(|| newcomer(&plugin));
-        let limits = Limits { concurrency: 1, ..base.limits };
+        let limits = Limits {
+            concurrency: 1,
+            ..base.limits
+        };
         let config = config.map_or(base.config, Value::Object);
-        let spec = PluginSpec { sha256: None, config, limits, ..base };
+        let spec = PluginSpec {
+            sha256: None,
+            config,
+            limits,
+            ..base
+        };
         let engine = self.loader.engine_for_one(&limits)?;
         let meter = Arc::new(Meter::new().map_err(|what| LoadError::of(&plugin, what))?);
         let mut alone = Loaded::default();
         let journal = Arc::new(Journal::default());
-        let build = Build { bytes, kept: None, meter, as_asked: known.is_none(), journal: Some(Arc::clone(&journal)) };
+        let build = Build {
+            bytes,
+            kept: None,
+            meter,
+            as_asked: known.is_none(),
+            journal: Some(Arc::clone(&journal)),
+        };
         super::load::check_name(&alone, &plugin)?;
         self.loader.build(&mut alone, &engine, spec, build).await?;
         let mut mappers = today.mappers.clone();
@@ -81,7 +111,13 @@ impl Plugins {
             None => mappers.append(&mut alone.mappers),
         }
         check_owners(&mappers)?;
-        Ok((PluginSet(Arc::new(Loaded { mappers, ..Loaded::default() })), journal))
+        Ok((
+            PluginSet(Arc::new(Loaded {
+                mappers,
+                ..Loaded::default()
+            })),
+            journal,
+        ))
     }
 }
 
@@ -92,7 +128,11 @@ fn newcomer(name: &str) -> PluginSpec {
         file: PathBuf::new(),
         sha256: None,
         config: Value::Object(Map::new()),
-        role: Role::ClaimMapper { applications: None, writes: Vec::new(), on_failure: OnFailure::Fail },
+        role: Role::ClaimMapper {
+            applications: None,
+            writes: Vec::new(),
+            on_failure: OnFailure::Fail,
+        },
         limits: Limits::default(),
     }
 }
@@ -101,7 +141,9 @@ fn newcomer(name: &str) -> PluginSpec {
 async fn loaded_bytes(today: &Loaded, spec: &PluginSpec) -> Result<Vec<u8>, LoadError> {
     let (name, file) = (spec.name.clone(), spec.file.clone());
     let read = tokio::task::spawn_blocking(move || component_check::read(&name, &file));
-    let bytes = read.await.map_err(|error| LoadError::of(&spec.name, error))??;
+    let bytes = read
+        .await
+        .map_err(|error| LoadError::of(&spec.name, error))??;
     if is_loaded(today, &spec.name, &bytes) {
         return Ok(bytes);
     }
@@ -114,5 +156,8 @@ async fn loaded_bytes(today: &Loaded, spec: &PluginSpec) -> Result<Vec<u8>, Load
 /// Whether this is the component of the claim mapper with this name.
 fn is_loaded(today: &Loaded, name: &str, bytes: &[u8]) -> bool {
     let digest = Digest::of(bytes).to_text();
-    today.mappers.iter().any(|mapper| mapper.name() == name && mapper.identity().sha256 == digest)
+    today
+        .mappers
+        .iter()
+        .any(|mapper| mapper.name() == name && mapper.identity().sha256 == digest)
 }

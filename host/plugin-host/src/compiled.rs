@@ -37,7 +37,9 @@ pub struct Compiled {
 
 impl std::fmt::Debug for Compiled {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Compiled").field("folder", &self.folder).finish_non_exhaustive()
+        f.debug_struct("Compiled")
+            .field("folder", &self.folder)
+            .finish_non_exhaustive()
     }
 }
 
@@ -49,7 +51,12 @@ impl Compiled {
 
     /// The component of these bytes: as it was kept, or else compiled now and kept. The error is the end of a sentence
     /// about the plugin.
-    pub(super) fn component(&self, engine: &Engine, compiler: &Compiler, bytes: &[u8]) -> Result<Component, String> {
+    pub(super) fn component(
+        &self,
+        engine: &Engine,
+        compiler: &Compiler,
+        bytes: &[u8],
+    ) -> Result<Component, String> {
         let origin = origin(engine, bytes);
         let file = self.file(&origin);
         if let Some(kept) = self.kept(engine, &origin, &file) {
@@ -64,7 +71,9 @@ impl Compiled {
     }
 
     fn file(&self, origin: &[u8; 32]) -> PathBuf {
-        self.folder.join(hex::encode(origin)).with_extension("cwasm")
+        self.folder
+            .join(hex::encode(origin))
+            .with_extension("cwasm")
     }
 
     fn kept(&self, engine: &Engine, origin: &[u8; 32], file: &Path) -> Option<Component> {
@@ -85,9 +94,14 @@ impl Compiled {
     }
 
     fn keep(&self, artifact: &[u8], origin: &[u8; 32], file: &Path) -> Result<(), String> {
-        let code = self.code(origin, artifact).ok_or("it can't be authenticated")?;
+        let code = self
+            .code(origin, artifact)
+            .ok_or("it can't be authenticated")?;
         let write = || -> io::Result<()> {
-            DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+            DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(&self.folder)?;
             check_folder(&self.folder)?;
             // Whole or not at all: another host may read it at this moment, or write the same.
             let unfinished = file.with_extension(format!("{}.new", std::process::id()));
@@ -118,14 +132,32 @@ impl Compiled {
 /// Whether compiled plugins can be kept in `folder`. Nothing is made: where it is not there yet, the folder above must let
 /// this user make it. The error is the end of a sentence about the folder.
 pub fn check_compiled_folder(folder: &Path) -> Result<(), String> {
-    let Err(error) = check_folder(folder) else { return Ok(()) };
+    let Err(error) = check_folder(folder) else {
+        return Ok(());
+    };
     if error.kind() != ErrorKind::NotFound {
         return Err(error.to_string());
     }
-    let here = |path: &Path| if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_owned() };
-    let above = folder.ancestors().skip(1).map(here).find(|path| path.exists()).ok_or("it can't be made")?;
-    rustix::fs::access(&above, Access::WRITE_OK | Access::EXEC_OK)
-        .map_err(|error| format!("it can't be made in {}: {}", above.display(), io::Error::from(error)))
+    let here = |path: &Path| {
+        if path.as_os_str().is_empty() {
+            PathBuf::from(".")
+        } else {
+            path.to_owned()
+        }
+    };
+    let above = folder
+        .ancestors()
+        .skip(1)
+        .map(here)
+        .find(|path| path.exists())
+        .ok_or("it can't be made")?;
+    rustix::fs::access(&above, Access::WRITE_OK | Access::EXEC_OK).map_err(|error| {
+        format!(
+            "it can't be made in {}: {}",
+            above.display(),
+            io::Error::from(error)
+        )
+    })
 }
 
 /// In a folder that others may write to, they could have this host write to where they like.
@@ -136,12 +168,15 @@ fn check_folder(folder: &Path) -> io::Result<()> {
     }
     if folder.uid() != own.uid() {
         let (owner, own) = (folder.uid(), own.uid());
-        let reason =
-            format!("the folder must belong to the user that runs the host: it is user {owner}'s, this is {own}");
+        let reason = format!(
+            "the folder must belong to the user that runs the host: it is user {owner}'s, this is {own}"
+        );
         return Err(io::Error::other(reason));
     }
     if folder.mode() & 0o022 != 0 {
-        return Err(io::Error::other("the folder must be writable by nobody but its owner (chmod go-w)"));
+        return Err(io::Error::other(
+            "the folder must be writable by nobody but its owner (chmod go-w)",
+        ));
     }
     Ok(())
 }
@@ -175,7 +210,13 @@ fn read(file: &Path) -> io::Result<Vec<u8>> {
 
 /// A file that was not there; one that a start left behind unfinished is replaced.
 fn create(path: &Path) -> io::Result<File> {
-    let create = || OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    let create = || {
+        OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)
+    };
     create().or_else(|error| match error.kind() {
         ErrorKind::AlreadyExists => std::fs::remove_file(path).and_then(|()| create()),
         _ => Err(error),
@@ -183,12 +224,19 @@ fn create(path: &Path) -> io::Result<File> {
 }
 
 /// Compiles a component and keeps nothing.
-pub(super) fn compile(engine: &Engine, compiler: &Compiler, bytes: &[u8]) -> Result<Component, String> {
+pub(super) fn compile(
+    engine: &Engine,
+    compiler: &Compiler,
+    bytes: &[u8],
+) -> Result<Component, String> {
     load(engine, &compiler.compile(engine, bytes)?)
 }
 
 /// Loads machine code: what this host's compiler has just made, or what carries the code of a file of its own.
-#[allow(unsafe_code, reason = "machine code is loaded here, and only what this host made")]
+#[allow(
+    unsafe_code,
+    reason = "machine code is loaded here, and only what this host made"
+)]
 fn load(engine: &Engine, authenticated: &[u8]) -> Result<Component, String> {
     // SAFETY: the bytes are what `Engine::precompile_component` returned for an engine like this one: in this process, in the
     // compiler's process, or at an earlier start, and then under this host's authentication code. The component itself came
@@ -212,12 +260,18 @@ fn unfit(said: &str) -> String {
         Some(count) if said.contains("linear memories") => {
             format!("it has {count} memories; a plugin may have {MEMORIES}")
         }
-        Some(count) if said.contains("tables") => format!("it has {count} tables; a plugin may have {TABLES}"),
+        Some(count) if said.contains("tables") => {
+            format!("it has {count} tables; a plugin may have {TABLES}")
+        }
         _ if said.contains("defined memories count") => {
-            format!("a module in it has several memories; a plugin may have {MEMORIES}, one in each module")
+            format!(
+                "a module in it has several memories; a plugin may have {MEMORIES}, one in each module"
+            )
         }
         _ if said.contains("defined tables count") => {
-            format!("a module in it has several tables; a plugin may have {TABLES}, one in each module")
+            format!(
+                "a module in it has several tables; a plugin may have {TABLES}, one in each module"
+            )
         }
         _ => format!("the compiled component can't be loaded: {said}"),
     }
@@ -225,7 +279,11 @@ fn unfit(said: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed test")]
+    #![allow(
+        clippy::unwrap_used,
+        clippy::indexing_slicing,
+        reason = "a failed test"
+    )]
 
     use super::*;
     use crate::{Limits, engine};
@@ -235,7 +293,12 @@ mod tests {
 
     fn warm() -> Engine {
         let turns = std::sync::Arc::new(crate::turns::Turns::of_processors());
-        engine::engine(engine::Pool::Warm, std::iter::once(&Limits::default()), &turns).unwrap()
+        engine::engine(
+            engine::Pool::Warm,
+            std::iter::once(&Limits::default()),
+            &turns,
+        )
+        .unwrap()
     }
 
     fn compiled(folder: &Path, key: u8) -> Compiled {
@@ -249,25 +312,49 @@ mod tests {
         let ours = compiled(folder.path(), 1);
         let from = origin(&engine, EMPTY);
         let file = ours.file(&from);
-        assert!(ours.kept(&engine, &from, &file).is_none(), "there is none yet");
-        ours.component(&engine, &Compiler::InProcess, EMPTY).unwrap();
+        assert!(
+            ours.kept(&engine, &from, &file).is_none(),
+            "there is none yet"
+        );
+        ours.component(&engine, &Compiler::InProcess, EMPTY)
+            .unwrap();
         assert!(ours.kept(&engine, &from, &file).is_some());
-        assert!(compiled(folder.path(), 2).kept(&engine, &from, &file).is_none(), "another host's");
-        assert!(ours.kept(&engine, &origin(&engine, b"another"), &file).is_none(), "another component's");
+        assert!(
+            compiled(folder.path(), 2)
+                .kept(&engine, &from, &file)
+                .is_none(),
+            "another host's"
+        );
+        assert!(
+            ours.kept(&engine, &origin(&engine, b"another"), &file)
+                .is_none(),
+            "another component's"
+        );
 
         let good = std::fs::read(&file).unwrap();
         for at in [0, CODE - 1, CODE, good.len() / 2, good.len() - 1] {
             let mut bad = good.clone();
             bad[at] ^= 1;
             std::fs::write(&file, bad).unwrap();
-            assert!(ours.kept(&engine, &from, &file).is_none(), "byte {at} was changed");
+            assert!(
+                ours.kept(&engine, &from, &file).is_none(),
+                "byte {at} was changed"
+            );
         }
         for length in [0, CODE - 1, CODE, good.len() - 1] {
             std::fs::write(&file, &good[..length]).unwrap();
-            assert!(ours.kept(&engine, &from, &file).is_none(), "only {length} bytes are left");
+            assert!(
+                ours.kept(&engine, &from, &file).is_none(),
+                "only {length} bytes are left"
+            );
         }
-        ours.component(&engine, &Compiler::InProcess, EMPTY).unwrap();
-        assert_eq!(std::fs::read(&file).unwrap()[CODE..], good[CODE..], "it was compiled anew");
+        ours.component(&engine, &Compiler::InProcess, EMPTY)
+            .unwrap();
+        assert_eq!(
+            std::fs::read(&file).unwrap()[CODE..],
+            good[CODE..],
+            "it was compiled anew"
+        );
     }
 
     /// A component with this core module, which it instantiates so often.
@@ -276,7 +363,9 @@ mod tests {
         let length = |bytes: &[u8]| u8::try_from(bytes.len()).unwrap();
         bytes.extend([1, length(module)]);
         bytes.extend(module);
-        let instantiated: Vec<u8> = std::iter::once(instances).chain([0; 3].repeat(instances.into())).collect();
+        let instantiated: Vec<u8> = std::iter::once(instances)
+            .chain([0; 3].repeat(instances.into()))
+            .collect();
         bytes.extend([2, length(&instantiated)]);
         bytes.extend(instantiated);
         bytes
@@ -296,7 +385,8 @@ mod tests {
         let limits = Limits::default();
         let said = |bytes: &[u8]| {
             let fits = crate::component_check::fits(bytes, &limits);
-            fits.and_then(|()| compile(&engine, &Compiler::InProcess, bytes).map(drop)).err()
+            fits.and_then(|()| compile(&engine, &Compiler::InProcess, bytes).map(drop))
+                .err()
         };
         let (memory, table) = (module(5, &[1, 0, 1]), module(4, &[1, 0x70, 0, 1]));
         assert_eq!(said(&component(&memory, 3)), None);
@@ -310,9 +400,15 @@ mod tests {
                 component(&module(4, &[1, 0x70, 0, 0xb0, 0xea, 0x01]), 1),
                 "it asks for a table of 30000 entries; a plugin may have 20000 in a table",
             ),
-            (component(&memory, 4), "it has 4 memories; a plugin may have 3"),
+            (
+                component(&memory, 4),
+                "it has 4 memories; a plugin may have 3",
+            ),
             (component(&table, 5), "it has 5 tables; a plugin may have 4"),
-            (component(&module(1, &[0]), 17), "it has 17 core instances; a plugin may have 16"),
+            (
+                component(&module(1, &[0]), 17),
+                "it has 17 core instances; a plugin may have 16",
+            ),
             (
                 component(&module(5, &[2, 0, 1, 0, 1]), 1),
                 "a module in it has several memories; a plugin may have 3, one in each module",
@@ -338,7 +434,8 @@ mod tests {
         assert!(!file.exists(), "it has another name");
         std::fs::rename(ours.file(&origin(&other, EMPTY)), &file).unwrap();
         assert!(ours.kept(&engine, &from, &file).is_none());
-        ours.component(&engine, &Compiler::InProcess, EMPTY).unwrap();
+        ours.component(&engine, &Compiler::InProcess, EMPTY)
+            .unwrap();
         assert!(ours.kept(&engine, &from, &file).is_some());
     }
 
@@ -352,15 +449,25 @@ mod tests {
         std::fs::create_dir(&cache).unwrap();
         let ours = compiled(&cache, 1);
         let file = ours.file(&origin(&engine, EMPTY));
-        std::os::unix::fs::symlink(&victim, file.with_extension(format!("{}.new", std::process::id()))).unwrap();
+        std::os::unix::fs::symlink(
+            &victim,
+            file.with_extension(format!("{}.new", std::process::id())),
+        )
+        .unwrap();
         std::os::unix::fs::symlink(&victim, &file).unwrap();
-        ours.component(&engine, &Compiler::InProcess, EMPTY).unwrap();
+        ours.component(&engine, &Compiler::InProcess, EMPTY)
+            .unwrap();
         assert_eq!(std::fs::read_to_string(&victim).unwrap(), "untouched");
-        assert!(std::fs::symlink_metadata(&file).unwrap().is_file(), "the link was replaced");
+        assert!(
+            std::fs::symlink_metadata(&file).unwrap().is_file(),
+            "the link was replaced"
+        );
 
         std::fs::remove_file(&file).unwrap();
-        std::fs::set_permissions(&cache, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
-        ours.component(&engine, &Compiler::InProcess, EMPTY).unwrap();
+        std::fs::set_permissions(&cache, std::os::unix::fs::PermissionsExt::from_mode(0o777))
+            .unwrap();
+        ours.component(&engine, &Compiler::InProcess, EMPTY)
+            .unwrap();
         assert!(!file.exists(), "others may write to the folder");
     }
 
@@ -369,6 +476,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("file"), "").unwrap();
         let engine = warm();
-        compiled(&folder.path().join("file"), 1).component(&engine, &Compiler::InProcess, EMPTY).unwrap();
+        compiled(&folder.path().join("file"), 1)
+            .component(&engine, &Compiler::InProcess, EMPTY)
+            .unwrap();
     }
 }

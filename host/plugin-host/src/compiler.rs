@@ -44,9 +44,12 @@ impl Compiler {
 
     /// Compiles a component for engines of this kind. The error is the end of a sentence about the plugin.
     pub(super) fn compile(&self, engine: &Engine, component: &[u8]) -> Result<Vec<u8>, String> {
-        let failed = |why: &dyn std::fmt::Display| format!("the component can't be compiled: {why}");
+        let failed =
+            |why: &dyn std::fmt::Display| format!("the component can't be compiled: {why}");
         match self {
-            Self::InProcess => engine.precompile_component(component).map_err(|error| failed(&format!("{error:#}"))),
+            Self::InProcess => engine
+                .precompile_component(component)
+                .map_err(|error| failed(&format!("{error:#}"))),
             Self::Program(program) => call(program, component).map_err(|error| failed(&error)),
         }
     }
@@ -64,7 +67,9 @@ fn call(program: &Path, component: &[u8]) -> Result<Vec<u8>, String> {
         .spawn()
         .map_err(|error| format!("{} can't be started: {error}", program.display()))?;
     let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let (Some(mut stdin), Some(stdout), Some(stderr)) = pipes else { return Err("it has no pipes".to_owned()) };
+    let (Some(mut stdin), Some(stdout), Some(stderr)) = pipes else {
+        return Err("it has no pipes".to_owned());
+    };
     let (mut compiled, mut said) = (Vec::new(), Vec::new());
     let read = std::thread::scope(|scope| {
         // A compiler that fails early does not read everything; its exit code says so.
@@ -81,16 +86,20 @@ fn call(program: &Path, component: &[u8]) -> Result<Vec<u8>, String> {
         return Ok(compiled);
     }
     match String::from_utf8_lossy(&said).trim() {
-        "" => {
-            Err(format!("the compiler ended with {status}; a component may take {SECONDS} s and {} GiB", MEMORY >> 30))
-        }
+        "" => Err(format!(
+            "the compiler ended with {status}; a component may take {SECONDS} s and {} GiB",
+            MEMORY >> 30
+        )),
         said => Err(super::call::one_line(said)),
     }
 }
 
 /// The compiler's process: compiles the component on standard input to standard output. The exit code says whether it could; standard
 /// error says why not. A program calls this from `main`, before it opened anything.
-#[allow(clippy::print_stderr, reason = "the parent process reads the cause there")]
+#[allow(
+    clippy::print_stderr,
+    reason = "the parent process reads the cause there"
+)]
 pub fn compile_plugin() -> ExitCode {
     match compile_standard_input() {
         Ok(()) => ExitCode::SUCCESS,
@@ -108,7 +117,9 @@ pub fn compile_plugin() -> ExitCode {
 /// Why the component can't be compiled, or this process can't be limited.
 fn compile_standard_input() -> Result<(), String> {
     let limit = |resource: Resource, most: u64| {
-        resource.set(most, most).map_err(|error| format!("the compiler can't be limited: {error}"))
+        resource
+            .set(most, most)
+            .map_err(|error| format!("the compiler can't be limited: {error}"))
     };
     // What is open stays so; no file and no socket comes to it, not even in the place of one that is closed.
     limit(Resource::NOFILE, 0)?;
@@ -118,13 +129,21 @@ fn compile_standard_input() -> Result<(), String> {
     limit(Resource::CPU, SECONDS)?;
     limit(Resource::AS, MEMORY)?;
     let mut component = Vec::new();
-    let read = io::stdin().lock().take(LARGEST + 1).read_to_end(&mut component);
+    let read = io::stdin()
+        .lock()
+        .take(LARGEST + 1)
+        .read_to_end(&mut component);
     read.map_err(|error| error.to_string())?;
     let mut config = engine::config();
     // Threads would take address space, and the host has other work.
     config.parallel_compilation(false);
     let engine = Engine::new(&config).map_err(|error| format!("{error:#}"))?;
-    let compiled = engine.precompile_component(&component).map_err(|error| format!("{error:#}"))?;
+    let compiled = engine
+        .precompile_component(&component)
+        .map_err(|error| format!("{error:#}"))?;
     let mut stdout = io::stdout().lock();
-    stdout.write_all(&compiled).and_then(|()| stdout.flush()).map_err(|error| error.to_string())
+    stdout
+        .write_all(&compiled)
+        .and_then(|()| stdout.flush())
+        .map_err(|error| error.to_string())
 }

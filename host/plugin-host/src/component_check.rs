@@ -22,7 +22,11 @@ pub enum World {
 }
 
 impl World {
-    const ALL: [Self; 3] = [Self::ClaimMapper, Self::ApprovalChannel, Self::DelegatedChannel];
+    const ALL: [Self; 3] = [
+        Self::ClaimMapper,
+        Self::ApprovalChannel,
+        Self::DelegatedChannel,
+    ];
 
     /// The role in words, with its article.
     pub const fn role(self) -> &'static str {
@@ -64,11 +68,20 @@ pub(super) struct Surface {
 
 /// Reads a component's bytes. The plugin's `name` is for the errors.
 pub(super) fn read(name: &str, file: &Path) -> Result<Vec<u8>, LoadError> {
-    let error =
-        |why: &dyn std::fmt::Display| LoadError::of(name, format_args!("`{}` can't be read: {why}", file.display()));
-    let size = std::fs::metadata(file).map_err(|reason| error(&reason))?.len();
+    let error = |why: &dyn std::fmt::Display| {
+        LoadError::of(
+            name,
+            format_args!("`{}` can't be read: {why}", file.display()),
+        )
+    };
+    let size = std::fs::metadata(file)
+        .map_err(|reason| error(&reason))?
+        .len();
     if size > LARGEST {
-        return Err(error(&format_args!("it is larger than {} MiB", LARGEST >> 20)));
+        return Err(error(&format_args!(
+            "it is larger than {} MiB",
+            LARGEST >> 20
+        )));
     }
     std::fs::read(file).map_err(|reason| error(&reason))
 }
@@ -85,7 +98,8 @@ pub(super) fn surface(bytes: &[u8], contracts: &Contracts) -> Result<Surface, St
     if !Parser::is_component(bytes) {
         return Err("the file is not WebAssembly".to_owned());
     }
-    let (imports, exports) = names(bytes).map_err(|error| format!("the file is cut short or damaged: {error}"))?;
+    let (imports, exports) =
+        names(bytes).map_err(|error| format!("the file is cut short or damaged: {error}"))?;
     let (world, version) = world_of(&exports)?;
     let Some(served) = contracts.find(world, version) else {
         return Err(format!(
@@ -100,7 +114,10 @@ pub(super) fn surface(bytes: &[u8], contracts: &Contracts) -> Result<Surface, St
             continue;
         }
         let (interface, _) = split_version(import);
-        let same = served.imports.iter().find(|known| split_version(known).0 == interface);
+        let same = served
+            .imports
+            .iter()
+            .find(|known| split_version(known).0 == interface);
         return Err(match same {
             Some(known) => format!("it asks for `{import}`; this Assent serves `{known}`"),
             None => format!(
@@ -109,7 +126,11 @@ pub(super) fn surface(bytes: &[u8], contracts: &Contracts) -> Result<Surface, St
             ),
         });
     }
-    Ok(Surface { world, version: version.to_owned(), imports })
+    Ok(Surface {
+        world,
+        version: version.to_owned(),
+        imports,
+    })
 }
 
 /// Whether the memories and tables of a component, as they are at first, fit its limits.
@@ -125,7 +146,9 @@ pub(super) fn fits(bytes: &[u8], limits: &Limits) -> Result<(), String> {
                     if memory.shared {
                         return Err("it has a shared memory; a plugin has no threads".to_owned());
                     }
-                    let page = 1_u64.checked_shl(memory.page_size_log2.unwrap_or(16)).unwrap_or(u64::MAX);
+                    let page = 1_u64
+                        .checked_shl(memory.page_size_log2.unwrap_or(16))
+                        .unwrap_or(u64::MAX);
                     let asked = memory.initial.saturating_mul(page);
                     if asked > limits.memory_bytes as u64 {
                         return Err(format!(
@@ -156,11 +179,18 @@ pub(super) fn fits(bytes: &[u8], limits: &Limits) -> Result<(), String> {
 fn world_of(exports: &[String]) -> Result<(World, &str), String> {
     for export in exports {
         let (interface, version) = split_version(export);
-        if let Some(world) = World::ALL.into_iter().find(|world| world.export() == interface) {
+        if let Some(world) = World::ALL
+            .into_iter()
+            .find(|world| world.export() == interface)
+        {
             return Ok((world, version));
         }
     }
-    let found = if exports.is_empty() { "nothing".to_owned() } else { exports.join("`, `") };
+    let found = if exports.is_empty() {
+        "nothing".to_owned()
+    } else {
+        exports.join("`, `")
+    };
     Err(format!(
         "it is no plugin of Assent: it exports `{found}`, not `assent:claims/mapper`, `assent:approval/channel` or \
          `assent:approval/delegated-channel`"
@@ -211,7 +241,10 @@ mod tests {
     #[test]
     fn what_is_not_wasm_is_named_as_such() {
         for bytes in [b"".as_slice(), b"#!/bin/sh", b"\0as"] {
-            assert_eq!(surface(bytes, &Contracts::released()).expect_err("not wasm"), "the file is not WebAssembly");
+            assert_eq!(
+                surface(bytes, &Contracts::released()).expect_err("not wasm"),
+                "the file is not WebAssembly"
+            );
         }
     }
 
@@ -223,10 +256,21 @@ mod tests {
 
     #[test]
     fn the_world_and_version_are_found_out() {
-        let of = |export: &str| world_of(&[export.to_owned()]).map(|(world, version)| (world, version.to_owned()));
-        assert_eq!(of("assent:claims/mapper@2.0.0"), Ok((World::ClaimMapper, "2.0.0".to_owned())));
-        assert_eq!(of("assent:approval/channel@1.0.0"), Ok((World::ApprovalChannel, "1.0.0".to_owned())));
-        assert_eq!(of("assent:approval/delegated-channel@1.0.0"), Ok((World::DelegatedChannel, "1.0.0".to_owned())));
+        let of = |export: &str| {
+            world_of(&[export.to_owned()]).map(|(world, version)| (world, version.to_owned()))
+        };
+        assert_eq!(
+            of("assent:claims/mapper@2.0.0"),
+            Ok((World::ClaimMapper, "2.0.0".to_owned()))
+        );
+        assert_eq!(
+            of("assent:approval/channel@1.0.0"),
+            Ok((World::ApprovalChannel, "1.0.0".to_owned()))
+        );
+        assert_eq!(
+            of("assent:approval/delegated-channel@1.0.0"),
+            Ok((World::DelegatedChannel, "1.0.0".to_owned()))
+        );
         assert!(of("wasi:cli/run@0.2.0").is_err());
     }
 }

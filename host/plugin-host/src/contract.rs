@@ -20,7 +20,11 @@ pub(super) trait Described: Send + Sync {
     fn describe<'a>(&'a self, runner: &'a Runner) -> Later<'a, String>;
 
     /// What it says about its settings, a JSON object: each error is a sentence.
-    fn validate<'a>(&'a self, runner: &'a Runner, config: &'a str) -> Later<'a, Result<(), Vec<String>>>;
+    fn validate<'a>(
+        &'a self,
+        runner: &'a Runner,
+        config: &'a str,
+    ) -> Later<'a, Result<(), Vec<String>>>;
 }
 
 /// A component that maps claims.
@@ -126,13 +130,19 @@ impl Contracts {
 
     /// The version of a role's contract.
     pub(super) fn find(&self, world: super::World, version: &str) -> Option<&Version> {
-        self.0.iter().find(|served| served.world == world && served.version == version)
+        self.0
+            .iter()
+            .find(|served| served.world == world && served.version == version)
     }
 
     /// The versions of a role's contract, in words.
     pub(super) fn served(&self, world: super::World) -> String {
-        let versions: Vec<_> =
-            self.0.iter().filter(|served| served.world == world).map(|served| served.version).collect();
+        let versions: Vec<_> = self
+            .0
+            .iter()
+            .filter(|served| served.world == world)
+            .map(|served| served.version)
+            .collect();
         versions.join(" and ")
     }
 }

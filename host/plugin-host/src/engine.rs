@@ -7,7 +7,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig};
+use wasmtime::{
+    Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig,
+};
 
 use super::spec::Limits;
 use super::turns::Turns;
@@ -60,7 +62,9 @@ pub(super) fn engine<'a>(
         .pagemap_scan(Enabled::Auto);
     match pool {
         Pool::Warm => {
-            allocation.linear_memory_keep_resident(KEEP_RESIDENT).table_keep_resident(KEEP_RESIDENT);
+            allocation
+                .linear_memory_keep_resident(KEEP_RESIDENT)
+                .table_keep_resident(KEEP_RESIDENT);
         }
         Pool::Cold => {
             allocation.max_unused_warm_slots(0);
@@ -68,7 +72,8 @@ pub(super) fn engine<'a>(
     }
     let mut config = config();
     config.allocation_strategy(InstanceAllocationStrategy::Pooling(allocation));
-    let engine = Engine::new(&config).map_err(|error| format!("the plugin engine can't start: {error:#}"))?;
+    let engine = Engine::new(&config)
+        .map_err(|error| format!("the plugin engine can't start: {error:#}"))?;
     tick(&engine, turns)?;
     Ok(engine)
 }
@@ -88,15 +93,19 @@ pub(super) fn config() -> Config {
 /// Starts the engine's clock, which looks after the turns too. It stops when the engine is dropped.
 fn tick(engine: &Engine, turns: &Arc<Turns>) -> Result<(), String> {
     let (engine, turns) = (engine.weak(), Arc::downgrade(turns));
-    let ticker = std::thread::Builder::new().name("plugin-epoch".to_owned()).spawn(move || {
-        while let Some(engine) = engine.upgrade() {
-            engine.increment_epoch();
-            drop(engine);
-            if let Some(turns) = turns.upgrade() {
-                turns.reclaim();
+    let ticker = std::thread::Builder::new()
+        .name("plugin-epoch".to_owned())
+        .spawn(move || {
+            while let Some(engine) = engine.upgrade() {
+                engine.increment_epoch();
+                drop(engine);
+                if let Some(turns) = turns.upgrade() {
+                    turns.reclaim();
+                }
+                std::thread::sleep(TICK);
             }
-            std::thread::sleep(TICK);
-        }
-    });
-    ticker.map(drop).map_err(|error| format!("the plugin engine's clock can't start: {error}"))
+        });
+    ticker
+        .map(drop)
+        .map_err(|error| format!("the plugin engine's clock can't start: {error}"))
 }

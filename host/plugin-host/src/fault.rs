@@ -16,7 +16,10 @@ impl LoadError {
     /// An error of the plugin with this name. It may quote the component's own texts, so it stays one line without control
     /// characters for a terminal.
     pub(super) fn of(plugin: &str, what: impl std::fmt::Display) -> Self {
-        Self(printable::line(&format!("plugin `{plugin}`: {what}"), LONGEST_ERROR))
+        Self(printable::line(
+            &format!("plugin `{plugin}`: {what}"),
+            LONGEST_ERROR,
+        ))
     }
 }
 
@@ -93,7 +96,10 @@ pub enum Fault {
 impl Fault {
     /// Whether the call reached a limit: of work, of time, of memory, of the stack or of the data that it may pass.
     pub(super) fn breaks_a_limit(&self) -> bool {
-        matches!(self, Self::Deadline(_) | Self::Fuel(_) | Self::Memory(_) | Self::Stack | Self::TooLarge(_))
+        matches!(
+            self,
+            Self::Deadline(_) | Self::Fuel(_) | Self::Memory(_) | Self::Stack | Self::TooLarge(_)
+        )
     }
 
     /// Whether load causes the fault, and not the user's data. An attacker who causes load must not choose the omitted claims.

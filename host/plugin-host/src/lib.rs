@@ -40,14 +40,14 @@ mod turns;
 mod workbench;
 
 pub use approval::{
-    Begun, Callback, ChannelFailure, ChannelFailureKind, ChannelInfo, ChannelState, Evidence, News, Notice, Opening,
-    Question,
+    Begun, Callback, ChannelFailure, ChannelFailureKind, ChannelInfo, ChannelState, Evidence, News,
+    Notice, Opening, Question,
 };
 pub use call::{Journal, LogLine, Usage, one_line};
 pub use candidate::{Candidate, CandidateError};
 pub use claims::{
-    ClaimInput, MapFailure, MapFailureKind, Mapped, Protocol, RequestedClaim, SamlAttribute, Sink, Step, StepEnd,
-    Traced, ValueType,
+    ClaimInput, MapFailure, MapFailureKind, Mapped, Protocol, RequestedClaim, SamlAttribute, Sink,
+    Step, StepEnd, Traced, ValueType,
 };
 pub use compiled::{Compiled, check_compiled_folder};
 pub use compiler::{COMPILE, Compiler, compile_plugin};
@@ -58,10 +58,12 @@ pub use meter::{Measured, Quantiles};
 pub use protected::{PROTECTED, is_protected};
 pub use set::PluginSet;
 pub use spec::{
-    Credential, CredentialGrant, Credentials, HttpGrant, Limits, NoCredentials, OnFailure, PluginSpec, Role, Trust,
+    Credential, CredentialGrant, Credentials, HttpGrant, Limits, NoCredentials, OnFailure,
+    PluginSpec, Role, Trust,
 };
 pub use workbench::{
-    ChannelTrial, MapperTrial, NoAnswer, Outgoing, OutgoingMethod, Received, Script, Tried, Workbench, inspect,
+    ChannelTrial, MapperTrial, NoAnswer, Outgoing, OutgoingMethod, Received, Script, Tried,
+    Workbench, inspect,
 };
 
 use approval::ApprovalChannel;
@@ -178,12 +180,22 @@ impl Granted {
     /// What a role gives.
     fn of(role: &Role) -> Self {
         match role {
-            Role::ClaimMapper { applications, writes, .. } => {
-                Self { applications: applications.clone(), writes: writes.clone(), hosts: Vec::new() }
-            }
-            Role::ApprovalChannel { applications, http, .. } => {
-                Self { applications: applications.clone(), writes: Vec::new(), hosts: http.hosts.clone() }
-            }
+            Role::ClaimMapper {
+                applications,
+                writes,
+                ..
+            } => Self {
+                applications: applications.clone(),
+                writes: writes.clone(),
+                hosts: Vec::new(),
+            },
+            Role::ApprovalChannel {
+                applications, http, ..
+            } => Self {
+                applications: applications.clone(),
+                writes: Vec::new(),
+                hosts: http.hosts.clone(),
+            },
         }
     }
 }
@@ -196,7 +208,10 @@ impl Plugins {
     /// settings that the plugin refuses, claims that it may not write, or that two plugins would write.
     pub async fn load(specs: Vec<PluginSpec>, loader: Loader) -> Result<Self, LoadError> {
         let loaded = loader.load(specs).await?;
-        Ok(Self { loader, loaded: ArcSwap::from_pointee(loaded) })
+        Ok(Self {
+            loader,
+            loaded: ArcSwap::from_pointee(loaded),
+        })
     }
 
     /// Exchanges all plugins at once for those of `specs`, after every one of them was compiled, checked and tried out.
@@ -254,7 +269,10 @@ impl Plugins {
     /// Whether one of the loaded plugins has the component with this digest.
     pub fn has_component(&self, digest: &Digest) -> bool {
         let digest = digest.to_text();
-        self.set().identities().iter().any(|identity| identity.sha256 == digest)
+        self.set()
+            .identities()
+            .iter()
+            .any(|identity| identity.sha256 == digest)
     }
 
     /// Runs the claim mappers that serve the application, in order, each seeing what the earlier ones made.
@@ -267,12 +285,20 @@ impl Plugins {
 
     /// Whether a claim mapper is asked for claims of this application that go there.
     pub fn maps_claims_for(&self, application: &Did, sink: Sink) -> bool {
-        self.loaded.load().mappers.iter().any(|mapper| mapper.is_asked_for(application, sink))
+        self.loaded
+            .load()
+            .mappers
+            .iter()
+            .any(|mapper| mapper.is_asked_for(application, sink))
     }
 
     /// Whether a claim mapper may write attributes for at least one application.
     pub fn may_write_attributes(&self) -> bool {
-        self.loaded.load().mappers.iter().any(|mapper| mapper.writes_attributes())
+        self.loaded
+            .load()
+            .mappers
+            .iter()
+            .any(|mapper| mapper.writes_attributes())
     }
 
     /// Whether a claim mapper for assertions of this application may write attributes.
@@ -285,26 +311,47 @@ impl Plugins {
         self.mappers_of_assertions(application, |mapper| mapper.writes_claim(claim))
     }
 
-    fn mappers_of_assertions(&self, application: &Did, is_one: impl Fn(&ClaimMapper) -> bool) -> bool {
+    fn mappers_of_assertions(
+        &self,
+        application: &Did,
+        is_one: impl Fn(&ClaimMapper) -> bool,
+    ) -> bool {
         let loaded = self.loaded.load();
-        loaded.mappers.iter().any(|mapper| mapper.is_asked_for(application, Sink::SamlAssertion) && is_one(mapper))
+        loaded
+            .mappers
+            .iter()
+            .any(|mapper| mapper.is_asked_for(application, Sink::SamlAssertion) && is_one(mapper))
     }
 
     /// The channels that carry approvals for this application, in the operator's order; without one, for the host's own
     /// pages.
     pub fn channels_for(&self, application: Option<&Did>) -> Vec<ChannelInfo> {
         let loaded = self.loaded.load();
-        loaded.channels.iter().filter(|channel| channel.serves(application)).map(ApprovalChannel::info).collect()
+        loaded
+            .channels
+            .iter()
+            .filter(|channel| channel.serves(application))
+            .map(ApprovalChannel::info)
+            .collect()
     }
 
     /// All channels, in the operator's order.
     pub fn channels(&self) -> Vec<ChannelInfo> {
-        self.loaded.load().channels.iter().map(ApprovalChannel::info).collect()
+        self.loaded
+            .load()
+            .channels
+            .iter()
+            .map(ApprovalChannel::info)
+            .collect()
     }
 
     /// A channel by its name.
     pub fn channel_info(&self, name: &str) -> Option<ChannelInfo> {
-        self.loaded.load().channel(name).map(ApprovalChannel::info).ok()
+        self.loaded
+            .load()
+            .channel(name)
+            .map(ApprovalChannel::info)
+            .ok()
     }
 
     /// Sends a request on its way through a channel: a [`Notice`] or a [`Question`], as its kind wants it.
@@ -312,14 +359,22 @@ impl Plugins {
     /// # Errors
     /// See [`ChannelFailureKind`].
     pub async fn begin(&self, channel: &str, opening: Opening) -> Result<Begun, ChannelFailure> {
-        self.loaded.load_full().channel(channel)?.begin(opening).await
+        self.loaded
+            .load_full()
+            .channel(channel)?
+            .begin(opening)
+            .await
     }
 
     /// Asks a channel how the request with this handle stands.
     ///
     /// # Errors
     /// See [`ChannelFailureKind`].
-    pub async fn poll(&self, channel: &str, handle: Vec<u8>) -> Result<ChannelState, ChannelFailure> {
+    pub async fn poll(
+        &self,
+        channel: &str,
+        handle: Vec<u8>,
+    ) -> Result<ChannelState, ChannelFailure> {
         self.loaded.load_full().channel(channel)?.poll(handle).await
     }
 
@@ -327,8 +382,16 @@ impl Plugins {
     ///
     /// # Errors
     /// See [`ChannelFailureKind`].
-    pub async fn on_callback(&self, channel: &str, callback: Callback) -> Result<News, ChannelFailure> {
-        self.loaded.load_full().channel(channel)?.on_callback(callback).await
+    pub async fn on_callback(
+        &self,
+        channel: &str,
+        callback: Callback,
+    ) -> Result<News, ChannelFailure> {
+        self.loaded
+            .load_full()
+            .channel(channel)?
+            .on_callback(callback)
+            .await
     }
 
     /// Has a channel take back the request with this handle.
@@ -336,14 +399,21 @@ impl Plugins {
     /// # Errors
     /// See [`ChannelFailureKind`].
     pub async fn cancel(&self, channel: &str, handle: Vec<u8>) -> Result<(), ChannelFailure> {
-        self.loaded.load_full().channel(channel)?.cancel(handle).await
+        self.loaded
+            .load_full()
+            .channel(channel)?
+            .cancel(handle)
+            .await
     }
 }
 
 impl Loaded {
     fn channel(&self, name: &str) -> Result<&ApprovalChannel, ChannelFailure> {
         let found = self.channels.iter().find(|channel| channel.name() == name);
-        found.ok_or_else(|| ChannelFailure { channel: name.to_owned(), kind: ChannelFailureKind::Unknown })
+        found.ok_or_else(|| ChannelFailure {
+            channel: name.to_owned(),
+            kind: ChannelFailureKind::Unknown,
+        })
     }
 }
 

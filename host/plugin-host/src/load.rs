@@ -48,7 +48,15 @@ impl Loader {
     ) -> Self {
         let contracts = Contracts::released();
         let (compiled, turns) = (compiled.map(Arc::new), Arc::new(Turns::of_processors()));
-        Self { clock, credentials, compiler, compiled, contracts, turns, meters: Mutex::default() }
+        Self {
+            clock,
+            credentials,
+            compiler,
+            compiled,
+            contracts,
+            turns,
+            meters: Mutex::default(),
+        }
     }
 
     /// Serves one more version of a contract.
@@ -61,7 +69,10 @@ impl Loader {
     /// Compiles, checks and tries out every plugin.
     pub(super) async fn load(&self, specs: Vec<PluginSpec>) -> Result<Loaded, LoadError> {
         let engine = |pool| {
-            let limits = specs.iter().filter(|spec| spec.role.pool() == pool).map(|spec| &spec.limits);
+            let limits = specs
+                .iter()
+                .filter(|spec| spec.role.pool() == pool)
+                .map(|spec| &spec.limits);
             engine::engine(pool, limits, &self.turns).map_err(LoadError)
         };
         let (warm, cold) = (engine(Pool::Warm)?, engine(Pool::Cold)?);
@@ -83,10 +94,23 @@ impl Loader {
         engine::engine(Pool::Warm, std::iter::once(limits), &self.turns).map_err(LoadError)
     }
 
-    async fn add(&self, loaded: &mut Loaded, engine: &Engine, spec: PluginSpec) -> Result<(), LoadError> {
+    async fn add(
+        &self,
+        loaded: &mut Loaded,
+        engine: &Engine,
+        spec: PluginSpec,
+    ) -> Result<(), LoadError> {
         let bytes = component_check::read(&spec.name, &spec.file)?;
-        let meter = self.meter(&spec.name).map_err(|what| LoadError::of(&spec.name, what))?;
-        let build = Build { bytes, kept: self.compiled.as_ref(), meter, as_asked: false, journal: None };
+        let meter = self
+            .meter(&spec.name)
+            .map_err(|what| LoadError::of(&spec.name, what))?;
+        let build = Build {
+            bytes,
+            kept: self.compiled.as_ref(),
+            meter,
+            as_asked: false,
+            journal: None,
+        };
         self.build(loaded, engine, spec, build).await
     }
 
@@ -99,19 +123,37 @@ impl Loader {
         build: Build<'_>,
     ) -> Result<(), LoadError> {
         loaded.specs.push(spec.clone());
-        let PluginSpec { name, file, sha256, config, role, limits } = spec;
-        let Build { bytes, kept, meter, as_asked, journal } = build;
+        let PluginSpec {
+            name,
+            file,
+            sha256,
+            config,
+            role,
+            limits,
+        } = spec;
+        let Build {
+            bytes,
+            kept,
+            meter,
+            as_asked,
+            journal,
+        } = build;
         let error = |what: String| LoadError::of(&name, what);
         if limits.concurrency == 0 {
-            return Err(error("`concurrency` is 0, so it could never run; give at least 1".to_owned()));
+            return Err(error(
+                "`concurrency` is 0, so it could never run; give at least 1".to_owned(),
+            ));
         }
         if !config.is_object() {
             return Err(error("its settings are not a table".to_owned()));
         }
         let digest = Digest::of(&bytes);
         if sha256.is_some_and(|expected| expected != digest) {
-            let what =
-                format!("`{}` has the digest {}, not the one that `sha256` names", file.display(), digest.to_text());
+            let what = format!(
+                "`{}` has the digest {}, not the one that `sha256` names",
+                file.display(),
+                digest.to_text()
+            );
             return Err(error(what));
         }
         let surface = component_check::surface(&bytes, &self.contracts).map_err(error)?;
@@ -121,17 +163,27 @@ impl Loader {
             Role::ClaimMapper { .. } => Outside::Closed,
             Role::ApprovalChannel { http, .. } => {
                 let clock = Arc::clone(&self.clock);
-                let egress = Egress::new(http, limits.http_timeout, Arc::clone(&self.credentials), clock);
+                let egress = Egress::new(
+                    http,
+                    limits.http_timeout,
+                    Arc::clone(&self.credentials),
+                    clock,
+                );
                 Outside::Granted(Arc::new(egress.map_err(error)?))
             }
         };
-        let component = compile(engine, bytes, &self.compiler, kept).await.map_err(error)?;
+        let component = compile(engine, bytes, &self.compiler, kept)
+            .await
+            .map_err(error)?;
         let linked = link(&self.contracts, &surface, &component).map_err(error)?;
         let (clock, turns) = (Arc::clone(&self.clock), Arc::clone(&self.turns));
-        let runner = Runner::new(engine.clone(), &name, limits, clock, outside, meter, turns).with_journal(journal);
+        let runner = Runner::new(engine.clone(), &name, limits, clock, outside, meter, turns)
+            .with_journal(journal);
         let described = describe(linked.described(), &runner).await.map_err(error)?;
         let config = config.to_string();
-        validate(linked.described(), &runner, &config).await.map_err(error)?;
+        validate(linked.described(), &runner, &config)
+            .await
+            .map_err(error)?;
         let identity = Arc::new(Identity {
             plugin: name.clone(),
             component: described.name.clone(),
@@ -139,21 +191,36 @@ impl Loader {
             sha256: digest.to_text(),
         });
         let role = match role {
-            Role::ClaimMapper { applications, on_failure, .. } if as_asked => {
-                Role::ClaimMapper { applications, writes: asked_by_name(&described.writes), on_failure }
-            }
+            Role::ClaimMapper {
+                applications,
+                on_failure,
+                ..
+            } if as_asked => Role::ClaimMapper {
+                applications,
+                writes: asked_by_name(&described.writes),
+                on_failure,
+            },
             role => role,
         };
         loaded.granted.insert(name.clone(), Granted::of(&role));
         match (role, linked) {
-            (Role::ClaimMapper { applications, writes, on_failure }, Linked::Mapper(component)) => {
+            (
+                Role::ClaimMapper {
+                    applications,
+                    writes,
+                    on_failure,
+                },
+                Linked::Mapper(component),
+            ) => {
                 if described.denies && on_failure == OnFailure::Omit {
-                    let what =
-                        "`on_failure` is omit, but the component may turn people away: a fault of it would let them in";
+                    let what = "`on_failure` is omit, but the component may turn people away: a fault of it would let them in";
                     return Err(error(what.to_owned()));
                 }
                 let grants = Grants::new(described.writes, writes).map_err(error)?;
-                let scope = Scope { applications, sinks: described.sinks };
+                let scope = Scope {
+                    applications,
+                    sinks: described.sinks,
+                };
                 loaded.mappers.push(Arc::new(ClaimMapper::new(Parts {
                     identity,
                     runner,
@@ -165,7 +232,12 @@ impl Loader {
                 })));
             }
             (
-                Role::ApprovalChannel { applications, trust, shows_letters, http },
+                Role::ApprovalChannel {
+                    applications,
+                    trust,
+                    shows_letters,
+                    http,
+                },
                 Linked::Channel(component) | Linked::Delegated(component),
             ) => {
                 asked_for(&described, &http).map_err(error)?;
@@ -212,7 +284,11 @@ pub(super) struct Build<'a> {
 
 /// The claims that a description names. Where it leaves the choice to the operator, nobody chose, so nothing is granted.
 fn asked_by_name(writes: &[String]) -> Vec<String> {
-    writes.iter().filter(|name| !matches!(name.as_str(), "*" | "attribute:*")).cloned().collect()
+    writes
+        .iter()
+        .filter(|name| !matches!(name.as_str(), "*" | "attribute:*"))
+        .cloned()
+        .collect()
 }
 
 impl Role {
@@ -227,8 +303,14 @@ impl Role {
     fn expects(&self, found: World) -> Result<(), String> {
         let wanted = match self {
             Self::ClaimMapper { .. } => World::ClaimMapper,
-            Self::ApprovalChannel { trust: Trust::Verified, .. } => World::ApprovalChannel,
-            Self::ApprovalChannel { trust: Trust::Delegated, .. } => World::DelegatedChannel,
+            Self::ApprovalChannel {
+                trust: Trust::Verified,
+                ..
+            } => World::ApprovalChannel,
+            Self::ApprovalChannel {
+                trust: Trust::Delegated,
+                ..
+            } => World::DelegatedChannel,
         };
         if wanted == found {
             return Ok(());
@@ -239,7 +321,11 @@ impl Role {
             }
             _ => "",
         };
-        Err(format!("the settings make it {}, but the component is {}{said}", wanted.role(), found.role()))
+        Err(format!(
+            "the settings make it {}, but the component is {}{said}",
+            wanted.role(),
+            found.role()
+        ))
     }
 }
 
@@ -255,20 +341,32 @@ pub(super) async fn compile(
         Some(kept) => kept.component(&engine, &compiler, &bytes),
         None => compiled::compile(&engine, &compiler, &bytes),
     });
-    component.await.map_err(|error| format!("the component can't be compiled: {error}"))?
+    component
+        .await
+        .map_err(|error| format!("the component can't be compiled: {error}"))?
 }
 
-pub(super) fn link(contracts: &Contracts, surface: &Surface, component: &Component) -> Result<Linked, String> {
-    let version = contracts.find(surface.world, &surface.version).ok_or("its contract is not served")?;
-    (version.link)(component).map_err(|cause| format!("it does not keep to its contract: {cause:#}"))
+pub(super) fn link(
+    contracts: &Contracts,
+    surface: &Surface,
+    component: &Component,
+) -> Result<Linked, String> {
+    let version = contracts
+        .find(surface.world, &surface.version)
+        .ok_or("its contract is not served")?;
+    (version.link)(component)
+        .map_err(|cause| format!("it does not keep to its contract: {cause:#}"))
 }
 
 /// What a component says about itself.
-pub(super) async fn describe(component: &dyn Described, runner: &Runner) -> Result<Description, String> {
+pub(super) async fn describe(
+    component: &dyn Described,
+    runner: &Runner,
+) -> Result<Description, String> {
     let json = component.describe(runner).await.result;
     let json = json.map_err(|fault| format!("it can't describe itself: it {fault}"))?;
-    let read =
-        serde_json::from_str(&json).map_err(|error| format!("its description of itself can't be read: {error}"))?;
+    let read = serde_json::from_str(&json)
+        .map_err(|error| format!("its description of itself can't be read: {error}"))?;
     names::checked(read)
 }
 
@@ -276,22 +374,37 @@ pub(super) async fn describe(component: &dyn Described, runner: &Runner) -> Resu
 async fn validate(component: &dyn Described, runner: &Runner, config: &str) -> Result<(), String> {
     match component.validate(runner, config).await.result {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(errors)) => Err(errors.iter().map(|error| one_line(error)).collect::<Vec<_>>().join("; ")),
+        Ok(Err(errors)) => Err(errors
+            .iter()
+            .map(|error| one_line(error))
+            .collect::<Vec<_>>()
+            .join("; ")),
         Err(fault) => Err(format!("its check of the settings failed: it {fault}")),
     }
 }
 
 /// The operator grants nothing that the component does not ask for.
 fn asked_for(described: &Description, granted: &HttpGrant) -> Result<(), String> {
-    let asks = |host: &String| described.hosts.iter().any(|asked| asked == "*" || asked == host);
+    let asks = |host: &String| {
+        described
+            .hosts
+            .iter()
+            .any(|asked| asked == "*" || asked == host)
+    };
     if let Some(host) = granted.hosts.iter().find(|host| !asks(host)) {
-        let known = if described.hosts.is_empty() { "none".to_owned() } else { described.hosts.join(", ") };
+        let known = if described.hosts.is_empty() {
+            "none".to_owned()
+        } else {
+            described.hosts.join(", ")
+        };
         return Err(format!(
             "`http_hosts` grants `{host}`, which the component does not ask for (it asks for: {known})"
         ));
     }
     if granted.follow_redirects && !described.follow_redirects {
-        return Err("`follow_redirects` is granted, which the component does not ask for".to_owned());
+        return Err(
+            "`follow_redirects` is granted, which the component does not ask for".to_owned(),
+        );
     }
     Ok(())
 }
@@ -299,7 +412,10 @@ fn asked_for(described: &Description, granted: &HttpGrant) -> Result<(), String>
 pub(super) fn check_name(loaded: &Loaded, name: &str) -> Result<(), LoadError> {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
-        return Err(LoadError::of(name, "the name may have lower-case letters, digits and `-`, at most 64"));
+        return Err(LoadError::of(
+            name,
+            "the name may have lower-case letters, digits and `-`, at most 64",
+        ));
     }
     let mut mappers = loaded.mappers.iter().map(|mapper| mapper.name());
     let mut channels = loaded.channels.iter().map(ApprovalChannel::name);
@@ -315,7 +431,10 @@ pub(super) fn check_owners(mappers: &[Arc<ClaimMapper>]) -> Result<(), LoadError
     while let Some((mapper, others)) = rest.split_first() {
         for other in others {
             if let Some(claim) = mapper.contended_claim(other) {
-                let what = format!("`writes` grants the claim `{claim}`, which plugin `{}` writes too", mapper.name());
+                let what = format!(
+                    "`writes` grants the claim `{claim}`, which plugin `{}` writes too",
+                    mapper.name()
+                );
                 return Err(LoadError::of(other.name(), what));
             }
         }
@@ -327,6 +446,11 @@ pub(super) fn check_owners(mappers: &[Arc<ClaimMapper>]) -> Result<(), LoadError
 /// Loads plugins that have no credentials, and compiles them anew in this process.
 impl Default for Loader {
     fn default() -> Self {
-        Self::new(Arc::new(SystemClock), Arc::new(NoCredentials), Compiler::InProcess, None)
+        Self::new(
+            Arc::new(SystemClock),
+            Arc::new(NoCredentials),
+            Compiler::InProcess,
+            None,
+        )
     }
 }

@@ -34,14 +34,23 @@ impl LogLimit {
         let mut suppressed = 0;
         if second.at != now.seconds() {
             suppressed = second.suppressed;
-            *second = Second { at: now.seconds(), ..Second::default() };
+            *second = Second {
+                at: now.seconds(),
+                ..Second::default()
+            };
         }
         if second.lines >= LINES_PER_SECOND {
             second.suppressed += 1;
-            return Allowed { line: false, suppressed };
+            return Allowed {
+                line: false,
+                suppressed,
+            };
         }
         second.lines += 1;
-        Allowed { line: true, suppressed }
+        Allowed {
+            line: true,
+            suppressed,
+        }
     }
 }
 
@@ -54,7 +63,19 @@ mod tests {
         let limit = LogLimit::default();
         let at = |seconds| limit.count(Timestamp::from_seconds(seconds));
         assert_eq!((0..200).filter(|_| at(1).line).count(), 50);
-        assert_eq!(at(2), Allowed { line: true, suppressed: 150 });
-        assert_eq!(at(2), Allowed { line: true, suppressed: 0 });
+        assert_eq!(
+            at(2),
+            Allowed {
+                line: true,
+                suppressed: 150
+            }
+        );
+        assert_eq!(
+            at(2),
+            Allowed {
+                line: true,
+                suppressed: 0
+            }
+        );
     }
 }

@@ -65,7 +65,8 @@ impl Meter {
     /// A meter that has counted nothing.
     pub(super) fn new() -> Result<Self, String> {
         // Two digits are enough to compare by, and keep a histogram at a few kilobytes.
-        let histogram = |most| Histogram::new_with_bounds(1, most, 2).map_err(|error| error.to_string());
+        let histogram =
+            |most| Histogram::new_with_bounds(1, most, 2).map_err(|error| error.to_string());
         Ok(Self {
             calls: AtomicU64::new(0),
             faults: AtomicU64::new(0),
@@ -115,7 +116,8 @@ impl Meter {
             self.faults.fetch_add(1, Ordering::Relaxed);
         }
         let mut used = self.used();
-        used.time.saturating_record(u64::try_from(usage.time.as_micros()).unwrap_or(u64::MAX));
+        used.time
+            .saturating_record(u64::try_from(usage.time.as_micros()).unwrap_or(u64::MAX));
         used.fuel.saturating_record(usage.fuel);
         used.time_total = used.time_total.saturating_add(usage.time);
         used.fuel_total = used.fuel_total.saturating_add(usage.fuel);
@@ -137,7 +139,10 @@ impl Meter {
             turned_away: read(&self.turned_away),
             suspensions: read(&self.suspensions),
             waiting: read(&self.waiting),
-            time_us: quantiles(&used.time, u64::try_from(used.time_total.as_micros()).unwrap_or(u64::MAX)),
+            time_us: quantiles(
+                &used.time,
+                u64::try_from(used.time_total.as_micros()).unwrap_or(u64::MAX),
+            ),
             fuel: quantiles(&used.fuel, used.fuel_total),
         }
     }
@@ -166,16 +171,30 @@ mod tests {
         let meter = Meter::new().expect("a meter");
         assert_eq!(meter.measured(), Measured::default());
         for micros in 1..=100 {
-            let usage = Usage { fuel: micros * 1000, time: Duration::from_micros(micros), ..Usage::default() };
+            let usage = Usage {
+                fuel: micros * 1000,
+                time: Duration::from_micros(micros),
+                ..Usage::default()
+            };
             meter.count(&usage, micros == 100);
         }
         meter.denied();
         meter.turned_away();
         let waits = meter.waits();
         let measured = meter.measured();
-        assert_eq!((measured.calls, measured.faults, measured.denials), (100, 1, 1));
+        assert_eq!(
+            (measured.calls, measured.faults, measured.denials),
+            (100, 1, 1)
+        );
         assert_eq!((measured.turned_away, measured.waiting), (1, 1));
-        assert_eq!((measured.time_us.p50, measured.time_us.p99, measured.time_us.total), (50, 99, 5050));
+        assert_eq!(
+            (
+                measured.time_us.p50,
+                measured.time_us.p99,
+                measured.time_us.total
+            ),
+            (50, 99, 5050)
+        );
         assert!((49_000..=51_000).contains(&measured.fuel.p50) && measured.fuel.total == 5_050_000);
         drop(waits);
         assert_eq!(meter.measured().waiting, 0);
@@ -184,7 +203,14 @@ mod tests {
     #[test]
     fn what_is_beyond_the_scale_is_counted_at_its_end() {
         let meter = Meter::new().expect("a meter");
-        meter.count(&Usage { fuel: u64::MAX, time: Duration::MAX, ..Usage::default() }, false);
+        meter.count(
+            &Usage {
+                fuel: u64::MAX,
+                time: Duration::MAX,
+                ..Usage::default()
+            },
+            false,
+        );
         assert_eq!(meter.measured().calls, 1);
     }
 }

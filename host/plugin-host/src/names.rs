@@ -14,8 +14,9 @@ pub(super) fn fault_of(name: &str) -> Option<&'static str> {
         Some("is empty")
     } else if name.chars().nth(LONGEST).is_some() {
         Some("is longer than 256 characters")
-    } else if !name.chars().all(|character| is_printable(character) && (character == ' ' || !character.is_whitespace()))
-    {
+    } else if !name.chars().all(|character| {
+        is_printable(character) && (character == ' ' || !character.is_whitespace())
+    }) {
         Some("has a control character, a line end or another character that is not shown")
     } else if name.starts_with(' ') || name.ends_with(' ') {
         Some("begins or ends with a space")
@@ -36,7 +37,13 @@ pub(super) fn granted(grant: &str) -> &str {
 
 /// Checks that the names of a description can be shown, logged and compared. The error is the end of a sentence about the plugin.
 pub(super) fn checked(mut description: Description) -> Result<Description, String> {
-    let Description { name, version, writes, hosts, .. } = &description;
+    let Description {
+        name,
+        version,
+        writes,
+        hosts,
+        ..
+    } = &description;
     let own = [("name", name.as_str()), ("version", version.as_str())];
     // Neither need be there.
     let own = own.into_iter().filter(|(_, text)| !text.is_empty());
@@ -44,7 +51,10 @@ pub(super) fn checked(mut description: Description) -> Result<Description, Strin
     let hosts = hosts.iter().map(|host| ("hosts", host.as_str()));
     for (member, text) in own.chain(writes).chain(hosts) {
         if let Some(why) = fault_of(text) {
-            return Err(format!("its description has in `{member}` the text `{}`, which {why}", line(text, LONGEST)));
+            return Err(format!(
+                "its description has in `{member}` the text `{}`, which {why}",
+                line(text, LONGEST)
+            ));
         }
     }
     description.summary = line(&description.summary, LONGEST_SUMMARY);
@@ -58,21 +68,41 @@ mod tests {
     #[test]
     fn names_are_short_and_can_be_seen() {
         let long = "n".repeat(LONGEST);
-        for good in ["department", "https://example.com/claims/role", "First name", "Straße", "urn:oid:2.5.4.42", &long]
-        {
+        for good in [
+            "department",
+            "https://example.com/claims/role",
+            "First name",
+            "Straße",
+            "urn:oid:2.5.4.42",
+            &long,
+        ] {
             assert_eq!(fault_of(good), None, "{good}");
         }
-        for bad in
-            ["", " a", "a ", "a\nb", "a\r", "a\x1b[31m", "a\0", "a\u{202e}b", "a\u{2028}b", "a\u{200b}", "a\u{a0}b"]
-        {
+        for bad in [
+            "",
+            " a",
+            "a ",
+            "a\nb",
+            "a\r",
+            "a\x1b[31m",
+            "a\0",
+            "a\u{202e}b",
+            "a\u{2028}b",
+            "a\u{200b}",
+            "a\u{a0}b",
+        ] {
             assert!(fault_of(bad).is_some(), "{bad:?}");
         }
-        assert_eq!(fault_of(&format!("{long}n")), Some("is longer than 256 characters"));
+        assert_eq!(
+            fault_of(&format!("{long}n")),
+            Some("is longer than 256 characters")
+        );
     }
 
     #[test]
     fn a_description_has_names_that_can_be_shown() {
-        let of = |json: serde_json::Value| checked(serde_json::from_value(json).expect("a description"));
+        let of =
+            |json: serde_json::Value| checked(serde_json::from_value(json).expect("a description"));
         let good = serde_json::json!({"name": "a", "version": "", "summary": "One.\nTwo\u{202e}.", "writes": ["*", "attribute:*", "role"]});
         assert_eq!(of(good).expect("good").summary, "One. Two .");
         for (member, value) in [
@@ -86,7 +116,10 @@ mod tests {
             let mut json = serde_json::json!({"name": "a", "version": "1"});
             json[member] = value;
             let error = of(json).expect_err("refused");
-            assert!(error.contains(&format!("`{member}`")) && error.chars().all(is_printable), "{error:?}");
+            assert!(
+                error.contains(&format!("`{member}`")) && error.chars().all(is_printable),
+                "{error:?}"
+            );
         }
     }
 }

@@ -55,27 +55,50 @@ impl Grants {
     pub(super) fn new(described: Vec<String>, operator: Vec<String>) -> Result<Self, String> {
         for name in described.iter().chain(&operator) {
             if let Some(why) = names::fault_of(names::granted(name)) {
-                return Err(format!("the claim `{name}` can't be granted: its name {why}"));
+                return Err(format!(
+                    "the claim `{name}` can't be granted: its name {why}"
+                ));
             }
             if is_protected(name) {
-                return Err(format!("the claim `{name}` is protected, so no plugin may write it"));
+                return Err(format!(
+                    "the claim `{name}` is protected, so no plugin may write it"
+                ));
             }
         }
         if operator.iter().any(|name| name == "*") {
-            return Err("`writes` has to name each claim; `*` is for the component's own description".to_owned());
+            return Err(
+                "`writes` has to name each claim; `*` is for the component's own description"
+                    .to_owned(),
+            );
         }
         if let Some(name) = operator.iter().find(|name| !names(&described, name)) {
-            let known = if described.is_empty() { "none".to_owned() } else { described.join(", ") };
-            return Err(format!("`writes` grants `{name}`, which the component does not write (it writes: {known})"));
+            let known = if described.is_empty() {
+                "none".to_owned()
+            } else {
+                described.join(", ")
+            };
+            return Err(format!(
+                "`writes` grants `{name}`, which the component does not write (it writes: {known})"
+            ));
         }
-        Ok(Self { described, operator })
+        Ok(Self {
+            described,
+            operator,
+        })
     }
 
     /// All that a component asks for, as if an operator granted every name of it. The error is as in [`new`](Self::new).
     pub(super) fn whole(described: Vec<String>) -> Result<Self, String> {
-        let operator = described.iter().filter(|name| *name != "*").cloned().collect();
+        let operator = described
+            .iter()
+            .filter(|name| *name != "*")
+            .cloned()
+            .collect();
         let Self { described, .. } = Self::new(described, operator)?;
-        Ok(Self { operator: described.clone(), described })
+        Ok(Self {
+            operator: described.clone(),
+            described,
+        })
     }
 
     /// Whether the claim may be set and removed.
@@ -91,19 +114,29 @@ impl Grants {
 
     /// Whether any SAML attribute may be added.
     pub(super) fn any_attribute(&self) -> bool {
-        self.operator.iter().any(|name| name.starts_with(ATTRIBUTE) && names(&self.described, name))
+        self.operator
+            .iter()
+            .any(|name| name.starts_with(ATTRIBUTE) && names(&self.described, name))
     }
 
     /// A claim that both this plugin and the other may write.
     pub(super) fn shared_claim(&self, other: &Self) -> Option<&str> {
-        self.operator.iter().map(String::as_str).find(|name| self.claim(name) && other.claim(name))
+        self.operator
+            .iter()
+            .map(String::as_str)
+            .find(|name| self.claim(name) && other.claim(name))
     }
 }
 
 /// Whether a list of grants names this claim or attribute.
 fn names(list: &[String], name: &str) -> bool {
-    let wildcard = if name.starts_with(ATTRIBUTE) { "attribute:*" } else { "*" };
-    list.iter().any(|granted| granted == name || granted == wildcard)
+    let wildcard = if name.starts_with(ATTRIBUTE) {
+        "attribute:*"
+    } else {
+        "*"
+    };
+    list.iter()
+        .any(|granted| granted == name || granted == wildcard)
 }
 
 #[cfg(test)]
@@ -121,14 +154,20 @@ mod tests {
         assert!(both.claim("account"));
         assert!(!both.claim("team"), "the operator did not grant it");
         assert!(!both.claim("name"));
-        assert!(grants(&["account"], &["team"]).is_err(), "the component does not write it");
+        assert!(
+            grants(&["account"], &["team"]).is_err(),
+            "the component does not write it"
+        );
     }
 
     #[test]
     fn a_component_may_leave_the_choice_to_the_operator() {
         let any = grants(&["*"], &["team"]).expect("grants");
         assert!(any.claim("team") && !any.claim("account") && !any.attribute("team"));
-        assert!(grants(&["*"], &["*"]).is_err(), "the operator has to name them");
+        assert!(
+            grants(&["*"], &["*"]).is_err(),
+            "the operator has to name them"
+        );
     }
 
     #[test]

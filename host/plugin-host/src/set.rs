@@ -14,15 +14,28 @@ pub struct PluginSet(pub(super) Arc<Loaded>);
 
 impl std::fmt::Debug for PluginSet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("PluginSet").field(&self.identities()).finish()
+        f.debug_tuple("PluginSet")
+            .field(&self.identities())
+            .finish()
     }
 }
 
 impl PluginSet {
     /// Which plugins it has: claim mappers in their order, then channels.
     pub fn identities(&self) -> Vec<Identity> {
-        let mappers = self.0.mappers.iter().map(|mapper| Identity::clone(mapper.identity()));
-        mappers.chain(self.0.channels.iter().map(|channel| Identity::clone(&channel.identity))).collect()
+        let mappers = self
+            .0
+            .mappers
+            .iter()
+            .map(|mapper| Identity::clone(mapper.identity()));
+        mappers
+            .chain(
+                self.0
+                    .channels
+                    .iter()
+                    .map(|channel| Identity::clone(&channel.identity)),
+            )
+            .collect()
     }
 
     /// Runs its claim mappers that serve the application, in order, each seeing what the earlier ones made.
@@ -39,12 +52,16 @@ impl PluginSet {
         let loaded = self.identities();
         let is_same = |spec: &PluginSpec| {
             let known = loaded.iter().find(|identity| identity.plugin == spec.name);
-            known.is_some_and(|identity| digest_of(&spec.name, &spec.file).as_deref() == Some(identity.sha256.as_str()))
+            known.is_some_and(|identity| {
+                digest_of(&spec.name, &spec.file).as_deref() == Some(identity.sha256.as_str())
+            })
         };
         !self.0.specs.iter().all(is_same)
     }
 }
 
 fn digest_of(name: &str, file: &Path) -> Option<String> {
-    component_check::read(name, file).ok().map(|bytes| Digest::of(&bytes).to_text())
+    component_check::read(name, file)
+        .ok()
+        .map(|bytes| Digest::of(&bytes).to_text())
 }

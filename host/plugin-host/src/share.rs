@@ -23,14 +23,26 @@ impl Share {
     pub(super) fn of(limits: &Limits) -> Self {
         let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
         let running = count((limits.concurrency / 4).max(1));
-        let bounds = Bounds { all: running, each: running, each_waiting: count(limits.waiting / 2) };
-        Self { places: Turns::new(bounds), wait: limits.wait }
+        let bounds = Bounds {
+            all: running,
+            each: running,
+            each_waiting: count(limits.waiting / 2),
+        };
+        Self {
+            places: Turns::new(bounds),
+            wait: limits.wait,
+        }
     }
 
     /// Waits for a place of a call for this application until the plugin's limit expires. Dropping the ticket returns the place.
     pub(super) async fn enter(&self, application: &Did) -> Result<Ticket<'_>, Fault> {
-        let ticket = self.places.enter(&application.as_str().into(), None).ok_or(Fault::Busy)?;
-        tokio::time::timeout(self.wait, ticket.turn()).await.map_err(|_| Fault::Busy)?;
+        let ticket = self
+            .places
+            .enter(&application.as_str().into(), None)
+            .ok_or(Fault::Busy)?;
+        tokio::time::timeout(self.wait, ticket.turn())
+            .await
+            .map_err(|_| Fault::Busy)?;
         Ok(ticket)
     }
 }

@@ -170,6 +170,9 @@ impl Default for Limits {
 impl Limits {
     /// Those of a channel: many requests wait for services elsewhere at once.
     pub fn of_channel() -> Self {
-        Self { concurrency: 512, ..Self::default() }
+        Self {
+            concurrency: 512,
+            ..Self::default()
+        }
     }
 }

@@ -17,7 +17,9 @@ const MOMENT: i64 = 1_767_225_600;
 pub(super) async fn of_mappers(mappers: &[Arc<ClaimMapper>]) -> Result<(), LoadError> {
     for mapper in mappers {
         for sink in Sink::ALL {
-            let Some(application) = mapper.application_for_trial(sink) else { continue };
+            let Some(application) = mapper.application_for_trial(sink) else {
+                continue;
+            };
             match mapper.try_out(&input(application, sink)).await {
                 Ok(())
                 | Err(
@@ -25,7 +27,10 @@ pub(super) async fn of_mappers(mappers: &[Arc<ClaimMapper>]) -> Result<(), LoadE
                     | MapFailureKind::Fault(Fault::Reported(_) | Fault::Busy | Fault::Suspended(_)),
                 ) => {}
                 Err(MapFailureKind::Fault(fault)) => {
-                    return Err(LoadError::of(mapper.name(), format_args!("when it was tried out, it {fault}")));
+                    return Err(LoadError::of(
+                        mapper.name(),
+                        format_args!("when it was tried out, it {fault}"),
+                    ));
                 }
             }
         }
@@ -46,7 +51,14 @@ fn input(application: Did, sink: Sink) -> ClaimInput {
         "preferred_username": "ada", "upn": "ada", "email": "ada@example.org", "email_verified": true,
         "updated_at": MOMENT, "user_short_code": "TRIAL00000",
     });
-    let scopes = ["openid", "profile", "email", "phone", "address", "offline_access"];
+    let scopes = [
+        "openid",
+        "profile",
+        "email",
+        "phone",
+        "address",
+        "offline_access",
+    ];
     ClaimInput {
         protocol: if saml { Protocol::Saml } else { Protocol::Oidc },
         sink,
@@ -56,10 +68,18 @@ fn input(application: Did, sink: Sink) -> ClaimInput {
         account: json!({ "id": "trial", "name": "ada", "short_code": "TRIAL00000", "state": "active" }),
         user: json!({ "did": "did:example:trial", "name": "ada", "email": "ada@example.org", "profile": {} }),
         roles: vec!["user".to_owned()],
-        scopes: if saml { Vec::new() } else { scopes.map(str::to_owned).to_vec() },
+        scopes: if saml {
+            Vec::new()
+        } else {
+            scopes.map(str::to_owned).to_vec()
+        },
         requested: Vec::new(),
         acr: Some("urn:assent:acr:device".to_owned()),
         amr: vec!["swk".to_owned(), "user".to_owned()],
-        claims: if let Value::Object(claims) = claims { claims } else { Map::new() },
+        claims: if let Value::Object(claims) = claims {
+            claims
+        } else {
+            Map::new()
+        },
     }
 }

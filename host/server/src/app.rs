@@ -59,9 +59,18 @@ pub enum StartError {
     #[error("first start: {0}")]
     FirstStart(#[from] crate::domain::admin::Refused),
     #[error("{}: cannot write the demo application's settings: {reason}", file.display())]
-    DemoFile { file: std::path::PathBuf, reason: std::io::Error },
-    #[error("cannot listen on {address}: {reason}. Is another program using the port? `{setting}` names another")]
-    Listen { setting: &'static str, address: SocketAddr, reason: std::io::Error },
+    DemoFile {
+        file: std::path::PathBuf,
+        reason: std::io::Error,
+    },
+    #[error(
+        "cannot listen on {address}: {reason}. Is another program using the port? `{setting}` names another"
+    )]
+    Listen {
+        setting: &'static str,
+        address: SocketAddr,
+        reason: std::io::Error,
+    },
     #[error(transparent)]
     Tls(#[from] TlsError),
     #[error(transparent)]
@@ -96,8 +105,16 @@ impl Surroundings {
 }
 
 /// Opens the database and the keys, and loads the plugins: everything but the listener.
-pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<Arc<Host>, StartError> {
-    let Surroundings { clock, entropy, compiler, settings_file } = surroundings;
+pub async fn compose(
+    settings: Settings,
+    surroundings: Surroundings,
+) -> Result<Arc<Host>, StartError> {
+    let Surroundings {
+        clock,
+        entropy,
+        compiler,
+        settings_file,
+    } = surroundings;
     let database = Database::open(&settings.store.url).await?;
     let master_key = match &settings.keys.master_key {
         Some(text) => MasterKey::from_text(text, "keys.master_key")?,
@@ -105,24 +122,43 @@ pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<A
         None if database.holds_keys().await? => MasterKey::read(&settings.keys.master_key_file)?,
         None => MasterKey::read_or_make(&settings.keys.master_key_file, &*entropy)?,
     };
-    let chaining = Chaining::new(ChainKey::new(master_key.authenticate("audit chain", b"")?), Arc::clone(&entropy));
+    let chaining = Chaining::new(
+        ChainKey::new(master_key.authenticate("audit chain", b"")?),
+        Arc::clone(&entropy),
+    );
     let store = Store::start(database, chaining, clock.now()).await?;
     let kept = with_first_keys(&store, &master_key, &clock, &entropy).await?;
     let key_ring = KeyRing::open(&kept, &master_key)?;
-    let push_key = Arc::new(PushKey::open(push_key(&kept)?, &master_key, settings.origin())?);
-    let credentials = Arc::new(PushCredentials { key: Arc::clone(&push_key), clock: Arc::clone(&clock) });
+    let push_key = Arc::new(PushKey::open(
+        push_key(&kept)?,
+        &master_key,
+        settings.origin(),
+    )?);
+    let credentials = Arc::new(PushCredentials {
+        key: Arc::clone(&push_key),
+        clock: Arc::clone(&clock),
+    });
     let compiled = match &settings.plugins.compiled_folder {
-        Some(folder) => Some(Compiled::new(folder.clone(), master_key.authenticate("compiled plugins", b"")?.into())),
+        Some(folder) => Some(Compiled::new(
+            folder.clone(),
+            master_key.authenticate("compiled plugins", b"")?.into(),
+        )),
         None => None,
     };
     let specs = plugin_specs(&settings.plugins)?;
-    let plugins = Plugins::load(specs, Loader::new(Arc::clone(&clock), credentials, compiler, compiled)).await?;
+    let plugins = Plugins::load(
+        specs,
+        Loader::new(Arc::clone(&clock), credentials, compiler, compiled),
+    )
+    .await?;
     // A host that does not start serves nobody: what an application's plugin does wrong is that application's harm alone.
     if let Err(error) = plugins.try_out().await {
         tracing::warn!(%error, "a plugin fails with what it was tried out with");
     }
     let metrics_secret = match &settings.http.metrics_secret_file {
-        Some(file) => Some(domain::plugins::read_long_secret("http.metrics_secret_file", file, 16)?.digest()),
+        Some(file) => {
+            Some(domain::plugins::read_long_secret("http.metrics_secret_file", file, 16)?.digest())
+        }
         None => None,
     };
     let places = Places::open(settings.places.database_file.as_deref())?;
@@ -158,7 +194,12 @@ pub async fn compose(settings: Settings, surroundings: Surroundings) -> Result<A
 
 /// The operator's logo, if the settings name one.
 pub fn logo(settings: &Settings) -> Result<Option<Logo>, LogoError> {
-    settings.pages.logo_file.as_deref().map(Logo::read).transpose()
+    settings
+        .pages
+        .logo_file
+        .as_deref()
+        .map(Logo::read)
+        .transpose()
 }
 
 /// All keys, after a fresh one was made for each purpose that had none which may sign.
@@ -174,7 +215,11 @@ async fn with_first_keys(
         if own.iter().any(|key| key.may_sign()) {
             continue;
         }
-        let last = own.iter().map(|key| key.times.generation).max().unwrap_or_default();
+        let last = own
+            .iter()
+            .map(|key| key.times.generation)
+            .max()
+            .unwrap_or_default();
         let sealed = keys::generate(purpose, master, &**entropy).await?;
         let now = clock.now();
         let fresh = SigningKey {
@@ -196,7 +241,9 @@ fn push_key(kept: &[SigningKey]) -> Result<&str, StartError> {
         KeyMaterial::Sealed(sealed) => Some(sealed.as_str()),
         KeyMaterial::Public(_) => None,
     });
-    sealed.ok_or(StartError::Store(StoreError::Corrupt("a push key without its private half")))
+    sealed.ok_or(StartError::Store(StoreError::Corrupt(
+        "a push key without its private half",
+    )))
 }
 
 /// Lets the plugins' outgoing requests carry the push key's signature without their seeing it.
@@ -219,15 +266,22 @@ impl Credentials for PushCredentials {
 
 /// Makes what the first start makes, if this is the first.
 pub async fn prepare_first_start(host: &Host) -> Result<Option<Made>, StartError> {
-    let Some(wish) = &host.settings.first_start else { return Ok(None) };
-    let Some(made) = first_start(host, wish).await? else { return Ok(None) };
+    let Some(wish) = &host.settings.first_start else {
+        return Ok(None);
+    };
+    let Some(made) = first_start(host, wish).await? else {
+        return Ok(None);
+    };
     if let (Some(demo), Some(client_id)) = (&wish.demo, &made.demo) {
         let client = serde_json::json!({
             "issuer": host.issuer,
             "client_id": client_id,
             "redirect_uri": demo.redirect_uri,
         });
-        let failed = |reason| StartError::DemoFile { file: demo.client_file.clone(), reason };
+        let failed = |reason| StartError::DemoFile {
+            file: demo.client_file.clone(),
+            reason,
+        };
         if let Some(folder) = demo.client_file.parent() {
             std::fs::create_dir_all(folder).map_err(failed)?;
         }
@@ -270,7 +324,13 @@ pub async fn listen(settings: &Settings) -> Result<Ports, StartError> {
 }
 
 async fn bind(setting: &'static str, address: SocketAddr) -> Result<TcpListener, StartError> {
-    TcpListener::bind(address).await.map_err(|reason| StartError::Listen { setting, address, reason })
+    TcpListener::bind(address)
+        .await
+        .map_err(|reason| StartError::Listen {
+            setting,
+            address,
+            reason,
+        })
 }
 
 /// The certificates of the listeners.
@@ -282,18 +342,31 @@ pub struct Identities {
 
 /// Reads the certificates and keys that the settings name.
 pub fn identities(settings: &Settings, clock: &SharedClock) -> Result<Identities, StartError> {
-    let load = |table, files, clients| Identity::load(table, files, clients, Arc::clone(clock)).map(Arc::new);
+    let load = |table, files, clients| {
+        Identity::load(table, files, clients, Arc::clone(clock)).map(Arc::new)
+    };
     let (main, mtls) = (settings.http.tls.clone(), settings.http.mtls.as_ref());
     Ok(Identities {
-        main: main.map(|files| load("http.tls", files, Clients::Anonymous)).transpose()?,
-        mtls: mtls.map(|mtls| load("http.mtls", mtls.tls(), Clients::MayShowCertificate)).transpose()?,
+        main: main
+            .map(|files| load("http.tls", files, Clients::Anonymous))
+            .transpose()?,
+        mtls: mtls
+            .map(|mtls| load("http.mtls", mtls.tls(), Clients::MayShowCertificate))
+            .transpose()?,
     })
 }
 
 /// Serves until it is stopped.
 pub fn serve(host: Arc<Host>, ports: Ports) -> Result<Running, StartError> {
-    let Identities { main: tls, mtls: mtls_identity } = identities(&host.settings, &host.clock)?;
-    let unusable = |reason| StartError::Listen { setting: "http.listen", address: host.settings.http.listen, reason };
+    let Identities {
+        main: tls,
+        mtls: mtls_identity,
+    } = identities(&host.settings, &host.clock)?;
+    let unusable = |reason| StartError::Listen {
+        setting: "http.listen",
+        address: host.settings.http.listen,
+        reason,
+    };
     let address = ports.main.local_addr().map_err(unusable)?;
     let (stop, stopped) = tokio::sync::watch::channel(false);
     let router = http::router(Arc::clone(&host));
@@ -303,7 +376,8 @@ pub fn serve(host: Arc<Host>, ports: Ports) -> Result<Running, StartError> {
         tls,
         most_connections,
         newcomers: Newcomers {
-            most_of_network: usize::try_from(host.settings.http.connections_per_network).unwrap_or(usize::MAX),
+            most_of_network: usize::try_from(host.settings.http.connections_per_network)
+                .unwrap_or(usize::MAX),
             patience: Duration::from_secs(host.settings.http.first_request_timeout.into()),
             exempt: host.settings.http.trusted_proxies.clone(),
         },
@@ -317,9 +391,17 @@ pub fn serve(host: Arc<Host>, ports: Ports) -> Result<Running, StartError> {
         let most_of_mtls = most / 4;
         most_of_main -= most_of_mtls;
         let listener = listener(socket, Some(identity), most_of_mtls);
-        servers.spawn(http::serve(listener, http::mtls_router(router.clone()), told(stopped.clone())));
+        servers.spawn(http::serve(
+            listener,
+            http::mtls_router(router.clone()),
+            told(stopped.clone()),
+        ));
     }
-    servers.spawn(http::serve(listener(ports.main, tls, most_of_main), router, told(stopped)));
+    servers.spawn(http::serve(
+        listener(ports.main, tls, most_of_main),
+        router,
+        told(stopped),
+    ));
     let mut background = JoinSet::new();
     background.spawn(sweep(Arc::clone(&host)));
     background.spawn(keep_keys(Arc::clone(&host)));
@@ -328,15 +410,28 @@ pub fn serve(host: Arc<Host>, ports: Ports) -> Result<Running, StartError> {
     background.spawn(domain::deliveries::run(Arc::clone(&host)));
     background.spawn(domain::traces::keep(Arc::clone(&host)));
     background.spawn(domain::audit::stream(Arc::clone(&host)));
-    Ok(Running { host, address, stop, servers, background })
+    Ok(Running {
+        host,
+        address,
+        stop,
+        servers,
+        background,
+    })
 }
 
 /// How many connections the descriptors of this process are enough for.
 fn most_connections() -> usize {
     let descriptors = rlimit::Resource::NOFILE.get_soft().unwrap_or(1024);
-    let most = descriptors.saturating_sub(OTHER_DESCRIPTORS).max(descriptors / 4).clamp(1, MOST_CONNECTIONS);
+    let most = descriptors
+        .saturating_sub(OTHER_DESCRIPTORS)
+        .max(descriptors / 4)
+        .clamp(1, MOST_CONNECTIONS);
     if most < FEW_CONNECTIONS {
-        tracing::warn!(descriptors, most, "few connections can be served at once: raise `ulimit -n` or LimitNOFILE");
+        tracing::warn!(
+            descriptors,
+            most,
+            "few connections can be served at once: raise `ulimit -n` or LimitNOFILE"
+        );
     } else {
         tracing::info!(descriptors, most, "connections that can be served at once");
     }
@@ -354,7 +449,12 @@ async fn sweep(host: Arc<Host>) {
     let retention = Retention {
         // Anybody may begin a login, so nothing of it is kept.
         logins: after(lifetimes.login, Duration::ZERO),
-        access_tokens: after(lifetimes.access_token.max(lifetimes.client_credentials_token), DAY),
+        access_tokens: after(
+            lifetimes
+                .access_token
+                .max(lifetimes.client_credentials_token),
+            DAY,
+        ),
         refresh_tokens: after(lifetimes.refresh_token, DAY),
         sessions: after(host.settings.longest_session(), DAY),
         enrolments: after(lifetimes.enrolment, DAY),

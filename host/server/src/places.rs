@@ -29,7 +29,9 @@ struct Read {
 
 impl std::fmt::Debug for Read {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Read").field("stamp", &self.stamp).finish_non_exhaustive()
+        f.debug_struct("Read")
+            .field("stamp", &self.stamp)
+            .finish_non_exhaustive()
     }
 }
 
@@ -43,7 +45,10 @@ struct Stamp {
 impl Stamp {
     fn of(file: &Path) -> std::io::Result<Self> {
         let about = std::fs::metadata(file)?;
-        Ok(Self { modified: about.modified().ok(), length: about.len() })
+        Ok(Self {
+            modified: about.modified().ok(),
+            length: about.len(),
+        })
     }
 }
 
@@ -91,13 +96,18 @@ impl Name {
     fn text(&self, language: &str) -> Option<String> {
         let text = match self {
             Self::Text(text) => Some(text),
-            Self::Names { names } => {
-                [language, "en"].iter().find_map(|language| names.get(*language)).or_else(|| names.values().next())
-            }
+            Self::Names { names } => [language, "en"]
+                .iter()
+                .find_map(|language| names.get(*language))
+                .or_else(|| names.values().next()),
             Self::Other(_) => None,
         };
         // Whatever the file says, the person is shown one line.
-        let text: String = text?.chars().filter(|character| !character.is_control()).take(LONGEST).collect();
+        let text: String = text?
+            .chars()
+            .filter(|character| !character.is_control())
+            .take(LONGEST)
+            .collect();
         Some(text.trim().to_owned()).filter(|text| !text.is_empty())
     }
 }
@@ -106,14 +116,27 @@ impl Places {
     /// Opens the database, if the settings name one.
     pub fn open(file: Option<&Path>) -> Result<Self, PlacesError> {
         let read = file.map(read).transpose()?.map(Arc::new);
-        Ok(Self { file: file.map(Path::to_owned), read: ArcSwapOption::new(read) })
+        Ok(Self {
+            file: file.map(Path::to_owned),
+            read: ArcSwapOption::new(read),
+        })
     }
 
     /// Reads the file again if it was changed since. Where it can't be read, the one from before goes on.
     pub fn refresh(&self) -> Result<bool, PlacesError> {
-        let Some(file) = &self.file else { return Ok(false) };
-        let stamp = Stamp::of(file).map_err(|reason| PlacesError::Unreadable { file: file.clone(), reason })?;
-        if self.read.load().as_ref().is_some_and(|read| read.stamp == stamp) {
+        let Some(file) = &self.file else {
+            return Ok(false);
+        };
+        let stamp = Stamp::of(file).map_err(|reason| PlacesError::Unreadable {
+            file: file.clone(),
+            reason,
+        })?;
+        if self
+            .read
+            .load()
+            .as_ref()
+            .is_some_and(|read| read.stamp == stamp)
+        {
             return Ok(false);
         }
         self.read.store(Some(Arc::new(read(file)?)));
@@ -124,20 +147,31 @@ impl Places {
     pub fn of(&self, address: IpAddr, language: &str) -> Option<String> {
         let read = self.read.load();
         let found = read.as_ref()?.reader.lookup(address).ok()?;
-        let Record { city, country, country_name } = found.decode().ok()??;
+        let Record {
+            city,
+            country,
+            country_name,
+        } = found.decode().ok()??;
         let name = |name: &Option<Name>| name.as_ref().and_then(|name| name.text(language));
-        let parts: Vec<String> =
-            [name(&city), name(&country_name).or_else(|| name(&country))].into_iter().flatten().collect();
+        let parts: Vec<String> = [name(&city), name(&country_name).or_else(|| name(&country))]
+            .into_iter()
+            .flatten()
+            .collect();
         Some(parts.join(", ")).filter(|place| !place.is_empty())
     }
 }
 
 fn read(file: &Path) -> Result<Read, PlacesError> {
-    let unreadable = |reason| PlacesError::Unreadable { file: file.to_owned(), reason };
+    let unreadable = |reason| PlacesError::Unreadable {
+        file: file.to_owned(),
+        reason,
+    };
     let stamp = Stamp::of(file).map_err(unreadable)?;
     let content = std::fs::read(file).map_err(unreadable)?;
-    let reader =
-        Reader::from_source(content).map_err(|reason| PlacesError::NoDatabase { file: file.to_owned(), reason })?;
+    let reader = Reader::from_source(content).map_err(|reason| PlacesError::NoDatabase {
+        file: file.to_owned(),
+        reason,
+    })?;
     Ok(Read { reader, stamp })
 }
 
@@ -156,7 +190,12 @@ mod tests {
     use Data::{List, Map, Number, Text};
 
     fn write(value: &Data<'_>, to: &mut Vec<u8>) {
-        let small = |length: usize| u8::try_from(length).ok().filter(|length| *length < 29).expect("a short value");
+        let small = |length: usize| {
+            u8::try_from(length)
+                .ok()
+                .filter(|length| *length < 29)
+                .expect("a short value")
+        };
         match value {
             Text(text) => {
                 to.push(2 << 5 | small(text.len()));
@@ -223,22 +262,57 @@ mod tests {
     #[test]
     fn a_place_is_told_as_far_as_it_is_known() {
         let names = |names| Map(names);
-        let [berlin, germany] =
-            [[("de", Text("Berlin.")), ("en", Text("Berlin"))], [("de", Text("Deutschland")), ("en", Text("Germany"))]];
-        let (city, country) = ([("names", names(&berlin))], [("iso_code", Text("DE")), ("names", names(&germany))]);
+        let [berlin, germany] = [
+            [("de", Text("Berlin.")), ("en", Text("Berlin"))],
+            [("de", Text("Deutschland")), ("en", Text("Germany"))],
+        ];
+        let (city, country) = (
+            [("names", names(&berlin))],
+            [("iso_code", Text("DE")), ("names", names(&germany))],
+        );
         let is = |text: &str| Some(text.to_owned());
-        assert_eq!(place(&Map(&[("city", Map(&city)), ("country", Map(&country))])), is("Berlin, Germany"));
         assert_eq!(
-            place_in("de", &Map(&[("city", Map(&city)), ("country", Map(&country))])),
+            place(&Map(&[("city", Map(&city)), ("country", Map(&country))])),
+            is("Berlin, Germany")
+        );
+        assert_eq!(
+            place_in(
+                "de",
+                &Map(&[("city", Map(&city)), ("country", Map(&country))])
+            ),
             is("Berlin., Deutschland")
         );
-        assert_eq!(place_in("ar", &Map(&[("country", Map(&country))])), is("Germany"));
-        assert_eq!(place(&Map(&[("city", Text("Berlin")), ("country", Text("DE"))])), is("Berlin, DE"));
-        let flat = [("city", Text("Berlin")), ("country", Text("DE")), ("country_name", Text("Germany"))];
+        assert_eq!(
+            place_in("ar", &Map(&[("country", Map(&country))])),
+            is("Germany")
+        );
+        assert_eq!(
+            place(&Map(&[("city", Text("Berlin")), ("country", Text("DE"))])),
+            is("Berlin, DE")
+        );
+        let flat = [
+            ("city", Text("Berlin")),
+            ("country", Text("DE")),
+            ("country_name", Text("Germany")),
+        ];
         assert_eq!(place(&Map(&flat)), is("Berlin, Germany"));
-        assert_eq!(place(&Map(&[("country", Map(&[("names", Map(&[("fr", Text("Suède"))]))]))])), is("Suède"));
-        assert_eq!(place(&Map(&[("country", Text("a\nb\u{1b}[1m"))])), is("ab[1m"));
-        for nothing in [Map(&[]), Text("Berlin"), Map(&[("city", Number(5, 2, 1))]), Map(&[("city", Text("\n"))])] {
+        assert_eq!(
+            place(&Map(&[(
+                "country",
+                Map(&[("names", Map(&[("fr", Text("Suède"))]))])
+            )])),
+            is("Suède")
+        );
+        assert_eq!(
+            place(&Map(&[("country", Text("a\nb\u{1b}[1m"))])),
+            is("ab[1m")
+        );
+        for nothing in [
+            Map(&[]),
+            Text("Berlin"),
+            Map(&[("city", Number(5, 2, 1))]),
+            Map(&[("city", Text("\n"))]),
+        ] {
             assert_eq!(place(&nothing), None);
         }
     }
@@ -248,7 +322,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("places.mmdb");
         let error = Places::open(Some(&file)).unwrap_err().to_string();
-        assert!(error.starts_with("places.database_file: ") && error.contains("can't be read"), "{error}");
+        assert!(
+            error.starts_with("places.database_file: ") && error.contains("can't be read"),
+            "{error}"
+        );
         std::fs::write(&file, "no database").unwrap();
         let error = Places::open(Some(&file)).unwrap_err().to_string();
         assert!(error.contains("MaxMind DB format"), "{error}");

@@ -96,7 +96,10 @@ impl TryFrom<PersonRow> for Person {
             version: row.account_version,
             created_at: row.account_created_at,
         };
-        Ok(Self { user, account: account.try_into()? })
+        Ok(Self {
+            user,
+            account: account.try_into()?,
+        })
     }
 }
 
@@ -113,8 +116,12 @@ pub struct AccountWrite {
     pub entries: Vec<Entry>,
 }
 
-static HOLD: LazyLock<Statement> =
-    LazyLock::new(|| Statement::new("UPDATE users SET version = version WHERE id IN ({$}) RETURNING *", 0));
+static HOLD: LazyLock<Statement> = LazyLock::new(|| {
+    Statement::new(
+        "UPDATE users SET version = version WHERE id IN ({$}) RETURNING *",
+        0,
+    )
+});
 static INSERT: LazyLock<Statement> = LazyLock::new(|| {
     Statement::new(
         "INSERT INTO accounts (id, user_id, application_id, name, roles, short_code, state, version, created_at)
@@ -141,10 +148,15 @@ async fn hold(db: &mut AnyConnection, accounts: &[Account], whom: &[Whom]) -> Re
         }
     }
     let person = |(account, whom): (&Account, &Whom)| {
-        let user =
-            users.get(&account.user_id).cloned().ok_or(StoreError::Overtaken("the user was deleted meanwhile"))?;
+        let user = users
+            .get(&account.user_id)
+            .cloned()
+            .ok_or(StoreError::Overtaken("the user was deleted meanwhile"))?;
         whom.must_be(&user)?;
-        Ok(Person { user, account: account.clone() })
+        Ok(Person {
+            user,
+            account: account.clone(),
+        })
     };
     accounts.iter().zip(whom).map(person).collect()
 }
@@ -171,7 +183,11 @@ async fn insert_all(db: &mut AnyConnection, accounts: &[Account], whom: &[Whom])
                 .bind(account.created_at.millis());
         }
         let kept = query.execute(&mut *db).await?.rows_affected();
-        all_of(rows.len(), kept, "the user has an account there already, or the name")?;
+        all_of(
+            rows.len(),
+            kept,
+            "the user has an account there already, or the name",
+        )?;
     }
     terms::add_accounts(db, &people).await
 }
@@ -203,7 +219,10 @@ async fn update(
         terms::replace_account(db, person).await?;
     }
     if account.state != before {
-        let (user, application) = (account.user_id.to_string(), account.application_id.to_string());
+        let (user, application) = (
+            account.user_id.to_string(),
+            account.application_id.to_string(),
+        );
         endings::of_account(db, user, application, account.state, now).await?;
     }
     Ok(true)
@@ -232,7 +251,12 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Stale`] if they are not as they were seen; [`StoreError::Taken`] where there is one already.
-    pub async fn insert_account(&self, account: Account, whom: impl Into<Whom>, entries: Vec<Entry>) -> Result<()> {
+    pub async fn insert_account(
+        &self,
+        account: Account,
+        whom: impl Into<Whom>,
+        entries: Vec<Entry>,
+    ) -> Result<()> {
         let whom = whom.into();
         self.write(move |db| {
             let (account, entries) = (account.clone(), entries.clone());
@@ -278,7 +302,13 @@ impl Store {
         self.write(move |db| {
             let writes = writes.clone();
             Box::pin(async move {
-                for AccountWrite { account, whom, before, .. } in &writes {
+                for AccountWrite {
+                    account,
+                    whom,
+                    before,
+                    ..
+                } in &writes
+                {
                     if let Some(before) = before
                         && !update(db, account, *whom, *before, now).await?
                     {
@@ -286,7 +316,8 @@ impl Store {
                     }
                 }
                 let new = writes.iter().filter(|write| write.before.is_none());
-                let (new, whom): (Vec<_>, Vec<_>) = new.map(|write| (write.account.clone(), write.whom)).unzip();
+                let (new, whom): (Vec<_>, Vec<_>) =
+                    new.map(|write| (write.account.clone(), write.whom)).unzip();
                 insert_all(db, &new, &whom).await?;
                 for write in &writes {
                     audit::append(db, &write.entries).await?;
@@ -332,7 +363,8 @@ impl Store {
 
     /// The account with this id.
     pub async fn account(&self, id: AccountId) -> Result<Option<Account>> {
-        self.one_account("SELECT * FROM accounts WHERE id = $1", &[id.to_string()]).await
+        self.one_account("SELECT * FROM accounts WHERE id = $1", &[id.to_string()])
+            .await
     }
 
     /// The account with this id, and whose it is.
@@ -343,7 +375,11 @@ impl Store {
     /// A person's account in an application.
     pub async fn account_of(&self, user: UserId, application: &Did) -> Result<Option<Account>> {
         let keys = [user.to_string(), application.to_string()];
-        self.one_account("SELECT * FROM accounts WHERE user_id = $1 AND application_id = $2", &keys).await
+        self.one_account(
+            "SELECT * FROM accounts WHERE user_id = $1 AND application_id = $2",
+            &keys,
+        )
+        .await
     }
 
     /// Up to `limit` accounts of an application after `after`, in the order in which they were made; of a state alone, where
@@ -356,7 +392,9 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<Account>> {
         let statement = match state {
-            None => "SELECT * FROM accounts WHERE application_id = $1 AND $2 = '' AND id > $3 ORDER BY id LIMIT $4",
+            None => {
+                "SELECT * FROM accounts WHERE application_id = $1 AND $2 = '' AND id > $3 ORDER BY id LIMIT $4"
+            }
             Some(_) => {
                 "SELECT * FROM accounts WHERE application_id = $1 AND state = $2 AND id > $3 ORDER BY id LIMIT $4"
             }
@@ -372,22 +410,36 @@ impl Store {
     }
 
     /// Up to `limit` accounts of a person after `after`, in the order in which they were made.
-    pub async fn accounts_of_user(&self, user: UserId, after: Option<AccountId>, limit: u32) -> Result<Vec<Account>> {
-        let rows: Vec<AccountRow> =
-            sqlx::query_as("SELECT * FROM accounts WHERE user_id = $1 AND id > $2 ORDER BY id LIMIT $3")
-                .bind(user.to_string())
-                .bind(after.map(|id| id.to_string()).unwrap_or_default())
-                .bind(i64::from(limit))
-                .fetch_all(&self.readers)
-                .await?;
+    pub async fn accounts_of_user(
+        &self,
+        user: UserId,
+        after: Option<AccountId>,
+        limit: u32,
+    ) -> Result<Vec<Account>> {
+        let rows: Vec<AccountRow> = sqlx::query_as(
+            "SELECT * FROM accounts WHERE user_id = $1 AND id > $2 ORDER BY id LIMIT $3",
+        )
+        .bind(user.to_string())
+        .bind(after.map(|id| id.to_string()).unwrap_or_default())
+        .bind(i64::from(limit))
+        .fetch_all(&self.readers)
+        .await?;
         rows.into_iter().map(Account::try_from).collect()
     }
 
-    async fn one_account(&self, statement: &'static str, keys: &[String]) -> Result<Option<Account>> {
+    async fn one_account(
+        &self,
+        statement: &'static str,
+        keys: &[String],
+    ) -> Result<Option<Account>> {
         let mut query = sqlx::query_as::<_, AccountRow>(statement);
         for key in keys {
             query = query.bind(key.clone());
         }
-        query.fetch_optional(&self.readers).await?.map(Account::try_from).transpose()
+        query
+            .fetch_optional(&self.readers)
+            .await?
+            .map(Account::try_from)
+            .transpose()
     }
 }

@@ -41,6 +41,7 @@ impl Store {
                 .bind(now.millis())
                 .fetch_optional(&self.readers)
                 .await?;
-        row.map(|(text,)| digest(&text, "an administrator's token")).transpose()
+        row.map(|(text,)| digest(&text, "an administrator's token"))
+            .transpose()
     }
 }

@@ -43,7 +43,10 @@ impl TryFrom<ApplicationRow> for Registered {
                 id,
                 name: row.name,
                 settings: from_json(&row.settings, "an application's settings")?,
-                secret: row.secret_digest.map(|text| digest(&text, "a client secret's digest")).transpose()?,
+                secret: row
+                    .secret_digest
+                    .map(|text| digest(&text, "a client secret's digest"))
+                    .transpose()?,
                 sealed_secret: row.secret_sealed,
                 version: row.version,
                 created_at,
@@ -100,7 +103,11 @@ async fn insert_origins(db: &mut AnyConnection, application: &Application) -> Re
 
 impl Store {
     /// Adds an application.
-    pub async fn insert_application(&self, application: Application, entries: Vec<Entry>) -> Result<()> {
+    pub async fn insert_application(
+        &self,
+        application: Application,
+        entries: Vec<Entry>,
+    ) -> Result<()> {
         self.write(move |db| {
             let (application, entries) = (application.clone(), entries.clone());
             Box::pin(async move {
@@ -113,7 +120,11 @@ impl Store {
 
     /// Replaces an application's name, settings and secret. `false`, and nothing done, if it was changed since it was
     /// read.
-    pub async fn update_application(&self, application: Application, entries: Vec<Entry>) -> Result<bool> {
+    pub async fn update_application(
+        &self,
+        application: Application,
+        entries: Vec<Entry>,
+    ) -> Result<bool> {
         self.write(move |db| {
             let (application, entries) = (application.clone(), entries.clone());
             Box::pin(async move {
@@ -149,12 +160,19 @@ impl Store {
     /// The origins of the redirect URIs of all single-page applications.
     pub async fn spa_origins(&self) -> Result<HashSet<String>> {
         let rows: Vec<(String,)> =
-            sqlx::query_as("SELECT DISTINCT origin FROM application_origins").fetch_all(&self.readers).await?;
+            sqlx::query_as("SELECT DISTINCT origin FROM application_origins")
+                .fetch_all(&self.readers)
+                .await?;
         Ok(rows.into_iter().map(|(origin,)| origin).collect())
     }
 
     /// Deletes this version of an application with its accounts, which ends its tokens. Whether there was that.
-    pub async fn delete_application(&self, id: Did, version: i64, entries: Vec<Entry>) -> Result<bool> {
+    pub async fn delete_application(
+        &self,
+        id: Did,
+        version: i64,
+        entries: Vec<Entry>,
+    ) -> Result<bool> {
         self.write(move |db| {
             let (id, entries) = (id.to_string(), entries.clone());
             Box::pin(async move {
@@ -176,7 +194,10 @@ impl Store {
 
     /// The SAML service provider with this id.
     pub async fn service_provider(&self, id: &Did) -> Result<Option<Arc<ServiceProvider>>> {
-        Ok(self.registered(id).await?.and_then(Registered::service_provider))
+        Ok(self
+            .registered(id)
+            .await?
+            .and_then(Registered::service_provider))
     }
 
     /// The application with this id, whatever it speaks.
@@ -186,11 +207,12 @@ impl Store {
 
     /// Up to `limit` applications whose id follows `after`.
     pub async fn applications(&self, after: Option<&Did>, limit: u32) -> Result<Vec<Registered>> {
-        let rows: Vec<ApplicationRow> = sqlx::query_as("SELECT * FROM applications WHERE id > $1 ORDER BY id LIMIT $2")
-            .bind(after.map(ToString::to_string).unwrap_or_default())
-            .bind(i64::from(limit))
-            .fetch_all(&self.readers)
-            .await?;
+        let rows: Vec<ApplicationRow> =
+            sqlx::query_as("SELECT * FROM applications WHERE id > $1 ORDER BY id LIMIT $2")
+                .bind(after.map(ToString::to_string).unwrap_or_default())
+                .bind(i64::from(limit))
+                .fetch_all(&self.readers)
+                .await?;
         rows.into_iter().map(Registered::try_from).collect()
     }
 
@@ -266,7 +288,11 @@ impl Store {
     }
 
     /// Replaces a service provider's name and settings. `false`, and nothing done, if it was changed since it was read.
-    pub async fn update_service_provider(&self, provider: ServiceProvider, entries: Vec<Entry>) -> Result<bool> {
+    pub async fn update_service_provider(
+        &self,
+        provider: ServiceProvider,
+        entries: Vec<Entry>,
+    ) -> Result<bool> {
         self.write(move |db| {
             let (provider, entries) = (provider.clone(), entries.clone());
             Box::pin(async move {

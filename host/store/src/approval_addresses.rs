@@ -9,12 +9,16 @@ use assent_model::id::UserId;
 impl Store {
     /// A person's addresses, by the names of their channels.
     pub async fn approval_addresses(&self, user: UserId) -> Result<Vec<ApprovalAddress>> {
-        let rows: Vec<(String, String)> =
-            sqlx::query_as("SELECT channel, address FROM approval_addresses WHERE user_id = $1 ORDER BY channel")
-                .bind(user.to_string())
-                .fetch_all(&self.readers)
-                .await?;
-        Ok(rows.into_iter().map(|(channel, address)| ApprovalAddress { channel, address }).collect())
+        let rows: Vec<(String, String)> = sqlx::query_as(
+            "SELECT channel, address FROM approval_addresses WHERE user_id = $1 ORDER BY channel",
+        )
+        .bind(user.to_string())
+        .fetch_all(&self.readers)
+        .await?;
+        Ok(rows
+            .into_iter()
+            .map(|(channel, address)| ApprovalAddress { channel, address })
+            .collect())
     }
 
     /// Sets a person's address for a channel, by which they can approve: who was invited is active from then on, which
@@ -72,11 +76,13 @@ impl Store {
             let (channel, entries) = (channel.clone(), entries.clone());
             Box::pin(async move {
                 let user = whom.held(db).await?;
-                let removed = sqlx::query("DELETE FROM approval_addresses WHERE user_id = $1 AND channel = $2")
-                    .bind(user.to_string())
-                    .bind(channel)
-                    .execute(&mut *db)
-                    .await?;
+                let removed = sqlx::query(
+                    "DELETE FROM approval_addresses WHERE user_id = $1 AND channel = $2",
+                )
+                .bind(user.to_string())
+                .bind(channel)
+                .execute(&mut *db)
+                .await?;
                 if removed.rows_affected() == 0 {
                     return Ok(false);
                 }

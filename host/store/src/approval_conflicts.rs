@@ -39,7 +39,11 @@ pub(super) struct Conflict {
 impl Conflict {
     /// The conflict with the new request, which ends like the others.
     pub(super) fn including(mut self, new: ApprovalId) -> Self {
-        let list = if self.is_of_name { &mut self.shown } else { &mut self.hidden };
+        let list = if self.is_of_name {
+            &mut self.shown
+        } else {
+            &mut self.hidden
+        };
         list.push(new.to_string());
         self
     }
@@ -55,13 +59,23 @@ pub(super) struct Refusals {
 }
 
 /// Finds what conflicts with a new request; `None` if it may go its way. `refusals` are those that matter to it.
-pub(super) fn find(unexpired: &[Unexpired], refusals: &[Refusals], request: &ApprovalRequest) -> Option<Conflict> {
+pub(super) fn find(
+    unexpired: &[Unexpired],
+    refusals: &[Refusals],
+    request: &ApprovalRequest,
+) -> Option<Conflict> {
     if !is_typed(request.kind.as_str()) {
         return None;
     }
-    let (browser, name) = (request.browser.to_text(), request.approval.name_digest.to_text());
+    let (browser, name) = (
+        request.browser.to_text(),
+        request.approval.name_digest.to_text(),
+    );
     let mut conflict = others(unexpired, &browser, &name, request.letterless);
-    for refusal in refusals.iter().filter(|refusal| refusal.refused_browser != browser) {
+    for refusal in refusals
+        .iter()
+        .filter(|refusal| refusal.refused_browser != browser)
+    {
         conflict.is_found = true;
         conflict.is_of_name |= refusal.subject == name;
     }
@@ -70,7 +84,13 @@ pub(super) fn find(unexpired: &[Unexpired], refusals: &[Refusals], request: &App
 
 /// Whether a request began with a typed name.
 pub(super) fn is_typed(kind: &str) -> bool {
-    [RequestKind::Typed, RequestKind::KnownBrowser, RequestKind::StaleBrowser].iter().any(|one| one.as_str() == kind)
+    [
+        RequestKind::Typed,
+        RequestKind::KnownBrowser,
+        RequestKind::StaleBrowser,
+    ]
+    .iter()
+    .any(|one| one.as_str() == kind)
 }
 
 /// The requests of other browsers that conflict with one of this browser and name, which itself may be letterless.
@@ -81,12 +101,17 @@ fn others(unexpired: &[Unexpired], browser: &str, name: &str, letterless: bool) 
         // same name.
         let is_same_name = other.name_digest == name;
         let ended = other.conflicted == SHOWN || (other.conflicted == HIDDEN && !is_same_name);
-        let counts = ended || matches!(other.state.as_str(), "requested" | "withdrawn" | "reported");
+        let counts =
+            ended || matches!(other.state.as_str(), "requested" | "withdrawn" | "reported");
         let carried = letterless || other.letterless != 0;
         if !counts || !carried || other.browser == browser || !is_typed(&other.kind) {
             continue;
         }
-        let list = if is_same_name { &mut conflict.shown } else { &mut conflict.hidden };
+        let list = if is_same_name {
+            &mut conflict.shown
+        } else {
+            &mut conflict.hidden
+        };
         list.push(other.id.clone());
         conflict.is_found = true;
         conflict.is_of_name |= is_same_name;
@@ -115,7 +140,11 @@ pub(super) async fn refusals(
 
 /// Ends the requests that a channel without letters may carry and that conflict with a refused one, and has the refused one count
 /// from now on. The rows of the name and of the user are locked.
-pub(super) async fn refuse(db: &mut AnyConnection, unexpired: &[Unexpired], refused: &RefusedRequest) -> Result<()> {
+pub(super) async fn refuse(
+    db: &mut AnyConnection,
+    unexpired: &[Unexpired],
+    refused: &RefusedRequest,
+) -> Result<()> {
     let (browser, now) = (refused.browser.to_text(), refused.refused_at);
     let (name, user) = refused.subjects();
     end(db, others(unexpired, &browser, &name, false), now).await?;
@@ -140,7 +169,9 @@ pub(super) async fn refuse(db: &mut AnyConnection, unexpired: &[Unexpired], refu
 pub(super) async fn end(db: &mut AnyConnection, conflict: Conflict, now: Timestamp) -> Result<()> {
     let Conflict { shown, hidden, .. } = conflict;
     let shown = shown.into_iter().map(|id| (id, "cancelled", SHOWN));
-    for (id, state, conflicted) in shown.chain(hidden.into_iter().map(|id| (id, "withdrawn", HIDDEN))) {
+    for (id, state, conflicted) in
+        shown.chain(hidden.into_iter().map(|id| (id, "withdrawn", HIDDEN)))
+    {
         sqlx::query(
             "UPDATE approvals SET state = $2, decided_at = $3, conflicted = $4
              WHERE id = $1 AND state IN ('requested', 'withdrawn', 'reported')",

@@ -63,7 +63,12 @@ pub struct RefusedRequest {
 
 impl RefusedRequest {
     fn of(request: &ApprovalRequest) -> Self {
-        let Approval { name_digest, requested_at, expires_at, .. } = request.approval;
+        let Approval {
+            name_digest,
+            requested_at,
+            expires_at,
+            ..
+        } = request.approval;
         Self {
             name_digest,
             known: request.known,
@@ -129,7 +134,11 @@ fn subjects(name: Digest, known: Option<UserId>) -> (String, String) {
 }
 
 /// Locks a user or a typed name until the end of the transaction: requests, denials and reports of it come one after another.
-pub(super) async fn hold_subject(db: &mut AnyConnection, subject: &str, now: Timestamp) -> Result<()> {
+pub(super) async fn hold_subject(
+    db: &mut AnyConnection,
+    subject: &str,
+    now: Timestamp,
+) -> Result<()> {
     sqlx::query(
         "INSERT INTO approval_subjects (subject, held_at) VALUES ($1, $2)
          ON CONFLICT (subject) DO UPDATE SET held_at = excluded.held_at",
@@ -180,8 +189,10 @@ async fn add(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<Asked>
         return Ok(Asked::NotOpen);
     }
     let replaced = replace(db, request).await?;
-    let pending: Vec<&Unexpired> =
-        unexpired.iter().filter(|other| other.state == "requested" && !replaced.contains(&other.id)).collect();
+    let pending: Vec<&Unexpired> = unexpired
+        .iter()
+        .filter(|other| other.state == "requested" && !replaced.contains(&other.id))
+        .collect();
     // No channel carries a refused request, so it matters only to one that a channel without letters may carry.
     let refusals = match request.letterless {
         true => approval_conflicts::refusals(db, name, user, approval.requested_at).await?,
@@ -193,14 +204,21 @@ async fn add(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<Asked>
     if let Some(conflict) = conflict {
         approval_conflicts::end(db, conflict.including(approval.id), approval.requested_at).await?;
     }
-    let reached = reached.map(|id| parse(&id, "an approval's user")).transpose()?;
+    let reached = reached
+        .map(|id| parse(&id, "an approval's user"))
+        .transpose()?;
     let entry = request.entry.clone().with("reached", reached.is_some());
     repeats::append(db, &entry, approval.name_digest).await?;
     Ok(reached.map_or(Asked::Nobody, Asked::Person))
 }
 
 /// Locks the name and the user, in an order that is the same for all, and reads their unexpired requests.
-async fn lock_and_read(db: &mut AnyConnection, name: String, user: String, now: Timestamp) -> Result<Vec<Unexpired>> {
+async fn lock_and_read(
+    db: &mut AnyConnection,
+    name: String,
+    user: String,
+    now: Timestamp,
+) -> Result<Vec<Unexpired>> {
     let mut subjects = [&name, &user];
     subjects.sort_unstable();
     for subject in subjects {
@@ -222,7 +240,11 @@ async fn lock_and_read(db: &mut AnyConnection, name: String, user: String, now: 
 fn free_number(unexpired: &[Unexpired], request: &ApprovalRequest) -> Option<MatchingNumber> {
     if request.kind == RequestKind::Typed {
         let name = request.approval.name_digest.to_text();
-        let typed = || unexpired.iter().filter(|other| other.is_of(RequestKind::Typed));
+        let typed = || {
+            unexpired
+                .iter()
+                .filter(|other| other.is_of(RequestKind::Typed))
+        };
         if typed().filter(|other| other.name_digest == name).count() >= TYPED_PER_NAME
             || typed().count() >= TYPED_PER_USER
         {
@@ -231,7 +253,11 @@ fn free_number(unexpired: &[Unexpired], request: &ApprovalRequest) -> Option<Mat
     }
     // A stale browser counts as a known one, because a refusal shows.
     const KNOWN: [RequestKind; 2] = [RequestKind::KnownBrowser, RequestKind::StaleBrowser];
-    let known = || unexpired.iter().filter(|other| KNOWN.iter().any(|kind| other.is_of(*kind)));
+    let known = || {
+        unexpired
+            .iter()
+            .filter(|other| KNOWN.iter().any(|kind| other.is_of(*kind)))
+    };
     if KNOWN.contains(&request.kind) && known().count() >= KNOWN_PER_USER {
         return None;
     }
@@ -251,7 +277,12 @@ fn free_number(unexpired: &[Unexpired], request: &ApprovalRequest) -> Option<Mat
 /// Whether the user's devices have room for the request. QR sign-ins and protected actions always have a place.
 fn has_place(pending: &[&Unexpired], request: &ApprovalRequest) -> bool {
     let user = request.approval.user_id.map(|id| id.to_string());
-    let others = |kind| pending.iter().filter(|other| other.is_of(kind) && other.user_id == user).count();
+    let others = |kind| {
+        pending
+            .iter()
+            .filter(|other| other.is_of(kind) && other.user_id == user)
+            .count()
+    };
     match request.kind {
         RequestKind::Typed | RequestKind::StaleBrowser => {
             others(RequestKind::Typed) + others(RequestKind::StaleBrowser) < PENDING_TYPED
@@ -273,7 +304,9 @@ async fn claim_login(db: &mut AnyConnection, request: &ApprovalRequest) -> Resul
     .bind(login.clone())
     .fetch_optional(&mut *db)
     .await?;
-    let Some((before,)) = held else { return Ok(false) };
+    let Some((before,)) = held else {
+        return Ok(false);
+    };
     if let Some(before) = before {
         if request.kind != RequestKind::Qr {
             return Ok(false);

@@ -4,9 +4,12 @@ use sqlx::AnyConnection;
 
 use super::rows::{digest, from_json, moment, parse, to_json};
 use super::{
-    Result, Store, StoreError, approval_conflicts, approval_requests, audit, deliveries, devices, passkeys, pauses,
+    Result, Store, StoreError, approval_conflicts, approval_requests, audit, deliveries, devices,
+    passkeys, pauses,
 };
-use assent_model::approval::{Approval, ApprovalStage, Approver, FailureReason, MatchingNumber, Pause, RequestKind};
+use assent_model::approval::{
+    Approval, ApprovalStage, Approver, FailureReason, MatchingNumber, Pause, RequestKind,
+};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::delivery::Ruling;
@@ -41,10 +44,15 @@ impl ApprovalRow {
     fn stage(&self) -> Result<ApprovalStage> {
         Ok(match (self.state.as_str(), self.decided_at) {
             ("requested", None) => ApprovalStage::Requested,
-            ("approved", Some(at)) => ApprovalStage::Approved { by: self.approver()?, at: moment(at) },
+            ("approved", Some(at)) => ApprovalStage::Approved {
+                by: self.approver()?,
+                at: moment(at),
+            },
             ("denied", ..) => ApprovalStage::Denied,
             ("expired", ..) => ApprovalStage::Expired,
-            ("cancelled", ..) if self.conflicted == approval_conflicts::SHOWN => ApprovalStage::Conflicted,
+            ("cancelled", ..) if self.conflicted == approval_conflicts::SHOWN => {
+                ApprovalStage::Conflicted
+            }
             ("cancelled", ..) => ApprovalStage::Cancelled,
             ("replaced", ..) => ApprovalStage::Replaced,
             ("withdrawn", ..) => ApprovalStage::Withdrawn,
@@ -74,13 +82,25 @@ impl TryFrom<ApprovalRow> for Approval {
         Ok(Self {
             id: parse(&row.id, "an approval's id")?,
             login_id: parse(&row.login_id, "an approval's login")?,
-            user_id: row.user_id.as_deref().map(|id| parse(id, "an approval's user")).transpose()?,
+            user_id: row
+                .user_id
+                .as_deref()
+                .map(|id| parse(id, "an approval's user"))
+                .transpose()?,
             name_digest: digest(&row.name_digest, "an approval's name")?,
-            scanned_by: row.scanned_by.as_deref().map(|id| parse(id, "who scanned")).transpose()?,
-            number: MatchingNumber::parse(&row.number).ok_or(StoreError::Corrupt("an approval's number"))?,
+            scanned_by: row
+                .scanned_by
+                .as_deref()
+                .map(|id| parse(id, "who scanned"))
+                .transpose()?,
+            number: MatchingNumber::parse(&row.number)
+                .ok_or(StoreError::Corrupt("an approval's number"))?,
             shown: from_json(&row.shown, "what an approval shows")?,
             mentions: match &row.mentions {
-                Some(text) => Some(Mentioned::parse(text).ok_or(StoreError::Corrupt("whom an approval mentions"))?),
+                Some(text) => Some(
+                    Mentioned::parse(text)
+                        .ok_or(StoreError::Corrupt("whom an approval mentions"))?,
+                ),
                 None => None,
             },
             requested_at: moment(row.requested_at),
@@ -219,7 +239,11 @@ impl Store {
                     Verdict::WrongNumber { device, number } => {
                         return wrong_number(db, id, device, number, noted, now).await;
                     }
-                    Verdict::Approve { device, amr, passkey } => {
+                    Verdict::Approve {
+                        device,
+                        amr,
+                        passkey,
+                    } => {
                         if !passkeys::allow(db, device, passkey.as_deref()).await? {
                             return Ok(Answer::NoPasskey);
                         }
@@ -317,22 +341,32 @@ async fn decide(
     .bind(i64::from(is_report))
     .fetch_optional(&mut *db)
     .await?;
-    let Some((user, kind)) = counted else { return Ok(Answer::Late) };
+    let Some((user, kind)) = counted else {
+        return Ok(Answer::Late);
+    };
     deliveries::wake(db, &id.to_string()).await?;
     devices::used(db, device, now).await?;
     if is_report {
         end_reported(db, &user, &kind, device, now).await?;
     }
-    note(db, &user, matches!(decided, Decided::Approved(_)), noted, now).await?;
+    note(
+        db,
+        &user,
+        matches!(decided, Decided::Approved(_)),
+        noted,
+        now,
+    )
+    .await?;
     Ok(Answer::Counted)
 }
 
 /// Locks the user of a request, so that a new request sees the cooldown that a denial or report begins.
 async fn hold_user_of(db: &mut AnyConnection, id: ApprovalId, now: Timestamp) -> Result<()> {
-    let user: Option<(Option<String>,)> = sqlx::query_as("SELECT user_id FROM approvals WHERE id = $1")
-        .bind(id.to_string())
-        .fetch_optional(&mut *db)
-        .await?;
+    let user: Option<(Option<String>,)> =
+        sqlx::query_as("SELECT user_id FROM approvals WHERE id = $1")
+            .bind(id.to_string())
+            .fetch_optional(&mut *db)
+            .await?;
     match user {
         Some((Some(user),)) => approval_requests::hold_subject(db, &user, now).await,
         _ => Ok(()),
@@ -341,7 +375,13 @@ async fn hold_user_of(db: &mut AnyConnection, id: ApprovalId, now: Timestamp) ->
 
 /// Ends the other pending requests of a user who reported one. If the reported one came from a known browser, another person
 /// uses that browser, so none of the user's browsers stays known.
-async fn end_reported(db: &mut AnyConnection, user: &str, kind: &str, device: DeviceId, now: Timestamp) -> Result<()> {
+async fn end_reported(
+    db: &mut AnyConnection,
+    user: &str,
+    kind: &str,
+    device: DeviceId,
+    now: Timestamp,
+) -> Result<()> {
     let others: Vec<(String,)> = sqlx::query_as(
         "UPDATE approvals SET state = 'reported', decided_at = $2, device_id = $3, disowned = 1
          WHERE user_id = $1 AND state = 'requested' AND expires_at > $2 RETURNING id",
@@ -365,7 +405,13 @@ async fn end_reported(db: &mut AnyConnection, user: &str, kind: &str, device: De
 }
 
 /// Notes a decision that counts: an approval forgets the denials before it, denials and reports begin cooldowns.
-async fn note(db: &mut AnyConnection, user: &str, approved: bool, noted: Noted, now: Timestamp) -> Result<()> {
+async fn note(
+    db: &mut AnyConnection,
+    user: &str,
+    approved: bool,
+    noted: Noted,
+    now: Timestamp,
+) -> Result<()> {
     audit::append(db, &[noted.entry]).await?;
     if approved {
         return pauses::forget(db, user).await;
@@ -385,10 +431,11 @@ async fn rule(
         Ruling::Approved => "approved",
         Ruling::Denied => "denied",
     };
-    let asked: Option<(String,)> = sqlx::query_as("SELECT approval_id FROM approval_deliveries WHERE id = $1")
-        .bind(delivery.to_string())
-        .fetch_optional(&mut *db)
-        .await?;
+    let asked: Option<(String,)> =
+        sqlx::query_as("SELECT approval_id FROM approval_deliveries WHERE id = $1")
+            .bind(delivery.to_string())
+            .fetch_optional(&mut *db)
+            .await?;
     if let Some((asked,)) = asked {
         hold_user_of(db, parse(&asked, "a delivery's approval")?, now).await?;
     }
@@ -416,7 +463,9 @@ async fn rule(
     .fetch_optional(&mut *db)
     .await?;
     deliveries::delete(&mut *db, delivery).await?;
-    let Some((id, user)) = decided else { return Ok(false) };
+    let Some((id, user)) = decided else {
+        return Ok(false);
+    };
     deliveries::wake(db, &id).await?;
     note(db, &user, ruling == Ruling::Approved, noted, now).await?;
     Ok(true)
@@ -455,7 +504,9 @@ async fn wrong_number(
     .bind(i64::try_from(first).unwrap_or(1))
     .fetch_optional(&mut *db)
     .await?;
-    let Some((left,)) = left else { return Ok(Answer::Late) };
+    let Some((left,)) = left else {
+        return Ok(Answer::Late);
+    };
     let attempts_left = u32::try_from(left).unwrap_or(0);
     if first > 0 {
         audit::append(db, &[noted.entry.with("attempts_left", attempts_left)]).await?;

@@ -58,25 +58,39 @@ impl TryFrom<EntryRow> for KeptEntry {
             event: Event::parse(&row.event).ok_or(StoreError::Corrupt("an audit entry's event"))?,
             actor: Actor::parse(&row.actor_kind, row.actor.as_deref())
                 .ok_or(StoreError::Corrupt("an audit entry's actor"))?,
-            user: row.user_id.as_deref().map(|id| parse(id, "an audit entry's user")).transpose()?,
+            user: row
+                .user_id
+                .as_deref()
+                .map(|id| parse(id, "an audit entry's user"))
+                .transpose()?,
             application: row
                 .application_id
                 .as_deref()
                 .map(|id| parse(id, "an audit entry's application"))
                 .transpose()?,
-            approval: row.approval_id.as_deref().map(|id| parse(id, "an audit entry's approval")).transpose()?,
+            approval: row
+                .approval_id
+                .as_deref()
+                .map(|id| parse(id, "an audit entry's approval"))
+                .transpose()?,
             detail: from_json(&row.detail, "an audit entry's detail")?,
             personal: [row.personal, row.origin]
                 .into_iter()
                 .flatten()
-                .map(|text| from_json::<Map<String, Value>>(&text, "the personal data of an audit entry"))
+                .map(|text| {
+                    from_json::<Map<String, Value>>(&text, "the personal data of an audit entry")
+                })
                 .collect::<Result<Vec<_>>>()?
                 .into_iter()
                 .flatten()
                 .collect(),
             mentions: None,
         };
-        Ok(Self { seq: row.seq, digest: row.digest, entry })
+        Ok(Self {
+            seq: row.seq,
+            digest: row.digest,
+            entry,
+        })
     }
 }
 
@@ -104,7 +118,11 @@ pub(super) async fn append(_transaction: &mut AnyConnection, entries: &[Entry]) 
 }
 
 /// Adds entries to the log where something was done. Whether it was.
-pub(super) async fn append_if(transaction: &mut AnyConnection, done: bool, entries: &[Entry]) -> Result<bool> {
+pub(super) async fn append_if(
+    transaction: &mut AnyConnection,
+    done: bool,
+    entries: &[Entry],
+) -> Result<bool> {
     if done {
         append(transaction, entries).await?;
     }
@@ -125,7 +143,11 @@ pub(super) async fn append_if_about_somebody(
 /// entries of the user's actions. Erases their salts too: with a salt an attacker could guess the data from its digest.
 /// `names` are the user's names at sign-in. Returns the positions of the entries about others: the entry about the erasure must
 /// name them, or verification reports tampering.
-pub(super) async fn erase(db: &mut AnyConnection, user: UserId, names: &[Mentioned]) -> Result<Vec<i64>> {
+pub(super) async fn erase(
+    db: &mut AnyConnection,
+    user: UserId,
+    names: &[Mentioned],
+) -> Result<Vec<i64>> {
     let (id, user) = (user, user.to_string());
     chain::erase_pending(&user, names);
     repeats::erase(db, &user).await?;
@@ -231,7 +253,10 @@ macro_rules! indexed {
     ($value:expr, $column:literal, $parameter:literal) => {
         $value.map(|value| Indexed {
             value,
-            entries: entries_where!(stretch!($column, $parameter, "$7", "$8"), concat!($column, " DESC, seq DESC")),
+            entries: entries_where!(
+                stretch!($column, $parameter, "$7", "$8"),
+                concat!($column, " DESC, seq DESC")
+            ),
             reach: concat!(
                 "SELECT seq FROM audit_entries WHERE ",
                 stretch!($column, "$1", "$2", "$3"),
@@ -248,9 +273,17 @@ impl AuditFilter {
     fn indexed(&self) -> Vec<Indexed> {
         let conditions = [
             indexed!(self.user.map(|user| user.to_string()), "user_id", "$1"),
-            indexed!(self.application.as_ref().map(ToString::to_string), "application_id", "$2"),
+            indexed!(
+                self.application.as_ref().map(ToString::to_string),
+                "application_id",
+                "$2"
+            ),
             indexed!(self.actor.clone(), "actor", "$4"),
-            indexed!(self.event.map(|event| event.as_str().to_owned()), "event", "$3"),
+            indexed!(
+                self.event.map(|event| event.as_str().to_owned()),
+                "event",
+                "$3"
+            ),
         ];
         conditions.into_iter().flatten().collect()
     }
@@ -278,7 +311,13 @@ impl Store {
 
     /// Up to `limit` of a person's news, the oldest first: those after `since` that a device has not shown, but for what it did
     /// itself.
-    pub async fn news(&self, user: UserId, device: DeviceId, since: Timestamp, limit: u32) -> Result<Vec<Entry>> {
+    pub async fn news(
+        &self,
+        user: UserId,
+        device: DeviceId,
+        since: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<Entry>> {
         let rows: Vec<EntryRow> = sqlx::query_as(
             "SELECT seq, digest, id, happened_at, event, actor_kind, actor, user_id, application_id, approval_id, detail, personal, origin
              FROM audit_entries
@@ -293,7 +332,9 @@ impl Store {
         .bind(i64::from(limit))
         .fetch_all(&self.readers)
         .await?;
-        rows.into_iter().map(|row| Ok(KeptEntry::try_from(row)?.entry)).collect()
+        rows.into_iter()
+            .map(|row| Ok(KeptEntry::try_from(row)?.entry))
+            .collect()
     }
 
     /// Notes that a device showed the news up to this entry.
@@ -318,15 +359,26 @@ impl Store {
     }
 
     /// Up to `limit` entries, the latest first: those before the position `before`, where that is given.
-    pub async fn audit_entries(&self, filter: &AuditFilter, before: Option<i64>, limit: u32) -> Result<Vec<KeptEntry>> {
+    pub async fn audit_entries(
+        &self,
+        filter: &AuditFilter,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<KeptEntry>> {
         let conditions = filter.indexed();
         let stretch = self.stretch(filter, before).await?;
-        self.entries(filter, conditions.first(), stretch, limit).await
+        self.entries(filter, conditions.first(), stretch, limit)
+            .await
     }
 
     /// A page of up to `limit` entries before the position `before`, where that is given. However much there is, and however rarely
     /// what fits one condition fits another, no more is looked at than a page may cost.
-    pub async fn audit_page(&self, filter: &AuditFilter, before: Option<i64>, limit: u32) -> Result<AuditPage> {
+    pub async fn audit_page(
+        &self,
+        filter: &AuditFilter,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<AuditPage> {
         let (mut first, end) = self.stretch(filter, before).await?;
         let conditions = filter.indexed();
         let mut begin_with = conditions.first();
@@ -343,17 +395,28 @@ impl Store {
                     .bind(LOOKED_AT)
                     .fetch_optional(&self.readers)
                     .await?;
-                reaches.push((reach.map_or(first, |(seq,)| seq), reach.is_some(), condition));
+                reaches.push((
+                    reach.map_or(first, |(seq,)| seq),
+                    reach.is_some(),
+                    condition,
+                ));
             }
-            if let Some((reach, is_bound, condition)) = reaches.into_iter().min_by_key(|(reach, ..)| *reach) {
+            if let Some((reach, is_bound, condition)) =
+                reaches.into_iter().min_by_key(|(reach, ..)| *reach)
+            {
                 (first, bounded, begin_with) = (reach, is_bound, Some(condition));
             }
         }
-        let mut entries = self.entries(filter, begin_with, (first, end), limit.saturating_add(1)).await?;
+        let mut entries = self
+            .entries(filter, begin_with, (first, end), limit.saturating_add(1))
+            .await?;
         let more = entries.len() > limit as usize;
         entries.truncate(limit as usize);
         let last = entries.last().map(|entry| entry.seq).filter(|_| more);
-        Ok(AuditPage { next: last.or(bounded.then_some(first)), entries })
+        Ok(AuditPage {
+            next: last.or(bounded.then_some(first)),
+            entries,
+        })
     }
 
     /// The positions between which what fits has to be: from the first on, before the second. The ends of a stretch of time are
@@ -361,16 +424,24 @@ impl Store {
     async fn stretch(&self, filter: &AuditFilter, before: Option<i64>) -> Result<(i64, i64)> {
         let mut stretch = (0, before.unwrap_or(i64::MAX));
         let position = async |statement: &'static str, id: String| -> Result<Option<i64>> {
-            let row: Option<(Option<i64>,)> = sqlx::query_as(statement).bind(id).fetch_optional(&self.readers).await?;
+            let row: Option<(Option<i64>,)> = sqlx::query_as(statement)
+                .bind(id)
+                .fetch_optional(&self.readers)
+                .await?;
             Ok(row.and_then(|(seq,)| seq))
         };
         if let Some(since) = filter.since {
             let last = "SELECT seq FROM audit_entries WHERE id < $1 ORDER BY id DESC LIMIT 1";
-            stretch.0 = position(last, first_text_of(since - SKEW)).await?.unwrap_or(0);
+            stretch.0 = position(last, first_text_of(since - SKEW))
+                .await?
+                .unwrap_or(0);
         }
         if let Some(until) = filter.until {
             let next = "SELECT seq FROM audit_entries WHERE id >= $1 ORDER BY id LIMIT 1";
-            stretch.1 = position(next, first_text_of(until + SKEW)).await?.unwrap_or(i64::MAX).min(stretch.1);
+            stretch.1 = position(next, first_text_of(until + SKEW))
+                .await?
+                .unwrap_or(i64::MAX)
+                .min(stretch.1);
         }
         Ok(stretch)
     }
@@ -386,7 +457,13 @@ impl Store {
         let rows: Vec<EntryRow> = sqlx::query_as(begin_with.map_or(ALL_ENTRIES, |one| one.entries))
             .persistent(false)
             .bind(filter.user.map(|user| user.to_string()).unwrap_or_default())
-            .bind(filter.application.as_ref().map(ToString::to_string).unwrap_or_default())
+            .bind(
+                filter
+                    .application
+                    .as_ref()
+                    .map(ToString::to_string)
+                    .unwrap_or_default(),
+            )
             .bind(filter.event.map(Event::as_str).unwrap_or_default())
             .bind(filter.actor.clone().unwrap_or_default())
             .bind(moment(filter.since, i64::MIN))

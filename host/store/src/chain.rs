@@ -41,11 +41,17 @@ pub struct Chaining {
 impl Chaining {
     /// The key that authenticates the ends, and where salts come from.
     pub fn new(key: ChainKey, entropy: SharedEntropy) -> Self {
-        Self { key, entropy, told: AtomicBool::new(false) }
+        Self {
+            key,
+            entropy,
+            told: AtomicBool::new(false),
+        }
     }
 
     fn code(&self, end: End, mark: &Mark) -> Result<Digest> {
-        self.key.code(end, mark).map_err(|error| StoreError::Chain(error.to_string()))
+        self.key
+            .code(end, mark)
+            .map_err(|error| StoreError::Chain(error.to_string()))
     }
 
     fn salt(&self) -> String {
@@ -75,7 +81,10 @@ pub(super) struct Appended(Vec<Pending>);
 pub(super) async fn collect<T>(work: impl Future<Output = Result<T>>) -> Result<(T, Appended)> {
     let with_entries = async {
         let outcome = work.await?;
-        Ok((outcome, Appended(PENDING.try_with(RefCell::take).unwrap_or_default())))
+        Ok((
+            outcome,
+            Appended(PENDING.try_with(RefCell::take).unwrap_or_default()),
+        ))
     };
     PENDING.scope(RefCell::default(), with_entries).await
 }
@@ -83,8 +92,15 @@ pub(super) async fn collect<T>(work: impl Future<Output = Result<T>>) -> Result<
 /// Adds an entry to what the transaction that runs will chain.
 pub(super) fn add(entry: &Entry, wanted: bool) -> Result<()> {
     let mentions = entry.mentions.as_ref().map(Mentioned::to_text);
-    let pending = Pending { record: record(entry)?, mentions, wanted, is_news: entry.event.is_news() };
-    PENDING.try_with(|all| all.borrow_mut().push(pending)).map_err(|_| StoreError::Chain(OUTSIDE.to_owned()))
+    let pending = Pending {
+        record: record(entry)?,
+        mentions,
+        wanted,
+        is_news: entry.event.is_news(),
+    };
+    PENDING
+        .try_with(|all| all.borrow_mut().push(pending))
+        .map_err(|_| StoreError::Chain(OUTSIDE.to_owned()))
 }
 
 const OUTSIDE: &str = "an entry was added outside of a transaction of the writer's";
@@ -96,7 +112,8 @@ pub(super) fn erase_pending(user: &str, names: &[Mentioned]) {
     let _ = PENDING.try_with(|all| {
         let tells = |pending: &Pending| {
             let mentions = |text: &String| text == user || names.contains(text);
-            pending.record.user.as_deref() == Some(user) || pending.mentions.as_ref().is_some_and(mentions)
+            pending.record.user.as_deref() == Some(user)
+                || pending.mentions.as_ref().is_some_and(mentions)
         };
         for pending in all.borrow_mut().iter_mut() {
             if tells(pending) {
@@ -111,7 +128,8 @@ pub(super) fn erase_pending(user: &str, names: &[Mentioned]) {
 
 fn record(entry: &Entry) -> Result<Record> {
     let (origin, personal) = entry.origin_apart();
-    let some_json = |members: &Map<String, Value>| (!members.is_empty()).then(|| to_json(members)).transpose();
+    let some_json =
+        |members: &Map<String, Value>| (!members.is_empty()).then(|| to_json(members)).transpose();
     Ok(Record {
         seq: 0,
         previous: String::new(),
@@ -149,7 +167,11 @@ fn salt(record: &mut Record, chaining: &Chaining) {
 }
 
 /// Chains what a transaction added, as its last step.
-pub(super) async fn append(db: &mut AnyConnection, chaining: &Chaining, Appended(mut all): Appended) -> Result<()> {
+pub(super) async fn append(
+    db: &mut AnyConnection,
+    chaining: &Chaining,
+    Appended(mut all): Appended,
+) -> Result<()> {
     if all.is_empty() {
         return Ok(());
     }
@@ -183,7 +205,13 @@ static INSERT: LazyLock<Statement> = LazyLock::new(|| {
 
 async fn insert(db: &mut AnyConnection, rows: &[Pending]) -> Result<()> {
     let mut query = sqlx::query(INSERT.of(rows.len()));
-    for Pending { record, mentions, wanted, is_news } in INSERT.filled(rows) {
+    for Pending {
+        record,
+        mentions,
+        wanted,
+        is_news,
+    } in INSERT.filled(rows)
+    {
         query = query
             .bind(record.seq)
             .bind(record.previous.clone())
@@ -227,8 +255,12 @@ impl MarkRow {
     /// The place, and whether its code is a holder's of the key. A digest that is none is no holder's.
     fn kept(&self, chaining: &Chaining, end: End) -> Result<KeptMark> {
         let digest = Digest::from_text(&self.digest);
-        let mark = Mark { seq: self.seq, digest: digest.unwrap_or(Mark::START.digest) };
-        let authentic = digest.is_some() && Digest::from_text(&self.code) == Some(chaining.code(end, &mark)?);
+        let mark = Mark {
+            seq: self.seq,
+            digest: digest.unwrap_or(Mark::START.digest),
+        };
+        let authentic =
+            digest.is_some() && Digest::from_text(&self.code) == Some(chaining.code(end, &mark)?);
         Ok(KeptMark { mark, authentic })
     }
 }
@@ -236,22 +268,38 @@ impl MarkRow {
 /// An end of the chain, which nobody else changes until this transaction is over.
 async fn lock(db: &mut AnyConnection, chaining: &Chaining, end: End) -> Result<KeptMark> {
     // What both databases understand as locking a row.
-    let row: Option<MarkRow> =
-        sqlx::query_as("UPDATE audit_chain SET seq = seq WHERE name = $1 RETURNING seq, digest, code")
-            .bind(end.as_str())
-            .fetch_optional(db)
-            .await?;
-    let kept = row.ok_or(StoreError::Corrupt("an audit log without its ends"))?.kept(chaining, end)?;
+    let row: Option<MarkRow> = sqlx::query_as(
+        "UPDATE audit_chain SET seq = seq WHERE name = $1 RETURNING seq, digest, code",
+    )
+    .bind(end.as_str())
+    .fetch_optional(db)
+    .await?;
+    let kept = row
+        .ok_or(StoreError::Corrupt("an audit log without its ends"))?
+        .kept(chaining, end)?;
     if !kept.authentic && !chaining.told.swap(true, Ordering::Relaxed) {
-        tracing::error!(end = end.as_str(), "the audit log was tampered with; `assent audit verify` says where");
+        tracing::error!(
+            end = end.as_str(),
+            "the audit log was tampered with; `assent audit verify` says where"
+        );
     }
     Ok(kept)
 }
 
 /// Sets an end of the chain; its code only where what it follows was authentic.
-async fn set(db: &mut AnyConnection, chaining: &Chaining, end: End, mark: &Mark, authentic: bool) -> Result<()> {
+async fn set(
+    db: &mut AnyConnection,
+    chaining: &Chaining,
+    end: End,
+    mark: &Mark,
+    authentic: bool,
+) -> Result<()> {
     // The code of another place is that of no place.
-    let code = if authentic { chaining.code(end, mark)?.to_text() } else { String::new() };
+    let code = if authentic {
+        chaining.code(end, mark)?.to_text()
+    } else {
+        String::new()
+    };
     sqlx::query("UPDATE audit_chain SET seq = $2, digest = $3, code = $4 WHERE name = $1")
         .bind(end.as_str())
         .bind(mark.seq)
@@ -273,7 +321,12 @@ static CHAIN_OLD: LazyLock<Statement> = LazyLock::new(|| {
 
 /// Begins the chain, if it was not begun: the entries that are there already come first. In one transaction, so it is done
 /// whole or not at all; of several hosts that start at once one does it.
-pub(super) async fn begin(pool: &AnyPool, begin: &'static str, chaining: &Chaining, now: Timestamp) -> Result<()> {
+pub(super) async fn begin(
+    pool: &AnyPool,
+    begin: &'static str,
+    chaining: &Chaining,
+    now: Timestamp,
+) -> Result<()> {
     let mut connection = pool.acquire().await?;
     let mut transaction = connection.begin_with(begin.into_sql_str()).await?;
     let db = &mut *transaction;
@@ -337,10 +390,19 @@ pub(super) async fn begin(pool: &AnyPool, begin: &'static str, chaining: &Chaini
     }
     if last.seq > 0 {
         set(db, chaining, End::Head, &last, true).await?;
-        tracing::info!(entries = last.seq, "the entries of the audit log were chained");
+        tracing::info!(
+            entries = last.seq,
+            "the entries of the audit log were chained"
+        );
         // Whoever had a log chained anew would have this here as well.
-        let told = Entry::new(Event::ChainBegun, &By::HOST, now, &*chaining.entropy).with("entries", last.seq);
-        let pending = Pending { record: record(&told)?, mentions: None, wanted: true, is_news: false };
+        let told = Entry::new(Event::ChainBegun, &By::HOST, now, &*chaining.entropy)
+            .with("entries", last.seq);
+        let pending = Pending {
+            record: record(&told)?,
+            mentions: None,
+            wanted: true,
+            is_news: false,
+        };
         append(db, chaining, Appended(vec![pending])).await?;
     }
     Ok(transaction.commit().await?)
@@ -412,17 +474,27 @@ const AFTER: &str = records_where!("seq > $1 ORDER BY seq LIMIT $2");
 impl Store {
     /// An end of the audit log's chain.
     pub async fn audit_end(&self, end: End) -> Result<KeptMark> {
-        let row: Option<MarkRow> = sqlx::query_as("SELECT seq, digest, code FROM audit_chain WHERE name = $1")
-            .bind(end.as_str())
-            .fetch_optional(&self.readers)
-            .await?;
-        row.map_or(Ok(KeptMark { mark: Mark::START, authentic: false }), |row| row.kept(&self.chaining, end))
+        let row: Option<MarkRow> =
+            sqlx::query_as("SELECT seq, digest, code FROM audit_chain WHERE name = $1")
+                .bind(end.as_str())
+                .fetch_optional(&self.readers)
+                .await?;
+        row.map_or(
+            Ok(KeptMark {
+                mark: Mark::START,
+                authentic: false,
+            }),
+            |row| row.kept(&self.chaining, end),
+        )
     }
 
     /// Up to `limit` entries after this position, in their order.
     pub async fn audit_records(&self, after: i64, limit: u32) -> Result<Vec<Record>> {
-        let rows: Vec<RecordRow> =
-            sqlx::query_as(AFTER).bind(after).bind(i64::from(limit)).fetch_all(&self.readers).await?;
+        let rows: Vec<RecordRow> = sqlx::query_as(AFTER)
+            .bind(after)
+            .bind(i64::from(limit))
+            .fetch_all(&self.readers)
+            .await?;
         Ok(rows.into_iter().map(Record::from).collect())
     }
 

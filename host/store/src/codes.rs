@@ -10,7 +10,8 @@ use assent_model::id::CodeId;
 use assent_model::scope::{Scope, Scopes};
 use assent_model::token::{CodeGrant, GrantSubject};
 
-pub(super) const BY_ID: &str = "SELECT id, digest, application_id, redirect_uri, code_challenge, scopes, user_id,
+pub(super) const BY_ID: &str =
+    "SELECT id, digest, application_id, redirect_uri, code_challenge, scopes, user_id,
     account_id, session_id, context, claims, created_at, expires_at FROM codes WHERE id IN ({$})";
 
 #[derive(sqlx::FromRow)]
@@ -33,7 +34,11 @@ pub(super) struct CodeRow {
 impl TryFrom<CodeRow> for CodeGrant {
     type Error = StoreError;
     fn try_from(row: CodeRow) -> Result<Self> {
-        let challenge = row.code_challenge.as_deref().map(|text| from_json(text, "a code's challenge")).transpose()?;
+        let challenge = row
+            .code_challenge
+            .as_deref()
+            .map(|text| from_json(text, "a code's challenge"))
+            .transpose()?;
         Ok(Self {
             id: parse(&row.id, "a code's id")?,
             digest: digest(&row.digest, "a code's digest")?,
@@ -104,6 +109,7 @@ impl Store {
 
     /// Ends every token of a family.
     pub async fn revoke_family(&self, family: CodeId, now: Timestamp) -> Result<()> {
-        self.write(move |db| Box::pin(async move { revoke(db, family, now).await })).await
+        self.write(move |db| Box::pin(async move { revoke(db, family, now).await }))
+            .await
     }
 }

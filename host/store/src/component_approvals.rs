@@ -35,7 +35,12 @@ impl Store {
     }
 
     /// Whether a component may be tried in this session as the plugin with this name.
-    pub async fn is_component_approved(&self, session: SessionId, plugin: &str, component: &Digest) -> Result<bool> {
+    pub async fn is_component_approved(
+        &self,
+        session: SessionId,
+        plugin: &str,
+        component: &Digest,
+    ) -> Result<bool> {
         let found: Option<(i64,)> = sqlx::query_as(
             "SELECT approved_at FROM component_approvals WHERE session_id = $1 AND plugin = $2 AND component = $3",
         )

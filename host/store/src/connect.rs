@@ -39,19 +39,27 @@ impl Database {
 
     /// Whether a master key was used with it: it holds keys that were sealed with one.
     pub async fn holds_keys(&self) -> Result<bool> {
-        let key: Option<(String,)> =
-            sqlx::query_as("SELECT id FROM signing_keys LIMIT 1").fetch_optional(&self.readers).await?;
+        let key: Option<(String,)> = sqlx::query_as("SELECT id FROM signing_keys LIMIT 1")
+            .fetch_optional(&self.readers)
+            .await?;
         Ok(key.is_some())
     }
 }
 
 async fn open(url: &str) -> Result<Database> {
     sqlx::any::install_default_drivers();
-    let failed = |reason: String| StoreError::Open { url: without_password(url), reason };
+    let failed = |reason: String| StoreError::Open {
+        url: without_password(url),
+        reason,
+    };
     let (kind, url) = match url.split_once(':').map(|(scheme, _)| scheme) {
         Some("sqlite") => (Kind::Sqlite, sqlite_url(url).map_err(failed)?),
         Some("postgres" | "postgresql") => (Kind::Postgres, url.to_owned()),
-        _ => return Err(failed("expected sqlite://path/to/file or postgres://user@host/database".to_owned())),
+        _ => {
+            return Err(failed(
+                "expected sqlite://path/to/file or postgres://user@host/database".to_owned(),
+            ));
+        }
     };
     let options = AnyConnectOptions::from_str(&url)
         .map_err(|error| failed(error.to_string()))?
@@ -61,25 +69,45 @@ async fn open(url: &str) -> Result<Database> {
         Kind::Postgres => (8, 4),
     };
     // Once without the pool, which would tell of a time-out and not of the reason.
-    let mut first = options.connect().await.map_err(|error| failed(error.to_string()))?;
+    let mut first = options
+        .connect()
+        .await
+        .map_err(|error| failed(error.to_string()))?;
     check_order(&mut first).await.map_err(failed)?;
-    first.close().await.map_err(|error| failed(error.to_string()))?;
-    let writers = pool(kind, writer_count, &options).await.map_err(|error| failed(error.to_string()))?;
-    migrate(kind, &writers).await.map_err(|error| failed(error.to_string()))?;
-    let readers = pool(kind, reader_count, &options).await.map_err(|error| failed(error.to_string()))?;
+    first
+        .close()
+        .await
+        .map_err(|error| failed(error.to_string()))?;
+    let writers = pool(kind, writer_count, &options)
+        .await
+        .map_err(|error| failed(error.to_string()))?;
+    migrate(kind, &writers)
+        .await
+        .map_err(|error| failed(error.to_string()))?;
+    let readers = pool(kind, reader_count, &options)
+        .await
+        .map_err(|error| failed(error.to_string()))?;
     let begin = match kind {
         // A deferred transaction that read first could not be made a writing one while another writes.
         Kind::Sqlite => "BEGIN IMMEDIATE",
         Kind::Postgres => "BEGIN",
     };
-    Ok(Database { readers, writers, writer_count, begin })
+    Ok(Database {
+        readers,
+        writers,
+        writer_count,
+        begin,
+    })
 }
 
 /// Row ids are texts whose order is the order of time, and rows are deleted by it. A database that sorts by the rules of
 /// a language may have another: in Danish, "aa" comes after "z".
 async fn check_order(connection: &mut AnyConnection) -> std::result::Result<(), String> {
     let question = "SELECT CASE WHEN '9' < 'a' AND 'aa' < 'ab' AND 'a9' < 'aa' AND 'ae' < 'af' THEN 1 ELSE 0 END";
-    let (sorted,): (i64,) = sqlx::query_as(question).fetch_one(connection).await.map_err(|error| error.to_string())?;
+    let (sorted,): (i64,) = sqlx::query_as(question)
+        .fetch_one(connection)
+        .await
+        .map_err(|error| error.to_string())?;
     if sorted == 1 {
         return Ok(());
     }
@@ -88,7 +116,10 @@ async fn check_order(connection: &mut AnyConnection) -> std::result::Result<(), 
 }
 
 async fn pool(kind: Kind, size: u32, options: &AnyConnectOptions) -> sqlx::Result<AnyPool> {
-    let pool = AnyPoolOptions::new().max_connections(size).min_connections(1).acquire_timeout(Duration::from_secs(10));
+    let pool = AnyPoolOptions::new()
+        .max_connections(size)
+        .min_connections(1)
+        .acquire_timeout(Duration::from_secs(10));
     let pool = match kind {
         Kind::Postgres => pool,
         Kind::Sqlite => pool.after_connect(|connection, _| {
@@ -111,7 +142,10 @@ async fn pool(kind: Kind, size: u32, options: &AnyConnectOptions) -> sqlx::Resul
 }
 
 /// Changing the journal mode does not wait for another process that does the same, so it is tried again.
-async fn execute_when_free(connection: &mut sqlx::AnyConnection, pragma: &'static str) -> sqlx::Result<()> {
+async fn execute_when_free(
+    connection: &mut sqlx::AnyConnection,
+    pragma: &'static str,
+) -> sqlx::Result<()> {
     for _ in 0..50 {
         match sqlx::raw_sql(pragma).execute(&mut *connection).await {
             Err(sqlx::Error::Database(error)) if error.message().contains("locked") => {
@@ -124,7 +158,10 @@ async fn execute_when_free(connection: &mut sqlx::AnyConnection, pragma: &'stati
 }
 
 /// Brings the tables up to date while no other host does.
-async fn migrate(kind: Kind, pool: &AnyPool) -> std::result::Result<(), Box<dyn std::error::Error + Send + Sync>> {
+async fn migrate(
+    kind: Kind,
+    pool: &AnyPool,
+) -> std::result::Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let mut connection = pool.acquire().await?;
     match kind {
         // The migrator holds an advisory lock of PostgreSQL's.
@@ -132,7 +169,9 @@ async fn migrate(kind: Kind, pool: &AnyPool) -> std::result::Result<(), Box<dyn 
         // SQLite has no such lock, but a writing transaction around all of it is one.
         Kind::Sqlite => {
             let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
-            MIGRATIONS.run_direct(None, &mut *transaction, false).await?;
+            MIGRATIONS
+                .run_direct(None, &mut *transaction, false)
+                .await?;
             transaction.commit().await?;
         }
     }
@@ -145,10 +184,19 @@ fn sqlite_url(url: &str) -> std::result::Result<String, String> {
     let path = sqlite_file(url).ok_or("expected sqlite://path/to/file, with no parameters")?;
     let cannot = |error: std::io::Error| format!("cannot make {}: {error}", path.display());
     if let Some(folder) = path.parent() {
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(cannot)?;
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)
+            .map_err(cannot)?;
     }
     let mut options = std::fs::OpenOptions::new();
-    options.append(true).create(true).mode(0o600).open(path).map_err(cannot)?;
+    options
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(cannot)?;
     Ok(format!("sqlite://{}?mode=rw", path.display()))
 }
 
@@ -178,7 +226,13 @@ fn without_password(url: &str) -> String {
 mod tests {
     #[test]
     fn a_password_is_not_shown() {
-        assert_eq!(super::without_password("postgres://u:hunter2@h/d"), "postgres://u:***@h/d");
-        assert_eq!(super::without_password("postgres://u@h/d?password=hunter2"), "postgres://u@h/d");
+        assert_eq!(
+            super::without_password("postgres://u:hunter2@h/d"),
+            "postgres://u:***@h/d"
+        );
+        assert_eq!(
+            super::without_password("postgres://u@h/d?password=hunter2"),
+            "postgres://u@h/d"
+        );
     }
 }

@@ -40,7 +40,11 @@ pub struct ConsentGiven {
 }
 
 /// Remembers a consent, together with what the person let the application have before, as far as that holds at `now`.
-pub(super) async fn remember(db: &mut AnyConnection, given: &ConsentGiven, now: Timestamp) -> Result<()> {
+pub(super) async fn remember(
+    db: &mut AnyConnection,
+    given: &ConsentGiven,
+    now: Timestamp,
+) -> Result<()> {
     // The row that is there is held until the commit, so that of two consents at once neither is lost.
     let (before, holds_until): (String, i64) = sqlx::query_as(
         "INSERT INTO consents (id, user_id, application_id, scopes, granted_at, expires_at)
@@ -56,10 +60,18 @@ pub(super) async fn remember(db: &mut AnyConnection, given: &ConsentGiven, now: 
     .bind(given.until.millis())
     .fetch_one(&mut *db)
     .await?;
-    let before = if holds_until > now.millis() { Scopes::known(&before) } else { Scopes::default() };
+    let before = if holds_until > now.millis() {
+        Scopes::known(&before)
+    } else {
+        Scopes::default()
+    };
     // What the person was not asked about now is not remembered for longer by it.
     let until = given.until.millis();
-    let until = if before.within(&given.scopes) { until } else { until.min(holds_until) };
+    let until = if before.within(&given.scopes) {
+        until
+    } else {
+        until.min(holds_until)
+    };
     sqlx::query(
         "UPDATE consents SET scopes = $3, granted_at = $4, expires_at = $5 WHERE user_id = $1 AND application_id = $2",
     )
@@ -84,7 +96,12 @@ impl Store {
     }
 
     /// The scopes that a person let an application have, as far as that holds at `now`.
-    pub async fn consented(&self, user: UserId, application: &Did, now: Timestamp) -> Result<Scopes> {
+    pub async fn consented(
+        &self,
+        user: UserId,
+        application: &Did,
+        now: Timestamp,
+    ) -> Result<Scopes> {
         let row: Option<(String,)> = sqlx::query_as(
             "SELECT scopes FROM consents WHERE user_id = $1 AND application_id = $2 AND expires_at > $3",
         )
@@ -93,7 +110,9 @@ impl Store {
         .bind(now.millis())
         .fetch_optional(&self.readers)
         .await?;
-        Ok(row.map(|(scopes,)| Scopes::known(&scopes)).unwrap_or_default())
+        Ok(row
+            .map(|(scopes,)| Scopes::known(&scopes))
+            .unwrap_or_default())
     }
 
     /// A person's consents that hold at `now`, in the order in which they were first given.
@@ -108,15 +127,17 @@ impl Store {
         .fetch_all(&self.readers)
         .await?;
         rows.into_iter()
-            .map(|(application, application_name, scopes, granted_at, expires_at)| {
-                Ok(Consent {
-                    application: parse(&application, "a consent's application")?,
-                    application_name,
-                    scopes: Scopes::known(&scopes),
-                    granted_at: moment(granted_at),
-                    expires_at: moment(expires_at),
-                })
-            })
+            .map(
+                |(application, application_name, scopes, granted_at, expires_at)| {
+                    Ok(Consent {
+                        application: parse(&application, "a consent's application")?,
+                        application_name,
+                        scopes: Scopes::known(&scopes),
+                        granted_at: moment(granted_at),
+                        expires_at: moment(expires_at),
+                    })
+                },
+            )
             .collect()
     }
 

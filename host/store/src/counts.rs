@@ -24,34 +24,48 @@ pub(super) async fn note(db: &mut AnyConnection, changes: &[(LifeState, i64)]) -
 }
 
 /// Notes that a user's state changed.
-pub(super) async fn note_change(db: &mut AnyConnection, was: LifeState, is: LifeState) -> Result<()> {
-    if was == is { Ok(()) } else { note(db, &[(was, -1), (is, 1)]).await }
+pub(super) async fn note_change(
+    db: &mut AnyConnection,
+    was: LifeState,
+    is: LifeState,
+) -> Result<()> {
+    if was == is {
+        Ok(())
+    } else {
+        note(db, &[(was, -1), (is, 1)]).await
+    }
 }
 
 impl Store {
     /// How many users there are in each state.
     pub async fn users_by_state(&self) -> Result<Vec<(LifeState, u64)>> {
-        let rows: Vec<(String, i64)> =
-            sqlx::query_as("SELECT state, CAST(SUM(change) AS BIGINT) FROM user_counts GROUP BY state")
-                .fetch_all(&self.readers)
-                .await?;
-        rows.into_iter().map(|(state, count)| Ok((life_state(&state)?, u64::try_from(count).unwrap_or(0)))).collect()
+        let rows: Vec<(String, i64)> = sqlx::query_as(
+            "SELECT state, CAST(SUM(change) AS BIGINT) FROM user_counts GROUP BY state",
+        )
+        .fetch_all(&self.readers)
+        .await?;
+        rows.into_iter()
+            .map(|(state, count)| Ok((life_state(&state)?, u64::try_from(count).unwrap_or(0))))
+            .collect()
     }
 
     /// Makes one row for each state of the changes so far, where they are many.
     pub(super) async fn sum_up_counts(&self) -> Result<()> {
         self.write(|db| {
             Box::pin(async move {
-                let many: Option<(i64,)> = sqlx::query_as("SELECT change FROM user_counts LIMIT 1 OFFSET $1")
-                    .bind(MANY)
-                    .fetch_optional(&mut *db)
-                    .await?;
+                let many: Option<(i64,)> =
+                    sqlx::query_as("SELECT change FROM user_counts LIMIT 1 OFFSET $1")
+                        .bind(MANY)
+                        .fetch_optional(&mut *db)
+                        .await?;
                 if many.is_none() {
                     return Ok(());
                 }
                 // Each row goes to one sum, whoever else does the same at this moment.
                 let rows: Vec<(String, i64)> =
-                    sqlx::query_as("DELETE FROM user_counts RETURNING state, change").fetch_all(&mut *db).await?;
+                    sqlx::query_as("DELETE FROM user_counts RETURNING state, change")
+                        .fetch_all(&mut *db)
+                        .await?;
                 let mut sums: BTreeMap<String, i64> = BTreeMap::new();
                 for (state, change) in rows {
                     *sums.entry(state).or_default() += change;

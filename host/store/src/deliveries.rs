@@ -37,7 +37,10 @@ impl TryFrom<DeliveryRow> for LeasedDelivery {
             recipient,
             handle: row.handle,
         };
-        Ok(Self { delivery, until: moment(row.leased_until) })
+        Ok(Self {
+            delivery,
+            until: moment(row.leased_until),
+        })
     }
 }
 
@@ -52,14 +55,22 @@ pub(super) async fn wake(db: &mut AnyConnection, approval: &str) -> Result<()> {
 
 /// Forgets a delivery. Whether it was there: who forgets it is the one to take the request back.
 pub(super) async fn delete(db: &mut AnyConnection, id: DeliveryId) -> Result<bool> {
-    let deleted = sqlx::query("DELETE FROM approval_deliveries WHERE id = $1").bind(id.to_string()).execute(db).await?;
+    let deleted = sqlx::query("DELETE FROM approval_deliveries WHERE id = $1")
+        .bind(id.to_string())
+        .execute(db)
+        .await?;
     Ok(deleted.rows_affected() > 0)
 }
 
 impl Store {
     /// Adds a delivery that is first looked after at `due`. `false`, and nothing done, if its approval is not open any
     /// more.
-    pub async fn add_delivery(&self, delivery: Delivery, due: Timestamp, now: Timestamp) -> Result<bool> {
+    pub async fn add_delivery(
+        &self,
+        delivery: Delivery,
+        due: Timestamp,
+        now: Timestamp,
+    ) -> Result<bool> {
         self.write(move |db| {
             let delivery = delivery.clone();
             Box::pin(async move {
@@ -167,12 +178,18 @@ impl Store {
 
     /// Forgets a delivery. `true` for one caller alone: the one to take the request back at the channel.
     pub async fn end_delivery(&self, id: DeliveryId) -> Result<bool> {
-        self.write(move |db| Box::pin(async move { delete(db, id).await })).await
+        self.write(move |db| Box::pin(async move { delete(db, id).await }))
+            .await
     }
 
     /// Has the deliveries of these approvals to the vendor of a channel looked after at `now`, since there may be news of
     /// them. How many there are.
-    pub async fn hasten_deliveries(&self, channel: &str, approvals: &[ApprovalId], now: Timestamp) -> Result<u64> {
+    pub async fn hasten_deliveries(
+        &self,
+        channel: &str,
+        approvals: &[ApprovalId],
+        now: Timestamp,
+    ) -> Result<u64> {
         let (channel, approvals) = (channel.to_owned(), approvals.to_vec());
         self.write(move |db| {
             let (channel, approvals) = (channel.clone(), approvals.clone());

@@ -26,7 +26,10 @@ impl TryFrom<DeviceRow> for Device {
             user_id: parse(&row.user_id, "a device's owner")?,
             name: row.name,
             key: from_json(&row.public_key, "a device's key")?,
-            push: row.push.map(|push| from_json(&push, "a push subscription")).transpose()?,
+            push: row
+                .push
+                .map(|push| from_json(&push, "a push subscription"))
+                .transpose()?,
             created_at: moment(row.created_at),
             revoked_at: row.revoked_at.map(moment),
         })
@@ -70,26 +73,34 @@ const BY_CODE: &str = "code";
 
 /// Holds a person and one of their devices until the transaction ends: whoever suspends the one or revokes the other waits, or
 /// was before. Whether the person may sign in and the device is theirs and not revoked.
-pub(super) async fn hold_with_owner(db: &mut sqlx::AnyConnection, user: UserId, device: DeviceId) -> Result<bool> {
+pub(super) async fn hold_with_owner(
+    db: &mut sqlx::AnyConnection,
+    user: UserId,
+    device: DeviceId,
+) -> Result<bool> {
     let user = user.to_string();
     let open = sqlx::query("UPDATE users SET state = state WHERE id = $1 AND state = 'active'")
         .bind(user.clone())
         .execute(&mut *db)
         .await?;
-    let own = sqlx::query("UPDATE devices SET name = name WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL")
-        .bind(device.to_string())
-        .bind(user)
-        .execute(db)
-        .await?;
+    let own = sqlx::query(
+        "UPDATE devices SET name = name WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL",
+    )
+    .bind(device.to_string())
+    .bind(user)
+    .execute(db)
+    .await?;
     Ok(open.rows_affected() > 0 && own.rows_affected() > 0)
 }
 
 /// Ends the links that a person's devices and recovery codes made, and nobody used.
 pub(super) async fn end_own_links(db: &mut sqlx::AnyConnection, user: UserId) -> Result<()> {
-    sqlx::query("DELETE FROM enrolments WHERE user_id = $1 AND made_by IS NOT NULL AND used_at IS NULL")
-        .bind(user.to_string())
-        .execute(db)
-        .await?;
+    sqlx::query(
+        "DELETE FROM enrolments WHERE user_id = $1 AND made_by IS NOT NULL AND used_at IS NULL",
+    )
+    .bind(user.to_string())
+    .execute(db)
+    .await?;
     Ok(())
 }
 
@@ -117,7 +128,10 @@ async fn end_links_of_invited(db: &mut sqlx::AnyConnection, user: UserId) -> Res
 /// Holds a device until the transaction ends, so that whoever revokes it waits, or was before. What is about a device and an
 /// approval touches them in this order.
 pub(super) async fn hold(db: &mut sqlx::AnyConnection, id: DeviceId) -> Result<()> {
-    sqlx::query("UPDATE devices SET name = name WHERE id = $1").bind(id.to_string()).execute(db).await?;
+    sqlx::query("UPDATE devices SET name = name WHERE id = $1")
+        .bind(id.to_string())
+        .execute(db)
+        .await?;
     Ok(())
 }
 
@@ -194,7 +208,11 @@ impl Store {
     }
 
     /// The right to enrol with this id, if it was not used and is still good at `now`.
-    pub async fn open_enrolment(&self, id: EnrolmentId, now: Timestamp) -> Result<Option<Enrolment>> {
+    pub async fn open_enrolment(
+        &self,
+        id: EnrolmentId,
+        now: Timestamp,
+    ) -> Result<Option<Enrolment>> {
         let row: Option<EnrolmentRow> = sqlx::query_as(
             "SELECT id, user_id, digest, expires_at, made_by FROM enrolments WHERE id = $1 AND used_at IS NULL AND expires_at > $2",
         )
@@ -277,11 +295,12 @@ impl Store {
 
     /// A person's devices that are not revoked.
     pub async fn devices_of(&self, user: UserId) -> Result<Vec<Device>> {
-        let rows: Vec<DeviceRow> =
-            sqlx::query_as("SELECT * FROM devices WHERE user_id = $1 AND revoked_at IS NULL ORDER BY id")
-                .bind(user.to_string())
-                .fetch_all(&self.readers)
-                .await?;
+        let rows: Vec<DeviceRow> = sqlx::query_as(
+            "SELECT * FROM devices WHERE user_id = $1 AND revoked_at IS NULL ORDER BY id",
+        )
+        .bind(user.to_string())
+        .fetch_all(&self.readers)
+        .await?;
         rows.into_iter().map(Device::try_from).collect()
     }
 
@@ -306,11 +325,12 @@ impl Store {
         self.write(move |db| {
             let push = push.clone();
             Box::pin(async move {
-                let removed = sqlx::query("UPDATE devices SET push = NULL WHERE id = $1 AND push = $2")
-                    .bind(id.to_string())
-                    .bind(to_json(&push)?)
-                    .execute(db)
-                    .await?;
+                let removed =
+                    sqlx::query("UPDATE devices SET push = NULL WHERE id = $1 AND push = $2")
+                        .bind(id.to_string())
+                        .bind(to_json(&push)?)
+                        .execute(db)
+                        .await?;
                 Ok(removed.rows_affected() > 0)
             })
         })

@@ -54,8 +54,13 @@ impl Stretch {
     fn new(prefix: &Prefix, after: &Place) -> Self {
         let first = prefix.first().as_bytes().to_vec();
         // A cursor of another search begins where that search would.
-        let after = (after.term.as_bytes().to_vec(), after.id.clone()).max((first.clone(), String::new()));
-        Self { after, first, end: prefix.end() }
+        let after =
+            (after.term.as_bytes().to_vec(), after.id.clone()).max((first.clone(), String::new()));
+        Self {
+            after,
+            first,
+            end: prefix.end(),
+        }
     }
 }
 
@@ -68,7 +73,10 @@ fn merged<T>(mut found: Vec<(Place, T)>, limit: u32) -> Vec<(Place, T)> {
 
 fn place(term: Vec<u8>, id: &str) -> Result<Place> {
     let term = String::from_utf8(term).map_err(|_| StoreError::Corrupt("a term"))?;
-    Ok(Place { term, id: id.to_owned() })
+    Ok(Place {
+        term,
+        id: id.to_owned(),
+    })
 }
 
 impl Store {
@@ -112,13 +120,22 @@ impl Store {
         // Each state has a stretch of its own in the index; those with a role are few.
         let lists: Vec<(&'static str, &'static str, &'static str)> = match (state, role) {
             (state, Some(role)) => {
-                let statement = users_found!("terms.console_role = $6 AND ($7 = '' OR terms.state = $7)");
-                vec![(statement, role.as_str(), state.map(LifeState::as_str).unwrap_or_default())]
+                let statement =
+                    users_found!("terms.console_role = $6 AND ($7 = '' OR terms.state = $7)");
+                vec![(
+                    statement,
+                    role.as_str(),
+                    state.map(LifeState::as_str).unwrap_or_default(),
+                )]
             }
             (state, None) => {
                 let statement = users_found!("terms.state = $6 AND $7 = ''");
-                let wanted = LifeState::ALL.into_iter().filter(|one| state.is_none_or(|state| state == *one));
-                wanted.map(|state| (statement, state.as_str(), "")).collect()
+                let wanted = LifeState::ALL
+                    .into_iter()
+                    .filter(|one| state.is_none_or(|state| state == *one));
+                wanted
+                    .map(|state| (statement, state.as_str(), ""))
+                    .collect()
             }
         };
         for (statement, of, also) in lists {
@@ -151,7 +168,10 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<(Place, Account)>> {
         let mut found = Vec::new();
-        for state in LifeState::ALL.into_iter().filter(|one| state.is_none_or(|state| state == *one)) {
+        for state in LifeState::ALL
+            .into_iter()
+            .filter(|one| state.is_none_or(|state| state == *one))
+        {
             let Stretch { after, first, end } = Stretch::new(prefix, after);
             let rows: Vec<FoundAccount> = sqlx::query_as(
                 "SELECT found.term, accounts.* FROM

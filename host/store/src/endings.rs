@@ -23,7 +23,12 @@ const UNUSED: &str = "UPDATE approvals SET state = 'withdrawn', decided_at = $2
 /// Ends what was begun in a person's name: requests on the phone, approvals that were not used, sessions, and what was
 /// granted. It does so whatever the new state is: what a login under way left behind while the person was suspended does
 /// not come back with them.
-pub(super) async fn of_user(db: &mut AnyConnection, user: UserId, state: LifeState, now: Timestamp) -> Result<()> {
+pub(super) async fn of_user(
+    db: &mut AnyConnection,
+    user: UserId,
+    state: LifeState,
+    now: Timestamp,
+) -> Result<()> {
     of_open_request(db, user, now).await?;
     let statements = match state {
         LifeState::Invited | LifeState::Active => [
@@ -41,15 +46,27 @@ pub(super) async fn of_user(db: &mut AnyConnection, user: UserId, state: LifeSta
         ],
     };
     for statement in statements {
-        sqlx::query(*statement).bind(user.to_string()).bind(now.millis()).execute(&mut *db).await?;
+        sqlx::query(*statement)
+            .bind(user.to_string())
+            .bind(now.millis())
+            .execute(&mut *db)
+            .await?;
     }
     sessions::log_out_everywhere(db, user, now).await
 }
 
 /// Ends a person's sessions and what would become one: whoever signs in from now on does so as who the person is by now.
-pub(super) async fn of_sign_ins(db: &mut AnyConnection, user: UserId, now: Timestamp) -> Result<()> {
+pub(super) async fn of_sign_ins(
+    db: &mut AnyConnection,
+    user: UserId,
+    now: Timestamp,
+) -> Result<()> {
     of_open_request(db, user, now).await?;
-    sqlx::query(UNUSED).bind(user.to_string()).bind(now.millis()).execute(&mut *db).await?;
+    sqlx::query(UNUSED)
+        .bind(user.to_string())
+        .bind(now.millis())
+        .execute(&mut *db)
+        .await?;
     sessions::log_out_everywhere(db, user, now).await
 }
 
@@ -90,19 +107,31 @@ pub(super) async fn of_account(
 }
 
 /// Ends the request that waits for a person, wherever it is on its way to.
-pub(super) async fn of_open_request(db: &mut AnyConnection, user: UserId, now: Timestamp) -> Result<()> {
+pub(super) async fn of_open_request(
+    db: &mut AnyConnection,
+    user: UserId,
+    now: Timestamp,
+) -> Result<()> {
     for statement in [
         "UPDATE approvals SET state = 'withdrawn', decided_at = $2 WHERE user_id = $1 AND state = 'requested'",
         "UPDATE approval_deliveries SET due_at = 0
          WHERE approval_id IN (SELECT id FROM approvals WHERE user_id = $1 AND decided_at = $2)",
     ] {
-        sqlx::query(statement).bind(user.to_string()).bind(now.millis()).execute(&mut *db).await?;
+        sqlx::query(statement)
+            .bind(user.to_string())
+            .bind(now.millis())
+            .execute(&mut *db)
+            .await?;
     }
     Ok(())
 }
 
 /// Ends what a device approved and no browser has used yet, and forgets its passkey.
-pub(super) async fn of_device(db: &mut AnyConnection, device: DeviceId, now: Timestamp) -> Result<()> {
+pub(super) async fn of_device(
+    db: &mut AnyConnection,
+    device: DeviceId,
+    now: Timestamp,
+) -> Result<()> {
     sqlx::query(
         "UPDATE approvals SET state = 'withdrawn', decided_at = $2
          WHERE device_id = $1 AND state = 'approved' AND user_id = (SELECT user_id FROM devices WHERE devices.id = $1)
@@ -119,12 +148,20 @@ pub(super) async fn of_device(db: &mut AnyConnection, device: DeviceId, now: Tim
 /// identifiers that say nothing.
 ///
 /// What the user signed in with is told, as it may be mentioned.
-pub(super) async fn erase(db: &mut AnyConnection, user: UserId, now: Timestamp) -> Result<Vec<Mentioned>> {
-    let names: Vec<(String,)> = sqlx::query_as("DELETE FROM login_names WHERE user_id = $1 RETURNING name")
-        .bind(user.to_string())
-        .fetch_all(&mut *db)
-        .await?;
-    let names: Vec<Digest> = names.into_iter().map(|(name,)| Digest::of(name.as_bytes())).collect();
+pub(super) async fn erase(
+    db: &mut AnyConnection,
+    user: UserId,
+    now: Timestamp,
+) -> Result<Vec<Mentioned>> {
+    let names: Vec<(String,)> =
+        sqlx::query_as("DELETE FROM login_names WHERE user_id = $1 RETURNING name")
+            .bind(user.to_string())
+            .fetch_all(&mut *db)
+            .await?;
+    let names: Vec<Digest> = names
+        .into_iter()
+        .map(|(name,)| Digest::of(name.as_bytes()))
+        .collect();
     for name in &names {
         for statement in [
             // Those that reached no phone, during a pause for one, know nobody but the name.
@@ -132,7 +169,10 @@ pub(super) async fn erase(db: &mut AnyConnection, user: UserId, now: Timestamp) 
             "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE mentions = $1)",
             "DELETE FROM approval_subjects WHERE subject = $1",
         ] {
-            sqlx::query(statement).bind(name.to_text()).execute(&mut *db).await?;
+            sqlx::query(statement)
+                .bind(name.to_text())
+                .execute(&mut *db)
+                .await?;
         }
     }
     terms::forget(db, user).await?;

@@ -46,14 +46,19 @@ impl<Q: Clone + Send + Sync + 'static, A: Send + 'static> Gather<Q, A> {
     /// Has this done, together with whatever else waits.
     pub(super) async fn ask(&self, asked: Q) -> Result<A> {
         let (reply, answer) = oneshot::channel();
-        self.queue.send(Question { asked, reply }).await.map_err(|_| StoreError::Closed)?;
+        self.queue
+            .send(Question { asked, reply })
+            .await
+            .map_err(|_| StoreError::Closed)?;
         answer.await.map_err(|_| StoreError::Closed)?
     }
 }
 
 impl<Q, A> Clone for Gather<Q, A> {
     fn clone(&self) -> Self {
-        Self { queue: self.queue.clone() }
+        Self {
+            queue: self.queue.clone(),
+        }
     }
 }
 
@@ -77,7 +82,14 @@ async fn run<Q, A>(
         if batch.is_empty() {
             continue;
         }
-        match apart(work(batch.iter().map(|question| question.asked.clone()).collect())).await {
+        match apart(work(
+            batch
+                .iter()
+                .map(|question| question.asked.clone())
+                .collect(),
+        ))
+        .await
+        {
             Ok(answers) => {
                 for (question, answer) in batch.drain(..).zip(answers) {
                     // Whoever asked may have gone away; what was done stands all the same.
@@ -85,7 +97,9 @@ async fn run<Q, A>(
                 }
             }
             Err(error) if error.is_outage() => {
-                batch.drain(..).for_each(|question| drop(question.reply.send(Err(error.again()))));
+                batch
+                    .drain(..)
+                    .for_each(|question| drop(question.reply.send(Err(error.again()))));
             }
             // One of them may have failed and undone all, so each is tried alone and only the culprit fails.
             Err(_) => one_by_one(&mut batch, &work).await,
@@ -117,7 +131,9 @@ async fn one_by_one<Q: Clone, A: Send + 'static>(
 
 /// Works in a task of its own: if it panics, it takes these questions along and not all that will be asked.
 async fn apart<A: Send + 'static>(work: BoxFuture<'static, Answers<A>>) -> Answers<A> {
-    tokio::spawn(work).await.map_err(|error| StoreError::Unavailable(error.to_string()))?
+    tokio::spawn(work)
+        .await
+        .map_err(|error| StoreError::Unavailable(error.to_string()))?
 }
 
 /// Waits for a question, and takes those along that others ask meanwhile. `false` once nobody will ask any more.
@@ -138,7 +154,9 @@ async fn gather<T>(questions: &Mutex<mpsc::Receiver<T>>, batch: &mut Vec<T>) -> 
 }
 
 fn only<A>(mut answers: Vec<Result<A>>) -> Result<A> {
-    answers.pop().unwrap_or(Err(StoreError::Corrupt("a question without an answer")))
+    answers
+        .pop()
+        .unwrap_or(Err(StoreError::Corrupt("a question without an answer")))
 }
 
 impl StoreError {
@@ -157,7 +175,9 @@ impl StoreError {
         use sqlx::Error::{Database, Io, PoolClosed, PoolTimedOut, Protocol, Tls, WorkerCrashed};
         match self {
             Self::Unavailable(_) | Self::Closed => true,
-            Self::Database(Io(_) | PoolClosed | PoolTimedOut | Protocol(_) | Tls(_) | WorkerCrashed) => true,
+            Self::Database(
+                Io(_) | PoolClosed | PoolTimedOut | Protocol(_) | Tls(_) | WorkerCrashed,
+            ) => true,
             // PostgreSQL: the server ends, or has no connection left. SQLite: another process has the file.
             Self::Database(Database(error)) => error.code().is_some_and(|code| {
                 code.starts_with("57P0") || code.starts_with("08") || code == "53300" || code == "5"
@@ -203,7 +223,10 @@ mod tests {
         let (gather, seen) = doubling();
         let answers = join_all((100..180).map(|number| gather.ask(number))).await;
         let answers: Vec<u32> = answers.into_iter().map(|answer| answer.unwrap()).collect();
-        assert_eq!(answers, (100..180).map(|number| number * 2).collect::<Vec<_>>());
+        assert_eq!(
+            answers,
+            (100..180).map(|number| number * 2).collect::<Vec<_>>()
+        );
         let sizes: Vec<usize> = seen.lock().unwrap().iter().map(Vec::len).collect();
         assert_eq!(sizes, [MOST, 80 - MOST]);
     }
@@ -214,18 +237,28 @@ mod tests {
         let answers = join_all([1, 13, 2].map(|number| gather.ask(number))).await;
         let good: Vec<Option<u32>> = answers.into_iter().map(Result::ok).collect();
         assert_eq!(good, [Some(2), None, Some(4)]);
-        assert_eq!(*seen.lock().unwrap(), [vec![1, 13, 2], vec![1], vec![13], vec![2]]);
+        assert_eq!(
+            *seen.lock().unwrap(),
+            [vec![1, 13, 2], vec![1], vec![13], vec![2]]
+        );
     }
 
     #[tokio::test]
     async fn an_outage_is_met_once() {
         let (gather, seen) = doubling();
         let answers = join_all([1, 14, 2].map(|number| gather.ask(number))).await;
-        assert!(answers.iter().all(|answer| matches!(answer, Err(StoreError::Unavailable(_)))));
+        assert!(
+            answers
+                .iter()
+                .all(|answer| matches!(answer, Err(StoreError::Unavailable(_))))
+        );
         // In the midst of trying each alone, too.
         let answers = join_all([13, 14, 3].map(|number| gather.ask(number))).await;
         assert!(answers.iter().all(Result::is_err));
-        assert_eq!(*seen.lock().unwrap(), [vec![1, 14, 2], vec![13, 14, 3], vec![13], vec![14]]);
+        assert_eq!(
+            *seen.lock().unwrap(),
+            [vec![1, 14, 2], vec![13, 14, 3], vec![13], vec![14]]
+        );
         assert_eq!(gather.ask(4).await.unwrap(), 8, "it goes on");
     }
 

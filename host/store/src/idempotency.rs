@@ -49,7 +49,10 @@ impl Store {
                         .bind(id)
                         .fetch_one(db)
                         .await?;
-                Ok(Some(IdempotentRow { body: digest(&body, "the digest of a request's body")?, answer }))
+                Ok(Some(IdempotentRow {
+                    body: digest(&body, "the digest of a request's body")?,
+                    answer,
+                }))
             })
         })
         .await

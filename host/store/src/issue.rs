@@ -74,7 +74,9 @@ impl Issuing {
         Self {
             redemptions: together(writer, |db, asked| Box::pin(redeem(db, asked))),
             rotations: together(writer, |db, asked| Box::pin(rotate(db, asked))),
-            client_tokens: together(writer, |db, asked| Box::pin(insert_client_tokens(db, asked))),
+            client_tokens: together(writer, |db, asked| {
+                Box::pin(insert_client_tokens(db, asked))
+            }),
         }
     }
 }
@@ -112,7 +114,15 @@ impl Store {
         kept_until: Timestamp,
         now: Timestamp,
     ) -> Result<Redemption> {
-        self.issuing.redemptions.ask(Redeeming { code, tokens, kept_until, now }).await
+        self.issuing
+            .redemptions
+            .ask(Redeeming {
+                code,
+                tokens,
+                kept_until,
+                now,
+            })
+            .await
     }
 
     /// Uses a refresh token: it gives `pair`, once. A further use revokes the family, but for the first repeat of a use
@@ -126,13 +136,25 @@ impl Store {
         reuse: Entry,
         now: Timestamp,
     ) -> Result<Rotation> {
-        self.issuing.rotations.ask(Rotating { id, pair, repeatable_since, reuse, now }).await
+        self.issuing
+            .rotations
+            .ask(Rotating {
+                id,
+                pair,
+                repeatable_since,
+                reuse,
+                now,
+            })
+            .await
     }
 
     /// Keeps an application's own token, made while its settings had this version. `false`, and nothing kept, if they
     /// were changed since.
     pub async fn insert_client_token(&self, token: AccessGrant, version: i64) -> Result<bool> {
-        self.issuing.client_tokens.ask(ClientToken { token, version }).await
+        self.issuing
+            .client_tokens
+            .ask(ClientToken { token, version })
+            .await
     }
 }
 
@@ -151,8 +173,17 @@ static REDEEM: LazyLock<Statement> = LazyLock::new(|| {
 async fn redeem(db: &mut AnyConnection, asked: &[Redeeming]) -> Result<Vec<Redemption>> {
     let first = first_of_each(asked, |redeeming| redeeming.code);
     let mut query = sqlx::query_as::<_, (String,)>(REDEEM.of(first.len())).bind("{}");
-    for Redeeming { code, kept_until, now, .. } in REDEEM.filled(&first) {
-        query = query.bind(code.to_string()).bind(now.millis()).bind(kept_until.millis());
+    for Redeeming {
+        code,
+        kept_until,
+        now,
+        ..
+    } in REDEEM.filled(&first)
+    {
+        query = query
+            .bind(code.to_string())
+            .bind(now.millis())
+            .bind(kept_until.millis());
     }
     let mut claimed = claimed(query.fetch_all(&mut *db).await?);
     let mut answers = Vec::with_capacity(asked.len());
@@ -239,8 +270,13 @@ async fn insert_client_tokens(db: &mut AnyConnection, asked: &[ClientToken]) -> 
             current.extend(found.map(|_| (&token.application, version)));
         }
     }
-    let is_current = |asked: &&ClientToken| current.contains(&(&asked.token.application, &asked.version));
-    let kept: Vec<&AccessGrant> = asked.iter().filter(is_current).map(|asked| &asked.token).collect();
+    let is_current =
+        |asked: &&ClientToken| current.contains(&(&asked.token.application, &asked.version));
+    let kept: Vec<&AccessGrant> = asked
+        .iter()
+        .filter(is_current)
+        .map(|asked| &asked.token)
+        .collect();
     insert_access(db, &kept).await?;
     Ok(asked.iter().map(|asked| is_current(&asked)).collect())
 }
@@ -248,7 +284,10 @@ async fn insert_client_tokens(db: &mut AnyConnection, asked: &[ClientToken]) -> 
 /// Keeps tokens that are issued.
 pub(super) async fn insert(db: &mut AnyConnection, pairs: &[&IssuedPair]) -> Result<()> {
     let access: Vec<&AccessGrant> = pairs.iter().map(|pair| &pair.access).collect();
-    let refresh: Vec<&RefreshGrant> = pairs.iter().filter_map(|pair| pair.refresh.as_ref()).collect();
+    let refresh: Vec<&RefreshGrant> = pairs
+        .iter()
+        .filter_map(|pair| pair.refresh.as_ref())
+        .collect();
     insert_access(db, &access).await?;
     insert_refresh(db, &refresh).await
 }
@@ -313,7 +352,11 @@ async fn insert_refresh(db: &mut AnyConnection, grants: &[&RefreshGrant]) -> Res
 
 /// A token whose id another has is not to be kept in silence, however unlikely.
 fn all_kept(kept: u64, given: usize) -> Result<()> {
-    if usize::try_from(kept) == Ok(given) { Ok(()) } else { Err(StoreError::Taken("a token's id")) }
+    if usize::try_from(kept) == Ok(given) {
+        Ok(())
+    } else {
+        Err(StoreError::Taken("a token's id"))
+    }
 }
 
 /// Of several who bring the same at once, the first has it: it alone may be among those that claim. In the order of what

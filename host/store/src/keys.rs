@@ -10,7 +10,8 @@ use assent_model::clock::Timestamp;
 use assent_model::id::KeyId;
 use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey, signing_at};
 
-const ALL: &str = "SELECT id, purpose, generation, sealed, public_jwk, created_at, signs_from, revoked_at
+const ALL: &str =
+    "SELECT id, purpose, generation, sealed, public_jwk, created_at, signs_from, revoked_at
                    FROM signing_keys ORDER BY purpose, generation";
 
 #[derive(sqlx::FromRow)]
@@ -31,7 +32,11 @@ impl TryFrom<KeyRow> for SigningKey {
         let material = match (row.sealed, row.public_jwk) {
             (Some(sealed), None) => KeyMaterial::Sealed(sealed),
             (None, Some(public)) => KeyMaterial::Public(from_json(&public, "a public key")?),
-            _ => return Err(StoreError::Corrupt("a key that is not either private or public")),
+            _ => {
+                return Err(StoreError::Corrupt(
+                    "a key that is not either private or public",
+                ));
+            }
         };
         Ok(Self {
             id: parse(&row.id, "a key's id")?,
@@ -105,12 +110,17 @@ impl Store {
                 .bind(to_json(&public_jwk)?)
                 .fetch_optional(&mut *db)
                 .await?;
-                let Some((revoked,)) = revoked else { return Ok(false) };
+                let Some((revoked,)) = revoked else {
+                    return Ok(false);
+                };
                 audit::append(db, &entries).await?;
                 if signing != Some(revoked) {
                     return Ok(true);
                 }
-                match keys.iter().find(|key| key.times.generation > revoked && key.times.revoked_at.is_none()) {
+                match keys
+                    .iter()
+                    .find(|key| key.times.generation > revoked && key.times.revoked_at.is_none())
+                {
                     Some(next) => sign_from(db, next.id, now).await?,
                     None => insert_to_sign(db, &fresh, 1 + highest(&times), now).await?,
                 };
@@ -142,7 +152,10 @@ impl Store {
     pub async fn delete_key(&self, id: KeyId) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
-                sqlx::query("DELETE FROM signing_keys WHERE id = $1").bind(id.to_string()).execute(db).await?;
+                sqlx::query("DELETE FROM signing_keys WHERE id = $1")
+                    .bind(id.to_string())
+                    .execute(db)
+                    .await?;
                 Ok(())
             })
         })
@@ -160,12 +173,22 @@ async fn locked(db: &mut AnyConnection, purpose: KeyPurpose) -> Result<Vec<Signi
     .execute(&mut *db)
     .await?;
     let rows: Vec<KeyRow> = sqlx::query_as(ALL).fetch_all(db).await?;
-    let keys = rows.into_iter().map(SigningKey::try_from).collect::<Result<Vec<_>>>()?;
-    Ok(keys.into_iter().filter(|key| key.purpose == purpose).collect())
+    let keys = rows
+        .into_iter()
+        .map(SigningKey::try_from)
+        .collect::<Result<Vec<_>>>()?;
+    Ok(keys
+        .into_iter()
+        .filter(|key| key.purpose == purpose)
+        .collect())
 }
 
 fn highest(times: &[KeyTimes]) -> i64 {
-    times.iter().map(|key| key.generation).max().unwrap_or_default()
+    times
+        .iter()
+        .map(|key| key.generation)
+        .max()
+        .unwrap_or_default()
 }
 
 async fn sign_from(db: &mut AnyConnection, id: KeyId, now: Timestamp) -> Result<bool> {
@@ -204,9 +227,22 @@ async fn insert(db: &mut AnyConnection, key: &SigningKey) -> Result<bool> {
 
 /// Keeps a key that signs from `now` on. If another host has published one of this generation since the keys were read,
 /// that one signs.
-async fn insert_to_sign(db: &mut AnyConnection, key: &SigningKey, generation: i64, now: Timestamp) -> Result<bool> {
+async fn insert_to_sign(
+    db: &mut AnyConnection,
+    key: &SigningKey,
+    generation: i64,
+    now: Timestamp,
+) -> Result<bool> {
     let times = KeyTimes::at_once(generation, now);
-    if insert(db, &SigningKey { times, ..key.clone() }).await? {
+    if insert(
+        db,
+        &SigningKey {
+            times,
+            ..key.clone()
+        },
+    )
+    .await?
+    {
         return Ok(true);
     }
     let changed = sqlx::query(

@@ -162,20 +162,34 @@ impl Store {
         terms::begin(&database.writers, database.begin, now).await?;
         let chaining = Arc::new(chaining);
         let writer = writer::Writer::start(&database, database.writer_count, &chaining);
-        let asks =
-            if database.writer_count == 1 { writer.clone() } else { writer::Writer::start(&database, 1, &chaining) };
+        let asks = if database.writer_count == 1 {
+            writer.clone()
+        } else {
+            writer::Writer::start(&database, 1, &chaining)
+        };
         let readers = database.readers;
         // One connection that hangs holds up no other where there are several.
         let at_a_time = if database.writer_count == 1 { 1 } else { 2 };
         let lookups = Lookups {
-            applications: lookup::<applications::ApplicationRow>(&readers, at_a_time, applications::BY_ID),
+            applications: lookup::<applications::ApplicationRow>(
+                &readers,
+                at_a_time,
+                applications::BY_ID,
+            ),
             persons: lookup::<accounts::PersonRow>(&readers, at_a_time, accounts::PERSON),
             codes: lookup::<codes::CodeRow>(&readers, at_a_time, codes::BY_ID),
             access_tokens: lookup::<tokens::AccessRow>(&readers, at_a_time, tokens::ACCESS),
             refresh_tokens: lookup::<tokens::RefreshRow>(&readers, at_a_time, tokens::REFRESH),
         };
         let issuing = Issuing::start(&writer);
-        Ok(Self { readers, writer, asks, lookups, issuing, chaining })
+        Ok(Self {
+            readers,
+            writer,
+            asks,
+            lookups,
+            issuing,
+            chaining,
+        })
     }
 
     /// Whether there may be a database at `url`: `false` only where it would be a file, and is none.

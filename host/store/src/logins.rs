@@ -5,7 +5,8 @@ use std::time::Duration;
 use super::consents::ConsentGiven;
 use super::rows::{digest, from_json, moment, parse, to_json};
 use super::{
-    OpenSignIns, Result, Store, StoreError, accounts, audit, codes, consents, devices, open_sign_ins, sessions,
+    OpenSignIns, Result, Store, StoreError, accounts, audit, codes, consents, devices,
+    open_sign_ins, sessions,
 };
 use assent_model::audit::{Entry, Origin};
 use assent_model::clock::Timestamp;
@@ -35,7 +36,9 @@ impl TryFrom<LoginRow> for Login {
         let stage = match (row.answered_at, row.approval_id, row.session_id) {
             (Some(_), ..) => LoginStage::Answered,
             (None, Some(approval), _) => LoginStage::Asked(parse(&approval, "a login's approval")?),
-            (None, None, Some(session)) => LoginStage::SignedIn(parse(&session, "a login's session")?),
+            (None, None, Some(session)) => {
+                LoginStage::SignedIn(parse(&session, "a login's session")?)
+            }
             (None, None, None) => LoginStage::Identify,
         };
         Ok(Self {
@@ -95,7 +98,11 @@ impl Store {
     }
 
     /// Adds a login. `bounds` apply to logins without authentication: over them the oldest are removed.
-    pub async fn insert_login_within(&self, login: Login, bounds: Option<OpenSignIns>) -> Result<()> {
+    pub async fn insert_login_within(
+        &self,
+        login: Login,
+        bounds: Option<OpenSignIns>,
+    ) -> Result<()> {
         self.write(move |db| {
             let (login, bounds) = (login.clone(), bounds.clone());
             Box::pin(async move {
@@ -127,7 +134,12 @@ impl Store {
     }
 
     /// Uses up the approval of a step in the console, if it was given no longer ago than `fresh`: which one it was.
-    pub async fn claim_step(&self, id: LoginId, fresh: Duration, now: Timestamp) -> Result<Option<ApprovalId>> {
+    pub async fn claim_step(
+        &self,
+        id: LoginId,
+        fresh: Duration,
+        now: Timestamp,
+    ) -> Result<Option<ApprovalId>> {
         self.write(move |db| {
             Box::pin(async move {
                 devices::hold_approver(db, id).await?;
@@ -151,11 +163,12 @@ impl Store {
 
     /// The login with this id, unless its time is over at `now`.
     pub async fn login(&self, id: LoginId, now: Timestamp) -> Result<Option<Login>> {
-        let row: Option<LoginRow> = sqlx::query_as("SELECT * FROM logins WHERE id = $1 AND expires_at > $2")
-            .bind(id.to_string())
-            .bind(now.millis())
-            .fetch_optional(&self.readers)
-            .await?;
+        let row: Option<LoginRow> =
+            sqlx::query_as("SELECT * FROM logins WHERE id = $1 AND expires_at > $2")
+                .bind(id.to_string())
+                .bind(now.millis())
+                .fetch_optional(&self.readers)
+                .await?;
         row.map(Login::try_from).transpose()
     }
 
@@ -198,7 +211,12 @@ impl Store {
     /// Claims the login's one answer and makes it durable. `false`, and nothing done, if it was answered before or is
     /// over. A new session needs an approval of this login that is `approved`; a code without one needs the session
     /// that the login goes on with, which must not have ended.
-    pub async fn answer_login(&self, id: LoginId, answer: LoginAnswer, now: Timestamp) -> Result<bool> {
+    pub async fn answer_login(
+        &self,
+        id: LoginId,
+        answer: LoginAnswer,
+        now: Timestamp,
+    ) -> Result<bool> {
         self.write(move |db| {
             let answer = answer.clone();
             Box::pin(async move {

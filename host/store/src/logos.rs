@@ -11,7 +11,12 @@ use assent_model::logo::{ApplicationLogo, PictureKind};
 
 impl Store {
     /// Sets an application's picture. `false`, and nothing done, if there is no such application.
-    pub async fn set_logo(&self, application: Did, logo: ApplicationLogo, entry: Entry) -> Result<bool> {
+    pub async fn set_logo(
+        &self,
+        application: Did,
+        logo: ApplicationLogo,
+        entry: Entry,
+    ) -> Result<bool> {
         self.write(move |db| {
             let (application, logo, entry) = (application.to_string(), logo.clone(), entry.clone());
             Box::pin(async move {
@@ -51,16 +56,19 @@ impl Store {
 
     /// An application's picture.
     pub async fn logo(&self, application: &Did) -> Result<Option<ApplicationLogo>> {
-        let row: Option<(String, String, String)> =
-            sqlx::query_as("SELECT kind, digest, content FROM application_logos WHERE application_id = $1")
-                .bind(application.to_string())
-                .fetch_optional(&self.readers)
-                .await?;
+        let row: Option<(String, String, String)> = sqlx::query_as(
+            "SELECT kind, digest, content FROM application_logos WHERE application_id = $1",
+        )
+        .bind(application.to_string())
+        .fetch_optional(&self.readers)
+        .await?;
         row.map(|(kind, digest, content)| {
             Ok(ApplicationLogo {
                 kind: PictureKind::parse(&kind).ok_or(StoreError::Corrupt("a picture's kind"))?,
                 digest,
-                bytes: STANDARD.decode(content).map_err(|_| StoreError::Corrupt("a picture"))?,
+                bytes: STANDARD
+                    .decode(content)
+                    .map_err(|_| StoreError::Corrupt("a picture"))?,
             })
         })
         .transpose()
@@ -68,10 +76,11 @@ impl Store {
 
     /// The digest of an application's picture, where it has one.
     pub async fn logo_digest(&self, application: &Did) -> Result<Option<String>> {
-        let row: Option<(String,)> = sqlx::query_as("SELECT digest FROM application_logos WHERE application_id = $1")
-            .bind(application.to_string())
-            .fetch_optional(&self.readers)
-            .await?;
+        let row: Option<(String,)> =
+            sqlx::query_as("SELECT digest FROM application_logos WHERE application_id = $1")
+                .bind(application.to_string())
+                .fetch_optional(&self.readers)
+                .await?;
         Ok(row.map(|(digest,)| digest))
     }
 
@@ -85,6 +94,8 @@ impl Store {
         .bind(user.to_string())
         .fetch_all(&self.readers)
         .await?;
-        rows.into_iter().map(|(id, digest)| Ok((parse(&id, "a picture's application")?, digest))).collect()
+        rows.into_iter()
+            .map(|(id, digest)| Ok((parse(&id, "a picture's application")?, digest)))
+            .collect()
     }
 }

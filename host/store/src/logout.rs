@@ -22,8 +22,17 @@ pub(super) struct Participant {
 }
 
 /// Queues a logout token for each of these that wants one.
-pub(super) async fn queue(db: &mut AnyConnection, participants: Vec<Participant>, now: Timestamp) -> Result<()> {
-    for Participant { sid, application_id, subject } in participants {
+pub(super) async fn queue(
+    db: &mut AnyConnection,
+    participants: Vec<Participant>,
+    now: Timestamp,
+) -> Result<()> {
+    for Participant {
+        sid,
+        application_id,
+        subject,
+    } in participants
+    {
         let found: Option<(String,)> =
             sqlx::query_as("SELECT settings FROM applications WHERE id = $1 AND protocol = $2")
                 .bind(application_id.clone())
@@ -69,7 +78,8 @@ impl TryFrom<DeliveryRow> for LogoutDelivery {
             application: parse(&row.application_id, "a logout token's application")?,
             sid: row.sid,
             subject: row.subject,
-            attempts: u32::try_from(row.attempts).map_err(|_| StoreError::Corrupt("a logout token's attempts"))?,
+            attempts: u32::try_from(row.attempts)
+                .map_err(|_| StoreError::Corrupt("a logout token's attempts"))?,
             created_at: moment(row.created_at),
         })
     }
@@ -95,7 +105,9 @@ impl Store {
         .bind(now.millis())
         .fetch_all(&self.readers)
         .await?;
-        rows.into_iter().map(|(did,)| parse(&did, "a logout token's application")).collect()
+        rows.into_iter()
+            .map(|(did,)| parse(&did, "a logout token's application"))
+            .collect()
     }
 
     /// Claims the delivery of an application that waits longest, for one attempt. Until `lease` is over nobody else gets
@@ -131,7 +143,11 @@ impl Store {
     }
 
     /// Ends a claimed attempt: the next one is at `again`, or there is none. Nothing happens if another has begun.
-    pub async fn settle_logout(&self, delivery: LogoutDelivery, again: Option<Timestamp>) -> Result<()> {
+    pub async fn settle_logout(
+        &self,
+        delivery: LogoutDelivery,
+        again: Option<Timestamp>,
+    ) -> Result<()> {
         self.write(move |db| {
             let delivery = delivery.clone();
             Box::pin(async move {

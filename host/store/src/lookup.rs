@@ -33,12 +33,18 @@ pub(super) fn lookup<R: Row>(pool: &AnyPool, at_a_time: u32, statement: &str) ->
         let (pool, statement) = (pool.clone(), Arc::clone(&statement));
         Box::pin(async move {
             let reading = tokio::time::timeout(LONGEST, read::<R>(&pool, &statement, &ids));
-            reading.await.unwrap_or_else(|_| Err(StoreError::Unavailable("no answer in time".to_owned())))
+            reading
+                .await
+                .unwrap_or_else(|_| Err(StoreError::Unavailable("no answer in time".to_owned())))
         })
     })
 }
 
-async fn read<R: Row>(pool: &AnyPool, statement: &Statement, ids: &[String]) -> Answers<Option<R::Value>> {
+async fn read<R: Row>(
+    pool: &AnyPool,
+    statement: &Statement,
+    ids: &[String],
+) -> Answers<Option<R::Value>> {
     let mut distinct: Vec<&str> = ids.iter().map(String::as_str).collect();
     distinct.sort_unstable();
     distinct.dedup();
@@ -54,7 +60,10 @@ async fn read<R: Row>(pool: &AnyPool, statement: &Statement, ids: &[String]) -> 
         // Each has an asker of its own, who takes it.
         return Ok(ids.iter().map(|id| found.remove(id).transpose()).collect());
     }
-    Ok(ids.iter().map(|id| found.get(id).map(again).transpose()).collect())
+    Ok(ids
+        .iter()
+        .map(|id| found.get(id).map(again).transpose())
+        .collect())
 }
 
 fn again<T: Clone>(answer: &Result<T>) -> Result<T> {

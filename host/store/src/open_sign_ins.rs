@@ -48,10 +48,19 @@ macro_rules! evict {
 
 /// Deletes the oldest open sign-ins over the bounds.
 pub(super) async fn evict(db: &mut AnyConnection, bounds: &OpenSignIns) -> Result<()> {
-    let of_network = sqlx::query(evict!("network = $1")).bind(bounds.network.clone()).bind(SLICE);
-    let mut evicted = of_network.bind(i64::from(bounds.of_network)).execute(&mut *db).await?.rows_affected();
+    let of_network = sqlx::query(evict!("network = $1"))
+        .bind(bounds.network.clone())
+        .bind(SLICE);
+    let mut evicted = of_network
+        .bind(i64::from(bounds.of_network))
+        .execute(&mut *db)
+        .await?
+        .rows_affected();
     if let Some(in_all) = bounds.in_all {
-        let in_all = sqlx::query(evict!("$1 <> ''")).bind(bounds.network.clone()).bind(SLICE).bind(i64::from(in_all));
+        let in_all = sqlx::query(evict!("$1 <> ''"))
+            .bind(bounds.network.clone())
+            .bind(SLICE)
+            .bind(i64::from(in_all));
         evicted += in_all.execute(db).await?.rows_affected();
     }
     if evicted > 0 {

@@ -90,26 +90,37 @@ impl TryFrom<HourRow> for SignInHour {
 impl Store {
     /// How many applications there are: OpenID Connect clients, and SAML service providers.
     pub async fn application_counts(&self) -> Result<(u64, u64)> {
-        let (clients, all): (i64, i64) =
-            sqlx::query_as("SELECT COUNT(CASE WHEN protocol = 'oidc' THEN 1 END), COUNT(*) FROM applications")
-                .fetch_one(&self.readers)
-                .await?;
+        let (clients, all): (i64, i64) = sqlx::query_as(
+            "SELECT COUNT(CASE WHEN protocol = 'oidc' THEN 1 END), COUNT(*) FROM applications",
+        )
+        .fetch_one(&self.readers)
+        .await?;
         Ok((clients.unsigned_abs(), (all - clients).unsigned_abs()))
     }
 
     /// What was kept of the hours from this one on, counted since 1970.
     pub async fn sign_in_hours(&self, first: i64) -> Result<Vec<SignInHour>> {
-        let rows: Vec<HourRow> = sqlx::query_as("SELECT * FROM sign_in_hours WHERE hour >= $1 ORDER BY hour")
-            .bind(first)
-            .fetch_all(&self.readers)
-            .await?;
+        let rows: Vec<HourRow> =
+            sqlx::query_as("SELECT * FROM sign_in_hours WHERE hour >= $1 ORDER BY hour")
+                .bind(first)
+                .fetch_all(&self.readers)
+                .await?;
         rows.into_iter().map(SignInHour::try_from).collect()
     }
 
     /// Counts the hours from the first to the last one in the audit log: each of them, be there sign-ins or not.
     pub async fn count_sign_ins(&self, first: i64, last: i64) -> Result<Vec<SignInHour>> {
-        let mut hours: BTreeMap<i64, SignInHour> =
-            (first..=last).map(|hour| (hour, SignInHour { hour, ..SignInHour::default() })).collect();
+        let mut hours: BTreeMap<i64, SignInHour> = (first..=last)
+            .map(|hour| {
+                (
+                    hour,
+                    SignInHour {
+                        hour,
+                        ..SignInHour::default()
+                    },
+                )
+            })
+            .collect();
         // Ids begin with the time, so the entries since then are a range of the table's own index. The index of the events
         // begins with the first there ever was, so that no column of it is asked for or grouped by as such.
         let since = first_text_of(moment(first * HOUR));
@@ -121,7 +132,8 @@ impl Store {
         .fetch_all(&self.readers)
         .await?;
         for (event, hour, count) in rows {
-            let event = Event::parse(&event).ok_or(StoreError::Corrupt("an audit entry's event"))?;
+            let event =
+                Event::parse(&event).ok_or(StoreError::Corrupt("an audit entry's event"))?;
             if let (Some(hour), true) = (hours.get_mut(&hour), COUNTED.contains(&event)) {
                 *hour.of(event) += count.unsigned_abs();
             }
@@ -136,7 +148,10 @@ impl Store {
         for (hour, detail) in rows {
             let detail: Detail = from_json(&detail, "an audit entry's detail")?;
             if let (Some(hour), Some(waited)) = (hours.get_mut(&hour), detail.waited_ms) {
-                *hour.waits.entry((waited + QUARTER / 2) / QUARTER).or_default() += 1;
+                *hour
+                    .waits
+                    .entry((waited + QUARTER / 2) / QUARTER)
+                    .or_default() += 1;
             }
         }
         Ok(hours.into_values().collect())
@@ -176,7 +191,10 @@ impl Store {
     pub async fn forget_sign_in_hours(&self, first: i64) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
-                sqlx::query("DELETE FROM sign_in_hours WHERE hour < $1").bind(first).execute(db).await?;
+                sqlx::query("DELETE FROM sign_in_hours WHERE hour < $1")
+                    .bind(first)
+                    .execute(db)
+                    .await?;
                 Ok(())
             })
         })

@@ -22,16 +22,18 @@ struct PasskeyRow {
 impl Store {
     /// The passkey of a device, if it has one.
     pub async fn passkey(&self, device: DeviceId) -> Result<Option<DevicePasskey>> {
-        let row: Option<PasskeyRow> =
-            sqlx::query_as("SELECT credential, counter, added_at FROM passkeys WHERE device_id = $1")
-                .bind(device.to_string())
-                .fetch_optional(&self.readers)
-                .await?;
+        let row: Option<PasskeyRow> = sqlx::query_as(
+            "SELECT credential, counter, added_at FROM passkeys WHERE device_id = $1",
+        )
+        .bind(device.to_string())
+        .fetch_optional(&self.readers)
+        .await?;
         row.map(|row| {
             Ok(DevicePasskey {
                 device_id: device,
                 credential: from_json(&row.credential, "a passkey")?,
-                counter: u32::try_from(row.counter).map_err(|_| StoreError::Corrupt("a passkey's counter"))?,
+                counter: u32::try_from(row.counter)
+                    .map_err(|_| StoreError::Corrupt("a passkey's counter"))?,
                 added_at: moment(row.added_at),
             })
         })
@@ -47,7 +49,9 @@ impl Store {
         .bind(user.to_string())
         .fetch_all(&self.readers)
         .await?;
-        rows.into_iter().map(|(id,)| parse(&id, "a passkey's device")).collect()
+        rows.into_iter()
+            .map(|(id,)| parse(&id, "a passkey's device"))
+            .collect()
     }
 
     /// Keeps the state of a ceremony of a device, in place of one that was not answered.
@@ -79,7 +83,12 @@ impl Store {
     }
 
     /// Takes the state of the device's ceremony for this purpose, if there is one at `now`. Nobody else gets it.
-    pub async fn claim_ceremony(&self, device: DeviceId, purpose: Digest, now: Timestamp) -> Result<Option<String>> {
+    pub async fn claim_ceremony(
+        &self,
+        device: DeviceId,
+        purpose: Digest,
+        now: Timestamp,
+    ) -> Result<Option<String>> {
         self.write(move |db| {
             Box::pin(async move {
                 let claimed: Option<(String,)> = sqlx::query_as(
@@ -137,7 +146,12 @@ impl Store {
 
     /// Removes a device's passkey, by an assertion of it. Whether it was there and the assertion's counter goes on from its
     /// last use.
-    pub async fn remove_passkey(&self, device: DeviceId, used: PasskeyUse, entries: Vec<Entry>) -> Result<bool> {
+    pub async fn remove_passkey(
+        &self,
+        device: DeviceId,
+        used: PasskeyUse,
+        entries: Vec<Entry>,
+    ) -> Result<bool> {
         self.write(move |db| {
             let (used, entries) = (used.clone(), entries.clone());
             Box::pin(async move {
@@ -154,14 +168,19 @@ impl Store {
 }
 
 /// Whether a device may approve: by a good assertion where it has a passkey, without one where it has none.
-pub(super) async fn allow(db: &mut AnyConnection, device: DeviceId, used: Option<&PasskeyUse>) -> Result<bool> {
+pub(super) async fn allow(
+    db: &mut AnyConnection,
+    device: DeviceId,
+    used: Option<&PasskeyUse>,
+) -> Result<bool> {
     match used {
         Some(used) => goes_on(db, device, used).await,
         None => {
-            let found: Option<(String,)> = sqlx::query_as("SELECT device_id FROM passkeys WHERE device_id = $1")
-                .bind(device.to_string())
-                .fetch_optional(db)
-                .await?;
+            let found: Option<(String,)> =
+                sqlx::query_as("SELECT device_id FROM passkeys WHERE device_id = $1")
+                    .bind(device.to_string())
+                    .fetch_optional(db)
+                    .await?;
             Ok(found.is_none())
         }
     }
@@ -185,10 +204,14 @@ async fn goes_on(db: &mut AnyConnection, device: DeviceId, used: &PasskeyUse) ->
 
 /// Forgets a device's passkey and what it was asked.
 pub(super) async fn forget(db: &mut AnyConnection, device: DeviceId) -> Result<()> {
-    for statement in
-        ["DELETE FROM passkeys WHERE device_id = $1", "DELETE FROM passkey_ceremonies WHERE device_id = $1"]
-    {
-        sqlx::query(statement).bind(device.to_string()).execute(&mut *db).await?;
+    for statement in [
+        "DELETE FROM passkeys WHERE device_id = $1",
+        "DELETE FROM passkey_ceremonies WHERE device_id = $1",
+    ] {
+        sqlx::query(statement)
+            .bind(device.to_string())
+            .execute(&mut *db)
+            .await?;
     }
     Ok(())
 }

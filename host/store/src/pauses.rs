@@ -33,7 +33,9 @@ pub(super) async fn begin(
     .bind((now - pause.within).millis())
     .fetch_one(&mut *db)
     .await?;
-    let Some(length) = pause.length(u32::try_from(denials).unwrap_or(u32::MAX)) else { return Ok(()) };
+    let Some(length) = pause.length(u32::try_from(denials).unwrap_or(u32::MAX)) else {
+        return Ok(());
+    };
     // One that lasts longer is not made shorter.
     let (until,): (i64,) = sqlx::query_as(
         "UPDATE approval_pauses SET paused_until = CASE WHEN paused_until > $2 THEN paused_until ELSE $2 END
@@ -43,26 +45,32 @@ pub(super) async fn begin(
     .bind((now + length).millis())
     .fetch_one(&mut *db)
     .await?;
-    let entry = entry.about(parse(user, "a pause's user")?).with("until", moment(until).seconds());
+    let entry = entry
+        .about(parse(user, "a pause's user")?)
+        .with("until", moment(until).seconds());
     audit::append(db, &[entry]).await
 }
 
 /// Forgets a user's denials, because the user approved. A running cooldown stays: the user may approve a QR sign-in or a
 /// protected action while an attacker still asks.
 pub(super) async fn forget(db: &mut AnyConnection, user: &str) -> Result<()> {
-    sqlx::query("UPDATE approval_pauses SET denials = 0 WHERE user_id = $1").bind(user.to_owned()).execute(db).await?;
+    sqlx::query("UPDATE approval_pauses SET denials = 0 WHERE user_id = $1")
+        .bind(user.to_owned())
+        .execute(db)
+        .await?;
     Ok(())
 }
 
 impl Store {
     /// Until when requests reach no phone of a person, if there is a pause at `now`.
     pub async fn paused_until(&self, user: UserId, now: Timestamp) -> Result<Option<Timestamp>> {
-        let row: Option<(i64,)> =
-            sqlx::query_as("SELECT paused_until FROM approval_pauses WHERE user_id = $1 AND paused_until > $2")
-                .bind(user.to_string())
-                .bind(now.millis())
-                .fetch_optional(&self.readers)
-                .await?;
+        let row: Option<(i64,)> = sqlx::query_as(
+            "SELECT paused_until FROM approval_pauses WHERE user_id = $1 AND paused_until > $2",
+        )
+        .bind(user.to_string())
+        .bind(now.millis())
+        .fetch_optional(&self.readers)
+        .await?;
         Ok(row.map(|(until,)| moment(until)))
     }
 
@@ -84,11 +92,13 @@ impl Store {
     pub(super) async fn sweep_pauses(&self, before: Timestamp, now: Timestamp) -> Result<u64> {
         self.write(move |db| {
             Box::pin(async move {
-                let swept = sqlx::query("DELETE FROM approval_pauses WHERE denied_at <= $1 AND paused_until <= $2")
-                    .bind(before.millis())
-                    .bind(now.millis())
-                    .execute(db)
-                    .await?;
+                let swept = sqlx::query(
+                    "DELETE FROM approval_pauses WHERE denied_at <= $1 AND paused_until <= $2",
+                )
+                .bind(before.millis())
+                .bind(now.millis())
+                .execute(db)
+                .await?;
                 Ok(swept.rows_affected())
             })
         })
@@ -100,11 +110,13 @@ impl Store {
         self.write(move |db| {
             let entry = entry.clone();
             Box::pin(async move {
-                let lifted = sqlx::query("DELETE FROM approval_pauses WHERE user_id = $1 AND paused_until > $2")
-                    .bind(user.to_string())
-                    .bind(now.millis())
-                    .execute(&mut *db)
-                    .await?;
+                let lifted = sqlx::query(
+                    "DELETE FROM approval_pauses WHERE user_id = $1 AND paused_until > $2",
+                )
+                .bind(user.to_string())
+                .bind(now.millis())
+                .execute(&mut *db)
+                .await?;
                 if lifted.rows_affected() == 0 {
                     return Ok(false);
                 }

@@ -27,11 +27,20 @@ static BY_LOGIN: LazyLock<Statement> = LazyLock::new(|| {
         0,
     )
 });
-static BY_ID: LazyLock<Statement> = LazyLock::new(|| Statement::new("SELECT * FROM users WHERE id IN ({$})", 0));
-static BY_USER: LazyLock<Statement> =
-    LazyLock::new(|| Statement::new("SELECT * FROM accounts WHERE application_id = $1 AND user_id IN ({$})", 1));
-static BY_NAME: LazyLock<Statement> =
-    LazyLock::new(|| Statement::new("SELECT * FROM accounts WHERE application_id = $1 AND name IN ({$})", 1));
+static BY_ID: LazyLock<Statement> =
+    LazyLock::new(|| Statement::new("SELECT * FROM users WHERE id IN ({$})", 0));
+static BY_USER: LazyLock<Statement> = LazyLock::new(|| {
+    Statement::new(
+        "SELECT * FROM accounts WHERE application_id = $1 AND user_id IN ({$})",
+        1,
+    )
+});
+static BY_NAME: LazyLock<Statement> = LazyLock::new(|| {
+    Statement::new(
+        "SELECT * FROM accounts WHERE application_id = $1 AND name IN ({$})",
+        1,
+    )
+});
 
 impl Store {
     /// The users who sign in with these names and addresses, by these.
@@ -43,7 +52,10 @@ impl Store {
                 query = query.bind(name.to_string());
             }
             for row in query.fetch_all(&self.readers).await? {
-                found.insert(super::rows::parse(&row.called, "a name")?, row.user.try_into()?);
+                found.insert(
+                    super::rows::parse(&row.called, "a name")?,
+                    row.user.try_into()?,
+                );
             }
         }
         Ok(found)
@@ -66,22 +78,42 @@ impl Store {
     }
 
     /// The accounts that these users have in an application.
-    pub async fn accounts_of_users(&self, application: &Did, users: &[UserId]) -> Result<HashMap<UserId, Account>> {
+    pub async fn accounts_of_users(
+        &self,
+        application: &Did,
+        users: &[UserId],
+    ) -> Result<HashMap<UserId, Account>> {
         let ids: Vec<String> = users.iter().map(ToString::to_string).collect();
         let accounts = self.accounts_by(&BY_USER, application, &ids).await?;
-        Ok(accounts.into_iter().map(|account| (account.user_id, account)).collect())
+        Ok(accounts
+            .into_iter()
+            .map(|account| (account.user_id, account))
+            .collect())
     }
 
     /// The accounts of an application with these names, by these.
-    pub async fn accounts_by_names(&self, application: &Did, names: &[String]) -> Result<HashMap<String, Account>> {
+    pub async fn accounts_by_names(
+        &self,
+        application: &Did,
+        names: &[String],
+    ) -> Result<HashMap<String, Account>> {
         let accounts = self.accounts_by(&BY_NAME, application, names).await?;
-        Ok(accounts.into_iter().map(|account| (account.name.clone(), account)).collect())
+        Ok(accounts
+            .into_iter()
+            .map(|account| (account.name.clone(), account))
+            .collect())
     }
 
-    async fn accounts_by(&self, statement: &Statement, application: &Did, keys: &[String]) -> Result<Vec<Account>> {
+    async fn accounts_by(
+        &self,
+        statement: &Statement,
+        application: &Did,
+        keys: &[String],
+    ) -> Result<Vec<Account>> {
         let mut found = Vec::with_capacity(keys.len());
         for keys in keys.chunks(MOST) {
-            let mut query = sqlx::query_as::<_, AccountRow>(statement.of(keys.len())).bind(application.to_string());
+            let mut query = sqlx::query_as::<_, AccountRow>(statement.of(keys.len()))
+                .bind(application.to_string());
             for key in statement.filled(keys) {
                 query = query.bind(key.clone());
             }

@@ -71,14 +71,20 @@ impl Store {
         }
         rows.into_iter()
             .map(|row| {
-                let address = row.address.map(|text| parse(&text, "a session's address")).transpose()?;
+                let address = row
+                    .address
+                    .map(|text| parse(&text, "a session's address"))
+                    .transpose()?;
                 Ok(OpenSession {
                     id: parse(&row.id, "a session's id")?,
                     applications: applications.get(&row.sid).cloned().unwrap_or_default(),
                     sid: row.sid,
                     begun_at: moment(row.auth_time),
                     used_at: row.used_at.map(moment),
-                    from: Origin { address, browser: row.browser },
+                    from: Origin {
+                        address,
+                        browser: row.browser,
+                    },
                 })
             })
             .collect()
@@ -101,12 +107,13 @@ impl Store {
             let entry = entry.clone();
             Box::pin(async move {
                 let user = whom.held(db).await?;
-                let open: Option<(String,)> =
-                    sqlx::query_as("SELECT sid FROM sessions WHERE id = $1 AND user_id = $2 AND ended_at IS NULL")
-                        .bind(id.to_string())
-                        .bind(user.to_string())
-                        .fetch_optional(&mut *db)
-                        .await?;
+                let open: Option<(String,)> = sqlx::query_as(
+                    "SELECT sid FROM sessions WHERE id = $1 AND user_id = $2 AND ended_at IS NULL",
+                )
+                .bind(id.to_string())
+                .bind(user.to_string())
+                .fetch_optional(&mut *db)
+                .await?;
                 let Some((sid,)) = open else { return Ok(None) };
                 audit::append(db, &[entry]).await?;
                 sessions::log_out(db, sid, now).await.map(Some)
@@ -156,11 +163,19 @@ impl Store {
         .bind(user.to_string())
         .fetch_all(&self.readers)
         .await?;
-        rows.into_iter().map(|(id, at)| Ok((parse(&id, "a device's id")?, moment(at)))).collect()
+        rows.into_iter()
+            .map(|(id, at)| Ok((parse(&id, "a device's id")?, moment(at))))
+            .collect()
     }
 
     /// Gives a device of a person's another name. Whether they have such a device.
-    pub async fn rename_device_of(&self, user: UserId, id: DeviceId, name: String, entry: Entry) -> Result<bool> {
+    pub async fn rename_device_of(
+        &self,
+        user: UserId,
+        id: DeviceId,
+        name: String,
+        entry: Entry,
+    ) -> Result<bool> {
         self.write(move |db| {
             let (name, entry) = (name.clone(), entry.clone());
             Box::pin(async move {
@@ -216,12 +231,14 @@ impl Store {
                 endings::of_open_request(db, user, now).await?;
                 // Whoever had it may have made themselves another way in.
                 devices::end_own_links(db, user).await?;
-                let ended = sqlx::query("DELETE FROM recovery_codes WHERE user_id = $1 AND made_by = $2 AND $3 = 1")
-                    .bind(user.to_string())
-                    .bind(id.to_string())
-                    .bind(i64::from(codes == CodesOfDevice::End))
-                    .execute(&mut *db)
-                    .await?;
+                let ended = sqlx::query(
+                    "DELETE FROM recovery_codes WHERE user_id = $1 AND made_by = $2 AND $3 = 1",
+                )
+                .bind(user.to_string())
+                .bind(id.to_string())
+                .bind(i64::from(codes == CodesOfDevice::End))
+                .execute(&mut *db)
+                .await?;
                 let begun: Vec<(String,)> = sqlx::query_as(
                     "SELECT DISTINCT sid FROM sessions
                      WHERE user_id = $1 AND device_id = $2 AND ended_at IS NULL ORDER BY sid",
@@ -230,7 +247,9 @@ impl Store {
                 .bind(id.to_string())
                 .fetch_all(&mut *db)
                 .await?;
-                let entry = entry.with("sessions", begun.len()).with("recovery_codes", ended.rows_affected());
+                let entry = entry
+                    .with("sessions", begun.len())
+                    .with("recovery_codes", ended.rows_affected());
                 audit::append(db, &[entry]).await?;
                 end_all(db, begun, now).await.map(Some)
             })
@@ -240,7 +259,11 @@ impl Store {
 }
 
 /// Ends what has these names.
-async fn end_all(db: &mut AnyConnection, sids: Vec<(String,)>, now: Timestamp) -> Result<SessionEnd> {
+async fn end_all(
+    db: &mut AnyConnection,
+    sids: Vec<(String,)>,
+    now: Timestamp,
+) -> Result<SessionEnd> {
     let mut all = SessionEnd::default();
     for (sid,) in sids {
         let ended = sessions::log_out(db, sid, now).await?;

@@ -61,16 +61,21 @@ impl Store {
 
     /// How many codes a person has that were not used.
     pub async fn recovery_codes_left(&self, user: UserId) -> Result<u32> {
-        let (left,): (i64,) =
-            sqlx::query_as("SELECT COUNT(*) FROM recovery_codes WHERE user_id = $1 AND used_at IS NULL")
-                .bind(user.to_string())
-                .fetch_one(&self.readers)
-                .await?;
+        let (left,): (i64,) = sqlx::query_as(
+            "SELECT COUNT(*) FROM recovery_codes WHERE user_id = $1 AND used_at IS NULL",
+        )
+        .bind(user.to_string())
+        .fetch_one(&self.readers)
+        .await?;
         Ok(u32::try_from(left).unwrap_or(u32::MAX))
     }
 
     /// When the codes were made that a person's device made and that were not used, if there are any.
-    pub async fn recovery_codes_made_by(&self, user: UserId, device: DeviceId) -> Result<Option<Timestamp>> {
+    pub async fn recovery_codes_made_by(
+        &self,
+        user: UserId,
+        device: DeviceId,
+    ) -> Result<Option<Timestamp>> {
         let (at,): (Option<i64>,) = sqlx::query_as(
             "SELECT MAX(created_at) FROM recovery_codes WHERE user_id = $1 AND made_by = $2 AND used_at IS NULL",
         )
@@ -83,7 +88,12 @@ impl Store {
 
     /// Uses a code up, for the right to enrol a device. Whether it was one that its person had not used; the person may sign
     /// in.
-    pub async fn recover(&self, digest: Digest, recovery: Recovery, now: Timestamp) -> Result<bool> {
+    pub async fn recover(
+        &self,
+        digest: Digest,
+        recovery: Recovery,
+        now: Timestamp,
+    ) -> Result<bool> {
         self.write(move |db| {
             let Recovery { enrolment, used, refused } = recovery.clone();
             Box::pin(async move {

@@ -38,8 +38,13 @@ pub(super) async fn append(db: &mut AnyConnection, entry: &Entry, name: Digest) 
     if matches!(entry.actor, Actor::Device(_)) {
         return audit::append_if_about_somebody(db, entry, true).await;
     }
-    let address = entry.personal.get("address").and_then(|address| address.as_str()?.parse().ok());
-    let network = address.map(|address: IpAddr| network_of(address).to_string()).unwrap_or_default();
+    let address = entry
+        .personal
+        .get("address")
+        .and_then(|address| address.as_str()?.parse().ok());
+    let network = address
+        .map(|address: IpAddr| network_of(address).to_string())
+        .unwrap_or_default();
     let (requests,): (i64,) = sqlx::query_as(
         "INSERT INTO repeated_requests (name_digest, network, user_id, first_at, last_at, requests)
          VALUES ($1, $2, $3, $4, $4, 1)
@@ -59,7 +64,10 @@ pub(super) async fn append(db: &mut AnyConnection, entry: &Entry, name: Digest) 
 
 /// Deletes the counts of an erased user.
 pub(super) async fn erase(db: &mut AnyConnection, user: &str) -> Result<()> {
-    sqlx::query("DELETE FROM repeated_requests WHERE user_id = $1").bind(user.to_owned()).execute(db).await?;
+    sqlx::query("DELETE FROM repeated_requests WHERE user_id = $1")
+        .bind(user.to_owned())
+        .execute(db)
+        .await?;
     Ok(())
 }
 

@@ -79,7 +79,9 @@ impl Store {
         .bind(taken_over.millis())
         .fetch_all(&self.readers)
         .await?;
-        rows.into_iter().map(|(did,)| parse(&did, "a key's application")).collect()
+        rows.into_iter()
+            .map(|(did,)| parse(&did, "a key's application"))
+            .collect()
     }
 
     /// Keeps a key, unless its service provider has one of this generation: of hosts that make the next key at once, one
@@ -100,11 +102,13 @@ impl Store {
         self.write(move |db| {
             let entry = entry.clone();
             Box::pin(async move {
-                let changed = sqlx::query("UPDATE saml_keys SET signs_from = $2 WHERE id = $1 AND signs_from > $2")
-                    .bind(id.to_string())
-                    .bind(now.millis())
-                    .execute(&mut *db)
-                    .await?;
+                let changed = sqlx::query(
+                    "UPDATE saml_keys SET signs_from = $2 WHERE id = $1 AND signs_from > $2",
+                )
+                .bind(id.to_string())
+                .bind(now.millis())
+                .execute(&mut *db)
+                .await?;
                 audit::append_if(db, changed.rows_affected() == 1, &[entry]).await
             })
         })

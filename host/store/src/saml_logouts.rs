@@ -46,7 +46,12 @@ const fn outcome_text(outcome: LogoutOutcome) -> &'static str {
     }
 }
 
-async fn insert_turn(db: &mut AnyConnection, logout: LogoutId, position: usize, turn: &LogoutTurn) -> Result<()> {
+async fn insert_turn(
+    db: &mut AnyConnection,
+    logout: LogoutId,
+    position: usize,
+    turn: &LogoutTurn,
+) -> Result<()> {
     sqlx::query(
         "INSERT INTO saml_logout_requests (id, logout_id, application_id, position, sid, name_format, name, outcome)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
@@ -66,7 +71,12 @@ async fn insert_turn(db: &mut AnyConnection, logout: LogoutId, position: usize, 
 
 impl Store {
     /// Keeps a logout with the service providers that are to be told, in their order.
-    pub async fn insert_saml_logout(&self, logout: Logout, turns: Vec<LogoutTurn>, now: Timestamp) -> Result<()> {
+    pub async fn insert_saml_logout(
+        &self,
+        logout: Logout,
+        turns: Vec<LogoutTurn>,
+        now: Timestamp,
+    ) -> Result<()> {
         self.write(move |db| {
             let (logout, turns) = (logout.clone(), turns.clone());
             Box::pin(async move {
@@ -92,7 +102,11 @@ impl Store {
 
     /// A logout that is under way, with its service providers in their order. `None` if there is no such logout, or it
     /// has been finished.
-    pub async fn saml_logout(&self, id: LogoutId, now: Timestamp) -> Result<Option<(Logout, Vec<LogoutTurn>)>> {
+    pub async fn saml_logout(
+        &self,
+        id: LogoutId,
+        now: Timestamp,
+    ) -> Result<Option<(Logout, Vec<LogoutTurn>)>> {
         let open: Option<(String, String, i64)> = sqlx::query_as(
             "SELECT holders, afterwards, expires_at FROM saml_logouts
              WHERE id = $1 AND expires_at > $2 AND finished_at IS NULL",
@@ -101,7 +115,9 @@ impl Store {
         .bind(now.millis())
         .fetch_optional(&self.readers)
         .await?;
-        let Some((holders, afterwards, expires_at)) = open else { return Ok(None) };
+        let Some((holders, afterwards, expires_at)) = open else {
+            return Ok(None);
+        };
         let logout = Logout {
             id,
             holders: from_json(&holders, "who tells of a logout")?,
@@ -115,7 +131,10 @@ impl Store {
         .bind(id.to_string())
         .fetch_all(&self.readers)
         .await?;
-        let turns = rows.into_iter().map(LogoutTurn::try_from).collect::<Result<_>>()?;
+        let turns = rows
+            .into_iter()
+            .map(LogoutTurn::try_from)
+            .collect::<Result<_>>()?;
         Ok(Some((logout, turns)))
     }
 

@@ -68,22 +68,29 @@ pub(super) async fn replace(
     new: Option<&Session>,
     now: Timestamp,
 ) -> Result<()> {
-    let ended: Option<(String,)> =
-        sqlx::query_as("UPDATE sessions SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL RETURNING sid")
-            .bind(old.to_string())
-            .bind(now.millis())
-            .fetch_optional(&mut *db)
-            .await?;
+    let ended: Option<(String,)> = sqlx::query_as(
+        "UPDATE sessions SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL RETURNING sid",
+    )
+    .bind(old.to_string())
+    .bind(now.millis())
+    .fetch_optional(&mut *db)
+    .await?;
     match ended {
         // There is no telling service providers of it: the browser is on its way to somewhere else.
-        Some((sid,)) if new.is_none_or(|new| new.sid != sid) => log_out(db, sid, now).await.map(drop),
+        Some((sid,)) if new.is_none_or(|new| new.sid != sid) => {
+            log_out(db, sid, now).await.map(drop)
+        }
         _ => Ok(()),
     }
 }
 
 /// Ends what has this `sid`: the session, the tokens that came of it, and for each application the person's being there.
 /// The service providers, which only the browser can tell.
-pub(super) async fn log_out(db: &mut AnyConnection, sid: String, now: Timestamp) -> Result<SessionEnd> {
+pub(super) async fn log_out(
+    db: &mut AnyConnection,
+    sid: String,
+    now: Timestamp,
+) -> Result<SessionEnd> {
     let mut holders = Vec::new();
     // A sign-in of the same name that this waited for has begun another one meanwhile.
     let all = "UPDATE sessions SET ended_at = COALESCE(ended_at, $2), logged_out = 1 WHERE sid = $1 RETURNING digest";
@@ -91,18 +98,26 @@ pub(super) async fn log_out(db: &mut AnyConnection, sid: String, now: Timestamp)
                 WHERE sid = $1 AND logged_out = 0 RETURNING digest";
     let mut statement = all;
     loop {
-        let ended: Vec<(String,)> =
-            sqlx::query_as(statement).bind(sid.clone()).bind(now.millis()).fetch_all(&mut *db).await?;
+        let ended: Vec<(String,)> = sqlx::query_as(statement)
+            .bind(sid.clone())
+            .bind(now.millis())
+            .fetch_all(&mut *db)
+            .await?;
         if ended.is_empty() {
             break;
         }
-        holders.extend(ended.into_iter().map(|(cookie,)| Holder { sid: sid.clone(), cookie }));
+        holders.extend(ended.into_iter().map(|(cookie,)| Holder {
+            sid: sid.clone(),
+            cookie,
+        }));
         statement = open;
     }
-    let told = sqlx::query_as("DELETE FROM session_applications WHERE sid = $1 RETURNING sid, application_id, subject")
-        .bind(sid.clone())
-        .fetch_all(&mut *db)
-        .await?;
+    let told = sqlx::query_as(
+        "DELETE FROM session_applications WHERE sid = $1 RETURNING sid, application_id, subject",
+    )
+    .bind(sid.clone())
+    .fetch_all(&mut *db)
+    .await?;
     logout::queue(db, told, now).await?;
     let rows: Vec<ParticipantRow> = sqlx::query_as(
         "DELETE FROM saml_participants WHERE sid = $1 RETURNING sid, application_id, user_id, name_format, name, session_index",
@@ -110,19 +125,30 @@ pub(super) async fn log_out(db: &mut AnyConnection, sid: String, now: Timestamp)
     .bind(sid)
     .fetch_all(&mut *db)
     .await?;
-    let participants = rows.into_iter().map(Participation::try_from).collect::<Result<_>>()?;
-    Ok(SessionEnd { participants, holders })
+    let participants = rows
+        .into_iter()
+        .map(Participation::try_from)
+        .collect::<Result<_>>()?;
+    Ok(SessionEnd {
+        participants,
+        holders,
+    })
 }
 
 /// Ends what came of sessions that have run out by themselves, where their person is told to be signed out after all.
 /// `None` if one is still open.
-async fn log_out_if_over(db: &mut AnyConnection, sid: String, now: Timestamp) -> Result<Option<SessionEnd>> {
-    let open: Option<(i64,)> =
-        sqlx::query_as("SELECT 1 FROM sessions WHERE sid = $1 AND ended_at IS NULL AND expires_at > $2 LIMIT 1")
-            .bind(sid.clone())
-            .bind(now.millis())
-            .fetch_optional(&mut *db)
-            .await?;
+async fn log_out_if_over(
+    db: &mut AnyConnection,
+    sid: String,
+    now: Timestamp,
+) -> Result<Option<SessionEnd>> {
+    let open: Option<(i64,)> = sqlx::query_as(
+        "SELECT 1 FROM sessions WHERE sid = $1 AND ended_at IS NULL AND expires_at > $2 LIMIT 1",
+    )
+    .bind(sid.clone())
+    .bind(now.millis())
+    .fetch_optional(&mut *db)
+    .await?;
     match open {
         Some(_) => Ok(None),
         None => log_out(db, sid, now).await.map(Some),
@@ -130,7 +156,11 @@ async fn log_out_if_over(db: &mut AnyConnection, sid: String, now: Timestamp) ->
 }
 
 /// Ends all sessions of a person.
-pub(super) async fn log_out_everywhere(db: &mut AnyConnection, user: UserId, now: Timestamp) -> Result<()> {
+pub(super) async fn log_out_everywhere(
+    db: &mut AnyConnection,
+    user: UserId,
+    now: Timestamp,
+) -> Result<()> {
     sqlx::query(
         "UPDATE sessions SET ended_at = COALESCE(ended_at, $2), logged_out = 1 WHERE user_id = $1 AND logged_out = 0",
     )
@@ -143,12 +173,20 @@ pub(super) async fn log_out_everywhere(db: &mut AnyConnection, user: UserId, now
             .bind(user.to_string())
             .fetch_all(&mut *db)
             .await?;
-    sqlx::query("DELETE FROM saml_participants WHERE user_id = $1").bind(user.to_string()).execute(&mut *db).await?;
+    sqlx::query("DELETE FROM saml_participants WHERE user_id = $1")
+        .bind(user.to_string())
+        .execute(&mut *db)
+        .await?;
     logout::queue(db, told, now).await
 }
 
 /// Takes one application out of all sessions of a person, who may no longer use it.
-pub(super) async fn leave(db: &mut AnyConnection, user: String, application: String, now: Timestamp) -> Result<()> {
+pub(super) async fn leave(
+    db: &mut AnyConnection,
+    user: String,
+    application: String,
+    now: Timestamp,
+) -> Result<()> {
     let told = sqlx::query_as(
         "DELETE FROM session_applications WHERE user_id = $1 AND application_id = $2
          RETURNING sid, application_id, subject",
@@ -191,7 +229,8 @@ impl TryFrom<ParticipantRow> for Participation {
             application: parse(&row.application_id, "a participant's application")?,
             user_id: parse(&row.user_id, "a participant's user")?,
             name_id: name_id(&row.name_format, row.name)?,
-            session_index: Digest::from_text(&row.session_index).ok_or(StoreError::Corrupt("a session index"))?,
+            session_index: Digest::from_text(&row.session_index)
+                .ok_or(StoreError::Corrupt("a session index"))?,
         })
     }
 }
@@ -222,17 +261,23 @@ pub(super) async fn take_part(db: &mut AnyConnection, participation: &Participat
 /// Whether a session is open; if so, it is used at `now`. Until the commit nobody can end it: a logout that waits for this
 /// row finds what was noted of it.
 pub(super) async fn hold(db: &mut AnyConnection, id: SessionId, now: Timestamp) -> Result<bool> {
-    let open = sqlx::query("UPDATE sessions SET logged_out = 0, used_at = $2 WHERE id = $1 AND ended_at IS NULL")
-        .bind(id.to_string())
-        .bind(now.millis())
-        .execute(db)
-        .await?;
+    let open = sqlx::query(
+        "UPDATE sessions SET logged_out = 0, used_at = $2 WHERE id = $1 AND ended_at IS NULL",
+    )
+    .bind(id.to_string())
+    .bind(now.millis())
+    .execute(db)
+    .await?;
     Ok(open.rows_affected() > 0)
 }
 
 /// Notes that the application of a code takes part in its session.
 pub(super) async fn join(db: &mut AnyConnection, code: &CodeGrant) -> Result<()> {
-    let subject = code.claims.get("sub").and_then(|sub| sub.as_str()).ok_or(StoreError::Corrupt("a code's subject"))?;
+    let subject = code
+        .claims
+        .get("sub")
+        .and_then(|sub| sub.as_str())
+        .ok_or(StoreError::Corrupt("a code's subject"))?;
     sqlx::query(
         "INSERT INTO session_applications (sid, application_id, user_id, subject) VALUES ($1, $2, $3, $4)
          ON CONFLICT (sid, application_id) DO NOTHING",
@@ -256,11 +301,17 @@ impl Store {
         .bind(id.to_string())
         .fetch_optional(&self.readers)
         .await?;
-        found.map(|(device,)| parse(&device, "a session's device")).transpose()
+        found
+            .map(|(device,)| parse(&device, "a session's device"))
+            .transpose()
     }
 
     /// The session with this id and the digest of its cookie, if it has not ended at `now`.
-    pub async fn open_session(&self, id: SessionId, now: Timestamp) -> Result<Option<(Session, Digest)>> {
+    pub async fn open_session(
+        &self,
+        id: SessionId,
+        now: Timestamp,
+    ) -> Result<Option<(Session, Digest)>> {
         let row: Option<SessionRow> = sqlx::query_as(
             "SELECT id, digest, sid, user_id, auth_time, amr, channel, expires_at FROM sessions
              WHERE id = $1 AND ended_at IS NULL AND expires_at > $2",
@@ -310,11 +361,12 @@ impl Store {
         self.write(move |db| {
             let (sid, entry) = (sid.clone(), entry.clone());
             Box::pin(async move {
-                let open: Option<(String,)> =
-                    sqlx::query_as("SELECT user_id FROM sessions WHERE sid = $1 AND ended_at IS NULL LIMIT 1")
-                        .bind(sid.clone())
-                        .fetch_optional(&mut *db)
-                        .await?;
+                let open: Option<(String,)> = sqlx::query_as(
+                    "SELECT user_id FROM sessions WHERE sid = $1 AND ended_at IS NULL LIMIT 1",
+                )
+                .bind(sid.clone())
+                .fetch_optional(&mut *db)
+                .await?;
                 if let Some((user,)) = open {
                     audit::append(db, &[entry.about(parse(&user, "a session's user")?)]).await?;
                 }
@@ -335,7 +387,11 @@ impl Store {
     }
 
     /// The sessions in which a service provider calls somebody by this name.
-    pub async fn sessions_of_name(&self, application: &Did, name: &str) -> Result<Vec<Participation>> {
+    pub async fn sessions_of_name(
+        &self,
+        application: &Did,
+        name: &str,
+    ) -> Result<Vec<Participation>> {
         let rows: Vec<ParticipantRow> = sqlx::query_as(
             "SELECT sid, application_id, user_id, name_format, name, session_index FROM saml_participants
              WHERE application_id = $1 AND name = $2",
@@ -347,11 +403,15 @@ impl Store {
         rows.into_iter().map(Participation::try_from).collect()
     }
     /// The parts of a service provider in the sessions with these indexes, which are kept as digests.
-    pub async fn sessions_of_indexes(&self, application: &Did, indexes: &[Digest]) -> Result<Vec<Participation>> {
+    pub async fn sessions_of_indexes(
+        &self,
+        application: &Did,
+        indexes: &[Digest],
+    ) -> Result<Vec<Participation>> {
         let mut found = Vec::new();
         for indexes in indexes.chunks(MOST) {
-            let mut query =
-                sqlx::query_as::<_, ParticipantRow>(BY_INDEX.of(indexes.len())).bind(application.to_string());
+            let mut query = sqlx::query_as::<_, ParticipantRow>(BY_INDEX.of(indexes.len()))
+                .bind(application.to_string());
             for index in BY_INDEX.filled(indexes) {
                 query = query.bind(index.to_text());
             }
@@ -364,12 +424,13 @@ impl Store {
 
     /// Whether a service provider takes part in a session of this user.
     pub async fn takes_part(&self, application: &Did, user: UserId) -> Result<bool> {
-        let row: Option<(i64,)> =
-            sqlx::query_as("SELECT 1 FROM saml_participants WHERE user_id = $1 AND application_id = $2 LIMIT 1")
-                .bind(user.to_string())
-                .bind(application.to_string())
-                .fetch_optional(&self.readers)
-                .await?;
+        let row: Option<(i64,)> = sqlx::query_as(
+            "SELECT 1 FROM saml_participants WHERE user_id = $1 AND application_id = $2 LIMIT 1",
+        )
+        .bind(user.to_string())
+        .bind(application.to_string())
+        .fetch_optional(&self.readers)
+        .await?;
         Ok(row.is_some())
     }
 }

@@ -23,7 +23,9 @@ impl Statement {
         let (row, tail) = rest.split_once('}').unwrap_or(("", rest));
         let texts = SIZES.map(|size| {
             let mut next = before;
-            let rows: Vec<String> = std::iter::repeat_n(row, size).map(|row| numbered(row, &mut next)).collect();
+            let rows: Vec<String> = std::iter::repeat_n(row, size)
+                .map(|row| numbered(row, &mut next))
+                .collect();
             (size, Arc::from(format!("{head}{}{tail}", rows.join(", "))))
         });
         Self { texts }
@@ -31,14 +33,23 @@ impl Statement {
 
     /// The statement for so many rows.
     pub(super) fn of(&self, rows: usize) -> AssertSqlSafe<Arc<str>> {
-        let found = self.texts.iter().find(|(size, _)| *size >= rows).or(self.texts.last());
+        let found = self
+            .texts
+            .iter()
+            .find(|(size, _)| *size >= rows)
+            .or(self.texts.last());
         AssertSqlSafe(found.map(|(_, text)| Arc::clone(text)).unwrap_or_default())
     }
 
     /// These rows, and the last of them again for each place that the statement for them has left.
     pub(super) fn filled<'r, T>(&self, rows: &'r [T]) -> impl Iterator<Item = &'r T> {
-        let size = SIZES.into_iter().find(|size| *size >= rows.len()).unwrap_or(rows.len());
-        rows.iter().chain(rows.last().into_iter().cycle()).take(if rows.is_empty() { 0 } else { size })
+        let size = SIZES
+            .into_iter()
+            .find(|size| *size >= rows.len())
+            .unwrap_or(rows.len());
+        rows.iter()
+            .chain(rows.last().into_iter().cycle())
+            .take(if rows.is_empty() { 0 } else { size })
     }
 }
 
@@ -67,9 +78,15 @@ mod tests {
     fn places_are_numbered_after_those_before() {
         let ids = Statement::new("SELECT * FROM t WHERE id IN ({$})", 0);
         assert_eq!(text(&ids, 1), "SELECT * FROM t WHERE id IN ($1)");
-        assert_eq!(text(&ids, 3), "SELECT * FROM t WHERE id IN ($1, $2, $3, $4)");
+        assert_eq!(
+            text(&ids, 3),
+            "SELECT * FROM t WHERE id IN ($1, $2, $3, $4)"
+        );
         let rows = Statement::new("UPDATE t SET a = $1 FROM (VALUES {($, $)}) AS v", 1);
-        assert_eq!(text(&rows, 1), "UPDATE t SET a = $1 FROM (VALUES ($2, $3)) AS v");
+        assert_eq!(
+            text(&rows, 1),
+            "UPDATE t SET a = $1 FROM (VALUES ($2, $3)) AS v"
+        );
         assert!(text(&rows, 2).ends_with("($8, $9)) AS v"));
     }
 

@@ -48,7 +48,12 @@ impl Store {
     }
 
     /// Notes how far a stream has come, if this host still carries it. Whether it does.
-    pub async fn advance_audit_stream(&self, name: &'static str, holder: &str, seq: i64) -> Result<bool> {
+    pub async fn advance_audit_stream(
+        &self,
+        name: &'static str,
+        holder: &str,
+        seq: i64,
+    ) -> Result<bool> {
         let holder = holder.to_owned();
         self.write(move |db| {
             let holder = holder.clone();

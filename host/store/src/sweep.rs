@@ -129,7 +129,12 @@ impl Store {
         Ok(swept)
     }
 
-    async fn delete_slice(&self, statement: &'static str, before: String, now: Timestamp) -> Result<u64> {
+    async fn delete_slice(
+        &self,
+        statement: &'static str,
+        before: String,
+        now: Timestamp,
+    ) -> Result<u64> {
         self.write(move |db| {
             let before = before.clone();
             Box::pin(async move {

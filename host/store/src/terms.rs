@@ -33,7 +33,11 @@ static OF_ACCOUNT: LazyLock<Statement> = LazyLock::new(|| {
 
 /// Adds what these users are found by, who have no terms.
 pub(super) async fn add_users(db: &mut AnyConnection, users: &[User]) -> Result<()> {
-    let of = |user| search::of_user(user).into_iter().map(move |term| (user, term));
+    let of = |user| {
+        search::of_user(user)
+            .into_iter()
+            .map(move |term| (user, term))
+    };
     let terms: Vec<(&User, String)> = users.iter().flat_map(of).collect();
     for rows in terms.chunks(MOST) {
         let mut query = sqlx::query(OF_USER.of(rows.len()));
@@ -52,8 +56,10 @@ pub(super) async fn add_users(db: &mut AnyConnection, users: &[User]) -> Result<
 /// Adds what these accounts are found by, which have no terms.
 pub(super) async fn add_accounts(db: &mut AnyConnection, people: &[Person]) -> Result<()> {
     let of = |person: &'_ Person| search::of_account(&person.account, &person.user);
-    let terms: Vec<(&Account, String)> =
-        people.iter().flat_map(|person| of(person).into_iter().map(|term| (&person.account, term))).collect();
+    let terms: Vec<(&Account, String)> = people
+        .iter()
+        .flat_map(|person| of(person).into_iter().map(|term| (&person.account, term)))
+        .collect();
     for rows in terms.chunks(MOST) {
         let mut query = sqlx::query(OF_ACCOUNT.of(rows.len()));
         for (account, term) in OF_ACCOUNT.filled(rows) {
@@ -70,16 +76,30 @@ pub(super) async fn add_accounts(db: &mut AnyConnection, people: &[Person]) -> R
 
 /// Replaces what a user is found by, and, where that is other than it was, what the user's accounts are.
 pub(super) async fn replace_user(db: &mut AnyConnection, was: &User, is: &User) -> Result<()> {
-    sqlx::query("DELETE FROM user_terms WHERE user_id = $1").bind(is.id.to_string()).execute(&mut *db).await?;
+    sqlx::query("DELETE FROM user_terms WHERE user_id = $1")
+        .bind(is.id.to_string())
+        .execute(&mut *db)
+        .await?;
     add_users(db, std::slice::from_ref(is)).await?;
     if search::of_user(was) == search::of_user(is) {
         return Ok(());
     }
     forget_accounts(db, is.id).await?;
-    let rows: Vec<AccountRow> =
-        sqlx::query_as("SELECT * FROM accounts WHERE user_id = $1").bind(is.id.to_string()).fetch_all(&mut *db).await?;
-    let person = |row: AccountRow| Ok(Person { user: is.clone(), account: row.try_into()? });
-    add_accounts(db, &rows.into_iter().map(person).collect::<Result<Vec<_>>>()?).await
+    let rows: Vec<AccountRow> = sqlx::query_as("SELECT * FROM accounts WHERE user_id = $1")
+        .bind(is.id.to_string())
+        .fetch_all(&mut *db)
+        .await?;
+    let person = |row: AccountRow| {
+        Ok(Person {
+            user: is.clone(),
+            account: row.try_into()?,
+        })
+    };
+    add_accounts(
+        db,
+        &rows.into_iter().map(person).collect::<Result<Vec<_>>>()?,
+    )
+    .await
 }
 
 /// Replaces what an account is found by.
@@ -92,7 +112,11 @@ pub(super) async fn replace_account(db: &mut AnyConnection, person: &Person) -> 
 }
 
 /// Notes the state of an account.
-pub(super) async fn set_account_state(db: &mut AnyConnection, id: &str, state: LifeState) -> Result<()> {
+pub(super) async fn set_account_state(
+    db: &mut AnyConnection,
+    id: &str,
+    state: LifeState,
+) -> Result<()> {
     sqlx::query("UPDATE account_terms SET state = $2 WHERE account_id = $1")
         .bind(id.to_owned())
         .bind(state.as_str())
@@ -102,7 +126,11 @@ pub(super) async fn set_account_state(db: &mut AnyConnection, id: &str, state: L
 }
 
 /// Notes the state of a user.
-pub(super) async fn set_user_state(db: &mut AnyConnection, id: UserId, state: LifeState) -> Result<()> {
+pub(super) async fn set_user_state(
+    db: &mut AnyConnection,
+    id: UserId,
+    state: LifeState,
+) -> Result<()> {
     sqlx::query("UPDATE user_terms SET state = $2 WHERE user_id = $1")
         .bind(id.to_string())
         .bind(state.as_str())
@@ -113,7 +141,10 @@ pub(super) async fn set_user_state(db: &mut AnyConnection, id: UserId, state: Li
 
 /// Lets nobody find a user any more, nor the user's accounts.
 pub(super) async fn forget(db: &mut AnyConnection, user: UserId) -> Result<()> {
-    sqlx::query("DELETE FROM user_terms WHERE user_id = $1").bind(user.to_string()).execute(&mut *db).await?;
+    sqlx::query("DELETE FROM user_terms WHERE user_id = $1")
+        .bind(user.to_string())
+        .execute(&mut *db)
+        .await?;
     forget_accounts(db, user).await
 }
 
@@ -148,30 +179,43 @@ pub(super) async fn begin(pool: &AnyPool, begin: &'static str, now: Timestamp) -
     let mut made = 0;
     let mut last = String::new();
     loop {
-        let rows: Vec<UserRow> = sqlx::query_as("SELECT * FROM users WHERE id > $1 ORDER BY id LIMIT $2")
+        let rows: Vec<UserRow> =
+            sqlx::query_as("SELECT * FROM users WHERE id > $1 ORDER BY id LIMIT $2")
+                .bind(last.clone())
+                .bind(OLD)
+                .fetch_all(&mut *db)
+                .await?;
+        let Some(row) = rows.last() else { break };
+        row.id.clone_into(&mut last);
+        made += rows.len();
+        // Whatever can't be read is not found, and keeps nobody from starting.
+        let users: Vec<User> = rows
+            .into_iter()
+            .filter_map(|row| row.try_into().ok())
+            .collect();
+        add_users(db, &users).await?;
+    }
+    last.clear();
+    loop {
+        let rows: Vec<PersonRow> = sqlx::query_as(OLD_ACCOUNTS)
             .bind(last.clone())
             .bind(OLD)
             .fetch_all(&mut *db)
             .await?;
         let Some(row) = rows.last() else { break };
-        row.id.clone_into(&mut last);
-        made += rows.len();
-        // Whatever can't be read is not found, and keeps nobody from starting.
-        let users: Vec<User> = rows.into_iter().filter_map(|row| row.try_into().ok()).collect();
-        add_users(db, &users).await?;
-    }
-    last.clear();
-    loop {
-        let rows: Vec<PersonRow> =
-            sqlx::query_as(OLD_ACCOUNTS).bind(last.clone()).bind(OLD).fetch_all(&mut *db).await?;
-        let Some(row) = rows.last() else { break };
         row.account_id.clone_into(&mut last);
         made += rows.len();
-        let people: Vec<Person> = rows.into_iter().filter_map(|row| row.try_into().ok()).collect();
+        let people: Vec<Person> = rows
+            .into_iter()
+            .filter_map(|row| row.try_into().ok())
+            .collect();
         add_accounts(db, &people).await?;
     }
     if made > 0 {
-        tracing::info!(users_and_accounts = made, "what people are found by was made");
+        tracing::info!(
+            users_and_accounts = made,
+            "what people are found by was made"
+        );
     }
     Ok(transaction.commit().await?)
 }

@@ -66,7 +66,8 @@ pub(super) const ACCESS: &str = "SELECT t.id, t.digest, t.application_id, t.fami
     WHERE t.id IN ({$})";
 
 /// `open` is 1 where the family is not revoked; `unused` where the token is neither used nor revoked.
-pub(super) const REFRESH: &str = "SELECT t.id, t.digest, t.application_id, t.family_id, t.issued_at, t.expires_at,
+pub(super) const REFRESH: &str =
+    "SELECT t.id, t.digest, t.application_id, t.family_id, t.issued_at, t.expires_at,
         CASE WHEN t.used_at IS NULL AND t.revoked_at IS NULL THEN 1 ELSE 0 END AS unused,
         CASE WHEN c.revoked_at IS NULL AND a.grants_from <= c.created_at THEN 1 ELSE 0 END AS open,
         c.scopes AS family_scopes, c.user_id, c.account_id, c.session_id, c.context, c.created_at
@@ -122,13 +123,33 @@ impl TryFrom<AccessRow> for Access {
         if row.open != 1 {
             return Ok(Self(None));
         }
-        let family_id = row.family_id.as_deref().map(|id| parse(id, "a token's family")).transpose()?;
+        let family_id = row
+            .family_id
+            .as_deref()
+            .map(|id| parse(id, "a token's family"))
+            .transpose()?;
         let subject = row.user_id.zip(row.account_id).zip(row.session_id);
-        let family = match (family_id, row.family_scopes, subject, row.context, row.created_at) {
+        let family = match (
+            family_id,
+            row.family_scopes,
+            subject,
+            row.context,
+            row.created_at,
+        ) {
             (None, ..) => None,
-            (Some(id), Some(scopes), Some(((user, account), session)), Some(context), Some(created_at)) => {
-                Some(family(id, &scopes, [&user, &account, &session], &context, created_at)?)
-            }
+            (
+                Some(id),
+                Some(scopes),
+                Some(((user, account), session)),
+                Some(context),
+                Some(created_at),
+            ) => Some(family(
+                id,
+                &scopes,
+                [&user, &account, &session],
+                &context,
+                created_at,
+            )?),
             _ => return Err(StoreError::Corrupt("a token without its family")),
         };
         let found = OpenAccess {
@@ -139,7 +160,10 @@ impl TryFrom<AccessRow> for Access {
                 family: family_id,
                 scopes: Scopes::known(&row.scopes),
                 admin_scopes: AdminScopes::known(&row.scopes),
-                certificate: row.certificate.map(|text| digest(&text, "a token's certificate")).transpose()?,
+                certificate: row
+                    .certificate
+                    .map(|text| digest(&text, "a token's certificate"))
+                    .transpose()?,
                 issued_at: moment(row.issued_at),
                 expires_at: moment(row.expires_at),
                 watched_until: row.watched_until.map(moment),
@@ -190,7 +214,13 @@ impl TryFrom<RefreshRow> for Refresh {
                 issued_at: moment(row.issued_at),
                 expires_at: moment(row.expires_at),
             },
-            family: family(family_id, &row.family_scopes, subject, &row.context, row.created_at)?,
+            family: family(
+                family_id,
+                &row.family_scopes,
+                subject,
+                &row.context,
+                row.created_at,
+            )?,
             open: row.open == 1,
             unused: row.unused == 1,
         })
@@ -198,7 +228,13 @@ impl TryFrom<RefreshRow> for Refresh {
 }
 
 /// A family by its row's columns; `subject` is the ids of the user, the account and the session.
-fn family(id: CodeId, scopes: &str, subject: [&str; 3], context: &str, created_at: i64) -> Result<Family> {
+fn family(
+    id: CodeId,
+    scopes: &str,
+    subject: [&str; 3],
+    context: &str,
+    created_at: i64,
+) -> Result<Family> {
     let [user, account, session] = subject;
     Ok(Family {
         id,
@@ -218,18 +254,22 @@ impl Store {
     /// the account may still be used is not looked at.
     pub async fn open_access(&self, id: TokenId, now: Timestamp) -> Result<Option<OpenAccess>> {
         let found = self.lookups.access_tokens.ask(id.to_string()).await?;
-        Ok(found.and_then(|Access(found)| found).filter(|found| found.grant.expires_at > now))
+        Ok(found
+            .and_then(|Access(found)| found)
+            .filter(|found| found.grant.expires_at > now))
     }
 
     /// Notes that an access token was used, so that the refresh that gave it can't be repeated any more.
     pub async fn note_use(&self, id: TokenId, now: Timestamp) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
-                sqlx::query("UPDATE access_tokens SET used_at = $2 WHERE id = $1 AND used_at IS NULL")
-                    .bind(id.to_string())
-                    .bind(now.millis())
-                    .execute(db)
-                    .await?;
+                sqlx::query(
+                    "UPDATE access_tokens SET used_at = $2 WHERE id = $1 AND used_at IS NULL",
+                )
+                .bind(id.to_string())
+                .bind(now.millis())
+                .execute(db)
+                .await?;
                 Ok(())
             })
         })
@@ -238,12 +278,24 @@ impl Store {
 
     /// The refresh token with this id, good or not, unless its family is revoked or over.
     pub async fn refresh_token(&self, id: TokenId, now: Timestamp) -> Result<Option<FoundRefresh>> {
-        let found = self.lookups.refresh_tokens.ask(id.to_string()).await?.filter(|refresh| refresh.open);
-        Ok(found.map(|Refresh { unused, grant, family, .. }| FoundRefresh {
-            good: unused && grant.expires_at > now,
-            grant,
-            family,
-        }))
+        let found = self
+            .lookups
+            .refresh_tokens
+            .ask(id.to_string())
+            .await?
+            .filter(|refresh| refresh.open);
+        Ok(found.map(
+            |Refresh {
+                 unused,
+                 grant,
+                 family,
+                 ..
+             }| FoundRefresh {
+                good: unused && grant.expires_at > now,
+                grant,
+                family,
+            },
+        ))
     }
 
     /// Answers the one repeat of a use whose answer was lost: `pair` takes the place of the first answer, if neither of
@@ -302,10 +354,12 @@ impl Store {
     pub async fn withdraw_repeat(&self, id: TokenId) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
-                sqlx::query("UPDATE refresh_tokens SET repeated = 0 WHERE id = $1 AND repeated = 1")
-                    .bind(id.to_string())
-                    .execute(db)
-                    .await?;
+                sqlx::query(
+                    "UPDATE refresh_tokens SET repeated = 0 WHERE id = $1 AND repeated = 1",
+                )
+                .bind(id.to_string())
+                .execute(db)
+                .await?;
                 Ok(())
             })
         })
@@ -316,8 +370,11 @@ impl Store {
     pub async fn revoke_access(&self, id: TokenId, now: Timestamp) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
-                let statement = "UPDATE access_tokens SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL";
-                revoke_one(db, statement, id.to_string(), now).await.map(drop)
+                let statement =
+                    "UPDATE access_tokens SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL";
+                revoke_one(db, statement, id.to_string(), now)
+                    .await
+                    .map(drop)
             })
         })
         .await
@@ -325,17 +382,35 @@ impl Store {
 }
 
 /// Whether there was one to revoke.
-async fn revoke_one(db: &mut AnyConnection, statement: &'static str, id: String, now: Timestamp) -> Result<bool> {
-    Ok(sqlx::query(statement).bind(id).bind(now.millis()).execute(db).await?.rows_affected() > 0)
+async fn revoke_one(
+    db: &mut AnyConnection,
+    statement: &'static str,
+    id: String,
+    now: Timestamp,
+) -> Result<bool> {
+    Ok(sqlx::query(statement)
+        .bind(id)
+        .bind(now.millis())
+        .execute(db)
+        .await?
+        .rows_affected()
+        > 0)
 }
 
-pub(super) async fn revoke_family_of(db: &mut AnyConnection, id: TokenId, now: Timestamp) -> Result<()> {
-    let family: Option<(String,)> = sqlx::query_as("SELECT family_id FROM refresh_tokens WHERE id = $1")
-        .bind(id.to_string())
-        .fetch_optional(&mut *db)
-        .await?;
+pub(super) async fn revoke_family_of(
+    db: &mut AnyConnection,
+    id: TokenId,
+    now: Timestamp,
+) -> Result<()> {
+    let family: Option<(String,)> =
+        sqlx::query_as("SELECT family_id FROM refresh_tokens WHERE id = $1")
+            .bind(id.to_string())
+            .fetch_optional(&mut *db)
+            .await?;
     match family {
-        Some((family,)) => codes::revoke(db, parse(&family, "a refresh token's family")?, now).await,
+        Some((family,)) => {
+            codes::revoke(db, parse(&family, "a refresh token's family")?, now).await
+        }
         None => Ok(()),
     }
 }

@@ -40,7 +40,11 @@ impl TryFrom<TrialRow> for Trial {
             user: parse(&row.user_id, "a trial's user")?,
             session: parse(&row.session_id, "a trial's session")?,
             browser: digest(&row.browser, "a trial's browser")?,
-            login: row.login_id.as_deref().map(|id| parse(id, "a trial's login")).transpose()?,
+            login: row
+                .login_id
+                .as_deref()
+                .map(|id| parse(id, "a trial's login"))
+                .transpose()?,
             created_at: moment(row.created_at),
             expires_at: moment(row.expires_at),
             stage,
@@ -143,19 +147,28 @@ impl Store {
                 .bind(id.to_string())
                 .fetch_all(&self.readers)
                 .await?;
-        let known = |text: &str| TrialStep::ALL.into_iter().find(|step| step.as_str() == text);
+        let known = |text: &str| {
+            TrialStep::ALL
+                .into_iter()
+                .find(|step| step.as_str() == text)
+        };
         let mut steps = rows
             .into_iter()
             .map(|(name, at, sealed)| {
                 let name = known(&name).ok_or(StoreError::Corrupt("a trial's step"))?;
-                Ok(KeptStep { name, at: moment(at), sealed })
+                Ok(KeptStep {
+                    name,
+                    at: moment(at),
+                    sealed,
+                })
             })
             .collect::<Result<Vec<_>>>()?;
         steps.sort_by_key(|step| step.name);
-        let result: Option<(Option<String>,)> = sqlx::query_as("SELECT result FROM trials WHERE id = $1")
-            .bind(id.to_string())
-            .fetch_optional(&self.readers)
-            .await?;
+        let result: Option<(Option<String>,)> =
+            sqlx::query_as("SELECT result FROM trials WHERE id = $1")
+                .bind(id.to_string())
+                .fetch_optional(&self.readers)
+                .await?;
         Ok((steps, result.and_then(|(result,)| result)))
     }
 
@@ -169,7 +182,13 @@ impl Store {
     }
 
     /// Lets this login answer a trial, and none before it. Whether the trial is open still, and of the browser with this digest.
-    pub async fn give_trial_login(&self, id: TrialId, login: LoginId, browser: Digest, now: Timestamp) -> Result<bool> {
+    pub async fn give_trial_login(
+        &self,
+        id: TrialId,
+        login: LoginId,
+        browser: Digest,
+        now: Timestamp,
+    ) -> Result<bool> {
         self.write(move |db| {
             Box::pin(async move {
                 let updated = sqlx::query(

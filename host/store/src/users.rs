@@ -36,9 +36,15 @@ impl TryFrom<UserRow> for User {
             did: parse(&row.did, "a user's DID")?,
             subject: row.subject,
             name: parse(&row.name, "a user's name")?,
-            email: row.email.map(|email| parse(&email, "a user's e-mail address")).transpose()?,
+            email: row
+                .email
+                .map(|email| parse(&email, "a user's e-mail address"))
+                .transpose()?,
             profile: from_json(&row.profile, "a user's profile")?,
-            console_role: row.console_role.map(|role| console_role(&role)).transpose()?,
+            console_role: row
+                .console_role
+                .map(|role| console_role(&role))
+                .transpose()?,
             state: life_state(&row.state)?,
             version: row.version,
             created_at: moment(row.created_at),
@@ -96,7 +102,10 @@ impl From<UserId> for Whom {
 impl From<&User> for Whom {
     /// As they were seen.
     fn from(user: &User) -> Self {
-        Self { id: user.id, version: Some(user.version) }
+        Self {
+            id: user.id,
+            version: Some(user.version),
+        }
     }
 }
 
@@ -106,13 +115,19 @@ impl Whom {
     /// # Errors
     /// [`StoreError::Stale`] if they are not as they were seen.
     pub(super) async fn held(self, db: &mut AnyConnection) -> Result<UserId> {
-        let Some(version) = self.version else { return Ok(self.id) };
+        let Some(version) = self.version else {
+            return Ok(self.id);
+        };
         let held = sqlx::query("UPDATE users SET version = version WHERE id = $1 AND version = $2")
             .bind(self.id.to_string())
             .bind(version)
             .execute(db)
             .await?;
-        if held.rows_affected() > 0 { Ok(self.id) } else { Err(StoreError::Stale) }
+        if held.rows_affected() > 0 {
+            Ok(self.id)
+        } else {
+            Err(StoreError::Stale)
+        }
     }
 
     /// Refuses a person, who is held, where they are not as they were seen.
@@ -121,7 +136,11 @@ impl Whom {
     /// [`StoreError::Stale`].
     pub(super) fn must_be(self, user: &User) -> Result<()> {
         let is_seen = self.version.is_none_or(|version| version == user.version);
-        if is_seen && self.id == user.id { Ok(()) } else { Err(StoreError::Stale) }
+        if is_seen && self.id == user.id {
+            Ok(())
+        } else {
+            Err(StoreError::Stale)
+        }
     }
 }
 
@@ -138,18 +157,26 @@ pub struct UserWrite {
 
 /// The user as it is in this transaction.
 async fn read(db: &mut AnyConnection, id: UserId) -> Result<Option<User>> {
-    let row: Option<UserRow> =
-        sqlx::query_as("SELECT * FROM users WHERE id = $1").bind(id.to_string()).fetch_optional(db).await?;
+    let row: Option<UserRow> = sqlx::query_as("SELECT * FROM users WHERE id = $1")
+        .bind(id.to_string())
+        .fetch_optional(db)
+        .await?;
     row.map(User::try_from).transpose()
 }
 
 /// Whether a user is an owner who may sign in, and no other one is there. Only one transaction at a time may ask, so that of
 /// the last two owners not each goes because the other is there.
-async fn is_last_owner(db: &mut AnyConnection, id: UserId, role: Option<ConsoleRole>) -> Result<bool> {
+async fn is_last_owner(
+    db: &mut AnyConnection,
+    id: UserId,
+    role: Option<ConsoleRole>,
+) -> Result<bool> {
     if role != Some(ConsoleRole::Owner) {
         return Ok(false);
     }
-    sqlx::query("UPDATE latches SET name = name WHERE name = 'owners'").execute(&mut *db).await?;
+    sqlx::query("UPDATE latches SET name = name WHERE name = 'owners'")
+        .execute(&mut *db)
+        .await?;
     let last: Option<(i64,)> = sqlx::query_as(
         "SELECT 1 FROM users
          WHERE id = $1 AND console_role = 'owner' AND state IN ('invited', 'active')
@@ -172,14 +199,21 @@ static INSERT: LazyLock<Statement> = LazyLock::new(|| {
     )
 });
 static INSERT_LOGIN_NAMES: LazyLock<Statement> = LazyLock::new(|| {
-    Statement::new("INSERT INTO login_names (name, user_id) VALUES {($, $)} ON CONFLICT (name) DO NOTHING", 0)
+    Statement::new(
+        "INSERT INTO login_names (name, user_id) VALUES {($, $)} ON CONFLICT (name) DO NOTHING",
+        0,
+    )
 });
 
 /// Keeps what people sign in with who have no such names: the name, and the e-mail address. Neither may be anything of another's.
 async fn add_login_names(db: &mut AnyConnection, users: &[User]) -> Result<()> {
     let names = |user: &'_ User| {
         let email = user.email.iter().filter(|email| **email != user.name);
-        std::iter::once(&user.name).chain(email).cloned().map(|name| (name, user.id)).collect::<Vec<_>>()
+        std::iter::once(&user.name)
+            .chain(email)
+            .cloned()
+            .map(|name| (name, user.id))
+            .collect::<Vec<_>>()
     };
     let names: Vec<(LoginName, UserId)> = users.iter().flat_map(names).collect();
     for rows in names.chunks(MOST) {
@@ -187,14 +221,22 @@ async fn add_login_names(db: &mut AnyConnection, users: &[User]) -> Result<()> {
         for (name, user) in INSERT_LOGIN_NAMES.filled(rows) {
             query = query.bind(name.to_string()).bind(user.to_string());
         }
-        all_of(rows.len(), query.execute(&mut *db).await?.rows_affected(), LOGIN)?;
+        all_of(
+            rows.len(),
+            query.execute(&mut *db).await?.rows_affected(),
+            LOGIN,
+        )?;
     }
     Ok(())
 }
 
 /// Fails where fewer rows were kept than there are: somebody has one already.
 pub(super) fn all_of(rows: usize, kept: u64, what: &'static str) -> Result<()> {
-    if kept == rows as u64 { Ok(()) } else { Err(StoreError::Taken(what)) }
+    if kept == rows as u64 {
+        Ok(())
+    } else {
+        Err(StoreError::Taken(what))
+    }
 }
 
 /// Adds a user.
@@ -219,11 +261,23 @@ async fn insert_all(db: &mut AnyConnection, users: &[User]) -> Result<()> {
                 .bind(user.created_at.millis())
                 .bind(user.updated_at.millis());
         }
-        all_of(rows.len(), query.execute(&mut *db).await?.rows_affected(), "the user's identifier")?;
+        all_of(
+            rows.len(),
+            query.execute(&mut *db).await?.rows_affected(),
+            "the user's identifier",
+        )?;
     }
     let in_state = |state| users.iter().filter(|user| user.state == state).count();
-    let counts = LifeState::ALL.map(|state| (state, i64::try_from(in_state(state)).unwrap_or(i64::MAX)));
-    counts::note(db, &counts.into_iter().filter(|(_, count)| *count > 0).collect::<Vec<_>>()).await?;
+    let counts =
+        LifeState::ALL.map(|state| (state, i64::try_from(in_state(state)).unwrap_or(i64::MAX)));
+    counts::note(
+        db,
+        &counts
+            .into_iter()
+            .filter(|(_, count)| *count > 0)
+            .collect::<Vec<_>>(),
+    )
+    .await?;
     add_login_names(db, users).await?;
     mentions::are(db, users).await?;
     terms::add_users(db, users).await
@@ -231,7 +285,10 @@ async fn insert_all(db: &mut AnyConnection, users: &[User]) -> Result<()> {
 
 /// Replaces what may change of a user: see [`Store::update_user`].
 async fn update(db: &mut AnyConnection, user: &User, before: LifeState) -> Result<UserKept> {
-    let Some(was) = read(db, user.id).await?.filter(|was| was.version == user.version) else {
+    let Some(was) = read(db, user.id)
+        .await?
+        .filter(|was| was.version == user.version)
+    else {
         return Ok(UserKept::Stale);
     };
     let stays_owner = user.console_role == Some(ConsoleRole::Owner) && user.state.is_open();
@@ -256,7 +313,10 @@ async fn update(db: &mut AnyConnection, user: &User, before: LifeState) -> Resul
     if result.rows_affected() == 0 {
         return Ok(UserKept::Stale);
     }
-    sqlx::query("DELETE FROM login_names WHERE user_id = $1").bind(user.id.to_string()).execute(&mut *db).await?;
+    sqlx::query("DELETE FROM login_names WHERE user_id = $1")
+        .bind(user.id.to_string())
+        .execute(&mut *db)
+        .await?;
     add_login_names(db, std::slice::from_ref(user)).await?;
     if user.name != was.name {
         mentions::are(db, std::slice::from_ref(user)).await?;
@@ -269,10 +329,16 @@ async fn update(db: &mut AnyConnection, user: &User, before: LifeState) -> Resul
             devices::end_links(db, user.id).await?;
         }
     }
-    if let Some(role) = user.console_role.filter(|_| user.console_role != was.console_role) {
+    if let Some(role) = user
+        .console_role
+        .filter(|_| user.console_role != was.console_role)
+    {
         devices::end_links(db, user.id).await?;
         // Whoever could enrol a phone for the person before may have begun them.
-        if !was.console_role.is_some_and(|before| before.may_act_upon(Some(role))) {
+        if !was
+            .console_role
+            .is_some_and(|before| before.may_act_upon(Some(role)))
+        {
             endings::of_sign_ins(db, user.id, user.updated_at).await?;
         }
     }
@@ -281,22 +347,36 @@ async fn update(db: &mut AnyConnection, user: &User, before: LifeState) -> Resul
 
 /// Holds a person until the transaction ends, in whatever state: whoever changes them waits, or was before.
 pub(super) async fn hold(db: &mut AnyConnection, id: UserId) -> Result<()> {
-    sqlx::query("UPDATE users SET version = version WHERE id = $1").bind(id.to_string()).execute(db).await?;
+    sqlx::query("UPDATE users SET version = version WHERE id = $1")
+        .bind(id.to_string())
+        .execute(db)
+        .await?;
     Ok(())
 }
 
 /// Whether somebody is still there and called as in these words, which are about them. Whoever erases them waits until the transaction
 /// ends, and finds what it keeps; or was before.
-pub(super) async fn is_still_called_as_in(db: &mut AnyConnection, id: UserId, words: &str) -> Result<bool> {
+pub(super) async fn is_still_called_as_in(
+    db: &mut AnyConnection,
+    id: UserId,
+    words: &str,
+) -> Result<bool> {
     hold(db, id).await?;
-    let name: Option<(String,)> =
-        sqlx::query_as("SELECT name FROM users WHERE id = $1").bind(id.to_string()).fetch_optional(db).await?;
+    let name: Option<(String,)> = sqlx::query_as("SELECT name FROM users WHERE id = $1")
+        .bind(id.to_string())
+        .fetch_optional(db)
+        .await?;
     Ok(name.is_some_and(|(name,)| words.contains(&name)))
 }
 
 /// Notes that a person has something to approve with: who was invited is active from then on, which `entry` tells of. Links that
 /// are left over end, since they were made without a phone being asked.
-pub(super) async fn activate(db: &mut AnyConnection, id: UserId, entry: Option<&Entry>, now: Timestamp) -> Result<()> {
+pub(super) async fn activate(
+    db: &mut AnyConnection,
+    id: UserId,
+    entry: Option<&Entry>,
+    now: Timestamp,
+) -> Result<()> {
     let activated = sqlx::query(
         "UPDATE users SET state = 'active', version = version + 1, updated_at = $2 WHERE id = $1 AND state = 'invited'",
     )
@@ -330,7 +410,12 @@ impl Store {
     /// was read: nobody's change undoes another's unseen. Where the state is another than `before`, what was begun in the
     /// person's name is over. Where a console role is given, so are links that enrol a phone, and with a greater one than
     /// before the person's sessions: who made them, or a way to sign in, may do less.
-    pub async fn update_user(&self, user: User, before: LifeState, entries: Vec<Entry>) -> Result<UserKept> {
+    pub async fn update_user(
+        &self,
+        user: User,
+        before: LifeState,
+        entries: Vec<Entry>,
+    ) -> Result<UserKept> {
         self.write(move |db| {
             let (user, entries) = (user.clone(), entries.clone());
             Box::pin(async move {
@@ -357,14 +442,21 @@ impl Store {
                     let Some(before) = write.before else { continue };
                     match update(db, &write.user, before).await? {
                         UserKept::Done => {}
-                        UserKept::Stale => return Err(StoreError::Overtaken("the user was changed meanwhile")),
+                        UserKept::Stale => {
+                            return Err(StoreError::Overtaken("the user was changed meanwhile"));
+                        }
                         UserKept::LastOwner => {
-                            return Err(StoreError::Overtaken("the user is the last owner that can sign in"));
+                            return Err(StoreError::Overtaken(
+                                "the user is the last owner that can sign in",
+                            ));
                         }
                     }
                 }
-                let new: Vec<User> =
-                    writes.iter().filter(|write| write.before.is_none()).map(|write| write.user.clone()).collect();
+                let new: Vec<User> = writes
+                    .iter()
+                    .filter(|write| write.before.is_none())
+                    .map(|write| write.user.clone())
+                    .collect();
                 insert_all(db, &new).await?;
                 for write in &writes {
                     audit::append(db, &write.entries).await?;
@@ -377,7 +469,13 @@ impl Store {
 
     /// Deletes this version of a user with everything that belongs to it. The applications of its sessions are to be told. Of
     /// the audit log what is personal goes, and the entries stay.
-    pub async fn delete_user(&self, id: UserId, version: i64, entries: Vec<Entry>, now: Timestamp) -> Result<UserKept> {
+    pub async fn delete_user(
+        &self,
+        id: UserId,
+        version: i64,
+        entries: Vec<Entry>,
+        now: Timestamp,
+    ) -> Result<UserKept> {
         self.write(move |db| {
             let entries = entries.clone();
             Box::pin(async move {
@@ -394,7 +492,10 @@ impl Store {
                 };
                 endings::of_user(db, id, LifeState::Terminated, now).await?;
                 let names = endings::erase(db, id, now).await?;
-                sqlx::query("DELETE FROM users WHERE id = $1").bind(id.to_string()).execute(&mut *db).await?;
+                sqlx::query("DELETE FROM users WHERE id = $1")
+                    .bind(id.to_string())
+                    .execute(&mut *db)
+                    .await?;
                 counts::note(db, &[(was.state, -1)]).await?;
                 let emptied = audit::erase(db, id, &names).await?;
                 audit::append(db, &mentions::naming(entries, &emptied)).await?;
@@ -407,7 +508,13 @@ impl Store {
     /// Erases what says who a terminated user was. The row stays, so that its identifiers are never given again, and
     /// `name`, which nobody signs in with, takes the place of the name. `false`, and nothing done, if there is no such
     /// user or it is not terminated.
-    pub async fn erase_user(&self, id: UserId, name: LoginName, entries: Vec<Entry>, now: Timestamp) -> Result<bool> {
+    pub async fn erase_user(
+        &self,
+        id: UserId,
+        name: LoginName,
+        entries: Vec<Entry>,
+        now: Timestamp,
+    ) -> Result<bool> {
         self.write(move |db| {
             let (name, entries) = (name.clone(), entries.clone());
             Box::pin(async move {
@@ -465,10 +572,11 @@ impl Store {
 
     /// The time from which a sign-in adds a known browser of this user; `None` if there is no such user.
     pub async fn browsers_known_from(&self, user: UserId) -> Result<Option<Timestamp>> {
-        let row: Option<(i64,)> = sqlx::query_as("SELECT browsers_known_from FROM users WHERE id = $1")
-            .bind(user.to_string())
-            .fetch_optional(&self.readers)
-            .await?;
+        let row: Option<(i64,)> =
+            sqlx::query_as("SELECT browsers_known_from FROM users WHERE id = $1")
+                .bind(user.to_string())
+                .fetch_optional(&self.readers)
+                .await?;
         Ok(row.map(|(from,)| moment(from)))
     }
 

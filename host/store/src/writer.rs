@@ -18,7 +18,8 @@ const BATCH: usize = 64;
 const QUEUE: usize = 1024;
 
 type Outcome = Box<dyn Any + Send>;
-type Work = Box<dyn for<'c> Fn(&'c mut AnyConnection) -> BoxFuture<'c, Result<Outcome>> + Send + Sync>;
+type Work =
+    Box<dyn for<'c> Fn(&'c mut AnyConnection) -> BoxFuture<'c, Result<Outcome>> + Send + Sync>;
 
 struct Job {
     work: Work,
@@ -48,13 +49,19 @@ impl Writer {
         let receiver = Arc::new(Mutex::new(receiver));
         let mut tasks = JoinSet::new();
         for _ in 0..count {
-            let connections =
-                Connections { pool: database.writers.clone(), begin: database.begin, chaining: Arc::clone(chaining) };
+            let connections = Connections {
+                pool: database.writers.clone(),
+                begin: database.begin,
+                chaining: Arc::clone(chaining),
+            };
             tasks.spawn(run(Arc::clone(&receiver), connections));
         }
         Self {
             queue: sender.downgrade(),
-            running: Arc::new(Mutex::new(Some(Running { queue: sender, tasks }))),
+            running: Arc::new(Mutex::new(Some(Running {
+                queue: sender,
+                tasks,
+            }))),
             pool: database.writers.clone(),
         }
     }
@@ -71,10 +78,16 @@ impl Writer {
             Box::pin(async move { Ok(Box::new(work(connection).await?) as Outcome) })
         });
         let queue = self.queue.upgrade().ok_or(StoreError::Closed)?;
-        queue.send(Job { work, reply }).await.map_err(|_| StoreError::Closed)?;
+        queue
+            .send(Job { work, reply })
+            .await
+            .map_err(|_| StoreError::Closed)?;
         drop(queue);
         let outcome = outcome.await.map_err(|_| StoreError::Closed)??;
-        outcome.downcast::<T>().map(|outcome| *outcome).map_err(|_| StoreError::Corrupt("a write of another type"))
+        outcome
+            .downcast::<T>()
+            .map(|outcome| *outcome)
+            .map_err(|_| StoreError::Corrupt("a write of another type"))
     }
 
     /// Takes no more writes, and waits for those that were taken.
@@ -127,7 +140,9 @@ async fn run(jobs: Arc<Mutex<mpsc::Receiver<Job>>>, connections: Connections) {
             // Nothing is wrong with any one of them: trying each would only make the others wait longer.
             Err(error) if error.is_outage() => {
                 for job in batch {
-                    let _ = job.reply.send(Err(StoreError::Unavailable(error.to_string())));
+                    let _ = job
+                        .reply
+                        .send(Err(StoreError::Unavailable(error.to_string())));
                 }
             }
             // One of them failed and undid all, so each is tried alone and only the culprit fails.
@@ -151,7 +166,9 @@ async fn one_by_one(connections: &Connections, batch: Vec<Job>) {
         {
             outage = Some(error.to_string());
         }
-        let _ = job.reply.send(outcome.and_then(|mut outcomes| outcomes.pop().ok_or(StoreError::Closed)));
+        let _ = job
+            .reply
+            .send(outcome.and_then(|mut outcomes| outcomes.pop().ok_or(StoreError::Closed)));
     }
 }
 
@@ -159,7 +176,9 @@ async fn one_by_one(connections: &Connections, batch: Vec<Job>) {
 /// for each other there.
 async fn together(connections: &Connections, batch: &[Job]) -> Result<Vec<Outcome>> {
     let mut connection = connections.pool.acquire().await?;
-    let mut transaction = connection.begin_with(connections.begin.into_sql_str()).await?;
+    let mut transaction = connection
+        .begin_with(connections.begin.into_sql_str())
+        .await?;
     let work = async {
         let mut outcomes = Vec::with_capacity(batch.len());
         for job in batch {

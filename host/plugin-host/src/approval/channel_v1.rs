@@ -3,8 +3,8 @@
 use wasmtime::component::{Component, HasSelf, Linker};
 
 use super::{
-    Begun, Callback, ChannelFailureKind, ChannelState, Evidence, News, Opening, milliseconds, rejected, retry_after,
-    whole_seconds,
+    Begun, Callback, ChannelFailureKind, ChannelState, Evidence, News, Opening, milliseconds,
+    rejected, retry_after, whole_seconds,
 };
 use crate::World;
 use crate::bindings::approval::ApprovalChannelPre;
@@ -17,7 +17,11 @@ use crate::contract::{Carrier, Described, Later, Linked, Version};
 pub(crate) const VERSION: Version = Version {
     world: World::ApprovalChannel,
     version: "1.0.0",
-    imports: &["assent:host/log@1.0.0", "assent:host/http@1.0.0", "assent:host/clock@1.0.0"],
+    imports: &[
+        "assent:host/log@1.0.0",
+        "assent:host/http@1.0.0",
+        "assent:host/clock@1.0.0",
+    ],
     link,
 };
 
@@ -26,7 +30,9 @@ fn link(component: &Component) -> wasmtime::Result<Linked> {
     log::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?;
     http::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?;
     clock::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?;
-    Ok(Linked::Channel(Box::new(V1(ApprovalChannelPre::new(linker.instantiate_pre(component)?)?))))
+    Ok(Linked::Channel(Box::new(V1(ApprovalChannelPre::new(
+        linker.instantiate_pre(component)?,
+    )?))))
 }
 
 struct V1(ApprovalChannelPre<Call>);
@@ -36,8 +42,19 @@ impl Described for V1 {
         Box::pin(async move { fresh!(runner, self.0, assent_approval_channel.call_describe) })
     }
 
-    fn validate<'a>(&'a self, runner: &'a Runner, config: &'a str) -> Later<'a, Result<(), Vec<String>>> {
-        Box::pin(async move { fresh!(runner, self.0, assent_approval_channel.call_validate, config) })
+    fn validate<'a>(
+        &'a self,
+        runner: &'a Runner,
+        config: &'a str,
+    ) -> Later<'a, Result<(), Vec<String>>> {
+        Box::pin(async move {
+            fresh!(
+                runner,
+                self.0,
+                assent_approval_channel.call_validate,
+                config
+            )
+        })
     }
 }
 
@@ -60,8 +77,17 @@ impl Carrier for V1 {
                 collapse_key: notice.collapse_key,
                 callback_url: notice.callback_url,
             };
-            let ran = fresh!(runner, self.0, assent_approval_channel.call_begin, config, &notice);
-            sorted(ran, |begun| Begun { handle: begun.handle, poll_after: begun.poll_after_ms.map(milliseconds) })
+            let ran = fresh!(
+                runner,
+                self.0,
+                assent_approval_channel.call_begin,
+                config,
+                &notice
+            );
+            sorted(ran, |begun| Begun {
+                handle: begun.handle,
+                poll_after: begun.poll_after_ms.map(milliseconds),
+            })
         })
     }
 
@@ -72,7 +98,13 @@ impl Carrier for V1 {
         handle: Vec<u8>,
     ) -> Later<'a, Result<ChannelState, ChannelFailureKind>> {
         Box::pin(async move {
-            let ran = fresh!(runner, self.0, assent_approval_channel.call_poll, config, &handle);
+            let ran = fresh!(
+                runner,
+                self.0,
+                assent_approval_channel.call_poll,
+                config,
+                &handle
+            );
             sorted(ran, |state| match state {
                 wit::State::Pending(after) => ChannelState::Pending(milliseconds(after)),
                 wit::State::Proof(evidence) => ChannelState::Evidence(evidence.into()),
@@ -89,7 +121,10 @@ impl Carrier for V1 {
         callback: Callback,
     ) -> Later<'a, Result<News, ChannelFailureKind>> {
         Box::pin(async move {
-            let callback = wit::Callback { headers: callback.headers, body: callback.body };
+            let callback = wit::Callback {
+                headers: callback.headers,
+                body: callback.body,
+            };
             let ran = fresh_for!(
                 runner,
                 Asker::Stranger,
@@ -98,7 +133,9 @@ impl Carrier for V1 {
                 config,
                 &callback
             );
-            sorted(ran, |list| News::Evidence(list.into_iter().map(Evidence::from).collect()))
+            sorted(ran, |list| {
+                News::Evidence(list.into_iter().map(Evidence::from).collect())
+            })
         })
     }
 
@@ -109,13 +146,25 @@ impl Carrier for V1 {
         handle: Vec<u8>,
     ) -> Later<'a, Result<(), ChannelFailureKind>> {
         Box::pin(async move {
-            sorted(fresh!(runner, self.0, assent_approval_channel.call_cancel, config, &handle), |()| ())
+            sorted(
+                fresh!(
+                    runner,
+                    self.0,
+                    assent_approval_channel.call_cancel,
+                    config,
+                    &handle
+                ),
+                |()| (),
+            )
         })
     }
 }
 
 /// The answer in the host's own terms.
-fn sorted<T, U>(ran: Ran<Result<T, wit::Failure>>, change: impl FnOnce(T) -> U) -> Ran<Result<U, ChannelFailureKind>> {
+fn sorted<T, U>(
+    ran: Ran<Result<T, wit::Failure>>,
+    change: impl FnOnce(T) -> U,
+) -> Ran<Result<U, ChannelFailureKind>> {
     ran.map(|answer| match answer {
         Ok(value) => Ok(change(value)),
         Err(wit::Failure::Gone) => Err(ChannelFailureKind::Gone),
@@ -126,6 +175,9 @@ fn sorted<T, U>(ran: Ran<Result<T, wit::Failure>>, change: impl FnOnce(T) -> U) 
 
 impl From<wit::Evidence> for Evidence {
     fn from(evidence: wit::Evidence) -> Self {
-        Self { request_id: evidence.request_id, proof: evidence.proof }
+        Self {
+            request_id: evidence.request_id,
+            proof: evidence.proof,
+        }
     }
 }

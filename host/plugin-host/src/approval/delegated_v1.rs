@@ -3,8 +3,8 @@
 use wasmtime::component::{Component, HasSelf, Linker};
 
 use super::{
-    Begun, Callback, ChannelFailureKind, ChannelState, News, Opening, milliseconds, rejected, retry_after,
-    whole_seconds,
+    Begun, Callback, ChannelFailureKind, ChannelState, News, Opening, milliseconds, rejected,
+    retry_after, whole_seconds,
 };
 use crate::World;
 use crate::bindings::approval::assent::host::{clock, http, log};
@@ -17,7 +17,11 @@ use crate::contract::{Carrier, Described, Later, Linked, Version};
 pub(crate) const VERSION: Version = Version {
     world: World::DelegatedChannel,
     version: "1.0.0",
-    imports: &["assent:host/log@1.0.0", "assent:host/http@1.0.0", "assent:host/clock@1.0.0"],
+    imports: &[
+        "assent:host/log@1.0.0",
+        "assent:host/http@1.0.0",
+        "assent:host/clock@1.0.0",
+    ],
     link,
 };
 
@@ -26,18 +30,37 @@ fn link(component: &Component) -> wasmtime::Result<Linked> {
     log::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?;
     http::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?;
     clock::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?;
-    Ok(Linked::Delegated(Box::new(V1(DelegatedApprovalChannelPre::new(linker.instantiate_pre(component)?)?))))
+    Ok(Linked::Delegated(Box::new(V1(
+        DelegatedApprovalChannelPre::new(linker.instantiate_pre(component)?)?,
+    ))))
 }
 
 struct V1(DelegatedApprovalChannelPre<Call>);
 
 impl Described for V1 {
     fn describe<'a>(&'a self, runner: &'a Runner) -> Later<'a, String> {
-        Box::pin(async move { fresh!(runner, self.0, assent_approval_delegated_channel.call_describe) })
+        Box::pin(async move {
+            fresh!(
+                runner,
+                self.0,
+                assent_approval_delegated_channel.call_describe
+            )
+        })
     }
 
-    fn validate<'a>(&'a self, runner: &'a Runner, config: &'a str) -> Later<'a, Result<(), Vec<String>>> {
-        Box::pin(async move { fresh!(runner, self.0, assent_approval_delegated_channel.call_validate, config) })
+    fn validate<'a>(
+        &'a self,
+        runner: &'a Runner,
+        config: &'a str,
+    ) -> Later<'a, Result<(), Vec<String>>> {
+        Box::pin(async move {
+            fresh!(
+                runner,
+                self.0,
+                assent_approval_delegated_channel.call_validate,
+                config
+            )
+        })
     }
 }
 
@@ -63,8 +86,17 @@ impl Carrier for V1 {
                 binding: question.binding,
                 callback_url: question.callback_url,
             };
-            let ran = fresh!(runner, self.0, assent_approval_delegated_channel.call_begin, config, &question);
-            sorted(ran, |begun| Begun { handle: begun.handle, poll_after: Some(milliseconds(begun.poll_after_ms)) })
+            let ran = fresh!(
+                runner,
+                self.0,
+                assent_approval_delegated_channel.call_begin,
+                config,
+                &question
+            );
+            sorted(ran, |begun| Begun {
+                handle: begun.handle,
+                poll_after: Some(milliseconds(begun.poll_after_ms)),
+            })
         })
     }
 
@@ -75,7 +107,13 @@ impl Carrier for V1 {
         handle: Vec<u8>,
     ) -> Later<'a, Result<ChannelState, ChannelFailureKind>> {
         Box::pin(async move {
-            let ran = fresh!(runner, self.0, assent_approval_delegated_channel.call_poll, config, &handle);
+            let ran = fresh!(
+                runner,
+                self.0,
+                assent_approval_delegated_channel.call_poll,
+                config,
+                &handle
+            );
             sorted(ran, |state| match state {
                 wit::State::Pending(after) => ChannelState::Pending(milliseconds(after)),
                 wit::State::Approved => ChannelState::Approved,
@@ -92,7 +130,10 @@ impl Carrier for V1 {
         callback: Callback,
     ) -> Later<'a, Result<News, ChannelFailureKind>> {
         Box::pin(async move {
-            let callback = wit::Callback { headers: callback.headers, body: callback.body };
+            let callback = wit::Callback {
+                headers: callback.headers,
+                body: callback.body,
+            };
             let ran = fresh_for!(
                 runner,
                 Asker::Stranger,
@@ -112,13 +153,25 @@ impl Carrier for V1 {
         handle: Vec<u8>,
     ) -> Later<'a, Result<(), ChannelFailureKind>> {
         Box::pin(async move {
-            sorted(fresh!(runner, self.0, assent_approval_delegated_channel.call_cancel, config, &handle), |()| ())
+            sorted(
+                fresh!(
+                    runner,
+                    self.0,
+                    assent_approval_delegated_channel.call_cancel,
+                    config,
+                    &handle
+                ),
+                |()| (),
+            )
         })
     }
 }
 
 /// The answer in the host's own terms.
-fn sorted<T, U>(ran: Ran<Result<T, wit::Failure>>, change: impl FnOnce(T) -> U) -> Ran<Result<U, ChannelFailureKind>> {
+fn sorted<T, U>(
+    ran: Ran<Result<T, wit::Failure>>,
+    change: impl FnOnce(T) -> U,
+) -> Ran<Result<U, ChannelFailureKind>> {
     ran.map(|answer| match answer {
         Ok(value) => Ok(change(value)),
         Err(wit::Failure::Gone) => Err(ChannelFailureKind::Gone),

@@ -91,7 +91,9 @@ impl Begun {
     /// Itself, if the host can keep its handle.
     pub(super) fn kept(self) -> Result<Self, Fault> {
         if self.handle.len() > HANDLE {
-            return Err(Fault::Answer(format!("its handle is larger than {HANDLE} bytes")));
+            return Err(Fault::Answer(format!(
+                "its handle is larger than {HANDLE} bytes"
+            )));
         }
         Ok(self)
     }
@@ -191,12 +193,17 @@ impl ApprovalChannel {
 
     /// Whether it carries approvals for this application, or without one for the host's own pages.
     pub(super) fn serves(&self, application: Option<&Did>) -> bool {
-        let served = |list: &Vec<Did>| application.is_some_and(|application| list.contains(application));
+        let served =
+            |list: &Vec<Did>| application.is_some_and(|application| list.contains(application));
         self.applications.as_ref().is_none_or(served)
     }
 
     pub(super) fn info(&self) -> ChannelInfo {
-        ChannelInfo { name: self.name().to_owned(), trust: self.trust, shows_letters: self.shows_letters }
+        ChannelInfo {
+            name: self.name().to_owned(),
+            trust: self.trust,
+            shows_letters: self.shows_letters,
+        }
     }
 
     /// Sends a request on its way.
@@ -208,7 +215,11 @@ impl ApprovalChannel {
         if !fits {
             return Err(self.failed(ChannelFailureKind::WrongKind));
         }
-        let begun = self.judged(self.component.begin(&self.runner, &self.config, opening).await)?;
+        let begun = self.judged(
+            self.component
+                .begin(&self.runner, &self.config, opening)
+                .await,
+        )?;
         begun.kept().map_err(|fault| {
             self.runner.meter().broke_contract();
             self.failed(ChannelFailureKind::Fault(fault))
@@ -217,17 +228,29 @@ impl ApprovalChannel {
 
     /// Asks how a request stands.
     pub(super) async fn poll(&self, handle: Vec<u8>) -> Result<ChannelState, ChannelFailure> {
-        self.judged(self.component.poll(&self.runner, &self.config, handle).await)
+        self.judged(
+            self.component
+                .poll(&self.runner, &self.config, handle)
+                .await,
+        )
     }
 
     /// Reads what came to the callback address.
     pub(super) async fn on_callback(&self, callback: Callback) -> Result<News, ChannelFailure> {
-        self.judged(self.component.on_callback(&self.runner, &self.config, callback).await)
+        self.judged(
+            self.component
+                .on_callback(&self.runner, &self.config, callback)
+                .await,
+        )
     }
 
     /// Takes a request back.
     pub(super) async fn cancel(&self, handle: Vec<u8>) -> Result<(), ChannelFailure> {
-        self.judged(self.component.cancel(&self.runner, &self.config, handle).await)
+        self.judged(
+            self.component
+                .cancel(&self.runner, &self.config, handle)
+                .await,
+        )
     }
 
     fn judged<T>(&self, ran: Ran<Result<T, ChannelFailureKind>>) -> Result<T, ChannelFailure> {

@@ -47,7 +47,12 @@ pub enum Sink {
 
 impl Sink {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::IdToken, Self::Userinfo, Self::Introspection, Self::SamlAssertion];
+    pub const ALL: [Self; 4] = [
+        Self::IdToken,
+        Self::Userinfo,
+        Self::Introspection,
+        Self::SamlAssertion,
+    ];
 
     /// Its name in the contract.
     pub const fn as_str(self) -> &'static str {
@@ -162,7 +167,9 @@ impl ValueType {
             }
             Self::DateTime => value.contains('T') && value.parse::<jiff::Timestamp>().is_ok(),
             Self::AnyUri => !value.contains(char::is_whitespace),
-            Self::Base64Binary => base64::engine::general_purpose::STANDARD.decode(value).is_ok(),
+            Self::Base64Binary => base64::engine::general_purpose::STANDARD
+                .decode(value)
+                .is_ok(),
         }
     }
 }
@@ -271,8 +278,13 @@ pub(super) struct Scope {
 
 impl Scope {
     fn includes(&self, application: &Did, sink: Sink) -> bool {
-        self.applications.as_ref().is_none_or(|served| served.contains(application))
-            && self.sinks.as_ref().is_none_or(|served| served.contains(&sink))
+        self.applications
+            .as_ref()
+            .is_none_or(|served| served.contains(application))
+            && self
+                .sinks
+                .as_ref()
+                .is_none_or(|served| served.contains(&sink))
     }
 }
 
@@ -302,17 +314,40 @@ pub(super) struct Parts {
 
 impl ClaimMapper {
     pub(super) fn new(parts: Parts) -> Self {
-        let Parts { identity, runner, component, scope, grants, on_failure, config } = parts;
-        Self { lookups: Share::of(runner.limits()), identity, runner, component, scope, grants, on_failure, config }
+        let Parts {
+            identity,
+            runner,
+            component,
+            scope,
+            grants,
+            on_failure,
+            config,
+        } = parts;
+        Self {
+            lookups: Share::of(runner.limits()),
+            identity,
+            runner,
+            component,
+            scope,
+            grants,
+            on_failure,
+            config,
+        }
     }
 
     /// A claim that this plugin and the other may both write for one application: then neither would be its owner.
     pub(super) fn contended_claim(&self, other: &Self) -> Option<&str> {
         let overlap = match (&self.scope.applications, &other.scope.applications) {
-            (Some(ours), Some(theirs)) => ours.iter().any(|application| theirs.contains(application)),
+            (Some(ours), Some(theirs)) => {
+                ours.iter().any(|application| theirs.contains(application))
+            }
             _ => true,
         };
-        if overlap { self.grants.shared_claim(&other.grants) } else { None }
+        if overlap {
+            self.grants.shared_claim(&other.grants)
+        } else {
+            None
+        }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -321,8 +356,14 @@ impl ClaimMapper {
 
     /// Asks it once, as the chain would; what that used is not counted, and how it ends is not logged.
     pub(super) async fn try_out(&self, input: &ClaimInput) -> Result<(), MapFailureKind> {
-        let runner = self.runner.uncounted().map_err(|error| MapFailureKind::Fault(Fault::Answer(error)))?;
-        self.changes(&runner, input, &json_text(&input.claims)).await.0.map(drop)
+        let runner = self
+            .runner
+            .uncounted()
+            .map_err(|error| MapFailureKind::Fault(Fault::Answer(error)))?;
+        self.changes(&runner, input, &json_text(&input.claims))
+            .await
+            .0
+            .map(drop)
     }
 
     /// Whether it is asked for claims of this application that go there.
@@ -343,8 +384,14 @@ impl ClaimMapper {
     /// An application to try it out with for this place, if it makes claims for it.
     pub(super) fn application_for_trial(&self, sink: Sink) -> Option<Did> {
         let none = Did::from_ed25519(&[0; 32]);
-        let application = self.scope.applications.as_ref().map_or(Some(none), |served| served.first().cloned())?;
-        self.scope.includes(&application, sink).then_some(application)
+        let application = self
+            .scope
+            .applications
+            .as_ref()
+            .map_or(Some(none), |served| served.first().cloned())?;
+        self.scope
+            .includes(&application, sink)
+            .then_some(application)
     }
 
     pub(super) fn identity(&self) -> &Arc<Identity> {
@@ -363,18 +410,26 @@ impl ClaimMapper {
         current: &str,
     ) -> (Result<Vec<Change>, MapFailureKind>, Usage) {
         let _place = match input.sink {
-            Sink::Userinfo | Sink::Introspection => match self.lookups.enter(&input.application_id).await {
-                Ok(place) => Some(place),
-                Err(fault) => {
-                    runner.meter().turned_away();
-                    return (Err(MapFailureKind::Fault(fault)), Usage::default());
+            Sink::Userinfo | Sink::Introspection => {
+                match self.lookups.enter(&input.application_id).await {
+                    Ok(place) => Some(place),
+                    Err(fault) => {
+                        runner.meter().turned_away();
+                        return (Err(MapFailureKind::Fault(fault)), Usage::default());
+                    }
                 }
-            },
+            }
             _ => None,
         };
-        let ran = self.component.map(runner, input, current, &self.config).await;
+        let ran = self
+            .component
+            .map(runner, input, current, &self.config)
+            .await;
         let changes = match ran.result {
-            Ok(Ok(edits)) => edits.into_iter().map(|edit| self.change(input.sink, edit)).collect(),
+            Ok(Ok(edits)) => edits
+                .into_iter()
+                .map(|edit| self.change(input.sink, edit))
+                .collect(),
             Ok(Err(Refusal::Deny(reason))) => {
                 runner.meter().denied();
                 return (Err(MapFailureKind::Deny(one_line(&reason))), ran.usage);
@@ -393,18 +448,31 @@ impl ClaimMapper {
                 let name = self.writable(name)?;
                 match serde_json::from_str(&json) {
                     Ok(value) => Ok(Change::Set(name, value)),
-                    Err(error) => Err(Fault::NotJson { name, why: error.to_string() }),
+                    Err(error) => Err(Fault::NotJson {
+                        name,
+                        why: error.to_string(),
+                    }),
                 }
             }
             Edit::Remove(name) => Ok(Change::Remove(self.writable(name)?)),
-            Edit::Attribute(SamlAttribute { name, name_format, friendly_name, value_type, values }) => {
+            Edit::Attribute(SamlAttribute {
+                name,
+                name_format,
+                friendly_name,
+                value_type,
+                values,
+            }) => {
                 if sink != Sink::SamlAssertion {
                     return Err(Fault::Attribute {
                         name: one_line(&name),
                         why: "but these claims are for no assertion",
                     });
                 }
-                let texts = [&name].into_iter().chain(&name_format).chain(&friendly_name).chain(&values);
+                let texts = [&name]
+                    .into_iter()
+                    .chain(&name_format)
+                    .chain(&friendly_name)
+                    .chain(&values);
                 if texts.into_iter().any(|text| !text.chars().all(is_xml_char)) {
                     return Err(Fault::Attribute {
                         name: one_line(&name),
@@ -422,17 +490,33 @@ impl ClaimMapper {
                 }
                 // Service providers may go by the friendly name, so it is granted like a name. The name format needs no grant of
                 // its own: the granted name stays the same in each.
-                if let Some(friendly) = friendly_name.as_ref().filter(|friendly| !self.grants.attribute(friendly)) {
-                    return Err(Fault::NotGranted(one_line(&format!("attribute:{friendly}"))));
+                if let Some(friendly) = friendly_name
+                    .as_ref()
+                    .filter(|friendly| !self.grants.attribute(friendly))
+                {
+                    return Err(Fault::NotGranted(one_line(&format!(
+                        "attribute:{friendly}"
+                    ))));
                 }
-                if !is_name(&name) || !friendly_name.iter().chain(&name_format).all(|text| is_name(text)) {
+                if !is_name(&name)
+                    || !friendly_name
+                        .iter()
+                        .chain(&name_format)
+                        .all(|text| is_name(text))
+                {
                     return Err(Fault::Attribute {
                         name: one_line(&name),
                         why: "with names that are not of 1 to 256 characters that can be shown",
                     });
                 }
                 let name_format = name_format.filter(|format| format != BASIC);
-                Ok(Change::Attribute(SamlAttribute { name, name_format, friendly_name, value_type, values }))
+                Ok(Change::Attribute(SamlAttribute {
+                    name,
+                    name_format,
+                    friendly_name,
+                    value_type,
+                    values,
+                }))
             }
         }
     }
@@ -459,16 +543,30 @@ enum Change {
 }
 
 /// Runs the chain, each plugin seeing what the earlier ones made.
-pub(super) async fn run_chain(chain: &[impl Borrow<ClaimMapper>], mut input: ClaimInput) -> Result<Mapped, MapFailure> {
-    let mut mapped = Mapped { claims: std::mem::take(&mut input.claims), ..Mapped::default() };
+pub(super) async fn run_chain(
+    chain: &[impl Borrow<ClaimMapper>],
+    mut input: ClaimInput,
+) -> Result<Mapped, MapFailure> {
+    let mut mapped = Mapped {
+        claims: std::mem::take(&mut input.claims),
+        ..Mapped::default()
+    };
     let application = &input.application_id;
-    for mapper in
-        chain.iter().map(Borrow::borrow).filter(|mapper: &&ClaimMapper| mapper.scope.includes(application, input.sink))
+    for mapper in chain
+        .iter()
+        .map(Borrow::borrow)
+        .filter(|mapper: &&ClaimMapper| mapper.scope.includes(application, input.sink))
     {
         let plugin = mapper.name();
-        let (changes, usage) = mapper.changes(&mapper.runner, &input, &json_text(&mapped.claims)).await;
+        let (changes, usage) = mapper
+            .changes(&mapper.runner, &input, &json_text(&mapped.claims))
+            .await;
         let step = |mapped: &mut Mapped, end| {
-            mapped.steps.push(Step { plugin: Arc::clone(&mapper.identity), usage, end });
+            mapped.steps.push(Step {
+                plugin: Arc::clone(&mapper.identity),
+                usage,
+                end,
+            });
         };
         match changes {
             Ok(changes) => {
@@ -476,7 +574,9 @@ pub(super) async fn run_chain(chain: &[impl Borrow<ClaimMapper>], mut input: Cla
                 step(&mut mapped, StepEnd::Changed(changed));
             }
             // That it is busy says nothing of this person: who makes it busy must not choose what is left out.
-            Err(MapFailureKind::Fault(fault)) if mapper.on_failure == OnFailure::Omit && !fault.is_of_the_load() => {
+            Err(MapFailureKind::Fault(fault))
+                if mapper.on_failure == OnFailure::Omit && !fault.is_of_the_load() =>
+            {
                 if mapper.runner.may_log() {
                     tracing::warn!(plugin, %application, "the plugin {fault}; its claims are left out");
                 }
@@ -487,7 +587,11 @@ pub(super) async fn run_chain(chain: &[impl Borrow<ClaimMapper>], mut input: Cla
                     tracing::warn!(plugin, %application, "the plugin {kind}; the login fails");
                 }
                 step(&mut mapped, StepEnd::Stopped(kind.clone()));
-                return Err(MapFailure { plugin: plugin.to_owned(), kind, steps: mapped.steps });
+                return Err(MapFailure {
+                    plugin: plugin.to_owned(),
+                    kind,
+                    steps: mapped.steps,
+                });
             }
         }
     }
@@ -495,7 +599,10 @@ pub(super) async fn run_chain(chain: &[impl Borrow<ClaimMapper>], mut input: Cla
 }
 
 /// Claims that the host has a verdict on, and the claim that tells it.
-const VOUCHED: [(&str, &str); 2] = [("email", "email_verified"), ("phone_number", "phone_number_verified")];
+const VOUCHED: [(&str, &str); 2] = [
+    ("email", "email_verified"),
+    ("phone_number", "phone_number_verified"),
+];
 
 impl Mapped {
     /// Adds an attribute, or its values to those of the same.
@@ -527,18 +634,35 @@ impl Mapped {
     }
 
     /// Sets or removes a claim. What the host vouched for of the old value goes with it.
-    fn claim(&mut self, plugin: &str, name: String, after: Option<Value>, traced: &mut Vec<Traced>) {
+    fn claim(
+        &mut self,
+        plugin: &str,
+        name: String,
+        after: Option<Value>,
+        traced: &mut Vec<Traced>,
+    ) {
         let before = match &after {
             Some(value) => self.claims.insert(name.clone(), value.clone()),
             None => self.claims.remove(&name),
         };
         self.owners.insert(name.clone(), plugin.to_owned());
-        let vouched = VOUCHED.iter().find(|(claim, _)| *claim == name).filter(|_| before != after);
-        traced.push(Traced::Claim { name, before, after });
+        let vouched = VOUCHED
+            .iter()
+            .find(|(claim, _)| *claim == name)
+            .filter(|_| before != after);
+        traced.push(Traced::Claim {
+            name,
+            before,
+            after,
+        });
         if let Some((_, verdict)) = vouched
             && let Some(before) = self.claims.remove(*verdict)
         {
-            traced.push(Traced::Claim { name: (*verdict).to_owned(), before: Some(before), after: None });
+            traced.push(Traced::Claim {
+                name: (*verdict).to_owned(),
+                before: Some(before),
+                after: None,
+            });
         }
     }
 }
@@ -560,9 +684,15 @@ mod tests {
     #[test]
     fn a_mapper_is_asked_for_what_it_and_the_operator_name() {
         let [one, other] = [[1; 32], [2; 32]].map(|key| Did::from_ed25519(&key));
-        let whole = Scope { applications: None, sinks: None };
+        let whole = Scope {
+            applications: None,
+            sinks: None,
+        };
         assert!(whole.includes(&one, Sink::IdToken));
-        let part = Scope { applications: Some(vec![one.clone()]), sinks: Some(vec![Sink::SamlAssertion]) };
+        let part = Scope {
+            applications: Some(vec![one.clone()]),
+            sinks: Some(vec![Sink::SamlAssertion]),
+        };
         assert!(part.includes(&one, Sink::SamlAssertion));
         assert!(!part.includes(&one, Sink::IdToken) && !part.includes(&other, Sink::SamlAssertion));
     }
@@ -577,7 +707,10 @@ mod tests {
             (ValueType::AnyUri, "urn:x", "a b"),
             (ValueType::Base64Binary, "AAEC", "A*"),
         ] {
-            assert!(value_type.admits(good) && !value_type.admits(bad), "{good} {bad}");
+            assert!(
+                value_type.admits(good) && !value_type.admits(bad),
+                "{good} {bad}"
+            );
         }
     }
 

@@ -11,13 +11,19 @@ use crate::call::{Asker, Call, Runner, fresh, fresh_for};
 use crate::contract::{Described, Later, Linked, Mapper, Version};
 
 /// The version, with what its components get: the log.
-pub(crate) const VERSION: Version =
-    Version { world: World::ClaimMapper, version: "1.0.0", imports: &["assent:host/log@1.0.0"], link };
+pub(crate) const VERSION: Version = Version {
+    world: World::ClaimMapper,
+    version: "1.0.0",
+    imports: &["assent:host/log@1.0.0"],
+    link,
+};
 
 fn link(component: &Component) -> wasmtime::Result<Linked> {
     let mut linker = Linker::<Call>::new(component.engine());
     log::add_to_linker::<_, HasSelf<Call>>(&mut linker, |call| call)?;
-    Ok(Linked::Mapper(Box::new(V1(ClaimMapperPre::new(linker.instantiate_pre(component)?)?))))
+    Ok(Linked::Mapper(Box::new(V1(ClaimMapperPre::new(
+        linker.instantiate_pre(component)?,
+    )?))))
 }
 
 struct V1(ClaimMapperPre<Call>);
@@ -27,7 +33,11 @@ impl Described for V1 {
         Box::pin(async move { fresh!(runner, self.0, assent_claims_mapper.call_describe) })
     }
 
-    fn validate<'a>(&'a self, runner: &'a Runner, config: &'a str) -> Later<'a, Result<(), Vec<String>>> {
+    fn validate<'a>(
+        &'a self,
+        runner: &'a Runner,
+        config: &'a str,
+    ) -> Later<'a, Result<(), Vec<String>>> {
         Box::pin(async move { fresh!(runner, self.0, assent_claims_mapper.call_validate, config) })
     }
 }
@@ -42,14 +52,26 @@ impl Mapper for V1 {
     ) -> Later<'a, Result<Vec<Edit>, Refusal>> {
         Box::pin(async move {
             // The record borrows all that it holds, down to each role.
-            let [application, account, user] = [&input.application, &input.account, &input.user].map(json_text);
-            let (roles, scopes, amr) = (borrowed(&input.roles), borrowed(&input.scopes), borrowed(&input.amr));
-            let values: Vec<Vec<String>> =
-                input.requested.iter().map(|claim| claim.values.iter().map(json_text).collect()).collect();
+            let [application, account, user] =
+                [&input.application, &input.account, &input.user].map(json_text);
+            let (roles, scopes, amr) = (
+                borrowed(&input.roles),
+                borrowed(&input.scopes),
+                borrowed(&input.amr),
+            );
+            let values: Vec<Vec<String>> = input
+                .requested
+                .iter()
+                .map(|claim| claim.values.iter().map(json_text).collect())
+                .collect();
             let values: Vec<Vec<&str>> = values.iter().map(|values| borrowed(values)).collect();
             let requested = input.requested.iter().zip(&values);
             let requested: Vec<wit::RequestedClaim<'_>> = requested
-                .map(|(claim, values)| wit::RequestedClaim { name: &claim.name, essential: claim.essential, values })
+                .map(|(claim, values)| wit::RequestedClaim {
+                    name: &claim.name,
+                    essential: claim.essential,
+                    values,
+                })
                 .collect();
             let record = wit::Input {
                 protocol: match input.protocol {
@@ -75,7 +97,14 @@ impl Mapper for V1 {
                 config,
             };
             let asker = Asker::Application(&input.application_id);
-            fresh_for!(runner, asker, self.0, assent_claims_mapper.call_map_claims, record).map(|answer| match answer {
+            fresh_for!(
+                runner,
+                asker,
+                self.0,
+                assent_claims_mapper.call_map_claims,
+                record
+            )
+            .map(|answer| match answer {
                 Ok(edits) => Ok(edits.into_iter().map(Edit::from).collect()),
                 Err(wit::Failure::Deny(reason)) => Err(Refusal::Deny(reason)),
                 Err(wit::Failure::Fault(reason)) => Err(Refusal::Fault(reason)),
@@ -93,15 +122,19 @@ impl From<wit::Edit> for Edit {
         match edit {
             wit::Edit::Set((name, json)) => Self::Set(name, json),
             wit::Edit::Remove(name) => Self::Remove(name),
-            wit::Edit::Attribute(wit::SamlAttribute { name, name_format, friendly_name, value_type, values }) => {
-                Self::Attribute(SamlAttribute {
-                    name,
-                    name_format,
-                    friendly_name,
-                    value_type: value_type.into(),
-                    values,
-                })
-            }
+            wit::Edit::Attribute(wit::SamlAttribute {
+                name,
+                name_format,
+                friendly_name,
+                value_type,
+                values,
+            }) => Self::Attribute(SamlAttribute {
+                name,
+                name_format,
+                friendly_name,
+                value_type: value_type.into(),
+                values,
+            }),
         }
     }
 }

@@ -42,8 +42,14 @@ struct Key {
 
 enum Kind {
     Vapid,
-    Header { name: HeaderName, value: HeaderValue },
-    Signature { key_id: String, key: PKey<Private> },
+    Header {
+        name: HeaderName,
+        value: HeaderValue,
+    },
+    Signature {
+        key_id: String,
+        key: PKey<Private>,
+    },
 }
 
 impl Keychain {
@@ -54,7 +60,11 @@ impl Keychain {
         clock: SharedClock,
     ) -> Result<Self, String> {
         let keys = grants.iter().map(Key::new).collect::<Result<_, _>>()?;
-        Ok(Self { keys, credentials, clock })
+        Ok(Self {
+            keys,
+            credentials,
+            clock,
+        })
     }
 
     /// Adds what belongs to a request to this URL, in place of what the plugin gave. `elsewhere` says that it was redirected
@@ -92,49 +102,83 @@ impl Keychain {
     /// Whether a text from outside holds one of the secrets, as it is or in a usual form of writing it. A service that wants
     /// to pass a secret on finds another form: this is against those that repeat a request without thinking.
     pub(super) fn is_repeated_in(&self, text: &[u8]) -> bool {
-        let holds = |form: &Zeroizing<Vec<u8>>| text.windows(form.len()).any(|window| window == form.as_slice());
+        let holds = |form: &Zeroizing<Vec<u8>>| {
+            text.windows(form.len())
+                .any(|window| window == form.as_slice())
+        };
         self.keys.iter().flat_map(|key| &key.forms).any(holds)
     }
 }
 
 impl Key {
     fn new(grant: &CredentialGrant) -> Result<Self, String> {
-        let hosts = grant.hosts.iter().map(|text| HostPattern::parse(text)).collect::<Result<_, _>>()?;
+        let hosts = grant
+            .hosts
+            .iter()
+            .map(|text| HostPattern::parse(text))
+            .collect::<Result<_, _>>()?;
         let (kind, forms) = match &grant.credential {
             Credential::Vapid => (Kind::Vapid, Vec::new()),
-            Credential::Header { name, prefix, secret } => {
+            Credential::Header {
+                name,
+                prefix,
+                secret,
+            } => {
                 long_enough(secret)?;
-                let name = HeaderName::try_from(name.as_str())
-                    .map_err(|_| format!("`credentials` has the header `{name}`, which is no header name"))?;
+                let name = HeaderName::try_from(name.as_str()).map_err(|_| {
+                    format!("`credentials` has the header `{name}`, which is no header name")
+                })?;
                 if super::HOST_HEADERS.contains(&name.as_str()) {
-                    return Err(format!("`credentials` has the header `{name}`, which belongs to the connection"));
+                    return Err(format!(
+                        "`credentials` has the header `{name}`, which belongs to the connection"
+                    ));
                 }
                 let value = Zeroizing::new(format!("{prefix}{}", secret.expose()));
-                (Kind::Header { name, value: sensitive(&value)? }, forms(secret))
+                (
+                    Kind::Header {
+                        name,
+                        value: sensitive(&value)?,
+                    },
+                    forms(secret),
+                )
             }
             Credential::Signature { key_id, key } => {
-                let plain = |byte: u8| (0x20..0x7f).contains(&byte) && byte != b'"' && byte != b'\\';
+                let plain =
+                    |byte: u8| (0x20..0x7f).contains(&byte) && byte != b'"' && byte != b'\\';
                 if key_id.is_empty() || !key_id.bytes().all(plain) {
-                    return Err("`credentials` has a `key_id` with other than plain characters".to_owned());
+                    return Err(
+                        "`credentials` has a `key_id` with other than plain characters".to_owned(),
+                    );
                 }
                 long_enough(key)?;
                 let forms = forms(key);
                 let key = PKey::hmac(key.expose().as_bytes()).map_err(|error| error.to_string())?;
-                (Kind::Signature { key_id: key_id.clone(), key }, forms)
+                (
+                    Kind::Signature {
+                        key_id: key_id.clone(),
+                        key,
+                    },
+                    forms,
+                )
             }
         };
         Ok(Self { hosts, kind, forms })
     }
 
     fn is_for(&self, url: &Url, elsewhere: bool) -> bool {
-        let Some(Host::Domain(host)) = url.host() else { return false };
-        (self.hosts.is_empty() && !elsewhere) || self.hosts.iter().any(|pattern| pattern.matches(host, url))
+        let Some(Host::Domain(host)) = url.host() else {
+            return false;
+        };
+        (self.hosts.is_empty() && !elsewhere)
+            || self.hosts.iter().any(|pattern| pattern.matches(host, url))
     }
 }
 
 fn long_enough(secret: &Secret) -> Result<(), String> {
     if secret.expose().len() < SHORTEST_SECRET {
-        return Err(format!("`credentials` has a secret of less than {SHORTEST_SECRET} characters"));
+        return Err(format!(
+            "`credentials` has a secret of less than {SHORTEST_SECRET} characters"
+        ));
     }
     Ok(())
 }
@@ -152,12 +196,17 @@ fn forms(secret: &Secret) -> Vec<Zeroizing<Vec<u8>>> {
         hex::encode(text),
         hex::encode_upper(text),
     ];
-    encoded.into_iter().map(|form| Zeroizing::new(form.into_bytes())).filter(|form| !form.is_empty()).collect()
+    encoded
+        .into_iter()
+        .map(|form| Zeroizing::new(form.into_bytes()))
+        .filter(|form| !form.is_empty())
+        .collect()
 }
 
 fn sensitive(value: &str) -> Result<HeaderValue, String> {
     let value = HeaderValue::try_from(value);
-    let mut value = value.map_err(|_| "`credentials` has a secret that is no header value".to_owned())?;
+    let mut value =
+        value.map_err(|_| "`credentials` has a secret that is no header value".to_owned())?;
     value.set_sensitive(true);
     Ok(value)
 }
@@ -182,11 +231,16 @@ fn signature(
     );
     let sign = || Signer::new(MessageDigest::sha256(), key)?.sign_oneshot_to_vec(base.as_bytes());
     let signed = sign().map_err(|error| format!("the request can't be signed: {error}"))?;
-    let value = |text: String| HeaderValue::try_from(text).map_err(|_| "the signature is no header value".to_owned());
+    let value = |text: String| {
+        HeaderValue::try_from(text).map_err(|_| "the signature is no header value".to_owned())
+    };
     Ok([
         (CONTENT_DIGEST, value(digest)?),
         (SIGNATURE_INPUT, value(format!("assent={parameters}"))?),
-        (SIGNATURE, value(format!("assent=:{}:", STANDARD.encode(signed)))?),
+        (
+            SIGNATURE,
+            value(format!("assent=:{}:", STANDARD.encode(signed)))?,
+        ),
     ])
 }
 
@@ -199,7 +253,11 @@ mod tests {
     fn keychain(hosts: &[&str], credential: Credential) -> Result<Keychain, String> {
         let hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
         let clock = Arc::new(ManualClock::new(Timestamp::from_seconds(1_618_884_473)));
-        Keychain::new(&[CredentialGrant { hosts, credential }], Arc::new(NoCredentials), clock)
+        Keychain::new(
+            &[CredentialGrant { hosts, credential }],
+            Arc::new(NoCredentials),
+            clock,
+        )
     }
 
     fn header(value: &str) -> Credential {
@@ -214,15 +272,23 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.insert(AUTHORIZATION, HeaderValue::from_static("the plugin's own"));
         let url = Url::parse(url).expect("a URL");
-        keychain.add(&mut headers, &reqwest::Method::POST, &url, b"{}", false).expect("added");
+        keychain
+            .add(&mut headers, &reqwest::Method::POST, &url, b"{}", false)
+            .expect("added");
         headers
     }
 
     #[test]
     fn a_header_goes_to_its_hosts_alone_in_place_of_the_plugins() {
         let keychain = keychain(&["api.example"], header("01234/56789")).expect("a keychain");
-        assert_eq!(added(&keychain, "https://api.example/x")[AUTHORIZATION], "Bearer 01234/56789");
-        assert_eq!(added(&keychain, "https://other.example/x")[AUTHORIZATION], "the plugin's own");
+        assert_eq!(
+            added(&keychain, "https://api.example/x")[AUTHORIZATION],
+            "Bearer 01234/56789"
+        );
+        assert_eq!(
+            added(&keychain, "https://other.example/x")[AUTHORIZATION],
+            "the plugin's own"
+        );
         assert!(added(&keychain, "https://api.example/x")[AUTHORIZATION].is_sensitive());
         for repeated in [
             "you said Bearer 01234/56789!",
@@ -243,23 +309,35 @@ mod tests {
         assert!(keychain(&["a/b"], header("long enough")).is_err());
         let named = |name: &str| {
             let secret = Secret::new("long enough");
-            Credential::Header { name: name.to_owned(), prefix: String::new(), secret }
+            Credential::Header {
+                name: name.to_owned(),
+                prefix: String::new(),
+                secret,
+            }
         };
         assert!(keychain(&[], named("Host")).is_err_and(|error| error.contains("connection")));
         assert!(keychain(&[], named("two words")).is_err());
-        let signature = |id: &str| Credential::Signature { key_id: id.to_owned(), key: Secret::new("long enough") };
+        let signature = |id: &str| Credential::Signature {
+            key_id: id.to_owned(),
+            key: Secret::new("long enough"),
+        };
         assert!(keychain(&[], signature("a\"b")).is_err() && keychain(&[], signature("")).is_err());
     }
 
     #[test]
     fn a_signature_is_over_method_url_and_body() {
-        let credential = Credential::Signature { key_id: "k1".to_owned(), key: Secret::new("0123456789abcdef") };
+        let credential = Credential::Signature {
+            key_id: "k1".to_owned(),
+            key: Secret::new("0123456789abcdef"),
+        };
         let keychain = keychain(&[], credential).expect("a keychain");
         let headers = added(&keychain, "https://api.example/requests?a=b");
         // What `printf '{}' | openssl dgst -sha256 -binary | base64` says.
-        assert_eq!(headers[CONTENT_DIGEST], "sha-256=:RBNvo1WzZ4oRRq0W9+hknpT7T8If536DEMBg9hyq/4o=:");
-        let parameters =
-            "(\"@method\" \"@target-uri\" \"content-digest\");created=1618884473;keyid=\"k1\";alg=\"hmac-sha256\"";
+        assert_eq!(
+            headers[CONTENT_DIGEST],
+            "sha-256=:RBNvo1WzZ4oRRq0W9+hknpT7T8If536DEMBg9hyq/4o=:"
+        );
+        let parameters = "(\"@method\" \"@target-uri\" \"content-digest\");created=1618884473;keyid=\"k1\";alg=\"hmac-sha256\"";
         assert_eq!(headers[SIGNATURE_INPUT], format!("assent={parameters}"));
         let base = format!(
             "\"@method\": POST\n\"@target-uri\": https://api.example/requests?a=b\n\"content-digest\": {}\n\"@signature-params\": {parameters}",
@@ -267,7 +345,8 @@ mod tests {
         );
         let key = PKey::hmac(b"0123456789abcdef").expect("a key");
         let mut signer = Signer::new(MessageDigest::sha256(), &key).expect("a signer");
-        let expected = STANDARD.encode(signer.sign_oneshot_to_vec(base.as_bytes()).expect("signed"));
+        let expected =
+            STANDARD.encode(signer.sign_oneshot_to_vec(base.as_bytes()).expect("signed"));
         assert_eq!(headers[SIGNATURE], format!("assent=:{expected}:"));
     }
 }

@@ -9,7 +9,9 @@ mod credentials;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue, LOCATION};
+use reqwest::header::{
+    AUTHORIZATION, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue, LOCATION,
+};
 use url::{Host, Url};
 
 use self::credentials::Keychain;
@@ -64,7 +66,11 @@ impl Egress {
         credentials: Arc<dyn Credentials>,
         clock: SharedClock,
     ) -> Result<Self, String> {
-        let grants = grant.hosts.iter().map(|text| HostPattern::parse(text)).collect::<Result<_, _>>()?;
+        let grants = grant
+            .hosts
+            .iter()
+            .map(|text| HostPattern::parse(text))
+            .collect::<Result<_, _>>()?;
         Ok(Self {
             grants,
             allow_private: grant.allow_private,
@@ -83,7 +89,9 @@ impl Egress {
 
     async fn follow(&self, request: Request) -> Result<Response, Error> {
         if request.body.len() > REQUEST_BODY {
-            return Err(Error::Invalid(format!("the body is larger than {REQUEST_BODY} bytes")));
+            return Err(Error::Invalid(format!(
+                "the body is larger than {REQUEST_BODY} bytes"
+            )));
         }
         let mut headers = headers(&request.headers)?;
         let mut url = self.permitted(&request.url)?;
@@ -91,17 +99,28 @@ impl Egress {
         let mut body = request.body;
         let mut elsewhere = false;
         for _ in 0..=REDIRECTS {
-            let response = self.once(&method, &url, headers.clone(), body.clone(), elsewhere).await?;
-            let target = response.headers().get(LOCATION).filter(|_| self.follow_redirects);
+            let response = self
+                .once(&method, &url, headers.clone(), body.clone(), elsewhere)
+                .await?;
+            let target = response
+                .headers()
+                .get(LOCATION)
+                .filter(|_| self.follow_redirects);
             let kept = match response.status().as_u16() {
                 // RFC 9110, section 15.4: these two keep the method and the body.
                 307 | 308 => true,
                 301..=303 => false,
                 _ => return self.answer(response).await,
             };
-            let Some(target) = target else { return self.answer(response).await };
-            let target = target.to_str().ok().and_then(|target| url.join(target).ok());
-            let target = target.ok_or_else(|| Error::Refused("it is redirected to what is no URL".to_owned()))?;
+            let Some(target) = target else {
+                return self.answer(response).await;
+            };
+            let target = target
+                .to_str()
+                .ok()
+                .and_then(|target| url.join(target).ok());
+            let target = target
+                .ok_or_else(|| Error::Refused("it is redirected to what is no URL".to_owned()))?;
             let target = self.permitted(target.as_str())?;
             if target.origin() != url.origin() {
                 elsewhere = true;
@@ -115,7 +134,9 @@ impl Egress {
                 headers.remove(CONTENT_TYPE);
             }
         }
-        Err(Error::Refused(format!("it is redirected more than {REDIRECTS} times")))
+        Err(Error::Refused(format!(
+            "it is redirected more than {REDIRECTS} times"
+        )))
     }
 
     async fn once(
@@ -126,9 +147,20 @@ impl Egress {
         body: Vec<u8>,
         elsewhere: bool,
     ) -> Result<reqwest::Response, Error> {
-        self.keychain.add(&mut headers, method, url, &body, elsewhere).map_err(Error::Refused)?;
-        let client = self.client.ready().await.map_err(|failure| Error::Unreachable(failure.to_string()))?;
-        let sent = client.request(method.clone(), url.clone()).headers(headers).body(body).send().await;
+        self.keychain
+            .add(&mut headers, method, url, &body, elsewhere)
+            .map_err(Error::Refused)?;
+        let client = self
+            .client
+            .ready()
+            .await
+            .map_err(|failure| Error::Unreachable(failure.to_string()))?;
+        let sent = client
+            .request(method.clone(), url.clone())
+            .headers(headers)
+            .body(body)
+            .send()
+            .await;
         sent.map_err(failure)
     }
 
@@ -136,15 +168,23 @@ impl Egress {
     async fn answer(&self, response: reqwest::Response) -> Result<Response, Error> {
         let answer = answer(response).await?;
         let repeats = |text: &[u8]| self.keychain.is_repeated_in(text);
-        if answer.headers.iter().any(|(_, value)| repeats(value.as_bytes())) || repeats(&answer.body) {
-            return Err(Error::Refused("the answer repeats a credential of this host".to_owned()));
+        if answer
+            .headers
+            .iter()
+            .any(|(_, value)| repeats(value.as_bytes()))
+            || repeats(&answer.body)
+        {
+            return Err(Error::Refused(
+                "the answer repeats a credential of this host".to_owned(),
+            ));
         }
         Ok(answer)
     }
 
     /// The URL, if the plugin may call it.
     fn permitted(&self, url: &str) -> Result<Url, Error> {
-        let url = Url::parse(url).map_err(|error| Error::Invalid(format!("the URL can't be read: {error}")))?;
+        let url = Url::parse(url)
+            .map_err(|error| Error::Invalid(format!("the URL can't be read: {error}")))?;
         let plain = url.scheme() == "http" && self.allow_private;
         if url.scheme() != "https" && !plain {
             return Err(Error::Refused(format!(
@@ -153,18 +193,27 @@ impl Egress {
             )));
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(Error::Refused("a URL with a user name or password is not allowed".to_owned()));
+            return Err(Error::Refused(
+                "a URL with a user name or password is not allowed".to_owned(),
+            ));
         }
         let host = match url.host() {
             Some(Host::Domain(host)) => host,
             Some(Host::Ipv4(_) | Host::Ipv6(_)) => {
-                return Err(Error::Refused("an IP address in place of a host name is not allowed".to_owned()));
+                return Err(Error::Refused(
+                    "an IP address in place of a host name is not allowed".to_owned(),
+                ));
             }
             None => return Err(Error::Invalid("the URL has no host".to_owned())),
         };
         if !self.grants.iter().any(|grant| grant.matches(host, &url)) {
-            let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
-            return Err(Error::Refused(format!("the host `{host}{port}` was not granted")));
+            let port = url
+                .port()
+                .map(|port| format!(":{port}"))
+                .unwrap_or_default();
+            return Err(Error::Refused(format!(
+                "the host `{host}{port}` was not granted"
+            )));
         }
         Ok(url)
     }
@@ -182,16 +231,22 @@ fn method(method: Method) -> reqwest::Method {
 /// The plugin's headers, if it may set them.
 fn headers(given: &[(String, String)]) -> Result<HeaderMap, Error> {
     if given.len() > REQUEST_HEADERS {
-        return Err(Error::Invalid(format!("there are more than {REQUEST_HEADERS} headers")));
+        return Err(Error::Invalid(format!(
+            "there are more than {REQUEST_HEADERS} headers"
+        )));
     }
     let mut headers = HeaderMap::new();
     for (name, value) in given {
-        let name = HeaderName::try_from(name).map_err(|_| Error::Invalid(format!("`{name}` is not a header name")))?;
+        let name = HeaderName::try_from(name)
+            .map_err(|_| Error::Invalid(format!("`{name}` is not a header name")))?;
         if HOST_HEADERS.contains(&name.as_str()) {
-            return Err(Error::Invalid(format!("the header `{name}` is set by the host")));
+            return Err(Error::Invalid(format!(
+                "the header `{name}` is set by the host"
+            )));
         }
-        let value = HeaderValue::try_from(value)
-            .map_err(|_| Error::Invalid(format!("the value of the header `{name}` is not valid")))?;
+        let value = HeaderValue::try_from(value).map_err(|_| {
+            Error::Invalid(format!("the value of the header `{name}` is not valid"))
+        })?;
         headers.append(name, value);
     }
     Ok(headers)
@@ -203,7 +258,9 @@ async fn answer(mut response: reqwest::Response) -> Result<Response, Error> {
     let mut size = 0_usize;
     for (name, value) in response.headers() {
         if let Ok(value) = value.to_str() {
-            size = size.saturating_add(name.as_str().len()).saturating_add(value.len());
+            size = size
+                .saturating_add(name.as_str().len())
+                .saturating_add(value.len());
             headers.push((name.as_str().to_owned(), value.to_owned()));
         }
     }
@@ -217,7 +274,11 @@ async fn answer(mut response: reqwest::Response) -> Result<Response, Error> {
         }
         body.extend_from_slice(&chunk);
     }
-    Ok(Response { status: response.status().as_u16(), headers, body })
+    Ok(Response {
+        status: response.status().as_u16(),
+        headers,
+        body,
+    })
 }
 
 /// What an error of the HTTP client means for the plugin.
@@ -257,8 +318,14 @@ impl HostPattern {
             None => (false, host),
         };
         match Host::parse(host) {
-            Ok(Host::Domain(name)) if !name.is_empty() && !name.contains('*') && !name.ends_with('.') => {
-                Ok(Self { below, host: name, port })
+            Ok(Host::Domain(name))
+                if !name.is_empty() && !name.contains('*') && !name.ends_with('.') =>
+            {
+                Ok(Self {
+                    below,
+                    host: name,
+                    port,
+                })
             }
             _ => Err(wrong()),
         }
@@ -267,7 +334,8 @@ impl HostPattern {
     /// Whether a URL with this host is meant.
     fn matches(&self, host: &str, url: &Url) -> bool {
         let named = if self.below {
-            host.strip_suffix(self.host.as_str()).is_some_and(|front| front.len() > 1 && front.ends_with('.'))
+            host.strip_suffix(self.host.as_str())
+                .is_some_and(|front| front.len() > 1 && front.ends_with('.'))
         } else {
             host == self.host
         };
@@ -287,13 +355,26 @@ mod tests {
 
     fn egress(hosts: &[&str], allow_private: bool) -> Egress {
         let hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
-        let grant = HttpGrant { hosts, allow_private, ..HttpGrant::default() };
-        Egress::new(&grant, Duration::from_secs(5), Arc::new(NoCredentials), Arc::new(SystemClock)).expect("egress")
+        let grant = HttpGrant {
+            hosts,
+            allow_private,
+            ..HttpGrant::default()
+        };
+        Egress::new(
+            &grant,
+            Duration::from_secs(5),
+            Arc::new(NoCredentials),
+            Arc::new(SystemClock),
+        )
+        .expect("egress")
     }
 
     #[test]
     fn only_granted_hosts_are_permitted() {
-        let egress = egress(&["push.example.com", "*.notify.example", "alt.example:8443"], false);
+        let egress = egress(
+            &["push.example.com", "*.notify.example", "alt.example:8443"],
+            false,
+        );
         for url in [
             "https://push.example.com/a?b",
             "https://PUSH.example.com:443/",
@@ -319,16 +400,30 @@ mod tests {
             "https://0x7f000001/",
             "https://2130706433/",
         ] {
-            assert!(matches!(egress.permitted(url), Err(Error::Refused(_))), "{url}");
+            assert!(
+                matches!(egress.permitted(url), Err(Error::Refused(_))),
+                "{url}"
+            );
         }
-        assert!(matches!(egress.permitted("not a url"), Err(Error::Invalid(_))));
+        assert!(matches!(
+            egress.permitted("not a url"),
+            Err(Error::Invalid(_))
+        ));
     }
 
     #[test]
     fn grants_that_can_not_be_meant_are_errors() {
-        for text in
-            ["", "*", "*.", "https://push.example.com", "127.0.0.1", "[::1]", "push.example.com:x", "a.*.b", "a/b"]
-        {
+        for text in [
+            "",
+            "*",
+            "*.",
+            "https://push.example.com",
+            "127.0.0.1",
+            "[::1]",
+            "push.example.com:x",
+            "a.*.b",
+            "a/b",
+        ] {
             assert!(HostPattern::parse(text).is_err(), "{text}");
         }
     }
@@ -338,7 +433,10 @@ mod tests {
         let header = |name: &str, value: &str| headers(&[(name.to_owned(), value.to_owned())]);
         assert!(header("ttl", "60").is_ok());
         for name in ["Host", "content-length", "Transfer-Encoding", "two words"] {
-            assert!(matches!(header(name, "x"), Err(Error::Invalid(_))), "{name}");
+            assert!(
+                matches!(header(name, "x"), Err(Error::Invalid(_))),
+                "{name}"
+            );
         }
         assert!(matches!(header("ttl", "a\r\nb: c"), Err(Error::Invalid(_))));
     }

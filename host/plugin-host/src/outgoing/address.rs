@@ -89,9 +89,14 @@ mod tests {
         ] {
             assert!(!is_public(inside.parse().expect("address")), "{inside}");
         }
-        for public in
-            ["93.184.216.34", "1.1.1.1", "100.128.0.1", "2606:4700::1111", "64:ff9b::101:101", "::ffff:1.1.1.1"]
-        {
+        for public in [
+            "93.184.216.34",
+            "1.1.1.1",
+            "100.128.0.1",
+            "2606:4700::1111",
+            "64:ff9b::101:101",
+            "::ffff:1.1.1.1",
+        ] {
             assert!(is_public(public.parse().expect("address")), "{public}");
         }
     }
@@ -100,7 +105,10 @@ mod tests {
     fn development_reaches_loopback_but_never_metadata() {
         assert!(reachable("127.0.0.1".parse().expect("address"), true));
         assert!(reachable("fd00::1".parse().expect("address"), true));
-        assert!(!reachable("169.254.169.254".parse().expect("address"), true));
+        assert!(!reachable(
+            "169.254.169.254".parse().expect("address"),
+            true
+        ));
         assert!(!reachable("224.0.0.1".parse().expect("address"), true));
     }
 }

@@ -66,14 +66,24 @@ impl Outgoing {
     /// A way out to the public internet by https; with `allow_private`, by http and to this machine and private networks
     /// too.
     pub fn new(allow_private: bool) -> Self {
-        Self { client: Client::new(allow_private, TIMEOUT), allow_private }
+        Self {
+            client: Client::new(allow_private, TIMEOUT),
+            allow_private,
+        }
     }
 
     /// Gets what is at `url`, with `accept` as the header of that name. An answer longer than `most_bytes` is
     /// [`Failure::TooLarge`].
     pub async fn get(&self, url: &Url, accept: &str, most_bytes: usize) -> Result<Answer, Failure> {
         self.judge(url)?;
-        let mut response = self.client.ready().await?.get(url.clone()).header(ACCEPT, accept).send().await?;
+        let mut response = self
+            .client
+            .ready()
+            .await?
+            .get(url.clone())
+            .header(ACCEPT, accept)
+            .send()
+            .await?;
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await? {
             if body.len().saturating_add(chunk.len()) > most_bytes {
@@ -81,13 +91,23 @@ impl Outgoing {
             }
             body.extend_from_slice(&chunk);
         }
-        Ok(Answer { status: response.status().as_u16(), body })
+        Ok(Answer {
+            status: response.status().as_u16(),
+            body,
+        })
     }
 
     /// Posts a form to `url`. The status counts: of the body there are the first 4 KiB, or what came of them.
     pub async fn post_form(&self, url: &Url, form: &[(&str, &str)]) -> Result<Answer, Failure> {
         self.judge(url)?;
-        let mut response = self.client.ready().await?.post(url.clone()).form(form).send().await?;
+        let mut response = self
+            .client
+            .ready()
+            .await?
+            .post(url.clone())
+            .form(form)
+            .send()
+            .await?;
         let mut body = Vec::new();
         while let Ok(Some(chunk)) = response.chunk().await {
             let room = FORM_ANSWER.saturating_sub(body.len());
@@ -96,7 +116,10 @@ impl Outgoing {
                 break;
             }
         }
-        Ok(Answer { status: response.status().as_u16(), body })
+        Ok(Answer {
+            status: response.status().as_u16(),
+            body,
+        })
     }
 
     /// What can be judged before a name is resolved: [`Failure::Refused`] where no call is ever made. An address in place
@@ -104,10 +127,15 @@ impl Outgoing {
     pub fn judge(&self, url: &Url) -> Result<(), Failure> {
         let plain = url.scheme() == "http" && self.allow_private;
         if url.scheme() != "https" && !plain {
-            return Err(Failure::Refused(format!("the scheme `{}` is not allowed, only `https`", url.scheme())));
+            return Err(Failure::Refused(format!(
+                "the scheme `{}` is not allowed, only `https`",
+                url.scheme()
+            )));
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(Failure::Refused("a URL with a user name or password is not allowed".to_owned()));
+            return Err(Failure::Refused(
+                "a URL with a user name or password is not allowed".to_owned(),
+            ));
         }
         let address = match url.host() {
             Some(Host::Ipv4(v4)) => IpAddr::V4(v4),
@@ -115,7 +143,11 @@ impl Outgoing {
             Some(Host::Domain(_)) => return Ok(()),
             None => return Err(Failure::Refused("the URL has no host".to_owned())),
         };
-        if reachable(address, self.allow_private) { Ok(()) } else { Err(NotPublic(address.to_string()).into()) }
+        if reachable(address, self.allow_private) {
+            Ok(())
+        } else {
+            Err(NotPublic(address.to_string()).into())
+        }
     }
 }
 
@@ -135,7 +167,11 @@ pub struct Client {
 impl Client {
     /// A client whose calls may take so long.
     pub fn new(allow_private: bool, timeout: Duration) -> Self {
-        Self { allow_private, timeout, made: OnceCell::new() }
+        Self {
+            allow_private,
+            timeout,
+            made: OnceCell::new(),
+        }
     }
 
     /// The client. [`Failure::Setup`] if this machine's TLS can't be used.
@@ -143,7 +179,9 @@ impl Client {
         let (allow_private, timeout) = (self.allow_private, self.timeout);
         let make = async || {
             let making = tokio::task::spawn_blocking(move || make(allow_private, timeout));
-            making.await.map_err(|error| Failure::Setup(error.to_string()))?
+            making
+                .await
+                .map_err(|error| Failure::Setup(error.to_string()))?
         };
         self.made.get_or_try_init(make).await
     }
@@ -156,7 +194,10 @@ fn make(allow_private: bool, timeout: Duration) -> Result<reqwest::Client, Failu
         .referer(false)
         .no_proxy()
         .https_only(!allow_private)
-        .dns_resolver(Arc::new(Resolver { allow_private, turns: Arc::new(Semaphore::new(LOOKUPS)) }))
+        .dns_resolver(Arc::new(Resolver {
+            allow_private,
+            turns: Arc::new(Semaphore::new(LOOKUPS)),
+        }))
         .connect_timeout(CONNECT.min(timeout))
         .timeout(timeout)
         .build()
@@ -165,14 +206,19 @@ fn make(allow_private: bool, timeout: Duration) -> Result<reqwest::Client, Failu
 
 impl From<reqwest::Error> for Failure {
     fn from(error: reqwest::Error) -> Self {
-        let causes = || std::iter::successors(std::error::Error::source(&error), |cause| cause.source());
+        let causes =
+            || std::iter::successors(std::error::Error::source(&error), |cause| cause.source());
         if let Some(refused) = causes().find_map(|cause| cause.downcast_ref::<NotPublic>()) {
             return Self::Refused(refused.to_string());
         }
         if error.is_timeout() {
             return Self::TimedOut;
         }
-        Self::Unreachable(causes().last().map_or_else(|| "it could not be sent".to_owned(), ToString::to_string))
+        Self::Unreachable(
+            causes()
+                .last()
+                .map_or_else(|| "it could not be sent".to_owned(), ToString::to_string),
+        )
     }
 }
 
@@ -191,13 +237,17 @@ impl Resolve for Resolver {
             let turn = turns.acquire_owned().await?;
             // Whoever gives up waiting for a name does not end the look-up.
             let found = tokio::spawn(async move {
-                let found = tokio::net::lookup_host((name.as_str(), 0)).await.map(Vec::from_iter);
+                let found = tokio::net::lookup_host((name.as_str(), 0))
+                    .await
+                    .map(Vec::from_iter);
                 drop(turn);
                 (name, found)
             });
             let (name, found) = found.await?;
             let found = found?.into_iter();
-            let allowed: Vec<SocketAddr> = found.filter(|address| reachable(address.ip(), allow_private)).collect();
+            let allowed: Vec<SocketAddr> = found
+                .filter(|address| reachable(address.ip(), allow_private))
+                .collect();
             if allowed.is_empty() {
                 return Err(NotPublic(name.as_str().to_owned()).into());
             }
@@ -212,7 +262,11 @@ struct NotPublic(String);
 
 impl fmt::Display for NotPublic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the host `{}` has no address on the public internet", self.0)
+        write!(
+            f,
+            "the host `{}` has no address on the public internet",
+            self.0
+        )
     }
 }
 
@@ -243,7 +297,10 @@ mod tests {
             let (mut stream, _) = listener.accept().await.expect("a connection");
             let mut request = vec![0; 4096];
             let read = stream.read(&mut request).await.expect("a request");
-            stream.write_all(answer.as_bytes()).await.expect("an answer");
+            stream
+                .write_all(answer.as_bytes())
+                .await
+                .expect("an answer");
             String::from_utf8_lossy(&request[..read]).into_owned()
         });
         (address, served)
@@ -277,30 +334,64 @@ mod tests {
     async fn private_addresses_are_reached_where_the_operator_says_so_but_never_metadata() {
         let outgoing = Outgoing::new(true);
         let (address, served) = server("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nfine").await;
-        let got = outgoing.get(&url(&format!("http://{address}/keys")), "application/json", 4).await;
-        assert_eq!(got, Ok(Answer { status: 200, body: b"fine".to_vec() }));
+        let got = outgoing
+            .get(
+                &url(&format!("http://{address}/keys")),
+                "application/json",
+                4,
+            )
+            .await;
+        assert_eq!(
+            got,
+            Ok(Answer {
+                status: 200,
+                body: b"fine".to_vec()
+            })
+        );
         let request = served.await.expect("served").to_lowercase();
-        assert!(request.starts_with("get /keys ") && request.contains("accept: application/json"), "{request}");
-        let got = outgoing.get(&url("http://169.254.169.254/"), "*/*", 10).await;
+        assert!(
+            request.starts_with("get /keys ") && request.contains("accept: application/json"),
+            "{request}"
+        );
+        let got = outgoing
+            .get(&url("http://169.254.169.254/"), "*/*", 10)
+            .await;
         assert!(matches!(got, Err(Failure::Refused(_))), "{got:?}");
     }
 
     #[tokio::test]
     async fn a_redirect_is_an_answer_and_a_long_answer_is_none() {
         let outgoing = Outgoing::new(true);
-        let (address, _) = server("HTTP/1.1 302 Found\r\nlocation: /other\r\ncontent-length: 0\r\n\r\n").await;
-        let got = outgoing.get(&url(&format!("http://{address}/")), "*/*", 10).await;
+        let (address, _) =
+            server("HTTP/1.1 302 Found\r\nlocation: /other\r\ncontent-length: 0\r\n\r\n").await;
+        let got = outgoing
+            .get(&url(&format!("http://{address}/")), "*/*", 10)
+            .await;
         assert_eq!(got.map(|answer| answer.status), Ok(302));
         let (address, _) = server("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n12345").await;
-        assert_eq!(outgoing.get(&url(&format!("http://{address}/")), "*/*", 4).await, Err(Failure::TooLarge));
+        assert_eq!(
+            outgoing
+                .get(&url(&format!("http://{address}/")), "*/*", 4)
+                .await,
+            Err(Failure::TooLarge)
+        );
     }
 
     #[tokio::test]
     async fn a_form_is_posted() {
         let outgoing = Outgoing::new(true);
-        let (address, served) = server("HTTP/1.1 400 Bad Request\r\ncontent-length: 2\r\n\r\nno").await;
-        let got = outgoing.post_form(&url(&format!("http://{address}/")), &[("a", "b c")]).await;
-        assert_eq!(got, Ok(Answer { status: 400, body: b"no".to_vec() }));
+        let (address, served) =
+            server("HTTP/1.1 400 Bad Request\r\ncontent-length: 2\r\n\r\nno").await;
+        let got = outgoing
+            .post_form(&url(&format!("http://{address}/")), &[("a", "b c")])
+            .await;
+        assert_eq!(
+            got,
+            Ok(Answer {
+                status: 400,
+                body: b"no".to_vec()
+            })
+        );
         assert!(served.await.expect("served").ends_with("a=b+c"));
     }
 }

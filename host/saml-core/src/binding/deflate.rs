@@ -21,7 +21,9 @@ pub(super) fn inflate(stream: &[u8], limit: usize) -> Result<Vec<u8>, BindingErr
         return Err(BindingError::TooLong);
     }
     match status {
-        Ok(Status::StreamEnd) if usize::try_from(inflater.total_in()) == Ok(stream.len()) => Ok(out),
+        Ok(Status::StreamEnd) if usize::try_from(inflater.total_in()) == Ok(stream.len()) => {
+            Ok(out)
+        }
         Ok(Status::StreamEnd) => Err(BindingError::Trailing),
         Ok(Status::Ok | Status::BufError) | Err(_) => Err(BindingError::Deflate),
     }
@@ -61,11 +63,19 @@ mod tests {
     fn a_stream_is_whole_and_nothing_follows_it() {
         let mut stream = deflate(b"<a>some text, some text</a>").unwrap();
         for length in 0..stream.len() {
-            assert_eq!(inflate(&stream[..length], 1000), Err(BindingError::Deflate), "{length}");
+            assert_eq!(
+                inflate(&stream[..length], 1000),
+                Err(BindingError::Deflate),
+                "{length}"
+            );
         }
         for trailing in ["\0", "<b/>", "more"] {
             let longer = [&stream, trailing.as_bytes()].concat();
-            assert_eq!(inflate(&longer, 1000), Err(BindingError::Trailing), "{trailing:?}");
+            assert_eq!(
+                inflate(&longer, 1000),
+                Err(BindingError::Trailing),
+                "{trailing:?}"
+            );
         }
         // A second stream is something that follows, too.
         stream.extend(stream.clone());

@@ -25,7 +25,9 @@ pub enum BindingError {
     #[error("the parameter {0} is not in base64")]
     Base64(&'static str),
     /// `SAMLEncoding` is another than DEFLATE.
-    #[error("the SAMLEncoding is not urn:oasis:names:tc:SAML:2.0:bindings:URL-Encoding:DEFLATE, the only one there is")]
+    #[error(
+        "the SAMLEncoding is not urn:oasis:names:tc:SAML:2.0:bindings:URL-Encoding:DEFLATE, the only one there is"
+    )]
     Encoding,
     /// What is said to be compressed is not, or it is cut off.
     #[error(

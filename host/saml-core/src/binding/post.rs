@@ -16,7 +16,12 @@ impl Incoming {
         let parameters = Parameters::find(body, &[])?;
         let (kind, message) = parameters.message()?;
         let relay_state = parameters.relay_state()?;
-        Ok(Self { kind, relay_state, document: document(&message)?, carrier: Carrier::Post })
+        Ok(Self {
+            kind,
+            relay_state,
+            document: document(&message)?,
+            carrier: Carrier::Post,
+        })
     }
 }
 

@@ -16,7 +16,11 @@ const SIGNATURE: &str = "Signature";
 /// The one encoding (SAML bindings section 3.4.4.1).
 const DEFLATE: &[u8] = b"urn:oasis:names:tc:SAML:2.0:bindings:URL-Encoding:DEFLATE";
 /// All but the unreserved characters (RFC 3986 section 2.3).
-const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
 
 /// The signature of a query.
 #[derive(Clone, Debug)]
@@ -32,17 +36,26 @@ impl Detached {
     /// The signature of a query, if there is one. It covers the message, the relay state if there is one, and the
     /// algorithm, in this order, in whichever order they came (SAML bindings section 3.4.4.1).
     fn of(parameters: &Parameters<'_>, kind: Kind) -> Result<Option<Self>, BindingError> {
-        let (algorithm, value) = match (parameters.decoded(ALGORITHM)?, parameters.base64(SIGNATURE)?) {
+        let (algorithm, value) = match (
+            parameters.decoded(ALGORITHM)?,
+            parameters.base64(SIGNATURE)?,
+        ) {
             (None, None) => return Ok(None),
             (Some(algorithm), Some(value)) => (algorithm, value),
             (Some(_), None) => return Err(BindingError::HalfSigned(SIGNATURE)),
             (None, Some(_)) => return Err(BindingError::HalfSigned(ALGORITHM)),
         };
         let covered = [kind.parameter(), RELAY_STATE, ALGORITHM];
-        let parts = covered.into_iter().filter_map(|name| Some([name.as_bytes(), parameters.raw(name)?].join(&b'=')));
+        let parts = covered
+            .into_iter()
+            .filter_map(|name| Some([name.as_bytes(), parameters.raw(name)?].join(&b'=')));
         let octets = parts.collect::<Vec<_>>().join(&b'&');
         let algorithm = SignatureAlgorithm::from_uri(&String::from_utf8_lossy(&algorithm));
-        Ok(Some(Self { octets, algorithm, value }))
+        Ok(Some(Self {
+            octets,
+            algorithm,
+            value,
+        }))
     }
 
     /// Whether one of the keys made it.
@@ -51,7 +64,9 @@ impl Detached {
     /// [`UnfitAlgorithm`] if it would prove nothing, whoever made it.
     pub(super) fn is_of(&self, keys: &[TrustedKey]) -> Result<bool, UnfitAlgorithm> {
         let algorithm = self.algorithm?;
-        Ok(keys.iter().any(|key| key.verifies(algorithm, &self.octets, &self.value)))
+        Ok(keys
+            .iter()
+            .any(|key| key.verifies(algorithm, &self.octets, &self.value)))
     }
 }
 
@@ -62,14 +77,22 @@ impl Incoming {
     /// [`BindingError`] unless there is one message that is XML, signed wholly or not at all.
     pub fn read_redirect(query: &[u8]) -> Result<Self, BindingError> {
         let parameters = Parameters::find(query, &[ENCODING, ALGORITHM, SIGNATURE])?;
-        if parameters.decoded(ENCODING)?.is_some_and(|encoding| encoding != DEFLATE) {
+        if parameters
+            .decoded(ENCODING)?
+            .is_some_and(|encoding| encoding != DEFLATE)
+        {
             return Err(BindingError::Encoding);
         }
         let (kind, compressed) = parameters.message()?;
         let relay_state = parameters.relay_state()?;
         let detached = Detached::of(&parameters, kind)?;
         let message = inflate(&compressed, Limits::MESSAGE.bytes)?;
-        Ok(Self { kind, relay_state, document: document(&message)?, carrier: Carrier::Redirect(detached) })
+        Ok(Self {
+            kind,
+            relay_state,
+            document: document(&message)?,
+            carrier: Carrier::Redirect(detached),
+        })
     }
 }
 

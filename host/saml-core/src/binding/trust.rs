@@ -45,16 +45,22 @@ impl Trusted<'_> {
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Untrusted {
     /// It has to be signed, and is not.
-    #[error("the message is not signed as its binding has it; set the service provider to sign its messages")]
+    #[error(
+        "the message is not signed as its binding has it; set the service provider to sign its messages"
+    )]
     Unsigned,
     /// It has to be signed, and nobody could know whose signature counts.
-    #[error("the message has to be signed, but no certificate of the service provider is registered")]
+    #[error(
+        "the message has to be signed, but no certificate of the service provider is registered"
+    )]
     NoKeys,
     /// The query's signature uses an algorithm that is refused.
     #[error(transparent)]
     Algorithm(#[from] UnfitAlgorithm),
     /// No registered key signed the query, or it was changed after it was signed.
-    #[error("the signature of the query is not one of the registered certificates', or the query was changed")]
+    #[error(
+        "the signature of the query is not one of the registered certificates', or the query was changed"
+    )]
     Query,
     /// The message's own signature does not count.
     #[error(transparent)]
@@ -72,7 +78,11 @@ impl Incoming {
     ///
     /// # Errors
     /// [`Untrusted`]
-    pub fn trusted(&self, keys: &[TrustedKey], signature: Signature) -> Result<Trusted<'_>, Untrusted> {
+    pub fn trusted(
+        &self,
+        keys: &[TrustedKey],
+        signature: Signature,
+    ) -> Result<Trusted<'_>, Untrusted> {
         let is_required = signature == Signature::Required;
         if !is_required && (keys.is_empty() || !self.is_signed()) {
             return Ok(Trusted(Content::Unsigned(&self.document)));

@@ -1,7 +1,8 @@
 //! The request to sign a person in.
 
 use super::names::{
-    AUTHN_CONTEXT_DECL_REF, AUTHN_REQUEST, NAME_ID_POLICY, REQUESTED_AUTHN_CONTEXT, SUBJECT, SUBJECT_CONFIRMATION,
+    AUTHN_CONTEXT_DECL_REF, AUTHN_REQUEST, NAME_ID_POLICY, REQUESTED_AUTHN_CONTEXT, SUBJECT,
+    SUBJECT_CONFIRMATION,
 };
 use super::{Flaw, Header, MessageError, NameId, Unsupported, read};
 use crate::xml::{Element, WriteError};
@@ -84,7 +85,10 @@ impl AuthnRequest {
     pub fn asking_anew(header: &Header, acs: &str) -> Result<String, WriteError> {
         let attributes = [
             ("ForceAuthn", Some("true")),
-            ("ProtocolBinding", Some("urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST")),
+            (
+                "ProtocolBinding",
+                Some("urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST"),
+            ),
             ("AssertionConsumerServiceURL", Some(acs)),
         ];
         header.write(AUTHN_REQUEST, None, attributes, |_| {})
@@ -111,9 +115,14 @@ impl AuthnRequest {
             protocol_binding,
             acs_url,
             acs_index,
-            name_id_policy: root.optional_child(NAME_ID_POLICY)?.map(NameIdPolicy::read).transpose()?,
+            name_id_policy: root
+                .optional_child(NAME_ID_POLICY)?
+                .map(NameIdPolicy::read)
+                .transpose()?,
             requested_authn_context: context.map(RequestedAuthnContext::read).transpose()?,
-            subject: subject.map(|subject| Subject::read(subject, &header)).transpose()?,
+            subject: subject
+                .map(|subject| Subject::read(subject, &header))
+                .transpose()?,
             header,
         })
     }
@@ -136,22 +145,45 @@ impl RequestedAuthnContext {
             Some("minimum") => Comparison::Minimum,
             Some("maximum") => Comparison::Maximum,
             Some("better") => Comparison::Better,
-            Some(_) => return Err(Flaw::Value { name: "Comparison", must: "exact, minimum, maximum or better" }),
+            Some(_) => {
+                return Err(Flaw::Value {
+                    name: "Comparison",
+                    must: "exact, minimum, maximum or better",
+                });
+            }
         };
         let classes = read::classes(context)?;
-        let declarations = context.children().any(|child| child.is(AUTHN_CONTEXT_DECL_REF));
+        let declarations = context
+            .children()
+            .any(|child| child.is(AUTHN_CONTEXT_DECL_REF));
         if classes.is_empty() != declarations {
-            return Err(Flaw::Value { name: "RequestedAuthnContext", must: "a list of classes, or of declarations" });
+            return Err(Flaw::Value {
+                name: "RequestedAuthnContext",
+                must: "a list of classes, or of declarations",
+            });
         }
-        Ok(Self { comparison, classes, declarations })
+        Ok(Self {
+            comparison,
+            classes,
+            declarations,
+        })
     }
 }
 
 impl Subject {
     fn read(subject: Element<'_>, header: &Header) -> Result<Self, MessageError> {
         let name_id = NameId::within(subject, header)?;
-        let has_confirmation = subject.children().any(|child| child.is(SUBJECT_CONFIRMATION));
-        let unnamed = if has_confirmation { Unsupported::SubjectConfirmation } else { Unsupported::UnnamedSubject };
-        Ok(Self { name_id: name_id.ok_or_else(|| header.unsupported(unnamed))?, has_confirmation })
+        let has_confirmation = subject
+            .children()
+            .any(|child| child.is(SUBJECT_CONFIRMATION));
+        let unnamed = if has_confirmation {
+            Unsupported::SubjectConfirmation
+        } else {
+            Unsupported::UnnamedSubject
+        };
+        Ok(Self {
+            name_id: name_id.ok_or_else(|| header.unsupported(unnamed))?,
+            has_confirmation,
+        })
     }
 }

@@ -66,7 +66,9 @@ pub enum Unsupported {
     #[error("a BaseID is not supported; set the service provider to send a NameID")]
     BaseId,
     /// A person who is not named, but could be confirmed in some way.
-    #[error("a Subject without a NameID is not supported; leave the Subject out, or name the person in it")]
+    #[error(
+        "a Subject without a NameID is not supported; leave the Subject out, or name the person in it"
+    )]
     UnnamedSubject,
     /// How the person is to be confirmed.
     #[error(

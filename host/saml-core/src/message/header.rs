@@ -33,12 +33,19 @@ impl Header {
             issue_instant: read::required("IssueInstant", read::moment(root, "IssueInstant")?)?,
             destination: read::uri(root, "Destination")?,
         };
-        if version == "2.0" { Ok(header) } else { Err(header.unsupported(Unsupported::Version)) }
+        if version == "2.0" {
+            Ok(header)
+        } else {
+            Err(header.unsupported(Unsupported::Version))
+        }
     }
 
     /// The error for a message that has this header.
     pub(super) fn unsupported(&self, what: Unsupported) -> MessageError {
-        MessageError::Unsupported { header: Box::new(self.clone()), what }
+        MessageError::Unsupported {
+            header: Box::new(self.clone()),
+            what,
+        }
     }
 
     /// Writes a whole message. With a signer the message is signed, right after the issuer.
@@ -53,7 +60,9 @@ impl Header {
         let start = writer.open(name).attribute("Version", "2.0");
         let start = start.attribute("IssueInstant", instant_text(self.issue_instant));
         let start = start.optional_attribute("Destination", self.destination.as_deref());
-        let start = attributes.into_iter().fold(start, |start, (name, value)| start.optional_attribute(name, value));
+        let start = attributes.into_iter().fold(start, |start, (name, value)| {
+            start.optional_attribute(name, value)
+        });
         let issuer = |writer: &mut Writer| {
             if let Some(issuer) = &self.issuer {
                 writer.open(super::names::ISSUER).text(issuer);

@@ -16,13 +16,30 @@ pub fn instant(text: &str) -> Option<Timestamp> {
     let (seconds, fraction) = local.split_once('.').unwrap_or((local, "0"));
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     // jiff takes more ways to write a moment than there are in XML.
-    let shape: String = seconds.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
-    if shape != "0000-00-00T00:00:00" || fraction.is_empty() || !is_digits(fraction) || seconds.ends_with("60") {
+    let shape: String = seconds
+        .chars()
+        .map(|c| if c.is_ascii_digit() { '0' } else { c })
+        .collect();
+    if shape != "0000-00-00T00:00:00"
+        || fraction.is_empty()
+        || !is_digits(fraction)
+        || seconds.ends_with("60")
+    {
         return None;
     }
-    let moment = seconds.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp();
+    let moment = seconds
+        .parse::<DateTime>()
+        .ok()?
+        .to_zoned(TimeZone::UTC)
+        .ok()?
+        .timestamp();
     let millis: i64 = format!("{fraction:0<3}").get(..3)?.parse().ok()?;
-    Some(Timestamp::from_millis(moment.as_millisecond().checked_add(millis)?.checked_sub(offset)?))
+    Some(Timestamp::from_millis(
+        moment
+            .as_millisecond()
+            .checked_add(millis)?
+            .checked_sub(offset)?,
+    ))
 }
 
 /// The local time, and its offset from UTC in milliseconds: `+hh:mm` or `-hh:mm`, 14 hours at most (XML Schema part 2 section
@@ -47,8 +64,13 @@ fn split_offset(text: &str) -> Option<(&str, i64)> {
 
 /// Writes a moment, with milliseconds if it has any. One that no calendar has becomes the last that it has.
 pub fn instant_text(at: Timestamp) -> String {
-    let (first, last) = (jiff::Timestamp::MIN.as_millisecond(), jiff::Timestamp::MAX.as_millisecond());
-    jiff::Timestamp::from_millisecond(at.millis().clamp(first, last)).unwrap_or(jiff::Timestamp::MAX).to_string()
+    let (first, last) = (
+        jiff::Timestamp::MIN.as_millisecond(),
+        jiff::Timestamp::MAX.as_millisecond(),
+    );
+    jiff::Timestamp::from_millisecond(at.millis().clamp(first, last))
+        .unwrap_or(jiff::Timestamp::MAX)
+        .to_string()
 }
 
 #[cfg(test)]
@@ -76,8 +98,14 @@ mod tests {
         ] {
             assert_eq!(at(text), Some(AT + after), "{text}");
         }
-        assert_eq!(instant_text(Timestamp::from_millis(AT)), "2026-11-21T08:00:00Z");
-        assert_eq!(instant_text(Timestamp::from_millis(AT + 120)), "2026-11-21T08:00:00.12Z");
+        assert_eq!(
+            instant_text(Timestamp::from_millis(AT)),
+            "2026-11-21T08:00:00Z"
+        );
+        assert_eq!(
+            instant_text(Timestamp::from_millis(AT + 120)),
+            "2026-11-21T08:00:00.12Z"
+        );
     }
 
     #[test]

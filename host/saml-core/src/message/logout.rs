@@ -43,7 +43,9 @@ impl LogoutRequest {
         Ok(Self {
             not_on_or_after: read::moment(root, "NotOnOrAfter")?,
             name_id: NameId::within(root, &header)?.ok_or(ShapeError::Missing("NameID"))?,
-            session_indexes: indexes.map(|index| read::text(index, "a SessionIndex")).collect::<Result<_, _>>()?,
+            session_indexes: indexes
+                .map(|index| read::text(index, "a SessionIndex"))
+                .collect::<Result<_, _>>()?,
             // A remark, from which nothing follows: pysaml2 sends an empty one.
             reason: read::string(root, "Reason").unwrap_or_default(),
             header,
@@ -57,13 +59,17 @@ impl LogoutRequest {
     /// [`WriteError`]
     pub fn write(&self, signer: Option<&Signer>) -> Result<String, WriteError> {
         let not_on_or_after = self.not_on_or_after.map(instant_text);
-        let attributes = [("NotOnOrAfter", not_on_or_after.as_deref()), ("Reason", self.reason.as_deref())];
-        self.header.write(LOGOUT_REQUEST, signer, attributes, |request| {
-            self.name_id.write(request);
-            for index in &self.session_indexes {
-                request.open(SESSION_INDEX).text(index);
-            }
-        })
+        let attributes = [
+            ("NotOnOrAfter", not_on_or_after.as_deref()),
+            ("Reason", self.reason.as_deref()),
+        ];
+        self.header
+            .write(LOGOUT_REQUEST, signer, attributes, |request| {
+                self.name_id.write(request);
+                for index in &self.session_indexes {
+                    request.open(SESSION_INDEX).text(index);
+                }
+            })
     }
 }
 
@@ -87,6 +93,9 @@ impl LogoutResponse {
     /// [`WriteError`]
     pub fn write(&self, signer: Option<&Signer>) -> Result<String, WriteError> {
         let attributes = [("InResponseTo", self.in_response_to.as_deref())];
-        self.header.write(LOGOUT_RESPONSE, signer, attributes, |response| self.status.write(response))
+        self.header
+            .write(LOGOUT_RESPONSE, signer, attributes, |response| {
+                self.status.write(response)
+            })
     }
 }

@@ -31,10 +31,18 @@ impl NameId {
     ///
     /// # Errors
     /// [`Unsupported`] for each of the other two; [`ShapeError::Repeated`] where there are several.
-    pub(super) fn within(parent: Element<'_>, header: &Header) -> Result<Option<Self>, MessageError> {
-        let mut identifiers =
-            parent.children().filter(|child| [NAME_ID, BASE_ID, ENCRYPTED_ID].into_iter().any(|name| child.is(name)));
-        let Some(identifier) = identifiers.next() else { return Ok(None) };
+    pub(super) fn within(
+        parent: Element<'_>,
+        header: &Header,
+    ) -> Result<Option<Self>, MessageError> {
+        let mut identifiers = parent.children().filter(|child| {
+            [NAME_ID, BASE_ID, ENCRYPTED_ID]
+                .into_iter()
+                .any(|name| child.is(name))
+        });
+        let Some(identifier) = identifiers.next() else {
+            return Ok(None);
+        };
         if identifiers.next().is_some() {
             return Err(ShapeError::Repeated("identifier").into());
         }
@@ -49,8 +57,12 @@ impl NameId {
 
     /// Writes `saml:NameID`.
     pub fn write(&self, writer: &mut Writer) {
-        let start = writer.open(NAME_ID).optional_attribute("Format", self.format.as_deref());
+        let start = writer
+            .open(NAME_ID)
+            .optional_attribute("Format", self.format.as_deref());
         let start = start.optional_attribute("NameQualifier", self.name_qualifier.as_deref());
-        start.optional_attribute("SPNameQualifier", self.sp_name_qualifier.as_deref()).text(&self.value);
+        start
+            .optional_attribute("SPNameQualifier", self.sp_name_qualifier.as_deref())
+            .text(&self.value);
     }
 }

@@ -33,7 +33,11 @@ pub struct Status {
 impl Status {
     /// A status without words.
     pub fn new(code: &str, second: Option<&str>) -> Self {
-        Self { code: code.to_owned(), second: second.map(str::to_owned), message: None }
+        Self {
+            code: code.to_owned(),
+            second: second.map(str::to_owned),
+            message: None,
+        }
     }
 
     /// That it was done.
@@ -59,18 +63,26 @@ impl Status {
         Ok(Self {
             code: value(code)?,
             second: code.optional_child(STATUS_CODE)?.map(value).transpose()?,
-            message: status.optional_child(STATUS_MESSAGE)?.map(|text| text.text().map(str::to_owned)).transpose()?,
+            message: status
+                .optional_child(STATUS_MESSAGE)?
+                .map(|text| text.text().map(str::to_owned))
+                .transpose()?,
         })
     }
 
     /// Writes `samlp:Status`.
     pub fn write(&self, writer: &mut Writer) {
         writer.open(STATUS).content(|status| {
-            status.open(STATUS_CODE).attribute("Value", self.code.as_str()).content(|code| {
-                if let Some(second) = &self.second {
-                    code.open(STATUS_CODE).attribute("Value", second.as_str()).empty();
-                }
-            });
+            status
+                .open(STATUS_CODE)
+                .attribute("Value", self.code.as_str())
+                .content(|code| {
+                    if let Some(second) = &self.second {
+                        code.open(STATUS_CODE)
+                            .attribute("Value", second.as_str())
+                            .empty();
+                    }
+                });
             if let Some(message) = &self.message {
                 status.open(STATUS_MESSAGE).text(message);
             }

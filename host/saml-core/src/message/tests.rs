@@ -13,8 +13,7 @@ use assent_model::clock::Timestamp;
 const AT: Timestamp = Timestamp::from_seconds(1_795_248_000);
 const ISSUER: &str = "<saml:Issuer>https://sp.example.org/</saml:Issuer>";
 const NAME_ID: &str = "<saml:NameID>ada@example.org</saml:NameID>";
-const STATUS: &str =
-    r#"<samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></samlp:Status>"#;
+const STATUS: &str = r#"<samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></samlp:Status>"#;
 const HEAD: &str = r#"ID="_m1" Version="2.0" IssueInstant="2026-11-21T08:00:00Z""#;
 
 /// A message with these attributes and this content.
@@ -40,16 +39,29 @@ fn response(attributes: &str, content: &str) -> Result<LogoutResponse, MessageEr
 }
 
 fn header(id: &str) -> Header {
-    Header { id: id.into(), issuer: Some("https://sp.example.org/".into()), issue_instant: AT, destination: None }
+    Header {
+        id: id.into(),
+        issuer: Some("https://sp.example.org/".into()),
+        issue_instant: AT,
+        destination: None,
+    }
 }
 
 fn name_id(value: &str) -> NameId {
-    NameId { value: value.into(), format: None, name_qualifier: None, sp_name_qualifier: None }
+    NameId {
+        value: value.into(),
+        format: None,
+        name_qualifier: None,
+        sp_name_qualifier: None,
+    }
 }
 
 fn logout_request() -> LogoutRequest {
     LogoutRequest {
-        header: Header { destination: Some("https://sp.example.org/slo?a=1&b=2".into()), ..header("_l1") },
+        header: Header {
+            destination: Some("https://sp.example.org/slo?a=1&b=2".into()),
+            ..header("_l1")
+        },
         not_on_or_after: Some(Timestamp::from_millis(AT.millis() + 300_001)),
         name_id: NameId {
             value: "ada <&> \"lovelace\"\r\n".into(),
@@ -65,16 +77,26 @@ fn logout_request() -> LogoutRequest {
 macro_rules! assert_malformed {
     ($read:expr, $flaw:pat) => {
         let read = $read;
-        assert!(matches!(read, Err(MessageError::Malformed($flaw))), "{read:?}");
+        assert!(
+            matches!(read, Err(MessageError::Malformed($flaw))),
+            "{read:?}"
+        );
     };
 }
 
 /// That a message is refused, and its sender can be told with this status.
-fn assert_unsupported<T: std::fmt::Debug>(read: Result<T, MessageError>, expected: Unsupported, status: &str) {
+fn assert_unsupported<T: std::fmt::Debug>(
+    read: Result<T, MessageError>,
+    expected: Unsupported,
+    status: &str,
+) {
     match read {
         Err(MessageError::Unsupported { header, what }) => {
             assert_eq!((header.id.as_str(), what), ("_m1", expected));
-            assert_eq!(what.status().code, format!("urn:oasis:names:tc:SAML:2.0:status:{status}"));
+            assert_eq!(
+                what.status().code,
+                format!("urn:oasis:names:tc:SAML:2.0:status:{status}")
+            );
         }
         other => panic!("{other:?}"),
     }
@@ -83,7 +105,12 @@ fn assert_unsupported<T: std::fmt::Debug>(read: Result<T, MessageError>, expecte
 #[test]
 fn a_bare_request_asks_for_little() {
     let expected = AuthnRequest {
-        header: Header { id: "_m1".into(), issuer: None, issue_instant: AT, destination: None },
+        header: Header {
+            id: "_m1".into(),
+            issuer: None,
+            issue_instant: AT,
+            destination: None,
+        },
         force_authn: false,
         is_passive: false,
         protocol_binding: None,
@@ -124,7 +151,10 @@ fn a_request_is_read_whole() {
         sp_name_qualifier: Some("sp".into()),
     };
     let expected = AuthnRequest {
-        header: Header { destination: Some("https://id.example.org/sso".into()), ..header("_m1") },
+        header: Header {
+            destination: Some("https://id.example.org/sso".into()),
+            ..header("_m1")
+        },
         force_authn: true,
         is_passive: true,
         protocol_binding: Some("urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST".into()),
@@ -140,25 +170,48 @@ fn a_request_is_read_whole() {
             classes: vec!["urn:a".into(), "urn:b".into()],
             declarations: false,
         }),
-        subject: Some(Subject { name_id, has_confirmation: true }),
+        subject: Some(Subject {
+            name_id,
+            has_confirmation: true,
+        }),
     };
     assert_eq!(authn(attributes, content), Ok(expected));
-    assert_eq!(authn(r#"AssertionConsumerServiceIndex="7""#, "").unwrap().acs_index, Some(7));
+    assert_eq!(
+        authn(r#"AssertionConsumerServiceIndex="7""#, "")
+            .unwrap()
+            .acs_index,
+        Some(7)
+    );
 }
 
 #[test]
 fn only_the_message_that_is_expected_is_read() {
     let text = message("LogoutRequest", HEAD, NAME_ID);
-    assert_malformed!(AuthnRequest::read(read(&text).unverified()), Flaw::Root("AuthnRequest"));
-    assert_malformed!(LogoutResponse::read(read(&text).unverified()), Flaw::Root("LogoutResponse"));
+    assert_malformed!(
+        AuthnRequest::read(read(&text).unverified()),
+        Flaw::Root("AuthnRequest")
+    );
+    assert_malformed!(
+        LogoutResponse::read(read(&text).unverified()),
+        Flaw::Root("LogoutResponse")
+    );
     let other = text.replace("SAML:2.0:protocol", "SAML:1.0:protocol");
-    assert_malformed!(LogoutRequest::read(read(&other).unverified()), Flaw::Root("LogoutRequest"));
+    assert_malformed!(
+        LogoutRequest::read(read(&other).unverified()),
+        Flaw::Root("LogoutRequest")
+    );
 }
 
 #[test]
 fn the_header_is_checked() {
-    let of = |attributes: &str| AuthnRequest::read(read(&message("AuthnRequest", attributes, ISSUER)).unverified());
-    for (name, other) in [("ID", "Id"), ("Version", "version"), ("IssueInstant", "IssueTime")] {
+    let of = |attributes: &str| {
+        AuthnRequest::read(read(&message("AuthnRequest", attributes, ISSUER)).unverified())
+    };
+    for (name, other) in [
+        ("ID", "Id"),
+        ("Version", "version"),
+        ("IssueInstant", "IssueTime"),
+    ] {
         let error = of(&HEAD.replace(&format!("{name}="), &format!("{other}="))).unwrap_err();
         assert_eq!(error, MessageError::Malformed(Flaw::Missing(name)));
     }
@@ -166,10 +219,27 @@ fn the_header_is_checked() {
         assert_malformed!(of(&HEAD.replace("_m1", id)), Flaw::Value { name: "ID", .. });
     }
     assert!(of(&HEAD.replace("_m1", &"a".repeat(256))).is_ok());
-    for time in ["", "2026-11-21T08:00:00", "2026-11-21T08:00:00+15:00", "now"] {
-        assert_malformed!(of(&HEAD.replace("2026-11-21T08:00:00Z", time)), Flaw::Value { name: "IssueInstant", .. });
+    for time in [
+        "",
+        "2026-11-21T08:00:00",
+        "2026-11-21T08:00:00+15:00",
+        "now",
+    ] {
+        assert_malformed!(
+            of(&HEAD.replace("2026-11-21T08:00:00Z", time)),
+            Flaw::Value {
+                name: "IssueInstant",
+                ..
+            }
+        );
     }
-    assert_malformed!(authn("Destination=''", ""), Flaw::Value { name: "Destination", .. });
+    assert_malformed!(
+        authn("Destination=''", ""),
+        Flaw::Value {
+            name: "Destination",
+            ..
+        }
+    );
 }
 
 #[test]
@@ -180,22 +250,55 @@ fn another_version_can_be_answered() {
         assert_unsupported(read, Unsupported::Version, "VersionMismatch");
     }
     // What can't be referred to can't be answered.
-    let text = message("AuthnRequest", r#"Version="1.1" IssueInstant="2026-11-21T08:00:00Z""#, ISSUER);
-    assert_malformed!(AuthnRequest::read(read(&text).unverified()), Flaw::Missing("ID"));
+    let text = message(
+        "AuthnRequest",
+        r#"Version="1.1" IssueInstant="2026-11-21T08:00:00Z""#,
+        ISSUER,
+    );
+    assert_malformed!(
+        AuthnRequest::read(read(&text).unverified()),
+        Flaw::Missing("ID")
+    );
 }
 
 #[test]
 fn the_issuer_is_an_entity() {
-    let with = |attribute: &str| authn("", &ISSUER.replace("<saml:Issuer", &format!("<saml:Issuer {attribute}")));
+    let with = |attribute: &str| {
+        authn(
+            "",
+            &ISSUER.replace("<saml:Issuer", &format!("<saml:Issuer {attribute}")),
+        )
+    };
     assert!(with("NameQualifier='x'").is_ok());
     let email = "Format='urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress'";
-    assert_malformed!(with(email), Flaw::Value { name: "the Format of the Issuer", .. });
-    assert_malformed!(authn("", &ISSUER.repeat(2)), Flaw::Shape(ShapeError::Repeated("Issuer")));
-    assert_malformed!(authn("", "<saml:Issuer> </saml:Issuer>"), Flaw::Value { name: "the Issuer", .. });
+    assert_malformed!(
+        with(email),
+        Flaw::Value {
+            name: "the Format of the Issuer",
+            ..
+        }
+    );
+    assert_malformed!(
+        authn("", &ISSUER.repeat(2)),
+        Flaw::Shape(ShapeError::Repeated("Issuer"))
+    );
+    assert_malformed!(
+        authn("", "<saml:Issuer> </saml:Issuer>"),
+        Flaw::Value {
+            name: "the Issuer",
+            ..
+        }
+    );
     let nested = "<saml:Issuer><saml:Issuer>a</saml:Issuer></saml:Issuer>";
     assert_malformed!(authn("", nested), Flaw::Shape(ShapeError::NotText));
     let long = format!("<saml:Issuer>{}</saml:Issuer>", "x".repeat(4097));
-    assert_malformed!(authn("", &long), Flaw::Value { name: "the Issuer", .. });
+    assert_malformed!(
+        authn("", &long),
+        Flaw::Value {
+            name: "the Issuer",
+            ..
+        }
+    );
 }
 
 /// Those who join the text around a comment and those who stop at it would read two names.
@@ -203,9 +306,18 @@ fn the_issuer_is_an_entity() {
 fn a_comment_in_an_issuer_or_a_name_is_refused() {
     for (text, name) in [(ISSUER, "AuthnRequest"), (NAME_ID, "LogoutRequest")] {
         for inside in ["<!-- -->", "<?x y?>"] {
-            let text = message(name, HEAD, &text.replace(".org", &format!(".org{inside}.evil.example")));
-            let problem = Document::read(text.as_bytes(), Limits::MESSAGE).unwrap_err().problem;
-            assert!(matches!(problem, XmlProblem::CommentInText | XmlProblem::Instruction), "{problem}");
+            let text = message(
+                name,
+                HEAD,
+                &text.replace(".org", &format!(".org{inside}.evil.example")),
+            );
+            let problem = Document::read(text.as_bytes(), Limits::MESSAGE)
+                .unwrap_err()
+                .problem;
+            assert!(
+                matches!(problem, XmlProblem::CommentInText | XmlProblem::Instruction),
+                "{problem}"
+            );
         }
     }
 }
@@ -218,7 +330,10 @@ fn elements_of_other_namespaces_are_not_ours() {
     assert_eq!(authn("", &foreign), authn("", ""));
     // Nor is a name of the one namespace that is in the other.
     assert_eq!(authn("", &ISSUER.replace("saml:", "samlp:")), authn("", ""));
-    assert_malformed!(logout("", &NAME_ID.replace("saml:", "samlp:")), Flaw::Shape(ShapeError::Missing("NameID")));
+    assert_malformed!(
+        logout("", &NAME_ID.replace("saml:", "samlp:")),
+        Flaw::Shape(ShapeError::Missing("NameID"))
+    );
     // An attribute in a namespace is another one.
     assert_eq!(authn("samlp:ForceAuthn='true'", ""), authn("", ""));
 }
@@ -227,29 +342,64 @@ fn elements_of_other_namespaces_are_not_ours() {
 fn what_an_authn_request_asks_is_checked() {
     for name in ["ForceAuthn", "IsPassive"] {
         for value in ["", "yes", "TRUE", "2"] {
-            assert_malformed!(authn(&format!("{name}='{value}'"), ""), Flaw::Value { must: "true or false", .. });
+            assert_malformed!(
+                authn(&format!("{name}='{value}'"), ""),
+                Flaw::Value {
+                    must: "true or false",
+                    ..
+                }
+            );
         }
         assert_eq!(authn(&format!("{name}='0'"), ""), authn("", ""));
         assert_eq!(authn(&format!("{name}='false'"), ""), authn("", ""));
     }
     for index in ["", "-1", "65536", "1.0", "x"] {
         let read = authn(&format!("AssertionConsumerServiceIndex='{index}'"), "");
-        assert_malformed!(read, Flaw::Value { name: "AssertionConsumerServiceIndex", .. });
+        assert_malformed!(
+            read,
+            Flaw::Value {
+                name: "AssertionConsumerServiceIndex",
+                ..
+            }
+        );
     }
-    for other in ["AssertionConsumerServiceURL='https://sp.example.org/acs'", "ProtocolBinding='urn:b'"] {
+    for other in [
+        "AssertionConsumerServiceURL='https://sp.example.org/acs'",
+        "ProtocolBinding='urn:b'",
+    ] {
         assert!(authn(other, "").is_ok());
-        assert_malformed!(authn(&format!("AssertionConsumerServiceIndex='0' {other}"), ""), Flaw::TwoEndpoints);
+        assert_malformed!(
+            authn(&format!("AssertionConsumerServiceIndex='0' {other}"), ""),
+            Flaw::TwoEndpoints
+        );
     }
     let policy = "<samlp:NameIDPolicy/>";
-    assert!(!authn("", policy).unwrap().name_id_policy.unwrap().allow_create);
-    assert_malformed!(authn("", &policy.repeat(2)), Flaw::Shape(ShapeError::Repeated("NameIDPolicy")));
-    assert_malformed!(authn("", "<samlp:NameIDPolicy AllowCreate='yes'/>"), Flaw::Value { name: "AllowCreate", .. });
+    assert!(
+        !authn("", policy)
+            .unwrap()
+            .name_id_policy
+            .unwrap()
+            .allow_create
+    );
+    assert_malformed!(
+        authn("", &policy.repeat(2)),
+        Flaw::Shape(ShapeError::Repeated("NameIDPolicy"))
+    );
+    assert_malformed!(
+        authn("", "<samlp:NameIDPolicy AllowCreate='yes'/>"),
+        Flaw::Value {
+            name: "AllowCreate",
+            ..
+        }
+    );
 }
 
 #[test]
 fn a_context_is_a_list_of_classes_or_of_declarations() {
     let context = |attributes: &str, content: &str| {
-        let content = format!("<samlp:RequestedAuthnContext {attributes}>{content}</samlp:RequestedAuthnContext>");
+        let content = format!(
+            "<samlp:RequestedAuthnContext {attributes}>{content}</samlp:RequestedAuthnContext>"
+        );
         authn("", &content).map(|request| request.requested_authn_context.unwrap())
     };
     let class = "<saml:AuthnContextClassRef>urn:a</saml:AuthnContextClassRef>";
@@ -261,14 +411,30 @@ fn a_context_is_a_list_of_classes_or_of_declarations() {
         ("Comparison='maximum'", Comparison::Maximum),
         ("Comparison='better'", Comparison::Better),
     ] {
-        let expected = RequestedAuthnContext { comparison, classes: vec!["urn:a".into()], declarations: false };
+        let expected = RequestedAuthnContext {
+            comparison,
+            classes: vec!["urn:a".into()],
+            declarations: false,
+        };
         assert_eq!(context(text, class), Ok(expected));
     }
-    assert_malformed!(context("Comparison='best'", class), Flaw::Value { name: "Comparison", .. });
+    assert_malformed!(
+        context("Comparison='best'", class),
+        Flaw::Value {
+            name: "Comparison",
+            ..
+        }
+    );
     let declared = context("", &declaration).unwrap();
     assert!(declared.declarations && declared.classes.is_empty());
     for content in [String::new(), format!("{class}{declaration}")] {
-        assert_malformed!(context("", &content), Flaw::Value { name: "RequestedAuthnContext", .. });
+        assert_malformed!(
+            context("", &content),
+            Flaw::Value {
+                name: "RequestedAuthnContext",
+                ..
+            }
+        );
     }
 }
 
@@ -277,15 +443,26 @@ fn a_person_is_named_by_a_name_id() {
     let subject = |content: &str| authn("", &format!("<saml:Subject>{content}</saml:Subject>"));
     assert_eq!(
         subject(NAME_ID).unwrap().subject,
-        Some(Subject { name_id: name_id("ada@example.org"), has_confirmation: false })
+        Some(Subject {
+            name_id: name_id("ada@example.org"),
+            has_confirmation: false
+        })
     );
-    assert_eq!(logout("", NAME_ID).unwrap().name_id, name_id("ada@example.org"));
+    assert_eq!(
+        logout("", NAME_ID).unwrap().name_id,
+        name_id("ada@example.org")
+    );
     let confirmation = "<saml:SubjectConfirmation Method='urn:m'/>";
-    assert_unsupported(subject(confirmation), Unsupported::SubjectConfirmation, "Requester");
+    assert_unsupported(
+        subject(confirmation),
+        Unsupported::SubjectConfirmation,
+        "Requester",
+    );
     assert_unsupported(subject(""), Unsupported::UnnamedSubject, "Requester");
-    for (other, expected) in
-        [("<saml:EncryptedID/>", Unsupported::EncryptedId), ("<saml:BaseID/>", Unsupported::BaseId)]
-    {
+    for (other, expected) in [
+        ("<saml:EncryptedID/>", Unsupported::EncryptedId),
+        ("<saml:BaseID/>", Unsupported::BaseId),
+    ] {
         assert_unsupported(subject(other), expected, "Requester");
         assert_unsupported(logout("", other), expected, "Requester");
         // Which of two is meant is not for us to guess.
@@ -293,8 +470,17 @@ fn a_person_is_named_by_a_name_id() {
         assert_malformed!(subject(&both), Flaw::Shape(ShapeError::Repeated(_)));
         assert_malformed!(logout("", &both), Flaw::Shape(ShapeError::Repeated(_)));
     }
-    assert_malformed!(logout("", &NAME_ID.repeat(2)), Flaw::Shape(ShapeError::Repeated(_)));
-    assert_malformed!(logout("", "<saml:NameID/>"), Flaw::Value { name: "a NameID", .. });
+    assert_malformed!(
+        logout("", &NAME_ID.repeat(2)),
+        Flaw::Shape(ShapeError::Repeated(_))
+    );
+    assert_malformed!(
+        logout("", "<saml:NameID/>"),
+        Flaw::Value {
+            name: "a NameID",
+            ..
+        }
+    );
     assert_malformed!(logout("", ""), Flaw::Shape(ShapeError::Missing("NameID")));
 }
 
@@ -303,40 +489,98 @@ fn a_logout_request_names_sessions() {
     let content = format!(
         "{ISSUER}{NAME_ID}<samlp:SessionIndex>a</samlp:SessionIndex><x:SessionIndex xmlns:x='urn:x'/><samlp:SessionIndex> b</samlp:SessionIndex>"
     );
-    let request = logout("NotOnOrAfter='2026-11-21T08:00:00.5Z' Reason='why'", &content).unwrap();
+    let request = logout(
+        "NotOnOrAfter='2026-11-21T08:00:00.5Z' Reason='why'",
+        &content,
+    )
+    .unwrap();
     assert_eq!(request.session_indexes, ["a", " b"]);
-    assert_eq!(request.not_on_or_after.map(Timestamp::millis), Some(AT.millis() + 500));
-    assert_eq!((request.reason.as_deref(), request.header), (Some("why"), header("_m1")));
+    assert_eq!(
+        request.not_on_or_after.map(Timestamp::millis),
+        Some(AT.millis() + 500)
+    );
+    assert_eq!(
+        (request.reason.as_deref(), request.header),
+        (Some("why"), header("_m1"))
+    );
     assert_eq!(logout("Reason=''", NAME_ID).unwrap().reason, None);
-    assert_malformed!(logout("NotOnOrAfter='soon'", NAME_ID), Flaw::Value { name: "NotOnOrAfter", .. });
+    assert_malformed!(
+        logout("NotOnOrAfter='soon'", NAME_ID),
+        Flaw::Value {
+            name: "NotOnOrAfter",
+            ..
+        }
+    );
     let empty = format!("{NAME_ID}<samlp:SessionIndex/>");
-    assert_malformed!(logout("", &empty), Flaw::Value { name: "a SessionIndex", .. });
+    assert_malformed!(
+        logout("", &empty),
+        Flaw::Value {
+            name: "a SessionIndex",
+            ..
+        }
+    );
 }
 
 #[test]
 fn a_logout_response_has_a_status() {
     let read = response("InResponseTo='_l1'", STATUS).unwrap();
-    assert_eq!((read.in_response_to.as_deref(), read.status), (Some("_l1"), Status::success()));
+    assert_eq!(
+        (read.in_response_to.as_deref(), read.status),
+        (Some("_l1"), Status::success())
+    );
     let codes = r#"<samlp:Status><samlp:StatusCode Value="urn:1"><samlp:StatusCode Value="urn:2"><samlp:StatusCode Value="urn:3"/></samlp:StatusCode></samlp:StatusCode><samlp:StatusMessage>No</samlp:StatusMessage><samlp:StatusDetail/></samlp:Status>"#;
     let status = response("", codes).unwrap().status;
-    assert_eq!(status, Status { message: Some("No".into()), ..Status::new("urn:1", Some("urn:2")) });
+    assert_eq!(
+        status,
+        Status {
+            message: Some("No".into()),
+            ..Status::new("urn:1", Some("urn:2"))
+        }
+    );
     assert!(!status.is_success() && Status::partial_logout().is_success());
-    assert_malformed!(response("InResponseTo='1'", STATUS), Flaw::Value { name: "InResponseTo", .. });
+    assert_malformed!(
+        response("InResponseTo='1'", STATUS),
+        Flaw::Value {
+            name: "InResponseTo",
+            ..
+        }
+    );
     assert_malformed!(response("", ""), Flaw::Shape(ShapeError::Missing("Status")));
-    assert_malformed!(response("", "<samlp:Status/>"), Flaw::Shape(ShapeError::Missing("StatusCode")));
-    assert_malformed!(response("", "<samlp:Status><samlp:StatusCode/></samlp:Status>"), Flaw::Missing("Value"));
-    let two = STATUS.replace("<samlp:StatusCode", "<samlp:StatusCode Value='urn:x'/><samlp:StatusCode");
-    assert_malformed!(response("", &two), Flaw::Shape(ShapeError::Repeated("StatusCode")));
+    assert_malformed!(
+        response("", "<samlp:Status/>"),
+        Flaw::Shape(ShapeError::Missing("StatusCode"))
+    );
+    assert_malformed!(
+        response("", "<samlp:Status><samlp:StatusCode/></samlp:Status>"),
+        Flaw::Missing("Value")
+    );
+    let two = STATUS.replace(
+        "<samlp:StatusCode",
+        "<samlp:StatusCode Value='urn:x'/><samlp:StatusCode",
+    );
+    assert_malformed!(
+        response("", &two),
+        Flaw::Shape(ShapeError::Repeated("StatusCode"))
+    );
 }
 
 #[test]
 fn a_written_message_has_the_order_of_the_schema() {
     let text = logout_request().write(Some(&PARTNER.signer)).unwrap();
-    let places =
-        ["<saml:Issuer ", "<ds:Signature ", "<saml:NameID ", "<samlp:SessionIndex>s1", "<samlp:SessionIndex>s2"]
-            .map(|part| text.find(part).unwrap_or_else(|| panic!("{part}: {text}")));
+    let places = [
+        "<saml:Issuer ",
+        "<ds:Signature ",
+        "<saml:NameID ",
+        "<samlp:SessionIndex>s1",
+        "<samlp:SessionIndex>s2",
+    ]
+    .map(|part| text.find(part).unwrap_or_else(|| panic!("{part}: {text}")));
     assert!(places.is_sorted(), "{text}");
-    let plain = LogoutResponse { header: header("_a1"), in_response_to: Some("_l1".into()), status: Status::success() };
+    let plain = LogoutResponse {
+        header: header("_a1"),
+        in_response_to: Some("_l1".into()),
+        status: Status::success(),
+    };
     let expected = r#"<samlp:LogoutResponse xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="_a1" InResponseTo="_l1" IssueInstant="2026-11-21T08:00:00Z" Version="2.0"><saml:Issuer xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion">https://sp.example.org/</saml:Issuer><samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"></samlp:StatusCode></samlp:Status></samlp:LogoutResponse>"#;
     assert_eq!(plain.write(None).unwrap(), expected);
 }
@@ -348,28 +592,46 @@ fn a_written_message_is_signed_by_itself_or_not_at_all() {
         Status::success(),
         Status::partial_logout(),
         Status::new(RESPONDER, None),
-        Status { message: Some("a <b> & \"c\"".into()), ..Unsupported::EncryptedId.status() },
+        Status {
+            message: Some("a <b> & \"c\"".into()),
+            ..Unsupported::EncryptedId.status()
+        },
     ];
-    let responses =
-        statuses.map(|status| LogoutResponse { header: header("_a1"), in_response_to: Some("_l1".into()), status });
+    let responses = statuses.map(|status| LogoutResponse {
+        header: header("_a1"),
+        in_response_to: Some("_l1".into()),
+        status,
+    });
     let document = read(&request.write(None).unwrap());
     assert!(!document.has_signature());
-    assert_eq!(LogoutRequest::read(document.unverified()).as_ref(), Ok(&request));
+    assert_eq!(
+        LogoutRequest::read(document.unverified()).as_ref(),
+        Ok(&request)
+    );
     let signed = read(&request.write(Some(&PARTNER.signer)).unwrap());
     let verified = signed.verify(slice::from_ref(&PARTNER.trusted)).unwrap();
     assert_eq!(LogoutRequest::read(verified.root()).as_ref(), Ok(&request));
     for response in responses {
         let document = read(&response.write(None).unwrap());
-        assert_eq!(LogoutResponse::read(document.unverified()).as_ref(), Ok(&response));
+        assert_eq!(
+            LogoutResponse::read(document.unverified()).as_ref(),
+            Ok(&response)
+        );
         let signed = read(&response.write(Some(&PARTNER.signer)).unwrap());
         let verified = signed.verify(slice::from_ref(&PARTNER.trusted)).unwrap();
-        assert_eq!(LogoutResponse::read(verified.root()).as_ref(), Ok(&response));
+        assert_eq!(
+            LogoutResponse::read(verified.root()).as_ref(),
+            Ok(&response)
+        );
     }
 }
 
 #[test]
 fn what_xml_cannot_hold_is_not_written() {
-    let request = LogoutRequest { name_id: name_id("a\0"), ..logout_request() };
+    let request = LogoutRequest {
+        name_id: name_id("a\0"),
+        ..logout_request()
+    };
     assert!(matches!(request.write(None), Err(WriteError::Character)));
 }
 

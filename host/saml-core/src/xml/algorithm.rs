@@ -52,8 +52,14 @@ pub enum UnfitAlgorithm {
 
 impl SignatureAlgorithm {
     /// All that are accepted.
-    pub const ALL: [Self; 6] =
-        [Self::RsaSha256, Self::RsaSha384, Self::RsaSha512, Self::EcdsaSha256, Self::EcdsaSha384, Self::EcdsaSha512];
+    pub const ALL: [Self; 6] = [
+        Self::RsaSha256,
+        Self::RsaSha384,
+        Self::RsaSha512,
+        Self::EcdsaSha256,
+        Self::EcdsaSha384,
+        Self::EcdsaSha512,
+    ];
 
     /// Its identifier: an `Algorithm`, a `SigAlg`.
     pub const fn uri(self) -> &'static str {
@@ -72,7 +78,10 @@ impl SignatureAlgorithm {
     /// # Errors
     /// [`UnfitAlgorithm`] for all others, HMAC and SHA-1 among them.
     pub fn from_uri(uri: &str) -> Result<Self, UnfitAlgorithm> {
-        Self::ALL.into_iter().find(|algorithm| algorithm.uri() == uri).ok_or_else(|| unfit(uri))
+        Self::ALL
+            .into_iter()
+            .find(|algorithm| algorithm.uri() == uri)
+            .ok_or_else(|| unfit(uri))
     }
 
     const fn key_type(self) -> Id {
@@ -105,7 +114,10 @@ impl DigestAlgorithm {
     }
 
     pub(super) fn from_uri(uri: &str) -> Result<Self, UnfitAlgorithm> {
-        Self::ALL.into_iter().find(|algorithm| algorithm.uri() == uri).ok_or_else(|| unfit(uri))
+        Self::ALL
+            .into_iter()
+            .find(|algorithm| algorithm.uri() == uri)
+            .ok_or_else(|| unfit(uri))
     }
 
     pub(super) fn digest(self, bytes: &[u8]) -> Result<Vec<u8>, ErrorStack> {
@@ -119,7 +131,11 @@ impl DigestAlgorithm {
 }
 
 fn unfit(uri: &str) -> UnfitAlgorithm {
-    if uri.ends_with("sha1") { UnfitAlgorithm::Sha1 } else { UnfitAlgorithm::Unknown }
+    if uri.ends_with("sha1") {
+        UnfitAlgorithm::Sha1
+    } else {
+        UnfitAlgorithm::Unknown
+    }
 }
 
 /// A public key whose signatures count, because an administrator or checked metadata named it. A key that a message
@@ -153,11 +169,17 @@ impl TrustedKey {
             Id::RSA => (2048..=8192).contains(&key.bits()),
             Id::EC => {
                 let curve = key.ec_key()?.group().curve_name();
-                [Nid::X9_62_PRIME256V1, Nid::SECP384R1, Nid::SECP521R1].into_iter().any(|fit| curve == Some(fit))
+                [Nid::X9_62_PRIME256V1, Nid::SECP384R1, Nid::SECP521R1]
+                    .into_iter()
+                    .any(|fit| curve == Some(fit))
             }
             _ => false,
         };
-        if fits { Ok(Self { key }) } else { Err(UnfitKey::Kind) }
+        if fits {
+            Ok(Self { key })
+        } else {
+            Err(UnfitKey::Kind)
+        }
     }
 
     /// Trusts the key of a certificate. What else the certificate says, its issuer and its dates, is not asked: the one who
@@ -171,15 +193,26 @@ impl TrustedKey {
 
     /// Whether this key made the signature over the message. An ECDSA signature is `r` and `s`, each as long as the field
     /// (RFC 9231 section 2.3.6).
-    pub fn verifies(&self, algorithm: SignatureAlgorithm, message: &[u8], signature: &[u8]) -> bool {
+    pub fn verifies(
+        &self,
+        algorithm: SignatureAlgorithm,
+        message: &[u8],
+        signature: &[u8],
+    ) -> bool {
         if self.key.id() != algorithm.key_type() {
             return false;
         }
         // What OpenSSL can't even try to verify is not verified.
-        self.try_verify(algorithm, message, signature).unwrap_or(false)
+        self.try_verify(algorithm, message, signature)
+            .unwrap_or(false)
     }
 
-    fn try_verify(&self, algorithm: SignatureAlgorithm, message: &[u8], signature: &[u8]) -> Result<bool, ErrorStack> {
+    fn try_verify(
+        &self,
+        algorithm: SignatureAlgorithm,
+        message: &[u8],
+        signature: &[u8],
+    ) -> Result<bool, ErrorStack> {
         let mut verifier = Verifier::new(algorithm.digest(), &self.key)?;
         if self.key.id() == Id::RSA {
             return verifier.verify_oneshot(signature, message);
@@ -187,7 +220,10 @@ impl TrustedKey {
         let length = usize::try_from(self.key.bits().div_ceil(8)).unwrap_or_default();
         match signature.split_at_checked(length) {
             Some((r, s)) if s.len() == length => {
-                let parts = EcdsaSig::from_private_components(BigNum::from_slice(r)?, BigNum::from_slice(s)?)?;
+                let parts = EcdsaSig::from_private_components(
+                    BigNum::from_slice(r)?,
+                    BigNum::from_slice(s)?,
+                )?;
                 verifier.verify_oneshot(&parts.to_der()?, message)
             }
             _ => Ok(false),

@@ -13,9 +13,19 @@ use super::tree::{Attribute, Content, Element};
 /// # Errors
 /// [`XmlProblem::TooLong`] if it would be longer than a document may be. A namespace is written again for each element that
 /// uses it, so the form of a short document can be long.
-pub fn canonical(element: Element<'_>, inclusive: &[&str], without: Option<Element<'_>>) -> Result<String, XmlProblem> {
+pub fn canonical(
+    element: Element<'_>,
+    inclusive: &[&str],
+    without: Option<Element<'_>>,
+) -> Result<String, XmlProblem> {
     let limit = element.document().limits.bytes;
-    let mut form = Canonical { out: String::new(), limit, inclusive, without, rendered: Vec::new() };
+    let mut form = Canonical {
+        out: String::new(),
+        limit,
+        inclusive,
+        without,
+        rendered: Vec::new(),
+    };
     form.element(element, true)?;
     Ok(form.out)
 }
@@ -41,7 +51,8 @@ impl<'d> Canonical<'d, '_> {
         for content in element.content() {
             match content {
                 Content::Text(text) => escape::text(&mut self.out, text),
-                Content::Element(child) if self.without.is_some_and(|left_out| left_out.is_same(child)) => {}
+                Content::Element(child)
+                    if self.without.is_some_and(|left_out| left_out.is_same(child)) => {}
                 Content::Element(child) => self.element(child, false)?,
             }
         }
@@ -49,11 +60,19 @@ impl<'d> Canonical<'d, '_> {
         self.name(element);
         self.out.push('>');
         self.rendered.truncate(outside);
-        if self.out.len() > self.limit { Err(XmlProblem::TooLong) } else { Ok(()) }
+        if self.out.len() > self.limit {
+            Err(XmlProblem::TooLong)
+        } else {
+            Ok(())
+        }
     }
 
     fn name(&mut self, element: Element<'d>) {
-        let prefix = element.node.namespace.as_ref().map_or("", |binding| &binding.prefix);
+        let prefix = element
+            .node
+            .namespace
+            .as_ref()
+            .map_or("", |binding| &binding.prefix);
         self.qualified(prefix, element.local_name());
     }
 
@@ -72,13 +91,22 @@ impl<'d> Canonical<'d, '_> {
         if let Some(own) = &element.node.namespace {
             wanted = vec![(&*own.prefix, &*own.uri)];
         }
-        let of_attributes = element.node.attributes.iter().filter_map(|attribute| attribute.namespace.as_ref());
+        let of_attributes = element
+            .node
+            .attributes
+            .iter()
+            .filter_map(|attribute| attribute.namespace.as_ref());
         wanted.extend(of_attributes.map(|binding| (&*binding.prefix, &*binding.uri)));
         for prefix in self.inclusive {
             let prefix = if *prefix == "#default" { "" } else { prefix };
             let binding = match is_apex {
                 true => element.binding(prefix),
-                false => element.node.declared.iter().find(|binding| &*binding.prefix == prefix).map(|found| &**found),
+                false => element
+                    .node
+                    .declared
+                    .iter()
+                    .find(|binding| &*binding.prefix == prefix)
+                    .map(|found| &**found),
             };
             wanted.extend(binding.map(|binding| (&*binding.prefix, &*binding.uri)));
         }
@@ -86,11 +114,20 @@ impl<'d> Canonical<'d, '_> {
         wanted.sort_unstable();
         wanted.dedup();
         for (prefix, uri) in wanted {
-            let before = self.rendered.iter().rev().find(|(other, _)| *other == prefix).map_or("", |(_, uri)| uri);
+            let before = self
+                .rendered
+                .iter()
+                .rev()
+                .find(|(other, _)| *other == prefix)
+                .map_or("", |(_, uri)| uri);
             if before == uri {
                 continue;
             }
-            self.out.push_str(if prefix.is_empty() { " xmlns" } else { " xmlns:" });
+            self.out.push_str(if prefix.is_empty() {
+                " xmlns"
+            } else {
+                " xmlns:"
+            });
             self.out.push_str(prefix);
             self.out.push_str("=\"");
             escape::attribute(&mut self.out, uri);
@@ -105,7 +142,13 @@ impl<'d> Canonical<'d, '_> {
         sorted.sort_unstable_by_key(|attribute| (attribute.uri(), &*attribute.local));
         for attribute in sorted {
             self.out.push(' ');
-            self.qualified(attribute.namespace.as_ref().map_or("", |binding| &binding.prefix), &attribute.local);
+            self.qualified(
+                attribute
+                    .namespace
+                    .as_ref()
+                    .map_or("", |binding| &binding.prefix),
+                &attribute.local,
+            );
             self.out.push_str("=\"");
             escape::attribute(&mut self.out, &attribute.value);
             self.out.push('"');

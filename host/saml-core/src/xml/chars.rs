@@ -30,7 +30,8 @@ const fn begins_name(c: char) -> bool {
 }
 
 const fn continues_name(c: char) -> bool {
-    begins_name(c) || matches!(c, '-' | '.' | '0'..='9' | '\u{b7}' | '\u{300}'..='\u{36f}' | '\u{203f}'..='\u{2040}')
+    begins_name(c)
+        || matches!(c, '-' | '.' | '0'..='9' | '\u{b7}' | '\u{300}'..='\u{36f}' | '\u{203f}'..='\u{2040}')
 }
 
 #[cfg(test)]
@@ -39,13 +40,25 @@ mod tests {
 
     #[test]
     fn names_begin_with_a_letter_or_an_underscore() {
-        assert!(["a", "_1", "Ünï-code.0", "\u{10000}"].into_iter().all(is_ncname));
-        assert!(!["", "1a", "-a", "a b", "a:b", "a\u{d7}", "\u{f0000}"].into_iter().any(is_ncname));
+        assert!(
+            ["a", "_1", "Ünï-code.0", "\u{10000}"]
+                .into_iter()
+                .all(is_ncname)
+        );
+        assert!(
+            !["", "1a", "-a", "a b", "a:b", "a\u{d7}", "\u{f0000}"]
+                .into_iter()
+                .any(is_ncname)
+        );
     }
 
     #[test]
     fn text_has_no_control_characters() {
         assert!(is_text("a\t\r\n\u{7f}\u{fffd}\u{10ffff}"));
-        assert!(!["\0", "\u{1b}", "\u{fffe}", "\u{ffff}"].into_iter().any(is_text));
+        assert!(
+            !["\0", "\u{1b}", "\u{fffe}", "\u{ffff}"]
+                .into_iter()
+                .any(is_text)
+        );
     }
 }

@@ -27,7 +27,11 @@ pub(super) fn attribute(out: &mut String, value: &str) {
 fn escape(out: &mut String, text: &str, replaced: impl Fn(u8) -> Option<&'static str>) {
     out.reserve(text.len());
     let mut rest = text;
-    while let Some((at, replacement)) = rest.bytes().enumerate().find_map(|(at, byte)| Some((at, replaced(byte)?))) {
+    while let Some((at, replacement)) = rest
+        .bytes()
+        .enumerate()
+        .find_map(|(at, byte)| Some((at, replaced(byte)?)))
+    {
         // What is replaced is one byte long.
         out.push_str(rest.get(..at).unwrap_or_default());
         out.push_str(replacement);

@@ -23,8 +23,15 @@ pub(super) fn attributes(raw: &str) -> Result<Vec<(&str, String)>, XmlProblem> {
         }
         let (name, quoted) = next.split_once('=').ok_or(XmlProblem::Attribute)?;
         let quoted = quoted.trim_start_matches(is_space);
-        let quote = quoted.chars().next().filter(|c| matches!(c, '"' | '\'')).ok_or(XmlProblem::Attribute)?;
-        let (value, after) = quoted.get(1..).and_then(|text| text.split_once(quote)).ok_or(XmlProblem::Attribute)?;
+        let quote = quoted
+            .chars()
+            .next()
+            .filter(|c| matches!(c, '"' | '\''))
+            .ok_or(XmlProblem::Attribute)?;
+        let (value, after) = quoted
+            .get(1..)
+            .and_then(|text| text.split_once(quote))
+            .ok_or(XmlProblem::Attribute)?;
         attributes.push((name.trim_end_matches(is_space), expand(value)?));
         rest = after;
     }
@@ -37,8 +44,9 @@ fn expand(raw: &str) -> Result<String, XmlProblem> {
     }
     let mut value = String::with_capacity(raw.len());
     let mut parts = raw.split('&');
-    let literal =
-        |value: &mut String, text: &str| value.extend(text.chars().map(|c| if is_space(c) { ' ' } else { c }));
+    let literal = |value: &mut String, text: &str| {
+        value.extend(text.chars().map(|c| if is_space(c) { ' ' } else { c }))
+    };
     literal(&mut value, parts.next().unwrap_or_default());
     for part in parts {
         let (name, after) = part.split_once(';').ok_or(XmlProblem::Entity)?;
@@ -68,7 +76,9 @@ pub(super) fn reference(name: &str) -> Result<char, XmlProblem> {
         return Err(XmlProblem::Entity);
     }
     let code = u32::from_str_radix(digits, radix).map_err(|_| XmlProblem::Character)?;
-    char::from_u32(code).filter(|c| is_char(*c)).ok_or(XmlProblem::Character)
+    char::from_u32(code)
+        .filter(|c| is_char(*c))
+        .ok_or(XmlProblem::Character)
 }
 
 /// A name's prefix, empty without one, and its local part (Namespaces in XML 1.0, production 7).
@@ -82,7 +92,11 @@ pub(super) fn split_name(name: &str) -> Result<(&str, &str), XmlProblem> {
     if prefix == "xmlns" {
         return Err(XmlProblem::ReservedPrefix);
     }
-    if is_ncname(local) { Ok((prefix, local)) } else { Err(XmlProblem::Name) }
+    if is_ncname(local) {
+        Ok((prefix, local))
+    } else {
+        Err(XmlProblem::Name)
+    }
 }
 
 /// The prefix that an attribute of this name declares, empty for the default namespace; `None` for other attributes.
@@ -100,17 +114,29 @@ pub(super) fn declared_prefix(name: &str) -> Result<Option<&str>, XmlProblem> {
 
 /// Whether the text is a URI with a scheme, so that it is not relative to anything: by its characters (RFC 3986).
 pub(super) fn is_absolute(uri: &str) -> bool {
-    let Some((scheme, rest)) = uri.split_once(':') else { return false };
+    let Some((scheme, rest)) = uri.split_once(':') else {
+        return false;
+    };
     scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
-        && rest.chars().all(|c| c.is_ascii_alphanumeric() || "-._~:/?#[]@!$&'()*+,;=%".contains(c))
+        && scheme
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+        && rest
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-._~:/?#[]@!$&'()*+,;=%".contains(c))
 }
 
 /// Checks an XML declaration (XML 1.0 production 23): version 1.0, and UTF-8 if it names an encoding.
 pub(super) fn check_declaration(text: &str) -> Result<(), XmlProblem> {
-    let inside = text.strip_prefix("<?xml").and_then(|text| text.strip_suffix("?>"));
-    let attributes = attributes(inside.ok_or(XmlProblem::Declaration)?).map_err(|_| XmlProblem::Declaration)?;
-    let mut parts = attributes.iter().map(|(name, value)| (*name, value.as_str())).peekable();
+    let inside = text
+        .strip_prefix("<?xml")
+        .and_then(|text| text.strip_suffix("?>"));
+    let attributes =
+        attributes(inside.ok_or(XmlProblem::Declaration)?).map_err(|_| XmlProblem::Declaration)?;
+    let mut parts = attributes
+        .iter()
+        .map(|(name, value)| (*name, value.as_str()))
+        .peekable();
     if parts.next() != Some(("version", "1.0")) {
         return Err(XmlProblem::Declaration);
     }
@@ -120,5 +146,9 @@ pub(super) fn check_declaration(text: &str) -> Result<(), XmlProblem> {
         return Err(XmlProblem::Encoding);
     }
     parts.next_if(|part| matches!(part, ("standalone", "yes" | "no")));
-    if parts.next().is_some() { Err(XmlProblem::Declaration) } else { Ok(()) }
+    if parts.next().is_some() {
+        Err(XmlProblem::Declaration)
+    } else {
+        Ok(())
+    }
 }

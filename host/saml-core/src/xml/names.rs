@@ -17,7 +17,10 @@ impl Namespace {
 
     /// A name in this namespace.
     pub const fn name(self, local: &'static str) -> Name {
-        Name { namespace: self, local }
+        Name {
+            namespace: self,
+            local,
+        }
     }
 }
 
@@ -60,4 +63,5 @@ pub(super) const X509_CERTIFICATE: Name = DSIG.name("X509Certificate");
 pub(super) const INCLUSIVE_NAMESPACES: Name = EXC_C14N.name("InclusiveNamespaces");
 
 /// The transform that leaves out the signature it stands in (XML-DSig core section 6.6.4).
-pub(super) const ENVELOPED_SIGNATURE: &str = "http://www.w3.org/2000/09/xmldsig#enveloped-signature";
+pub(super) const ENVELOPED_SIGNATURE: &str =
+    "http://www.w3.org/2000/09/xmldsig#enveloped-signature";

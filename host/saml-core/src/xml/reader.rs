@@ -10,7 +10,9 @@ use quick_xml::events::{BytesStart, Event};
 
 use super::chars::{is_char, is_space};
 use super::error::{XmlError, XmlProblem};
-use super::markup::{attributes, check_declaration, declared_prefix, is_absolute, reference, split_name};
+use super::markup::{
+    attributes, check_declaration, declared_prefix, is_absolute, reference, split_name,
+};
 use super::names::{XML_URI, XMLNS_URI};
 use super::tree::{Attribute, Binding, Document, ElementNode, Node};
 
@@ -31,15 +33,24 @@ impl Limits {
     /// How many declarations of namespaces may be in force at once.
     pub const NAMESPACES: usize = 64;
     /// For a protocol message, which has about 3 KB, or 10 KB with a chain of certificates.
-    pub const MESSAGE: Self = Self { bytes: 128 * 1024, nodes: 4_000 };
+    pub const MESSAGE: Self = Self {
+        bytes: 128 * 1024,
+        nodes: 4_000,
+    };
     /// For the metadata of one service provider.
-    pub const METADATA: Self = Self { bytes: 1024 * 1024, nodes: 40_000 };
+    pub const METADATA: Self = Self {
+        bytes: 1024 * 1024,
+        nodes: 40_000,
+    };
 }
 
 pub(super) fn read(bytes: &[u8], limits: Limits) -> Result<Document, XmlError> {
     let text = decode(bytes, limits).map_err(|problem| XmlError { problem, line: 1 })?;
     let mut reader = Reader::new(&text, limits);
-    reader.read().map_err(|problem| XmlError { problem, line: reader.line() })
+    reader.read().map_err(|problem| XmlError {
+        problem,
+        line: reader.line(),
+    })
 }
 
 /// The document's text, its line ends as line feeds (XML 1.0 section 2.11).
@@ -85,9 +96,22 @@ impl<'t> Reader<'t> {
     fn new(text: &'t str, limits: Limits) -> Self {
         let mut events = Events::from_str(text);
         events.config_mut().check_comments = true;
-        let xml = Arc::new(Binding { prefix: "xml".into(), uri: XML_URI.into() });
+        let xml = Arc::new(Binding {
+            prefix: "xml".into(),
+            uri: XML_URI.into(),
+        });
         let (nodes, open, scope) = (Vec::new(), Vec::new(), Vec::new());
-        Self { text, events, limits, root: None, nodes, open, in_text: false, scope, xml }
+        Self {
+            text,
+            events,
+            limits,
+            root: None,
+            nodes,
+            open,
+            in_text: false,
+            scope,
+            xml,
+        }
     }
 
     fn position(&self) -> usize {
@@ -96,7 +120,12 @@ impl<'t> Reader<'t> {
 
     /// The line where reading stopped.
     fn line(&self) -> usize {
-        self.text.bytes().take(self.position()).filter(|byte| *byte == b'\n').count() + 1
+        self.text
+            .bytes()
+            .take(self.position())
+            .filter(|byte| *byte == b'\n')
+            .count()
+            + 1
     }
 
     fn read(&mut self) -> Result<Document, XmlProblem> {
@@ -106,7 +135,10 @@ impl<'t> Reader<'t> {
         loop {
             let before = self.position();
             // What begins like a document type is not even shown to the parser.
-            if matches!(self.text.as_bytes().get(before..), Some([b'<', b'!', b'D' | b'd', ..])) {
+            if matches!(
+                self.text.as_bytes().get(before..),
+                Some([b'<', b'!', b'D' | b'd', ..])
+            ) {
                 return Err(XmlProblem::Doctype);
             }
             match self.events.read_event().map_err(|error| problem(&error))? {
@@ -123,7 +155,9 @@ impl<'t> Reader<'t> {
                     }
                     self.characters(&text)?;
                 }
-                Event::CData(_) | Event::GeneralRef(_) if self.open.is_empty() => return Err(XmlProblem::NotOneRoot),
+                Event::CData(_) | Event::GeneralRef(_) if self.open.is_empty() => {
+                    return Err(XmlProblem::NotOneRoot);
+                }
                 Event::CData(section) => self.characters(&section.into_inner())?,
                 Event::GeneralRef(name) => {
                     let character = reference(&name.into_inner())?;
@@ -131,7 +165,9 @@ impl<'t> Reader<'t> {
                 }
                 Event::Comment(_) => self.comment()?,
                 Event::Decl(_) if before > 0 => return Err(XmlProblem::Declaration),
-                Event::Decl(_) => check_declaration(self.text.get(..self.position()).unwrap_or_default())?,
+                Event::Decl(_) => {
+                    check_declaration(self.text.get(..self.position()).unwrap_or_default())?
+                }
                 Event::PI(_) => return Err(XmlProblem::Instruction),
                 Event::DocType(_) => return Err(XmlProblem::Doctype),
                 Event::Eof => break,
@@ -141,7 +177,11 @@ impl<'t> Reader<'t> {
             return Err(XmlProblem::Tags);
         }
         let root = self.root.take().ok_or(XmlProblem::NotOneRoot)?;
-        Ok(Document { root, nodes: std::mem::take(&mut self.nodes), limits: self.limits })
+        Ok(Document {
+            root,
+            nodes: std::mem::take(&mut self.nodes),
+            limits: self.limits,
+        })
     }
 
     fn start(&mut self, tag: &BytesStart<'_>) -> Result<(), XmlProblem> {
@@ -176,7 +216,12 @@ impl<'t> Reader<'t> {
             }
         };
         self.in_text = false;
-        self.open.push(Open { place, outer_scope, has_text: false, has_comment: false });
+        self.open.push(Open {
+            place,
+            outer_scope,
+            has_text: false,
+            has_comment: false,
+        });
         Ok(())
     }
 
@@ -184,7 +229,9 @@ impl<'t> Reader<'t> {
     fn declare(&mut self, attributes: &[(&str, String)]) -> Result<(), XmlProblem> {
         let mut prefixes = HashSet::new();
         for (name, uri) in attributes {
-            let Some(prefix) = declared_prefix(name)? else { continue };
+            let Some(prefix) = declared_prefix(name)? else {
+                continue;
+            };
             if !prefixes.insert(prefix) {
                 return Err(XmlProblem::RepeatedAttribute);
             }
@@ -201,7 +248,10 @@ impl<'t> Reader<'t> {
             if self.scope.len() >= Limits::NAMESPACES {
                 return Err(XmlProblem::TooManyNamespaces);
             }
-            self.scope.push(Arc::new(Binding { prefix: prefix.into(), uri: uri.as_str().into() }));
+            self.scope.push(Arc::new(Binding {
+                prefix: prefix.into(),
+                uri: uri.as_str().into(),
+            }));
         }
         Ok(())
     }
@@ -215,11 +265,22 @@ impl<'t> Reader<'t> {
             }
             let (prefix, local) = split_name(name)?;
             // The default namespace is not for attributes.
-            let namespace = if prefix.is_empty() { None } else { self.bound(prefix)? };
-            attributes.push(Attribute { namespace, local: local.into(), value: value.into() });
+            let namespace = if prefix.is_empty() {
+                None
+            } else {
+                self.bound(prefix)?
+            };
+            attributes.push(Attribute {
+                namespace,
+                local: local.into(),
+                value: value.into(),
+            });
         }
         let mut names = HashSet::with_capacity(attributes.len());
-        if !attributes.iter().all(|attribute| names.insert((attribute.uri(), &*attribute.local))) {
+        if !attributes
+            .iter()
+            .all(|attribute| names.insert((attribute.uri(), &*attribute.local)))
+        {
             return Err(XmlProblem::RepeatedAttribute);
         }
         Ok(attributes)
@@ -230,7 +291,12 @@ impl<'t> Reader<'t> {
         if prefix == "xml" {
             return Ok(Some(Arc::clone(&self.xml)));
         }
-        match self.scope.iter().rev().find(|binding| &*binding.prefix == prefix) {
+        match self
+            .scope
+            .iter()
+            .rev()
+            .find(|binding| &*binding.prefix == prefix)
+        {
             Some(binding) if binding.uri.is_empty() => Ok(None),
             Some(binding) => Ok(Some(Arc::clone(binding))),
             None if prefix.is_empty() => Ok(None),
@@ -257,7 +323,11 @@ impl<'t> Reader<'t> {
     fn characters(&mut self, text: &str) -> Result<(), XmlProblem> {
         let is_blank = text.chars().all(is_space);
         let Some(open) = self.open.last_mut() else {
-            return if is_blank { Ok(()) } else { Err(XmlProblem::NotOneRoot) };
+            return if is_blank {
+                Ok(())
+            } else {
+                Err(XmlProblem::NotOneRoot)
+            };
         };
         open.has_text |= !is_blank;
         if open.has_text && open.has_comment {
@@ -297,9 +367,9 @@ impl<'t> Reader<'t> {
 fn problem(error: &EventError) -> XmlProblem {
     match error {
         EventError::Syntax(SyntaxError::UnclosedDoctype) => XmlProblem::Doctype,
-        EventError::IllFormed(IllFormedError::MismatchedEndTag { .. } | IllFormedError::UnmatchedEndTag(_)) => {
-            XmlProblem::Tags
-        }
+        EventError::IllFormed(
+            IllFormedError::MismatchedEndTag { .. } | IllFormedError::UnmatchedEndTag(_),
+        ) => XmlProblem::Tags,
         _ => XmlProblem::Syntax,
     }
 }

@@ -9,9 +9,9 @@ use openssl::x509::X509Ref;
 
 use super::algorithm::{DigestAlgorithm, SignatureAlgorithm, TrustedKey, UnfitKey};
 use super::names::{
-    CANONICALIZATION_METHOD, DIGEST_METHOD, DIGEST_VALUE, ENVELOPED_SIGNATURE, EXC_C14N, INCLUSIVE_NAMESPACES,
-    KEY_INFO, REFERENCE, SIGNATURE, SIGNATURE_METHOD, SIGNATURE_VALUE, SIGNED_INFO, TRANSFORM, TRANSFORMS,
-    X509_CERTIFICATE, X509_DATA,
+    CANONICALIZATION_METHOD, DIGEST_METHOD, DIGEST_VALUE, ENVELOPED_SIGNATURE, EXC_C14N,
+    INCLUSIVE_NAMESPACES, KEY_INFO, REFERENCE, SIGNATURE, SIGNATURE_METHOD, SIGNATURE_VALUE,
+    SIGNED_INFO, TRANSFORM, TRANSFORMS, X509_CERTIFICATE, X509_DATA,
 };
 use super::writer::{WriteError, Writer};
 
@@ -50,7 +50,10 @@ impl Signer {
         if !certificate.public_key()?.public_eq(&key) {
             return Err(UnfitKey::Certificate);
         }
-        Ok(Self { key, certificate: STANDARD.encode(certificate.to_der()?) })
+        Ok(Self {
+            key,
+            certificate: STANDARD.encode(certificate.to_der()?),
+        })
     }
 
     /// The certificate as `ds:X509Certificate` has it: its DER in base64, in one line.
@@ -68,7 +71,12 @@ impl Signer {
 
     /// The `ds:Signature` over an element in canonical form that has this ID. `inclusive` are the prefixes that are written
     /// where they are declared.
-    pub(super) fn signature(&self, covered: &str, id: &str, inclusive: &str) -> Result<String, WriteError> {
+    pub(super) fn signature(
+        &self,
+        covered: &str,
+        id: &str,
+        inclusive: &str,
+    ) -> Result<String, WriteError> {
         let digest = STANDARD.encode(Self::DIGEST.digest(covered.as_bytes())?);
         // Alone, SignedInfo is just as its own canonical form: the namespace that its parent declares is declared here.
         let mut alone = Writer::new();
@@ -79,7 +87,8 @@ impl Signer {
             signed_info(signature, id, inclusive, &digest);
             signature.open(SIGNATURE_VALUE).text(&value);
             signature.open(KEY_INFO).content(|info| {
-                info.open(X509_DATA).content(|data| data.open(X509_CERTIFICATE).text(&self.certificate));
+                info.open(X509_DATA)
+                    .content(|data| data.open(X509_CERTIFICATE).text(&self.certificate));
             });
         });
         whole.finish()
@@ -88,19 +97,36 @@ impl Signer {
 
 fn signed_info(writer: &mut Writer, id: &str, inclusive: &str, digest: &str) {
     writer.open(SIGNED_INFO).content(|info| {
-        info.open(CANONICALIZATION_METHOD).attribute("Algorithm", EXC_C14N.uri).empty();
-        info.open(SIGNATURE_METHOD).attribute("Algorithm", Signer::ALGORITHM.uri()).empty();
-        info.open(REFERENCE).attribute("URI", format!("#{id}")).content(|reference| {
-            reference.open(TRANSFORMS).content(|transforms| {
-                transforms.open(TRANSFORM).attribute("Algorithm", ENVELOPED_SIGNATURE).empty();
-                transforms.open(TRANSFORM).attribute("Algorithm", EXC_C14N.uri).content(|form| {
-                    if !inclusive.is_empty() {
-                        form.open(INCLUSIVE_NAMESPACES).attribute("PrefixList", inclusive).empty();
-                    }
+        info.open(CANONICALIZATION_METHOD)
+            .attribute("Algorithm", EXC_C14N.uri)
+            .empty();
+        info.open(SIGNATURE_METHOD)
+            .attribute("Algorithm", Signer::ALGORITHM.uri())
+            .empty();
+        info.open(REFERENCE)
+            .attribute("URI", format!("#{id}"))
+            .content(|reference| {
+                reference.open(TRANSFORMS).content(|transforms| {
+                    transforms
+                        .open(TRANSFORM)
+                        .attribute("Algorithm", ENVELOPED_SIGNATURE)
+                        .empty();
+                    transforms
+                        .open(TRANSFORM)
+                        .attribute("Algorithm", EXC_C14N.uri)
+                        .content(|form| {
+                            if !inclusive.is_empty() {
+                                form.open(INCLUSIVE_NAMESPACES)
+                                    .attribute("PrefixList", inclusive)
+                                    .empty();
+                            }
+                        });
                 });
+                reference
+                    .open(DIGEST_METHOD)
+                    .attribute("Algorithm", Signer::DIGEST.uri())
+                    .empty();
+                reference.open(DIGEST_VALUE).text(digest);
             });
-            reference.open(DIGEST_METHOD).attribute("Algorithm", Signer::DIGEST.uri()).empty();
-            reference.open(DIGEST_VALUE).text(digest);
-        });
     });
 }

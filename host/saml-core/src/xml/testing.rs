@@ -29,7 +29,12 @@ impl Identity {
         let certificate = certificate(&key);
         let signer = Signer::new(key.clone(), &certificate).unwrap();
         let trusted = TrustedKey::of_certificate(&certificate).unwrap();
-        Self { key, certificate, signer, trusted }
+        Self {
+            key,
+            certificate,
+            signer,
+            trusted,
+        }
     }
 }
 
@@ -47,26 +52,44 @@ pub(crate) fn certificate(key: &PKey<Private>) -> X509 {
     certificate.set_subject_name(&name).unwrap();
     certificate.set_issuer_name(&name).unwrap();
     certificate.set_pubkey(key).unwrap();
-    certificate.set_not_before(&Asn1Time::from_unix(1_700_000_000).unwrap()).unwrap();
-    certificate.set_not_after(&Asn1Time::from_unix(4_000_000_000).unwrap()).unwrap();
+    certificate
+        .set_not_before(&Asn1Time::from_unix(1_700_000_000).unwrap())
+        .unwrap();
+    certificate
+        .set_not_after(&Asn1Time::from_unix(4_000_000_000).unwrap())
+        .unwrap();
     certificate.sign(key, MessageDigest::sha256()).unwrap();
     certificate.build()
 }
 
 pub(crate) fn read(text: &str) -> Document {
-    Document::read(text.as_bytes(), Limits::MESSAGE).unwrap_or_else(|error| panic!("{error}: {text}"))
+    Document::read(text.as_bytes(), Limits::MESSAGE)
+        .unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
 /// A request of a service provider with the ID `_r1`, signed.
 pub(crate) fn request(signer: &Signer) -> String {
     let mut writer = Writer::new();
-    let start = writer.open(REQUEST).attribute("Version", "2.0").attribute("IssueInstant", "2026-11-21T08:00:00Z");
-    start.attribute("AssertionConsumerServiceURL", "https://sp.example.org/acs?a=1&b=2").signed(
-        "_r1",
-        signer,
-        |request| request.open(ISSUER).text("https://sp.example.org/"),
-        |request| request.open(POLICY).attribute("AllowCreate", "true").empty(),
-    );
+    let start = writer
+        .open(REQUEST)
+        .attribute("Version", "2.0")
+        .attribute("IssueInstant", "2026-11-21T08:00:00Z");
+    start
+        .attribute(
+            "AssertionConsumerServiceURL",
+            "https://sp.example.org/acs?a=1&b=2",
+        )
+        .signed(
+            "_r1",
+            signer,
+            |request| request.open(ISSUER).text("https://sp.example.org/"),
+            |request| {
+                request
+                    .open(POLICY)
+                    .attribute("AllowCreate", "true")
+                    .empty()
+            },
+        );
     writer.finish().unwrap()
 }
 
@@ -74,5 +97,9 @@ pub(crate) fn request(signer: &Signer) -> String {
 pub(crate) fn text_of(text: &str) -> String {
     let document = read(text);
     let form = super::canonical(document.unverified(), &[], None).unwrap();
-    form.strip_prefix("<r>").unwrap().strip_suffix("</r>").unwrap().to_owned()
+    form.strip_prefix("<r>")
+        .unwrap()
+        .strip_suffix("</r>")
+        .unwrap()
+        .to_owned()
 }

@@ -80,11 +80,17 @@ impl Document {
 
     /// Whether there is a signature anywhere, be it good or not.
     pub fn has_signature(&self) -> bool {
-        self.root().descendants().any(|element| element.is(SIGNATURE))
+        self.root()
+            .descendants()
+            .any(|element| element.is(SIGNATURE))
     }
 
     pub(super) fn root(&self) -> Element<'_> {
-        Element { document: self, node: &self.root, inside: &self.nodes }
+        Element {
+            document: self,
+            node: &self.root,
+            inside: &self.nodes,
+        }
     }
 
     /// The element at a place, as [`ElementNode::parent`] counts them.
@@ -122,7 +128,10 @@ impl<'d> Element<'d> {
 
     /// Its namespace's name, empty outside every namespace.
     pub fn namespace(self) -> &'d str {
-        self.node.namespace.as_ref().map_or("", |binding| &binding.uri)
+        self.node
+            .namespace
+            .as_ref()
+            .map_or("", |binding| &binding.uri)
     }
 
     /// Its name in the namespace.
@@ -142,7 +151,9 @@ impl<'d> Element<'d> {
 
     fn attribute_in(self, uri: &str, local: &str) -> Option<&'d str> {
         let mut attributes = self.node.attributes.iter();
-        attributes.find(|attribute| &*attribute.local == local && attribute.uri() == uri).map(|found| &*found.value)
+        attributes
+            .find(|attribute| &*attribute.local == local && attribute.uri() == uri)
+            .map(|found| &*found.value)
     }
 
     /// The elements directly in it.
@@ -168,7 +179,8 @@ impl<'d> Element<'d> {
     /// # Errors
     /// [`ShapeError::Missing`] or [`ShapeError::Repeated`].
     pub fn child(self, name: Name) -> Result<Self, ShapeError> {
-        self.optional_child(name)?.ok_or(ShapeError::Missing(name.local))
+        self.optional_child(name)?
+            .ok_or(ShapeError::Missing(name.local))
     }
 
     /// Its text, with white space as it is; empty if it holds nothing.
@@ -191,7 +203,11 @@ impl<'d> Element<'d> {
                 let (first, others) = rest.split_first()?;
                 rest = others;
                 if let Node::Element(node) = first {
-                    break Some(Self { document: self.document, node, inside: rest.get(..node.size)? });
+                    break Some(Self {
+                        document: self.document,
+                        node,
+                        inside: rest.get(..node.size)?,
+                    });
                 }
             }
         });
@@ -199,7 +215,10 @@ impl<'d> Element<'d> {
     }
 
     pub(super) fn content(self) -> Inside<'d> {
-        Inside { document: self.document, nodes: self.inside }
+        Inside {
+            document: self.document,
+            nodes: self.inside,
+        }
     }
 
     /// Whether it is the very same, and not just one like it.
@@ -215,7 +234,11 @@ impl<'d> Element<'d> {
     pub(super) fn binding(self, prefix: &str) -> Option<&'d Binding> {
         let mut node = self.node;
         loop {
-            if let Some(found) = node.declared.iter().find(|binding| &*binding.prefix == prefix) {
+            if let Some(found) = node
+                .declared
+                .iter()
+                .find(|binding| &*binding.prefix == prefix)
+            {
                 return Some(found);
             }
             node = self.document.element_at(node.parent?)?;
@@ -243,7 +266,11 @@ impl<'d> Iterator for Inside<'d> {
             Node::Element(node) => {
                 let (inside, after) = rest.split_at_checked(node.size)?;
                 self.nodes = after;
-                Some(Content::Element(Element { document: self.document, node, inside }))
+                Some(Content::Element(Element {
+                    document: self.document,
+                    node,
+                    inside,
+                }))
             }
         }
     }

@@ -16,8 +16,9 @@ use super::c14n::canonical;
 use super::chars::{is_ncname, is_space};
 use super::error::{ShapeError, XmlError, XmlProblem};
 use super::names::{
-    CANONICALIZATION_METHOD, DIGEST_METHOD, DIGEST_VALUE, ENVELOPED_SIGNATURE, EXC_C14N, INCLUSIVE_NAMESPACES,
-    KEY_INFO, REFERENCE, SIGNATURE, SIGNATURE_METHOD, SIGNATURE_VALUE, SIGNED_INFO, TRANSFORM, TRANSFORMS,
+    CANONICALIZATION_METHOD, DIGEST_METHOD, DIGEST_VALUE, ENVELOPED_SIGNATURE, EXC_C14N,
+    INCLUSIVE_NAMESPACES, KEY_INFO, REFERENCE, SIGNATURE, SIGNATURE_METHOD, SIGNATURE_VALUE,
+    SIGNED_INFO, TRANSFORM, TRANSFORMS,
 };
 use super::tree::{Document, Element};
 
@@ -59,7 +60,9 @@ pub enum SignatureError {
     #[error(transparent)]
     Algorithm(#[from] UnfitAlgorithm),
     /// It is canonicalized in another way, or what it covers is transformed in another way.
-    #[error("a signature is made with the enveloped-signature transform and http://www.w3.org/2001/10/xml-exc-c14n#")]
+    #[error(
+        "a signature is made with the enveloped-signature transform and http://www.w3.org/2001/10/xml-exc-c14n#"
+    )]
     Transforms,
     /// It has no reference, or several, or one to something else than the root element.
     #[error("the signature does not refer to the whole message, and to it alone")]
@@ -108,7 +111,8 @@ impl Document {
         parts.reference.check_uri(root)?;
 
         let signed_info = canonical(parts.signed_info, &parts.inclusive, None)?;
-        let is_trusted = |key: &TrustedKey| key.verifies(parts.algorithm, signed_info.as_bytes(), &parts.value);
+        let is_trusted =
+            |key: &TrustedKey| key.verifies(parts.algorithm, signed_info.as_bytes(), &parts.value);
         if !keys.iter().any(is_trusted) {
             return Err(SignatureError::Untrusted);
         }
@@ -117,7 +121,10 @@ impl Document {
             return Err(SignatureError::Digest);
         }
         let document = Self::read(covered.as_bytes(), self.limits)?;
-        Ok(Verified { document, algorithm: parts.algorithm })
+        Ok(Verified {
+            document,
+            algorithm: parts.algorithm,
+        })
     }
 }
 
@@ -126,19 +133,30 @@ fn only_signature(root: Element<'_>) -> Result<Element<'_>, SignatureError> {
     // A part of a second one is a second one: nobody is to take it for a part of the first.
     let mut found = root.descendants().filter(|element| element.is(SIGNATURE));
     let first = found.next().ok_or(SignatureError::Missing)?;
-    let infos = root.descendants().filter(|element| element.is(SIGNED_INFO)).count();
+    let infos = root
+        .descendants()
+        .filter(|element| element.is(SIGNED_INFO))
+        .count();
     if found.next().is_some() || infos > 1 {
         return Err(SignatureError::Several);
     }
     let is_direct = root.children().any(|child| child.is_same(first));
-    if is_direct { Ok(first) } else { Err(SignatureError::Misplaced) }
+    if is_direct {
+        Ok(first)
+    } else {
+        Err(SignatureError::Misplaced)
+    }
 }
 
 /// Refuses two elements with one ID, whichever attribute anybody may take for an ID.
 fn check_ids(root: Element<'_>) -> Result<(), SignatureError> {
     let mut ids = HashSet::new();
     for element in root.descendants() {
-        let mut own = element.node.attributes.iter().filter(|attribute| attribute.local.eq_ignore_ascii_case("id"));
+        let mut own = element
+            .node
+            .attributes
+            .iter()
+            .filter(|attribute| attribute.local.eq_ignore_ascii_case("id"));
         if !own.all(|attribute| ids.insert(&*attribute.value)) {
             return Err(SignatureError::RepeatedId);
         }
@@ -169,8 +187,16 @@ impl<'d> Parts<'d> {
         let parts: Vec<_> = signature.children().collect();
         let (signed_info, value) = match *parts.as_slice() {
             [info, value] if named([info, value], [SIGNED_INFO, SIGNATURE_VALUE]) => (info, value),
-            [info, value, key] if named([info, value, key], [SIGNED_INFO, SIGNATURE_VALUE, KEY_INFO]) => (info, value),
-            _ => return Err(SignatureError::Malformed("it has SignedInfo, SignatureValue and perhaps KeyInfo")),
+            [info, value, key]
+                if named([info, value, key], [SIGNED_INFO, SIGNATURE_VALUE, KEY_INFO]) =>
+            {
+                (info, value)
+            }
+            _ => {
+                return Err(SignatureError::Malformed(
+                    "it has SignedInfo, SignatureValue and perhaps KeyInfo",
+                ));
+            }
         };
         let parts: Vec<_> = signed_info.children().collect();
         let (form, method, references) = match *parts.as_slice() {
@@ -179,14 +205,24 @@ impl<'d> Parts<'d> {
             {
                 (form, method, references)
             }
-            _ => return Err(SignatureError::Malformed("SignedInfo begins with its two methods")),
+            _ => {
+                return Err(SignatureError::Malformed(
+                    "SignedInfo begins with its two methods",
+                ));
+            }
         };
         let reference = match *references {
             [reference] if reference.is(REFERENCE) => Reference::of(reference)?,
             _ => return Err(SignatureError::Reference),
         };
         let algorithm = SignatureAlgorithm::from_uri(algorithm_of_leaf(method)?)?;
-        Ok(Self { signed_info, inclusive: exclusive_form(form)?, algorithm, reference, value: bytes(value)? })
+        Ok(Self {
+            signed_info,
+            inclusive: exclusive_form(form)?,
+            algorithm,
+            reference,
+            value: bytes(value)?,
+        })
     }
 }
 
@@ -195,7 +231,11 @@ impl<'d> Reference<'d> {
         let parts: Vec<_> = reference.children().collect();
         let (transforms, method, value) = match *parts.as_slice() {
             [a, b, c] if named([a, b, c], [TRANSFORMS, DIGEST_METHOD, DIGEST_VALUE]) => (a, b, c),
-            _ => return Err(SignatureError::Malformed("Reference has Transforms, DigestMethod and DigestValue")),
+            _ => {
+                return Err(SignatureError::Malformed(
+                    "Reference has Transforms, DigestMethod and DigestValue",
+                ));
+            }
         };
         let parts: Vec<_> = transforms.children().collect();
         let inclusive = match *parts.as_slice() {
@@ -207,9 +247,16 @@ impl<'d> Reference<'d> {
             }
             _ => return Err(SignatureError::Transforms),
         };
-        let uri = reference.attribute("URI").ok_or(SignatureError::Reference)?;
+        let uri = reference
+            .attribute("URI")
+            .ok_or(SignatureError::Reference)?;
         let algorithm = DigestAlgorithm::from_uri(algorithm_of_leaf(method)?)?;
-        Ok(Self { uri, inclusive, algorithm, digest: bytes(value)? })
+        Ok(Self {
+            uri,
+            inclusive,
+            algorithm,
+            digest: bytes(value)?,
+        })
     }
 
     /// Refuses a reference to anything but the root: by its ID, or by the empty URI, which is the whole document.
@@ -219,17 +266,26 @@ impl<'d> Reference<'d> {
             Some(id) => is_ncname(id) && root.attribute("ID") == Some(id),
             None => self.uri.is_empty(),
         };
-        if is_root { Ok(()) } else { Err(SignatureError::Reference) }
+        if is_root {
+            Ok(())
+        } else {
+            Err(SignatureError::Reference)
+        }
     }
 }
 
 /// Whether the elements have these names.
 fn named<const N: usize>(elements: [Element<'_>; N], names: [super::Name; N]) -> bool {
-    elements.into_iter().zip(names).all(|(element, name)| element.is(name))
+    elements
+        .into_iter()
+        .zip(names)
+        .all(|(element, name)| element.is(name))
 }
 
 fn algorithm_of(method: Element<'_>) -> Result<&str, SignatureError> {
-    method.attribute("Algorithm").ok_or(SignatureError::Malformed("a method has no Algorithm"))
+    method
+        .attribute("Algorithm")
+        .ok_or(SignatureError::Malformed("a method has no Algorithm"))
 }
 
 /// The algorithm of a method that takes no parameters.
@@ -249,9 +305,11 @@ fn exclusive_form(method: Element<'_>) -> Result<Vec<&str>, SignatureError> {
     let parameters: Vec<_> = method.children().collect();
     match *parameters.as_slice() {
         [] => Ok(Vec::new()),
-        [list] if list.is(INCLUSIVE_NAMESPACES) && list.children().next().is_none() => {
-            Ok(list.attribute("PrefixList").unwrap_or_default().split_ascii_whitespace().collect())
-        }
+        [list] if list.is(INCLUSIVE_NAMESPACES) && list.children().next().is_none() => Ok(list
+            .attribute("PrefixList")
+            .unwrap_or_default()
+            .split_ascii_whitespace()
+            .collect()),
         _ => Err(SignatureError::Transforms),
     }
 }
@@ -259,7 +317,9 @@ fn exclusive_form(method: Element<'_>) -> Result<Vec<&str>, SignatureError> {
 /// The bytes that an element holds in base64, which may be in lines.
 fn bytes(element: Element<'_>) -> Result<Vec<u8>, SignatureError> {
     let text: String = element.text()?.chars().filter(|c| !is_space(*c)).collect();
-    STANDARD.decode(text).map_err(|_| SignatureError::Malformed("a value is not in base64"))
+    STANDARD
+        .decode(text)
+        .map_err(|_| SignatureError::Malformed("a value is not in base64"))
 }
 
 #[cfg(test)]

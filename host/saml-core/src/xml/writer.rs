@@ -44,7 +44,9 @@ pub enum WriteError {
     #[error("the values are too long for an XML message")]
     TooLong,
     /// An ID that is no `xs:ID`.
-    #[error("an ID begins with a letter or an underscore, and has letters, digits, '.', '-' and '_'")]
+    #[error(
+        "an ID begins with a letter or an underscore, and has letters, digits, '.', '-' and '_'"
+    )]
     Id,
     /// An element has an attribute twice.
     #[error("an attribute is written twice")]
@@ -68,7 +70,12 @@ impl Writer {
 
     /// Begins an element. Nothing is written before it is given its content.
     pub fn open(&mut self, name: Name) -> Start<'_, '_> {
-        Start { writer: self, name, attributes: Vec::new(), declared: Vec::new() }
+        Start {
+            writer: self,
+            name,
+            attributes: Vec::new(),
+            declared: Vec::new(),
+        }
     }
 
     /// What was written.
@@ -100,9 +107,19 @@ impl Writer {
 
     /// Whether a namespace is declared on an element around.
     fn is_declared(&mut self, namespace: Namespace) -> bool {
-        let found = self.scope.iter().rposition(|declared| declared.prefix == namespace.prefix);
-        let Some((at, declared)) = found.and_then(|at| Some((at, *self.scope.get(at)?))) else { return false };
-        if declared.uri != namespace.uri || self.signed.last().is_some_and(|signed| at < signed.outer_scope) {
+        let found = self
+            .scope
+            .iter()
+            .rposition(|declared| declared.prefix == namespace.prefix);
+        let Some((at, declared)) = found.and_then(|at| Some((at, *self.scope.get(at)?))) else {
+            return false;
+        };
+        if declared.uri != namespace.uri
+            || self
+                .signed
+                .last()
+                .is_some_and(|signed| at < signed.outer_scope)
+        {
             self.fail(WriteError::Namespace(namespace.uri));
         }
         true
@@ -116,7 +133,11 @@ impl Writer {
             if namespace.uri == XML_URI || self.is_declared(namespace) {
                 continue;
             }
-            self.out.push_str(if namespace.prefix.is_empty() { " xmlns" } else { " xmlns:" });
+            self.out.push_str(if namespace.prefix.is_empty() {
+                " xmlns"
+            } else {
+                " xmlns:"
+            });
             self.out.push_str(namespace.prefix);
             self.assign(namespace.uri);
             self.scope.push(namespace);
@@ -148,7 +169,9 @@ impl Writer {
 
     /// Signs the element that begins at `from` and was written last; the signature goes to `place`.
     fn sign(&mut self, id: &str, signer: &Signer, from: usize, place: usize) {
-        let Some(element) = self.signed.pop() else { return };
+        let Some(element) = self.signed.pop() else {
+            return;
+        };
         if !is_ncname(id) {
             self.fail(WriteError::Id);
         }
@@ -181,7 +204,11 @@ impl<'w, 'v> Start<'w, 'v> {
     }
 
     /// Adds an attribute that is in no namespace, if there is a value.
-    pub fn optional_attribute<V: Into<Cow<'v, str>>>(self, name: &'static str, value: Option<V>) -> Self {
+    pub fn optional_attribute<V: Into<Cow<'v, str>>>(
+        self,
+        name: &'static str,
+        value: Option<V>,
+    ) -> Self {
         match value {
             Some(value) => self.attribute(name, value),
             None => self,
@@ -190,7 +217,8 @@ impl<'w, 'v> Start<'w, 'v> {
 
     /// Adds an attribute in a namespace, such as `xsi:type`.
     pub fn qualified_attribute(mut self, name: Name, value: impl Into<Cow<'v, str>>) -> Self {
-        self.attributes.push((Some(name.namespace), name.local, value.into()));
+        self.attributes
+            .push((Some(name.namespace), name.local, value.into()));
         self
     }
 
@@ -233,11 +261,18 @@ impl<'w, 'v> Start<'w, 'v> {
         after: impl FnOnce(&mut Writer),
     ) {
         let (name, from, outer_scope) = (self.name, self.writer.out.len(), self.writer.scope.len());
-        self.writer.signed.push(SignedElement { outer_scope, inclusive: BTreeSet::new() });
+        self.writer.signed.push(SignedElement {
+            outer_scope,
+            inclusive: BTreeSet::new(),
+        });
         let writer = self.attribute("ID", id).tag();
         before(writer);
         let place = writer.out.len();
-        if writer.scope.iter().any(|declared| declared.prefix == DSIG.prefix) {
+        if writer
+            .scope
+            .iter()
+            .any(|declared| declared.prefix == DSIG.prefix)
+        {
             writer.fail(WriteError::Namespace(DSIG.uri));
         }
         after(writer);
@@ -249,15 +284,24 @@ impl<'w, 'v> Start<'w, 'v> {
     fn tag(mut self) -> &'w mut Writer {
         let writer = self.writer;
         for element in &mut writer.signed {
-            element.inclusive.extend(self.declared.iter().map(|namespace| namespace.prefix));
+            element
+                .inclusive
+                .extend(self.declared.iter().map(|namespace| namespace.prefix));
         }
         writer.out.push('<');
         writer.qualified(self.name);
-        let of_attributes = self.attributes.iter().filter_map(|(namespace, _, _)| *namespace);
-        self.declared.extend(of_attributes.chain([self.name.namespace]));
+        let of_attributes = self
+            .attributes
+            .iter()
+            .filter_map(|(namespace, _, _)| *namespace);
+        self.declared
+            .extend(of_attributes.chain([self.name.namespace]));
         writer.declare(self.declared);
 
-        self.attributes.sort_unstable_by_key(|(namespace, local, _)| (namespace.map_or("", |name| name.uri), *local));
+        self.attributes
+            .sort_unstable_by_key(|(namespace, local, _)| {
+                (namespace.map_or("", |name| name.uri), *local)
+            });
         let mut before = None;
         for (namespace, local, value) in &self.attributes {
             let name = (namespace.map(|name| name.uri), *local);

@@ -54,7 +54,9 @@ pub(super) enum AuditCommand {
 pub(super) async fn run(command: AuditCommand) -> anyhow::Result<ExitCode> {
     match command {
         AuditCommand::Verify { file, json, config } => Ok(verify(file, json, &config).await),
-        AuditCommand::Export { after, config } => export(after, &config).await.map(|()| ExitCode::SUCCESS),
+        AuditCommand::Export { after, config } => {
+            export(after, &config).await.map(|()| ExitCode::SUCCESS)
+        }
     }
 }
 
@@ -63,7 +65,12 @@ async fn verify(file: Option<PathBuf>, json: bool, config: &ConfigFile) -> ExitC
         Some(file) => verify_file(file),
         None => verify_database(config).await,
     };
-    match checked.and_then(|verdict| Ok((verdict.broken.is_none(), tell(&verdict, file.is_some(), json)?))) {
+    match checked.and_then(|verdict| {
+        Ok((
+            verdict.broken.is_none(),
+            tell(&verdict, file.is_some(), json)?,
+        ))
+    }) {
         Ok((true, ())) => ExitCode::SUCCESS,
         Ok((false, ())) => ExitCode::FAILURE,
         Err(error) => {
@@ -92,8 +99,15 @@ async fn verify_database(config: &ConfigFile) -> anyhow::Result<audit::Verdict> 
 
 /// Tells what was found, on standard output, since it is the result.
 fn tell(verdict: &audit::Verdict, is_file: bool, json: bool) -> anyhow::Result<()> {
-    let Checked { entries, erased, first, last } = &verdict.checked;
-    let place = |place: &Option<(i64, Timestamp)>| place.map(|(seq, at)| json!({"seq": seq, "at": text_of(at)}));
+    let Checked {
+        entries,
+        erased,
+        first,
+        last,
+    } = &verdict.checked;
+    let place = |place: &Option<(i64, Timestamp)>| {
+        place.map(|(seq, at)| json!({"seq": seq, "at": text_of(at)}))
+    };
     let lines = if json {
         let broken = verdict
             .broken
@@ -112,16 +126,30 @@ fn tell(verdict: &audit::Verdict, is_file: bool, json: bool) -> anyhow::Result<(
     } else {
         let stretch = match (first, last) {
             (Some((first, from)), Some((last, to))) => {
-                format!("{entries} entries, {first} to {last}, of {} to {}", text_of(*from), text_of(*to))
+                format!(
+                    "{entries} entries, {first} to {last}, of {} to {}",
+                    text_of(*from),
+                    text_of(*to)
+                )
             }
             _ => "no entries".to_owned(),
         };
         match &verdict.broken {
-            Some(broken) => format!("BROKEN: {}.\nBefore that all is good: {stretch}.", one_line(&broken.to_string())),
+            Some(broken) => format!(
+                "BROKEN: {}.\nBefore that all is good: {stretch}.",
+                one_line(&broken.to_string())
+            ),
             None => {
-                let erased =
-                    if *erased > 0 { format!("\nOf {erased} the personal part was erased.") } else { String::new() };
-                let beyond = if is_file { "\nWhat came after the last one a file can't tell." } else { "" };
+                let erased = if *erased > 0 {
+                    format!("\nOf {erased} the personal part was erased.")
+                } else {
+                    String::new()
+                };
+                let beyond = if is_file {
+                    "\nWhat came after the last one a file can't tell."
+                } else {
+                    ""
+                };
                 let digest = verdict.last.digest.to_text();
                 format!("Good: {stretch}.{erased}\nThe last one's digest: {digest}{beyond}")
             }
@@ -155,5 +183,7 @@ async fn print_export(host: &Host, mut after: i64) -> anyhow::Result<()> {
 
 /// A moment to the millisecond, as RFC 3339 writes it.
 fn text_of(at: Timestamp) -> String {
-    jiff::Timestamp::from_millisecond(at.millis()).map(|at| at.to_string()).unwrap_or_default()
+    jiff::Timestamp::from_millisecond(at.millis())
+        .map(|at| at.to_string())
+        .unwrap_or_default()
 }

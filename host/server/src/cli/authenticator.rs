@@ -65,13 +65,23 @@ pub(super) enum AuthenticatorCommand {
 }
 
 fn two_digits(text: &str) -> Result<String, &'static str> {
-    MatchingNumber::parse(text).map(|number| number.to_string()).ok_or("expected the two digits that the browser shows")
+    MatchingNumber::parse(text)
+        .map(|number| number.to_string())
+        .ok_or("expected the two digits that the browser shows")
 }
 
 pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
     match command {
-        AuthenticatorCommand::Enrol { url, store, name, push } => {
-            let push = push.map(|text| serde_json::from_str(&text)).transpose().context("--push is no subscription")?;
+        AuthenticatorCommand::Enrol {
+            url,
+            store,
+            name,
+            push,
+        } => {
+            let push = push
+                .map(|text| serde_json::from_str(&text))
+                .transpose()
+                .context("--push is no subscription")?;
             // Before the link is used up.
             let mut file = Authenticator::new_file(&store)?;
             let authenticator = match Authenticator::enrol(&url, &name, push).await {
@@ -82,9 +92,20 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
                 }
             };
             authenticator.save(&mut file)?;
-            println!("Enrolled for {} at {}.", authenticator.account(), authenticator.issuer());
+            println!(
+                "Enrolled for {} at {}.",
+                authenticator.account(),
+                authenticator.issuer()
+            );
         }
-        AuthenticatorCommand::Approve { store, request, number, deny: _, not_me, wait } => {
+        AuthenticatorCommand::Approve {
+            store,
+            request,
+            number,
+            deny: _,
+            not_me,
+            wait,
+        } => {
             let authenticator = Authenticator::load(&store)?;
             let mut requests = authenticator.waiting(wait).await?;
             if let Some(id) = request {
@@ -93,19 +114,28 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
             let request = match requests.as_slice() {
                 [request] => request,
                 [] => bail!("no such request is pending"),
-                several => bail!("{} requests are pending; name one with --request", several.len()),
+                several => bail!(
+                    "{} requests are pending; name one with --request",
+                    several.len()
+                ),
             };
             let outcome = match not_me {
                 true => authenticator.not_me(request).await?,
                 false => authenticator.decide(request, number.as_deref()).await?,
             };
-            println!("{outcome}: {} on {} for {}", request.account, request.browser, request.application.name);
+            println!(
+                "{outcome}: {} on {} for {}",
+                request.account, request.browser, request.application.name
+            );
         }
         AuthenticatorCommand::Scan { link, store } => {
             let authenticator = Authenticator::load(&store)?;
             let look = authenticator.look_at_login(&link).await?;
             authenticator.scan(&link).await?;
-            println!("Signing in to {} on {}, {}.", look.application, look.browser, look.place);
+            println!(
+                "Signing in to {} on {}, {}.",
+                look.application, look.browser, look.place
+            );
         }
         AuthenticatorCommand::List { store } => {
             let requests = Authenticator::load(&store)?.waiting(0).await?;

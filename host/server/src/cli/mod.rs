@@ -1,5 +1,9 @@
 //! The command line.
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command answers on the terminal")]
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command answers on the terminal"
+)]
 
 mod api;
 mod audit;
@@ -106,18 +110,29 @@ fn command_line(api: &api::Commands) -> clap::Command {
 pub fn run() -> ExitCode {
     let done = commands().and_then(|api| {
         let matches = command_line(&api).get_matches();
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()?;
         runtime.block_on(dispatch(&api, &matches))
     });
     match done {
         Ok(code) => code,
         // Whoever reads has seen enough.
-        Err(error) if error.downcast_ref::<std::io::Error>().is_some_and(|io| io.kind() == ErrorKind::BrokenPipe) => {
+        Err(error)
+            if error
+                .downcast_ref::<std::io::Error>()
+                .is_some_and(|io| io.kind() == ErrorKind::BrokenPipe) =>
+        {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            eprintln!("assent: {}", terminal::harmless_lines(&format!("{error:#}")));
-            error.downcast_ref::<failure::Failure>().map_or(ExitCode::FAILURE, |failure| failure.kind.code())
+            eprintln!(
+                "assent: {}",
+                terminal::harmless_lines(&format!("{error:#}"))
+            );
+            error
+                .downcast_ref::<failure::Failure>()
+                .map_or(ExitCode::FAILURE, |failure| failure.kind.code())
         }
     }
 }
@@ -143,10 +158,16 @@ async fn dispatch(api: &api::Commands, matches: &ArgMatches) -> anyhow::Result<E
         Command::Audit(command) => return audit::run(command).await,
         Command::Serve(file) => serve::run(&file.config).await,
         Command::Config(ConfigCommand::Check(file)) => check(&file.config).await,
-        Command::Config(ConfigCommand::Schema) => terminal::print(&format!("{}\n", config_schema())),
-        Command::Config(ConfigCommand::Openapi) => terminal::print(&format!("{}\n", openapi_document())),
+        Command::Config(ConfigCommand::Schema) => {
+            terminal::print(&format!("{}\n", config_schema()))
+        }
+        Command::Config(ConfigCommand::Openapi) => {
+            terminal::print(&format!("{}\n", openapi_document()))
+        }
         Command::Admin(AdminCommand::Token(file)) => token(&file.config).await,
-        Command::Admin(AdminCommand::Enrolment { user, config }) => enrolment(&config.config, &user).await,
+        Command::Admin(AdminCommand::Enrolment { user, config }) => {
+            enrolment(&config.config, &user).await
+        }
         Command::Authenticator(command) => authenticator::run(command).await,
         Command::Explain(arguments) => explain::run(arguments).await,
         Command::Plugins(command) => plugin::run(command).await,
@@ -169,22 +190,38 @@ pub fn config_schema() -> String {
 async fn check(file: &Path) -> anyhow::Result<()> {
     let settings = settings(file)?;
     let specs = plugin_specs(&settings.plugins).with_context(|| file.display().to_string())?;
-    let Surroundings { clock, compiler, .. } = Surroundings::of_this_program(file);
+    let Surroundings {
+        clock, compiler, ..
+    } = Surroundings::of_this_program(file);
     app::identities(&settings, &clock).with_context(|| file.display().to_string())?;
-    Places::open(settings.places.database_file.as_deref()).with_context(|| file.display().to_string())?;
+    Places::open(settings.places.database_file.as_deref())
+        .with_context(|| file.display().to_string())?;
     app::logo(&settings).with_context(|| file.display().to_string())?;
     crate::domain::audit::check_streams(&settings.audit.stream)
         .map_err(anyhow::Error::msg)
         .with_context(|| file.display().to_string())?;
     if let Some(folder) = &settings.plugins.compiled_folder {
-        let key = || format!("{}: plugins.compiled_folder: {}", file.display(), folder.display());
-        plugins::check_compiled_folder(folder).map_err(anyhow::Error::msg).with_context(key)?;
+        let key = || {
+            format!(
+                "{}: plugins.compiled_folder: {}",
+                file.display(),
+                folder.display()
+            )
+        };
+        plugins::check_compiled_folder(folder)
+            .map_err(anyhow::Error::msg)
+            .with_context(key)?;
     }
-    let loaded =
-        plugins::Plugins::load(specs, plugins::Loader::new(clock, Arc::new(plugins::NoCredentials), compiler, None))
-            .await;
+    let loaded = plugins::Plugins::load(
+        specs,
+        plugins::Loader::new(clock, Arc::new(plugins::NoCredentials), compiler, None),
+    )
+    .await;
     let loaded = loaded.with_context(|| format!("{}: plugins", file.display()))?;
-    loaded.try_out().await.with_context(|| format!("{}: plugins", file.display()))?;
+    loaded
+        .try_out()
+        .await
+        .with_context(|| format!("{}: plugins", file.display()))?;
     if !loaded.may_write_attributes() {
         eprintln!(
             "{}: warning: no claim mapper writes attributes, so assertions have none and `custom_attributes` of SAML applications \
@@ -201,7 +238,10 @@ async fn check(file: &Path) -> anyhow::Result<()> {
 
 /// The host's database and keys, without its plugins, for one command.
 async fn host_without_plugins(file: &Path) -> anyhow::Result<Arc<Host>> {
-    let settings = Settings { plugins: config::Plugins::default(), ..settings(file)? };
+    let settings = Settings {
+        plugins: config::Plugins::default(),
+        ..settings(file)?
+    };
     // In another folder than the server's, a command would make a database of its own and speak of that one.
     if !Store::may_exist(&settings.store.url) {
         bail!(
@@ -215,11 +255,19 @@ async fn host_without_plugins(file: &Path) -> anyhow::Result<Arc<Host>> {
 async fn enrolment(file: &Path, user: &str) -> anyhow::Result<()> {
     let host = host_without_plugins(file).await?;
     let name = user.parse()?;
-    let user = host.store.user_by_login(&name).await?.with_context(|| format!("there is no user {name}"))?;
-    let (link, until) = admin::create_enrolment(&host, user.id, &By::HOST, &admin::whatever_it_is).await?;
+    let user = host
+        .store
+        .user_by_login(&name)
+        .await?
+        .with_context(|| format!("there is no user {name}"))?;
+    let (link, until) =
+        admin::create_enrolment(&host, user.id, &By::HOST, &admin::whatever_it_is).await?;
     host.store.close().await;
     let hours = until.remaining(host.now()).as_secs().div_ceil(3600);
-    eprintln!("{} enrols an authenticator here, once, within {hours} hours:", user.name);
+    eprintln!(
+        "{} enrols an authenticator here, once, within {hours} hours:",
+        user.name
+    );
     println!("{link}");
     if std::io::stdout().is_terminal() {
         serve::print_qr(&link);
@@ -232,17 +280,28 @@ async fn token(file: &Path) -> anyhow::Result<()> {
     let (token, until) = admin::issue_admin_token(&host, &By::HOST).await?;
     host.store.close().await;
     let minutes = until.remaining(host.now()).as_secs().div_ceil(60);
-    eprintln!("A token for {}/admin/api/v1, good for {minutes} minutes:", host.settings.origin());
+    eprintln!(
+        "A token for {}/admin/api/v1, good for {minutes} minutes:",
+        host.settings.origin()
+    );
     println!("{}", token.expose());
     Ok(())
 }
 
 /// The text at a place of an answer (RFC 6901), fit for a line of the terminal; none where there is no text.
 fn text(answer: &serde_json::Value, pointer: &str) -> String {
-    plugins::one_line(answer.pointer(pointer).and_then(serde_json::Value::as_str).unwrap_or_default())
+    plugins::one_line(
+        answer
+            .pointer(pointer)
+            .and_then(serde_json::Value::as_str)
+            .unwrap_or_default(),
+    )
 }
 
 /// The number at a place of an answer.
 fn number(answer: &serde_json::Value, pointer: &str) -> u64 {
-    answer.pointer(pointer).and_then(serde_json::Value::as_u64).unwrap_or_default()
+    answer
+        .pointer(pointer)
+        .and_then(serde_json::Value::as_u64)
+        .unwrap_or_default()
 }

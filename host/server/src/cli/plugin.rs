@@ -27,10 +27,19 @@ async fn check(file: &Path) -> anyhow::Result<()> {
     let found = assent_plugin_host::inspect(file, &Compiler::of_this_program()).await;
     let found = found.with_context(|| file.display().to_string())?;
     let name = harmless(&found.description.name);
-    println!("{name} {} ({} bytes)", harmless(&found.description.version), found.size);
+    println!(
+        "{name} {} ({} bytes)",
+        harmless(&found.description.version),
+        found.size
+    );
     println!("  {}", harmless(&found.description.summary));
     println!("  sha256   {}", found.sha256);
-    println!("  role     {} ({} {})", found.world.role(), found.world.package(), found.contract_version);
+    println!(
+        "  role     {} ({} {})",
+        found.world.role(),
+        found.world.package(),
+        found.contract_version
+    );
     println!("  imports  {}", or_none(&found.imports));
     println!("  writes   {}", or_none(&found.description.writes));
     if !found.description.hosts.is_empty() {
@@ -40,5 +49,9 @@ async fn check(file: &Path) -> anyhow::Result<()> {
 }
 
 fn or_none(list: &[String]) -> String {
-    if list.is_empty() { "nothing".to_owned() } else { harmless(&list.join(", ")) }
+    if list.is_empty() {
+        "nothing".to_owned()
+    } else {
+        harmless(&list.join(", "))
+    }
 }

@@ -28,7 +28,10 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
     let running = app::serve(host, ports)?;
     tracing::info!(address = %running.address, issuer = running.host.issuer, "serving");
     let settings = &running.host.settings;
-    if settings.is_https() && settings.http.tls.is_none() && settings.http.trusted_proxies.is_empty() {
+    if settings.is_https()
+        && settings.http.tls.is_none()
+        && settings.http.trusted_proxies.is_empty()
+    {
         tracing::warn!(
             "http.trusted_proxies is empty: behind a proxy, people will not see on the phone where a sign-in comes \
              from, and all of them share the rate limits of one address"
@@ -61,10 +64,14 @@ async fn reload_plugins(host: Arc<Host>, mut asked: Signal) {
 }
 
 fn start_log(log: &Log) -> anyhow::Result<()> {
-    let filter = EnvFilter::try_new(&log.level).map_err(|error| anyhow::anyhow!("log.level: {error}"))?;
+    let filter =
+        EnvFilter::try_new(&log.level).map_err(|error| anyhow::anyhow!("log.level: {error}"))?;
     let filter = filter.add_directive(QUIET.parse()?);
     let colour = std::io::stderr().is_terminal();
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colour).with_writer(std::io::stderr);
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(colour)
+        .with_writer(std::io::stderr);
     match log.format {
         LogFormat::Text => lines.init(),
         LogFormat::Json => lines.json().init(),
@@ -75,15 +82,25 @@ fn start_log(log: &Log) -> anyhow::Result<()> {
 /// Tells whoever started the host where to go on.
 fn greet(settings: &Settings, made: Option<&Made>) {
     let origin = settings.origin();
-    let demo = settings.first_start.as_ref().and_then(|first| first.demo.as_ref());
-    let start = demo.and_then(|demo| url::Url::parse(&demo.redirect_uri).ok()).and_then(|url| url.join("/").ok());
+    let demo = settings
+        .first_start
+        .as_ref()
+        .and_then(|first| first.demo.as_ref());
+    let start = demo
+        .and_then(|demo| url::Url::parse(&demo.redirect_uri).ok())
+        .and_then(|url| url.join("/").ok());
     println!();
     match (made, settings.first_start.as_ref()) {
         (Some(made), Some(first)) => {
-            println!("Enrol an authenticator for \"{}\" (good once):\n  {}", first.administrator, made.enrolment_link);
+            println!(
+                "Enrol an authenticator for \"{}\" (good once):\n  {}",
+                first.administrator, made.enrolment_link
+            );
             print_qr(&made.enrolment_link);
         }
-        _ => println!("Your authenticator: {origin}/authenticator (a new link: assent admin enrolment NAME)"),
+        _ => println!(
+            "Your authenticator: {origin}/authenticator (a new link: assent admin enrolment NAME)"
+        ),
     }
     if let Some(start) = start {
         println!("Try the sign-in:  {start}");
@@ -93,6 +110,11 @@ fn greet(settings: &Settings, made: Option<&Made>) {
 
 pub(super) fn print_qr(link: &str) {
     if let Ok(code) = qrcode::QrCode::new(link) {
-        println!("{}", code.render::<qrcode::render::unicode::Dense1x2>().quiet_zone(true).build());
+        println!(
+            "{}",
+            code.render::<qrcode::render::unicode::Dense1x2>()
+                .quiet_zone(true)
+                .build()
+        );
     }
 }

@@ -25,27 +25,52 @@ pub struct Approvals {
 
 impl Default for Approvals {
     fn default() -> Self {
-        Self { pauses: vec![30, 120, 600, 3600], denial_window: 600, forget_denials: 86_400, not_me_pause: 4 * 3600 }
+        Self {
+            pauses: vec![30, 120, 600, 3600],
+            denial_window: 600,
+            forget_denials: 86_400,
+            not_me_pause: 4 * 3600,
+        }
     }
 }
 
 impl Approvals {
     /// The lengths of the cooldowns.
     pub fn steps(&self) -> Vec<Duration> {
-        self.pauses.iter().map(|seconds| Duration::from_secs((*seconds).into())).collect()
+        self.pauses
+            .iter()
+            .map(|seconds| Duration::from_secs((*seconds).into()))
+            .collect()
     }
 }
 
 /// What the types can't say.
 pub(super) fn check(settings: &Settings, expect: &mut impl FnMut(bool, &str, &str)) {
     const DAY: u32 = 86_400;
-    let Approvals { pauses, denial_window, forget_denials, not_me_pause } = &settings.approvals;
+    let Approvals {
+        pauses,
+        denial_window,
+        forget_denials,
+        not_me_pause,
+    } = &settings.approvals;
     expect(
         pauses.len() <= 20 && pauses.iter().all(|seconds| (1..=DAY).contains(seconds)),
         "approvals.pauses",
         "expected up to 20 times of 1 to 86400 seconds",
     );
-    expect((1..=DAY).contains(denial_window), "approvals.denial_window", "expected 1 to 86400 seconds");
-    expect((1..=30 * DAY).contains(forget_denials), "approvals.forget_denials", "expected 1 to 2592000 seconds");
-    expect(*not_me_pause <= 7 * DAY, "approvals.not_me_pause", "expected 0 to 604800 seconds");
+    expect(
+        (1..=DAY).contains(denial_window),
+        "approvals.denial_window",
+        "expected 1 to 86400 seconds",
+    );
+    expect(
+        (1..=30 * DAY).contains(forget_denials),
+        "approvals.forget_denials",
+        "expected 1 to 2592000 seconds",
+    );
+    expect(
+        *not_me_pause <= 7 * DAY,
+        "approvals.not_me_pause",
+        "expected 0 to 604800 seconds",
+    );
 }

@@ -45,6 +45,9 @@ impl AuditStream {
 
 impl Default for Audit {
     fn default() -> Self {
-        Self { days: 400, stream: AuditStream::default() }
+        Self {
+            days: 400,
+            stream: AuditStream::default(),
+        }
     }
 }

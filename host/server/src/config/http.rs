@@ -70,7 +70,10 @@ pub struct Mtls {
 impl Mtls {
     /// The certificate and its key.
     pub fn tls(&self) -> Tls {
-        Tls { certificate_file: self.certificate_file.clone(), key_file: self.key_file.clone() }
+        Tls {
+            certificate_file: self.certificate_file.clone(),
+            key_file: self.key_file.clone(),
+        }
     }
 }
 
@@ -116,7 +119,11 @@ pub(super) fn check(settings: &Settings, expect: &mut impl FnMut(bool, &str, &st
         ("head_timeout", http.head_timeout),
         ("write_timeout", http.write_timeout),
     ] {
-        expect((1..=600).contains(&seconds), &format!("http.{name}"), "expected 1 to 600 seconds");
+        expect(
+            (1..=600).contains(&seconds),
+            &format!("http.{name}"),
+            "expected 1 to 600 seconds",
+        );
     }
     expect(
         http.tls.is_none() || settings.is_https(),
@@ -129,12 +136,16 @@ pub(super) fn check(settings: &Settings, expect: &mut impl FnMut(bool, &str, &st
         "missing; expected where applications reach the listener of http.mtls, such as https://mtls.id.example.org",
     );
     expect(
-        http.mtls.as_ref().is_none_or(|mtls| mtls.listen != http.listen || mtls.listen.port() == 0),
+        http.mtls
+            .as_ref()
+            .is_none_or(|mtls| mtls.listen != http.listen || mtls.listen.port() == 0),
         "http.mtls.listen",
         "expected another address or port than that of http.listen",
     );
     expect(
-        http.mtls_url.as_ref().is_none_or(|url| url.scheme() == "https" && super::load::is_bare(url)),
+        http.mtls_url
+            .as_ref()
+            .is_none_or(|url| url.scheme() == "https" && super::load::is_bare(url)),
         "http.mtls_url",
         "expected an https address without path or query, such as https://mtls.id.example.org",
     );

@@ -55,7 +55,11 @@ const LONGEST_BURST: u32 = 100_000;
 
 /// A limit.
 #[derive(Deserialize, JsonSchema)]
-#[serde(rename = "Rate", deny_unknown_fields, expecting = "{ per_minute = ..., burst = ... }")]
+#[serde(
+    rename = "Rate",
+    deny_unknown_fields,
+    expecting = "{ per_minute = ..., burst = ... }"
+)]
 struct Given {
     /// How many a minute in the long run. 0 turns the limit off.
     per_minute: u32,
@@ -66,7 +70,10 @@ struct Given {
 
 impl From<Given> for Rate {
     fn from(Given { per_minute, burst }: Given) -> Self {
-        Self { per_minute, burst: burst.unwrap_or(per_minute.min(LONGEST_BURST)) }
+        Self {
+            per_minute,
+            burst: burst.unwrap_or(per_minute.min(LONGEST_BURST)),
+        }
     }
 }
 
@@ -106,8 +113,15 @@ pub(super) fn check(settings: &Settings, expect: &mut impl FnMut(bool, &str, &st
         failures,
         callbacks,
     } = settings.limits;
-    for (name, most) in [("open_sign_ins_of_network", open_sign_ins_of_network), ("open_sign_ins", open_sign_ins)] {
-        expect((1..=10_000_000).contains(&most), &format!("limits.{name}"), "expected 1 to 10000000 sign-ins");
+    for (name, most) in [
+        ("open_sign_ins_of_network", open_sign_ins_of_network),
+        ("open_sign_ins", open_sign_ins),
+    ] {
+        expect(
+            (1..=10_000_000).contains(&most),
+            &format!("limits.{name}"),
+            "expected 1 to 10000000 sign-ins",
+        );
     }
     for (name, rate) in [
         ("sign_in", sign_in),
@@ -123,7 +137,8 @@ pub(super) fn check(settings: &Settings, expect: &mut impl FnMut(bool, &str, &st
     ] {
         expect(
             rate.per_minute == 0
-                || ((1..=1_000_000).contains(&rate.per_minute) && (1..=LONGEST_BURST).contains(&rate.burst)),
+                || ((1..=1_000_000).contains(&rate.per_minute)
+                    && (1..=LONGEST_BURST).contains(&rate.burst)),
             &format!("limits.{name}"),
             "expected per_minute up to 1000000 (0 turns the limit off) and a burst of 1 to 100000",
         );

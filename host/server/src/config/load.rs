@@ -36,27 +36,45 @@ pub enum ConfigError {
 
 /// Reads the settings from `file` and the environment.
 pub fn load(file: &Path) -> Result<Settings, ConfigError> {
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| ConfigError::Unreadable { file: file.to_owned(), reason: error.to_string() })?;
+    let text = std::fs::read_to_string(file).map_err(|error| ConfigError::Unreadable {
+        file: file.to_owned(),
+        reason: error.to_string(),
+    })?;
     // Read here and not by figment, so that a file that is no TOML is reported with its line.
     if let Err(error) = text.parse::<toml::Table>() {
         // Its own words repeat the line, and the line may hold a password.
-        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-        let (line, column) =
-            (before.matches('\n').count() + 1, before.chars().rev().take_while(|c| *c != '\n').count() + 1);
-        let what = format!("{}: line {line}, column {column}: {}", file.display(), error.message());
+        let before = error
+            .span()
+            .and_then(|span| text.get(..span.start))
+            .unwrap_or_default();
+        let (line, column) = (
+            before.matches('\n').count() + 1,
+            before.chars().rev().take_while(|c| *c != '\n').count() + 1,
+        );
+        let what = format!(
+            "{}: line {line}, column {column}: {}",
+            file.display(),
+            error.message()
+        );
         return Err(ConfigError::Invalid(vec![what]));
     }
     let environment = Env::prefixed(ENVIRONMENT).split("__");
-    let settings = Figment::new().merge(Toml::string(&text)).merge(environment).extract::<Settings>();
-    let settings =
-        settings.map_err(|errors| ConfigError::Invalid(errors.into_iter().map(|e| explain(&e, file)).collect()))?;
+    let settings = Figment::new()
+        .merge(Toml::string(&text))
+        .merge(environment)
+        .extract::<Settings>();
+    let settings = settings.map_err(|errors| {
+        ConfigError::Invalid(errors.into_iter().map(|e| explain(&e, file)).collect())
+    })?;
     let problems = check(&settings);
     if problems.is_empty() {
         return Ok(settings);
     }
-    let named = |(key, expected): (String, String)| format!("{}: {key}: {expected}", source_of(&key, file));
-    Err(ConfigError::Invalid(problems.into_iter().map(named).collect()))
+    let named =
+        |(key, expected): (String, String)| format!("{}: {key}: {expected}", source_of(&key, file));
+    Err(ConfigError::Invalid(
+        problems.into_iter().map(named).collect(),
+    ))
 }
 
 /// Where a key's value comes from: the environment variable if there is one, else the file.
@@ -70,7 +88,9 @@ pub(super) fn variable_of(key: &str) -> Option<String> {
     let below = format!("{variable}__");
     let named = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let found = named.map(|name| (name.to_uppercase(), name));
-    let found = found.into_iter().find(|(upper, _)| *upper == variable || upper.starts_with(&below));
+    let found = found
+        .into_iter()
+        .find(|(upper, _)| *upper == variable || upper.starts_with(&below));
     found.map(|(_, name)| name)
 }
 
@@ -85,22 +105,39 @@ fn explain(error: &figment::Error, file: &Path) -> String {
                 (false, false) => format!("{key}.{name}"),
             };
             let known = known.join(", ");
-            let elsewhere = belongs(name).map(|tables| format!("; {name} belongs {tables}")).unwrap_or_default();
-            return format!("{}: {full}: unknown key; expected one of {known}{elsewhere}", source_of(&full, file));
+            let elsewhere = belongs(name)
+                .map(|tables| format!("; {name} belongs {tables}"))
+                .unwrap_or_default();
+            return format!(
+                "{}: {full}: unknown key; expected one of {known}{elsewhere}",
+                source_of(&full, file)
+            );
         }
         Kind::MissingField(name) => {
-            let full = if key.is_empty() { name.to_string() } else { format!("{key}.{name}") };
+            let full = if key.is_empty() {
+                name.to_string()
+            } else {
+                format!("{key}.{name}")
+            };
             return format!("{}: {full}: missing", file.display());
         }
         Kind::InvalidType(found, expected) => match expected.as_ref() {
-            "u16" | "u32" | "u64" => format!("found {found}, expected a whole number{}", unit(&key)),
+            "u16" | "u32" | "u64" => {
+                format!("found {found}, expected a whole number{}", unit(&key))
+            }
             expected => format!("found {found}, expected {expected}"),
         },
         Kind::InvalidValue(found, expected) if **expected == *"u32" => {
-            format!("found {found}, expected a whole number{} from 0 to {}", unit(&key), u32::MAX)
+            format!(
+                "found {found}, expected a whole number{} from 0 to {}",
+                unit(&key),
+                u32::MAX
+            )
         }
         Kind::InvalidValue(found, expected) => format!("found {found}, expected {expected}"),
-        Kind::UnknownVariant(found, known) => format!("found {found:?}, expected one of {}", known.join(", ")),
+        Kind::UnknownVariant(found, known) => {
+            format!("found {found:?}, expected one of {}", known.join(", "))
+        }
         other if key == "http.listen" || key == "http.mtls.listen" => {
             format!("{other}; expected an address and port such as 127.0.0.1:8080")
         }
@@ -122,7 +159,10 @@ fn unit(key: &str) -> &'static str {
         ("_ms", " of milliseconds"),
         ("_mib", " of MiB"),
     ];
-    let named = units.into_iter().find(|(end, _)| key.ends_with(end)).map(|(_, unit)| unit);
+    let named = units
+        .into_iter()
+        .find(|(end, _)| key.ends_with(end))
+        .map(|(_, unit)| unit);
     named.unwrap_or(if seconds { " of seconds" } else { "" })
 }
 
@@ -135,7 +175,13 @@ fn belongs(name: &str) -> Option<String> {
     tables.sort_unstable();
     let tables: Vec<_> = tables
         .into_iter()
-        .map(|table| if table.is_empty() { "above the first table".to_owned() } else { format!("into {table}") })
+        .map(|table| {
+            if table.is_empty() {
+                "above the first table".to_owned()
+            } else {
+                format!("into {table}")
+            }
+        })
         .collect();
     (1..=3).contains(&tables.len()).then(|| tables.join(" or "))
 }
@@ -143,10 +189,19 @@ fn belongs(name: &str) -> Option<String> {
 /// Collects the tables of a part of the schema that know a key.
 fn find_tables(schema: &Value, part: &Value, path: &str, name: &str, found: &mut Vec<String>) {
     if let Some(reference) = part.get("$ref").and_then(Value::as_str) {
-        let referred = reference.strip_prefix('#').and_then(|pointer| schema.pointer(pointer));
-        return referred.into_iter().for_each(|part| find_tables(schema, part, path, name, found));
+        let referred = reference
+            .strip_prefix('#')
+            .and_then(|pointer| schema.pointer(pointer));
+        return referred
+            .into_iter()
+            .for_each(|part| find_tables(schema, part, path, name, found));
     }
-    for part in part.get("anyOf").and_then(Value::as_array).into_iter().flatten() {
+    for part in part
+        .get("anyOf")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
         find_tables(schema, part, path, name, found);
     }
     if let Some(items) = part.get("items") {
@@ -158,7 +213,11 @@ fn find_tables(schema: &Value, part: &Value, path: &str, name: &str, found: &mut
             found.push(path.to_owned());
         }
         let inside = path.trim_matches(['[', ']']);
-        let below = if inside.is_empty() { format!("[{key}]") } else { format!("[{inside}.{key}]") };
+        let below = if inside.is_empty() {
+            format!("[{key}]")
+        } else {
+            format!("[{inside}.{key}]")
+        };
         find_tables(schema, part, &below, name, found);
     }
 }
@@ -188,7 +247,11 @@ fn check(settings: &Settings) -> Vec<(String, String)> {
         "base_url",
         "expected https; http is for localhost and loopback addresses alone",
     );
-    expect(display_text(&settings.operator, 80).is_some(), "operator", "expected a name of 1 to 80 characters");
+    expect(
+        display_text(&settings.operator, 80).is_some(),
+        "operator",
+        "expected a name of 1 to 80 characters",
+    );
     super::http::check(settings, &mut expect);
     super::pages::check(&settings.pages, &mut expect);
     super::limits::check(settings, &mut expect);
@@ -196,7 +259,12 @@ fn check(settings: &Settings) -> Vec<(String, String)> {
     let lifetimes = settings.lifetimes;
     for (name, seconds, shortest, longest) in [
         ("access_token", lifetimes.access_token, 1, 86_400),
-        ("client_credentials_token", lifetimes.client_credentials_token, 1, 86_400),
+        (
+            "client_credentials_token",
+            lifetimes.client_credentials_token,
+            1,
+            86_400,
+        ),
         ("refresh_token", lifetimes.refresh_token, 1, 400 * 86_400),
         ("consent", lifetimes.consent, 1, 400 * 86_400),
         ("refresh_repeat", lifetimes.refresh_repeat, 0, 300),
@@ -215,9 +283,13 @@ fn check(settings: &Settings) -> Vec<(String, String)> {
         );
     }
     expect(
-        (lifetimes.session..=30 * 86_400).contains(&settings.session.longest) || !settings.session.sliding,
+        (lifetimes.session..=30 * 86_400).contains(&settings.session.longest)
+            || !settings.session.sliding,
         "session.longest",
-        &format!("expected {} (lifetimes.session) to 2592000 seconds", lifetimes.session),
+        &format!(
+            "expected {} (lifetimes.session) to 2592000 seconds",
+            lifetimes.session
+        ),
     );
     let scheme = settings.store.url.split_once(':').map(|(scheme, _)| scheme);
     expect(
@@ -225,32 +297,73 @@ fn check(settings: &Settings) -> Vec<(String, String)> {
         "store.url",
         "expected sqlite://path/to/file or postgres://user@host/database",
     );
-    let key = settings.keys.master_key.as_ref().map(|text| STANDARD.decode(text.trim()));
+    let key = settings
+        .keys
+        .master_key
+        .as_ref()
+        .map(|text| STANDARD.decode(text.trim()));
     expect(
         key.is_none_or(|key| key.is_ok_and(|key| key.len() == 32)),
         "keys.master_key",
         "expected 32 bytes of base64; `openssl rand -base64 32` makes them",
     );
-    let super::Keys { rotation_days, publish_ahead_hours, .. } = settings.keys;
-    expect(rotation_days <= 3650, "keys.rotation_days", "expected 0 to 3650 days");
-    expect((1..=30 * 24).contains(&publish_ahead_hours), "keys.publish_ahead_hours", "expected 1 to 720 hours");
+    let super::Keys {
+        rotation_days,
+        publish_ahead_hours,
+        ..
+    } = settings.keys;
+    expect(
+        rotation_days <= 3650,
+        "keys.rotation_days",
+        "expected 0 to 3650 days",
+    );
+    expect(
+        (1..=30 * 24).contains(&publish_ahead_hours),
+        "keys.publish_ahead_hours",
+        "expected 1 to 720 hours",
+    );
     expect(
         rotation_days == 0 || publish_ahead_hours < rotation_days.saturating_mul(24),
         "keys.publish_ahead_hours",
         "expected less than keys.rotation_days",
     );
-    let super::Saml { certificate_days, publish_ahead_days, metadata_days, logout_seconds, assertion_seconds } =
-        settings.saml;
-    expect((30..=10_000).contains(&certificate_days), "saml.certificate_days", "expected 30 to 10000 days");
+    let super::Saml {
+        certificate_days,
+        publish_ahead_days,
+        metadata_days,
+        logout_seconds,
+        assertion_seconds,
+    } = settings.saml;
+    expect(
+        (30..=10_000).contains(&certificate_days),
+        "saml.certificate_days",
+        "expected 30 to 10000 days",
+    );
     expect(
         publish_ahead_days < certificate_days / 3,
         "saml.publish_ahead_days",
         "expected less than a third of saml.certificate_days",
     );
-    expect((1..=3650).contains(&metadata_days), "saml.metadata_days", "expected 1 to 3650 days");
-    expect((1..=60).contains(&logout_seconds), "saml.logout_seconds", "expected 1 to 60 seconds");
-    expect((30..=3600).contains(&assertion_seconds), "saml.assertion_seconds", "expected 30 to 3600 seconds");
-    expect((1..=3650).contains(&settings.audit.days), "audit.days", "expected 1 to 3650 days");
+    expect(
+        (1..=3650).contains(&metadata_days),
+        "saml.metadata_days",
+        "expected 1 to 3650 days",
+    );
+    expect(
+        (1..=60).contains(&logout_seconds),
+        "saml.logout_seconds",
+        "expected 1 to 60 seconds",
+    );
+    expect(
+        (30..=3600).contains(&assertion_seconds),
+        "saml.assertion_seconds",
+        "expected 30 to 3600 seconds",
+    );
+    expect(
+        (1..=3650).contains(&settings.audit.days),
+        "audit.days",
+        "expected 1 to 3650 days",
+    );
     expect(
         EnvFilter::try_new(&settings.log.level).is_ok(),
         "log.level",
@@ -263,14 +376,26 @@ fn check(settings: &Settings) -> Vec<(String, String)> {
             "expected a name of 1 to 128 characters without blanks",
         );
         let unfit = |demo: &super::Demo| {
-            RedirectUri::register(&demo.redirect_uri, ApplicationType::Native, settings.development).err()
+            RedirectUri::register(
+                &demo.redirect_uri,
+                ApplicationType::Native,
+                settings.development,
+            )
+            .err()
         };
         if let Some(error) = first.demo.as_ref().and_then(unfit) {
             expect(false, "first_start.demo.redirect_uri", &error.to_string());
         }
-        let start = first.demo.as_ref().and_then(|demo| demo.initiate_login_uri.as_deref());
+        let start = first
+            .demo
+            .as_ref()
+            .and_then(|demo| demo.initiate_login_uri.as_deref());
         if let Some(Err(error)) = start.map(InitiateLoginUri::parse) {
-            expect(false, "first_start.demo.initiate_login_uri", &error.to_string());
+            expect(
+                false,
+                "first_start.demo.initiate_login_uri",
+                &error.to_string(),
+            );
         }
     }
     super::plugins::check(&settings.plugins, &mut expect);
@@ -292,20 +417,37 @@ mod tests {
     #[test]
     fn each_error_names_file_key_and_what_is_expected() {
         assert_eq!(error_of(""), "FILE: base_url: missing");
-        let error = error_of("base_url = \"https://id.example\"\n[http]\nlissten = \"127.0.0.1:80\"\n");
+        let error =
+            error_of("base_url = \"https://id.example\"\n[http]\nlissten = \"127.0.0.1:80\"\n");
         assert_eq!(
             error,
             "FILE: http.lissten: unknown key; expected one of listen, trusted_proxies, connections_per_network, first_request_timeout, head_timeout, write_timeout, tls, mtls, mtls_url, client_cert_header, metrics_secret_file"
         );
-        let error = error_of("base_url = \"https://id.example\"\n[lifetimes]\nsession = \"long\"\n");
-        assert_eq!(error, "FILE: lifetimes.session: found string \"long\", expected a whole number of seconds");
+        let error =
+            error_of("base_url = \"https://id.example\"\n[lifetimes]\nsession = \"long\"\n");
+        assert_eq!(
+            error,
+            "FILE: lifetimes.session: found string \"long\", expected a whole number of seconds"
+        );
         let error = error_of("base_url = \"http://id.example\"");
-        assert_eq!(error, "FILE: base_url: expected https; http is for localhost and loopback addresses alone");
-        let error = error_of("base_url = \"https://id.example\"\n[lifetimes]\nauthorization_code = 601\n");
-        assert_eq!(error, "FILE: lifetimes.authorization_code: expected 1 to 600 seconds");
+        assert_eq!(
+            error,
+            "FILE: base_url: expected https; http is for localhost and loopback addresses alone"
+        );
+        let error =
+            error_of("base_url = \"https://id.example\"\n[lifetimes]\nauthorization_code = 601\n");
+        assert_eq!(
+            error,
+            "FILE: lifetimes.authorization_code: expected 1 to 600 seconds"
+        );
         assert!(error_of("base_url = ").contains("line 1"));
-        let error = error_of("base_url = \"https://id.example\"\n[store]\nurl = \"postgres://assent:hunter2@db/x\n");
-        assert!(error.starts_with("FILE: line 3, column ") && !error.contains("hunter2"), "{error}");
+        let error = error_of(
+            "base_url = \"https://id.example\"\n[store]\nurl = \"postgres://assent:hunter2@db/x\n",
+        );
+        assert!(
+            error.starts_with("FILE: line 3, column ") && !error.contains("hunter2"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -344,12 +486,27 @@ mod tests {
     #[test]
     fn a_key_in_the_wrong_table_is_told_its_own() {
         for (text, message) in [
-            ("[http.tls]\nmtls_url = \"https://id.example\"", "; mtls_url belongs into [http]"),
-            ("[http]\nbase_url = \"https://id.example\"", "; base_url belongs above the first table"),
-            ("[http]\ncertificate_file = \"x\"", "; certificate_file belongs into [http.mtls] or into [http.tls]"),
-            ("[plugins]\nwrites = [\"account\"]", "; writes belongs into [[plugins.claims]]"),
+            (
+                "[http.tls]\nmtls_url = \"https://id.example\"",
+                "; mtls_url belongs into [http]",
+            ),
+            (
+                "[http]\nbase_url = \"https://id.example\"",
+                "; base_url belongs above the first table",
+            ),
+            (
+                "[http]\ncertificate_file = \"x\"",
+                "; certificate_file belongs into [http.mtls] or into [http.tls]",
+            ),
+            (
+                "[plugins]\nwrites = [\"account\"]",
+                "; writes belongs into [[plugins.claims]]",
+            ),
             ("sliding = true", "; sliding belongs into [session]"),
-            ("nonsense = true", "first_start, saml, places, outgoing, plugins"),
+            (
+                "nonsense = true",
+                "first_start, saml, places, outgoing, plugins",
+            ),
         ] {
             let error = error_of(&format!("base_url = \"https://id.example\"\n{text}\n"));
             assert!(error.ends_with(message), "{error}");
@@ -364,12 +521,24 @@ mod tests {
                     sign_in = { per_minute = 0 }\ntoken = { per_minute = 60 }\nfailures = { per_minute = 200000 }\n";
         std::fs::write(&file, text).unwrap();
         let limits = load(&file).unwrap().limits;
-        assert_eq!((limits.sign_in.per_minute, limits.token.burst, limits.failures.burst), (0, 60, 100_000));
+        assert_eq!(
+            (
+                limits.sign_in.per_minute,
+                limits.token.burst,
+                limits.failures.burst
+            ),
+            (0, 60, 100_000)
+        );
     }
 
     #[test]
     fn a_missing_file_is_named() {
-        let error = load(Path::new("/nowhere/assent.toml")).unwrap_err().to_string();
-        assert!(error.starts_with("/nowhere/assent.toml: cannot read the settings"), "{error}");
+        let error = load(Path::new("/nowhere/assent.toml"))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("/nowhere/assent.toml: cannot read the settings"),
+            "{error}"
+        );
     }
 }

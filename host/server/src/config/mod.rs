@@ -26,7 +26,9 @@ pub use in_force::{Setting, Source, in_force};
 pub use limits::{Rate, RateLimits};
 pub use load::{ConfigError, load};
 pub use pages::Pages;
-pub use plugins::{ApprovalChannel, ClaimMapper, Credential, OnFailure, PluginLimits, Plugins, Trust};
+pub use plugins::{
+    ApprovalChannel, ClaimMapper, Credential, OnFailure, PluginLimits, Plugins, Trust,
+};
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
@@ -212,7 +214,9 @@ impl Keys {
 
 impl std::fmt::Debug for Keys {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Keys").field("master_key_file", &self.master_key_file).finish_non_exhaustive()
+        f.debug_struct("Keys")
+            .field("master_key_file", &self.master_key_file)
+            .finish_non_exhaustive()
     }
 }
 
@@ -303,7 +307,9 @@ pub struct Demo {
 
 impl Default for Store {
     fn default() -> Self {
-        Self { url: "sqlite://data/assent.db".to_owned() }
+        Self {
+            url: "sqlite://data/assent.db".to_owned(),
+        }
     }
 }
 
@@ -339,13 +345,19 @@ impl Default for Lifetimes {
 
 impl Default for Session {
     fn default() -> Self {
-        Self { sliding: false, longest: 43_200 }
+        Self {
+            sliding: false,
+            longest: 43_200,
+        }
     }
 }
 
 impl Default for Log {
     fn default() -> Self {
-        Self { level: "info".to_owned(), format: LogFormat::Text }
+        Self {
+            level: "info".to_owned(),
+            format: LogFormat::Text,
+        }
     }
 }
 
@@ -378,7 +390,11 @@ impl Settings {
 
     /// How long after the sign-in a session can last, in seconds.
     pub fn longest_session(&self) -> u32 {
-        if self.session.sliding { self.session.longest } else { self.lifetimes.session }
+        if self.session.sliding {
+            self.session.longest
+        } else {
+            self.lifetimes.session
+        }
     }
 
     /// Whether browsers reach this host by https.

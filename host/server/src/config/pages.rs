@@ -30,7 +30,11 @@ impl Pages {
     /// Where the link to help leads.
     pub fn support_address(&self) -> Option<String> {
         let support = self.support.as_deref()?;
-        Some(if is_email(support) { format!("mailto:{support}") } else { support.to_owned() })
+        Some(if is_email(support) {
+            format!("mailto:{support}")
+        } else {
+            support.to_owned()
+        })
     }
 }
 
@@ -43,22 +47,37 @@ fn is_email(text: &str) -> bool {
 
 /// What the types can't say.
 pub(super) fn check(pages: &Pages, expect: &mut impl FnMut(bool, &str, &str)) {
-    for (key, accent, theme) in
-        [("accent", pages.accent, Theme::Light), ("accent_dark", pages.accent_dark, Theme::Dark)]
-    {
+    for (key, accent, theme) in [
+        ("accent", pages.accent, Theme::Light),
+        ("accent_dark", pages.accent_dark, Theme::Dark),
+    ] {
         let Some(accent) = accent else { continue };
         let (contrast, ground) = Palette::of(accent, theme).least_contrast(theme);
         let expected = format!(
             "{accent} has a contrast of {contrast:.1} to 1 where {ground} is beside it, and text needs {LEAST_CONTRAST} \
              (WCAG AA); expected a {} colour, such as {}",
-            if theme == Theme::Light { "darker" } else { "lighter" },
+            if theme == Theme::Light {
+                "darker"
+            } else {
+                "lighter"
+            },
             readable(accent, theme),
         );
-        expect(contrast >= LEAST_CONTRAST, &format!("pages.{key}"), &expected);
+        expect(
+            contrast >= LEAST_CONTRAST,
+            &format!("pages.{key}"),
+            &expected,
+        );
     }
-    let is_address = |text: &str| text.parse::<Url>().is_ok_and(|url| url.scheme() == "https" && url.has_host());
+    let is_address = |text: &str| {
+        text.parse::<Url>()
+            .is_ok_and(|url| url.scheme() == "https" && url.has_host())
+    };
     expect(
-        pages.support.as_deref().is_none_or(|text| is_email(text) || is_address(text)),
+        pages
+            .support
+            .as_deref()
+            .is_none_or(|text| is_email(text) || is_address(text)),
         "pages.support",
         "expected an e-mail address or an https address, such as help@example.org or https://example.org/help",
     );
@@ -81,19 +100,34 @@ mod tests {
 
     #[test]
     fn a_colour_that_cannot_be_read_is_refused_with_one_that_can() {
-        let [problem] = &problems("accent = \"#ffcc00\"")[..] else { panic!("one problem") };
-        assert!(problem.starts_with("pages.accent: #ffcc00 has a contrast of 1.4 to 1 where "), "{problem}");
+        let [problem] = &problems("accent = \"#ffcc00\"")[..] else {
+            panic!("one problem")
+        };
+        assert!(
+            problem.starts_with("pages.accent: #ffcc00 has a contrast of 1.4 to 1 where "),
+            "{problem}"
+        );
         let better = problem.rsplit(' ').next().unwrap();
-        assert!(problems(&format!("accent = \"{better}\"")).is_empty(), "{problem}");
+        assert!(
+            problems(&format!("accent = \"{better}\"")).is_empty(),
+            "{problem}"
+        );
         assert!(problems("accent = \"#0b5a6e\"\naccent_dark = \"#6fcbdd\"").is_empty());
-        assert_eq!(problems("accent = \"#6fcbdd\"\naccent_dark = \"#0b5a6e\"").len(), 2, "each in its own theme");
+        assert_eq!(
+            problems("accent = \"#6fcbdd\"\naccent_dark = \"#0b5a6e\"").len(),
+            2,
+            "each in its own theme"
+        );
     }
 
     #[test]
     fn support_is_an_address() {
         for (support, address) in [
             ("help@example.org", Some("mailto:help@example.org")),
-            ("https://example.org/help?a=b", Some("https://example.org/help?a=b")),
+            (
+                "https://example.org/help?a=b",
+                Some("https://example.org/help?a=b"),
+            ),
             ("http://example.org", None),
             ("javascript:alert(1)", None),
             ("help@example.org?subject=x", None),

@@ -27,7 +27,12 @@ pub struct Plugins {
 
 impl Default for Plugins {
     fn default() -> Self {
-        Self { claims: Vec::new(), approval_channels: Vec::new(), compiled_folder: None, trace_hours: 24 }
+        Self {
+            claims: Vec::new(),
+            approval_channels: Vec::new(),
+            compiled_folder: None,
+            trace_hours: 24,
+        }
     }
 }
 
@@ -215,13 +220,25 @@ impl PluginLimits {
 
 /// What the types can't say.
 pub(super) fn check(plugins: &Plugins, expect: &mut impl FnMut(bool, &str, &str)) {
-    expect(plugins.trace_hours <= 24 * 366, "plugins.trace_hours", "expected 0 to 8784 hours");
+    expect(
+        plugins.trace_hours <= 24 * 366,
+        "plugins.trace_hours",
+        "expected 0 to 8784 hours",
+    );
     let mappers = plugins.claims.iter().map(|plugin| &plugin.name);
-    let names: Vec<_> = mappers.chain(plugins.approval_channels.iter().map(|plugin| &plugin.name)).collect();
+    let names: Vec<_> = mappers
+        .chain(plugins.approval_channels.iter().map(|plugin| &plugin.name))
+        .collect();
     for name in &names {
         let fits = (1..=64).contains(&name.len())
-            && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
-        expect(fits, "plugins", "expected plugin names of 1 to 64 lower-case letters, digits and hyphens");
+            && name
+                .bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+        expect(
+            fits,
+            "plugins",
+            "expected plugin names of 1 to 64 lower-case letters, digits and hyphens",
+        );
         expect(
             names.iter().filter(|other| *other == name).count() == 1,
             "plugins",
@@ -243,10 +260,18 @@ pub(super) fn check(plugins: &Plugins, expect: &mut impl FnMut(bool, &str, &str)
         );
     };
     for plugin in &plugins.claims {
-        both("plugins.claims", plugin.applications.as_ref(), plugin.sha256.as_ref());
+        both(
+            "plugins.claims",
+            plugin.applications.as_ref(),
+            plugin.sha256.as_ref(),
+        );
     }
     for plugin in &plugins.approval_channels {
-        both("plugins.approval_channels", plugin.applications.as_ref(), plugin.sha256.as_ref());
+        both(
+            "plugins.approval_channels",
+            plugin.applications.as_ref(),
+            plugin.sha256.as_ref(),
+        );
     }
     for plugin in &plugins.claims {
         plugin.limits.check("plugins.claims", expect);

@@ -45,9 +45,13 @@ impl Obstacle {
                 "the person has no device yet to approve with: make an enrolment link and have them open it"
             }
             Self::UserSuspended => "the person is suspended: set the person's state to active",
-            Self::UserTerminated => "the person is terminated, which can't be undone: make a new user",
+            Self::UserTerminated => {
+                "the person is terminated, which can't be undone: make a new user"
+            }
             Self::NoAccount => "there is no account in this application: make one",
-            Self::AccountSuspended => "the account in this application is suspended: set its state to active",
+            Self::AccountSuspended => {
+                "the account in this application is suspended: set its state to active"
+            }
             Self::AccountTerminated => {
                 "the account in this application is terminated, which can't be undone: delete it and make a new one"
             }
@@ -60,7 +64,13 @@ impl Obstacle {
 
     /// Whether it is a decision of an administrator's that the person does not get in.
     pub const fn is_decision(self) -> bool {
-        matches!(self, Self::UserSuspended | Self::UserTerminated | Self::AccountSuspended | Self::AccountTerminated)
+        matches!(
+            self,
+            Self::UserSuspended
+                | Self::UserTerminated
+                | Self::AccountSuspended
+                | Self::AccountTerminated
+        )
     }
 }
 
@@ -89,13 +99,21 @@ pub async fn access(host: &Host, user: &User, application: &Did) -> Result<Acces
 }
 
 /// What keeps a person out of an application at this moment.
-pub async fn kept_out(host: &Host, user: &User, application: &Did) -> Result<Option<Obstacle>, Broken> {
+pub async fn kept_out(
+    host: &Host,
+    user: &User,
+    application: &Did,
+) -> Result<Option<Obstacle>, Broken> {
     let account = host.store.account_of(user.id, application).await?;
     Ok(obstacle(user, account.as_ref()))
 }
 
 /// On whose behalf a grant's tokens act in the application, if the person may still use it.
-pub async fn person(host: &Host, subject: GrantSubject, application: &Did) -> Result<Option<Person>, Broken> {
+pub async fn person(
+    host: &Host,
+    subject: GrantSubject,
+    application: &Did,
+) -> Result<Option<Person>, Broken> {
     let found = host.store.person(subject.account_id).await?;
     Ok(found.filter(|Person { user, account }| {
         user.id == subject.user_id

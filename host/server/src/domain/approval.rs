@@ -13,7 +13,9 @@ use super::known_browsers::Standing;
 use super::signals::Signal;
 use super::trials::Attempt;
 use super::{Broken, Host, audit, channels, passkey, seconds, trials};
-use assent_model::approval::{Approval, ApprovalStage, MatchingNumber, NUMBER_ATTEMPTS, Pause, RequestKind, Shown};
+use assent_model::approval::{
+    Approval, ApprovalStage, MatchingNumber, NUMBER_ATTEMPTS, Pause, RequestKind, Shown,
+};
 use assent_model::audit::{Actor, By, Entry, Event, Origin};
 use assent_model::device::Device;
 use assent_model::id::{ApprovalId, DeviceId, Did, UserId};
@@ -46,8 +48,21 @@ pub async fn ask(
         Standing::Stale => RequestKind::StaleBrowser,
         Standing::Unknown => RequestKind::Typed,
     };
-    let Named { known, asked: user_id, is_open } = whose(host, name, standing, login.request.application()).await?;
-    let question = Question { name, known, user_id, is_open, kind, scanned_by: None, context, step: None };
+    let Named {
+        known,
+        asked: user_id,
+        is_open,
+    } = whose(host, name, standing, login.request.application()).await?;
+    let question = Question {
+        name,
+        known,
+        user_id,
+        is_open,
+        kind,
+        scanned_by: None,
+        context,
+        step: None,
+    };
     put(host, login, question, from).await
 }
 
@@ -138,12 +153,28 @@ struct Question<'a> {
 }
 
 /// Keeps the request, which the login then waits for, and has it carried to the phones that it reaches.
-async fn put(host: &Arc<Host>, login: &Login, question: Question<'_>, from: Origin) -> Result<Asked, Broken> {
+async fn put(
+    host: &Arc<Host>,
+    login: &Login,
+    question: Question<'_>,
+    from: Origin,
+) -> Result<Asked, Broken> {
     let now = host.now();
-    let Question { name, known, user_id, is_open, kind, scanned_by, context, step } = question;
+    let Question {
+        name,
+        known,
+        user_id,
+        is_open,
+        kind,
+        scanned_by,
+        context,
+        step,
+    } = question;
     let (step, mentions) = step.map_or((None, None), |(step, mentions)| (Some(step), mentions));
     let numbers = MatchingNumber::shuffled(&*host.entropy);
-    let Some(&number) = numbers.first() else { return Ok(Asked::TooMany) };
+    let Some(&number) = numbers.first() else {
+        return Ok(Asked::TooMany);
+    };
     let approval = Approval {
         id: ApprovalId::new(now, &*host.entropy),
         login_id: login.id,
@@ -166,18 +197,40 @@ async fn put(host: &Arc<Host>, login: &Login, question: Question<'_>, from: Orig
         attempts_left: NUMBER_ATTEMPTS,
         stage: ApprovalStage::Requested,
     };
-    let asking = || login.request.application().map_or(Actor::Host, |id| Actor::Application(id.clone()));
+    let asking = || {
+        login
+            .request
+            .application()
+            .map_or(Actor::Host, |id| Actor::Application(id.clone()))
+    };
     let actor = scanned_by.map_or_else(asking, Actor::Device);
     let mut entry = about(host, Event::SignInAsked, &approval, &By::new(actor, from));
     // Those who are not asked may want to know as well.
     entry.user = known;
     let letterless = channels::delegation(host, &login.request).without_letters;
-    let request =
-        ApprovalRequest { approval: approval.clone(), known, kind, browser: login.browser, letterless, numbers, entry };
+    let request = ApprovalRequest {
+        approval: approval.clone(),
+        known,
+        kind,
+        browser: login.browser,
+        letterless,
+        numbers,
+        entry,
+    };
     let asked = host.store.request_approval(request).await?;
     tracing::info!(login = %login.id, approval = %approval.id, ?asked, "approval requested");
     if let Some(trial) = login.request.trial() {
-        trials::asked(host, trial, &approval, Attempt { known, is_open, asked }).await?;
+        trials::asked(
+            host,
+            trial,
+            &approval,
+            Attempt {
+                known,
+                is_open,
+                asked,
+            },
+        )
+        .await?;
     }
     if let Asked::Person(user) = asked {
         host.signals.send(Signal::Asked(user));
@@ -195,10 +248,18 @@ async fn put(host: &Arc<Host>, login: &Login, question: Question<'_>, from: Orig
 /// What the application that asks is called.
 pub(super) async fn application_name(host: &Host, login: &Login) -> Result<String, Broken> {
     let found = match login.request.application() {
-        Some(id) => host.store.registered(id).await?.map(|application| application.name().to_owned()),
+        Some(id) => host
+            .store
+            .registered(id)
+            .await?
+            .map(|application| application.name().to_owned()),
         None => None,
     };
-    let found = if login.request.trial().is_some() { found.map(|name| format!("{name} (trial)")) } else { found };
+    let found = if login.request.trial().is_some() {
+        found.map(|name| format!("{name} (trial)"))
+    } else {
+        found
+    };
     Ok(found.unwrap_or_else(|| host.settings.operator.clone()))
 }
 
@@ -212,7 +273,9 @@ fn about(host: &Host, event: Event, approval: &Approval, by: &By) -> Entry {
         .personal("asked_from", shown.place.as_str())
         .personal("asked_by", shown.browser.as_str());
     if let Some(step) = &shown.step {
-        entry = entry.with("step", step.danger.as_str()).personal("step", step.words.as_str());
+        entry = entry
+            .with("step", step.danger.as_str())
+            .personal("step", step.words.as_str());
     }
     // Where the chain covers it, so that nobody else's erasure empties the entry. A name could be guessed from its digest.
     entry = match &approval.mentions {
@@ -239,9 +302,15 @@ pub(super) fn noted(host: &Host, event: Event, approval: &Approval, by: &By) -> 
     let mut entry = about(host, event, approval, by);
     // How long people wait, for the overview.
     if event == Event::SignInApproved && approval.shown.step.is_none() {
-        entry = entry.with("waited_ms", (host.now().millis() - approval.requested_at.millis()).max(0));
+        entry = entry.with(
+            "waited_ms",
+            (host.now().millis() - approval.requested_at.millis()).max(0),
+        );
     }
-    Noted { entry, pause: (pause, begun) }
+    Noted {
+        entry,
+        pause: (pause, begun),
+    }
 }
 
 /// Whose a name is.
@@ -255,12 +324,19 @@ struct Named {
 }
 
 /// Finds whose a name is. The queries are the same for any name.
-async fn whose(host: &Host, name: &LoginName, standing: Standing, application: Option<&Did>) -> Result<Named, Broken> {
+async fn whose(
+    host: &Host,
+    name: &LoginName,
+    standing: Standing,
+    application: Option<&Did>,
+) -> Result<Named, Broken> {
     let user = host.store.user_by_login(name).await?;
     let open = match (&user, application) {
         (Some(user), None) => user.state == LifeState::Active,
         // A person without an account is asked, and told once they have shown who they are.
-        (Some(user), Some(application)) => !matches!(access(host, user, application).await?, Access::Closed),
+        (Some(user), Some(application)) => {
+            !matches!(access(host, user, application).await?, Access::Closed)
+        }
         (None, Some(application)) => {
             let nobody = UserId::new(host.now(), &*host.entropy);
             host.store.account_of(nobody, application).await?;
@@ -274,7 +350,11 @@ async fn whose(host: &Host, name: &LoginName, standing: Standing, application: O
         Standing::Stale | Standing::Unknown => &host.limits.person,
     };
     let asked = known.filter(|user| open && limit.take(user, host.now()).is_ok());
-    Ok(Named { known, asked, is_open: open })
+    Ok(Named {
+        known,
+        asked,
+        is_open: open,
+    })
 }
 
 /// A device's answer, as it came: the JSON that devices send.
@@ -295,7 +375,9 @@ pub struct Proof {
 
 /// What is no base64url is no signature either, and verifies as none.
 fn signature<'de, D: Deserializer<'de>>(text: D) -> Result<Vec<u8>, D::Error> {
-    Ok(URL_SAFE_NO_PAD.decode(String::deserialize(text)?).unwrap_or_default())
+    Ok(URL_SAFE_NO_PAD
+        .decode(String::deserialize(text)?)
+        .unwrap_or_default())
 }
 
 /// What came of a device's answer.
@@ -337,8 +419,14 @@ pub async fn answer(
     from: Origin,
 ) -> Result<Outcome, Broken> {
     let now = host.now();
-    let found = host.store.approval(id).await?.filter(|approval| approval.user_id == Some(device.user_id));
-    let Some(approval) = found else { return Ok(Outcome::Unknown) };
+    let found = host
+        .store
+        .approval(id)
+        .await?
+        .filter(|approval| approval.user_id == Some(device.user_id));
+    let Some(approval) = found else {
+        return Ok(Outcome::Unknown);
+    };
     match approval.stage_at(now) {
         ApprovalStage::Requested => {}
         // The user can still report an attacker's replaced or cancelled request, and a request that was denied first.
@@ -364,22 +452,48 @@ pub async fn answer(
         Decision::Deny => (Verdict::Deny { device: device.id }, Event::SignInDenied),
         Decision::Approve if number_fits => {
             let (purpose, left) = (Purpose::Approve(&statement), approval.remaining(now));
-            let (amr, shown) = match passkey::ask(host, device, purpose, proof.passkey.as_deref(), left, &by).await? {
-                passkey::Asked::NoPasskey => (vec![Amr::Swk, Amr::User], None),
-                passkey::Asked::Shown(shown) => (vec![Amr::Swk, Amr::User, Amr::Mfa], Some(shown)),
-                passkey::Asked::Required(options) => return Ok(Outcome::PasskeyRequired(options)),
-                passkey::Asked::Refused => return Ok(Outcome::PasskeyRefused),
-            };
-            (Verdict::Approve { device: device.id, amr, passkey: shown }, Event::SignInApproved)
+            let (amr, shown) =
+                match passkey::ask(host, device, purpose, proof.passkey.as_deref(), left, &by)
+                    .await?
+                {
+                    passkey::Asked::NoPasskey => (vec![Amr::Swk, Amr::User], None),
+                    passkey::Asked::Shown(shown) => {
+                        (vec![Amr::Swk, Amr::User, Amr::Mfa], Some(shown))
+                    }
+                    passkey::Asked::Required(options) => {
+                        return Ok(Outcome::PasskeyRequired(options));
+                    }
+                    passkey::Asked::Refused => return Ok(Outcome::PasskeyRefused),
+                };
+            (
+                Verdict::Approve {
+                    device: device.id,
+                    amr,
+                    passkey: shown,
+                },
+                Event::SignInApproved,
+            )
         }
         Decision::Approve => {
             let number = Digest::of(proof.number.as_bytes());
-            (Verdict::WrongNumber { device: device.id, number }, Event::SignInWrongNumber)
+            (
+                Verdict::WrongNumber {
+                    device: device.id,
+                    number,
+                },
+                Event::SignInWrongNumber,
+            )
         }
     };
-    let counted = host.store.answer_approval(id, verdict, noted(host, event, &approval, &by), now).await?;
+    let counted = host
+        .store
+        .answer_approval(id, verdict, noted(host, event, &approval, &by), now)
+        .await?;
     host.signals.send(Signal::Decided(id));
-    if counted == Answer::Counted && proof.decision == Decision::NotMe && approval.shown.step.is_some() {
+    if counted == Answer::Counted
+        && proof.decision == Decision::NotMe
+        && approval.shown.step.is_some()
+    {
         end_console(host, &approval, &by).await?;
     }
     let outcome = match (counted, proof.decision) {
@@ -388,11 +502,18 @@ pub async fn answer(
         (Answer::Counted, Decision::NotMe) => Outcome::NotMe,
         (Answer::WrongNumber { attempts_left }, _) => {
             let other = match typed {
-                Some(number) => host.store.approval_with_number(device.user_id, id, number, now).await?,
+                Some(number) => {
+                    host.store
+                        .approval_with_number(device.user_id, id, number, now)
+                        .await?
+                }
                 None => None,
             };
             tracing::info!(approval = %id, device = %device.id, attempts_left, "wrong number for an approval");
-            return Ok(Outcome::WrongNumber { attempts_left, other: other.map(Box::new) });
+            return Ok(Outcome::WrongNumber {
+                attempts_left,
+                other: other.map(Box::new),
+            });
         }
         (Answer::NoPasskey, _) => Outcome::PasskeyRefused,
         (Answer::Late, _) => Outcome::AlreadyDecided,
@@ -404,9 +525,15 @@ pub async fn answer(
 /// Somebody took a step in the console that was not the person's: the session there is in other hands, and ends.
 async fn end_console(host: &Host, approval: &Approval, by: &By) -> Result<(), Broken> {
     let login = host.store.login(approval.login_id, host.now()).await?;
-    let Some(LoginRequest::Step(step)) = login.map(|login| login.request) else { return Ok(()) };
-    let entry = audit::entry(host, Event::SessionEnded, by).about(step.user).with("session", step.session.to_string());
-    host.store.end_session_of(step.user, step.session, entry, host.now()).await?;
+    let Some(LoginRequest::Step(step)) = login.map(|login| login.request) else {
+        return Ok(());
+    };
+    let entry = audit::entry(host, Event::SessionEnded, by)
+        .about(step.user)
+        .with("session", step.session.to_string());
+    host.store
+        .end_session_of(step.user, step.session, entry, host.now())
+        .await?;
     host.signals.send(Signal::LoggedOut);
     Ok(())
 }
@@ -415,7 +542,10 @@ async fn end_console(host: &Host, approval: &Approval, by: &By) -> Result<(), Br
 pub async fn lift_pause(host: &Host, device: &Device, from: Origin) -> Result<bool, Broken> {
     let by = By::new(Actor::Device(device.id), from);
     let entry = audit::entry(host, Event::PauseLifted, &by).about(device.user_id);
-    Ok(host.store.lift_pause(device.user_id, entry, host.now()).await?)
+    Ok(host
+        .store
+        .lift_pause(device.user_id, entry, host.now())
+        .await?)
 }
 
 /// The text that the device must have signed. It is made from the host's own record, never from what the device sent.

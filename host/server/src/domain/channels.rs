@@ -21,7 +21,8 @@ use assent_model::id::{ApprovalId, DeliveryId, DeviceId, Did, UserId};
 use assent_model::login::LoginRequest;
 use assent_model::session::{Acr, Authentication};
 use assent_plugin_host::{
-    Begun, Callback, ChannelFailure, ChannelFailureKind, ChannelInfo, News, Notice, Opening, Question, Trust,
+    Begun, Callback, ChannelFailure, ChannelFailureKind, ChannelInfo, News, Notice, Opening,
+    Question, Trust,
 };
 
 /// Letters that are not taken for one another, nor make words (RFC 8628 section 6.1).
@@ -36,7 +37,9 @@ const MOST_NEWS: usize = 32;
 pub fn is_enough(host: &Host, application: Option<&Did>, authentication: &Authentication) -> bool {
     let serves = |name: &String| {
         let serving = host.plugins.channels_for(application);
-        serving.iter().any(|channel| channel.trust == Trust::Delegated && channel.name == *name)
+        serving
+            .iter()
+            .any(|channel| channel.trust == Trust::Delegated && channel.name == *name)
     };
     match authentication.acr() {
         Acr::Device => true,
@@ -52,7 +55,10 @@ pub fn is_enough_for(host: &Host, request: &LoginRequest, authentication: &Authe
 
 /// Whether a delegated channel serves this application, or without one the host's own pages.
 pub fn are_delegated(host: &Host, application: Option<&Did>) -> bool {
-    host.plugins.channels_for(application).iter().any(|channel| channel.trust == Trust::Delegated)
+    host.plugins
+        .channels_for(application)
+        .iter()
+        .any(|channel| channel.trust == Trust::Delegated)
 }
 
 /// The display abilities of the vendors' authenticators that may carry the approval of a sign-in. They depend on the
@@ -72,7 +78,10 @@ pub fn delegation(host: &Host, request: &LoginRequest) -> Delegation {
     let mut delegation = Delegation::default();
     if trusted(request).contains(&Trust::Delegated) {
         let serving = host.plugins.channels_for(request.application());
-        for channel in serving.iter().filter(|channel| channel.trust == Trust::Delegated) {
+        for channel in serving
+            .iter()
+            .filter(|channel| channel.trust == Trust::Delegated)
+        {
             delegation.possible = true;
             delegation.with_letters |= channel.shows_letters;
             delegation.without_letters |= !channel.shows_letters;
@@ -83,19 +92,29 @@ pub fn delegation(host: &Host, request: &LoginRequest) -> Delegation {
 
 /// Whether any delegated channel shows no letters, whichever applications it serves.
 pub fn are_letterless(host: &Host) -> bool {
-    host.plugins.channels().iter().any(|channel| channel.trust == Trust::Delegated && !channel.shows_letters)
+    host.plugins
+        .channels()
+        .iter()
+        .any(|channel| channel.trust == Trust::Delegated && !channel.shows_letters)
 }
 
 /// What kinds of channels may carry the approval of a login.
 pub fn trusted(request: &LoginRequest) -> &'static [Trust] {
-    if request.needs_device() { &[Trust::Verified] } else { &[Trust::Verified, Trust::Delegated] }
+    if request.needs_device() {
+        &[Trust::Verified]
+    } else {
+        &[Trust::Verified, Trust::Delegated]
+    }
 }
 
 /// Carries an approval that was asked for to whoever was asked, through the first channel that begins.
 pub async fn carry(host: Arc<Host>, user: UserId, approval: Approval, trusted: &'static [Trust]) {
     let id = approval.id;
     let mut failed = Vec::new();
-    for channel in host.plugins.channels_for(approval.shown.application.as_ref()) {
+    for channel in host
+        .plugins
+        .channels_for(approval.shown.application.as_ref())
+    {
         if !trusted.contains(&channel.trust) {
             continue;
         }
@@ -103,11 +122,15 @@ pub async fn carry(host: Arc<Host>, user: UserId, approval: Approval, trusted: &
         match is_open(&host, id).await {
             Ok(true) => {}
             Ok(false) => return,
-            Err(error) => return tracing::warn!(approval = %id, %error, "the request could not be carried"),
+            Err(error) => {
+                return tracing::warn!(approval = %id, %error, "the request could not be carried");
+            }
         }
         match begin(&host, user, &approval, &channel).await {
             Ok(Began::Carried) => return,
-            Ok(Began::NoAddress) => failed.push(format!("`{}` has no address for the person", channel.name)),
+            Ok(Began::NoAddress) => {
+                failed.push(format!("`{}` has no address for the person", channel.name))
+            }
             Ok(Began::Failed(why)) => failed.push(why),
             Err(error) => failed.push(format!("channel `{}`: {error}", channel.name)),
         }
@@ -133,7 +156,12 @@ enum Began {
     Failed(String),
 }
 
-async fn begin(host: &Host, user: UserId, approval: &Approval, channel: &ChannelInfo) -> Result<Began, Broken> {
+async fn begin(
+    host: &Host,
+    user: UserId,
+    approval: &Approval,
+    channel: &ChannelInfo,
+) -> Result<Began, Broken> {
     match channel.trust {
         Trust::Verified => notify(host, user, approval, channel).await,
         Trust::Delegated => question(host, user, approval, channel).await,
@@ -141,11 +169,21 @@ async fn begin(host: &Host, user: UserId, approval: &Approval, channel: &Channel
 }
 
 /// Sends a notice to each of the person's devices that can be woken.
-async fn notify(host: &Host, user: UserId, approval: &Approval, channel: &ChannelInfo) -> Result<Began, Broken> {
+async fn notify(
+    host: &Host,
+    user: UserId,
+    approval: &Approval,
+    channel: &ChannelInfo,
+) -> Result<Began, Broken> {
     let devices = host.store.devices_of(user).await?;
-    let woken = devices.iter().filter_map(|device| Some((device, device.push.as_ref()?)));
+    let woken = devices
+        .iter()
+        .filter_map(|device| Some((device, device.push.as_ref()?)));
     let callback_url = callback_url(host, &channel.name)?;
-    let began = join_all(woken.map(|(device, push)| wake(host, approval, channel, device, push, &callback_url))).await;
+    let began = join_all(
+        woken.map(|(device, push)| wake(host, approval, channel, device, push, &callback_url)),
+    )
+    .await;
     let mut outcome = Began::NoAddress;
     for one in began {
         match one? {
@@ -169,10 +207,25 @@ pub(super) async fn tell_news(host: Arc<Host>, user: UserId, but: Option<DeviceI
         Err(error) => return tracing::warn!(%user, %error, "the devices were not told of news"),
     };
     let told = devices.iter().filter(|device| Some(device.id) != but);
-    let mut left: Vec<_> = told.filter_map(|device| Some((device, device.push.as_ref()?))).collect();
-    for channel in host.plugins.channels_for(None).iter().filter(|channel| channel.trust == Trust::Verified) {
-        let began = join_all(left.iter().map(|(device, push)| news_to(&host, channel, device, push))).await;
-        left = left.into_iter().zip(began).filter_map(|(device, began)| (!began).then_some(device)).collect();
+    let mut left: Vec<_> = told
+        .filter_map(|device| Some((device, device.push.as_ref()?)))
+        .collect();
+    for channel in host
+        .plugins
+        .channels_for(None)
+        .iter()
+        .filter(|channel| channel.trust == Trust::Verified)
+    {
+        let began = join_all(
+            left.iter()
+                .map(|(device, push)| news_to(&host, channel, device, push)),
+        )
+        .await;
+        left = left
+            .into_iter()
+            .zip(began)
+            .filter_map(|(device, began)| (!began).then_some(device))
+            .collect();
         if left.is_empty() {
             return;
         }
@@ -180,11 +233,20 @@ pub(super) async fn tell_news(host: Arc<Host>, user: UserId, but: Option<DeviceI
 }
 
 /// Whether the channel takes the message that there are news to this device.
-async fn news_to(host: &Host, channel: &ChannelInfo, device: &Device, push: &PushSubscription) -> bool {
+async fn news_to(
+    host: &Host,
+    channel: &ChannelInfo,
+    device: &Device,
+    push: &PushSubscription,
+) -> bool {
     let message = serde_json::json!({"version": 1, "kind": "news"});
-    let Some(sealed) = device::seal(push, message.to_string().as_bytes()) else { return false };
+    let Some(sealed) = device::seal(push, message.to_string().as_bytes()) else {
+        return false;
+    };
     let id = DeliveryId::new(host.now(), &*host.entropy).to_string();
-    let Ok(callback_url) = callback_url(host, &channel.name) else { return false };
+    let Ok(callback_url) = callback_url(host, &channel.name) else {
+        return false;
+    };
     let notice = Notice {
         expires_at: host.now() + NEWS_FRESH,
         address: push.endpoint.clone(),
@@ -194,7 +256,11 @@ async fn news_to(host: &Host, channel: &ChannelInfo, device: &Device, push: &Pus
         callback_url,
         request_id: id,
     };
-    match host.plugins.begin(&channel.name, Opening::Notice(notice)).await {
+    match host
+        .plugins
+        .begin(&channel.name, Opening::Notice(notice))
+        .await
+    {
         Ok(_) => true,
         Err(failure) => {
             tracing::info!(device = %device.id, %failure, "a device was not told of news");
@@ -218,7 +284,9 @@ async fn wake(
         "application": approval.shown.application_name,
         "expires": approval.expires_at.seconds(),
     });
-    let Some(sealed) = device::seal(push, message.to_string().as_bytes()) else { return Ok(Began::NoAddress) };
+    let Some(sealed) = device::seal(push, message.to_string().as_bytes()) else {
+        return Ok(Began::NoAddress);
+    };
     let notice = Notice {
         request_id: approval.id.to_string(),
         expires_at: approval.expires_at,
@@ -227,7 +295,11 @@ async fn wake(
         collapse_key: device.id.to_string(),
         callback_url: callback_url.to_owned(),
     };
-    match host.plugins.begin(&channel.name, Opening::Notice(notice)).await {
+    match host
+        .plugins
+        .begin(&channel.name, Opening::Notice(notice))
+        .await
+    {
         Ok(begun) => {
             tracing::info!(approval = %approval.id, channel = channel.name, device = %device.id, "authenticator notified");
             keep(host, approval, channel, Recipient::Device(device.id), begun).await?;
@@ -245,9 +317,17 @@ async fn wake(
 }
 
 /// Puts the question to the vendor, if an administrator said what it knows the person by.
-async fn question(host: &Host, user: UserId, approval: &Approval, channel: &ChannelInfo) -> Result<Began, Broken> {
+async fn question(
+    host: &Host,
+    user: UserId,
+    approval: &Approval,
+    channel: &ChannelInfo,
+) -> Result<Began, Broken> {
     let addresses = host.store.approval_addresses(user).await?;
-    let Some(known) = addresses.into_iter().find(|known| known.channel == channel.name) else {
+    let Some(known) = addresses
+        .into_iter()
+        .find(|known| known.channel == channel.name)
+    else {
         return Ok(Began::NoAddress);
     };
     let shown = &approval.shown;
@@ -262,10 +342,23 @@ async fn question(host: &Host, user: UserId, approval: &Approval, channel: &Chan
         binding: binding(host, approval.id)?,
         callback_url: callback_url(host, &channel.name)?,
     };
-    match host.plugins.begin(&channel.name, Opening::Question(question)).await {
+    match host
+        .plugins
+        .begin(&channel.name, Opening::Question(question))
+        .await
+    {
         Ok(begun) => {
             tracing::info!(approval = %approval.id, channel = channel.name, "the vendor was asked");
-            keep(host, approval, channel, Recipient::Vendor { address: known.address }, begun).await?;
+            keep(
+                host,
+                approval,
+                channel,
+                Recipient::Vendor {
+                    address: known.address,
+                },
+                begun,
+            )
+            .await?;
             Ok(Began::Carried)
         }
         Err(failure) => Ok(not_begun(approval, &failure)),
@@ -286,7 +379,9 @@ async fn keep(
     recipient: Recipient,
     begun: Begun,
 ) -> Result<(), Broken> {
-    let Some(first) = begun.poll_after else { return Ok(()) };
+    let Some(first) = begun.poll_after else {
+        return Ok(());
+    };
     let now = host.now();
     let purpose = super::deliveries::sealed_for(approval.id, &channel.name);
     let delivery = Delivery {
@@ -294,7 +389,9 @@ async fn keep(
         approval: approval.id,
         channel: channel.name.clone(),
         recipient,
-        handle: host.master_key.seal(&purpose, &begun.handle, &*host.entropy)?,
+        handle: host
+            .master_key
+            .seal(&purpose, &begun.handle, &*host.entropy)?,
     };
     let due = super::deliveries::next(now, first, approval.expires_at);
     if host.store.add_delivery(delivery, due, now).await? {
@@ -309,24 +406,45 @@ async fn keep(
 /// for (`binding_message`, OpenID Connect CIBA Core section 7.1). They follow from the request, for each host alike, and
 /// can't be guessed from its id.
 pub fn binding(host: &Host, approval: ApprovalId) -> Result<String, Broken> {
-    let code = host.master_key.authenticate("approval binding", approval.to_string().as_bytes())?;
-    let letter = |byte: &u8| BINDING_LETTERS.chars().nth(usize::from(*byte) % BINDING_LETTERS.len());
-    Ok(code.iter().take(BINDING_LENGTH).filter_map(letter).collect())
+    let code = host
+        .master_key
+        .authenticate("approval binding", approval.to_string().as_bytes())?;
+    let letter = |byte: &u8| {
+        BINDING_LETTERS
+            .chars()
+            .nth(usize::from(*byte) % BINDING_LETTERS.len())
+    };
+    Ok(code
+        .iter()
+        .take(BINDING_LENGTH)
+        .filter_map(letter)
+        .collect())
 }
 
 /// Where a channel's callbacks come in. Its id can't be guessed, and is the same on every host and after a restart.
 fn callback_url(host: &Host, channel: &str) -> Result<String, Broken> {
-    Ok(format!("{}/approvals/callbacks/{}", host.settings.origin(), callback_id(host, channel)?))
+    Ok(format!(
+        "{}/approvals/callbacks/{}",
+        host.settings.origin(),
+        callback_id(host, channel)?
+    ))
 }
 
 fn callback_id(host: &Host, channel: &str) -> Result<String, Broken> {
-    Ok(URL_SAFE_NO_PAD.encode(host.master_key.authenticate("approval callback", channel.as_bytes())?))
+    Ok(URL_SAFE_NO_PAD.encode(
+        host.master_key
+            .authenticate("approval callback", channel.as_bytes())?,
+    ))
 }
 
 /// The channel whose callbacks have this id.
 pub fn called_back(host: &Host, id: &str) -> Result<Option<ChannelInfo>, Broken> {
     for channel in host.plugins.channels() {
-        if bool::from(callback_id(host, &channel.name)?.as_bytes().ct_eq(id.as_bytes())) {
+        if bool::from(
+            callback_id(host, &channel.name)?
+                .as_bytes()
+                .ct_eq(id.as_bytes()),
+        ) {
             return Ok(Some(channel));
         }
     }
@@ -335,7 +453,11 @@ pub fn called_back(host: &Host, id: &str) -> Result<Option<ChannelInfo>, Broken>
 
 /// Takes what came to a channel's callback address. Anybody may have sent it: a proof is verified as if the device had
 /// brought it, and a vendor is asked how the request stands. A failure is in the log.
-pub async fn take_callback(host: &Host, channel: &ChannelInfo, callback: Callback) -> Result<(), Broken> {
+pub async fn take_callback(
+    host: &Host,
+    channel: &ChannelInfo,
+    callback: Callback,
+) -> Result<(), Broken> {
     let news = match host.plugins.on_callback(&channel.name, callback).await {
         Ok(news) => news,
         Err(failure) => {
@@ -351,7 +473,12 @@ pub async fn take_callback(host: &Host, channel: &ChannelInfo, callback: Callbac
         }
         News::Requests(ids) if ids.len() <= MOST_NEWS => {
             let approvals: Vec<ApprovalId> = ids.iter().filter_map(|id| id.parse().ok()).collect();
-            if host.store.hasten_deliveries(&channel.name, &approvals, host.now()).await? > 0 {
+            if host
+                .store
+                .hasten_deliveries(&channel.name, &approvals, host.now())
+                .await?
+                > 0
+            {
                 host.signals.send(Signal::Carried);
             }
         }

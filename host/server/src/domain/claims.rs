@@ -48,7 +48,9 @@ pub fn subject_of(host: &Host, application: &Application, user: &User) -> Result
         SubjectType::Pairwise { sector } => {
             // A sector is a host name, so it holds no line break.
             let message = format!("{sector}\n{}", user.subject);
-            let code = host.master_key.authenticate("pairwise subject", message.as_bytes())?;
+            let code = host
+                .master_key
+                .authenticate("pairwise subject", message.as_bytes())?;
             Ok(URL_SAFE_NO_PAD.encode(code))
         }
     }
@@ -60,7 +62,9 @@ pub fn sid_of(host: &Host, application: &Application, sid: &str) -> Result<Strin
     match &application.settings.subject_type {
         SubjectType::Public => Ok(sid.to_owned()),
         SubjectType::Pairwise { sector } => {
-            let code = host.master_key.authenticate("pairwise sid", format!("{sector}\n{sid}").as_bytes())?;
+            let code = host
+                .master_key
+                .authenticate("pairwise sid", format!("{sector}\n{sid}").as_bytes())?;
             Ok(URL_SAFE_NO_PAD.encode(code))
         }
     }
@@ -69,7 +73,10 @@ pub fn sid_of(host: &Host, application: &Application, sid: &str) -> Result<Strin
 /// What is told of the sign-in itself, under the claims' own names.
 pub fn of_authentication(authentication: &Authentication) -> [(&'static str, Value); 3] {
     [
-        (AtSignIn::AuthTime.name(), json!(authentication.at.seconds())),
+        (
+            AtSignIn::AuthTime.name(),
+            json!(authentication.at.seconds()),
+        ),
         (AtSignIn::Amr.name(), json!(authentication.amr)),
         (AtSignIn::Acr.name(), json!(authentication.acr().as_str())),
     ]
@@ -91,13 +98,29 @@ pub async fn map(host: &Host, subject: Subject<'_>, sink: Sink) -> Result<Made, 
 }
 
 /// The same, as these plugins make them.
-pub async fn map_by(host: &Host, plugins: &PluginSet, subject: Subject<'_>, sink: Sink) -> Result<Made, MapFailure> {
-    let Subject { application, user, account, authentication, requested, .. } = subject;
+pub async fn map_by(
+    host: &Host,
+    plugins: &PluginSet,
+    subject: Subject<'_>,
+    sink: Sink,
+) -> Result<Made, MapFailure> {
+    let Subject {
+        application,
+        user,
+        account,
+        authentication,
+        requested,
+        ..
+    } = subject;
     let slim = sink == Sink::IdToken && application.settings.slim_id_token;
     let identity: Scopes = [Scope::OpenId].into_iter().collect();
     let scopes = if slim { &identity } else { subject.scopes };
     // A resource server is told what the plugins have for it; who the person is it can ask at UserInfo.
-    let standard = if sink == Sink::Introspection { Map::new() } else { standard(&subject, scopes) };
+    let standard = if sink == Sink::Introspection {
+        Map::new()
+    } else {
+        standard(&subject, scopes)
+    };
     let requested = requested.iter().map(|(name, wanted)| RequestedClaim {
         name: name.clone(),
         essential: wanted.essential,
@@ -116,7 +139,10 @@ pub async fn map_by(host: &Host, plugins: &PluginSet, subject: Subject<'_>, sink
         account: account_json(account),
         user: user_json(user),
         roles: account.roles.clone(),
-        scopes: scopes.iter().map(|scope| scope.as_str().to_owned()).collect(),
+        scopes: scopes
+            .iter()
+            .map(|scope| scope.as_str().to_owned())
+            .collect(),
         requested: requested.collect(),
         acr: authentication.map(|authentication| authentication.acr().as_str().to_owned()),
         amr: authentication.map(amr_texts).unwrap_or_default(),
@@ -135,7 +161,14 @@ pub async fn attributes(
     account: &Account,
     authentication: &Authentication,
 ) -> Result<(Vec<SamlAttribute>, Vec<Step>), MapFailure> {
-    attributes_by(host, &host.plugins.set(), provider, (user, account), authentication).await
+    attributes_by(
+        host,
+        &host.plugins.set(),
+        provider,
+        (user, account),
+        authentication,
+    )
+    .await
 }
 
 /// The same, as these plugins make them.
@@ -146,7 +179,9 @@ pub async fn attributes_by(
     (user, account): (&User, &Account),
     authentication: &Authentication,
 ) -> Result<(Vec<SamlAttribute>, Vec<Step>), MapFailure> {
-    let known = known(user, account, true).into_iter().filter(|(_, value)| !value.is_null());
+    let known = known(user, account, true)
+        .into_iter()
+        .filter(|(_, value)| !value.is_null());
     let input = ClaimInput {
         protocol: Protocol::Saml,
         sink: Sink::SamlAssertion,
@@ -165,9 +200,13 @@ pub async fn attributes_by(
         requested: Vec::new(),
         acr: Some(authentication.acr().as_str().to_owned()),
         amr: amr_texts(authentication),
-        claims: known.map(|(name, value)| (name.to_owned(), value)).collect(),
+        claims: known
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect(),
     };
-    let Mapped { attributes, steps, .. } = plugins.map_claims(input).await?;
+    let Mapped {
+        attributes, steps, ..
+    } = plugins.map_claims(input).await?;
     Ok((attributes, steps))
 }
 
@@ -190,7 +229,11 @@ fn user_json(user: &User) -> Value {
 }
 
 fn amr_texts(authentication: &Authentication) -> Vec<String> {
-    authentication.amr.iter().map(|amr| amr.as_str().to_owned()).collect()
+    authentication
+        .amr
+        .iter()
+        .map(|amr| amr.as_str().to_owned())
+        .collect()
 }
 
 /// The claims of the specification's table, but for `account`, which a plugin makes.
@@ -201,9 +244,12 @@ fn standard(subject: &Subject<'_>, scopes: &Scopes) -> Map<String, Value> {
     };
     // What is the same everywhere is not told where a pairwise subject is there to avoid that.
     let public = subject.application.settings.subject_type == SubjectType::Public;
-    let known =
-        known(subject.user, subject.account, public).into_iter().filter(|(name, value)| told(name) && !value.is_null());
-    let mut claims: Map<String, Value> = known.map(|(name, value)| (name.to_owned(), value)).collect();
+    let known = known(subject.user, subject.account, public)
+        .into_iter()
+        .filter(|(name, value)| told(name) && !value.is_null());
+    let mut claims: Map<String, Value> = known
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect();
     claims.insert("sub".to_owned(), json!(subject.sub));
     claims
 }
@@ -211,7 +257,12 @@ fn standard(subject: &Subject<'_>, scopes: &Scopes) -> Map<String, Value> {
 /// Whether an assertion's claim mappers may receive a claim of this name from the host: each [`known`] claim, and the members
 /// of the address, such as `address.locality`.
 pub fn is_known_in_assertions(name: &str) -> bool {
-    let is_member = |member: &str| Address::default().members().iter().any(|(known, _)| *known == member);
+    let is_member = |member: &str| {
+        Address::default()
+            .members()
+            .iter()
+            .any(|(known, _)| *known == member)
+    };
     match name.strip_prefix("address.") {
         Some(member) => is_member(member),
         None => Scope::of_claim(name).is_some() && !NOT_OF_USERS.contains(&name),
@@ -242,12 +293,31 @@ fn known(user: &User, account: &Account, public: bool) -> Vec<(&'static str, Val
         ("preferred_username", json!(user.name)),
         ("updated_at", json!(user.updated_at.seconds())),
         ("upn", json!(account.name)),
-        ("user_did", if public { json!(user.did) } else { Value::Null }),
+        (
+            "user_did",
+            if public { json!(user.did) } else { Value::Null },
+        ),
         ("user_short_code", json!(account.short_code)),
         ("email", json!(user.email)),
-        ("email_verified", verified(user.email.is_some(), profile.email_verified)),
+        (
+            "email_verified",
+            verified(user.email.is_some(), profile.email_verified),
+        ),
         ("phone_number", json!(profile.phone_number)),
-        ("phone_number_verified", verified(profile.phone_number.is_some(), profile.phone_number_verified)),
-        ("address", if profile.address.is_empty() { Value::Null } else { json!(profile.address) }),
+        (
+            "phone_number_verified",
+            verified(
+                profile.phone_number.is_some(),
+                profile.phone_number_verified,
+            ),
+        ),
+        (
+            "address",
+            if profile.address.is_empty() {
+                Value::Null
+            } else {
+                json!(profile.address)
+            },
+        ),
     ]
 }

@@ -64,7 +64,10 @@ impl FetchedKeys {
 
 impl KeySet {
     fn known(&self) -> Known {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.known
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     fn note(&self, fetched: Option<Vec<Map<String, Value>>>, now: Timestamp) {
@@ -77,10 +80,20 @@ impl KeySet {
 
     /// The verdict on a token by what is known; `None` where news may change it.
     fn decide(&self, token: &str, now: Timestamp) -> Option<Result<Map<String, Value>, BadJwt>> {
-        let Known { keys, fetched_at, tried_at, failed } = self.known();
-        let within = |since: Option<Timestamp>, limit| since.is_some_and(|since| now < since + limit);
+        let Known {
+            keys,
+            fetched_at,
+            tried_at,
+            failed,
+        } = self.known();
+        let within =
+            |since: Option<Timestamp>, limit| since.is_some_and(|since| now < since + limit);
         let tried_lately = within(tried_at, AGAIN_AFTER);
-        let good_for = if tried_lately { GOOD_WITHOUT_NEWS } else { GOOD_FOR };
+        let good_for = if tried_lately {
+            GOOD_WITHOUT_NEWS
+        } else {
+            GOOD_FOR
+        };
         match client::verify(token, &keys) {
             Ok(claims) if within(fetched_at, good_for) => Some(Ok(claims)),
             Ok(_) | Err(BadJwt::Signature) if tried_lately && failed => Some(Err(BadJwt::NoKeys)),
@@ -92,7 +105,11 @@ impl KeySet {
 }
 
 /// The claims of a JWT that the application signed.
-pub async fn verify(host: &Host, keys: &ClientKeys, token: &str) -> Result<Map<String, Value>, BadJwt> {
+pub async fn verify(
+    host: &Host,
+    keys: &ClientKeys,
+    token: &str,
+) -> Result<Map<String, Value>, BadJwt> {
     let uri = match keys {
         ClientKeys::Jwks(keys) => return client::verify(token, keys),
         ClientKeys::JwksUri(uri) => uri,
@@ -120,5 +137,9 @@ async fn fetch(host: &Host, uri: &Url) -> Option<Vec<Map<String, Value>>> {
         Ok(answer) => Err(format!("it was answered with the status {}", answer.status)),
         Err(failure) => Err(failure.to_string()),
     };
-    fetched.inspect_err(|reason| tracing::warn!(%uri, reason, "an application's keys could not be fetched")).ok()
+    fetched
+        .inspect_err(
+            |reason| tracing::warn!(%uri, reason, "an application's keys could not be fetched"),
+        )
+        .ok()
 }

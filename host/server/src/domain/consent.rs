@@ -22,7 +22,10 @@ pub async fn is_needed(
     match application.settings.consent {
         ConsentPolicy::Implied => Ok(false),
         ConsentPolicy::Ask => {
-            let agreed = host.store.consented(user.id, &application.id, host.now()).await?;
+            let agreed = host
+                .store
+                .consented(user.id, &application.id, host.now())
+                .await?;
             Ok(!request.consent_scopes().within(&agreed))
         }
     }
@@ -46,10 +49,21 @@ pub async fn of(host: &Host, user: &User) -> Result<Vec<Consent>, Broken> {
 }
 
 /// Takes a consent back: the application's tokens end, and it has to ask again.
-pub async fn withdraw(host: &Host, user: &User, application: Did, from: Origin) -> Result<(), Broken> {
+pub async fn withdraw(
+    host: &Host,
+    user: &User,
+    application: Did,
+    from: Origin,
+) -> Result<(), Broken> {
     let by = By::new(Actor::Person(user.id), from);
-    let entry = audit::entry(host, Event::ConsentWithdrawn, &by).about(user.id).of(application.clone());
-    if host.store.withdraw_consent(user.id, application.clone(), vec![entry], host.now()).await? {
+    let entry = audit::entry(host, Event::ConsentWithdrawn, &by)
+        .about(user.id)
+        .of(application.clone());
+    if host
+        .store
+        .withdraw_consent(user.id, application.clone(), vec![entry], host.now())
+        .await?
+    {
         tracing::info!(user = %user.id, %application, "a consent was withdrawn");
     }
     Ok(())

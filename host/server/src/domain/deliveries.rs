@@ -59,7 +59,10 @@ impl Work {
     }
 
     fn begin(&mut self, host: &Arc<Host>, leased: LeasedDelivery) {
-        *self.busy.entry(leased.delivery.channel.clone()).or_default() += 1;
+        *self
+            .busy
+            .entry(leased.delivery.channel.clone())
+            .or_default() += 1;
         self.under_way.spawn(look_after(Arc::clone(host), leased));
     }
 
@@ -114,7 +117,11 @@ async fn claim(host: &Arc<Host>, work: &mut Work) -> Result<Duration, Broken> {
         if room == 0 {
             continue;
         }
-        for leased in host.store.claim_deliveries(&channel, room, LEASE, host.now()).await? {
+        for leased in host
+            .store
+            .claim_deliveries(&channel, room, LEASE, host.now())
+            .await?
+        {
             begun = true;
             work.begin(host, leased);
         }
@@ -146,7 +153,9 @@ async fn look_after(host: Arc<Host>, leased: LeasedDelivery) -> String {
 /// Takes a request one step further. When to look after it again; `None` if that is never.
 async fn step(host: &Host, delivery: &Delivery) -> Result<Option<Timestamp>, Broken> {
     // Without its approval the row is gone as well.
-    let Some(approval) = host.store.approval(delivery.approval).await? else { return Ok(None) };
+    let Some(approval) = host.store.approval(delivery.approval).await? else {
+        return Ok(None);
+    };
     if approval.stage_at(host.now()) != ApprovalStage::Requested {
         take_back(host, delivery).await?;
         return Ok(None);
@@ -184,8 +193,12 @@ fn is_in_force(host: &Host, delivery: &Delivery, approval: &Approval) -> bool {
         Recipient::Device(_) => Trust::Verified,
         Recipient::Vendor { .. } => Trust::Delegated,
     };
-    let serving = host.plugins.channels_for(approval.shown.application.as_ref());
-    serving.iter().any(|channel| channel.name == delivery.channel && channel.trust == trust)
+    let serving = host
+        .plugins
+        .channels_for(approval.shown.application.as_ref());
+    serving
+        .iter()
+        .any(|channel| channel.name == delivery.channel && channel.trust == trust)
 }
 
 /// Takes what a channel says of a request. After what time to ask it again; `None` if that is never.
@@ -198,7 +211,8 @@ async fn heard(
     let ruling = match (state, &delivery.recipient) {
         (ChannelState::Pending(after), _) => return Ok(Some(after)),
         (ChannelState::Evidence(proof), Recipient::Device(device)) => {
-            if !evidence::take_answer(host, &delivery.channel, &proof, approval.id, *device).await? {
+            if !evidence::take_answer(host, &delivery.channel, &proof, approval.id, *device).await?
+            {
                 return Ok(Some(PAUSE));
             }
             host.store.end_delivery(delivery.id).await?;
@@ -213,7 +227,8 @@ async fn heard(
         }
         (ChannelState::Approved, Recipient::Vendor { .. }) => Ruling::Approved,
         (ChannelState::Denied, Recipient::Vendor { .. }) => Ruling::Denied,
-        (ChannelState::Approved, Recipient::Device(_)) | (ChannelState::Evidence(_), Recipient::Vendor { .. }) => {
+        (ChannelState::Approved, Recipient::Device(_))
+        | (ChannelState::Evidence(_), Recipient::Vendor { .. }) => {
             tracing::warn!(plugin = delivery.channel, approval = %approval.id, "the channel says what one of its kind can't");
             return Ok(Some(PAUSE));
         }
@@ -239,7 +254,10 @@ async fn rule(
     };
     let by = By::new(Actor::Channel(channel.to_owned()), Origin::NOWHERE);
     let noted = super::approval::noted(host, event, approval, &by);
-    let counted = host.store.rule_on_approval(delivery, ruling, noted, host.now()).await?;
+    let counted = host
+        .store
+        .rule_on_approval(delivery, ruling, noted, host.now())
+        .await?;
     host.signals.send(Signal::Decided(approval.id));
     tracing::info!(approval = %approval.id, channel, ?ruling, counted, "the vendor answered");
     Ok(())
@@ -252,7 +270,9 @@ async fn take_back(host: &Host, delivery: &Delivery) -> Result<(), Broken> {
     }
     let handle = handle(host, delivery)?;
     match tokio::time::timeout(QUESTION, host.plugins.cancel(&delivery.channel, handle)).await {
-        Ok(Ok(())) => tracing::debug!(approval = %delivery.approval, channel = delivery.channel, "request taken back"),
+        Ok(Ok(())) => {
+            tracing::debug!(approval = %delivery.approval, channel = delivery.channel, "request taken back")
+        }
         Ok(Err(failure)) => {
             tracing::info!(approval = %delivery.approval, %failure, "the request could not be taken back");
         }

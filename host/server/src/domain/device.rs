@@ -33,7 +33,16 @@ pub fn prepare_enrolment(host: &Host, user: UserId) -> (Enrolment, Token) {
     let id = EnrolmentId::new(now, &*host.entropy);
     let token = Token::new(prefix::ENROLMENT, id.as_bytes(), &*host.entropy);
     let expires_at = now + seconds(host.settings.lifetimes.enrolment);
-    (Enrolment { id, user_id: user, digest: token.digest(), expires_at, made_by: None }, token)
+    (
+        Enrolment {
+            id,
+            user_id: user,
+            digest: token.digest(),
+            expires_at,
+            made_by: None,
+        },
+        token,
+    )
 }
 
 /// The link that enrols an authenticator. The token is in the fragment, which browsers do not send and nobody logs.
@@ -50,14 +59,22 @@ pub fn enrolment_path(token: &Token) -> String {
 const LINK_OF_DEVICE: Duration = Duration::from_secs(15 * 60);
 
 /// A link by which the owner of a device enrols another, and until when it is good. `None` if they may not sign in.
-pub async fn link_another(host: &Arc<Host>, device: &Device, by: &By) -> Result<Option<(String, Timestamp)>, Broken> {
+pub async fn link_another(
+    host: &Arc<Host>,
+    device: &Device,
+    by: &By,
+) -> Result<Option<(String, Timestamp)>, Broken> {
     let (mut enrolment, token) = prepare_enrolment(host, device.user_id);
     enrolment.made_by = Some(LinkMaker::Device(device.id));
     enrolment.expires_at = enrolment.expires_at.min(host.now() + LINK_OF_DEVICE);
     let until = enrolment.expires_at;
     let entry = audit::entry(host, Event::EnrolmentLinkMade, by).about(device.user_id);
     let entry = entry.with("enrolment", enrolment.id.to_string());
-    if !host.store.insert_enrolment_by_device(enrolment, device.id, entry, host.now()).await? {
+    if !host
+        .store
+        .insert_enrolment_by_device(enrolment, device.id, entry, host.now())
+        .await?
+    {
         return Ok(None);
     }
     tracing::info!(user = %device.user_id, device = %device.id, "enrolment link made by a device");
@@ -67,10 +84,21 @@ pub async fn link_another(host: &Arc<Host>, device: &Device, by: &By) -> Result<
 
 /// The right that a link's token gives, with the person it is for.
 pub async fn find_enrolment(host: &Host, token: &str) -> Result<Option<(Enrolment, User)>, Broken> {
-    let Some(token) = Token::parse(prefix::ENROLMENT, token) else { return Ok(None) };
-    let found = host.store.open_enrolment(EnrolmentId::from_bytes(token.id()), host.now()).await?;
-    let Some(enrolment) = found.filter(|enrolment| enrolment.digest == token.digest()) else { return Ok(None) };
-    let user = host.store.user(enrolment.user_id).await?.filter(|user| user.state.is_open());
+    let Some(token) = Token::parse(prefix::ENROLMENT, token) else {
+        return Ok(None);
+    };
+    let found = host
+        .store
+        .open_enrolment(EnrolmentId::from_bytes(token.id()), host.now())
+        .await?;
+    let Some(enrolment) = found.filter(|enrolment| enrolment.digest == token.digest()) else {
+        return Ok(None);
+    };
+    let user = host
+        .store
+        .user(enrolment.user_id)
+        .await?
+        .filter(|user| user.state.is_open());
     Ok(user.map(|user| (enrolment, user)))
 }
 
@@ -112,9 +140,17 @@ pub enum Enrolled {
 }
 
 /// Enrols a device: the link is used up and the device added, both or neither. Who was invited is active from then on.
-pub async fn enrol(host: &Arc<Host>, request: &EnrolmentRequest, from: Origin) -> Result<Enrolled, Broken> {
-    let Some((enrolment, user)) = find_enrolment(host, &request.token).await? else { return Ok(Enrolled::NoSuchLink) };
-    let Some(name) = display_text(&request.device_name, LONGEST_NAME) else { return Ok(Enrolled::BadName) };
+pub async fn enrol(
+    host: &Arc<Host>,
+    request: &EnrolmentRequest,
+    from: Origin,
+) -> Result<Enrolled, Broken> {
+    let Some((enrolment, user)) = find_enrolment(host, &request.token).await? else {
+        return Ok(Enrolled::NoSuchLink);
+    };
+    let Some(name) = display_text(&request.device_name, LONGEST_NAME) else {
+        return Ok(Enrolled::BadName);
+    };
     let thumbprint = request.key.thumbprint();
     let statement = EnrolmentStatement {
         issuer: &host.issuer,
@@ -145,13 +181,30 @@ pub async fn enrol(host: &Arc<Host>, request: &EnrolmentRequest, from: Origin) -
         .with("device", device.id.to_string())
         .with("enrolment", enrolment.id.to_string())
         .personal("name", device.name.as_str());
-    let activated = audit::of_state(entry(Event::UserStateChanged), LifeState::Invited, LifeState::Active);
-    match host.store.enrol_device(enrolment.id, device.clone(), vec![enrolled], Some(activated)).await {
+    let activated = audit::of_state(
+        entry(Event::UserStateChanged),
+        LifeState::Invited,
+        LifeState::Active,
+    );
+    match host
+        .store
+        .enrol_device(
+            enrolment.id,
+            device.clone(),
+            vec![enrolled],
+            Some(activated),
+        )
+        .await
+    {
         Ok(true) => {
             tracing::info!(user = %user.id, device = %device.id, "authenticator enrolled");
             news::tell(host, user.id, Some(device.id));
             let recovered = enrolment.made_by == Some(LinkMaker::Code);
-            Ok(Enrolled::Done { device: Box::new(device), user: Box::new(user), recovered })
+            Ok(Enrolled::Done {
+                device: Box::new(device),
+                user: Box::new(user),
+                recovered,
+            })
         }
         Ok(false) => Ok(Enrolled::NoSuchLink),
         Err(StoreError::Taken(_)) => Ok(Enrolled::KeyTaken),
@@ -167,7 +220,14 @@ fn own_name(name: String, others: &[Device]) -> String {
         let kept: String = name.chars().take(LONGEST_NAME - number.len()).collect();
         kept + &number
     };
-    if taken(&name) { (2..).map(numbered).find(|name| !taken(name)).unwrap_or(name) } else { name }
+    if taken(&name) {
+        (2..)
+            .map(numbered)
+            .find(|name| !taken(name))
+            .unwrap_or(name)
+    } else {
+        name
+    }
 }
 
 /// What came of naming a device anew.
@@ -182,16 +242,30 @@ pub enum Renaming {
 }
 
 /// Gives a person's device another name.
-pub async fn rename(host: &Host, owner: UserId, id: DeviceId, name: &str, by: &By) -> Result<Renaming, Broken> {
-    let Some(device) = of_owner(host, owner, id).await? else { return Ok(Renaming::Unknown) };
-    let Some(name) = display_text(name, LONGEST_NAME) else { return Ok(Renaming::BadName) };
+pub async fn rename(
+    host: &Host,
+    owner: UserId,
+    id: DeviceId,
+    name: &str,
+    by: &By,
+) -> Result<Renaming, Broken> {
+    let Some(device) = of_owner(host, owner, id).await? else {
+        return Ok(Renaming::Unknown);
+    };
+    let Some(name) = display_text(name, LONGEST_NAME) else {
+        return Ok(Renaming::BadName);
+    };
     let entry = audit::entry(host, Event::DeviceRenamed, by)
         .about(owner)
         .with("device", id.to_string())
         .personal("name", device.name.as_str())
         .personal("new_name", name.as_str());
     let renamed = host.store.rename_device_of(owner, id, name, entry).await?;
-    Ok(if renamed { Renaming::Done } else { Renaming::Unknown })
+    Ok(if renamed {
+        Renaming::Done
+    } else {
+        Renaming::Unknown
+    })
 }
 
 /// A call of the authenticator's interface, as it came.
@@ -224,8 +298,14 @@ pub enum Caller {
 
 /// Finds out which device a call is of.
 pub async fn caller(host: &Host, call: Call<'_>) -> Result<Caller, Broken> {
-    let found = host.store.device(call.device).await?.filter(|device| device.revoked_at.is_none());
-    let Some(device) = found else { return Ok(Caller::Unknown) };
+    let found = host
+        .store
+        .device(call.device)
+        .await?
+        .filter(|device| device.revoked_at.is_none());
+    let Some(device) = found else {
+        return Ok(Caller::Unknown);
+    };
     let statement = CallStatement {
         issuer: &host.issuer,
         device: call.device,
@@ -271,24 +351,45 @@ pub async fn request(
     loop {
         let user = host.store.user(device.user_id).await?;
         let user = user.ok_or(StoreError::Corrupt("a device without an owner"))?;
-        let pending = host.store.pending_approvals(device.user_id, host.now()).await?;
-        let changed = pending.len() != seen.len() || pending.iter().any(|approval| !seen.contains(&approval.id));
+        let pending = host
+            .store
+            .pending_approvals(device.user_id, host.now())
+            .await?;
+        let changed = pending.len() != seen.len()
+            || pending.iter().any(|approval| !seen.contains(&approval.id));
         let news = news::of(host, device).await?;
-        let told = news.last().is_some_and(|last| known.is_none_or(|known| last.id > known));
+        let told = news
+            .last()
+            .is_some_and(|last| known.is_none_or(|known| last.id > known));
         let over = user.state != LifeState::Active || tokio::time::Instant::now() >= deadline;
         if changed || told || over {
-            if host.store.device(device.id).await?.is_none_or(|device| device.revoked_at.is_some()) {
+            if host
+                .store
+                .device(device.id)
+                .await?
+                .is_none_or(|device| device.revoked_at.is_some())
+            {
                 return Ok(None);
             }
             let paused_until = host.store.paused_until(device.user_id, host.now()).await?;
             let pending = with_logos(host, pending).await?;
-            return Ok(Some(Waiting { user, pending, news, paused_until }));
+            return Ok(Some(Waiting {
+                user,
+                pending,
+                news,
+                paused_until,
+            }));
         }
-        listener.next_of([Signal::Asked(device.user_id), Signal::News(device.user_id)]).await;
+        listener
+            .next_of([Signal::Asked(device.user_id), Signal::News(device.user_id)])
+            .await;
     }
 }
 
-async fn with_logos(host: &Host, pending: Vec<Approval>) -> Result<Vec<(Approval, Option<String>)>, Broken> {
+async fn with_logos(
+    host: &Host,
+    pending: Vec<Approval>,
+) -> Result<Vec<(Approval, Option<String>)>, Broken> {
     let mut shown = Vec::with_capacity(pending.len());
     for approval in pending {
         let logo = match &approval.shown.application {
@@ -301,9 +402,14 @@ async fn with_logos(host: &Host, pending: Vec<Approval>) -> Result<Vec<(Approval
 }
 
 /// Says where a device can be woken, or that it can't. `false` if the subscription is none that can be used.
-pub async fn set_push(host: &Host, device: &Device, push: Option<PushSubscription>) -> Result<bool, Broken> {
+pub async fn set_push(
+    host: &Host,
+    device: &Device,
+    push: Option<PushSubscription>,
+) -> Result<bool, Broken> {
     if let Some(push) = &push {
-        let fits = push.endpoint.len() <= 2000 && url::Url::parse(&push.endpoint).is_ok_and(|url| url.has_host());
+        let fits = push.endpoint.len() <= 2000
+            && url::Url::parse(&push.endpoint).is_ok_and(|url| url.has_host());
         if !fits || seal(push, b"{}").is_none() {
             return Ok(false);
         }
@@ -368,7 +474,10 @@ pub async fn revoke_of(
         .about(device.user_id)
         .with("device", device.id.to_string())
         .personal("name", device.name.as_str());
-    let ended = host.store.revoke_device_of(owner, device.id, codes, entry, host.now()).await?;
+    let ended = host
+        .store
+        .revoke_device_of(owner, device.id, codes, entry, host.now())
+        .await?;
     if ended.is_some() {
         tracing::info!(device = %device.id, "authenticator revoked");
         host.signals.send(Signal::LoggedOut);

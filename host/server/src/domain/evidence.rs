@@ -44,26 +44,39 @@ async fn verified(
     expected: Option<(ApprovalId, DeviceId)>,
 ) -> Result<bool, Broken> {
     let fault = |what: &str| {
-        tracing::warn!(plugin = channel, "the channel brought evidence that is none: {what}");
+        tracing::warn!(
+            plugin = channel,
+            "the channel brought evidence that is none: {what}"
+        );
         Ok(false)
     };
     if evidence.proof.len() > LONGEST {
         return fault("it is too long");
     }
-    let Ok(request) = evidence.request_id.parse::<ApprovalId>() else { return fault("it names no request") };
+    let Ok(request) = evidence.request_id.parse::<ApprovalId>() else {
+        return fault("it names no request");
+    };
     let Ok(Carried { device, proof }) = serde_json::from_slice(&evidence.proof) else {
         return fault("it can't be read");
     };
     if expected.is_some_and(|expected| expected != (request, device)) {
         return fault("it is of another request, or of another device");
     }
-    let found = host.store.device(device).await?.filter(|device| device.revoked_at.is_none());
-    let Some(device) = found else { return fault("no device made it") };
+    let found = host
+        .store
+        .device(device)
+        .await?
+        .filter(|device| device.revoked_at.is_none());
+    let Some(device) = found else {
+        return fault("no device made it");
+    };
     match approval::answer(host, &device, request, &proof, Origin::NOWHERE).await? {
         Outcome::Approved | Outcome::Denied | Outcome::NotMe => Ok(true),
         Outcome::BadProof => fault("its signature is not over what was asked"),
         Outcome::Unknown => fault("it is of nobody who was asked"),
-        Outcome::PasskeyRequired(_) | Outcome::PasskeyRefused => fault("its device has a passkey, which was not shown"),
+        Outcome::PasskeyRequired(_) | Outcome::PasskeyRefused => {
+            fault("its device has a passkey, which was not shown")
+        }
         Outcome::WrongNumber { .. } | Outcome::AlreadyDecided | Outcome::Expired => Ok(false),
     }
 }

@@ -21,10 +21,13 @@ pub struct Made {
 
 /// Makes the first administrator and the demo application, unless a first start was made before.
 pub async fn first_start(host: &Host, wish: &Wish) -> Result<Option<Made>, Refused> {
-    let name = wish.administrator.parse().map_err(|error: assent_model::name::InvalidName| Refused::Invalid {
-        field: "first_start.administrator",
-        expected: error.to_string(),
-    })?;
+    let name = wish
+        .administrator
+        .parse()
+        .map_err(|error: assent_model::name::InvalidName| Refused::Invalid {
+            field: "first_start.administrator",
+            expected: error.to_string(),
+        })?;
     let mut administrator = admin::new_user(host, name)?;
     administrator.console_role = Some(ConsoleRole::Owner);
     administrator.profile.name = Some("First Administrator".to_owned());
@@ -50,20 +53,45 @@ pub async fn first_start(host: &Host, wish: &Wish) -> Result<Option<Made>, Refus
         entry(Event::EnrolmentLinkMade).with("enrolment", enrolment.id.to_string()),
     ];
     if let Some((application, account)) = &demo {
-        let made = Settings::of_client(application).made(audit::entry(host, Event::ApplicationCreated, &By::HOST));
+        let made = Settings::of_client(application).made(audit::entry(
+            host,
+            Event::ApplicationCreated,
+            &By::HOST,
+        ));
         entries.push(made.of(application.id.clone()));
         let entry = entry(Event::AccountCreated).of(application.id.clone());
-        entries.push(entry.with("account", account.id.to_string()).with("state", account.state.as_str()));
+        entries.push(
+            entry
+                .with("account", account.id.to_string())
+                .with("state", account.state.as_str()),
+        );
     }
-    let first = FirstStart { administrator, enrolment, demo, entries };
-    Ok(host.store.first_start(first, host.now()).await?.then_some(made))
+    let first = FirstStart {
+        administrator,
+        enrolment,
+        demo,
+        entries,
+    };
+    Ok(host
+        .store
+        .first_start(first, host.now())
+        .await?
+        .then_some(made))
 }
 
 fn demo_application(host: &Host, demo: &Demo) -> Result<Application, Refused> {
     let kind = ApplicationType::Native;
-    let uri = RedirectUri::register(&demo.redirect_uri, kind, host.settings.development)
-        .map_err(|error| Refused::Invalid { field: "first_start.demo.redirect_uri", expected: error.to_string() })?;
-    let start = demo.initiate_login_uri.as_deref().map(InitiateLoginUri::parse).transpose();
+    let uri = RedirectUri::register(&demo.redirect_uri, kind, host.settings.development).map_err(
+        |error| Refused::Invalid {
+            field: "first_start.demo.redirect_uri",
+            expected: error.to_string(),
+        },
+    )?;
+    let start = demo
+        .initiate_login_uri
+        .as_deref()
+        .map(InitiateLoginUri::parse)
+        .transpose();
     let initiate_login_uri = start.map_err(|error| Refused::Invalid {
         field: "first_start.demo.initiate_login_uri",
         expected: error.to_string(),
@@ -72,7 +100,11 @@ fn demo_application(host: &Host, demo: &Demo) -> Result<Application, Refused> {
     Ok(Application {
         id: admin::fresh_did()?,
         name: "Demo Application".to_owned(),
-        settings: OidcSettings { redirect_uris: vec![uri], initiate_login_uri, ..OidcSettings::new(kind) },
+        settings: OidcSettings {
+            redirect_uris: vec![uri],
+            initiate_login_uri,
+            ..OidcSettings::new(kind)
+        },
         secret: None,
         sealed_secret: None,
         version: 1,

@@ -70,22 +70,33 @@ pub async fn of(host: &Host, device: &Device) -> Result<Vec<Past>, Broken> {
     let mut entries = over(host, device.user_id).await?;
     entries.truncate(MOST);
     let mut names: HashMap<Did, String> = HashMap::new();
-    for application in entries.iter().filter_map(|(_, entry)| entry.application.as_ref()) {
+    for application in entries
+        .iter()
+        .filter_map(|(_, entry)| entry.application.as_ref())
+    {
         if !names.contains_key(application) {
             let registered = host.store.registered(application).await?;
-            let name = registered.map_or_else(|| application.to_string(), |found| found.name().to_owned());
+            let name =
+                registered.map_or_else(|| application.to_string(), |found| found.name().to_owned());
             names.insert(application.clone(), name);
         }
     }
-    Ok(entries.into_iter().map(|(outcome, entry)| past(host, outcome, entry, &names)).collect())
+    Ok(entries
+        .into_iter()
+        .map(|(outcome, entry)| past(host, outcome, entry, &names))
+        .collect())
 }
 
 /// The entries that tell how a person's requests ended, the latest first.
 async fn over(host: &Host, user: UserId) -> Result<Vec<(PastOutcome, Entry)>, Broken> {
     let ended = host.now() - seconds(host.settings.lifetimes.approval);
     let entries = audit::of_user(host, user, None, READ).await?;
-    let decided: HashSet<Value> =
-        entries.iter().filter(|entry| decision(entry).is_some()).filter_map(|entry| request(entry)).cloned().collect();
+    let decided: HashSet<Value> = entries
+        .iter()
+        .filter(|entry| decision(entry).is_some())
+        .filter_map(|entry| request(entry))
+        .cloned()
+        .collect();
     let over = entries.into_iter().filter_map(|entry| {
         let unanswered = |entry: &Entry| {
             // What reached no phone the person never saw.
@@ -94,7 +105,8 @@ async fn over(host: &Host, user: UserId) -> Result<Vec<(PastOutcome, Entry)>, Br
                 && entry.at <= ended
                 && request(entry).is_some_and(|request| !decided.contains(request))
         };
-        let outcome = decision(&entry).or_else(|| unanswered(&entry).then_some(PastOutcome::Unanswered))?;
+        let outcome =
+            decision(&entry).or_else(|| unanswered(&entry).then_some(PastOutcome::Unanswered))?;
         Some((outcome, entry.entry))
     });
     Ok(over.collect())
@@ -111,17 +123,31 @@ fn decision(entry: &Entry) -> Option<PastOutcome> {
         Event::SignInApproved => PastOutcome::Approved,
         Event::SignInDenied => PastOutcome::Denied,
         Event::SignInNotMe => PastOutcome::NotMe,
-        Event::SignInWrongNumber if entry.detail.get("attempts_left") == Some(&0.into()) => PastOutcome::WrongNumber,
+        Event::SignInWrongNumber if entry.detail.get("attempts_left") == Some(&0.into()) => {
+            PastOutcome::WrongNumber
+        }
         _ => return None,
     })
 }
 
 fn past(host: &Host, outcome: PastOutcome, entry: Entry, names: &HashMap<Did, String>) -> Past {
-    let text = |name: &str| entry.personal.get(name).and_then(|value| value.as_str()).unwrap_or_default().to_owned();
-    let name = entry.application.as_ref().and_then(|application| names.get(application));
+    let text = |name: &str| {
+        entry
+            .personal
+            .get(name)
+            .and_then(|value| value.as_str())
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let name = entry
+        .application
+        .as_ref()
+        .and_then(|application| names.get(application));
     Past {
         outcome,
-        application_name: name.cloned().unwrap_or_else(|| host.settings.operator.clone()),
+        application_name: name
+            .cloned()
+            .unwrap_or_else(|| host.settings.operator.clone()),
         account: text("name"),
         place: text("asked_from"),
         browser: text("asked_by"),

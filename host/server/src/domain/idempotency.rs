@@ -26,7 +26,10 @@ impl Request {
         // JSON, so that no two of them run into each other.
         let caller = actor.id().unwrap_or_default();
         let named = serde_json::json!([actor.kind(), caller, method, path, key]).to_string();
-        Self { id: Digest::of(named.as_bytes()).to_text(), body: Digest::of(body) }
+        Self {
+            id: Digest::of(named.as_bytes()).to_text(),
+            body: Digest::of(body),
+        }
     }
 
     fn purpose(&self) -> String {
@@ -51,22 +54,38 @@ pub enum Claim {
 pub async fn claim(host: &Host, request: &Request) -> Result<Claim, Broken> {
     let now = host.now();
     let (id, body) = (request.id.clone(), request.body);
-    let Some(IdempotentRow { body, answer }) = host.store.claim_request(id, body, now, now + UNDER_WAY).await? else {
+    let Some(IdempotentRow { body, answer }) = host
+        .store
+        .claim_request(id, body, now, now + UNDER_WAY)
+        .await?
+    else {
         return Ok(Claim::First);
     };
     if body != request.body {
         return Ok(Claim::OtherBody);
     }
-    let Some(sealed) = answer else { return Ok(Claim::UnderWay) };
+    let Some(sealed) = answer else {
+        return Ok(Claim::UnderWay);
+    };
     let opened = host.master_key.open(&request.purpose(), &sealed)?;
     Ok(Claim::Answered(opened.to_vec()))
 }
 
 /// Keeps the answer of a request that was done, sealed: it may hold a secret. `mentions` are the ids that the request or its answer is
 /// about: erasing a user deletes the answers about them.
-pub async fn keep(host: &Host, request: &Request, answer: &[u8], mentions: BTreeSet<String>) -> Result<(), Broken> {
-    let sealed = host.master_key.seal(&request.purpose(), answer, &*host.entropy)?;
-    Ok(host.store.keep_answer(request.id.clone(), sealed, mentions, host.now() + KEPT).await?)
+pub async fn keep(
+    host: &Host,
+    request: &Request,
+    answer: &[u8],
+    mentions: BTreeSet<String>,
+) -> Result<(), Broken> {
+    let sealed = host
+        .master_key
+        .seal(&request.purpose(), answer, &*host.entropy)?;
+    Ok(host
+        .store
+        .keep_answer(request.id.clone(), sealed, mentions, host.now() + KEPT)
+        .await?)
 }
 
 /// Gives the key of a request back that was refused.

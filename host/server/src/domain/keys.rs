@@ -8,7 +8,9 @@ use super::{Broken, Host, audit};
 use crate::keys::{self, KeyError, KnownKey, NotOurs};
 use assent_model::audit::{By, Entry, Event};
 use assent_model::id::KeyId;
-use assent_model::key::{KeyMaterial, KeyPurpose, KeyStage, KeyTimes, SigningAlgorithm, SigningKey};
+use assent_model::key::{
+    KeyMaterial, KeyPurpose, KeyStage, KeyTimes, SigningAlgorithm, SigningKey,
+};
 
 /// How long an answer that could do with the keys at hand waits for the database.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -64,7 +66,10 @@ pub async fn maintain(host: &Host) -> Result<(), Broken> {
     let mut changed = false;
     for algorithm in SigningAlgorithm::ALL {
         let ahead = settings.publish_ahead();
-        if settings.rotation().is_some_and(|rotation| host.key_ring.is_next_due(algorithm, rotation, ahead, now)) {
+        if settings
+            .rotation()
+            .is_some_and(|rotation| host.key_ring.is_next_due(algorithm, rotation, ahead, now))
+        {
             let key = next_key(host, algorithm, Takeover::InTime).await?;
             let from = key.times.signs_from;
             let entry = published(host, algorithm, &key, &By::HOST);
@@ -77,7 +82,9 @@ pub async fn maintain(host: &Host) -> Result<(), Broken> {
     for key in host.key_ring.known(now) {
         match key.life.stage {
             KeyStage::Remembered if key.has_private_half => {
-                host.store.forget_private_key(key.id, key.public_jwk).await?;
+                host.store
+                    .forget_private_key(key.id, key.public_jwk)
+                    .await?;
             }
             KeyStage::Over => host.store.delete_key(key.id).await?,
             _ => continue,
@@ -91,7 +98,9 @@ pub async fn maintain(host: &Host) -> Result<(), Broken> {
 /// that this one has not read. Concurrent requests share readings, so many cost no more than few. Without the database it is
 /// the key set in memory.
 pub async fn key_set(host: &Host) -> Value {
-    host.key_ring.read_since_now(async || reload_in_time(host).await).await;
+    host.key_ring
+        .read_since_now(async || reload_in_time(host).await)
+        .await;
     host.key_ring.key_set(host.now())
 }
 
@@ -109,7 +118,12 @@ pub async fn verify_own(host: &Host, jwt: &str) -> Result<Map<String, Value>, No
 }
 
 /// Publishes the algorithm's next key, unless one waits already, and lets it sign: now, or when its time comes.
-pub async fn rotate(host: &Host, algorithm: SigningAlgorithm, takeover: Takeover, by: &By) -> Result<Rotated, Broken> {
+pub async fn rotate(
+    host: &Host,
+    algorithm: SigningAlgorithm,
+    takeover: Takeover,
+    by: &By,
+) -> Result<Rotated, Broken> {
     reload(host).await?;
     let waits = known(host, algorithm).any(|key| key.life.stage == KeyStage::Published);
     let mut made = false;
@@ -126,7 +140,9 @@ pub async fn rotate(host: &Host, algorithm: SigningAlgorithm, takeover: Takeover
         && let Some(next) = &published
     {
         let entry = audit::entry(host, Event::SigningKeyTookOver, by);
-        let entry = entry.with("algorithm", algorithm.as_str()).with("kid", next.key_id.as_str());
+        let entry = entry
+            .with("algorithm", algorithm.as_str())
+            .with("kid", next.key_id.as_str());
         host.store.sign_from(next.id, now, entry).await?;
         reload(host).await?;
     }
@@ -141,22 +157,41 @@ pub async fn rotate(host: &Host, algorithm: SigningAlgorithm, takeover: Takeover
 pub async fn revoke(host: &Host, key_id: &str, by: &By) -> Result<Revoked, Broken> {
     reload(host).await?;
     let known = host.key_ring.known(host.now());
-    let Some(key) = known.into_iter().find(|key| key.key_id == key_id) else { return Ok(Revoked::Unknown) };
+    let Some(key) = known.into_iter().find(|key| key.key_id == key_id) else {
+        return Ok(Revoked::Unknown);
+    };
     let fresh = next_key(host, key.algorithm, Takeover::Now).await?;
     let entry = audit::entry(host, Event::SigningKeyRevoked, by);
-    let entry = entry.with("algorithm", key.algorithm.as_str()).with("kid", key_id);
-    let revoked = host.store.revoke_key(key.id, key.public_jwk.clone(), fresh, vec![entry], host.now()).await?;
+    let entry = entry
+        .with("algorithm", key.algorithm.as_str())
+        .with("kid", key_id);
+    let revoked = host
+        .store
+        .revoke_key(
+            key.id,
+            key.public_jwk.clone(),
+            fresh,
+            vec![entry],
+            host.now(),
+        )
+        .await?;
     reload(host).await?;
     if !revoked {
         return Ok(Revoked::Already);
     }
-    Ok(Revoked::Done { algorithm: key.algorithm, signing: signing(host, key.algorithm)?.key_id })
+    Ok(Revoked::Done {
+        algorithm: key.algorithm,
+        signing: signing(host, key.algorithm)?.key_id,
+    })
 }
 
 /// What the audit log is told of a key that was published.
 fn published(host: &Host, algorithm: SigningAlgorithm, key: &SigningKey, by: &By) -> Entry {
-    let entry = audit::entry(host, Event::SigningKeyPublished, by).with("algorithm", algorithm.as_str());
-    entry.with("key", key.id.to_string()).with("signs_from", key.times.signs_from.seconds())
+    let entry =
+        audit::entry(host, Event::SigningKeyPublished, by).with("algorithm", algorithm.as_str());
+    entry
+        .with("key", key.id.to_string())
+        .with("signs_from", key.times.signs_from.seconds())
 }
 
 /// A database that does not answer leaves the keys at hand as they are.
@@ -164,23 +199,37 @@ async fn reload_in_time(host: &Host) {
     match tokio::time::timeout(PATIENCE, reload(host)).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::warn!(%error, "the signing keys could not be read anew"),
-        Err(_) => tracing::warn!("the signing keys could not be read anew: the database does not answer"),
+        Err(_) => {
+            tracing::warn!("the signing keys could not be read anew: the database does not answer")
+        }
     }
 }
 
 /// The algorithm's keys, the one that signs first.
 fn known(host: &Host, algorithm: SigningAlgorithm) -> impl Iterator<Item = KnownKey> {
-    host.key_ring.known(host.now()).into_iter().filter(move |key| key.algorithm == algorithm)
+    host.key_ring
+        .known(host.now())
+        .into_iter()
+        .filter(move |key| key.algorithm == algorithm)
 }
 
 fn signing(host: &Host, algorithm: SigningAlgorithm) -> Result<KnownKey, KeyError> {
-    known(host, algorithm).find(|key| key.life.stage == KeyStage::Signing).ok_or(KeyError::NoneToSign(algorithm))
+    known(host, algorithm)
+        .find(|key| key.life.stage == KeyStage::Signing)
+        .ok_or(KeyError::NoneToSign(algorithm))
 }
 
 /// A fresh key of the generation after the last that is at hand.
-async fn next_key(host: &Host, algorithm: SigningAlgorithm, takeover: Takeover) -> Result<SigningKey, Broken> {
+async fn next_key(
+    host: &Host,
+    algorithm: SigningAlgorithm,
+    takeover: Takeover,
+) -> Result<SigningKey, Broken> {
     let purpose = KeyPurpose::IdToken(algorithm);
-    let last = known(host, algorithm).map(|key| key.times.generation).max().unwrap_or_default();
+    let last = known(host, algorithm)
+        .map(|key| key.times.generation)
+        .max()
+        .unwrap_or_default();
     let sealed = keys::generate(purpose, &host.master_key, &*host.entropy).await?;
     let now = host.now();
     let signs_from = match takeover {
@@ -191,6 +240,11 @@ async fn next_key(host: &Host, algorithm: SigningAlgorithm, takeover: Takeover) 
         id: KeyId::new(now, &*host.entropy),
         purpose,
         material: KeyMaterial::Sealed(sealed),
-        times: KeyTimes { generation: last + 1, published_at: now, signs_from, revoked_at: None },
+        times: KeyTimes {
+            generation: last + 1,
+            published_at: now,
+            signs_from,
+            revoked_at: None,
+        },
     })
 }

@@ -49,18 +49,39 @@ impl KnownUsers {
     /// Opens the cookie of a browser. A cookie of another browser, or none of ours, knows no one.
     pub fn open(host: &Host, browser: Digest, cookie: &str) -> Self {
         let opened = host.master_key.open(&purpose(browser), cookie).ok();
-        let known: Vec<Known> = opened.and_then(|plain| serde_json::from_slice(&plain).ok()).unwrap_or_default();
+        let known: Vec<Known> = opened
+            .and_then(|plain| serde_json::from_slice(&plain).ok())
+            .unwrap_or_default();
         let since = host.now() - super::seconds(LIFE);
-        Self(known.into_iter().filter(|known| known.at > since.millis()).take(MOST_USERS).collect())
+        Self(
+            known
+                .into_iter()
+                .filter(|known| known.at > since.millis())
+                .take(MOST_USERS)
+                .collect(),
+        )
     }
 
     /// The value of the cookie after this user signed in.
-    pub fn seal_with(mut self, host: &Host, browser: Digest, user: UserId) -> Result<String, Broken> {
+    pub fn seal_with(
+        mut self,
+        host: &Host,
+        browser: Digest,
+        user: UserId,
+    ) -> Result<String, Broken> {
         self.0.retain(|known| known.user != user);
-        self.0.insert(0, Known { user, at: host.now().millis() });
+        self.0.insert(
+            0,
+            Known {
+                user,
+                at: host.now().millis(),
+            },
+        );
         self.0.truncate(MOST_USERS);
         let plain = serde_json::to_vec(&self.0).unwrap_or_default();
-        Ok(host.master_key.seal(&purpose(browser), &plain, &*host.entropy)?)
+        Ok(host
+            .master_key
+            .seal(&purpose(browser), &plain, &*host.entropy)?)
     }
 
     /// What this browser is to the user with this name.
@@ -69,8 +90,12 @@ impl KnownUsers {
         if self.0.is_empty() {
             return Ok(Standing::Unknown);
         }
-        let Some(user) = host.store.user_by_login(name).await? else { return Ok(Standing::Unknown) };
-        let Some(known) = self.0.iter().find(|known| known.user == user.id) else { return Ok(Standing::Unknown) };
+        let Some(user) = host.store.user_by_login(name).await? else {
+            return Ok(Standing::Unknown);
+        };
+        let Some(known) = self.0.iter().find(|known| known.user == user.id) else {
+            return Ok(Standing::Unknown);
+        };
         let from: Option<Timestamp> = host.store.browsers_known_from(user.id).await?;
         Ok(match from {
             Some(from) if known.at >= from.millis() => Standing::Known,

@@ -23,7 +23,10 @@ use assent_store::OpenSignIns;
 /// How many keys a limit knows at least. Whoever has more addresses than this is not held up by a limit for each.
 const KEYS: usize = 50_000;
 /// How often candidate plugins are tried.
-const CANDIDATES: Rate = Rate { per_minute: 20, burst: 20 };
+const CANDIDATES: Rate = Rate {
+    per_minute: 20,
+    burst: 20,
+};
 /// How many calls of a session wait for news of a trial.
 const TRIAL_WAITS: usize = 2;
 /// How many calls of UserInfo and introspection about one token family wait for plugins at the same moment.
@@ -141,8 +144,16 @@ pub struct OpenSignInLimits {
 
 impl OpenSignInLimits {
     fn new(settings: &RateLimits) -> Self {
-        let RateLimits { open_sign_ins_of_network, open_sign_ins, .. } = *settings;
-        Self { of_network: open_sign_ins_of_network, in_all: open_sign_ins, begun: AtomicU32::new(0) }
+        let RateLimits {
+            open_sign_ins_of_network,
+            open_sign_ins,
+            ..
+        } = *settings;
+        Self {
+            of_network: open_sign_ins_of_network,
+            in_all: open_sign_ins,
+            begun: AtomicU32::new(0),
+        }
     }
 
     /// The bounds of a sign-in that begins in this network.
@@ -263,10 +274,20 @@ pub struct Limit<K> {
 impl<K: Clone + Debug + Eq + Hash> Limit<K> {
     /// A limit of this rate.
     pub fn new(name: &'static str, rate: Rate) -> Self {
-        let interval = if rate.per_minute == 0 { 0 } else { 60_000_000 / i64::from(rate.per_minute) };
+        let interval = if rate.per_minute == 0 {
+            0
+        } else {
+            60_000_000 / i64::from(rate.per_minute)
+        };
         let tolerance = interval.saturating_mul(i64::from(rate.burst).saturating_sub(1));
         let free_at = Mutex::new(Recent::new(KEYS));
-        Self { name, interval, tolerance, free_at, quiet_until: AtomicI64::new(i64::MIN) }
+        Self {
+            name,
+            interval,
+            tolerance,
+            free_at,
+            quiet_until: AtomicI64::new(i64::MIN),
+        }
     }
 
     /// Counts one more of this key, unless its limit is reached.
@@ -287,7 +308,9 @@ impl<K: Clone + Debug + Eq + Hash> Limit<K> {
         // A map of moments has no state between two that a panic could leave it in.
         let mut free_at = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
         // No key is ever further ahead than this, unless the clock was set back, for which nobody shall wait.
-        let furthest = now.saturating_add(self.tolerance).saturating_add(self.interval);
+        let furthest = now
+            .saturating_add(self.tolerance)
+            .saturating_add(self.interval);
         let free = free_at.get(key).unwrap_or(now).clamp(now, furthest);
         let early = free.saturating_sub(now).saturating_sub(self.tolerance);
         if early > 0 {
@@ -306,8 +329,14 @@ impl<K: Debug> Limit<K> {
     /// Tells the operator that the limit is reached, and not more often than they would read it.
     fn tell(&self, key: &K, now: i64) {
         // A clock that was set back keeps it quiet no longer than that.
-        let due = |until: i64| (now >= until || until - now > BETWEEN_WARNINGS).then_some(now + BETWEEN_WARNINGS);
-        if self.quiet_until.fetch_update(Ordering::Relaxed, Ordering::Relaxed, due).is_ok() {
+        let due = |until: i64| {
+            (now >= until || until - now > BETWEEN_WARNINGS).then_some(now + BETWEEN_WARNINGS)
+        };
+        if self
+            .quiet_until
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, due)
+            .is_ok()
+        {
             tracing::warn!(
                 limit = %format_args!("limits.{}", self.name),
                 ?key,
@@ -334,7 +363,10 @@ pub struct Holding<K: Eq + Hash> {
 impl<K: Copy + Eq + Hash> Held<K> {
     /// So many of each key.
     pub fn new(most: usize) -> Self {
-        Self { most, held: Mutex::new(HashMap::new()) }
+        Self {
+            most,
+            held: Mutex::new(HashMap::new()),
+        }
     }
 
     /// One more of this key, if there may be.
@@ -346,13 +378,20 @@ impl<K: Copy + Eq + Hash> Held<K> {
         }
         *count += 1;
         drop(held);
-        Some(Holding { among: Arc::clone(self), key })
+        Some(Holding {
+            among: Arc::clone(self),
+            key,
+        })
     }
 }
 
 impl<K: Eq + Hash> Drop for Holding<K> {
     fn drop(&mut self) {
-        let mut held = self.among.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self
+            .among
+            .held
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = held.get_mut(&self.key) {
             *count -= 1;
             if *count == 0 {
@@ -374,7 +413,13 @@ mod tests {
 
     #[test]
     fn a_burst_passes_and_then_the_limits_pace() {
-        let limit = Limit::new("test", Rate { per_minute: 6, burst: 3 });
+        let limit = Limit::new(
+            "test",
+            Rate {
+                per_minute: 6,
+                burst: 3,
+            },
+        );
         for _ in 0..3 {
             assert_eq!(limit.take(&"a", at(0)), Ok(()));
         }
@@ -385,18 +430,35 @@ mod tests {
         assert_eq!(limit.take(&"a", at(10_000)), Ok(()));
         assert!(limit.take(&"a", at(10_000)).is_err());
         // After a while of quiet there is a burst again, and no more than that.
-        assert_eq!((0..9).filter(|_| limit.take(&"a", at(3_600_000)).is_ok()).count(), 3);
+        assert_eq!(
+            (0..9)
+                .filter(|_| limit.take(&"a", at(3_600_000)).is_ok())
+                .count(),
+            3
+        );
     }
 
     #[test]
     fn to_look_counts_nothing_and_no_limit_holds_nobody() {
-        let limit = Limit::new("test", Rate { per_minute: 1, burst: 1 });
+        let limit = Limit::new(
+            "test",
+            Rate {
+                per_minute: 1,
+                burst: 1,
+            },
+        );
         for _ in 0..5 {
             assert_eq!(limit.check(&(), at(0)), Ok(()));
         }
         assert_eq!(limit.take(&(), at(0)), Ok(()));
         assert_eq!(limit.check(&(), at(0)).unwrap_err().seconds(), 60);
-        let off = Limit::new("test", Rate { per_minute: 0, burst: 0 });
+        let off = Limit::new(
+            "test",
+            Rate {
+                per_minute: 0,
+                burst: 0,
+            },
+        );
         assert!((0..1000).all(|_| off.take(&(), at(0)).is_ok()));
     }
 
@@ -415,7 +477,13 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_set_back_holds_nobody_up() {
-        let limit = Limit::new("test", Rate { per_minute: 60, burst: 1 });
+        let limit = Limit::new(
+            "test",
+            Rate {
+                per_minute: 60,
+                burst: 1,
+            },
+        );
         assert_eq!(limit.take(&(), at(3_600_000)), Ok(()));
         assert_eq!(limit.take(&(), at(0)).unwrap_err().seconds(), 1);
     }

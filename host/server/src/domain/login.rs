@@ -33,8 +33,12 @@ pub async fn begin(
         created_at: now,
         expires_at: now + seconds(host.settings.lifetimes.login),
     };
-    let bounds = from.filter(|_| session.is_none()).map(|from| host.limits.open_sign_ins.of(&from));
-    host.store.insert_login_within(login.clone(), bounds).await?;
+    let bounds = from
+        .filter(|_| session.is_none())
+        .map(|from| host.limits.open_sign_ins.of(&from));
+    host.store
+        .insert_login_within(login.clone(), bounds)
+        .await?;
     Ok(login)
 }
 
@@ -108,14 +112,21 @@ impl Approved {
 /// Looks at a login. A login of another browser is as good as none; so is a step in the console, which has no pages.
 pub async fn view(host: &Host, id: LoginId, browser: Digest) -> Result<View, Broken> {
     let view = look(host, id, browser).await?;
-    let is_step = view.login().is_some_and(|login| matches!(login.request, LoginRequest::Step(_)));
+    let is_step = view
+        .login()
+        .is_some_and(|login| matches!(login.request, LoginRequest::Step(_)));
     Ok(if is_step { View::Unknown } else { view })
 }
 
 /// The same, for steps in the console too.
 pub(super) async fn look(host: &Host, id: LoginId, browser: Digest) -> Result<View, Broken> {
     let now = host.now();
-    let Some(login) = host.store.login(id, now).await?.filter(|login| login.browser == browser) else {
+    let Some(login) = host
+        .store
+        .login(id, now)
+        .await?
+        .filter(|login| login.browser == browser)
+    else {
         return Ok(View::Unknown);
     };
     let approval = match login.stage {
@@ -124,17 +135,28 @@ pub(super) async fn look(host: &Host, id: LoginId, browser: Digest) -> Result<Vi
         LoginStage::Answered => return Ok(View::Answered(login)),
         LoginStage::Asked(approval) => host.store.approval(approval).await?,
     };
-    let Some(approval) = approval else { return Ok(View::Ended(login, Ended::Expired)) };
+    let Some(approval) = approval else {
+        return Ok(View::Ended(login, Ended::Expired));
+    };
     Ok(match approval.stage_at(now) {
         // A withdrawn or reported request looks like a pending one: the page must not show that the name is known, or that
         // its user answered.
-        ApprovalStage::Requested | ApprovalStage::Withdrawn | ApprovalStage::Reported => View::Waiting(login, approval),
+        ApprovalStage::Requested | ApprovalStage::Withdrawn | ApprovalStage::Reported => {
+            View::Waiting(login, approval)
+        }
         ApprovalStage::Approved { by, at } => {
             let authentication = by.authentication(at);
             // The operator may have taken the trust away from a vendor in between.
             if channels::is_enough_for(host, &login.request, &authentication) {
                 let is_trial = login.request.trial().is_some();
-                View::Approved(login, Approved { approval, authentication, is_trial })
+                View::Approved(
+                    login,
+                    Approved {
+                        approval,
+                        authentication,
+                        is_trial,
+                    },
+                )
             } else {
                 View::Ended(login, Ended::Expired)
             }
@@ -156,7 +178,9 @@ pub async fn decided(host: &Host, approval: ApprovalId) -> Result<(), Broken> {
         if !found.is_some_and(|found| found.stage_at(host.now()).is_waiting()) {
             return Ok(());
         }
-        listener.next(super::signals::Signal::Decided(approval)).await;
+        listener
+            .next(super::signals::Signal::Decided(approval))
+            .await;
     }
 }
 
@@ -179,8 +203,14 @@ pub async fn person(
     old: Option<&SignedIn>,
     origin: Origin,
 ) -> Result<Option<Person>, Broken> {
-    let Some(id) = approved.approval.user_id else { return Ok(None) };
-    let user = host.store.user(id).await?.filter(|user| user.state == LifeState::Active);
+    let Some(id) = approved.approval.user_id else {
+        return Ok(None);
+    };
+    let user = host
+        .store
+        .user(id)
+        .await?
+        .filter(|user| user.state == LifeState::Active);
     Ok(user.map(|user| {
         let (mut signed_in, cookie) = session::prepare(host, user, approved.authentication.clone());
         if approved.is_trial {
@@ -189,7 +219,11 @@ pub async fn person(
         } else if let Some(old) = old.filter(|old| old.user.id == signed_in.user.id) {
             signed_in.session.sid.clone_from(&old.session.sid);
         }
-        Person { signed_in, cookie: Some(cookie), origin }
+        Person {
+            signed_in,
+            cookie: Some(cookie),
+            origin,
+        }
     }))
 }
 
@@ -210,13 +244,29 @@ pub struct Outcome<'a> {
 /// what it asked for, a consent is remembered, all of it or nothing. Whether this was the answer.
 pub async fn answer(host: &Host, login: LoginId, outcome: Outcome<'_>) -> Result<bool, Broken> {
     let (entries, activated) = noted(host, &outcome);
-    let Outcome { person, old, given, consent } = outcome;
+    let Outcome {
+        person,
+        old,
+        given,
+        consent,
+    } = outcome;
     let signed_in = &person.signed_in;
-    let session = person.cookie.as_ref().map(|cookie| (signed_in.session.clone(), cookie.digest()));
+    let session = person
+        .cookie
+        .as_ref()
+        .map(|cookie| (signed_in.session.clone(), cookie.digest()));
     let replaces = old.filter(|_| session.is_some()).map(|old| old.session.id);
     let given = given.map(|(given, _)| given);
     let from = person.origin.clone();
-    let answer = LoginAnswer { session, from, replaces, given, consent, entries, activated };
+    let answer = LoginAnswer {
+        session,
+        from,
+        replaces,
+        given,
+        consent,
+        entries,
+        activated,
+    };
     let answered = host.store.answer_login(login, answer, host.now()).await?;
     if answered {
         tracing::info!(%login, user = %signed_in.user.id, session = %signed_in.session.id, "signed in");
@@ -229,20 +279,40 @@ pub async fn answer(host: &Host, login: LoginId, outcome: Outcome<'_>) -> Result
 
 /// What the audit log is told of an outcome; and what it is told where the account was invited, and is active from now on.
 fn noted(host: &Host, outcome: &Outcome<'_>) -> (Vec<Entry>, Option<Entry>) {
-    let Outcome { person, old, given, consent } = outcome;
+    let Outcome {
+        person,
+        old,
+        given,
+        consent,
+    } = outcome;
     let SignedIn { session, user } = &person.signed_in;
     let by = By::new(Actor::Person(user.id), person.origin.clone());
     let account = given.as_ref().map(|(_, account)| *account);
     let about = |event| {
         let entry = audit::entry(host, event, &by).about(user.id);
-        account.map_or(entry.clone(), |account| entry.of(account.application_id.clone()))
+        account.map_or(entry.clone(), |account| {
+            entry.of(account.application_id.clone())
+        })
     };
     let began = person.cookie.is_some();
-    let methods: Vec<&str> = session.authentication.amr.iter().map(|method| method.as_str()).collect();
-    let mut entries = vec![about(Event::SignedIn).with("new_session", began).with("amr", methods)];
+    let methods: Vec<&str> = session
+        .authentication
+        .amr
+        .iter()
+        .map(|method| method.as_str())
+        .collect();
+    let mut entries = vec![
+        about(Event::SignedIn)
+            .with("new_session", began)
+            .with("amr", methods),
+    ];
     // Somebody else was signed in there. Whoever came after them is none of theirs to know, nor of their data.
     if let Some(old) = old.filter(|old| began && old.user.id != user.id) {
-        entries.push(audit::entry(host, Event::SessionEnded, &By::HOST).about(old.user.id).with("by_sign_in", true));
+        entries.push(
+            audit::entry(host, Event::SessionEnded, &By::HOST)
+                .about(old.user.id)
+                .with("by_sign_in", true),
+        );
     }
     if let Some(consent) = consent {
         entries.push(about(Event::ConsentGiven).with("scopes", consent.scopes.to_string()));
@@ -250,18 +320,29 @@ fn noted(host: &Host, outcome: &Outcome<'_>) -> (Vec<Entry>, Option<Entry>) {
     let invited = account.is_some_and(|account| account.state == LifeState::Invited);
     (
         entries,
-        invited.then(|| audit::of_state(about(Event::AccountStateChanged), LifeState::Invited, LifeState::Active)),
+        invited.then(|| {
+            audit::of_state(
+                about(Event::AccountStateChanged),
+                LifeState::Invited,
+                LifeState::Active,
+            )
+        }),
     )
 }
 
 /// Ends the login without signing anybody in. Whether this was the answer.
 pub async fn give_up(host: &Host, login: LoginId) -> Result<bool, Broken> {
-    Ok(host.store.answer_login(login, LoginAnswer::default(), host.now()).await?)
+    Ok(host
+        .store
+        .answer_login(login, LoginAnswer::default(), host.now())
+        .await?)
 }
 
 /// The person goes on with the session that their browser has.
 pub async fn go_on(host: &Host, login: &Login, signed_in: &SignedIn) -> Result<(), Broken> {
-    host.store.continue_login(login.id, signed_in.session.id).await?;
+    host.store
+        .continue_login(login.id, signed_in.session.id)
+        .await?;
     Ok(())
 }
 

@@ -52,16 +52,30 @@ pub enum LogoError {
 impl Logo {
     /// Reads the file of a logo.
     pub fn read(file: &Path) -> Result<Self, LogoError> {
-        let unreadable = |reason| LogoError::Unreadable { file: file.to_owned(), reason };
+        let unreadable = |reason| LogoError::Unreadable {
+            file: file.to_owned(),
+            reason,
+        };
         let mut bytes = Vec::new();
         let opened = std::fs::File::open(file).map_err(unreadable)?;
-        opened.take(LARGEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+        opened
+            .take(LARGEST + 1)
+            .read_to_end(&mut bytes)
+            .map_err(unreadable)?;
         if bytes.len() as u64 > LARGEST {
             return Err(LogoError::TooLarge(file.to_owned()));
         }
         let kind = kind_of(&bytes).ok_or_else(|| LogoError::Unknown(file.to_owned()))?;
-        let digest = sha256(&bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        Ok(Self { bytes, kind, digest })
+        let digest = sha256(&bytes)
+            .iter()
+            .take(8)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        Ok(Self {
+            bytes,
+            kind,
+            digest,
+        })
     }
 }
 
@@ -69,16 +83,23 @@ fn kind_of(bytes: &[u8]) -> Option<LogoKind> {
     if bytes.starts_with(PNG) {
         return Some(LogoKind::Png);
     }
-    let mut text = std::str::from_utf8(bytes).ok()?.trim_start_matches('\u{feff}').trim_start();
+    let mut text = std::str::from_utf8(bytes)
+        .ok()?
+        .trim_start_matches('\u{feff}')
+        .trim_start();
     // What may stand before the first element: the declaration and comments.
-    while let Some(end) = [("<?xml", "?>"), ("<!--", "-->")].into_iter().find_map(|(begin, end)| {
-        let rest = text.strip_prefix(begin)?;
-        rest.split_once(end).map(|(_, rest)| rest.trim_start())
-    }) {
+    while let Some(end) = [("<?xml", "?>"), ("<!--", "-->")]
+        .into_iter()
+        .find_map(|(begin, end)| {
+            let rest = text.strip_prefix(begin)?;
+            rest.split_once(end).map(|(_, rest)| rest.trim_start())
+        })
+    {
         text = end;
     }
     let rest = text.strip_prefix("<svg")?;
-    rest.starts_with(|c: char| c.is_whitespace() || c == '>').then_some(LogoKind::Svg)
+    rest.starts_with(|c: char| c.is_whitespace() || c == '>')
+        .then_some(LogoKind::Svg)
 }
 
 #[cfg(test)]
@@ -88,8 +109,14 @@ mod tests {
     #[test]
     fn a_picture_is_known_by_what_it_holds() {
         for (bytes, kind) in [
-            (&b"<svg xmlns=\"http://www.w3.org/2000/svg\"/>"[..], Some(LogoKind::Svg)),
-            (b"\xef\xbb\xbf<?xml version=\"1.0\"?>\n<!-- <html> -->\n<svg>", Some(LogoKind::Svg)),
+            (
+                &b"<svg xmlns=\"http://www.w3.org/2000/svg\"/>"[..],
+                Some(LogoKind::Svg),
+            ),
+            (
+                b"\xef\xbb\xbf<?xml version=\"1.0\"?>\n<!-- <html> -->\n<svg>",
+                Some(LogoKind::Svg),
+            ),
             (b"\x89PNG\r\n\x1a\nIHDR", Some(LogoKind::Png)),
             (b"<!DOCTYPE svg [<!ENTITY x \"y\">]><svg>", None),
             (b"<html><svg>", None),
@@ -107,7 +134,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("logo.svg");
         let error = Logo::read(&file).unwrap_err().to_string();
-        assert!(error.starts_with("pages.logo_file: ") && error.contains("cannot be read"), "{error}");
+        assert!(
+            error.starts_with("pages.logo_file: ") && error.contains("cannot be read"),
+            "{error}"
+        );
         let mut svg = b"<svg>".to_vec();
         svg.resize(64 * 1024, b' ');
         std::fs::write(&file, &svg).unwrap();

@@ -20,7 +20,10 @@ pub fn of(
     let settings = &provider.settings;
     let opaque = |purpose, of: &str| -> Result<_, Broken> {
         let message = format!("{}\n{of}", provider.id);
-        Ok(Some(format!("_{}", hex::encode(host.master_key.authenticate(purpose, message.as_bytes())?))))
+        Ok(Some(format!(
+            "_{}",
+            hex::encode(host.master_key.authenticate(purpose, message.as_bytes())?)
+        )))
     };
     let value = match format {
         NameIdFormat::Persistent => opaque("persistent name", &user.subject)?,

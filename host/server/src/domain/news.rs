@@ -21,7 +21,10 @@ const MOST: u32 = 20;
 pub async fn of(host: &Host, device: &Device) -> Result<Vec<Entry>, Broken> {
     // Not what led to this device itself.
     let since = (device.created_at + Duration::from_millis(1)).max(host.now() - KEPT);
-    Ok(host.store.news(device.user_id, device.id, since, MOST).await?)
+    Ok(host
+        .store
+        .news(device.user_id, device.id, since, MOST)
+        .await?)
 }
 
 /// The owner has seen what there is up to this entry.

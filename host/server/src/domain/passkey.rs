@@ -39,7 +39,13 @@ impl RelyingParty {
     pub fn new(settings: &Settings) -> Option<Self> {
         let domain = settings.base_url.domain()?;
         let builder = WebauthnBuilder::new(domain, &settings.base_url).ok()?;
-        Some(Self(builder.rp_name(&settings.operator).timeout(PATIENCE).build().ok()?))
+        Some(Self(
+            builder
+                .rp_name(&settings.operator)
+                .timeout(PATIENCE)
+                .build()
+                .ok()?,
+        ))
     }
 }
 
@@ -89,14 +95,21 @@ pub enum Offer {
 ///
 /// Its user handle is the device's id: two devices of a person in one phone would overwrite each other's passkey otherwise.
 pub async fn offer(host: &Host, device: &Device) -> Result<Offer, Broken> {
-    let Some(RelyingParty(webauthn)) = &host.passkeys else { return Ok(Offer::Impossible) };
+    let Some(RelyingParty(webauthn)) = &host.passkeys else {
+        return Ok(Offer::Impossible);
+    };
     if host.store.passkey(device.id).await?.is_some() {
         return Ok(Offer::HasOne);
     }
-    let user = host.store.user(device.user_id).await?.ok_or(StoreError::Corrupt("a device without an owner"))?;
+    let user = host
+        .store
+        .user(device.user_id)
+        .await?
+        .ok_or(StoreError::Corrupt("a device without an owner"))?;
     let handle = Uuid::from_bytes(*device.id.as_bytes());
-    let (mut options, state) =
-        webauthn.start_passkey_registration(handle, user.name.as_str(), user.display_name(), None).map_err(broken)?;
+    let (mut options, state) = webauthn
+        .start_passkey_registration(handle, user.name.as_str(), user.display_name(), None)
+        .map_err(broken)?;
     // The phone's own lock, rather than a security key. A wish: the browser sees to it.
     if let Some(selection) = &mut options.public_key.authenticator_selection {
         selection.authenticator_attachment = Some(AuthenticatorAttachment::Platform);
@@ -123,7 +136,9 @@ pub async fn add(
     made: &RegisterPublicKeyCredential,
     by: &By,
 ) -> Result<Added, Broken> {
-    let Some(RelyingParty(webauthn)) = &host.passkeys else { return Ok(Added::Refused) };
+    let Some(RelyingParty(webauthn)) = &host.passkeys else {
+        return Ok(Added::Refused);
+    };
     let Some(state) = claim::<PasskeyRegistration>(host, device.id, Purpose::Add).await? else {
         return Ok(Added::Refused);
     };
@@ -134,8 +149,17 @@ pub async fn add(
             return Ok(Added::Refused);
         }
     };
-    let passkey = DevicePasskey { device_id: device.id, credential, counter: 0, added_at: host.now() };
-    match host.store.add_passkey(passkey, vec![entry(host, Event::PasskeyAdded, device, by)]).await {
+    let passkey = DevicePasskey {
+        device_id: device.id,
+        credential,
+        counter: 0,
+        added_at: host.now(),
+    };
+    match host
+        .store
+        .add_passkey(passkey, vec![entry(host, Event::PasskeyAdded, device, by)])
+        .await
+    {
         Ok(true) => {
             tracing::info!(device = %device.id, "passkey added");
             news::tell(host, device.user_id, Some(device.id));
@@ -167,22 +191,24 @@ pub async fn remove(
     assertion: Option<&PublicKeyCredential>,
     by: &By,
 ) -> Result<Removed, Broken> {
-    Ok(match ask(host, device, Purpose::Remove, assertion, PATIENCE, by).await? {
-        Asked::NoPasskey => Removed::None,
-        Asked::Required(options) => Removed::Required(options),
-        Asked::Refused => Removed::Refused,
-        Asked::Shown(used) => {
-            let entries = vec![entry(host, Event::PasskeyRemoved, device, by)];
-            let removed = host.store.remove_passkey(device.id, *used, entries).await?;
-            tracing::info!(device = %device.id, removed, "passkey removed");
-            if removed {
-                news::tell(host, device.user_id, Some(device.id));
-                Removed::Removed
-            } else {
-                Removed::Refused
+    Ok(
+        match ask(host, device, Purpose::Remove, assertion, PATIENCE, by).await? {
+            Asked::NoPasskey => Removed::None,
+            Asked::Required(options) => Removed::Required(options),
+            Asked::Refused => Removed::Refused,
+            Asked::Shown(used) => {
+                let entries = vec![entry(host, Event::PasskeyRemoved, device, by)];
+                let removed = host.store.remove_passkey(device.id, *used, entries).await?;
+                tracing::info!(device = %device.id, removed, "passkey removed");
+                if removed {
+                    news::tell(host, device.user_id, Some(device.id));
+                    Removed::Removed
+                } else {
+                    Removed::Refused
+                }
             }
-        }
-    })
+        },
+    )
 }
 
 /// Whether a device's owner confirmed what it calls for.
@@ -205,15 +231,17 @@ pub async fn confirm(
     assertion: Option<&PublicKeyCredential>,
     by: &By,
 ) -> Result<Confirmed, Broken> {
-    Ok(match ask(host, device, Purpose::Call(call), assertion, PATIENCE, by).await? {
-        Asked::NoPasskey => Confirmed::Yes,
-        Asked::Required(options) => Confirmed::Required(options),
-        Asked::Refused => Confirmed::Refused,
-        Asked::Shown(used) => match host.store.use_passkey(device.id, *used).await? {
-            true => Confirmed::Yes,
-            false => Confirmed::Refused,
+    Ok(
+        match ask(host, device, Purpose::Call(call), assertion, PATIENCE, by).await? {
+            Asked::NoPasskey => Confirmed::Yes,
+            Asked::Required(options) => Confirmed::Required(options),
+            Asked::Refused => Confirmed::Refused,
+            Asked::Shown(used) => match host.store.use_passkey(device.id, *used).await? {
+                true => Confirmed::Yes,
+                false => Confirmed::Refused,
+            },
         },
-    })
+    )
 }
 
 /// What came of asking for a device's passkey.
@@ -242,10 +270,14 @@ pub(super) async fn ask(
         return Ok(Asked::NoPasskey);
     };
     // With an address in place of the domain that it was made for, no browser finds it; it is required all the same.
-    let Some(RelyingParty(webauthn)) = &host.passkeys else { return Ok(Asked::Refused) };
+    let Some(RelyingParty(webauthn)) = &host.passkeys else {
+        return Ok(Asked::Refused);
+    };
     let Some(assertion) = assertion else {
         let known = [credential];
-        let (options, state) = webauthn.start_passkey_authentication(&known).map_err(broken)?;
+        let (options, state) = webauthn
+            .start_passkey_authentication(&known)
+            .map_err(broken)?;
         begin(host, device.id, purpose, &state, patience.min(PATIENCE)).await?;
         return Ok(Asked::Required(json(&options.public_key)?));
     };
@@ -259,7 +291,10 @@ pub(super) async fn ask(
             if credential.update_credential(&shown).is_none() {
                 return Ok(Asked::Refused);
             }
-            Ok(Asked::Shown(Box::new(PasskeyUse { credential, counter: shown.counter() })))
+            Ok(Asked::Shown(Box::new(PasskeyUse {
+                credential,
+                counter: shown.counter(),
+            })))
         }
         Ok(_) => Ok(Asked::Refused),
         Err(error) => {
@@ -267,7 +302,9 @@ pub(super) async fn ask(
             if matches!(error, WebauthnError::CredentialPossibleCompromise) {
                 // It may be a copy that speaks as this device, so that the device itself is told too.
                 let by = By::new(Actor::Host, by.origin.clone());
-                host.store.append_audit(vec![entry(host, Event::PasskeyCounterBack, device, &by)]).await?;
+                host.store
+                    .append_audit(vec![entry(host, Event::PasskeyCounterBack, device, &by)])
+                    .await?;
                 host.signals.send(Signal::News(device.user_id));
             }
             Ok(Asked::Refused)
@@ -283,11 +320,21 @@ async fn begin<S: Serialize>(
     patience: Duration,
 ) -> Result<(), Broken> {
     let state = serde_json::to_string(state).map_err(broken)?;
-    Ok(host.store.begin_ceremony(device, purpose.digest(), state, host.now() + patience).await?)
+    Ok(host
+        .store
+        .begin_ceremony(device, purpose.digest(), state, host.now() + patience)
+        .await?)
 }
 
-async fn claim<S: DeserializeOwned>(host: &Host, device: DeviceId, purpose: Purpose<'_>) -> Result<Option<S>, Broken> {
-    let state = host.store.claim_ceremony(device, purpose.digest(), host.now()).await?;
+async fn claim<S: DeserializeOwned>(
+    host: &Host,
+    device: DeviceId,
+    purpose: Purpose<'_>,
+) -> Result<Option<S>, Broken> {
+    let state = host
+        .store
+        .claim_ceremony(device, purpose.digest(), host.now())
+        .await?;
     let state = state.map(|state| serde_json::from_str(&state)).transpose();
     Ok(state.map_err(|_| StoreError::Corrupt("a passkey's ceremony"))?)
 }

@@ -11,7 +11,8 @@ use assent_model::audit::{By, Event};
 use assent_model::clock::Timestamp;
 use assent_model::secret::{Digest, Secret};
 use assent_plugin_host::{
-    Credential, CredentialGrant, HttpGrant, Limits, LoadError, OnFailure, PluginSet, PluginSpec, Role, Trust,
+    Credential, CredentialGrant, HttpGrant, Limits, LoadError, OnFailure, PluginSet, PluginSpec,
+    Role, Trust,
 };
 
 /// The longest secret that is read from a file, in bytes.
@@ -54,7 +55,10 @@ fn mapper(plugin: &config::ClaimMapper) -> PluginSpec {
 }
 
 fn channel(plugin: &config::ApprovalChannel) -> Result<PluginSpec, SecretFileError> {
-    let credentials = plugin.credentials.iter().map(|credential| grant(&plugin.name, credential));
+    let credentials = plugin
+        .credentials
+        .iter()
+        .map(|credential| grant(&plugin.name, credential));
     Ok(PluginSpec {
         name: plugin.name.clone(),
         file: plugin.file.clone(),
@@ -78,35 +82,75 @@ fn channel(plugin: &config::ApprovalChannel) -> Result<PluginSpec, SecretFileErr
     })
 }
 
-fn grant(plugin: &str, credential: &config::Credential) -> Result<CredentialGrant, SecretFileError> {
+fn grant(
+    plugin: &str,
+    credential: &config::Credential,
+) -> Result<CredentialGrant, SecretFileError> {
     let setting = format!("plugin `{plugin}`: `secret_file`");
     let (hosts, credential) = match credential {
         config::Credential::Vapid { hosts } => (hosts, Credential::Vapid),
-        config::Credential::Header { hosts, header, prefix, secret_file } => {
+        config::Credential::Header {
+            hosts,
+            header,
+            prefix,
+            secret_file,
+        } => {
             let secret = read_secret(&setting, secret_file)?;
-            (hosts, Credential::Header { name: header.clone(), prefix: prefix.clone(), secret })
+            (
+                hosts,
+                Credential::Header {
+                    name: header.clone(),
+                    prefix: prefix.clone(),
+                    secret,
+                },
+            )
         }
-        config::Credential::Signature { hosts, key_id, secret_file } => {
-            (hosts, Credential::Signature { key_id: key_id.clone(), key: read_secret(&setting, secret_file)? })
-        }
+        config::Credential::Signature {
+            hosts,
+            key_id,
+            secret_file,
+        } => (
+            hosts,
+            Credential::Signature {
+                key_id: key_id.clone(),
+                key: read_secret(&setting, secret_file)?,
+            },
+        ),
     };
-    Ok(CredentialGrant { hosts: hosts.clone(), credential })
+    Ok(CredentialGrant {
+        hosts: hosts.clone(),
+        credential,
+    })
 }
 
 /// Reads a secret that `setting` names a file of, with at least so many characters.
-pub fn read_long_secret(setting: &str, file: &Path, least: usize) -> Result<Secret, SecretFileError> {
+pub fn read_long_secret(
+    setting: &str,
+    file: &Path,
+    least: usize,
+) -> Result<Secret, SecretFileError> {
     let secret = read_secret(setting, file)?;
     if secret.expose().len() < least {
         let reason = format!("it has less than {least} characters");
-        return Err(SecretFileError { setting: setting.to_owned(), file: file.to_owned(), reason });
+        return Err(SecretFileError {
+            setting: setting.to_owned(),
+            file: file.to_owned(),
+            reason,
+        });
     }
     Ok(secret)
 }
 
 /// Reads a secret that `setting` names a file of.
 pub fn read_secret(setting: &str, file: &Path) -> Result<Secret, SecretFileError> {
-    let error = |reason: String| SecretFileError { setting: setting.to_owned(), file: file.to_owned(), reason };
-    let length = std::fs::metadata(file).map_err(|reason| error(reason.to_string()))?.len();
+    let error = |reason: String| SecretFileError {
+        setting: setting.to_owned(),
+        file: file.to_owned(),
+        reason,
+    };
+    let length = std::fs::metadata(file)
+        .map_err(|reason| error(reason.to_string()))?
+        .len();
     if length > LONGEST_SECRET {
         return Err(error(format!("it is longer than {LONGEST_SECRET} bytes")));
     }
@@ -213,12 +257,21 @@ impl Reloads {
     /// Notes that plugins with these settings took the place of others.
     fn exchanged(&self, host: &Host, set: PluginSet, settings: serde_json::Value) {
         let mut sets = self.sets();
-        let before = sets.settings.replace(settings).unwrap_or_else(|| table(&host.settings));
+        let before = sets
+            .settings
+            .replace(settings)
+            .unwrap_or_else(|| table(&host.settings));
         let until = host.now();
         sets.exchanges += 1;
-        let known = serde_json::json!([sets.exchanges, until.millis(), set.identities()]).to_string();
+        let known =
+            serde_json::json!([sets.exchanges, until.millis(), set.identities()]).to_string();
         let digest = Digest::of(known.as_bytes()).to_text();
-        sets.previous = Some(Previous { until, set, digest, settings: before });
+        sets.previous = Some(Previous {
+            until,
+            set,
+            digest,
+            settings: before,
+        });
     }
 }
 
@@ -232,7 +285,9 @@ pub fn previous(host: &Host) -> Option<Previous> {
 /// # Errors
 /// [`Refused::Conflict`] if there are none, or others than are meant.
 pub fn previous_known_by(host: &Host, digest: Option<&str>) -> Result<Previous, Refused> {
-    let previous = previous(host).ok_or(Refused::Conflict("the plugins were not exchanged since the host started"))?;
+    let previous = previous(host).ok_or(Refused::Conflict(
+        "the plugins were not exchanged since the host started",
+    ))?;
     if digest.is_some_and(|digest| digest != previous.digest) {
         return Err(Refused::Conflict(
             "the plugins were exchanged meanwhile, so others would be put back; look at what they are now",
@@ -245,12 +300,20 @@ impl Previous {
     /// Which plugins they are, in a line that a person reads.
     pub fn in_words(&self) -> String {
         let plugins = self.set.identities();
-        let start =
-            |text: &str, most: usize| -> String { text.chars().filter(char::is_ascii_graphic).take(most).collect() };
-        let named = plugins
-            .iter()
-            .take(MOST_NAMED)
-            .map(|one| format!("{} {} ({})", start(&one.plugin, 40), start(&one.version, 20), start(&one.sha256, 12)));
+        let start = |text: &str, most: usize| -> String {
+            text.chars()
+                .filter(char::is_ascii_graphic)
+                .take(most)
+                .collect()
+        };
+        let named = plugins.iter().take(MOST_NAMED).map(|one| {
+            format!(
+                "{} {} ({})",
+                start(&one.plugin, 40),
+                start(&one.version, 20),
+                start(&one.sha256, 12)
+            )
+        });
         let mut named: Vec<String> = named.collect();
         match plugins.len().saturating_sub(MOST_NAMED) {
             _ if plugins.is_empty() => named.push("none".to_owned()),
@@ -271,10 +334,18 @@ pub async fn roll_back(host: &Host, digest: Option<&str>, by: &By) -> Result<(),
     let _alone = host.reloads.one_at_a_time.lock().await;
     let previous = previous_known_by(host, digest)?;
     let replaced = host.plugins.put(previous.set.clone());
-    host.reloads.exchanged(host, replaced, previous.settings.clone());
+    host.reloads
+        .exchanged(host, replaced, previous.settings.clone());
     let now = host.now();
-    *host.reloads.last.lock().unwrap_or_else(PoisonError::into_inner) =
-        Some(Reload { at: now, error: None, needs_restart: Vec::new() });
+    *host
+        .reloads
+        .last
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner) = Some(Reload {
+        at: now,
+        error: None,
+        needs_restart: Vec::new(),
+    });
     tracing::warn!("the plugins were put back that were there before the last exchange");
     // They are not in the database, so there is no transaction to share.
     let entry = audit::entry(host, Event::PluginsRolledBack, by).with("plugins", loaded(host));
@@ -287,11 +358,17 @@ pub async fn roll_back(host: &Host, digest: Option<&str>, by: &By) -> Result<(),
 /// Whether an exchange would bring other plugins, or other settings of them: the files and the settings on disk are not those
 /// that are loaded.
 pub async fn changed_on_disk(host: &Host) -> bool {
-    let known = host.reloads.sets().settings.clone().unwrap_or_else(|| table(&host.settings));
+    let known = host
+        .reloads
+        .sets()
+        .settings
+        .clone()
+        .unwrap_or_else(|| table(&host.settings));
     let (file, set) = (host.settings_file.clone(), host.plugins.set());
     let looked = tokio::task::spawn_blocking(move || {
         // Settings that can't be read are other ones; without a file they can't change.
-        let has_other_settings = file.is_some_and(|file| config::load(&file).map_or(true, |new| table(&new) != known));
+        let has_other_settings =
+            file.is_some_and(|file| config::load(&file).map_or(true, |new| table(&new) != known));
         has_other_settings || set.has_other_files()
     });
     looked.await.unwrap_or(true)
@@ -310,13 +387,23 @@ pub async fn reload(host: &Host, by: &By) -> Result<Reload, ReloadError> {
         error: exchanged.as_ref().err().map(ToString::to_string),
         needs_restart: exchanged.as_ref().map(Clone::clone).unwrap_or_default(),
     };
-    *host.reloads.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(reload.clone());
+    *host
+        .reloads
+        .last
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner) = Some(reload.clone());
     match exchanged {
         Ok(needs_restart) => {
-            let names: Vec<_> = host.plugins.status().into_iter().map(|status| status.identity.plugin).collect();
+            let names: Vec<_> = host
+                .plugins
+                .status()
+                .into_iter()
+                .map(|status| status.identity.plugin)
+                .collect();
             tracing::info!(plugins = names.join(", "), "the plugins were exchanged");
             // They are not in the database, so there is no transaction to share.
-            let entry = audit::entry(host, Event::PluginsReloaded, by).with("plugins", loaded(host));
+            let entry =
+                audit::entry(host, Event::PluginsReloaded, by).with("plugins", loaded(host));
             if let Err(error) = host.store.append_audit(vec![entry]).await {
                 tracing::error!(%error, "the audit log was not told that the plugins were exchanged");
             }
@@ -337,7 +424,11 @@ pub async fn reload(host: &Host, by: &By) -> Result<Reload, ReloadError> {
 
 /// The plugins that are loaded, each with its version and the digest of its file, for the audit log.
 fn loaded(host: &Host) -> Vec<serde_json::Value> {
-    let identities = host.plugins.status().into_iter().map(|status| status.identity);
+    let identities = host
+        .plugins
+        .status()
+        .into_iter()
+        .map(|status| status.identity);
     identities
         .map(|one| serde_json::json!({"name": one.plugin, "version": one.version, "sha256": one.sha256}))
         .collect()
@@ -345,13 +436,20 @@ fn loaded(host: &Host) -> Vec<serde_json::Value> {
 
 /// How the last exchange went, if there was one since the host started.
 pub fn last_reload(host: &Host) -> Option<Reload> {
-    host.reloads.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    host.reloads
+        .last
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone()
 }
 
 async fn exchange(host: &Host) -> Result<Vec<String>, ReloadError> {
     let file = host.settings_file.as_deref().ok_or(ReloadError::NoFile)?;
     let settings = config::load(file)?;
-    let replaced = host.plugins.reload(plugin_specs(&settings.plugins)?).await?;
+    let replaced = host
+        .plugins
+        .reload(plugin_specs(&settings.plugins)?)
+        .await?;
     host.reloads.exchanged(host, replaced, table(&settings));
     Ok(changed_tables(&host.settings, &settings))
 }
@@ -361,11 +459,17 @@ fn changed_tables(old: &config::Settings, new: &config::Settings) -> Vec<String>
     let tables = |settings: &config::Settings| serde_json::to_value(settings).unwrap_or_default();
     let (old, new) = (tables(old), tables(new));
     let names = new.as_object().into_iter().flat_map(|tables| tables.keys());
-    let tables = names.filter(|name| *name != "plugins" && old.get(name) != new.get(name)).cloned();
+    let tables = names
+        .filter(|name| *name != "plugins" && old.get(name) != new.get(name))
+        .cloned();
     // These two of the plugins' table are read at the start alone.
-    let keys = ["trace_hours", "compiled_folder"].into_iter().filter(|key| {
-        let at = format!("/plugins/{key}");
-        old.pointer(&at) != new.pointer(&at)
-    });
-    tables.chain(keys.map(|key| format!("plugins.{key}"))).collect()
+    let keys = ["trace_hours", "compiled_folder"]
+        .into_iter()
+        .filter(|key| {
+            let at = format!("/plugins/{key}");
+            old.pointer(&at) != new.pointer(&at)
+        });
+    tables
+        .chain(keys.map(|key| format!("plugins.{key}")))
+        .collect()
 }

@@ -16,7 +16,11 @@ pub struct Recent<K, V> {
 impl<K: Eq + Hash, V: Clone> Recent<K, V> {
     /// An empty map.
     pub fn new(keeps: usize) -> Self {
-        Self { young: HashMap::new(), old: HashMap::new(), keeps }
+        Self {
+            young: HashMap::new(),
+            old: HashMap::new(),
+            keeps,
+        }
     }
 
     /// What was last put under this key, unless it is forgotten.

@@ -15,14 +15,31 @@ use assent_store::Recovery;
 const LINK: Duration = Duration::from_secs(15 * 60);
 
 /// Gives the owner of a device new codes, in place of those they had. They are shown once. `None` if the owner may not sign in.
-pub async fn make(host: &Arc<Host>, device: &Device, from: Origin) -> Result<Option<Vec<RecoveryCode>>, Broken> {
+pub async fn make(
+    host: &Arc<Host>,
+    device: &Device,
+    from: Origin,
+) -> Result<Option<Vec<RecoveryCode>>, Broken> {
     let now = host.now();
-    let codes: Vec<RecoveryCode> = (0..CODES).map(|_| RecoveryCode::random(&*host.entropy)).collect();
-    let kept = codes.iter().map(|code| (RecoveryCodeId::new(now, &*host.entropy), code.digest(device.user_id)));
+    let codes: Vec<RecoveryCode> = (0..CODES)
+        .map(|_| RecoveryCode::random(&*host.entropy))
+        .collect();
+    let kept = codes.iter().map(|code| {
+        (
+            RecoveryCodeId::new(now, &*host.entropy),
+            code.digest(device.user_id),
+        )
+    });
     let by = By::new(Actor::Device(device.id), from);
-    let entry = audit::entry(host, Event::RecoveryCodesMade, &by).about(device.user_id).with("codes", CODES);
+    let entry = audit::entry(host, Event::RecoveryCodesMade, &by)
+        .about(device.user_id)
+        .with("codes", CODES);
     let whose = (device.user_id, device.id);
-    if !host.store.set_recovery_codes(whose, kept.collect(), entry, now).await? {
+    if !host
+        .store
+        .set_recovery_codes(whose, kept.collect(), entry, now)
+        .await?
+    {
         return Ok(None);
     }
     tracing::info!(user = %device.user_id, device = %device.id, "recovery codes made");
@@ -37,7 +54,12 @@ pub async fn left(host: &Host, user: UserId) -> Result<u32, Broken> {
 
 /// Uses up a code of whoever has this name: the path of the link that enrols another authenticator. `None` if it is none of
 /// theirs, was used, or they may not sign in; what is done is the same for a name that nobody has.
-pub async fn redeem(host: &Arc<Host>, name: &LoginName, typed: &str, from: Origin) -> Result<Option<String>, Broken> {
+pub async fn redeem(
+    host: &Arc<Host>,
+    name: &LoginName,
+    typed: &str,
+    from: Origin,
+) -> Result<Option<String>, Broken> {
     let now = host.now();
     let known = host.store.user_by_login(name).await?.map(|user| user.id);
     let user = known.unwrap_or_else(|| UserId::new(now, &*host.entropy));
@@ -50,7 +72,11 @@ pub async fn redeem(host: &Arc<Host>, name: &LoginName, typed: &str, from: Origi
     let used = audit::entry(host, Event::RecoveryCodeUsed, &by).about(user);
     let mut refused = audit::entry(host, Event::RecoveryRefused, &by);
     refused.user = known;
-    let recovery = Recovery { used: used.with("enrolment", enrolment.id.to_string()), refused, enrolment };
+    let recovery = Recovery {
+        used: used.with("enrolment", enrolment.id.to_string()),
+        refused,
+        enrolment,
+    };
     if !host.store.recover(code.digest(user), recovery, now).await? {
         return Ok(None);
     }

@@ -30,7 +30,13 @@ pub enum Endpoint {
 
 impl Endpoint {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Authorization, Self::Token, Self::UserInfo, Self::Saml, Self::Administration];
+    pub const ALL: [Self; 5] = [
+        Self::Authorization,
+        Self::Token,
+        Self::UserInfo,
+        Self::Saml,
+        Self::Administration,
+    ];
 
     /// The endpoint's stable name.
     pub const fn as_str(self) -> &'static str {
@@ -72,12 +78,19 @@ impl Responses {
         let mut all = self.all();
         if let std::collections::btree_map::Entry::Vacant(vacant) = all.entry(endpoint) {
             // Two digits are enough to compare by, and keep a histogram at a few kilobytes. It can't fail with these bounds.
-            let Ok(micros) = Histogram::new_with_bounds(1, LONGEST, 2) else { return };
-            vacant.insert(Counted { failures: 0, micros });
+            let Ok(micros) = Histogram::new_with_bounds(1, LONGEST, 2) else {
+                return;
+            };
+            vacant.insert(Counted {
+                failures: 0,
+                micros,
+            });
         }
         if let Some(counted) = all.get_mut(&endpoint) {
             counted.failures += u64::from(failed);
-            counted.micros.saturating_record(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
+            counted
+                .micros
+                .saturating_record(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
         }
     }
 
@@ -90,7 +103,10 @@ impl Responses {
             p50: Duration::from_micros(counted.micros.value_at_quantile(0.5)),
             p99: Duration::from_micros(counted.micros.value_at_quantile(0.99)),
         };
-        Endpoint::ALL.into_iter().map(|endpoint| (endpoint, all.get(&endpoint).map(of).unwrap_or_default())).collect()
+        Endpoint::ALL
+            .into_iter()
+            .map(|endpoint| (endpoint, all.get(&endpoint).map(of).unwrap_or_default()))
+            .collect()
     }
 
     /// A thread that ended while it counted left numbers, and numbers are what is asked for.
@@ -107,7 +123,11 @@ mod tests {
     fn answers_are_counted_by_endpoint() {
         let responses = Responses::default();
         for milliseconds in 1..=100 {
-            responses.count(Endpoint::Token, Duration::from_millis(milliseconds), milliseconds == 100);
+            responses.count(
+                Endpoint::Token,
+                Duration::from_millis(milliseconds),
+                milliseconds == 100,
+            );
         }
         let all: BTreeMap<Endpoint, Answered> = responses.answered().into_iter().collect();
         assert_eq!(all.len(), Endpoint::ALL.len());
@@ -115,7 +135,13 @@ mod tests {
         let token = all.get(&Endpoint::Token).copied().unwrap_or_default();
         assert_eq!((token.count, token.failures), (100, 1));
         // Two digits.
-        assert!((49_000..=51_500).contains(&token.p50.as_micros()), "{token:?}");
-        assert!((98_000..=100_500).contains(&token.p99.as_micros()), "{token:?}");
+        assert!(
+            (49_000..=51_500).contains(&token.p50.as_micros()),
+            "{token:?}"
+        );
+        assert!(
+            (98_000..=100_500).contains(&token.p99.as_micros()),
+            "{token:?}"
+        );
     }
 }

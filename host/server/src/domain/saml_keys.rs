@@ -42,7 +42,10 @@ pub async fn keys(host: &Host, application: &Did) -> Result<Keys, Broken> {
 }
 
 /// All keys of a service provider, each with its stage, the latest first.
-pub async fn staged(host: &Host, application: &Did) -> Result<Vec<(SamlKey, SamlKeyStage)>, Broken> {
+pub async fn staged(
+    host: &Host,
+    application: &Did,
+) -> Result<Vec<(SamlKey, SamlKeyStage)>, Broken> {
     Ok(stages(host.store.saml_keys(application).await?, host.now()))
 }
 
@@ -51,15 +54,33 @@ pub async fn first(host: &Host, application: &Did) -> Result<SamlKey, Broken> {
     make(host, application, 1, Duration::ZERO).await
 }
 
-async fn make(host: &Host, application: &Did, generation: i64, ahead: Duration) -> Result<SamlKey, Broken> {
+async fn make(
+    host: &Host,
+    application: &Did,
+    generation: i64,
+    ahead: Duration,
+) -> Result<SamlKey, Broken> {
     let now = host.now();
-    let validity = Validity { now, signs_from: now + ahead, until: now + host.settings.saml.certificate() };
-    Ok(saml::generate(application, generation, validity, &host.master_key, &*host.entropy).await?)
+    let validity = Validity {
+        now,
+        signs_from: now + ahead,
+        until: now + host.settings.saml.certificate(),
+    };
+    Ok(saml::generate(
+        application,
+        generation,
+        validity,
+        &host.master_key,
+        &*host.entropy,
+    )
+    .await?)
 }
 
 /// What the audit log is told of a key: which one, and nothing of what it is.
 fn told(host: &Host, event: Event, key: &SamlKey, by: &By) -> Entry {
-    audit::entry(host, event, by).of(key.application.clone()).with("certificate", key.id.to_string())
+    audit::entry(host, event, by)
+        .of(key.application.clone())
+        .with("certificate", key.id.to_string())
 }
 
 /// What came of a change of a key.
@@ -81,9 +102,16 @@ pub async fn renew(host: &Host, application: &Did, by: &By) -> Result<SamlKey, B
             return Ok(waiting.clone());
         }
         let last = known.first().map_or(0, |(key, _)| key.generation);
-        let next = make(host, application, last + 1, host.settings.saml.publish_ahead()).await?;
+        let next = make(
+            host,
+            application,
+            last + 1,
+            host.settings.saml.publish_ahead(),
+        )
+        .await?;
         // Else another was quicker, and its key is found in the next round.
-        let entry = told(host, Event::CertificatePublished, &next, by).with("signs_from", next.signs_from.seconds());
+        let entry = told(host, Event::CertificatePublished, &next, by)
+            .with("signs_from", next.signs_from.seconds());
         if host.store.add_saml_key(next.clone(), entry).await? {
             tracing::info!(%application, signs_from = next.signs_from.seconds(), "the next SAML certificate is published");
             return Ok(next);
@@ -92,26 +120,53 @@ pub async fn renew(host: &Host, application: &Did, by: &By) -> Result<SamlKey, B
 }
 
 /// Lets a published key sign now, rather than when its time comes.
-pub async fn take_over(host: &Host, application: &Did, id: KeyId, by: &By) -> Result<Changed, Broken> {
-    let found = staged(host, application).await?.into_iter().find(|(key, _)| key.id == id);
-    let Some((key, stage)) = found else { return Ok(Changed::Unknown) };
+pub async fn take_over(
+    host: &Host,
+    application: &Did,
+    id: KeyId,
+    by: &By,
+) -> Result<Changed, Broken> {
+    let found = staged(host, application)
+        .await?
+        .into_iter()
+        .find(|(key, _)| key.id == id);
+    let Some((key, stage)) = found else {
+        return Ok(Changed::Unknown);
+    };
     if stage != SamlKeyStage::Published {
         return Ok(Changed::Unfit(stage));
     }
     let now = host.now();
-    host.store.saml_key_signs(id, now, told(host, Event::CertificateTookOver, &key, by)).await?;
+    host.store
+        .saml_key_signs(id, now, told(host, Event::CertificateTookOver, &key, by))
+        .await?;
     tracing::info!(%application, "the next SAML certificate takes over");
-    Ok(Changed::Done(SamlKey { signs_from: now, ..key }))
+    Ok(Changed::Done(SamlKey {
+        signs_from: now,
+        ..key
+    }))
 }
 
 /// Takes a key that does not sign out of the metadata at once.
-pub async fn withdraw(host: &Host, application: &Did, id: KeyId, by: &By) -> Result<Changed, Broken> {
-    let found = staged(host, application).await?.into_iter().find(|(key, _)| key.id == id);
-    let Some((key, stage)) = found else { return Ok(Changed::Unknown) };
+pub async fn withdraw(
+    host: &Host,
+    application: &Did,
+    id: KeyId,
+    by: &By,
+) -> Result<Changed, Broken> {
+    let found = staged(host, application)
+        .await?
+        .into_iter()
+        .find(|(key, _)| key.id == id);
+    let Some((key, stage)) = found else {
+        return Ok(Changed::Unknown);
+    };
     if stage == SamlKeyStage::Signing {
         return Ok(Changed::Unfit(stage));
     }
-    host.store.delete_saml_key(id, vec![told(host, Event::CertificateWithdrawn, &key, by)]).await?;
+    host.store
+        .delete_saml_key(id, vec![told(host, Event::CertificateWithdrawn, &key, by)])
+        .await?;
     host.saml_keys.forget(id);
     tracing::info!(%application, "a SAML certificate was withdrawn");
     Ok(Changed::Done(key))
@@ -121,9 +176,16 @@ pub async fn withdraw(host: &Host, application: &Did, id: KeyId, by: &By) -> Res
 /// its administrator to notice, and deletes keys that are over.
 pub async fn maintain(host: &Host) -> Result<(), Broken> {
     let (now, ahead) = (host.now(), host.settings.saml.publish_ahead());
-    for application in host.store.saml_keys_due(now + ahead * 2, now - RETIRED).await? {
+    for application in host
+        .store
+        .saml_keys_due(now + ahead * 2, now - RETIRED)
+        .await?
+    {
         let known = staged(host, &application).await?;
-        if known.first().is_some_and(|(key, _)| key.expires_at < now + ahead * 2) {
+        if known
+            .first()
+            .is_some_and(|(key, _)| key.expires_at < now + ahead * 2)
+        {
             renew(host, &application, &By::HOST).await?;
         }
         for (key, stage) in known {

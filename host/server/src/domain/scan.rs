@@ -32,7 +32,10 @@ const TELLING: Duration = Duration::from_secs(60);
 /// and nobody logs.
 pub fn path(host: &Host, login: &Login) -> Result<String, Broken> {
     let token: Vec<u8> = [login.id.as_bytes().as_slice(), &proof(host, login)?].concat();
-    Ok(format!("/authenticator#login={}", URL_SAFE_NO_PAD.encode(token)))
+    Ok(format!(
+        "/authenticator#login={}",
+        URL_SAFE_NO_PAD.encode(token)
+    ))
 }
 
 /// It can't be guessed, and follows from the login and its browser, so that each host knows it.
@@ -55,9 +58,14 @@ pub struct Look {
 
 /// What the login is that a code is of. `None` if it is none of ours, its login is over, or somebody said already who signs in.
 pub async fn look(host: &Host, token: &str) -> Result<Option<Look>, Broken> {
-    let Some(login) = find(host, token).await? else { return Ok(None) };
+    let Some(login) = find(host, token).await? else {
+        return Ok(None);
+    };
     let application = approval::application_name(host, &login).await?;
-    Ok(Some(Look { application, context: login.context }))
+    Ok(Some(Look {
+        application,
+        context: login.context,
+    }))
 }
 
 /// What came of a scan.
@@ -75,10 +83,23 @@ pub enum Scanned {
 
 /// Takes what a device scanned. A limit of its own holds it, and nothing that others do with the person's name: not the limits
 /// of those who type it, nor a pause, which is of requests that the person did not begin.
-pub async fn scan(host: &Arc<Host>, device: &Device, token: &str, from: Origin) -> Result<Scanned, Broken> {
-    let Some(login) = find(host, token).await? else { return Ok(Scanned::NotOpen) };
-    let user = host.store.user(device.user_id).await?.filter(|user| user.state == LifeState::Active);
-    let Some(user) = user else { return Ok(Scanned::Closed) };
+pub async fn scan(
+    host: &Arc<Host>,
+    device: &Device,
+    token: &str,
+    from: Origin,
+) -> Result<Scanned, Broken> {
+    let Some(login) = find(host, token).await? else {
+        return Ok(Scanned::NotOpen);
+    };
+    let user = host
+        .store
+        .user(device.user_id)
+        .await?
+        .filter(|user| user.state == LifeState::Active);
+    let Some(user) = user else {
+        return Ok(Scanned::Closed);
+    };
     if let Some(application) = login.request.application()
         && matches!(access(host, &user, application).await?, Access::Closed)
     {
@@ -87,35 +108,51 @@ pub async fn scan(host: &Arc<Host>, device: &Device, token: &str, from: Origin) 
     if let Err(exhausted) = host.limits.device.take(&device.id, host.now()) {
         return Ok(Scanned::TooMany(exhausted));
     }
-    Ok(match approval::ask_by_scan(host, &login, device, &user, from).await? {
-        Asked::Person(_) => {
-            tracing::info!(login = %login.id, device = %device.id, "a login's code was scanned");
-            host.signals.send(Signal::Scanned(login.id));
-            Scanned::Asked
-        }
-        Asked::NotOpen => Scanned::NotOpen,
-        // The person was suspended at this moment.
-        Asked::Nobody => Scanned::Closed,
-        Asked::TooMany => Scanned::TooMany(Exhausted::within(seconds(host.settings.lifetimes.approval))),
-    })
+    Ok(
+        match approval::ask_by_scan(host, &login, device, &user, from).await? {
+            Asked::Person(_) => {
+                tracing::info!(login = %login.id, device = %device.id, "a login's code was scanned");
+                host.signals.send(Signal::Scanned(login.id));
+                Scanned::Asked
+            }
+            Asked::NotOpen => Scanned::NotOpen,
+            // The person was suspended at this moment.
+            Asked::Nobody => Scanned::Closed,
+            Asked::TooMany => {
+                Scanned::TooMany(Exhausted::within(seconds(host.settings.lifetimes.approval)))
+            }
+        },
+    )
 }
 
 /// The login that a token belongs to, if its user is still undecided: no name was typed, or the typed request is pending.
 async fn find(host: &Host, token: &str) -> Result<Option<Login>, Broken> {
     let bytes = URL_SAFE_NO_PAD.decode(token).unwrap_or_default();
-    let Some((id, shown)) = bytes.split_at_checked(ID).filter(|(_, shown)| shown.len() == PROOF) else {
+    let Some((id, shown)) = bytes
+        .split_at_checked(ID)
+        .filter(|(_, shown)| shown.len() == PROOF)
+    else {
         return Ok(None);
     };
-    let Ok(id) = <[u8; ID]>::try_from(id) else { return Ok(None) };
-    let login = host.store.login(LoginId::from_bytes(id), host.now()).await?;
+    let Ok(id) = <[u8; ID]>::try_from(id) else {
+        return Ok(None);
+    };
+    let login = host
+        .store
+        .login(LoginId::from_bytes(id), host.now())
+        .await?;
     // A login from before browsers were kept would show nothing to recognise.
-    let Some(login) = login.filter(|login| !login.context.browser.is_empty()) else { return Ok(None) };
+    let Some(login) = login.filter(|login| !login.context.browser.is_empty()) else {
+        return Ok(None);
+    };
     let is_open = match login.stage {
         LoginStage::Identify => true,
         // The page that waits for a typed request shows the code as well.
         LoginStage::Asked(approval) => {
             let found = host.store.approval(approval).await?;
-            found.is_some_and(|found| found.scanned_by.is_none() && found.stage_at(host.now()).is_waiting())
+            found.is_some_and(|found| {
+                found.scanned_by.is_none() && found.stage_at(host.now()).is_waiting()
+            })
         }
         LoginStage::SignedIn(_) | LoginStage::Answered => false,
     };

@@ -29,14 +29,23 @@ pub struct SignedIn {
 
 /// Who the browser with this session cookie is signed in as, if its session is good and the person may sign in.
 pub async fn current(host: &Host, cookie: &str) -> Result<Option<SignedIn>, Broken> {
-    let Some(token) = Token::parse(prefix::SESSION, cookie) else { return Ok(None) };
-    let found = host.store.open_session(SessionId::from_bytes(token.id()), host.now()).await?;
-    let Some((session, digest)) = found else { return Ok(None) };
+    let Some(token) = Token::parse(prefix::SESSION, cookie) else {
+        return Ok(None);
+    };
+    let found = host
+        .store
+        .open_session(SessionId::from_bytes(token.id()), host.now())
+        .await?;
+    let Some((session, digest)) = found else {
+        return Ok(None);
+    };
     if digest != token.digest() {
         return Ok(None);
     }
     let user = host.store.user(session.user_id).await?;
-    let Some(user) = user.filter(|user| user.state == LifeState::Active) else { return Ok(None) };
+    let Some(user) = user.filter(|user| user.state == LifeState::Active) else {
+        return Ok(None);
+    };
     let session = prolonged(host, session).await?;
     Ok(Some(SignedIn { session, user }))
 }
@@ -49,7 +58,8 @@ async fn prolonged(host: &Host, mut session: Session) -> Result<Session, Broken>
     }
     let last = session.authentication.at + seconds(settings.longest);
     let until = last.min(host.now() + seconds(host.settings.lifetimes.session));
-    if until >= session.expires_at + BETWEEN_MOVES || (until == last && until > session.expires_at) {
+    if until >= session.expires_at + BETWEEN_MOVES || (until == last && until > session.expires_at)
+    {
         host.store.prolong_session(session.id, until).await?;
         session.expires_at = until;
     }
@@ -75,8 +85,15 @@ pub fn prepare(host: &Host, user: User, authentication: Authentication) -> (Sign
 /// `offline_access`, and the person's being in its applications. Clients are told behind the person's back; the service
 /// providers that are answered can only be told by the browser.
 pub async fn end(host: &Host, signed_in: &SignedIn, from: Origin) -> Result<SessionEnd, Broken> {
-    let entry = audit::entry(host, Event::SignedOut, &By::new(Actor::Person(signed_in.user.id), from));
-    let ended = host.store.log_out(signed_in.session.sid.clone(), entry, host.now()).await?;
+    let entry = audit::entry(
+        host,
+        Event::SignedOut,
+        &By::new(Actor::Person(signed_in.user.id), from),
+    );
+    let ended = host
+        .store
+        .log_out(signed_in.session.sid.clone(), entry, host.now())
+        .await?;
     host.signals.send(Signal::LoggedOut);
     tracing::info!(user = %signed_in.user.id, session = %signed_in.session.id, "signed out");
     Ok(ended)
@@ -84,7 +101,10 @@ pub async fn end(host: &Host, signed_in: &SignedIn, from: Origin) -> Result<Sess
 
 /// The same for the session with this `sid`, in whatever browser it is, because `by` says so.
 pub async fn end_named(host: &Host, sid: String, by: &By) -> Result<SessionEnd, Broken> {
-    let ended = host.store.log_out(sid, audit::entry(host, Event::SessionEnded, by), host.now()).await?;
+    let ended = host
+        .store
+        .log_out(sid, audit::entry(host, Event::SessionEnded, by), host.now())
+        .await?;
     host.signals.send(Signal::LoggedOut);
     Ok(ended)
 }
@@ -92,7 +112,10 @@ pub async fn end_named(host: &Host, sid: String, by: &By) -> Result<SessionEnd, 
 /// Ends what a session gave that has run out by itself. One that is still open somewhere stays: who only holds an ID token
 /// signs nobody out of another browser.
 pub async fn end_if_over(host: &Host, sid: &str) -> Result<SessionEnd, Broken> {
-    let ended = host.store.log_out_if_over(sid.to_owned(), host.now()).await?;
+    let ended = host
+        .store
+        .log_out_if_over(sid.to_owned(), host.now())
+        .await?;
     if ended.is_some() {
         host.signals.send(Signal::LoggedOut);
     }

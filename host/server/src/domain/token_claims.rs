@@ -21,7 +21,10 @@ pub struct OfToken {
 impl OfToken {
     /// That of the ID tokens of this application.
     pub fn new(host: &Host, application: &Application) -> Self {
-        Self { iss: host.issuer.clone(), aud: application.id.clone() }
+        Self {
+            iss: host.issuer.clone(),
+            aud: application.id.clone(),
+        }
     }
 }
 
@@ -52,8 +55,17 @@ pub enum AtSignIn {
 
 impl AtSignIn {
     /// All of them.
-    pub const ALL: [Self; 9] =
-        [Self::Exp, Self::Iat, Self::AuthTime, Self::Nonce, Self::Acr, Self::Amr, Self::Sid, Self::Jti, Self::AtHash];
+    pub const ALL: [Self; 9] = [
+        Self::Exp,
+        Self::Iat,
+        Self::AuthTime,
+        Self::Nonce,
+        Self::Acr,
+        Self::Amr,
+        Self::Sid,
+        Self::Jti,
+        Self::AtHash,
+    ];
 
     /// The claim's name.
     pub const fn name(self) -> &'static str {

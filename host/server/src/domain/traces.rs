@@ -33,7 +33,10 @@ pub struct Traces {
 impl Default for Traces {
     fn default() -> Self {
         let (queue, waiting) = mpsc::channel(QUEUE);
-        Self { queue, waiting: Mutex::new(Some(waiting)) }
+        Self {
+            queue,
+            waiting: Mutex::new(Some(waiting)),
+        }
     }
 }
 
@@ -66,13 +69,21 @@ pub fn record(host: &Host, purpose: Purpose<'_>, steps: &[Step]) {
         steps: serde_json::to_string(&explain(steps)).unwrap_or_default(),
     };
     if host.traces.queue.try_send(trace).is_err() {
-        tracing::warn!(token = purpose.token, "what the plugins did for this token is not kept: too many traces wait");
+        tracing::warn!(
+            token = purpose.token,
+            "what the plugins did for this token is not kept: too many traces wait"
+        );
     }
 }
 
 /// Writes traces as they come, until the task is dropped.
 pub async fn keep(host: Arc<Host>) {
-    let waiting = host.traces.waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let waiting = host
+        .traces
+        .waiting
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take();
     let Some(mut waiting) = waiting else { return };
     let mut batch = Vec::new();
     while waiting.recv_many(&mut batch, BATCH).await > 0 {
@@ -147,10 +158,18 @@ pub struct ExplainedChange {
     #[schema(nullable = false)]
     pub claim: Option<String>,
     /// Its value before, if there was one.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "there")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "there"
+    )]
     pub before: Option<Value>,
     /// Its value since, if there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "there")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "there"
+    )]
     pub after: Option<Value>,
     /// The attribute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -190,8 +209,12 @@ fn explain_step(step: &Step) -> Explained {
     let (outcome, reason, changes) = match end {
         StepEnd::Changed(changes) => (Outcome::Changed, None, changes.as_slice()),
         StepEnd::LeftOut(fault) => (Outcome::LeftOut, Some(fault.to_string()), [].as_slice()),
-        StepEnd::Stopped(MapFailureKind::Deny(reason)) => (Outcome::Denied, Some(reason.clone()), [].as_slice()),
-        StepEnd::Stopped(MapFailureKind::Fault(fault)) => (Outcome::Failed, Some(fault.to_string()), [].as_slice()),
+        StepEnd::Stopped(MapFailureKind::Deny(reason)) => {
+            (Outcome::Denied, Some(reason.clone()), [].as_slice())
+        }
+        StepEnd::Stopped(MapFailureKind::Fault(fault)) => {
+            (Outcome::Failed, Some(fault.to_string()), [].as_slice())
+        }
     };
     Explained {
         plugin: plugin.plugin.clone(),
@@ -209,12 +232,20 @@ fn explain_step(step: &Step) -> Explained {
 
 fn explain_change(change: &Traced) -> ExplainedChange {
     match change {
-        Traced::Claim { name, before, after } => {
-            ExplainedChange { claim: Some(name.clone()), before: before.clone(), after: after.clone(), attribute: None }
-        }
-        Traced::Attribute(attribute) => {
-            ExplainedChange { attribute: Some(explain_attribute(attribute)), ..ExplainedChange::default() }
-        }
+        Traced::Claim {
+            name,
+            before,
+            after,
+        } => ExplainedChange {
+            claim: Some(name.clone()),
+            before: before.clone(),
+            after: after.clone(),
+            attribute: None,
+        },
+        Traced::Attribute(attribute) => ExplainedChange {
+            attribute: Some(explain_attribute(attribute)),
+            ..ExplainedChange::default()
+        },
     }
 }
 
@@ -284,8 +315,17 @@ mod tests {
     #[test]
     fn a_token_is_known_by_its_jti_and_everything_else_by_itself() {
         // {"alg":"none"} . {"jti":"t1","sub":"ada"} . signature
-        assert_eq!(reference_of("eyJhbGciOiJub25lIn0.eyJqdGkiOiJ0MSIsInN1YiI6ImFkYSJ9.c2ln"), "t1");
-        for other in ["_0123", "a.b.c", "", "eyJhbGciOiJub25lIn0.eyJqdGkiOiJ0MSJ9", "a.eyJqdGkiOjF9.b"] {
+        assert_eq!(
+            reference_of("eyJhbGciOiJub25lIn0.eyJqdGkiOiJ0MSIsInN1YiI6ImFkYSJ9.c2ln"),
+            "t1"
+        );
+        for other in [
+            "_0123",
+            "a.b.c",
+            "",
+            "eyJhbGciOiJub25lIn0.eyJqdGkiOiJ0MSJ9",
+            "a.eyJqdGkiOjF9.b",
+        ] {
             assert_eq!(reference_of(other), other);
         }
     }

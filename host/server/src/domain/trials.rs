@@ -25,7 +25,9 @@ use assent_model::clock::Timestamp;
 use assent_model::id::{CodeId, LoginId, TrialId, UserId};
 use assent_model::login::{Login, Refusal};
 use assent_model::secret::Digest;
-use assent_model::trial::{OpenTrial, StepNote, Trial, TrialOutcome, TrialStage, TrialStep, Visitor};
+use assent_model::trial::{
+    OpenTrial, StepNote, Trial, TrialOutcome, TrialStage, TrialStep, Visitor,
+};
 use assent_store::{KeptStep, TrialEnd};
 
 /// How long a trial is good, and what is known of it is kept.
@@ -57,7 +59,9 @@ pub fn derived(host: &Host, id: TrialId, what: Derived) -> Result<String, Broken
         Derived::Verifier => "verifier",
         Derived::Message => "message",
     };
-    let code = host.master_key.authenticate("trial", format!("{name}\n{id}").as_bytes())?;
+    let code = host
+        .master_key
+        .authenticate("trial", format!("{name}\n{id}").as_bytes())?;
     Ok(match what {
         // An `xs:ID` begins with a letter or an underscore.
         Derived::Message => format!("_{}", hex::encode(code)),
@@ -74,7 +78,10 @@ pub fn vouched(host: &Host, id: TrialId, answer: &str) -> Result<String, Broken>
 
 /// Where the answer of a trial goes.
 pub fn address(host: &Host, id: TrialId) -> String {
-    format!("{}{PATH}{id}", host.settings.base_url.as_str().trim_end_matches('/'))
+    format!(
+        "{}{PATH}{id}",
+        host.settings.base_url.as_str().trim_end_matches('/')
+    )
 }
 
 /// The trial whose address it is.
@@ -87,13 +94,25 @@ pub fn at(host: &Host, address: &str) -> Option<TrialId> {
 ///
 /// # Errors
 /// [`Refused::Conflict`] where it could not work.
-pub async fn prepare(host: &Host, console: &Console, application: &Registered) -> Result<Trial, Refused> {
+pub async fn prepare(
+    host: &Host,
+    console: &Console,
+    application: &Registered,
+) -> Result<Trial, Refused> {
     let (id, has_codes) = match application {
-        Registered::Client(client) => (&client.id, client.settings.grant_types.contains(&GrantType::AuthorizationCode)),
+        Registered::Client(client) => (
+            &client.id,
+            client
+                .settings
+                .grant_types
+                .contains(&GrantType::AuthorizationCode),
+        ),
         Registered::ServiceProvider(provider) => (&provider.id, true),
     };
     if !has_codes {
-        return Err(Refused::Conflict("nobody signs in to this application: it may not use authorization_code"));
+        return Err(Refused::Conflict(
+            "nobody signs in to this application: it may not use authorization_code",
+        ));
     }
     let user = &console.signed_in.user;
     match account::kept_out(host, user, id).await? {
@@ -122,11 +141,25 @@ pub async fn prepare(host: &Host, console: &Console, application: &Registered) -
 /// Keeps a trial whose request was made, and ends the one before of that session.
 pub async fn begin(host: &Host, trial: &Trial, request: StepNote, by: &By) -> Result<(), Broken> {
     for before in host.store.open_trials(trial.session).await? {
-        fail(host, &before, "replaced", "another trial was begun in this session of the console").await?;
+        fail(
+            host,
+            &before,
+            "replaced",
+            "another trial was begun in this session of the console",
+        )
+        .await?;
     }
-    let entry = audit::entry(host, Event::TrialBegun, by).about(trial.user).of(trial.application.clone());
+    let entry = audit::entry(host, Event::TrialBegun, by)
+        .about(trial.user)
+        .of(trial.application.clone());
     let entry = entry.with("trial", trial.id.to_string());
-    host.store.insert_trial(trial.clone(), kept(host, TrialStep::Request, &request)?, entry).await?;
+    host.store
+        .insert_trial(
+            trial.clone(),
+            kept(host, TrialStep::Request, &request)?,
+            entry,
+        )
+        .await?;
     Ok(())
 }
 
@@ -137,17 +170,32 @@ pub async fn open(
     browser: Digest,
     signed_in: &SignedIn,
 ) -> Result<Option<OpenTrial>, Broken> {
-    let visitor = Visitor { browser, session: signed_in.session.id, user: signed_in.user.id };
+    let visitor = Visitor {
+        browser,
+        session: signed_in.session.id,
+        user: signed_in.user.id,
+    };
     let trial = host.store.trial(id).await?;
     Ok(trial.and_then(|trial| OpenTrial::of(trial, visitor, address(host, id), host.now())))
 }
 
 /// Notes that a login began for a trial, which alone may answer it from then on. Whether the trial is open still.
 pub async fn login_began(host: &Host, login: &Login) -> Result<bool, Broken> {
-    let Some(id) = login.request.trial() else { return Ok(true) };
-    let is_open = host.store.give_trial_login(id, login.id, login.browser, host.now()).await?;
+    let Some(id) = login.request.trial() else {
+        return Ok(true);
+    };
+    let is_open = host
+        .store
+        .give_trial_login(id, login.id, login.browser, host.now())
+        .await?;
     if is_open {
-        note(host, id, TrialStep::Checked, StepNote::good("the request is accepted, as for any application")).await?;
+        note(
+            host,
+            id,
+            TrialStep::Checked,
+            StepNote::good("the request is accepted, as for any application"),
+        )
+        .await?;
     }
     Ok(is_open)
 }
@@ -162,9 +210,19 @@ pub enum Hindrance {
 }
 
 /// Whether a login may answer its trial for this person: `None` if so.
-pub async fn hindrance(host: &Host, id: TrialId, login: LoginId, user: UserId) -> Result<Option<Hindrance>, Broken> {
-    let Some(trial) = host.store.trial(id).await? else { return Ok(Some(Hindrance::Over)) };
-    if trial.stage != TrialStage::Open || trial.login != Some(login) || host.now() >= trial.expires_at {
+pub async fn hindrance(
+    host: &Host,
+    id: TrialId,
+    login: LoginId,
+    user: UserId,
+) -> Result<Option<Hindrance>, Broken> {
+    let Some(trial) = host.store.trial(id).await? else {
+        return Ok(Some(Hindrance::Over));
+    };
+    if trial.stage != TrialStage::Open
+        || trial.login != Some(login)
+        || host.now() >= trial.expires_at
+    {
         return Ok(Some(Hindrance::Over));
     }
     if trial.user == user {
@@ -184,11 +242,17 @@ pub async fn note(host: &Host, id: TrialId, name: TrialStep, note: StepNote) -> 
 }
 
 fn kept(host: &Host, name: TrialStep, note: &StepNote) -> Result<KeptStep, Broken> {
-    Ok(KeptStep { name, at: host.now(), sealed: sealed(host, &json!(note))? })
+    Ok(KeptStep {
+        name,
+        at: host.now(),
+        sealed: sealed(host, &json!(note))?,
+    })
 }
 
 fn sealed(host: &Host, value: &Value) -> Result<String, Broken> {
-    Ok(host.master_key.seal("trial", value.to_string().as_bytes(), &*host.entropy)?)
+    Ok(host
+        .master_key
+        .seal("trial", value.to_string().as_bytes(), &*host.entropy)?)
 }
 
 fn unsealed(host: &Host, sealed: &str) -> Result<Value, Broken> {
@@ -198,16 +262,31 @@ fn unsealed(host: &Host, sealed: &str) -> Result<Value, Broken> {
 /// Notes why a person was turned away who had approved, which ends the trial.
 pub async fn refused(host: &Host, id: TrialId, why: &Refusal) -> Result<(), Broken> {
     let (step, detail) = match why {
-        Refusal::ApplicationGone => (TrialStep::Account, "the application was removed meanwhile".to_owned()),
-        Refusal::AddressGone => (TrialStep::Account, "the application takes no answer at this address".to_owned()),
+        Refusal::ApplicationGone => (
+            TrialStep::Account,
+            "the application was removed meanwhile".to_owned(),
+        ),
+        Refusal::AddressGone => (
+            TrialStep::Account,
+            "the application takes no answer at this address".to_owned(),
+        ),
         Refusal::NoAccount(_) => (TrialStep::Account, Obstacle::NoAccount.words().to_owned()),
-        Refusal::AccountClosed(_) | Refusal::PersonClosed => {
-            (TrialStep::Account, kept_out(host, id).await?.map_or(CLOSED, Obstacle::words).to_owned())
-        }
-        Refusal::Plugin(reason) => (TrialStep::Claims, format!("a plugin turns you away: {reason}")),
+        Refusal::AccountClosed(_) | Refusal::PersonClosed => (
+            TrialStep::Account,
+            kept_out(host, id)
+                .await?
+                .map_or(CLOSED, Obstacle::words)
+                .to_owned(),
+        ),
+        Refusal::Plugin(reason) => (
+            TrialStep::Claims,
+            format!("a plugin turns you away: {reason}"),
+        ),
         Refusal::OthersTrial => return Ok(()),
     };
-    let Some(trial) = host.store.trial(id).await? else { return Ok(()) };
+    let Some(trial) = host.store.trial(id).await? else {
+        return Ok(());
+    };
     if step == TrialStep::Account {
         note(host, id, step, StepNote::bad(detail.clone())).await?;
     }
@@ -216,13 +295,22 @@ pub async fn refused(host: &Host, id: TrialId, why: &Refusal) -> Result<(), Brok
 
 /// What keeps whoever began a trial out of its application by now.
 async fn kept_out(host: &Host, id: TrialId) -> Result<Option<Obstacle>, Broken> {
-    let Some(trial) = host.store.trial(id).await? else { return Ok(None) };
-    let Some(user) = host.store.user(trial.user).await? else { return Ok(None) };
+    let Some(trial) = host.store.trial(id).await? else {
+        return Ok(None);
+    };
+    let Some(user) = host.store.user(trial.user).await? else {
+        return Ok(None);
+    };
     account::kept_out(host, &user, &trial.application).await
 }
 
 /// Ends a trial with an error.
-pub async fn fail(host: &Host, trial: &Trial, error: &str, description: &str) -> Result<(), Broken> {
+pub async fn fail(
+    host: &Host,
+    trial: &Trial,
+    error: &str,
+    description: &str,
+) -> Result<(), Broken> {
     let result = json!({ "error": error, "error_description": description });
     end(host, trial, TrialOutcome::Failed, result, None).await
 }
@@ -235,10 +323,22 @@ pub async fn end(
     result: Value,
     family: Option<CodeId>,
 ) -> Result<(), Broken> {
-    let by = By { actor: Actor::Person(trial.user), ..By::HOST };
-    let entry = audit::entry(host, Event::TrialEnded, &by).about(trial.user).of(trial.application.clone());
-    let entry = entry.with("trial", trial.id.to_string()).with("outcome", outcome.as_str());
-    let end = TrialEnd { outcome, result: sealed(host, &result)?, family, entry };
+    let by = By {
+        actor: Actor::Person(trial.user),
+        ..By::HOST
+    };
+    let entry = audit::entry(host, Event::TrialEnded, &by)
+        .about(trial.user)
+        .of(trial.application.clone());
+    let entry = entry
+        .with("trial", trial.id.to_string())
+        .with("outcome", outcome.as_str());
+    let end = TrialEnd {
+        outcome,
+        result: sealed(host, &result)?,
+        family,
+        entry,
+    };
     host.store.end_trial(trial.id, end, host.now()).await?;
     host.signals.send(Signal::Tried(trial.id));
     Ok(())
@@ -260,7 +360,9 @@ fn opened(host: &Host, kept: Vec<KeptStep>) -> Result<Vec<Noted>, Broken> {
 /// What the last step says that went wrong, if one did: to be told where the sign-in ends.
 pub async fn cause(host: &Host, id: TrialId) -> Result<Option<String>, Broken> {
     let (kept, _) = host.store.trial_steps(id).await?;
-    let failed = opened(host, kept)?.into_iter().rfind(|(_, _, note)| !note.good);
+    let failed = opened(host, kept)?
+        .into_iter()
+        .rfind(|(_, _, note)| !note.good);
     Ok(failed.map(|(_, _, note)| note.detail))
 }
 
@@ -293,8 +395,19 @@ pub enum TrialState {
 /// A trial of this console; `None` if there is none.
 pub async fn show(host: &Host, console: &Console, id: TrialId) -> Result<Option<Shown>, Broken> {
     let signed_in = &console.signed_in;
-    let visitor = Visitor { browser: console.browser, session: signed_in.session.id, user: signed_in.user.id };
-    let Some(trial) = host.store.trial(id).await?.filter(|trial| trial.is_of(visitor)) else { return Ok(None) };
+    let visitor = Visitor {
+        browser: console.browser,
+        session: signed_in.session.id,
+        user: signed_in.user.id,
+    };
+    let Some(trial) = host
+        .store
+        .trial(id)
+        .await?
+        .filter(|trial| trial.is_of(visitor))
+    else {
+        return Ok(None);
+    };
     let state = match trial.stage {
         _ if host.now() >= trial.expires_at => TrialState::Over,
         TrialStage::Finished(TrialOutcome::Done) => TrialState::Done,
@@ -302,7 +415,12 @@ pub async fn show(host: &Host, console: &Console, id: TrialId) -> Result<Option<
         TrialStage::Open | TrialStage::Taken => TrialState::Waiting,
     };
     if state == TrialState::Over {
-        return Ok(Some(Shown { trial, state, steps: Vec::new(), result: None }));
+        return Ok(Some(Shown {
+            trial,
+            state,
+            steps: Vec::new(),
+            result: None,
+        }));
     }
     let (kept, result) = host.store.trial_steps(id).await?;
     let mut steps = opened(host, kept)?;
@@ -313,7 +431,12 @@ pub async fn show(host: &Host, console: &Console, id: TrialId) -> Result<Option<
     }
     steps.sort_by_key(|(name, ..)| *name);
     let result = result.map(|sealed| unsealed(host, &sealed)).transpose()?;
-    Ok(Some(Shown { trial, state, steps, result }))
+    Ok(Some(Shown {
+        trial,
+        state,
+        steps,
+        result,
+    }))
 }
 
 /// Returns when there is something new to show of a trial that goes on.
@@ -321,7 +444,13 @@ pub async fn changed(host: &Arc<Host>, console: &Console, id: TrialId) -> Result
     let mut listener = host.signals.listen();
     let look = async || -> Result<_, Broken> {
         let shown = show(host, console, id).await?;
-        let named = |shown: &Shown| shown.steps.iter().map(|(name, _, note)| (*name, note.good)).collect();
+        let named = |shown: &Shown| {
+            shown
+                .steps
+                .iter()
+                .map(|(name, _, note)| (*name, note.good))
+                .collect()
+        };
         Ok(shown.map(|shown| (shown.state, named(&shown))))
     };
     let first: Option<(TrialState, Vec<_>)> = look().await?;

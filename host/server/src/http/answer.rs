@@ -9,12 +9,24 @@ use crate::oidc::authorize::{AuthorizationAnswer, Delivery};
 use assent_model::language::Language;
 
 /// A redirect, or the page whose form the browser posts.
-pub(super) async fn deliver(host: &Host, language: Language, answer: &AuthorizationAnswer) -> Response {
+pub(super) async fn deliver(
+    host: &Host,
+    language: Language,
+    answer: &AuthorizationAnswer,
+) -> Response {
     match answer.delivery() {
         Delivery::Redirect(location) => see_other(&location),
-        Delivery::Form { redirect_uri, fields } => {
+        Delivery::Form {
+            redirect_uri,
+            fields,
+        } => {
             // The answer is made; it goes out even where its page can't say to whom.
-            let application = host.store.application(answer.application()).await.ok().flatten();
+            let application = host
+                .store
+                .application(answer.application())
+                .await
+                .ok()
+                .flatten();
             let form = FormPostPage {
                 layout: layout(host, language),
                 application: application.map(|application| application.name.clone()),

@@ -123,7 +123,13 @@ static SERVED: LazyLock<HashMap<String, Asset>> = LazyLock::new(|| {
     let mut served = HashMap::new();
     for &(name, content_type, bytes) in plain_files() {
         let asset = Asset::new(bytes, content_type);
-        served.insert(hashed(name, bytes), Asset { cache_control: FOREVER, ..asset.clone() });
+        served.insert(
+            hashed(name, bytes),
+            Asset {
+                cache_control: FOREVER,
+                ..asset.clone()
+            },
+        );
         served.insert(format!("/assets/{name}"), asset);
     }
     served
@@ -134,13 +140,22 @@ static GERMAN: LazyLock<Spoken> = LazyLock::new(|| Spoken::new(Language::German)
 
 /// The files that are in no language: all but the last two.
 fn plain_files() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static [u8])> {
-    FILES.iter().filter(|(name, ..)| !name.ends_with("sw.js") && !name.ends_with(".webmanifest"))
+    FILES
+        .iter()
+        .filter(|(name, ..)| !name.ends_with("sw.js") && !name.ends_with(".webmanifest"))
 }
 
 impl Asset {
     fn new(bytes: &'static [u8], content_type: &'static str) -> Self {
         let etag = format!("\"{}\"", digest(bytes));
-        Self { bytes, content_type, etag, cache_control: REVALIDATE, service_worker_allowed: None, speaks: false }
+        Self {
+            bytes,
+            content_type,
+            etag,
+            cache_control: REVALIDATE,
+            service_worker_allowed: None,
+            speaks: false,
+        }
     }
 }
 
@@ -159,12 +174,28 @@ impl Spoken {
         let manifest = include_str!("../../assets/authenticator/manifest.webmanifest")
             .replace("\"{lang}\"", &Value::from(language.tag()).to_string())
             .replace("\"{dir}\"", &Value::from(language.direction()).to_string())
-            .replace("\"{description}\"", &say(Message::of("authenticator-description")).to_string());
+            .replace(
+                "\"{description}\"",
+                &say(Message::of("authenticator-description")).to_string(),
+            );
         let worker = worker(&[&messages, &manifest])
-            .replace("'{title}'", &say(Message::of("authenticator-push")).to_string())
-            .replace("'{body}'", &say(Message::of("authenticator-push-body")).to_string())
-            .replace("'{news}'", &say(Message::of("authenticator-push-news")).to_string());
-        Self { messages, manifest, worker }
+            .replace(
+                "'{title}'",
+                &say(Message::of("authenticator-push")).to_string(),
+            )
+            .replace(
+                "'{body}'",
+                &say(Message::of("authenticator-push-body")).to_string(),
+            )
+            .replace(
+                "'{news}'",
+                &say(Message::of("authenticator-push-news")).to_string(),
+            );
+        Self {
+            messages,
+            manifest,
+            worker,
+        }
     }
 
     fn find(&'static self, path: &str) -> Option<Asset> {
@@ -175,20 +206,34 @@ impl Spoken {
             _ => return None,
         };
         let scope = (path == SERVICE_WORKER).then_some("/authenticator");
-        Some(Asset { service_worker_allowed: scope, speaks: true, ..Asset::new(text.as_bytes(), content_type) })
+        Some(Asset {
+            service_worker_allowed: scope,
+            speaks: true,
+            ..Asset::new(text.as_bytes(), content_type)
+        })
     }
 }
 
 /// The service worker with its version and the list of files that it keeps. A new version of any file, and of what it says,
 /// makes a new text, which is how a browser notices that there is one.
 fn worker(spoken: &[&str]) -> String {
-    let mut contents: Vec<u8> = spoken.iter().flat_map(|text| sha256(text.as_bytes())).collect();
-    let mut shell = vec!["/authenticator".to_owned(), MANIFEST_URL.to_owned(), MESSAGES_URL.to_owned()];
+    let mut contents: Vec<u8> = spoken
+        .iter()
+        .flat_map(|text| sha256(text.as_bytes()))
+        .collect();
+    let mut shell = vec![
+        "/authenticator".to_owned(),
+        MANIFEST_URL.to_owned(),
+        MESSAGES_URL.to_owned(),
+    ];
     for &(name, content_type, bytes) in FILES {
         contents.extend_from_slice(&sha256(bytes));
         if name == "assent.css" || name == "icons/icon.svg" {
             shell.push(hashed(name, bytes));
-        } else if content_type == JAVASCRIPT && name.starts_with("authenticator/") && name != "authenticator/sw.js" {
+        } else if content_type == JAVASCRIPT
+            && name.starts_with("authenticator/")
+            && name != "authenticator/sw.js"
+        {
             shell.push(format!("/assets/{name}"));
         }
     }
@@ -213,7 +258,10 @@ pub fn url(name: &str) -> String {
     FILES
         .iter()
         .find(|(known, _, _)| *known == name)
-        .map_or_else(|| format!("/assets/{name}"), |(_, _, bytes)| hashed(name, bytes))
+        .map_or_else(
+            || format!("/assets/{name}"),
+            |(_, _, bytes)| hashed(name, bytes),
+        )
 }
 
 /// `icons/icon.svg` becomes `/assets/icons/icon.0123456789abcdef.svg`.
@@ -226,7 +274,11 @@ pub(super) fn hashed(name: &str, bytes: &[u8]) -> String {
 
 /// Sixteen hexadecimal digits of the content's SHA-256.
 fn digest(bytes: &[u8]) -> String {
-    sha256(bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    sha256(bytes)
+        .iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 #[cfg(test)]
@@ -241,12 +293,19 @@ mod tests {
     fn every_file_is_served_and_a_hashed_address_is_kept_for_good() {
         for &(name, content_type, bytes) in plain_files() {
             let plain = find(&format!("/assets/{name}")).expect(name);
-            assert_eq!((plain.bytes, plain.content_type, plain.cache_control), (bytes, content_type, REVALIDATE));
+            assert_eq!(
+                (plain.bytes, plain.content_type, plain.cache_control),
+                (bytes, content_type, REVALIDATE)
+            );
             let kept = find(&url(name)).expect(name);
             assert_eq!((kept.bytes, kept.cache_control), (bytes, FOREVER));
         }
         assert_eq!(find("/assets/../Cargo.toml"), None);
-        assert_eq!(find("/assets/authenticator/sw.js"), None, "its scope comes from where it is served");
+        assert_eq!(
+            find("/assets/authenticator/sw.js"),
+            None,
+            "its scope comes from where it is served"
+        );
     }
 
     #[test]
@@ -257,7 +316,10 @@ mod tests {
         for place in ["{version}", "{shell}", "{title}", "{body}", "{news}"] {
             assert!(!text.contains(place), "{place}");
         }
-        let shell = text.lines().find_map(|line| line.strip_prefix("const SHELL = '")).unwrap();
+        let shell = text
+            .lines()
+            .find_map(|line| line.strip_prefix("const SHELL = '"))
+            .unwrap();
         let paths: Vec<_> = shell.split('\'').next().unwrap().split(' ').collect();
         assert!(paths.contains(&"/assets/authenticator/main.js") && paths.contains(&MESSAGES_URL));
         for path in paths.into_iter().filter(|path| *path != "/authenticator") {
@@ -267,12 +329,23 @@ mod tests {
 
     #[test]
     fn every_module_that_is_imported_is_served() {
-        for &(name, _, bytes) in FILES.iter().filter(|(name, ..)| name.starts_with("authenticator/")) {
+        for &(name, _, bytes) in FILES
+            .iter()
+            .filter(|(name, ..)| name.starts_with("authenticator/"))
+        {
             let text = std::str::from_utf8(bytes).unwrap();
-            for line in text.lines().filter(|line| line.starts_with("import ") || line.starts_with("} from ")) {
-                let Some((_, rest)) = line.split_once("'./") else { continue };
+            for line in text
+                .lines()
+                .filter(|line| line.starts_with("import ") || line.starts_with("} from "))
+            {
+                let Some((_, rest)) = line.split_once("'./") else {
+                    continue;
+                };
                 let module = rest.split('\'').next().unwrap();
-                assert!(find(&format!("/assets/authenticator/{module}")).is_some(), "{name} imports {module}");
+                assert!(
+                    find(&format!("/assets/authenticator/{module}")).is_some(),
+                    "{name} imports {module}"
+                );
             }
         }
     }
@@ -297,9 +370,16 @@ mod tests {
         ] {
             let asset = |language| super::find(path, language).unwrap();
             let text = |language| String::from_utf8(asset(language).bytes.to_vec()).unwrap();
-            assert!(text(Language::English).contains(english) && text(Language::German).contains(german), "{path}");
+            assert!(
+                text(Language::English).contains(english)
+                    && text(Language::German).contains(german),
+                "{path}"
+            );
             assert!(!text(Language::German).contains(english), "{path}");
-            assert!(asset(Language::English).speaks && asset(Language::English).etag != asset(Language::German).etag);
+            assert!(
+                asset(Language::English).speaks
+                    && asset(Language::English).etag != asset(Language::German).etag
+            );
         }
     }
 }

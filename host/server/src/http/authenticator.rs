@@ -63,7 +63,13 @@ struct Unproven;
 
 impl Failure {
     pub(super) const fn new(status: StatusCode, code: &'static str, message: &'static str) -> Self {
-        Self { status, code, message, more: Vec::new(), unproven: false }
+        Self {
+            status,
+            code,
+            message,
+            more: Vec::new(),
+            unproven: false,
+        }
     }
 
     /// The same, of a caller that proved nothing: it counts to the limit of failures.
@@ -93,7 +99,11 @@ impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let mut body = json!({"error": self.code, "message": self.message});
         if let Some(object) = body.as_object_mut() {
-            object.extend(self.more.into_iter().map(|(name, value)| (name.to_owned(), value)));
+            object.extend(
+                self.more
+                    .into_iter()
+                    .map(|(name, value)| (name.to_owned(), value)),
+            );
         }
         let mut response = (self.status, Json(body)).into_response();
         if self.unproven {
@@ -115,11 +125,22 @@ fn signature(text: &str) -> Vec<u8> {
 }
 
 /// `GET /authenticator`: the web app, the same for everybody who reads the same language.
-pub(super) async fn app(State(host): State<Arc<Host>>, PageLanguage(language): PageLanguage) -> Response {
-    let mut response = page(&AuthenticatorApp { layout: layout(&host, language) }, None);
+pub(super) async fn app(
+    State(host): State<Arc<Host>>,
+    PageLanguage(language): PageLanguage,
+) -> Response {
+    let mut response = page(
+        &AuthenticatorApp {
+            layout: layout(&host, language),
+        },
+        None,
+    );
     // It holds nothing personal, and its service worker keeps it for when the phone is offline.
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    let camera = HeaderValue::from_static("camera=(self), geolocation=(), microphone=(), payment=()");
+    response
+        .headers_mut()
+        .insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    let camera =
+        HeaderValue::from_static("camera=(self), geolocation=(), microphone=(), payment=()");
     response.headers_mut().insert("permissions-policy", camera);
     response
 }
@@ -139,7 +160,9 @@ const NO_SUCH_LINK: Failure = Failure::new(
 /// `POST /authenticator/api/enrolments/look`: what a link is for, before anything is done with it.
 pub(super) async fn look(State(host): State<Arc<Host>>, body: Bytes) -> Reply {
     let Look { token } = parse(&body)?;
-    let (enrolment, user) = device::find_enrolment(&host, &token).await?.ok_or(NO_SUCH_LINK)?;
+    let (enrolment, user) = device::find_enrolment(&host, &token)
+        .await?
+        .ok_or(NO_SUCH_LINK)?;
     let link = format!("{}/authenticator#enrol={token}", host.settings.origin());
     Ok(Json(json!({
         "operator": host.settings.operator,
@@ -155,7 +178,11 @@ pub(super) async fn look(State(host): State<Arc<Host>>, body: Bytes) -> Reply {
 /// The link as a QR code for a phone's camera, in SVG; nothing where it is too long for one.
 pub(super) fn qr_code(link: &str) -> Option<String> {
     let code = qrcode::QrCode::new(link).ok()?;
-    Some(code.render::<qrcode::render::svg::Color<'_>>().min_dimensions(220, 220).build())
+    Some(
+        code.render::<qrcode::render::svg::Color<'_>>()
+            .min_dimensions(220, 220)
+            .build(),
+    )
 }
 
 #[derive(Deserialize)]
@@ -167,7 +194,11 @@ struct Enrol {
 }
 
 /// `POST /authenticator/api/enrolments`: enrols a device with a link's token.
-pub(super) async fn enrol(State(host): State<Arc<Host>>, RequestOrigin(from): RequestOrigin, body: Bytes) -> Reply {
+pub(super) async fn enrol(
+    State(host): State<Arc<Host>>,
+    RequestOrigin(from): RequestOrigin,
+    body: Bytes,
+) -> Reply {
     let form: Enrol = parse(&body)?;
     let request = EnrolmentRequest {
         token: form.token,
@@ -176,7 +207,11 @@ pub(super) async fn enrol(State(host): State<Arc<Host>>, RequestOrigin(from): Re
         signature: signature(&form.signature),
     };
     match device::enrol(&host, &request, from).await? {
-        Enrolled::Done { device, user, recovered } => {
+        Enrolled::Done {
+            device,
+            user,
+            recovered,
+        } => {
             let body = json!({
                 "device_id": device.id,
                 "device_name": device.name,
@@ -210,12 +245,19 @@ pub(super) async fn enrol(State(host): State<Arc<Host>>, RequestOrigin(from): Re
     }
 }
 
-pub(super) const BAD_NAME: Failure =
-    Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "bad_name", "Give the device a name of 1 to 80 characters.");
+pub(super) const BAD_NAME: Failure = Failure::new(
+    StatusCode::UNPROCESSABLE_ENTITY,
+    "bad_name",
+    "Give the device a name of 1 to 80 characters.",
+);
 
 /// The key for push subscriptions, where a channel would use them.
 fn push_key(host: &Host) -> Option<&str> {
-    let notified = host.plugins.channels().iter().any(|channel| channel.trust == Trust::Verified);
+    let notified = host
+        .plugins
+        .channels()
+        .iter()
+        .any(|channel| channel.trust == Trust::Verified);
     notified.then(|| host.push_key.public_key())
 }
 
@@ -240,20 +282,53 @@ impl FromRequest<Arc<Host>> for SignedCall {
     async fn from_request(request: Request, host: &Arc<Host>) -> Result<Self, Failure> {
         let (parts, body) = request.into_parts();
         // Routes below a nest see their own part of the path alone; the device signed the whole of it.
-        let path = parts.extensions.get::<OriginalUri>().map_or(parts.uri.path(), |uri| uri.path()).to_owned();
+        let path = parts
+            .extensions
+            .get::<OriginalUri>()
+            .map_or(parts.uri.path(), |uri| uri.path())
+            .to_owned();
         let origin = origin_of(host, &parts.extensions, &parts.headers);
-        let (method, header) = (parts.method.clone(), parts.headers.get(AUTHORIZATION).cloned());
-        let body = Bytes::from_request(Request::from_parts(parts, body), host).await.map_err(|_| UNREADABLE)?;
-        let header = header.as_ref().and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let Some(CallCredentials { device, time, signature }) = CallCredentials::parse(header) else {
+        let (method, header) = (
+            parts.method.clone(),
+            parts.headers.get(AUTHORIZATION).cloned(),
+        );
+        let body = Bytes::from_request(Request::from_parts(parts, body), host)
+            .await
+            .map_err(|_| UNREADABLE)?;
+        let header = header
+            .as_ref()
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default();
+        let Some(CallCredentials {
+            device,
+            time,
+            signature,
+        }) = CallCredentials::parse(header)
+        else {
             return Err(UNKNOWN_DEVICE);
         };
-        let call = Call { device, time, signature: &signature, method: method.as_str(), path: &path, body: &body };
+        let call = Call {
+            device,
+            time,
+            signature: &signature,
+            method: method.as_str(),
+            path: &path,
+            body: &body,
+        };
         match device::caller(host, call).await? {
-            Caller::Device(device) => Ok(Self { host: Arc::clone(host), device: *device, origin, body }),
+            Caller::Device(device) => Ok(Self {
+                host: Arc::clone(host),
+                device: *device,
+                origin,
+                body,
+            }),
             Caller::Unknown => Err(UNKNOWN_DEVICE),
             Caller::WrongClock(now) => {
-                let failure = Failure::new(StatusCode::UNAUTHORIZED, "clock", "The phone's clock is wrong.");
+                let failure = Failure::new(
+                    StatusCode::UNAUTHORIZED,
+                    "clock",
+                    "The phone's clock is wrong.",
+                );
                 Err(failure.with("now", json!(now.seconds())))
             }
         }
@@ -267,8 +342,11 @@ const UNKNOWN_DEVICE: Failure = Failure::new(
 )
 .unproven();
 
-const UNREADABLE: Failure =
-    Failure::new(StatusCode::BAD_REQUEST, "invalid_request", "The app sent something that can't be read.");
+const UNREADABLE: Failure = Failure::new(
+    StatusCode::BAD_REQUEST,
+    "invalid_request",
+    "The app sent something that can't be read.",
+);
 
 /// Rejects calls of other sites' pages, and limits how often an address may come with links, signatures and devices that are not
 /// good.
@@ -283,11 +361,17 @@ pub(super) async fn limit_failures(
     }
     let failed = |response: &Response| response.extensions().get::<Unproven>().is_some();
     let limit = (&*host, &host.limits.authenticator_failures);
-    limits::failures(limit, from, request, next, failed, || TOO_MANY.into_response()).await
+    limits::failures(limit, from, request, next, failed, || {
+        TOO_MANY.into_response()
+    })
+    .await
 }
 
-const CROSS_SITE: Failure =
-    Failure::new(StatusCode::FORBIDDEN, "cross_site", "A page of another site can't call the authenticator.");
+const CROSS_SITE: Failure = Failure::new(
+    StatusCode::FORBIDDEN,
+    "cross_site",
+    "A page of another site can't call the authenticator.",
+);
 
 const TOO_MANY: Failure = Failure::new(
     StatusCode::TOO_MANY_REQUESTS,
@@ -313,12 +397,23 @@ pub(super) struct Wait {
 pub(super) async fn requests(Query(query): Query<Wait>, call: SignedCall) -> Reply {
     let SignedCall { host, device, .. } = call;
     let patience = query.wait.min(LONGEST_WAIT);
-    let seen = query.seen.split(',').filter_map(|id| id.parse().ok()).collect();
+    let seen = query
+        .seen
+        .split(',')
+        .filter_map(|id| id.parse().ok())
+        .collect();
     let waiting = device::request(&host, &device, patience, (&seen, query.known)).await?;
-    let Waiting { user, pending, news, paused_until } = waiting.ok_or(UNKNOWN_DEVICE)?;
+    let Waiting {
+        user,
+        pending,
+        news,
+        paused_until,
+    } = waiting.ok_or(UNKNOWN_DEVICE)?;
     let news: Vec<Value> = news.iter().map(super::devices::news).collect();
-    let requests: Vec<Value> =
-        pending.iter().map(|(approval, logo)| request(&host, approval, logo.as_deref())).collect();
+    let requests: Vec<Value> = pending
+        .iter()
+        .map(|(approval, logo)| request(&host, approval, logo.as_deref()))
+        .collect();
     Ok(Json(json!({
         "now": host.now().seconds(),
         "account": {"name": user.name, "display_name": user.display_name(), "state": user.state},
@@ -332,7 +427,12 @@ pub(super) async fn requests(Query(query): Query<Wait>, call: SignedCall) -> Rep
 
 /// `DELETE /authenticator/api/pause`: the person ends the pause that a denial began, if there is one.
 pub(super) async fn lift_pause(call: SignedCall) -> Reply {
-    let SignedCall { host, device, origin, .. } = call;
+    let SignedCall {
+        host,
+        device,
+        origin,
+        ..
+    } = call;
     approval::lift_pause(&host, &device, origin).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
@@ -340,7 +440,11 @@ pub(super) async fn lift_pause(call: SignedCall) -> Reply {
 /// What the person is shown. The number is not in it.
 fn request(host: &Host, approval: &Approval, logo: Option<&str>) -> Value {
     let shown = &approval.shown;
-    let logo = shown.application.as_ref().zip(logo).map(|(application, digest)| logos::address(application, digest));
+    let logo = shown
+        .application
+        .as_ref()
+        .zip(logo)
+        .map(|(application, digest)| logos::address(application, digest));
     json!({
         "id": approval.id,
         "application": {
@@ -360,15 +464,29 @@ fn request(host: &Host, approval: &Approval, logo: Option<&str>) -> Value {
 
 /// `POST /authenticator/api/requests/{id}`: the person's decision, with the device's proof.
 pub(super) async fn decide(Path(id): Path<String>, call: SignedCall) -> Reply {
-    let SignedCall { host, device, body, origin } = call;
+    let SignedCall {
+        host,
+        device,
+        body,
+        origin,
+    } = call;
     let proof: Proof = parse(&body)?;
-    let unknown = || Failure::new(StatusCode::NOT_FOUND, "unknown_request", "There is no such request for you.");
+    let unknown = || {
+        Failure::new(
+            StatusCode::NOT_FOUND,
+            "unknown_request",
+            "There is no such request for you.",
+        )
+    };
     let id: ApprovalId = id.parse().map_err(|_| unknown())?;
     match approval::answer(&host, &device, id, &proof, origin).await? {
         Outcome::Approved => Ok(Json(json!({"outcome": "approved"})).into_response()),
         Outcome::Denied => Ok(Json(json!({"outcome": "denied"})).into_response()),
         Outcome::NotMe => Ok(Json(json!({"outcome": "not_me"})).into_response()),
-        Outcome::WrongNumber { attempts_left, other } => {
+        Outcome::WrongNumber {
+            attempts_left,
+            other,
+        } => {
             let failure = WRONG_NUMBER.with("attempts_left", json!(attempts_left));
             Err(match other {
                 Some(other) => failure.with("other_request", other_request(&host, &other)),
@@ -382,16 +500,25 @@ pub(super) async fn decide(Path(id): Path<String>, call: SignedCall) -> Reply {
         )),
         Outcome::PasskeyRequired(options) => Err(passkey::required(options)),
         Outcome::PasskeyRefused => Err(passkey::REFUSED),
-        Outcome::AlreadyDecided => {
-            Err(Failure::new(StatusCode::CONFLICT, "already_decided", "This request was decided already."))
-        }
-        Outcome::Expired => Err(Failure::new(StatusCode::GONE, "expired", "This request has expired.")),
+        Outcome::AlreadyDecided => Err(Failure::new(
+            StatusCode::CONFLICT,
+            "already_decided",
+            "This request was decided already.",
+        )),
+        Outcome::Expired => Err(Failure::new(
+            StatusCode::GONE,
+            "expired",
+            "This request has expired.",
+        )),
         Outcome::Unknown => Err(unknown()),
     }
 }
 
-const WRONG_NUMBER: Failure =
-    Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "wrong_number", "That is not the number in the browser.");
+const WRONG_NUMBER: Failure = Failure::new(
+    StatusCode::UNPROCESSABLE_ENTITY,
+    "wrong_number",
+    "That is not the number in the browser.",
+);
 
 /// The request with the typed number, and all members that the signature of a report covers.
 fn other_request(host: &Host, other: &Approval) -> Value {
@@ -417,12 +544,18 @@ struct Push {
 
 /// `PUT /authenticator/api/device/push`: where the device can be woken. Only an explicit `null` removes the subscription.
 pub(super) async fn push(call: SignedCall) -> Reply {
-    let SignedCall { host, device, body, .. } = call;
+    let SignedCall {
+        host, device, body, ..
+    } = call;
     let Push { subscription } = parse(&body)?;
     if device::set_push(&host, &device, subscription).await? {
         Ok(StatusCode::NO_CONTENT.into_response())
     } else {
-        Err(Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "bad_subscription", "This subscription can't be used."))
+        Err(Failure::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "bad_subscription",
+            "This subscription can't be used.",
+        ))
     }
 }
 

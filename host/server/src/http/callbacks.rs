@@ -32,13 +32,25 @@ pub(super) async fn take(
         let Some(channel) = channels::called_back(&host, &id)? else {
             return Ok(StatusCode::NOT_FOUND.into_response());
         };
-        if let Err(exhausted) = host.limits.callbacks.take(&(channel.name.clone(), from), host.now()) {
+        if let Err(exhausted) = host
+            .limits
+            .callbacks
+            .take(&(channel.name.clone(), from), host.now())
+        {
             return Ok(limits::too_many_callbacks(exhausted));
         }
         let Some(headers) = told(&headers) else {
             return Ok(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE.into_response());
         };
-        channels::take_callback(&host, &channel, Callback { headers, body: body.to_vec() }).await?;
+        channels::take_callback(
+            &host,
+            &channel,
+            Callback {
+                headers,
+                body: body.to_vec(),
+            },
+        )
+        .await?;
         Ok(StatusCode::NO_CONTENT.into_response())
     };
     reply.await.unwrap_or_else(|error: Broken| {

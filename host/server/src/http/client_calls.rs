@@ -7,7 +7,8 @@ use axum::RequestExt;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, OriginalUri, Request, State};
 use axum::http::header::{
-    AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, PRAGMA, RETRY_AFTER, WWW_AUTHENTICATE,
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, PRAGMA, RETRY_AFTER,
+    WWW_AUTHENTICATE,
 };
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::middleware::Next;
@@ -32,7 +33,10 @@ const ENDPOINTS: [(&str, Endpoint); 3] = [
 ];
 
 fn endpoint_at(path: &str) -> Option<Endpoint> {
-    ENDPOINTS.into_iter().find(|(known, _)| *known == path).map(|(_, endpoint)| endpoint)
+    ENDPOINTS
+        .into_iter()
+        .find(|(known, _)| *known == path)
+        .map(|(_, endpoint)| endpoint)
 }
 
 /// A form that an application posted, with the application that authenticated itself by it.
@@ -45,21 +49,33 @@ impl FromRequest<Arc<Host>> for Called {
     type Rejection = Response;
 
     async fn from_request(mut request: Request, host: &Arc<Host>) -> Result<Self, Response> {
-        let from = request.extract_parts_with_state::<Network, _>(host).await.map_err(IntoResponse::into_response)?;
-        let certificate = request.extract_parts_with_state::<Option<ClientCertificate>, _>(host).await;
+        let from = request
+            .extract_parts_with_state::<Network, _>(host)
+            .await
+            .map_err(IntoResponse::into_response)?;
+        let certificate = request
+            .extract_parts_with_state::<Option<ClientCertificate>, _>(host)
+            .await;
         let certificate = certificate.map_err(IntoResponse::into_response)?;
         let headers = request.headers().clone();
         // The token endpoint's rules are the strictest.
         let endpoint = request.extract_parts::<OriginalUri>().await.ok();
-        let endpoint = endpoint.and_then(|uri| endpoint_at(uri.path())).unwrap_or(Endpoint::Token);
-        let body = Bytes::from_request(request, host).await.map_err(IntoResponse::into_response)?;
+        let endpoint = endpoint
+            .and_then(|uri| endpoint_at(uri.path()))
+            .unwrap_or(Endpoint::Token);
+        let body = Bytes::from_request(request, host)
+            .await
+            .map_err(IntoResponse::into_response)?;
         let called = async {
             if !is_form(&headers) {
                 let expected = "the body must be application/x-www-form-urlencoded".to_owned();
                 return Err(TokenError::InvalidRequest(expected));
             }
-            let parameters = Parameters::parse(&body).map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
-            parameters.refuse_repeated().map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
+            let parameters = Parameters::parse(&body)
+                .map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
+            parameters
+                .refuse_repeated()
+                .map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
             let call = Call {
                 endpoint,
                 from,
@@ -115,11 +131,22 @@ fn refused(host: &Host, error: &TokenError) -> Response {
     };
     let body = Json(json!({"error": error.code(), "error_description": description}));
     let mut response = (status, body).into_response();
-    if matches!(error, TokenError::InvalidClient { by_header: true, .. }) {
-        response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"token endpoint\""));
+    if matches!(
+        error,
+        TokenError::InvalidClient {
+            by_header: true,
+            ..
+        }
+    ) {
+        response.headers_mut().insert(
+            WWW_AUTHENTICATE,
+            HeaderValue::from_static("Basic realm=\"token endpoint\""),
+        );
     }
     if matches!(error, TokenError::Busy) {
-        response.headers_mut().insert(RETRY_AFTER, Exhausted::SOON.seconds().into());
+        response
+            .headers_mut()
+            .insert(RETRY_AFTER, Exhausted::SOON.seconds().into());
     }
     never_stored(response)
 }
@@ -130,19 +157,32 @@ pub(super) async fn in_its_words(request: Request, next: Next) -> Response {
     let called = endpoint_at(request.uri().path()).is_some();
     let response = next.run(request).await;
     let status = response.status();
-    let is_json = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == "application/json");
+    let is_json = response
+        .headers()
+        .get(CONTENT_TYPE)
+        .is_some_and(|kind| kind == "application/json");
     if !called || is_json || !(status.is_client_error() || status.is_server_error()) {
         return response;
     }
     let (error, description) = match status {
         StatusCode::PAYLOAD_TOO_LARGE => ("invalid_request", "the body is too large"),
         StatusCode::METHOD_NOT_ALLOWED => ("invalid_request", "the method must be POST"),
-        StatusCode::URI_TOO_LONG => ("invalid_request", "the address is too long; send the parameters in the body"),
-        StatusCode::SERVICE_UNAVAILABLE => ("temporarily_unavailable", "the answer took too long; try again"),
+        StatusCode::URI_TOO_LONG => (
+            "invalid_request",
+            "the address is too long; send the parameters in the body",
+        ),
+        StatusCode::SERVICE_UNAVAILABLE => (
+            "temporarily_unavailable",
+            "the answer took too long; try again",
+        ),
         status if status.is_client_error() => ("invalid_request", "the request can't be read"),
         _ => ("server_error", "the server could not answer; try again"),
     };
-    let mut answer = (status, Json(json!({"error": error, "error_description": description}))).into_response();
+    let mut answer = (
+        status,
+        Json(json!({"error": error, "error_description": description})),
+    )
+        .into_response();
     // What the refusal said in other headers stands, such as `Allow`.
     for (name, value) in response.headers() {
         if name != CONTENT_TYPE && name != CONTENT_LENGTH {
@@ -154,14 +194,21 @@ pub(super) async fn in_its_words(request: Request, next: Next) -> Response {
 
 /// RFC 6749 section 5.1.
 fn never_stored(mut response: Response) -> Response {
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response.headers_mut().insert(PRAGMA, HeaderValue::from_static("no-cache"));
+    response
+        .headers_mut()
+        .insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+        .headers_mut()
+        .insert(PRAGMA, HeaderValue::from_static("no-cache"));
     response
 }
 
 /// Whether the body is a form.
 pub(super) fn is_form(headers: &HeaderMap) -> bool {
-    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let content_type = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
     let essence = content_type.split(';').next().unwrap_or_default().trim();
     essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
 }
@@ -169,5 +216,7 @@ pub(super) fn is_form(headers: &HeaderMap) -> bool {
 /// The `Authorization` header.
 pub(super) fn authorization(headers: &HeaderMap) -> Option<&str> {
     // A header that is no text is still a header: it fails as one, and is not taken for none.
-    headers.get(AUTHORIZATION).map(|value| value.to_str().unwrap_or_default())
+    headers
+        .get(AUTHORIZATION)
+        .map(|value| value.to_str().unwrap_or_default())
 }

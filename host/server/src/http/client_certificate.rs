@@ -48,17 +48,28 @@ impl From<Vec<u8>> for ClientCertificate {
 impl OptionalFromRequestParts<Arc<Host>> for ClientCertificate {
     type Rejection = Malformed;
 
-    async fn from_request_parts(parts: &mut Parts, host: &Arc<Host>) -> Result<Option<Self>, Malformed> {
+    async fn from_request_parts(
+        parts: &mut Parts,
+        host: &Arc<Host>,
+    ) -> Result<Option<Self>, Malformed> {
         presented(&host.settings.http, parts)
     }
 }
 
-fn presented(settings: &config::Http, parts: &Parts) -> Result<Option<ClientCertificate>, Malformed> {
+fn presented(
+    settings: &config::Http,
+    parts: &Parts,
+) -> Result<Option<ClientCertificate>, Malformed> {
     if parts.extensions.get::<ProvedByHandshake>().is_some() {
         return Ok(parts.extensions.get::<ClientCertificate>().cloned());
     }
-    let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
-    if settings.client_cert_header && peer.is_some_and(|peer| is_trusted(peer, &settings.trusted_proxies)) {
+    let peer = parts
+        .extensions
+        .get::<ConnectInfo<SocketAddr>>()
+        .map(|info| info.0.ip());
+    if settings.client_cert_header
+        && peer.is_some_and(|peer| is_trusted(peer, &settings.trusted_proxies))
+    {
         // A certificate of such a connection would be the proxy's own.
         return from_header(&parts.headers);
     }
@@ -81,12 +92,18 @@ impl IntoResponse for Malformed {
 /// Reads the header: a byte sequence (RFC 9651 section 3.3.5) which is a certificate in DER form (RFC 9440 section 2.2).
 pub fn from_header(headers: &HeaderMap) -> Result<Option<ClientCertificate>, Malformed> {
     let mut lines = headers.get_all(HEADER).iter();
-    let Some(line) = lines.next() else { return Ok(None) };
+    let Some(line) = lines.next() else {
+        return Ok(None);
+    };
     if lines.next().is_some() || line.len() > LONGEST {
         return Err(Malformed);
     }
-    let item: Item = Parser::new(line.as_bytes()).parse().map_err(|_| Malformed)?;
-    let BareItem::ByteSequence(der) = item.bare_item else { return Err(Malformed) };
+    let item: Item = Parser::new(line.as_bytes())
+        .parse()
+        .map_err(|_| Malformed)?;
+    let BareItem::ByteSequence(der) = item.bare_item else {
+        return Err(Malformed);
+    };
     // What is compared later is the exact bytes, so nothing may follow the certificate.
     match X509::from_der(&der).and_then(|certificate| certificate.to_der()) {
         Ok(again) if again == der => Ok(Some(der.into())),
@@ -116,27 +133,45 @@ mod tests {
         let der = certificate("client").0.to_der().unwrap();
         let text = STANDARD.encode(&der);
         assert_eq!(read(&[]), Ok(None));
-        assert_eq!(read(&[format!(":{text}:").as_bytes()]), Ok(Some(der.clone())));
+        assert_eq!(
+            read(&[format!(":{text}:").as_bytes()]),
+            Ok(Some(der.clone()))
+        );
         let longer = STANDARD.encode([&der[..], b"more"].concat());
         let cut = STANDARD.encode(&der[..der.len() - 1]);
         let pem = certificate("client").0.to_pem().unwrap();
         let pem = STANDARD.encode(pem);
         let too_long = "A".repeat(LONGEST);
-        for bad in
-            [&text, &format!(":{text}"), &format!(":{text}:x"), &format!("\"{text}\""), &format!(":{text}:, :{text}:")]
-        {
+        for bad in [
+            &text,
+            &format!(":{text}"),
+            &format!(":{text}:x"),
+            &format!("\"{text}\""),
+            &format!(":{text}:, :{text}:"),
+        ] {
             assert_eq!(read(&[bad.as_bytes()]), Err(Malformed), "{bad}");
         }
         for bad in ["", "::", ":%%%:", &longer, &cut, &pem, &too_long] {
-            assert_eq!(read(&[format!(":{bad}:").as_bytes()]), Err(Malformed), "{bad}");
+            assert_eq!(
+                read(&[format!(":{bad}:").as_bytes()]),
+                Err(Malformed),
+                "{bad}"
+            );
         }
         let line = format!(":{text}:");
-        assert_eq!(read(&[line.as_bytes(), line.as_bytes()]), Err(Malformed), "two lines");
+        assert_eq!(
+            read(&[line.as_bytes(), line.as_bytes()]),
+            Err(Malformed),
+            "two lines"
+        );
     }
 
     #[test]
     fn the_header_is_believed_of_a_trusted_proxy_alone_and_only_if_the_settings_say_so() {
-        let (proxied, own) = (certificate("proxied").0.to_der().unwrap(), certificate("own").0.to_der().unwrap());
+        let (proxied, own) = (
+            certificate("proxied").0.to_der().unwrap(),
+            certificate("own").0.to_der().unwrap(),
+        );
         let seen = |peer: &str, client_cert_header, with_header, header: &str| {
             let settings = config::Http {
                 trusted_proxies: vec!["10.0.0.1".parse().unwrap()],
@@ -144,18 +179,30 @@ mod tests {
                 ..config::Http::default()
             };
             let mut parts = http::Request::new(()).into_parts().0;
-            parts.extensions.insert(ConnectInfo::<SocketAddr>(format!("{peer}:4711").parse().unwrap()));
-            parts.extensions.insert(ClientCertificate::from(own.clone()));
+            parts.extensions.insert(ConnectInfo::<SocketAddr>(
+                format!("{peer}:4711").parse().unwrap(),
+            ));
+            parts
+                .extensions
+                .insert(ClientCertificate::from(own.clone()));
             if with_header {
                 parts.headers.insert(HEADER, header.parse().unwrap());
             }
-            presented(&settings, &parts).map(|found| found.map(|certificate| certificate.der().to_vec()))
+            presented(&settings, &parts)
+                .map(|found| found.map(|certificate| certificate.der().to_vec()))
         };
         let header = format!(":{}:", STANDARD.encode(&proxied));
         assert_eq!(seen("10.0.0.1", true, true, &header), Ok(Some(proxied)));
-        assert_eq!(seen("10.0.0.1", true, false, ""), Ok(None), "the connection's is the proxy's own");
+        assert_eq!(
+            seen("10.0.0.1", true, false, ""),
+            Ok(None),
+            "the connection's is the proxy's own"
+        );
         assert_eq!(seen("10.0.0.1", true, true, "nonsense"), Err(Malformed));
-        assert_eq!(seen("10.0.0.1", false, true, &header), Ok(Some(own.clone())));
+        assert_eq!(
+            seen("10.0.0.1", false, true, &header),
+            Ok(Some(own.clone()))
+        );
         assert_eq!(seen("10.0.0.2", true, true, &header), Ok(Some(own.clone())));
         assert_eq!(seen("10.0.0.2", true, true, "nonsense"), Ok(Some(own)));
     }

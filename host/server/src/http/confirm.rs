@@ -26,7 +26,9 @@ pub(super) async fn is_needed(
     approved: &Approved,
     user: &User,
 ) -> Result<bool, Broken> {
-    if !approved.is_by_scan() || browser.known_users(host).standing(host, &user.name).await? == Standing::Known {
+    if !approved.is_by_scan()
+        || browser.known_users(host).standing(host, &user.name).await? == Standing::Known
+    {
         return Ok(false);
     }
     let signed_in = browser.signed_in(host).await?;
@@ -34,7 +36,12 @@ pub(super) async fn is_needed(
 }
 
 /// The page that names the account, with the buttons to continue and to start again.
-pub(super) async fn ask(host: &Host, browser: &Browser, login: &Login, user: &User) -> Result<Response, Broken> {
+pub(super) async fn ask(
+    host: &Host,
+    browser: &Browser,
+    login: &Login,
+    user: &User,
+) -> Result<Response, Broken> {
     let id = login.id.to_string();
     let asking = asking(host, login).await?;
     let confirming = ConfirmPage {
@@ -57,15 +64,29 @@ fn shown_to(login: LoginId, user: &User) -> String {
 
 /// `POST /login/{id}/confirm`: the user continues as the account that the page named.
 pub(super) async fn confirm(posted: Posted) -> Response {
-    let Posted { host, browser, form, view, .. } = &posted;
+    let Posted {
+        host,
+        browser,
+        form,
+        view,
+        ..
+    } = &posted;
     let reply = async {
-        let View::Approved(login, approved) = view else { return Ok(posted.shown()) };
+        let View::Approved(login, approved) = view else {
+            return Ok(posted.shown());
+        };
         let old = session_before(host, browser, login).await?;
-        let Some(person) = login::person(host, approved, old.as_ref(), browser.origin()).await? else {
+        let Some(person) = login::person(host, approved, old.as_ref(), browser.origin()).await?
+        else {
             return Ok(posted.shown());
         };
         let Person { signed_in, .. } = &person;
-        if !csrf::is_token(host, browser, &shown_to(login.id, &signed_in.user), &form.person)? {
+        if !csrf::is_token(
+            host,
+            browser,
+            &shown_to(login.id, &signed_in.user),
+            &form.person,
+        )? {
             return Ok(posted.shown());
         }
         finish(host, browser, login, &person, old.as_ref(), Agreement::Open).await

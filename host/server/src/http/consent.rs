@@ -50,7 +50,10 @@ pub(super) fn ask(
         person: csrf::token(host, browser, &shown_to(login.id, user))?,
         days: host.settings.lifetimes.consent / (24 * 60 * 60),
     };
-    Ok(page(&asking, request.redirect_uri.form_action_source().as_deref()))
+    Ok(page(
+        &asking,
+        request.redirect_uri.form_action_source().as_deref(),
+    ))
 }
 
 /// What shows that the page was made for this person. Somebody else may have signed in since, in another window.
@@ -60,26 +63,55 @@ fn shown_to(login: LoginId, user: &User) -> String {
 
 /// `POST /login/{id}/consent`: the person allows or denies.
 pub(super) async fn decide(posted: Posted) -> Response {
-    let Posted { host, browser, form, view, .. } = &posted;
+    let Posted {
+        host,
+        browser,
+        form,
+        view,
+        ..
+    } = &posted;
     let reply = async {
         let mut old = None;
         let (login, person) = match view {
             View::Approved(login, approved) => {
                 old = session_before(host, browser, login).await?;
-                (login, login::person(host, approved, old.as_ref(), browser.origin()).await?)
+                (
+                    login,
+                    login::person(host, approved, old.as_ref(), browser.origin()).await?,
+                )
             }
-            View::SignedIn(login, session) => (login, resumed(host, browser, login, *session).await?),
+            View::SignedIn(login, session) => {
+                (login, resumed(host, browser, login, *session).await?)
+            }
             View::Answered(_) => return Ok(answered_before(host, browser.language())),
             _ => return Ok(posted.shown()),
         };
-        let (Some(person), LoginRequest::Oidc(request)) = (person, &login.request) else { return Ok(posted.shown()) };
-        if !csrf::is_token(host, browser, &shown_to(login.id, &person.signed_in.user), &form.person)? {
+        let (Some(person), LoginRequest::Oidc(request)) = (person, &login.request) else {
+            return Ok(posted.shown());
+        };
+        if !csrf::is_token(
+            host,
+            browser,
+            &shown_to(login.id, &person.signed_in.user),
+            &form.person,
+        )? {
             return Ok(posted.shown());
         }
         match form.decision.as_str() {
-            "allow" => finish(host, browser, login, &person, old.as_ref(), Agreement::Given).await,
+            "allow" => {
+                finish(
+                    host,
+                    browser,
+                    login,
+                    &person,
+                    old.as_ref(),
+                    Agreement::Given,
+                )
+                .await
+            }
             "deny" => {
-                let answer = authorize::deny(host, login.id, request, DenialReason::NoConsent).await?;
+                let answer =
+                    authorize::deny(host, login.id, request, DenialReason::NoConsent).await?;
                 Ok(match answer {
                     Some(answer) => deliver(host, browser.language(), &answer).await,
                     None => answered_before(host, browser.language()),
@@ -112,14 +144,28 @@ pub(super) async fn withdraw(
         }
         let application: Option<Did> = form.application.parse().ok();
         let signed_in = browser.signed_in(&host).await?;
-        let signed_in = signed_in.filter(|signed_in| portal::is_enough(&host, LocalPage::Consents, signed_in));
+        let signed_in =
+            signed_in.filter(|signed_in| portal::is_enough(&host, LocalPage::Consents, signed_in));
         if let (Some(signed_in), Some(application)) = (signed_in, application) {
-            consent::withdraw(&host, &signed_in.user, application.clone(), browser.origin()).await?;
-            return Ok(see_other(&told(&host, &browser, &signed_in.user, &application)?));
+            consent::withdraw(
+                &host,
+                &signed_in.user,
+                application.clone(),
+                browser.origin(),
+            )
+            .await?;
+            return Ok(see_other(&told(
+                &host,
+                &browser,
+                &signed_in.user,
+                &application,
+            )?));
         }
         Ok(see_other("/consents"))
     };
-    reply.await.unwrap_or_else(|error: Broken| broken(&host, browser.language(), &error))
+    reply
+        .await
+        .unwrap_or_else(|error: Broken| broken(&host, browser.language(), &error))
 }
 
 /// What the portal's page is to tell: the query of its address.
@@ -137,7 +183,9 @@ pub(super) struct Told {
 fn told(host: &Host, browser: &Browser, user: &User, application: &Did) -> Result<String, Broken> {
     let token = csrf::token(host, browser, &withdrawn_by(user, application))?;
     let mut query = form_urlencoded::Serializer::new(String::new());
-    query.append_pair("withdrawn", application.as_str()).append_pair("token", &token);
+    query
+        .append_pair("withdrawn", application.as_str())
+        .append_pair("token", &token);
     Ok(format!("/consents?{}", query.finish()))
 }
 
@@ -153,9 +201,18 @@ pub(super) async fn withdrawn(
     told: &Told,
 ) -> Result<Option<Withdrawn>, Broken> {
     let user = &signed_in.user;
-    let Ok(application) = told.withdrawn.parse::<Did>() else { return Ok(None) };
-    if !csrf::is_token(host, browser, &withdrawn_by(user, &application), &told.token)?
-        || consent::of(host, user).await?.iter().any(|consent| consent.application == application)
+    let Ok(application) = told.withdrawn.parse::<Did>() else {
+        return Ok(None);
+    };
+    if !csrf::is_token(
+        host,
+        browser,
+        &withdrawn_by(user, &application),
+        &told.token,
+    )? || consent::of(host, user)
+        .await?
+        .iter()
+        .any(|consent| consent.application == application)
     {
         return Ok(None);
     }
@@ -167,16 +224,27 @@ pub(super) async fn withdrawn(
 }
 
 /// What the person let applications know.
-pub(super) async fn list(host: &Host, browser: &Browser, signed_in: &SignedIn) -> Result<Consents, Broken> {
-    let rows = consent::of(host, &signed_in.user).await?.into_iter().map(|consent| ConsentRow {
-        application: consent.application_name,
-        client_id: consent.application.to_string(),
-        scopes: in_words(&consent.scopes),
-        offline: consent.scopes.has(Scope::OfflineAccess),
-        since: Message::day(consent.granted_at),
-        until: Message::day(consent.expires_at),
-    });
-    Ok(Consents { rows: rows.collect(), withdraw: WITHDRAW.to_owned(), csrf: csrf::token(host, browser, WITHDRAW)? })
+pub(super) async fn list(
+    host: &Host,
+    browser: &Browser,
+    signed_in: &SignedIn,
+) -> Result<Consents, Broken> {
+    let rows = consent::of(host, &signed_in.user)
+        .await?
+        .into_iter()
+        .map(|consent| ConsentRow {
+            application: consent.application_name,
+            client_id: consent.application.to_string(),
+            scopes: in_words(&consent.scopes),
+            offline: consent.scopes.has(Scope::OfflineAccess),
+            since: Message::day(consent.granted_at),
+            until: Message::day(consent.expires_at),
+        });
+    Ok(Consents {
+        rows: rows.collect(),
+        withdraw: WITHDRAW.to_owned(),
+        csrf: csrf::token(host, browser, WITHDRAW)?,
+    })
 }
 
 fn in_words(scopes: &Scopes) -> Vec<Message> {

@@ -49,9 +49,16 @@ impl Cookie {
     /// The cookie's value in a request.
     pub(super) fn read(self, host: &Host, headers: &HeaderMap) -> Option<Secret> {
         let name = self.name(host.settings.is_https());
-        let lines = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        pairs.find(|(key, value)| *key == name && value.len() <= self.longest()).map(|(_, value)| Secret::new(value))
+        let lines = headers
+            .get_all(COOKIE)
+            .iter()
+            .filter_map(|value| value.to_str().ok());
+        let mut pairs = lines
+            .flat_map(|line| line.split(';'))
+            .filter_map(|pair| pair.trim().split_once('='));
+        pairs
+            .find(|(key, value)| *key == name && value.len() <= self.longest())
+            .map(|(_, value)| Secret::new(value))
     }
 
     /// The `Set-Cookie` header that sets it.
@@ -74,6 +81,9 @@ impl Cookie {
     fn header(self, host: &Host, value: &str, max_age: u32) -> String {
         let https = host.settings.is_https();
         let secure = if https { "; Secure" } else { "" };
-        format!("{}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={max_age}{secure}", self.name(https))
+        format!(
+            "{}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={max_age}{secure}",
+            self.name(https)
+        )
     }
 }

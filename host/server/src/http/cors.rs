@@ -27,7 +27,8 @@ const LONGEST: usize = 300;
 
 /// Lets pages of single-page applications read the answers of the routes below it.
 pub(super) fn layer(origins: Arc<Origins>) -> CorsLayer {
-    let allowed = AllowOrigin::async_predicate(move |origin, _| async move { origins.has(&origin).await });
+    let allowed =
+        AllowOrigin::async_predicate(move |origin, _| async move { origins.has(&origin).await });
     CorsLayer::new()
         .allow_origin(allowed)
         .allow_methods([Method::GET, Method::POST])
@@ -54,14 +55,18 @@ struct Known {
 impl Known {
     /// Whether the last query is older than the duration, or later than now, by a clock that was set back since.
     fn is_older(&self, than: Duration, now: Timestamp) -> bool {
-        self.asked_at.is_none_or(|asked_at| now < asked_at || now >= asked_at + than)
+        self.asked_at
+            .is_none_or(|asked_at| now < asked_at || now >= asked_at + than)
     }
 }
 
 impl Origins {
     /// None yet: the first request asks.
     pub(super) fn new(host: &Arc<Host>) -> Arc<Self> {
-        Arc::new(Self { host: Arc::clone(host), known: Mutex::default() })
+        Arc::new(Self {
+            host: Arc::clone(host),
+            known: Mutex::default(),
+        })
     }
 
     /// Whether the page that sent a request with these headers is of such an origin.
@@ -73,18 +78,28 @@ impl Origins {
     }
 
     async fn has(&self, origin: &HeaderValue) -> bool {
-        let Some(origin) = origin.to_str().ok().filter(|text| text.len() <= LONGEST && text.contains("://")) else {
+        let Some(origin) = origin
+            .to_str()
+            .ok()
+            .filter(|text| text.len() <= LONGEST && text.contains("://"))
+        else {
             return false;
         };
         let now = self.host.now();
         // Requests that arrive during a query wait for its answer.
         let mut known = self.known.lock().await;
-        let patience = if known.origins.contains(origin) { REMEMBERED } else { UNKNOWN };
+        let patience = if known.origins.contains(origin) {
+            REMEMBERED
+        } else {
+            UNKNOWN
+        };
         if known.is_older(patience, now) {
             known.asked_at = Some(now);
             match self.host.store.spa_origins().await {
                 Ok(origins) => known.origins = origins,
-                Err(error) => tracing::error!(%error, "the origins of single-page applications could not be read"),
+                Err(error) => {
+                    tracing::error!(%error, "the origins of single-page applications could not be read")
+                }
             }
         }
         known.origins.contains(origin)

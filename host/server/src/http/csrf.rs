@@ -15,6 +15,14 @@ pub(super) fn token(host: &Host, browser: &Browser, purpose: &str) -> Result<Str
 }
 
 /// Whether `presented` is that token.
-pub(super) fn is_token(host: &Host, browser: &Browser, purpose: &str, presented: &str) -> Result<bool, Broken> {
-    Ok(token(host, browser, purpose)?.as_bytes().ct_eq(presented.as_bytes()).into())
+pub(super) fn is_token(
+    host: &Host,
+    browser: &Browser,
+    purpose: &str,
+    presented: &str,
+) -> Result<bool, Broken> {
+    Ok(token(host, browser, purpose)?
+        .as_bytes()
+        .ct_eq(presented.as_bytes())
+        .into())
 }

@@ -24,16 +24,22 @@ pub(super) async fn list(call: SignedCall) -> Reply {
     let devices = device::all_of(&call.host, call.device.user_id).await?;
     let devices: Vec<Value> = devices
         .iter()
-        .map(|OwnDevice { device, used_at, has_passkey }| {
-            json!({
-                "id": device.id,
-                "name": device.name,
-                "enrolled_at": device.created_at.seconds(),
-                "used_at": used_at.map(Timestamp::seconds),
-                "passkey": has_passkey,
-                "this": device.id == call.device.id,
-            })
-        })
+        .map(
+            |OwnDevice {
+                 device,
+                 used_at,
+                 has_passkey,
+             }| {
+                json!({
+                    "id": device.id,
+                    "name": device.name,
+                    "enrolled_at": device.created_at.seconds(),
+                    "used_at": used_at.map(Timestamp::seconds),
+                    "passkey": has_passkey,
+                    "this": device.id == call.device.id,
+                })
+            },
+        )
         .collect();
     let left = recovery::left(&call.host, call.device.user_id).await?;
     Ok(Json(json!({"devices": devices, "recovery_codes": left})).into_response())
@@ -55,17 +61,25 @@ pub(super) async fn rename(Path(id): Path<String>, call: SignedCall) -> Reply {
     }
 }
 
-const UNKNOWN: Failure = Failure::new(StatusCode::NOT_FOUND, "unknown_device_id", "You have no such device.");
+const UNKNOWN: Failure = Failure::new(
+    StatusCode::NOT_FOUND,
+    "unknown_device_id",
+    "You have no such device.",
+);
 
 /// `DELETE /authenticator/api/devices/{id}`: the person removes one of their devices.
 pub(super) async fn revoke(Path(id): Path<String>, call: SignedCall) -> Reply {
     let id: DeviceId = id.parse().map_err(|_| UNKNOWN)?;
-    let found = device::of_owner(&call.host, call.device.user_id, id).await?.ok_or(UNKNOWN)?;
+    let found = device::of_owner(&call.host, call.device.user_id, id)
+        .await?
+        .ok_or(UNKNOWN)?;
     // Else whoever can use this device and not its passkey would take the others away, which tell of it.
     if id != call.device.id {
         confirmed(&call, &format!("DELETE /devices/{id}")).await?;
     }
-    device::revoke(&call.host, &found, CodesOfDevice::End, &call.by()).await?.ok_or(UNKNOWN)?;
+    device::revoke(&call.host, &found, CodesOfDevice::End, &call.by())
+        .await?
+        .ok_or(UNKNOWN)?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -88,19 +102,28 @@ pub(super) async fn link(call: SignedCall) -> Reply {
 pub(super) async fn recovery_codes(call: SignedCall) -> Reply {
     confirmed(&call, "POST /recovery-codes").await?;
     within_limit(&call)?;
-    let codes = recovery::make(&call.host, &call.device, call.origin.clone()).await?.ok_or(CLOSED)?;
+    let codes = recovery::make(&call.host, &call.device, call.origin.clone())
+        .await?
+        .ok_or(CLOSED)?;
     let codes: Vec<String> = codes.iter().map(RecoveryCode::shown).collect();
     Ok((StatusCode::CREATED, Json(json!({"codes": codes}))).into_response())
 }
 
 /// Counts what a device makes, and what others are told of, to its limit.
 fn within_limit(call: &SignedCall) -> Result<(), Failure> {
-    let taken = call.host.limits.device.take(&call.device.id, call.host.now());
+    let taken = call
+        .host
+        .limits
+        .device
+        .take(&call.device.id, call.host.now());
     taken.map_err(|exhausted| TOO_MANY_CALLS.with("retry_after", json!(exhausted.seconds())))
 }
 
-const CLOSED: Failure =
-    Failure::new(StatusCode::FORBIDDEN, "closed", "Your account can't be used. Ask your administrator.");
+const CLOSED: Failure = Failure::new(
+    StatusCode::FORBIDDEN,
+    "closed",
+    "Your account can't be used. Ask your administrator.",
+);
 
 const TOO_MANY_CALLS: Failure = Failure::new(
     StatusCode::TOO_MANY_REQUESTS,

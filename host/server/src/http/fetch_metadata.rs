@@ -15,7 +15,10 @@ const PURPOSE: &str = "sec-purpose";
 
 /// Whether a page of another origin caused this request. `none` is the user, with a bookmark or a typed address.
 pub(super) fn is_cross_site(headers: &HeaderMap) -> bool {
-    headers.get_all(SITE).iter().any(|site| site != "same-origin" && site != "none")
+    headers
+        .get_all(SITE)
+        .iter()
+        .any(|site| site != "same-origin" && site != "none")
 }
 
 /// How a request to a page of a sign-in or sign-out was caused.
@@ -46,12 +49,22 @@ impl Cause {
         if *request.method() == Method::POST && !(saml || path.starts_with("/oidc/")) {
             return Self::Embedded;
         }
-        if headers.get(PURPOSE).is_some_and(|purpose| purpose.to_str().is_ok_and(|text| text.contains("prefetch"))) {
+        if headers
+            .get(PURPOSE)
+            .is_some_and(|purpose| purpose.to_str().is_ok_and(|text| text.contains("prefetch")))
+        {
             return Self::Embedded;
         }
-        match headers.get(DESTINATION).map(|destination| destination.to_str().unwrap_or_default()) {
+        match headers
+            .get(DESTINATION)
+            .map(|destination| destination.to_str().unwrap_or_default())
+        {
             None | Some("document") => Self::Navigation,
-            Some("iframe" | "frame") if saml || is_silent(request) || path == "/oidc/session/end" => Self::Frame,
+            Some("iframe" | "frame")
+                if saml || is_silent(request) || path == "/oidc/session/end" =>
+            {
+                Self::Frame
+            }
             Some(_) => Self::Embedded,
         }
     }
@@ -61,7 +74,8 @@ impl Cause {
 fn is_silent(request: &Request) -> bool {
     let query = request.uri().query().unwrap_or_default();
     request.uri().path() == "/oidc/auth"
-        && form_urlencoded::parse(query.as_bytes()).any(|(name, value)| name == "prompt" && value == "none")
+        && form_urlencoded::parse(query.as_bytes())
+            .any(|(name, value)| name == "prompt" && value == "none")
 }
 
 /// Rejects requests of other sites' pages that can't show the answer.
@@ -75,7 +89,12 @@ pub(super) async fn reject_embedded(request: Request, next: Next) -> Response {
 /// The answer to a request that another site's page must not cause. Nothing shows it.
 pub(super) fn rejected() -> Response {
     let text = "A page of another site can't load this. Open it in a window of its own.\n";
-    (StatusCode::FORBIDDEN, [(header::CACHE_CONTROL, "no-store")], text).into_response()
+    (
+        StatusCode::FORBIDDEN,
+        [(header::CACHE_CONTROL, "no-store")],
+        text,
+    )
+        .into_response()
 }
 
 #[cfg(test)]
@@ -94,34 +113,109 @@ mod tests {
 
     #[test]
     fn what_another_sites_page_may_cause() {
-        let from = |site: &'static str, destination: &'static str| [(SITE, site), (DESTINATION, destination)];
+        let from = |site: &'static str, destination: &'static str| {
+            [(SITE, site), (DESTINATION, destination)]
+        };
         let auth = "/oidc/auth?client_id=x";
         let silent = "/oidc/auth?client_id=x&prompt=none";
         for (method, address, headers, expected) in [
             ("GET", auth, &[][..], Cause::Navigation),
             ("GET", auth, &from("none", "document"), Cause::Navigation),
-            ("GET", auth, &from("cross-site", "document"), Cause::Navigation),
-            ("POST", auth, &from("cross-site", "document"), Cause::Navigation),
-            ("GET", "/login/x", &from("cross-site", "document"), Cause::Navigation),
-            ("GET", "/login/x/events", &from("same-origin", "empty"), Cause::Navigation),
-            ("POST", "/login/x", &from("same-origin", "document"), Cause::Navigation),
-            ("POST", "/sso/SingleSignOnService/x", &from("cross-site", "document"), Cause::Navigation),
+            (
+                "GET",
+                auth,
+                &from("cross-site", "document"),
+                Cause::Navigation,
+            ),
+            (
+                "POST",
+                auth,
+                &from("cross-site", "document"),
+                Cause::Navigation,
+            ),
+            (
+                "GET",
+                "/login/x",
+                &from("cross-site", "document"),
+                Cause::Navigation,
+            ),
+            (
+                "GET",
+                "/login/x/events",
+                &from("same-origin", "empty"),
+                Cause::Navigation,
+            ),
+            (
+                "POST",
+                "/login/x",
+                &from("same-origin", "document"),
+                Cause::Navigation,
+            ),
+            (
+                "POST",
+                "/sso/SingleSignOnService/x",
+                &from("cross-site", "document"),
+                Cause::Navigation,
+            ),
             ("GET", silent, &from("cross-site", "iframe"), Cause::Frame),
             ("GET", silent, &from("same-site", "iframe"), Cause::Frame),
-            ("GET", "/sso/logout/x/y", &from("cross-site", "iframe"), Cause::Frame),
-            ("POST", "/sso/SingleLogoutService/x", &from("cross-site", "iframe"), Cause::Frame),
+            (
+                "GET",
+                "/sso/logout/x/y",
+                &from("cross-site", "iframe"),
+                Cause::Frame,
+            ),
+            (
+                "POST",
+                "/sso/SingleLogoutService/x",
+                &from("cross-site", "iframe"),
+                Cause::Frame,
+            ),
             ("GET", auth, &from("cross-site", "iframe"), Cause::Embedded),
             ("GET", auth, &from("cross-site", "image"), Cause::Embedded),
             ("GET", silent, &from("cross-site", "empty"), Cause::Embedded),
-            ("GET", "/login/x", &from("same-site", "script"), Cause::Embedded),
-            ("GET", "/login/x", &from("cross-site", "iframe"), Cause::Embedded),
-            ("GET", "/sso/metadata/x", &from("cross-site", "object"), Cause::Embedded),
-            ("POST", "/recover", &from("cross-site", "document"), Cause::Embedded),
-            ("POST", "/login/x", &from("same-site", "document"), Cause::Embedded),
+            (
+                "GET",
+                "/login/x",
+                &from("same-site", "script"),
+                Cause::Embedded,
+            ),
+            (
+                "GET",
+                "/login/x",
+                &from("cross-site", "iframe"),
+                Cause::Embedded,
+            ),
+            (
+                "GET",
+                "/sso/metadata/x",
+                &from("cross-site", "object"),
+                Cause::Embedded,
+            ),
+            (
+                "POST",
+                "/recover",
+                &from("cross-site", "document"),
+                Cause::Embedded,
+            ),
+            (
+                "POST",
+                "/login/x",
+                &from("same-site", "document"),
+                Cause::Embedded,
+            ),
         ] {
-            assert_eq!(cause(method, address, headers), expected, "{method} {address} {headers:?}");
+            assert_eq!(
+                cause(method, address, headers),
+                expected,
+                "{method} {address} {headers:?}"
+            );
         }
-        let prefetch = [(SITE, "cross-site"), (DESTINATION, "document"), (PURPOSE, "prefetch;prerender")];
+        let prefetch = [
+            (SITE, "cross-site"),
+            (DESTINATION, "document"),
+            (PURPOSE, "prefetch;prerender"),
+        ];
         assert_eq!(cause("GET", auth, &prefetch), Cause::Embedded);
     }
 }

@@ -18,7 +18,10 @@ pub(super) async fn ready(State(host): State<Arc<Host>>) -> (StatusCode, &'stati
         Ok(()) => (StatusCode::OK, "ready\n"),
         Err(error) => {
             tracing::warn!(%error, "not ready");
-            (StatusCode::SERVICE_UNAVAILABLE, "the database does not answer\n")
+            (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "the database does not answer\n",
+            )
         }
     }
 }

@@ -19,7 +19,11 @@ use assent_model::saml::Afterwards;
 const SIGN_OUT: &str = "/sign-out";
 
 /// What pages show of the person who is signed in.
-pub(super) fn signed_in_header(host: &Host, browser: &Browser, signed_in: &SignedIn) -> Result<Header, Broken> {
+pub(super) fn signed_in_header(
+    host: &Host,
+    browser: &Browser,
+    signed_in: &SignedIn,
+) -> Result<Header, Broken> {
     Ok(Header {
         name: signed_in.user.display_name().to_owned(),
         sign_out: SIGN_OUT.to_owned(),
@@ -34,14 +38,20 @@ pub(super) struct SignOut {
 }
 
 /// `POST /sign-out`: ends the session in this browser.
-pub(super) async fn sign_out(State(host): State<Arc<Host>>, browser: Browser, Form(form): Form<SignOut>) -> Response {
+pub(super) async fn sign_out(
+    State(host): State<Arc<Host>>,
+    browser: Browser,
+    Form(form): Form<SignOut>,
+) -> Response {
     let reply = async {
         if !csrf::is_token(&host, &browser, SIGN_OUT, &form.csrf)? {
             return Ok(forged(&host, browser.language()));
         }
         let response = match browser.signed_in(&host).await? {
             Some(signed_in) => {
-                let ended = session::end(&host, &signed_in, browser.origin()).await?.held_by(browser.digest());
+                let ended = session::end(&host, &signed_in, browser.origin())
+                    .await?
+                    .held_by(browser.digest());
                 if ended.participants.is_empty() {
                     see_other("/")
                 } else {
@@ -52,5 +62,7 @@ pub(super) async fn sign_out(State(host): State<Arc<Host>>, browser: Browser, Fo
         };
         Ok(without_session(response, &host))
     };
-    reply.await.unwrap_or_else(|error: Broken| broken(&host, browser.language(), &error))
+    reply
+        .await
+        .unwrap_or_else(|error: Broken| broken(&host, browser.language(), &error))
 }

@@ -36,7 +36,13 @@ pub struct Support {
 impl Default for Layout {
     fn default() -> Self {
         let operator = "Assent".to_owned();
-        Self { operator, language: Language::default(), logo: None, colours: None, support: None }
+        Self {
+            operator,
+            language: Language::default(),
+            logo: None,
+            colours: None,
+            support: None,
+        }
     }
 }
 
@@ -53,7 +59,10 @@ impl Layout {
 
     /// A message, to be given its values.
     pub fn say(&self, id: &'static str) -> Said {
-        Said { message: Message::of(id), language: self.language }
+        Said {
+            message: Message::of(id),
+            language: self.language,
+        }
     }
 
     /// A message as plain text.
@@ -77,17 +86,26 @@ pub struct Said {
 impl Said {
     /// With a text that comes from people, or from applications.
     pub fn text(self, name: &'static str, text: &str) -> Self {
-        Self { message: self.message.text(name, text), ..self }
+        Self {
+            message: self.message.text(name, text),
+            ..self
+        }
     }
 
     /// With a number.
     pub fn number(self, name: &'static str, number: u32) -> Self {
-        Self { message: self.message.number(name, number), ..self }
+        Self {
+            message: self.message.number(name, number),
+            ..self
+        }
     }
 
     /// With another message.
     pub fn message(self, name: &'static str, message: &Message) -> Self {
-        Self { message: self.message.message(name, message.clone()), ..self }
+        Self {
+            message: self.message.message(name, message.clone()),
+            ..self
+        }
     }
 
     /// As plain text, for titles and attributes.

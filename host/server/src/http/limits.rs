@@ -26,7 +26,10 @@ use assent_model::language::Language;
 impl FromRequestParts<Arc<Host>> for Network {
     type Rejection = std::convert::Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, host: &Arc<Host>) -> Result<Self, Self::Rejection> {
+    async fn from_request_parts(
+        parts: &mut Parts,
+        host: &Arc<Host>,
+    ) -> Result<Self, Self::Rejection> {
         Ok(address_of(host, &parts.extensions, &parts.headers).into())
     }
 }
@@ -83,7 +86,9 @@ pub(super) async fn token(
     next: Next,
 ) -> Response {
     let from = address_of(&host, request.extensions(), request.headers()).into();
-    if fetch_metadata::is_cross_site(request.headers()) && !origins.has_that_of(request.headers()).await {
+    if fetch_metadata::is_cross_site(request.headers())
+        && !origins.has_that_of(request.headers()).await
+    {
         return foreign_page();
     }
     match host.limits.token.take(&from, host.now()) {
@@ -114,7 +119,8 @@ pub(super) async fn failures(
 
 /// The answer to a page of a site that no single-page application is registered at.
 fn foreign_page() -> Response {
-    let description = "no single-page application has a redirect URI at the origin of the page that called";
+    let description =
+        "no single-page application has a redirect URI at the origin of the page that called";
     let body = json!({"error": "invalid_request", "error_description": description});
     let headers = [(CACHE_CONTROL, HeaderValue::from_static("no-store"))];
     (StatusCode::FORBIDDEN, headers, Json(body)).into_response()
@@ -122,10 +128,14 @@ fn foreign_page() -> Response {
 
 /// What an application is told. Of the codes of RFC 6749 this one says that it may try again.
 pub(super) fn too_many_calls(what: &str, exhausted: Exhausted) -> Response {
-    let description = format!("there were too many {what}; try again after the time in Retry-After");
+    let description =
+        format!("there were too many {what}; try again after the time in Retry-After");
     let body = json!({"error": "temporarily_unavailable", "error_description": description});
     let headers = [(CACHE_CONTROL, HeaderValue::from_static("no-store"))];
-    with_retry_after((StatusCode::TOO_MANY_REQUESTS, headers, Json(body)).into_response(), exhausted)
+    with_retry_after(
+        (StatusCode::TOO_MANY_REQUESTS, headers, Json(body)).into_response(),
+        exhausted,
+    )
 }
 
 /// Where the person goes on: to the same page, or, since a link can't post what they posted, to the start page.
@@ -138,7 +148,10 @@ fn way_on(request: &Request) -> Link {
 
 /// The link to the page that may be asked for again.
 pub(super) fn try_again(address: &str) -> Link {
-    Link { address: address.to_owned(), text: Message::of("error-again") }
+    Link {
+        address: address.to_owned(),
+        text: Message::of("error-again"),
+    }
 }
 
 /// The page that a person is shown, with what there was too much of, and where they go on after the wait.
@@ -153,9 +166,15 @@ pub(super) fn too_many_pages(
         status: StatusCode::TOO_MANY_REQUESTS,
         title: Message::of("error-too-many"),
         what_happened,
-        what_to_do: Message::of("error-wait").number("seconds", i64::try_from(exhausted.seconds()).unwrap_or(i64::MAX)),
+        what_to_do: Message::of("error-wait").number(
+            "seconds",
+            i64::try_from(exhausted.seconds()).unwrap_or(i64::MAX),
+        ),
     };
-    with_retry_after(page.render_with(host, language, &"a rate limit is reached", Some(next)), exhausted)
+    with_retry_after(
+        page.render_with(host, language, &"a rate limit is reached", Some(next)),
+        exhausted,
+    )
 }
 
 /// What a service that calls back is told.
@@ -164,6 +183,8 @@ pub(super) fn too_many_callbacks(exhausted: Exhausted) -> Response {
 }
 
 fn with_retry_after(mut response: Response, exhausted: Exhausted) -> Response {
-    response.headers_mut().insert(RETRY_AFTER, exhausted.seconds().into());
+    response
+        .headers_mut()
+        .insert(RETRY_AFTER, exhausted.seconds().into());
     response
 }

@@ -63,7 +63,11 @@ pub(super) struct LoginForm {
 }
 
 /// `GET /login/{id}`: the page for how far the login has come. Once it was approved, the answer.
-pub(super) async fn show(State(host): State<Arc<Host>>, Path(id): Path<String>, browser: Browser) -> Response {
+pub(super) async fn show(
+    State(host): State<Arc<Host>>,
+    Path(id): Path<String>,
+    browser: Browser,
+) -> Response {
     let (browser, found) = find(&host, &id, browser).await;
     let reply = match found {
         Ok(view) => show_view(&host, &browser, view).await,
@@ -120,7 +124,9 @@ async fn approved_reply(
 ) -> Result<Response, Broken> {
     let old = session_before(host, browser, login).await?;
     match login::person(host, approved, old.as_ref(), browser.origin()).await? {
-        Some(person) if confirm::is_needed(host, browser, approved, &person.signed_in.user).await? => {
+        Some(person)
+            if confirm::is_needed(host, browser, approved, &person.signed_in.user).await? =>
+        {
             confirm::ask(host, browser, login, &person.signed_in.user).await
         }
         Some(person) => finish(host, browser, login, &person, old.as_ref(), Agreement::Open).await,
@@ -130,8 +136,16 @@ async fn approved_reply(
 }
 
 /// The browser's session, which ends where a sign-in begins another one. A trial's leaves it alone.
-pub(super) async fn session_before(host: &Host, browser: &Browser, login: &Login) -> Result<Option<SignedIn>, Broken> {
-    if login.request.trial().is_some() { Ok(None) } else { browser.signed_in(host).await }
+pub(super) async fn session_before(
+    host: &Host,
+    browser: &Browser,
+    login: &Login,
+) -> Result<Option<SignedIn>, Broken> {
+    if login.request.trial().is_some() {
+        Ok(None)
+    } else {
+        browser.signed_in(host).await
+    }
 }
 
 /// Whoever has the session that a login goes on with, if it is still this browser's, and still enough.
@@ -141,14 +155,23 @@ pub(super) async fn resumed(
     login: &Login,
     session: SessionId,
 ) -> Result<Option<Person>, Broken> {
-    let found = browser.signed_in(host).await?.filter(|signed_in| signed_in.session.id == session);
-    let Some(signed_in) = found else { return Ok(None) };
+    let found = browser
+        .signed_in(host)
+        .await?
+        .filter(|signed_in| signed_in.session.id == session);
+    let Some(signed_in) = found else {
+        return Ok(None);
+    };
     let enough = match &login.request {
         LoginRequest::Oidc(request) => authorize::may_go_on(host, request, &signed_in).await?,
         LoginRequest::Saml(request) => sign_on::may_go_on(host, request, &signed_in).await?,
         LoginRequest::Local { .. } | LoginRequest::Step(_) => false,
     };
-    Ok(enough.then_some(Person { signed_in, cookie: None, origin: browser.origin() }))
+    Ok(enough.then_some(Person {
+        signed_in,
+        cookie: None,
+        origin: browser.origin(),
+    }))
 }
 
 /// Answers the login for this person, or asks them for their consent.
@@ -162,9 +185,16 @@ pub(super) async fn finish(
 ) -> Result<Response, Broken> {
     let request = match &login.request {
         LoginRequest::Oidc(request) => request,
-        LoginRequest::Saml(request) => return finish_saml(host, browser, login, request, person, old).await,
+        LoginRequest::Saml(request) => {
+            return finish_saml(host, browser, login, request, person, old).await;
+        }
         LoginRequest::Local { page } => {
-            let outcome = Outcome { person, old, given: None, consent: None };
+            let outcome = Outcome {
+                person,
+                old,
+                given: None,
+                consent: None,
+            };
             let answered = login::answer(host, login.id, outcome).await?;
             return match answered {
                 true => with_session(see_other(&page.path()), host, browser, session_of(person)),
@@ -176,13 +206,24 @@ pub(super) async fn finish(
     };
     // Nobody gets the cookie of a trial's session.
     let session = session_of(person).filter(|_| request.trial.is_none());
-    let question = Question { login: login.id, request, person, old, agreement };
+    let question = Question {
+        login: login.id,
+        request,
+        person,
+        old,
+        agreement,
+    };
     match authorize::respond(host, question).await? {
-        Answer::Granted(answer) => {
-            with_session(deliver(host, browser.language(), &answer).await, host, browser, session)
-        }
+        Answer::Granted(answer) => with_session(
+            deliver(host, browser.language(), &answer).await,
+            host,
+            browser,
+            session,
+        ),
         Answer::Error(answer) => Ok(deliver(host, browser.language(), &answer).await),
-        Answer::AskConsent { application } => consent::ask(host, browser, login, request, person, application),
+        Answer::AskConsent { application } => {
+            consent::ask(host, browser, login, request, person, application)
+        }
         Answer::Refused(reason) => ended_page(host, browser, login, refused(reason)).await,
         Answer::AnsweredBefore => Ok(answered_before(host, browser.language())),
     }
@@ -190,7 +231,10 @@ pub(super) async fn finish(
 
 /// The session that began, with its user.
 fn session_of(person: &Person) -> Option<(UserId, &Token)> {
-    person.cookie.as_ref().map(|cookie| (person.signed_in.user.id, cookie))
+    person
+        .cookie
+        .as_ref()
+        .map(|cookie| (person.signed_in.user.id, cookie))
 }
 
 /// Answers the login of a service provider for this person.
@@ -203,11 +247,19 @@ async fn finish_saml(
     old: Option<&SignedIn>,
 ) -> Result<Response, Broken> {
     let session = session_of(person).filter(|_| request.trial.is_none());
-    let question = sign_on::Question { login: login.id, request, person, old };
+    let question = sign_on::Question {
+        login: login.id,
+        request,
+        person,
+        old,
+    };
     match sign_on::respond(host, question).await? {
-        sign_on::Answer::Granted(answer) => {
-            with_session(saml::deliver(host, browser.language(), &answer), host, browser, session)
-        }
+        sign_on::Answer::Granted(answer) => with_session(
+            saml::deliver(host, browser.language(), &answer),
+            host,
+            browser,
+            session,
+        ),
         sign_on::Answer::Failed(answer) => Ok(saml::deliver(host, browser.language(), &answer)),
         sign_on::Answer::Refused(reason) => ended_page(host, browser, login, refused(reason)).await,
         sign_on::Answer::AnsweredBefore => Ok(answered_before(host, browser.language())),
@@ -227,9 +279,14 @@ impl FromRequest<Arc<Host>> for Posted {
     type Rejection = Response;
 
     async fn from_request(mut request: Request, host: &Arc<Host>) -> Result<Self, Response> {
-        let Path(id) = request.extract_parts::<Path<String>>().await.map_err(IntoResponse::into_response)?;
+        let Path(id) = request
+            .extract_parts::<Path<String>>()
+            .await
+            .map_err(IntoResponse::into_response)?;
         let Ok(browser) = request.extract_parts_with_state::<Browser, _>(host).await;
-        let Form(form) = Form::<LoginForm>::from_request(request, host).await.map_err(IntoResponse::into_response)?;
+        let Form(form) = Form::<LoginForm>::from_request(request, host)
+            .await
+            .map_err(IntoResponse::into_response)?;
         match csrf::is_token(host, &browser, &id, &form.csrf) {
             Ok(true) => {}
             Ok(false) => return Err(forged(host, browser.language())),
@@ -238,7 +295,13 @@ impl FromRequest<Arc<Host>> for Posted {
         let (browser, found) = find(host, &id, browser).await;
         match found {
             Ok(View::Unknown) => Err(unknown(host, browser.language())),
-            Ok(view) => Ok(Self { host: Arc::clone(host), browser, form, view, id }),
+            Ok(view) => Ok(Self {
+                host: Arc::clone(host),
+                browser,
+                form,
+                view,
+                id,
+            }),
             Err(error) => Err(broken(host, browser.language(), &error)),
         }
     }
@@ -262,10 +325,18 @@ impl Posted {
 
 /// `POST /login/{id}`: the person says who they are.
 pub(super) async fn identify(posted: Posted) -> Response {
-    let Posted { host, browser, form, view, .. } = &posted;
+    let Posted {
+        host,
+        browser,
+        form,
+        view,
+        ..
+    } = &posted;
     let reply = async {
         // A second click, or a stale page: show how far it has come.
-        let View::Identify(login) = view else { return Ok(posted.shown()) };
+        let View::Identify(login) = view else {
+            return Ok(posted.shown());
+        };
         let Ok(valid) = form.name.parse::<LoginName>() else {
             let mut reply = identify_page(host, browser, login, Some(form.name.clone())).await?;
             *reply.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
@@ -278,7 +349,13 @@ pub(super) async fn identify(posted: Posted) -> Response {
         let from = from.map_err(|exhausted| (exhausted, Message::of("error-too-many-here")));
         let too_many = |(exhausted, refused)| {
             let next = try_again(&posted.address());
-            Ok(too_many_pages(host, browser.language(), exhausted, refused, next))
+            Ok(too_many_pages(
+                host,
+                browser.language(),
+                exhausted,
+                refused,
+                next,
+            ))
         };
         if let Err(refused) = from {
             approval::refuse(host, login, &valid).await?;
@@ -294,18 +371,35 @@ pub(super) async fn identify(posted: Posted) -> Response {
             approval::refuse(host, login, &valid).await?;
             return too_many((exhausted, by_name()));
         }
-        let asked = approval::ask(host, login, (&valid, standing), browser.context(host), browser.origin()).await?;
+        let asked = approval::ask(
+            host,
+            login,
+            (&valid, standing),
+            browser.context(host),
+            browser.origin(),
+        )
+        .await?;
         if asked == Asked::TooMany {
             let wait = Duration::from_secs(host.settings.lifetimes.approval.into());
             return too_many((Exhausted::within(wait), by_name()));
         }
-        Ok(remembering(posted.shown(), host, browser, (!form.remember.is_empty()).then_some(&valid)))
+        Ok(remembering(
+            posted.shown(),
+            host,
+            browser,
+            (!form.remember.is_empty()).then_some(&valid),
+        ))
     };
     posted.reply(reply.await)
 }
 
 /// Has the browser remember the name that was typed, or forget the one that it has.
-fn remembering(mut response: Response, host: &Host, browser: &Browser, name: Option<&LoginName>) -> Response {
+fn remembering(
+    mut response: Response,
+    host: &Host,
+    browser: &Browser,
+    name: Option<&LoginName>,
+) -> Response {
     let cookie = match name {
         Some(name) => Some(Cookie::Name.set(host, &URL_SAFE_NO_PAD.encode(name.as_str()))),
         None => browser.name().map(|_| Cookie::Name.remove(host)),
@@ -330,7 +424,9 @@ pub(super) async fn cancel(posted: Posted) -> Response {
 /// `POST /login/{id}/again`: the person tries again.
 pub(super) async fn again(posted: Posted) -> Response {
     let reply = async {
-        if let View::Ended(login, _) | View::Approved(login, _) | View::SignedIn(login, _) = &posted.view {
+        if let View::Ended(login, _) | View::Approved(login, _) | View::SignedIn(login, _) =
+            &posted.view
+        {
             login::again(&posted.host, login).await?;
         }
         Ok(posted.shown())
@@ -340,7 +436,13 @@ pub(super) async fn again(posted: Posted) -> Response {
 
 /// `POST /login/{id}/continue`: the person goes on as whom they are signed in as.
 pub(super) async fn go_on(posted: Posted) -> Response {
-    let Posted { host, browser, form, view, .. } = &posted;
+    let Posted {
+        host,
+        browser,
+        form,
+        view,
+        ..
+    } = &posted;
     let reply = async {
         if let View::Identify(login) = view
             && let Some(signed_in) = choice(host, browser, login).await?
@@ -355,12 +457,18 @@ pub(super) async fn go_on(posted: Posted) -> Response {
 
 /// Whom the person may go on as, where the application leaves them the choice.
 async fn choice(host: &Host, browser: &Browser, login: &Login) -> Result<Option<SignedIn>, Broken> {
-    let LoginRequest::Oidc(request) = &login.request else { return Ok(None) };
+    let LoginRequest::Oidc(request) = &login.request else {
+        return Ok(None);
+    };
     if !request.select_account {
         return Ok(None);
     }
-    let Some(signed_in) = browser.signed_in(host).await? else { return Ok(None) };
-    Ok(authorize::may_go_on(host, request, &signed_in).await?.then_some(signed_in))
+    let Some(signed_in) = browser.signed_in(host).await? else {
+        return Ok(None);
+    };
+    Ok(authorize::may_go_on(host, request, &signed_in)
+        .await?
+        .then_some(signed_in))
 }
 
 /// What shows that the page offered to go on as this person.
@@ -369,7 +477,11 @@ fn chosen(login: &Login, signed_in: &SignedIn) -> String {
 }
 
 /// `GET /login/{id}/events`: one event, `changed`, as soon as the page has something new to show.
-pub(super) async fn events(State(host): State<Arc<Host>>, Path(id): Path<String>, browser: Browser) -> Response {
+pub(super) async fn events(
+    State(host): State<Arc<Host>>,
+    Path(id): Path<String>,
+    browser: Browser,
+) -> Response {
     let (browser, found) = find(&host, &id, browser).await;
     let view = match found {
         Ok(View::Unknown) => return StatusCode::NOT_FOUND.into_response(),
@@ -390,12 +502,18 @@ pub(super) async fn events(State(host): State<Arc<Host>>, Path(id): Path<String>
             tracing::error!(%error, "a waiting page could not be told");
         }
         // Without news the stream ends, and the browser asks again.
-        news.unwrap_or(true).then(|| Ok::<_, Infallible>(Event::default().event("changed").data("changed")))
+        news.unwrap_or(true)
+            .then(|| Ok::<_, Infallible>(Event::default().event("changed").data("changed")))
     })
     .filter_map(std::future::ready);
-    let mut response = Sse::new(once).keep_alive(KeepAlive::default()).into_response();
+    let mut response = Sse::new(once)
+        .keep_alive(KeepAlive::default())
+        .into_response();
     // Proxies that hold answers back would hold this one back too.
-    response.headers_mut().insert("x-accel-buffering", axum::http::HeaderValue::from_static("no"));
+    response.headers_mut().insert(
+        "x-accel-buffering",
+        axum::http::HeaderValue::from_static("no"),
+    );
     response
 }
 
@@ -426,20 +544,29 @@ pub(super) async fn asking(host: &Host, login: &Login) -> Result<Asking, Broken>
                 .unwrap_or_default(),
             form_target: None,
         },
-        LoginRequest::Local { .. } | LoginRequest::Step(_) => {
-            Asking { name: host.settings.operator.clone(), form_target: None }
-        }
+        LoginRequest::Local { .. } | LoginRequest::Step(_) => Asking {
+            name: host.settings.operator.clone(),
+            form_target: None,
+        },
     })
 }
 
 /// The name that the application gave, or that of the browser's own session where the application's ID token names its user.
-async fn hinted_name(host: &Host, browser: &Browser, login: &Login) -> Result<Option<LoginName>, Broken> {
+async fn hinted_name(
+    host: &Host,
+    browser: &Browser,
+    login: &Login,
+) -> Result<Option<LoginName>, Broken> {
     match &login.request {
-        LoginRequest::Oidc(request) if request.login_hint.is_some() => Ok(request.login_hint.clone()),
-        LoginRequest::Oidc(request) if request.hinted_subject.is_some() => match browser.signed_in(host).await? {
-            Some(signed_in) => authorize::hinted_name(host, request, &signed_in).await,
-            None => Ok(None),
-        },
+        LoginRequest::Oidc(request) if request.login_hint.is_some() => {
+            Ok(request.login_hint.clone())
+        }
+        LoginRequest::Oidc(request) if request.hinted_subject.is_some() => {
+            match browser.signed_in(host).await? {
+                Some(signed_in) => authorize::hinted_name(host, request, &signed_in).await,
+                None => Ok(None),
+            }
+        }
         LoginRequest::Saml(request) => Ok(request.login_hint.clone()),
         LoginRequest::Oidc(_) | LoginRequest::Local { .. } | LoginRequest::Step(_) => Ok(None),
     }
@@ -479,10 +606,19 @@ async fn identify_page(
         scan: Scan::new(&host.settings.origin(), scan::path(host, login)?),
         events: format!("/login/{id}/events"),
     };
-    Ok(with_browser(page(&login_page, asking.form_target.as_deref()), host, browser))
+    Ok(with_browser(
+        page(&login_page, asking.form_target.as_deref()),
+        host,
+        browser,
+    ))
 }
 
-fn waiting_page(host: &Host, browser: &Browser, login: &Login, approval: &Approval) -> Result<Response, Broken> {
+fn waiting_page(
+    host: &Host,
+    browser: &Browser,
+    login: &Login,
+    approval: &Approval,
+) -> Result<Response, Broken> {
     let id = login.id.to_string();
     // Rounded up, so that the page does not say zero while there is time.
     let seconds_left = approval.remaining(host.now()).as_millis().div_ceil(1000);
@@ -490,11 +626,17 @@ fn waiting_page(host: &Host, browser: &Browser, login: &Login, approval: &Approv
     let waiting = WaitingPage {
         layout: layout(host, browser.language()),
         application: approval.shown.application_name.clone(),
-        name: approval.scanned_by.is_none().then(|| approval.shown.account.clone()),
+        name: approval
+            .scanned_by
+            .is_none()
+            .then(|| approval.shown.account.clone()),
         number: approval.number.to_string(),
         // They depend on the request only, and so reveal nothing about the name.
         delegated: delegation.possible,
-        binding: delegation.with_letters.then(|| channels::binding(host, approval.id)).transpose()?,
+        binding: delegation
+            .with_letters
+            .then(|| channels::binding(host, approval.id))
+            .transpose()?,
         seconds_left: u32::try_from(seconds_left).unwrap_or(u32::MAX),
         seconds_total: host.settings.lifetimes.approval,
         events: format!("/login/{id}/events"),

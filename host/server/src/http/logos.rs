@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH,
+};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
@@ -14,7 +16,8 @@ use crate::domain::Host;
 use assent_model::id::Did;
 
 /// What a picture may do that is opened by itself: nothing.
-const POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'; sandbox");
+const POLICY: HeaderValue =
+    HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'; sandbox");
 
 /// Where the picture of an application is that has this digest.
 pub(super) fn address(application: &Did, digest: &str) -> String {
@@ -52,12 +55,25 @@ pub(super) async fn show(
     let Ok(etag) = HeaderValue::from_str(&format!("\"{}\"", logo.digest)) else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
-    let unchanged = headers.get(IF_NONE_MATCH).is_some_and(|known| known == etag);
-    let kept = HeaderValue::from_static(if v == logo.digest { FOREVER } else { "no-cache" });
-    let mut response = if unchanged { StatusCode::NOT_MODIFIED.into_response() } else { logo.bytes.into_response() };
+    let unchanged = headers
+        .get(IF_NONE_MATCH)
+        .is_some_and(|known| known == etag);
+    let kept = HeaderValue::from_static(if v == logo.digest {
+        FOREVER
+    } else {
+        "no-cache"
+    });
+    let mut response = if unchanged {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        logo.bytes.into_response()
+    };
     let set = response.headers_mut();
     set.insert(ETAG, etag);
-    set.insert(CONTENT_TYPE, HeaderValue::from_static(logo.kind.media_type()));
+    set.insert(
+        CONTENT_TYPE,
+        HeaderValue::from_static(logo.kind.media_type()),
+    );
     set.insert(CACHE_CONTROL, kept);
     set.insert(CONTENT_SECURITY_POLICY, POLICY);
     response

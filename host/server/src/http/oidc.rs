@@ -44,13 +44,19 @@ fn public_json(document: serde_json::Value) -> Response {
 }
 
 /// `GET /oidc/auth`
-pub(super) async fn auth(State(host): State<Arc<Host>>, RawQuery(query): RawQuery, browser: Browser) -> Response {
+pub(super) async fn auth(
+    State(host): State<Arc<Host>>,
+    RawQuery(query): RawQuery,
+    browser: Browser,
+) -> Response {
     let parameters = Parameters::parse(query.unwrap_or_default().as_bytes());
     let browser = browser.speaking(parameters.as_ref().ok().and_then(Parameters::language));
     let language = browser.language();
     let reply = async {
         let parameters = parameters?;
-        let tried = parameters.get("redirect_uri").and_then(|address| trials::at(&host, address));
+        let tried = parameters
+            .get("redirect_uri")
+            .and_then(|address| trials::at(&host, address));
         let tried = trial::open(&host, &browser, tried).await?;
         let accepted = authorize::check(&host, &parameters, tried.as_ref()).await?;
         begin(&host, &browser, accepted).await
@@ -82,7 +88,10 @@ pub(super) async fn auth_by_post(
 async fn begin(host: &Host, browser: &Browser, accepted: Accepted) -> Result<Response, Rejected> {
     let request = &accepted.request;
     let session = match browser.signed_in(host).await? {
-        Some(signed_in) if !request.select_account && authorize::may_go_on(host, request, &signed_in).await? => {
+        Some(signed_in)
+            if !request.select_account
+                && authorize::may_go_on(host, request, &signed_in).await? =>
+        {
             Some(signed_in)
         }
         _ => None,
@@ -104,9 +113,21 @@ async fn begin(host: &Host, browser: &Browser, accepted: Accepted) -> Result<Res
         return Ok(trial::unknown(host, browser.language()));
     }
     let page = see_other(&format!("/login/{}", login.id));
-    let Some(signed_in) = session else { return Ok(page) };
-    let person = Person { signed_in, cookie: None, origin: browser.origin() };
-    let question = Question { login: login.id, request, person: &person, old: None, agreement: Agreement::Open };
+    let Some(signed_in) = session else {
+        return Ok(page);
+    };
+    let person = Person {
+        signed_in,
+        cookie: None,
+        origin: browser.origin(),
+    };
+    let question = Question {
+        login: login.id,
+        request,
+        person: &person,
+        old: None,
+        agreement: Agreement::Open,
+    };
     if accepted.silent {
         let answer = authorize::respond_silently(host, question).await?;
         return Ok(match answer {
@@ -115,7 +136,9 @@ async fn begin(host: &Host, browser: &Browser, accepted: Accepted) -> Result<Res
         });
     }
     Ok(match authorize::respond(host, question).await? {
-        Answer::Granted(answer) | Answer::Error(answer) => deliver(host, browser.language(), &answer).await,
+        Answer::Granted(answer) | Answer::Error(answer) => {
+            deliver(host, browser.language(), &answer).await
+        }
         // The login's own page says so, and can be loaded again.
         Answer::AskConsent { .. } | Answer::Refused(_) | Answer::AnsweredBefore => page,
     })
@@ -123,7 +146,9 @@ async fn begin(host: &Host, browser: &Browser, accepted: Accepted) -> Result<Res
 
 fn unanswerable(host: &Host, language: Language, why: &Unanswerable) -> Response {
     let what_happened = match why {
-        Unanswerable::NoClient | Unanswerable::Client(_) => Message::of("error-request-application"),
+        Unanswerable::NoClient | Unanswerable::Client(_) => {
+            Message::of("error-request-application")
+        }
         Unanswerable::NoRedirectUri(_) => Message::of("error-request-no-address"),
         Unanswerable::RedirectUri { .. } => Message::of("error-request-address"),
         Unanswerable::Request => Message::of("error-request-unreadable"),
@@ -169,7 +194,9 @@ fn posted_token(headers: &HeaderMap, body: &[u8]) -> Result<Option<String>, Bear
         return Ok(None);
     }
     let parameters = Parameters::parse(body).map_err(|_| BearerError::InvalidRequest)?;
-    parameters.refuse_repeated().map_err(|_| BearerError::InvalidRequest)?;
+    parameters
+        .refuse_repeated()
+        .map_err(|_| BearerError::InvalidRequest)?;
     Ok(parameters.get("access_token").map(str::to_owned))
 }
 
@@ -191,10 +218,13 @@ fn bearer_error(host: &Host, error: &BearerError) -> Response {
         None => "Bearer".to_owned(),
     };
     // The specification's word for a missing token, too.
-    let body = json!({"error": error.code().unwrap_or("invalid_token"), "error_description": description});
+    let body =
+        json!({"error": error.code().unwrap_or("invalid_token"), "error_description": description});
     let mut response = (status, Json(body)).into_response();
     if matches!(error, BearerError::Busy) {
-        response.headers_mut().insert(RETRY_AFTER, Exhausted::SOON.seconds().into());
+        response
+            .headers_mut()
+            .insert(RETRY_AFTER, Exhausted::SOON.seconds().into());
     }
     if let (true, Ok(challenge)) = (status.is_client_error(), HeaderValue::from_str(&challenge)) {
         response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
@@ -203,5 +233,7 @@ fn bearer_error(host: &Host, error: &BearerError) -> Response {
 }
 
 fn no_store(response: &mut Response) {
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+        .headers_mut()
+        .insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
 }

@@ -110,7 +110,10 @@ impl Scan {
             "<svg xmlns='http://www.w3.org/2000/svg' viewBox='-4 -4.5 {side} {side}'>\
              <path fill='%23fff' d='M-4-4.5h{side}v{side}h-{side}z'/><path stroke='%23000' d='{lines}'/></svg>"
         );
-        Some(Self { path, picture: format!("data:image/svg+xml,{picture}") })
+        Some(Self {
+            path,
+            picture: format!("data:image/svg+xml,{picture}"),
+        })
     }
 }
 
@@ -408,7 +411,10 @@ pub struct Link {
 impl Link {
     /// To the start page.
     pub fn to_start() -> Self {
-        Self { address: "/".to_owned(), text: Message::of("start-page") }
+        Self {
+            address: "/".to_owned(),
+            text: Message::of("start-page"),
+        }
     }
 }
 

@@ -94,8 +94,16 @@ kinds! {
 impl From<StatusCode> for ProblemKind {
     /// The first kind that has this status.
     fn from(status: StatusCode) -> Self {
-        let other = if status.is_client_error() { Self::Malformed } else { Self::Internal };
-        Self::ALL.iter().copied().find(|kind| kind.status() == status).unwrap_or(other)
+        let other = if status.is_client_error() {
+            Self::Malformed
+        } else {
+            Self::Internal
+        };
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|kind| kind.status() == status)
+            .unwrap_or(other)
     }
 }
 
@@ -160,7 +168,12 @@ impl Problem {
     }
 
     pub(super) fn of(kind: ProblemKind, detail: impl Into<String>) -> Self {
-        Self { kind, detail: detail.into(), errors: Vec::new(), step: None }
+        Self {
+            kind,
+            detail: detail.into(),
+            errors: Vec::new(),
+            step: None,
+        }
     }
 
     /// A member of the body that does not fit.
@@ -170,30 +183,54 @@ impl Problem {
 
     /// What is wrong with a member of the body.
     fn at(kind: ProblemKind, field: &str, detail: &str) -> Self {
-        let errors = vec![Unfit { pointer: format!("/{field}"), detail: detail.to_owned() }];
-        Self { errors, ..Self::of(kind, format!("{field}: {detail}")) }
+        let errors = vec![Unfit {
+            pointer: format!("/{field}"),
+            detail: detail.to_owned(),
+        }];
+        Self {
+            errors,
+            ..Self::of(kind, format!("{field}: {detail}"))
+        }
     }
 
     /// A step that waits for an approval.
     pub(super) fn approval_required(step: StepView) -> Self {
-        let detail = format!("type {} on your phone to approve: {}", step.number, step.words);
-        Self { step: Some(Box::new(step)), ..Self::of(ProblemKind::ApprovalRequired, detail) }
+        let detail = format!(
+            "type {} on your phone to approve: {}",
+            step.number, step.words
+        );
+        Self {
+            step: Some(Box::new(step)),
+            ..Self::of(ProblemKind::ApprovalRequired, detail)
+        }
     }
 
     /// A body that is no JSON object.
     pub(super) fn no_object() -> Self {
-        let errors = vec![Unfit { pointer: String::new(), detail: "expected an object".to_owned() }];
+        let errors = vec![Unfit {
+            pointer: String::new(),
+            detail: "expected an object".to_owned(),
+        }];
         Self {
             errors,
-            ..Self::of(ProblemKind::Malformed, "the body is not the JSON expected here: expected an object")
+            ..Self::of(
+                ProblemKind::Malformed,
+                "the body is not the JSON expected here: expected an object",
+            )
         }
     }
 
     /// A body that is not the JSON that is expected.
     pub(super) fn body(error: &serde_path_to_error::Error<serde_json::Error>) -> Self {
-        let errors = vec![Unfit { pointer: pointer(error.path()), detail: error.inner().to_string() }];
+        let errors = vec![Unfit {
+            pointer: pointer(error.path()),
+            detail: error.inner().to_string(),
+        }];
         let detail = format!("the body is not the JSON expected here: {error}");
-        Self { errors, ..Self::of(ProblemKind::Malformed, detail) }
+        Self {
+            errors,
+            ..Self::of(ProblemKind::Malformed, detail)
+        }
     }
 }
 
@@ -203,7 +240,9 @@ fn pointer(path: &Path) -> String {
     for segment in path {
         match segment {
             Segment::Seq { index } => pointer.push_str(&format!("/{index}")),
-            Segment::Map { key } => pointer.push_str(&format!("/{}", key.replace('~', "~0").replace('/', "~1"))),
+            Segment::Map { key } => {
+                pointer.push_str(&format!("/{}", key.replace('~', "~0").replace('/', "~1")))
+            }
             Segment::Enum { .. } | Segment::Unknown => {}
         }
     }
@@ -221,7 +260,10 @@ impl From<Refused> for Problem {
             Refused::Stale => ProblemKind::Stale,
             Refused::Broken(_) => {
                 tracing::error!(error = %refused, "an administrator's request failed");
-                return Self::of(ProblemKind::Internal, "the server could not do this; try again");
+                return Self::of(
+                    ProblemKind::Internal,
+                    "the server could not do this; try again",
+                );
             }
         };
         Self::of(kind, refused.to_string())
@@ -247,9 +289,14 @@ impl IntoResponse for Problem {
             step: self.step,
         };
         let mut response = (status, Json(view)).into_response();
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        response.headers_mut().insert(
+            CONTENT_TYPE,
+            HeaderValue::from_static("application/problem+json"),
+        );
         if status == StatusCode::UNAUTHORIZED {
-            response.headers_mut().insert("www-authenticate", HeaderValue::from_static("Bearer"));
+            response
+                .headers_mut()
+                .insert("www-authenticate", HeaderValue::from_static("Bearer"));
         }
         response
     }

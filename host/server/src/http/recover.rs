@@ -33,8 +33,12 @@ pub(super) struct RecoverForm {
 
 /// `GET /recover`
 pub(super) async fn show(State(host): State<Arc<Host>>, browser: Browser) -> Response {
-    let name = browser.name().map(|name| name.as_str().to_owned()).unwrap_or_default();
-    form(&host, &browser, &name, false).unwrap_or_else(|error| broken(&host, browser.language(), &error))
+    let name = browser
+        .name()
+        .map(|name| name.as_str().to_owned())
+        .unwrap_or_default();
+    form(&host, &browser, &name, false)
+        .unwrap_or_else(|error| broken(&host, browser.language(), &error))
 }
 
 /// `POST /recover`: the answer for a name that nobody has is the one for a code that is not good.
@@ -50,7 +54,13 @@ pub(super) async fn redeem(
         let from = browser.origin().address.into();
         if let Err(exhausted) = host.limits.recovery_failures.check(&from, host.now()) {
             let refused = Message::of("error-too-many-here");
-            return Ok(too_many_pages(&host, browser.language(), exhausted, refused, try_again(RECOVER)));
+            return Ok(too_many_pages(
+                &host,
+                browser.language(),
+                exhausted,
+                refused,
+                try_again(RECOVER),
+            ));
         }
         let redeemed = match name.parse::<LoginName>() {
             Ok(valid) => recovery::redeem(&host, &valid, &code, browser.origin()).await?,
@@ -68,13 +78,19 @@ pub(super) async fn redeem(
             }
         }
     };
-    reply.await.unwrap_or_else(|error: Broken| broken(&host, browser.language(), &error))
+    reply
+        .await
+        .unwrap_or_else(|error: Broken| broken(&host, browser.language(), &error))
 }
 
 /// The address of the page of a good code: with its link, which can be read there alone, and in this browser alone.
 fn recovered(host: &Host, browser: &Browser, link: &str) -> Result<String, Broken> {
-    let sealed = host.master_key.seal(&purpose(browser), link.as_bytes(), &*host.entropy)?;
-    let query = form_urlencoded::Serializer::new(String::new()).append_pair("link", &sealed).finish();
+    let sealed = host
+        .master_key
+        .seal(&purpose(browser), link.as_bytes(), &*host.entropy)?;
+    let query = form_urlencoded::Serializer::new(String::new())
+        .append_pair("link", &sealed)
+        .finish();
     Ok(format!("{RECOVERED}?{query}"))
 }
 
@@ -98,7 +114,13 @@ pub(super) async fn done(
     let opened = host.master_key.open(&purpose(&browser), &link).ok();
     let link = opened.and_then(|link| String::from_utf8(link.to_vec()).ok());
     match link {
-        Some(link) => page(&RecoveredPage { layout: layout(&host, browser.language()), link }, None),
+        Some(link) => page(
+            &RecoveredPage {
+                layout: layout(&host, browser.language()),
+                link,
+            },
+            None,
+        ),
         None => see_other(RECOVER),
     }
 }

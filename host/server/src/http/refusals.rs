@@ -32,26 +32,46 @@ const OF_PROGRAMS: [&str; 8] = [
 
 /// Refuses what no browser and no application of good will asks for, before anything reads it.
 pub(super) async fn refuse_heads(request: Request, next: Next) -> Response {
-    let address = request.uri().path_and_query().map_or("", |text| text.as_str());
+    let address = request
+        .uri()
+        .path_and_query()
+        .map_or("", |text| text.as_str());
     if address.len() > LONGEST_ADDRESS {
-        return (StatusCode::URI_TOO_LONG, "The address is too long. Applications can send long requests with POST.\n")
+        return (
+            StatusCode::URI_TOO_LONG,
+            "The address is too long. Applications can send long requests with POST.\n",
+        )
             .into_response();
     }
     // Each has a colon, a blank and a line end besides.
-    let headers = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4);
+    let headers = request
+        .headers()
+        .iter()
+        .map(|(name, value)| name.as_str().len() + value.len() + 4);
     if address.len() + headers.sum::<usize>() > LONGEST_HEAD {
-        return (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "The headers of the request are too large.\n")
+        return (
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+            "The headers of the request are too large.\n",
+        )
             .into_response();
     }
     // NUL, which PostgreSQL can't look for.
     if address.contains("%00") {
-        return (StatusCode::BAD_REQUEST, "No text may hold the character NUL.\n").into_response();
+        return (
+            StatusCode::BAD_REQUEST,
+            "No text may hold the character NUL.\n",
+        )
+            .into_response();
     }
     next.run(request).await
 }
 
 /// Turns a rejection into a page for a browser that requests pages.
-pub(super) async fn as_pages(State(host): State<Arc<Host>>, request: Request, next: Next) -> Response {
+pub(super) async fn as_pages(
+    State(host): State<Arc<Host>>,
+    request: Request,
+    next: Next,
+) -> Response {
     let reads = reads_pages(&request);
     let language = preferred(&host, request.headers());
     let about = format!("{} {}", request.method(), request.uri().path());
@@ -88,7 +108,9 @@ const fn what_happened(status: StatusCode) -> Message {
         StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => Message::of("error-refused-head"),
         StatusCode::URI_TOO_LONG => Message::of("error-refused-address"),
         StatusCode::METHOD_NOT_ALLOWED => Message::of("error-refused-method"),
-        StatusCode::SERVICE_UNAVAILABLE | StatusCode::REQUEST_TIMEOUT => Message::of("error-refused-slow"),
+        StatusCode::SERVICE_UNAVAILABLE | StatusCode::REQUEST_TIMEOUT => {
+            Message::of("error-refused-slow")
+        }
         status if status.as_u16() < 500 => Message::of("error-refused-unreadable"),
         _ => Message::of("error-broken-happened"),
     }
@@ -97,15 +119,20 @@ const fn what_happened(status: StatusCode) -> Message {
 /// Whether a browser requests a page. The headers of a form post from another application's page show it as well.
 fn reads_pages(request: &Request) -> bool {
     let path = request.uri().path();
-    if *request.method() == Method::HEAD || OF_PROGRAMS.iter().any(|start| path.starts_with(start)) {
+    if *request.method() == Method::HEAD || OF_PROGRAMS.iter().any(|start| path.starts_with(start))
+    {
         return false;
     }
-    let accepted = |value: &HeaderValue| value.to_str().is_ok_and(|text| text.contains("text/html"));
+    let accepted =
+        |value: &HeaderValue| value.to_str().is_ok_and(|text| text.contains("text/html"));
     request.headers().get_all(ACCEPT).iter().any(accepted)
 }
 
 /// Whether an answer is the plain text of a refusal, or nothing.
 fn is_plain(headers: &HeaderMap) -> bool {
-    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = headers
+        .get(CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok())
+        .unwrap_or_default();
     kind.is_empty() || kind.starts_with("text/plain")
 }

@@ -1,7 +1,8 @@
 //! Replies: pages, redirects, and what a person sees when something went wrong.
 
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, SET_COOKIE, VARY, X_FRAME_OPTIONS,
+    CACHE_CONTROL, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, SET_COOKIE,
+    VARY, X_FRAME_OPTIONS,
 };
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -31,7 +32,9 @@ pub(super) fn layout(host: &Host, language: Language) -> Layout {
 
 /// A page. Its forms may lead to this host and to `form_target`, the scheme of an application.
 pub(super) fn page(template: &impl Page, form_target: Option<&str>) -> Response {
-    let target = form_target.map(|target| format!(" {target}")).unwrap_or_default();
+    let target = form_target
+        .map(|target| format!(" {target}"))
+        .unwrap_or_default();
     rendered(template, &format!("'self'{target}"))
 }
 
@@ -59,7 +62,12 @@ impl Shown {
 }
 
 /// A page with one script of its own, which has this nonce. Its form leads to `form_target` alone.
-pub(super) fn page_with_script(template: &impl Page, form_target: Option<&str>, nonce: &str, shown: Shown) -> Response {
+pub(super) fn page_with_script(
+    template: &impl Page,
+    form_target: Option<&str>,
+    nonce: &str,
+    shown: Shown,
+) -> Response {
     let policy = format!(
         "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'self'; img-src 'self'; form-action {}; \
          frame-ancestors {}; base-uri 'none'",
@@ -68,14 +76,20 @@ pub(super) fn page_with_script(template: &impl Page, form_target: Option<&str>, 
     );
     let mut response = with_policy(template, &policy);
     if shown == Shown::Framed {
-        response.headers_mut().insert(X_FRAME_OPTIONS, HeaderValue::from_static("SAMEORIGIN"));
+        response
+            .headers_mut()
+            .insert(X_FRAME_OPTIONS, HeaderValue::from_static("SAMEORIGIN"));
     }
     response
 }
 
 /// A page that holds frames in which applications are told something. Where they lead in turn is theirs to say.
 pub(super) fn page_with_frames(host: &Host, template: &impl Page) -> Response {
-    let plain = if host.settings.is_https() { "" } else { " http:" };
+    let plain = if host.settings.is_https() {
+        ""
+    } else {
+        " http:"
+    };
     let policy = format!(
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; frame-src 'self' https:{plain}; form-action 'none'; \
          frame-ancestors 'none'; base-uri 'none'",
@@ -111,11 +125,18 @@ fn html_headers(policy: &str, language: Language) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_LANGUAGE, HeaderValue::from_static(language.tag()));
     headers.insert(VARY, HeaderValue::from_static("accept-language"));
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    headers.insert(
+        CONTENT_TYPE,
+        HeaderValue::from_static("text/html; charset=utf-8"),
+    );
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     // A target that is no header value came from no registered URI; without it the policy is only stricter.
-    let strict = HeaderValue::from_static("default-src 'none'; style-src 'self'; frame-ancestors 'none'");
-    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_str(policy).unwrap_or(strict));
+    let strict =
+        HeaderValue::from_static("default-src 'none'; style-src 'self'; frame-ancestors 'none'");
+    headers.insert(
+        CONTENT_SECURITY_POLICY,
+        HeaderValue::from_str(policy).unwrap_or(strict),
+    );
     headers
 }
 
@@ -123,7 +144,10 @@ fn html_headers(policy: &str, language: Language) -> HeaderMap {
 pub(super) fn see_other(location: &str) -> Response {
     match HeaderValue::from_str(location) {
         Ok(location) => {
-            let headers = [(LOCATION, location), (CACHE_CONTROL, HeaderValue::from_static("no-store"))];
+            let headers = [
+                (LOCATION, location),
+                (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+            ];
             (StatusCode::SEE_OTHER, headers).into_response()
         }
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
@@ -132,7 +156,10 @@ pub(super) fn see_other(location: &str) -> Response {
 
 /// Gives a browser that is new its cookie.
 pub(super) fn with_browser(mut response: Response, host: &Host, browser: &Browser) -> Response {
-    if let Some(Ok(cookie)) = browser.cookie(host).map(|cookie| HeaderValue::from_str(&cookie)) {
+    if let Some(Ok(cookie)) = browser
+        .cookie(host)
+        .map(|cookie| HeaderValue::from_str(&cookie))
+    {
         response.headers_mut().append(SET_COOKIE, cookie);
     }
     response
@@ -145,15 +172,22 @@ pub(super) fn with_session(
     browser: &Browser,
     session: Option<(UserId, &Token)>,
 ) -> Result<Response, Broken> {
-    let Some((user, token)) = session else { return Ok(response) };
-    let known = browser.known_users(host).seal_with(host, browser.digest(), user)?;
+    let Some((user, token)) = session else {
+        return Ok(response);
+    };
+    let known = browser
+        .known_users(host)
+        .seal_with(host, browser.digest(), user)?;
     let cookies = [
         Cookie::Session.set(host, token.expose()),
         // For as long as the other is bound to it.
         Cookie::Browser.set(host, browser.secret().expose()),
         Cookie::Known.set(host, &known),
     ];
-    for cookie in cookies.iter().filter_map(|cookie| HeaderValue::from_str(cookie).ok()) {
+    for cookie in cookies
+        .iter()
+        .filter_map(|cookie| HeaderValue::from_str(cookie).ok())
+    {
         response.headers_mut().append(SET_COOKIE, cookie);
     }
     Ok(response)
@@ -175,7 +209,9 @@ pub(super) fn fault_in_words(host: &Host, what: &'static str, cause: &Broken) ->
                 "a plugin of the identity provider failed; its operator finds the cause in the log by the reference {reference}"
             )
         }
-        _ => format!("the server could not answer; try again, or give its operator the reference {reference}"),
+        _ => format!(
+            "the server could not answer; try again, or give its operator the reference {reference}"
+        ),
     }
 }
 
@@ -193,7 +229,12 @@ pub(super) struct ErrorReply {
 
 impl ErrorReply {
     /// The page. `cause` goes to the log, not to the page.
-    pub(super) fn render(self, host: &Host, language: Language, cause: &dyn std::fmt::Display) -> Response {
+    pub(super) fn render(
+        self,
+        host: &Host,
+        language: Language,
+        cause: &dyn std::fmt::Display,
+    ) -> Response {
         self.render_with(host, language, cause, None)
     }
 

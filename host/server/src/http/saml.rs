@@ -11,7 +11,10 @@ use super::client_calls::is_form;
 use super::context::Browser;
 use super::csrf;
 use super::pages::{Link, SamlPostPage, SamlStartPage};
-use super::reply::{ErrorReply, Shown, broken, forged, layout, nonce, page, page_with_script, see_other, with_browser};
+use super::reply::{
+    ErrorReply, Shown, broken, forged, layout, nonce, page, page_with_script, see_other,
+    with_browser,
+};
 use super::texts::Message;
 use super::trial;
 use crate::domain::login::{self, Person};
@@ -47,7 +50,9 @@ pub(super) async fn sign_on(
             Err(error) => Err(error.into()),
         }
     };
-    reply.await.unwrap_or_else(|rejected| refused(&host, browser.language(), &application, rejected))
+    reply
+        .await
+        .unwrap_or_else(|rejected| refused(&host, browser.language(), &application, rejected))
 }
 
 /// `POST /sso/SingleSignOnService/{applicationId}`: a request by form, or the press of the button on the page that begins
@@ -69,7 +74,9 @@ pub(super) async fn sign_on_by_post(
             Err(error) => Err(error.into()),
         }
     };
-    reply.await.unwrap_or_else(|rejected| refused(&host, browser.language(), &application, rejected))
+    reply
+        .await
+        .unwrap_or_else(|rejected| refused(&host, browser.language(), &application, rejected))
 }
 
 /// A request is checked and kept. The browser comes again to where it brings its cookies: it sends us no `SameSite=Lax`
@@ -85,10 +92,18 @@ async fn asked(
 }
 
 /// `GET /sso/sign-on/{id}`: goes on with a request that was kept.
-pub(super) async fn go_on(State(host): State<Arc<Host>>, Path(id): Path<String>, browser: Browser) -> Response {
+pub(super) async fn go_on(
+    State(host): State<Arc<Host>>,
+    Path(id): Path<String>,
+    browser: Browser,
+) -> Response {
     let reply = async {
         let kept = match id.parse::<SignOnId>() {
-            Ok(id) => host.store.take_sign_on(id, host.now()).await.map_err(Broken::from)?,
+            Ok(id) => host
+                .store
+                .take_sign_on(id, host.now())
+                .await
+                .map_err(Broken::from)?,
             Err(_) => None,
         };
         match kept {
@@ -96,7 +111,9 @@ pub(super) async fn go_on(State(host): State<Arc<Host>>, Path(id): Path<String>,
             None => Ok(gone(&host, browser.language())),
         }
     };
-    let response = reply.await.unwrap_or_else(|error| broken(&host, browser.language(), &error));
+    let response = reply
+        .await
+        .unwrap_or_else(|error| broken(&host, browser.language(), &error));
     with_browser(response, &host, &browser)
 }
 
@@ -127,11 +144,24 @@ async fn begin(host: &Host, browser: &Browser, request: SignOnRequest) -> Result
         return Ok(trial::unknown(host, browser.language()));
     }
     let page = see_other(&format!("/login/{}", login.id));
-    let Some(signed_in) = session else { return Ok(page) };
-    let person = Person { signed_in, cookie: None, origin: browser.origin() };
-    let question = Question { login: login.id, request: &request, person: &person, old: None };
+    let Some(signed_in) = session else {
+        return Ok(page);
+    };
+    let person = Person {
+        signed_in,
+        cookie: None,
+        origin: browser.origin(),
+    };
+    let question = Question {
+        login: login.id,
+        request: &request,
+        person: &person,
+        old: None,
+    };
     Ok(match sign_on::respond(host, question).await? {
-        Answer::Granted(answer) | Answer::Failed(answer) => deliver(host, browser.language(), &answer),
+        Answer::Granted(answer) | Answer::Failed(answer) => {
+            deliver(host, browser.language(), &answer)
+        }
         Answer::Refused(_) if request.passive => {
             match sign_on::deny(host, login.id, &request, Failure::GivenUp).await? {
                 Some(answer) => deliver(host, browser.language(), &answer),
@@ -146,8 +176,20 @@ async fn begin(host: &Host, browser: &Browser, request: SignOnRequest) -> Result
 /// The page whose form takes a response to the service provider.
 pub(super) fn deliver(host: &Host, language: Language, answer: &SignOnAnswer) -> Response {
     let mut fields = vec![(Kind::Response.parameter(), post_value(&answer.response))];
-    fields.extend(answer.relay_state.clone().map(|state| ("RelayState", state)));
-    posted(host, language, answer.name.clone(), &answer.acs, fields, Shown::Alone)
+    fields.extend(
+        answer
+            .relay_state
+            .clone()
+            .map(|state| ("RelayState", state)),
+    );
+    posted(
+        host,
+        language,
+        answer.name.clone(),
+        &answer.acs,
+        fields,
+        Shown::Alone,
+    )
 }
 
 /// A page that posts a message to a service provider, by itself or by its button.
@@ -176,7 +218,12 @@ pub(super) fn start_purpose(application: &str) -> String {
 }
 
 /// The question whether to go to an application: a link of anybody's may lead here, and signs nobody in by itself.
-async fn start_page(host: &Host, browser: &Browser, application: &str, query: &str) -> Result<Response, Rejected> {
+async fn start_page(
+    host: &Host,
+    browser: &Browser,
+    application: &str,
+    query: &str,
+) -> Result<Response, Rejected> {
     let asked = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "RelayState");
     let relay_state = asked.map(|(_, value)| value.into_owned());
     let (_, provider) = sign_on::unsolicited(host, application, relay_state.as_deref()).await?;
@@ -192,18 +239,31 @@ async fn start_page(host: &Host, browser: &Browser, application: &str, query: &s
 }
 
 /// The person wants to go to an application.
-async fn started(host: &Host, browser: &Browser, application: &str, body: &[u8]) -> Result<Response, Rejected> {
+async fn started(
+    host: &Host,
+    browser: &Browser,
+    application: &str,
+    body: &[u8],
+) -> Result<Response, Rejected> {
     let field = |name: &str| {
         let mut pairs = form_urlencoded::parse(body);
-        pairs.find(|(other, _)| other == name).map(|(_, value)| value.into_owned())
+        pairs
+            .find(|(other, _)| other == name)
+            .map(|(_, value)| value.into_owned())
     };
     let relay_state = field("RelayState").filter(|state| !state.is_empty());
     let (request, _) = sign_on::unsolicited(host, application, relay_state.as_deref()).await?;
-    let Some(token) = field("csrf") else { return Err(BindingError::Missing.into()) };
+    let Some(token) = field("csrf") else {
+        return Err(BindingError::Missing.into());
+    };
     if !csrf::is_token(host, browser, &start_purpose(application), &token)? {
         return Ok(forged(host, browser.language()));
     }
-    Ok(with_browser(begin(host, browser, request).await?, host, browser))
+    Ok(with_browser(
+        begin(host, browser, request).await?,
+        host,
+        browser,
+    ))
 }
 
 fn gone(host: &Host, language: Language) -> Response {
@@ -213,7 +273,11 @@ fn gone(host: &Host, language: Language) -> Response {
         what_happened: Message::of("error-login-used-happened"),
         what_to_do: Message::of("error-login-used-advice"),
     }
-    .render(host, language, &"the kept SAML request is unknown, used or over")
+    .render(
+        host,
+        language,
+        &"the kept SAML request is unknown, used or over",
+    )
 }
 
 /// What a person is told of a request that can't be answered: what happened, and what to do.
@@ -222,7 +286,9 @@ const fn in_words(why: &Unanswerable) -> (Message, Message) {
     const TELL: Message = Message::of("error-request-tell");
     match why {
         Unanswerable::Application => (Message::of("error-request-application"), TELL),
-        Unanswerable::Binding(BindingError::RelayStateTooLong) => (Message::of("error-request-relay-state"), TELL),
+        Unanswerable::Binding(BindingError::RelayStateTooLong) => {
+            (Message::of("error-request-relay-state"), TELL)
+        }
         Unanswerable::Binding(_) | Unanswerable::Response | Unanswerable::Message(_) => {
             (Message::of("error-request-unreadable"), AGAIN)
         }
@@ -233,10 +299,14 @@ const fn in_words(why: &Unanswerable) -> (Message, Message) {
         Unanswerable::Header(_) => (Message::of("error-request-elsewhere"), TELL),
         Unanswerable::Replay => (Message::of("error-request-replay"), AGAIN),
         Unanswerable::Acs(_) => (Message::of("error-request-address"), TELL),
-        Unanswerable::NotInitiated => {
-            (Message::of("error-start-there-happened"), Message::of("error-start-there-advice"))
-        }
-        Unanswerable::RelayState(_) => (Message::of("error-request-link"), Message::of("error-request-link-advice")),
+        Unanswerable::NotInitiated => (
+            Message::of("error-start-there-happened"),
+            Message::of("error-start-there-advice"),
+        ),
+        Unanswerable::RelayState(_) => (
+            Message::of("error-request-link"),
+            Message::of("error-request-link-advice"),
+        ),
     }
 }
 
@@ -255,7 +325,15 @@ fn refused(host: &Host, language: Language, application: &str, rejected: Rejecte
         Unanswerable::NotInitiated => Message::of("error-start-there"),
         _ => Message::of("error-request"),
     };
-    let cause = format!("{why}; the application in the address is {}", Quoted::new(application));
-    let page = ErrorReply { status, title, what_happened, what_to_do };
+    let cause = format!(
+        "{why}; the application in the address is {}",
+        Quoted::new(application)
+    );
+    let page = ErrorReply {
+        status,
+        title,
+        what_happened,
+        what_to_do,
+    };
     page.render_with(host, language, &cause, Some(Link::to_start()))
 }

@@ -10,7 +10,9 @@ use axum::response::{IntoResponse, Response};
 use super::client_calls::is_form;
 use super::context::Browser;
 use super::pages::{SamlLogoutAnsweredPage, SamlLogoutPage, SignedOutPage};
-use super::reply::{ErrorReply, Shown, broken, layout, nonce, page, page_with_frames, page_with_script, see_other};
+use super::reply::{
+    ErrorReply, Shown, broken, layout, nonce, page, page_with_frames, page_with_script, see_other,
+};
 use super::saml::posted;
 use super::session_end::sign_out_here;
 use super::texts::Message;
@@ -34,7 +36,9 @@ pub(super) async fn service(
         let incoming = Incoming::read_redirect(query.unwrap_or_default().as_bytes())?;
         serve(&host, language, &application, &incoming).await
     };
-    reply.await.unwrap_or_else(|rejected| refused(&host, language, &application, &rejected))
+    reply
+        .await
+        .unwrap_or_else(|rejected| refused(&host, language, &application, &rejected))
 }
 
 /// `POST /sso/SingleLogoutService/{applicationId}`: a message by form.
@@ -51,17 +55,32 @@ pub(super) async fn service_by_post(
         }
         serve(&host, language, &application, &Incoming::read_post(&body)?).await
     };
-    reply.await.unwrap_or_else(|rejected| refused(&host, language, &application, &rejected))
+    reply
+        .await
+        .unwrap_or_else(|rejected| refused(&host, language, &application, &rejected))
 }
 
-async fn serve(host: &Host, language: Language, application: &str, incoming: &Incoming) -> Result<Response, Rejected> {
+async fn serve(
+    host: &Host,
+    language: Language,
+    application: &str,
+    incoming: &Incoming,
+) -> Result<Response, Rejected> {
     match incoming.kind() {
-        Kind::Request => Ok(go_on(host, language, logout::requested(host, application, incoming).await?)),
+        Kind::Request => Ok(go_on(
+            host,
+            language,
+            logout::requested(host, application, incoming).await?,
+        )),
         Kind::Response => {
             let id = logout::answered(host, application, incoming).await?;
             let next = address(id);
             let nonce = nonce(host);
-            let answered = SamlLogoutAnsweredPage { layout: layout(host, language), next, nonce: nonce.clone() };
+            let answered = SamlLogoutAnsweredPage {
+                layout: layout(host, language),
+                next,
+                nonce: nonce.clone(),
+            };
             Ok(page_with_script(&answered, None, &nonce, Shown::Framed))
         }
     }
@@ -74,7 +93,11 @@ pub(super) async fn tell(
     ended: SessionEnd,
     afterwards: Afterwards,
 ) -> Result<Response, Broken> {
-    Ok(go_on(host, language, logout::begin(host, ended, afterwards).await?))
+    Ok(go_on(
+        host,
+        language,
+        logout::begin(host, ended, afterwards).await?,
+    ))
 }
 
 fn go_on(host: &Host, language: Language, begun: Begun) -> Response {
@@ -86,10 +109,19 @@ fn go_on(host: &Host, language: Language, begun: Begun) -> Response {
 
 fn finish(host: &Host, language: Language, finished: Finished) -> Response {
     match finished {
-        Finished::Page { untold, others: false } if untold.is_empty() => see_other("/session/ended"),
-        Finished::Page { untold, others } => {
-            page(&SignedOutPage { layout: layout(host, language), by_device: false, untold, others }, None)
-        }
+        Finished::Page {
+            untold,
+            others: false,
+        } if untold.is_empty() => see_other("/session/ended"),
+        Finished::Page { untold, others } => page(
+            &SignedOutPage {
+                layout: layout(host, language),
+                by_device: false,
+                untold,
+                others,
+            },
+            None,
+        ),
         Finished::Redirect(location) => see_other(&location),
         Finished::Message(message) => send(host, language, message, Shown::Alone),
     }
@@ -98,7 +130,11 @@ fn finish(host: &Host, language: Language, finished: Finished) -> Response {
 fn send(host: &Host, language: Language, message: Outgoing, shown: Shown) -> Response {
     match message {
         Outgoing::Redirect(location) => see_other(&location),
-        Outgoing::Form { name, action, fields } => posted(host, language, name, &action, fields, shown),
+        Outgoing::Form {
+            name,
+            action,
+            fields,
+        } => posted(host, language, name, &action, fields, shown),
     }
 }
 
@@ -109,11 +145,22 @@ fn address(id: LogoutId) -> String {
 
 /// `GET /sso/logout/{id}`: who is told now. It loads itself again when the time of that one is over, or when its answer
 /// came.
-pub(super) async fn show(State(host): State<Arc<Host>>, Path(id): Path<String>, browser: Browser) -> Response {
+pub(super) async fn show(
+    State(host): State<Arc<Host>>,
+    Path(id): Path<String>,
+    browser: Browser,
+) -> Response {
     let reply = async {
-        let Ok(id) = id.parse::<LogoutId>() else { return Ok(see_other("/session/ended")) };
+        let Ok(id) = id.parse::<LogoutId>() else {
+            return Ok(see_other("/session/ended"));
+        };
         Ok(match logout::view(&host, id, &browser.digests()).await? {
-            View::Telling { name, request, turn, of } => {
+            View::Telling {
+                name,
+                request,
+                turn,
+                of,
+            } => {
                 let telling = SamlLogoutPage {
                     layout: layout(&host, browser.language()),
                     application: name,
@@ -128,7 +175,9 @@ pub(super) async fn show(State(host): State<Arc<Host>>, Path(id): Path<String>, 
             View::Unknown => see_other("/session/ended"),
         })
     };
-    reply.await.unwrap_or_else(|error: Broken| broken(&host, browser.language(), &error))
+    reply
+        .await
+        .unwrap_or_else(|error: Broken| broken(&host, browser.language(), &error))
 }
 
 /// `GET /sso/logout/{id}/{request}`: what the frame holds: the request to the service provider whose turn it is.
@@ -148,7 +197,9 @@ pub(super) async fn ask(
             None => StatusCode::NO_CONTENT.into_response(),
         })
     };
-    reply.await.unwrap_or_else(|error: Broken| broken(&host, browser.language(), &error))
+    reply
+        .await
+        .unwrap_or_else(|error: Broken| broken(&host, browser.language(), &error))
 }
 
 fn refused(host: &Host, language: Language, application: &str, rejected: &Rejected) -> Response {
@@ -158,7 +209,9 @@ fn refused(host: &Host, language: Language, application: &str, rejected: &Reject
     };
     let what_happened = match why {
         Unanswerable::Application => Message::of("error-request-application"),
-        Unanswerable::Binding(_) | Unanswerable::Message(_) => Message::of("error-logout-unreadable"),
+        Unanswerable::Binding(_) | Unanswerable::Message(_) => {
+            Message::of("error-logout-unreadable")
+        }
         Unanswerable::Untrusted(_) => Message::of("error-logout-unsigned"),
         Unanswerable::Header(_) | Unanswerable::Late => Message::of("error-logout-elsewhere"),
         Unanswerable::Replay => Message::of("error-request-replay"),
@@ -170,7 +223,10 @@ fn refused(host: &Host, language: Language, application: &str, rejected: &Reject
         Unanswerable::Application => StatusCode::NOT_FOUND,
         _ => StatusCode::BAD_REQUEST,
     };
-    let cause = format!("{why}; the application in the address is {}", Quoted::new(application));
+    let cause = format!(
+        "{why}; the application in the address is {}",
+        Quoted::new(application)
+    );
     ErrorReply {
         status,
         title: Message::of("error-sign-out-request"),

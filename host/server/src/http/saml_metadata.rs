@@ -22,13 +22,20 @@ pub(super) async fn metadata(
     PageLanguage(language): PageLanguage,
 ) -> Response {
     let document = async {
-        let Some(provider) = find(&host, &application).await? else { return Ok(None) };
+        let Some(provider) = find(&host, &application).await? else {
+            return Ok(None);
+        };
         metadata::document(&host, &provider).await.map(Some)
     };
     match document.await {
-        Ok(Some(document)) => {
-            ([(CONTENT_TYPE, "text/xml"), (CACHE_CONTROL, "public, max-age=300")], document).into_response()
-        }
+        Ok(Some(document)) => (
+            [
+                (CONTENT_TYPE, "text/xml"),
+                (CACHE_CONTROL, "public, max-age=300"),
+            ],
+            document,
+        )
+            .into_response(),
         Ok(None) => unknown(&host, language),
         Err::<_, Broken>(error) => broken(&host, language, &error),
     }
@@ -41,5 +48,9 @@ fn unknown(host: &Host, language: Language) -> Response {
         what_happened: Message::of("error-metadata-happened"),
         what_to_do: Message::of("error-metadata-advice"),
     }
-    .render(host, language, &"metadata was asked for an unknown application")
+    .render(
+        host,
+        language,
+        &"metadata was asked for an unknown application",
+    )
 }

@@ -30,15 +30,24 @@ pub(super) async fn look(call: SignedCall) -> Reply {
 /// `POST /authenticator/api/scans`: the person scanned the code of a login page, and so says who signs in there. What
 /// follows is an approval like any other.
 pub(super) async fn scan(call: SignedCall) -> Reply {
-    let SignedCall { host, device, body, origin } = call;
+    let SignedCall {
+        host,
+        device,
+        body,
+        origin,
+    } = call;
     let Scan { token } = parse(&body)?;
     match scan::scan(&host, &device, &token, origin).await? {
         Scanned::Asked => Ok(StatusCode::NO_CONTENT.into_response()),
         Scanned::NotOpen => Err(NO_SUCH_LOGIN),
-        Scanned::Closed => {
-            Err(Failure::new(StatusCode::FORBIDDEN, "closed", "Your account can't be used. Ask your administrator."))
+        Scanned::Closed => Err(Failure::new(
+            StatusCode::FORBIDDEN,
+            "closed",
+            "Your account can't be used. Ask your administrator.",
+        )),
+        Scanned::TooMany(exhausted) => {
+            Err(TOO_MANY_SIGN_INS.with("retry_after", json!(exhausted.seconds())))
         }
-        Scanned::TooMany(exhausted) => Err(TOO_MANY_SIGN_INS.with("retry_after", json!(exhausted.seconds()))),
     }
 }
 

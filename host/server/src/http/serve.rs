@@ -84,7 +84,11 @@ pub async fn serve(listener: Listener, router: Router, stop: impl Future<Output 
             Ok((stream, peer)) => {
                 let is_exempt = is_trusted(peer.ip(), &listener.newcomers.exempt);
                 let network = Network::from(Some(peer.ip()));
-                let held = if is_exempt { None } else { networks.hold(network) };
+                let held = if is_exempt {
+                    None
+                } else {
+                    networks.hold(network)
+                };
                 if !is_exempt && held.is_none() {
                     tracing::debug!(%peer, "a connection was closed: its network has as many as it may have");
                     continue;
@@ -92,7 +96,11 @@ pub async fn serve(listener: Listener, router: Router, stop: impl Future<Output 
                 let connection = Connection {
                     peer,
                     router: router.clone(),
-                    patience: if is_exempt { listener.head_timeout } else { listener.newcomers.patience },
+                    patience: if is_exempt {
+                        listener.head_timeout
+                    } else {
+                        listener.newcomers.patience
+                    },
                     head_timeout: listener.head_timeout,
                     write_timeout: listener.write_timeout,
                     watcher: graceful.watcher(),
@@ -131,7 +139,9 @@ impl Connection {
         let mut stream = TimeoutStream::new(stream);
         stream.set_write_timeout(Some(self.write_timeout));
         let stream = Box::pin(stream);
-        let Some(tls) = tls else { return self.requests(stream, None, None).await };
+        let Some(tls) = tls else {
+            return self.requests(stream, None, None).await;
+        };
         let proved = tls.asks_for_certificates().then_some(ProvedByHandshake);
         match tokio::time::timeout(self.patience, tls.accept(stream)).await {
             Ok(Ok((stream, certificate))) => self.requests(stream, proved, certificate).await,
@@ -146,7 +156,14 @@ impl Connection {
         proved: Option<ProvedByHandshake>,
         shown: Option<ClientCertificate>,
     ) {
-        let Self { peer, router, patience, head_timeout, watcher, .. } = self;
+        let Self {
+            peer,
+            router,
+            patience,
+            head_timeout,
+            watcher,
+            ..
+        } = self;
         let first = Arc::new(Notify::new());
         let begun = Arc::clone(&first);
         let service = service_fn(move |request: hyper::Request<Incoming>| {
@@ -162,12 +179,17 @@ impl Connection {
             router.clone().oneshot(request)
         });
         let mut builder = http1::Builder::new();
-        builder.timer(TokioTimer::new()).header_read_timeout(head_timeout);
+        builder
+            .timer(TokioTimer::new())
+            .header_read_timeout(head_timeout);
         builder.max_buf_size(BUFFER).max_header_size(BUFFER);
         let served = watcher.watch(builder.serve_connection(TokioIo::new(stream), service));
         // Ends where the first request is late, and never once it came.
         let late = async {
-            if tokio::time::timeout(patience, first.notified()).await.is_ok() {
+            if tokio::time::timeout(patience, first.notified())
+                .await
+                .is_ok()
+            {
                 std::future::pending::<()>().await;
             }
         };

@@ -31,14 +31,20 @@ const QUESTION: &str = "/session/end";
 const LONGEST: usize = 15 * 1024;
 
 /// `GET /oidc/session/end`
-pub(super) async fn end(State(host): State<Arc<Host>>, RawQuery(query): RawQuery, browser: Browser) -> Response {
+pub(super) async fn end(
+    State(host): State<Arc<Host>>,
+    RawQuery(query): RawQuery,
+    browser: Browser,
+) -> Response {
     let parameters = Parameters::parse(query.unwrap_or_default().as_bytes());
     let browser = browser.speaking(parameters.as_ref().ok().and_then(Parameters::language));
     let reply = async {
         let request = end_session::check(&host, &parameters?).await?;
         Ok(serve(&host, &browser, &request).await?)
     };
-    reply.await.unwrap_or_else(|rejected| refused(&host, browser.language(), &rejected))
+    reply
+        .await
+        .unwrap_or_else(|rejected| refused(&host, browser.language(), &rejected))
 }
 
 /// `POST /oidc/session/end`: the same with the parameters in the body. The browser comes again with GET, since it sends
@@ -50,15 +56,21 @@ pub(super) async fn end_by_post(
 ) -> Response {
     let reply = async {
         let request = end_session::check(&host, &Parameters::parse(&body)?).await?;
-        let Some(sealed) = request.sealed(&host)? else { return Ok(see_other(QUESTION)) };
-        let query = form_urlencoded::Serializer::new(String::new()).append_pair("request", &sealed).finish();
+        let Some(sealed) = request.sealed(&host)? else {
+            return Ok(see_other(QUESTION));
+        };
+        let query = form_urlencoded::Serializer::new(String::new())
+            .append_pair("request", &sealed)
+            .finish();
         Ok(if query.len() > LONGEST {
             unreadable(&host, language, &"state is too long")
         } else {
             see_other(&format!("{QUESTION}?{query}"))
         })
     };
-    reply.await.unwrap_or_else(|rejected| refused(&host, language, &rejected))
+    reply
+        .await
+        .unwrap_or_else(|rejected| refused(&host, language, &rejected))
 }
 
 #[derive(Debug, Deserialize)]
@@ -79,7 +91,9 @@ pub(super) async fn question(
         let request = unsealed(&host, &asked.request).await?;
         Ok(serve(&host, &browser, &request).await?)
     };
-    reply.await.unwrap_or_else(|rejected| refused(&host, browser.language(), &rejected))
+    reply
+        .await
+        .unwrap_or_else(|rejected| refused(&host, browser.language(), &rejected))
 }
 
 #[derive(Debug, Deserialize)]
@@ -94,7 +108,11 @@ pub(super) struct Answer {
 }
 
 /// `POST /session/end`: the person's answer.
-pub(super) async fn answer(State(host): State<Arc<Host>>, browser: Browser, Form(form): Form<Answer>) -> Response {
+pub(super) async fn answer(
+    State(host): State<Arc<Host>>,
+    browser: Browser,
+    Form(form): Form<Answer>,
+) -> Response {
     let reply = async {
         if !csrf::is_token(&host, &browser, QUESTION, &form.csrf)? {
             return Ok(forged(&host, browser.language()));
@@ -106,7 +124,9 @@ pub(super) async fn answer(State(host): State<Arc<Host>>, browser: Browser, Form
         let signed_in = browser.signed_in(&host).await?;
         Ok(signed_out(&host, &browser, signed_in.as_ref(), &request).await?)
     };
-    reply.await.unwrap_or_else(|rejected| refused(&host, browser.language(), &rejected))
+    reply
+        .await
+        .unwrap_or_else(|rejected| refused(&host, browser.language(), &rejected))
 }
 
 /// `GET /session/ended`: you are signed out.
@@ -119,7 +139,12 @@ pub(super) async fn ended(
     let Query(Ended { device }) = query.unwrap_or_default();
     let by_device = csrf::is_token(&host, &browser, DEVICE_REMOVED, &device).unwrap_or(false);
     page(
-        &SignedOutPage { layout: layout(&host, browser.language()), by_device, untold: Vec::new(), others: false },
+        &SignedOutPage {
+            layout: layout(&host, browser.language()),
+            by_device,
+            untold: Vec::new(),
+            others: false,
+        },
         None,
     )
 }
@@ -140,13 +165,19 @@ pub(super) fn ended_with_device(host: &Host, browser: &Browser) -> Result<String
 }
 
 async fn unsealed(host: &Host, text: &str) -> Result<EndSession, Rejected> {
-    if text.is_empty() { Ok(EndSession::default()) } else { end_session::unseal(host, text).await }
+    if text.is_empty() {
+        Ok(EndSession::default())
+    } else {
+        end_session::unseal(host, text).await
+    }
 }
 
 /// Signs out, or asks first where the application can't show that it asks for this person.
 async fn serve(host: &Host, browser: &Browser, request: &EndSession) -> Result<Response, Broken> {
     match browser.signed_in(host).await? {
-        Some(signed_in) if !request.is_for(host, &signed_in)? => question_page(host, browser, &signed_in, request),
+        Some(signed_in) if !request.is_for(host, &signed_in)? => {
+            question_page(host, browser, &signed_in, request)
+        }
         signed_in => signed_out(host, browser, signed_in.as_ref(), request).await,
     }
 }
@@ -161,7 +192,9 @@ async fn signed_out(
 ) -> Result<Response, Broken> {
     let ended = match (signed_in, request.sid()) {
         // The cookie of the session is taken away, so the browser is known by its own.
-        (Some(signed_in), _) => session::end(host, signed_in, browser.origin()).await?.held_by(browser.digest()),
+        (Some(signed_in), _) => session::end(host, signed_in, browser.origin())
+            .await?
+            .held_by(browser.digest()),
         // The session is over here, and its applications don't know.
         (None, Some(sid)) => session::end_if_over(host, sid).await?,
         (None, None) => SessionEnd::default(),
@@ -193,7 +226,11 @@ fn question_page(
         request: request.sealed(host)?.unwrap_or_default(),
         csrf: csrf::token(host, browser, QUESTION)?,
     };
-    Ok(with_browser(page(&question, request.form_target().as_deref()), host, browser))
+    Ok(with_browser(
+        page(&question, request.form_target().as_deref()),
+        host,
+        browser,
+    ))
 }
 
 fn refused(host: &Host, language: Language, rejected: &Rejected) -> Response {
@@ -201,19 +238,30 @@ fn refused(host: &Host, language: Language, rejected: &Rejected) -> Response {
         Rejected::Broken(error) => return broken(host, language, error),
         Rejected::Parameters(_) => return unreadable(host, language, rejected),
         Rejected::Sealed => Message::of("error-sign-out-late"),
-        Rejected::BadHint(_) | Rejected::UnfitHint(_) | Rejected::OtherClient | Rejected::UnknownClient => {
-            Message::of("error-sign-out-unshown")
-        }
+        Rejected::BadHint(_)
+        | Rejected::UnfitHint(_)
+        | Rejected::OtherClient
+        | Rejected::UnknownClient => Message::of("error-sign-out-unshown"),
         Rejected::RedirectUri => Message::of("error-sign-out-address"),
     };
     unserved(host, language, what_happened, rejected)
 }
 
 fn unreadable(host: &Host, language: Language, cause: &dyn std::fmt::Display) -> Response {
-    unserved(host, language, Message::of("error-sign-out-unreadable"), cause)
+    unserved(
+        host,
+        language,
+        Message::of("error-sign-out-unreadable"),
+        cause,
+    )
 }
 
-fn unserved(host: &Host, language: Language, what_happened: Message, cause: &dyn std::fmt::Display) -> Response {
+fn unserved(
+    host: &Host,
+    language: Language,
+    what_happened: Message,
+    cause: &dyn std::fmt::Display,
+) -> Response {
     ErrorReply {
         status: StatusCode::BAD_REQUEST,
         title: Message::of("error-sign-out-request"),
@@ -225,5 +273,8 @@ fn unserved(host: &Host, language: Language, what_happened: Message, cause: &dyn
 
 /// The link to the question whether to sign out.
 pub(super) fn sign_out_here() -> Link {
-    Link { address: QUESTION.to_owned(), text: Message::of("error-sign-out") }
+    Link {
+        address: QUESTION.to_owned(),
+        text: Message::of("error-sign-out"),
+    }
 }

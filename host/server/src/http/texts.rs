@@ -32,8 +32,12 @@ pub const fn source(language: Language) -> &'static str {
 
 /// The language that a browser prefers, or the operator's.
 pub(super) fn preferred(host: &Host, headers: &HeaderMap) -> Language {
-    let header = headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-    header.and_then(Language::accepted).unwrap_or(host.settings.pages.language)
+    let header = headers
+        .get(ACCEPT_LANGUAGE)
+        .and_then(|value| value.to_str().ok());
+    header
+        .and_then(Language::accepted)
+        .unwrap_or(host.settings.pages.language)
 }
 
 /// The language of a request's answer, as a handler's argument.
@@ -66,7 +70,10 @@ enum Value {
 impl Message {
     /// The message with this id in the catalogue.
     pub const fn of(id: &'static str) -> Self {
-        Self { id, values: Vec::new() }
+        Self {
+            id,
+            values: Vec::new(),
+        }
     }
 
     /// With a text that comes from people, or from applications.
@@ -86,9 +93,14 @@ impl Message {
 
     /// A day, as it is in Greenwich.
     pub fn day(at: Timestamp) -> Self {
-        let date =
-            jiff::Timestamp::from_second(at.seconds()).unwrap_or_default().to_zoned(jiff::tz::TimeZone::UTC).date();
-        Message::of("date").number("day", date.day()).number("month", date.month()).number("year", date.year())
+        let date = jiff::Timestamp::from_second(at.seconds())
+            .unwrap_or_default()
+            .to_zoned(jiff::tz::TimeZone::UTC)
+            .date();
+        Message::of("date")
+            .number("day", date.day())
+            .number("month", date.month())
+            .number("year", date.year())
     }
 
     fn with(mut self, name: &'static str, value: Value) -> Self {
@@ -130,10 +142,21 @@ impl Message {
         }
         let mut errors = Vec::new();
         let bundle = bundle(language);
-        let pattern = bundle.get_message(self.id).and_then(|message| message.value());
-        let text = pattern.map(|pattern| bundle.format_pattern(pattern, Some(&values), &mut errors).into_owned());
+        let pattern = bundle
+            .get_message(self.id)
+            .and_then(|message| message.value());
+        let text = pattern.map(|pattern| {
+            bundle
+                .format_pattern(pattern, Some(&values), &mut errors)
+                .into_owned()
+        });
         if text.is_none() || !errors.is_empty() {
-            tracing::error!(message = self.id, language = language.tag(), ?errors, "a message can't be made");
+            tracing::error!(
+                message = self.id,
+                language = language.tag(),
+                ?errors,
+                "a message can't be made"
+            );
         }
         text.unwrap_or_else(|| self.id.to_owned())
     }
@@ -145,8 +168,7 @@ const CLOSE: char = '\u{2069}';
 
 /// A text between marks that isolate it, without any of its own.
 fn isolated(text: &str) -> String {
-    let is_mark =
-        |c: char| matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let is_mark = |c: char| matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     format!("{OPEN}{}{CLOSE}", text.replace(is_mark, ""))
 }
 
@@ -168,7 +190,8 @@ fn made(language: Language) -> Bundle {
     // We isolate ourselves: only what comes from people, and no numbers.
     bundle.set_use_isolating(false);
     // A test reads the files with no error; what of a file can be read is used.
-    let resource = FluentResource::try_new(source(language).to_owned()).unwrap_or_else(|(resource, _)| resource);
+    let resource = FluentResource::try_new(source(language).to_owned())
+        .unwrap_or_else(|(resource, _)| resource);
     bundle.add_resource_overriding(resource);
     bundle
 }
@@ -185,7 +208,9 @@ mod tests {
     fn the_catalogues_can_be_read_and_hold_no_message_twice() {
         for language in Language::ALL {
             let resource = FluentResource::try_new(source(language).to_owned()).expect("no junk");
-            Bundle::new_concurrent(Vec::new()).add_resource(resource).expect("no message twice");
+            Bundle::new_concurrent(Vec::new())
+                .add_resource(resource)
+                .expect("no message twice");
         }
     }
 
@@ -193,7 +218,10 @@ mod tests {
     fn values_are_escaped_and_isolated_and_cannot_turn_the_text_round() {
         let name = "<b>\u{202e}olleH\u{2069}\u{2068}'\"&";
         let message = Message::of("login-title").text("application", name);
-        assert_eq!(message.html(Language::English).0, "Sign in to <bdi>&#60;b&#62;olleH&#39;&#34;&#38;</bdi>");
+        assert_eq!(
+            message.html(Language::English).0,
+            "Sign in to <bdi>&#60;b&#62;olleH&#39;&#34;&#38;</bdi>"
+        );
         assert_eq!(message.plain(Language::German), "Bei <b>olleH'\"& anmelden");
     }
 
@@ -207,12 +235,21 @@ mod tests {
 
     #[test]
     fn a_day_is_told_in_the_way_of_the_language() {
-        let (first, leap) = (Timestamp::from_seconds(0), Timestamp::from_seconds(1_709_164_800));
+        let (first, leap) = (
+            Timestamp::from_seconds(0),
+            Timestamp::from_seconds(1_709_164_800),
+        );
         assert_eq!(english(&Message::day(first)), "1 January 1970");
         assert_eq!(english(&Message::day(leap)), "29 February 2024");
-        assert_eq!(Message::day(leap).plain(Language::German), "29. Februar 2024");
+        assert_eq!(
+            Message::day(leap).plain(Language::German),
+            "29. Februar 2024"
+        );
         let since = Message::of("consents-since").message("since", Message::day(first));
-        assert_eq!(since.html(Language::English).0, "Allowed on 1 January 1970.");
+        assert_eq!(
+            since.html(Language::English).0,
+            "Allowed on 1 January 1970."
+        );
     }
 
     #[test]

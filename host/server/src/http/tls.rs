@@ -10,7 +10,8 @@ use std::time::Duration;
 use openssl::error::ErrorStack;
 use openssl::pkey::PKey;
 use openssl::ssl::{
-    self, AlpnError, Ssl, SslAcceptor, SslContext, SslMethod, SslOptions, SslSessionCacheMode, SslVerifyMode,
+    self, AlpnError, Ssl, SslAcceptor, SslContext, SslMethod, SslOptions, SslSessionCacheMode,
+    SslVerifyMode,
 };
 use openssl::x509::X509;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -29,7 +30,12 @@ const LOOK: Duration = Duration::from_secs(60);
 #[allow(missing_docs, reason = "each variant says what it is in its message")]
 pub enum TlsError {
     #[error("{table}.{key}: cannot read {}: {reason}", file.display())]
-    Unreadable { table: &'static str, key: &'static str, file: PathBuf, reason: io::Error },
+    Unreadable {
+        table: &'static str,
+        key: &'static str,
+        file: PathBuf,
+        reason: io::Error,
+    },
     #[error("{table}.certificate_file: there is no certificate in {}; expected PEM (-----BEGIN CERTIFICATE-----)", file.display())]
     NoCertificate { table: &'static str, file: PathBuf },
     #[error(
@@ -41,7 +47,10 @@ pub enum TlsError {
     )]
     OtherKey { table: &'static str, file: PathBuf },
     #[error("{table}: OpenSSL does not accept the certificate and key: {reason}")]
-    Refused { table: &'static str, reason: ErrorStack },
+    Refused {
+        table: &'static str,
+        reason: ErrorStack,
+    },
 }
 
 /// Whether a listener asks for a client certificate.
@@ -74,7 +83,10 @@ struct Current {
 
 impl std::fmt::Debug for Identity {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Identity").field("table", &self.table).field("clients", &self.clients).finish_non_exhaustive()
+        f.debug_struct("Identity")
+            .field("table", &self.table)
+            .field("clients", &self.clients)
+            .finish_non_exhaustive()
     }
 }
 
@@ -87,9 +99,19 @@ impl Identity {
         clock: SharedClock,
     ) -> Result<Self, TlsError> {
         let pair = Pair::read(table, &files)?;
-        let current = Mutex::new(Current { context: pair.context(table, &files, clients)?, seen: pair.digest() });
+        let current = Mutex::new(Current {
+            context: pair.context(table, &files, clients)?,
+            seen: pair.digest(),
+        });
         let looked_at = AtomicI64::new(clock.now().millis());
-        Ok(Self { table, files, clients, clock, looked_at, current })
+        Ok(Self {
+            table,
+            files,
+            clients,
+            clock,
+            looked_at,
+            current,
+        })
     }
 
     /// Whether clients may show a certificate here.
@@ -108,7 +130,11 @@ impl Identity {
         let context = self.context().await;
         let mut stream = SslStream::new(Ssl::new(&context)?, stream)?;
         Pin::new(&mut stream).accept().await?;
-        let shown = stream.ssl().peer_certificate().map(|certificate| certificate.to_der()).transpose()?;
+        let shown = stream
+            .ssl()
+            .peer_certificate()
+            .map(|certificate| certificate.to_der())
+            .transpose()?;
         Ok((stream, shown.map(ClientCertificate::from)))
     }
 
@@ -118,7 +144,12 @@ impl Identity {
         let last = self.looked_at.load(Ordering::Relaxed);
         let due = now >= Timestamp::from_millis(last) + LOOK || now.millis() < last;
         // Only one of those who come at the same moment looks.
-        if due && self.looked_at.compare_exchange(last, now.millis(), Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+        if due
+            && self
+                .looked_at
+                .compare_exchange(last, now.millis(), Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
+        {
             let this = Arc::clone(self);
             // A look that panicked changed nothing.
             let _ = tokio::task::spawn_blocking(move || this.look()).await;
@@ -127,7 +158,10 @@ impl Identity {
     }
 
     fn current(&self) -> Current {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.current
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// Takes the files into use if they changed. Files that are unfit change nothing: the listener goes on with what
@@ -143,7 +177,10 @@ impl Identity {
                 Ok(context) => (context, Ok(())),
                 Err(error) => (context, Err(error)),
             };
-            *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Current { context, seen: pair.digest() };
+            *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Current {
+                context,
+                seen: pair.digest(),
+            };
             outcome.inspect(|()| tracing::info!(table = self.table, "a new certificate is in use"))
         });
         if let Err(error) = changed {
@@ -171,28 +208,59 @@ struct Pair {
 impl Pair {
     fn read(table: &'static str, files: &config::Tls) -> Result<Self, TlsError> {
         let read = |key, file: &Path| {
-            std::fs::read(file).map_err(|reason| TlsError::Unreadable { table, key, file: file.to_owned(), reason })
+            std::fs::read(file).map_err(|reason| TlsError::Unreadable {
+                table,
+                key,
+                file: file.to_owned(),
+                reason,
+            })
         };
         let certificates = read("certificate_file", &files.certificate_file)?;
-        Ok(Self { certificates, key: zeroize::Zeroizing::new(read("key_file", &files.key_file)?) })
+        Ok(Self {
+            certificates,
+            key: zeroize::Zeroizing::new(read("key_file", &files.key_file)?),
+        })
     }
 
     /// What tells this pair from another.
     fn digest(&self) -> Digest {
-        let both = [*Digest::of(&self.certificates).as_bytes(), *Digest::of(&self.key).as_bytes()];
+        let both = [
+            *Digest::of(&self.certificates).as_bytes(),
+            *Digest::of(&self.key).as_bytes(),
+        ];
         Digest::of(both.as_flattened())
     }
 
     /// TLS 1.2 and 1.3 as Mozilla's intermediate configuration has them, HTTP/1.1 alone.
-    fn context(&self, table: &'static str, files: &config::Tls, clients: Clients) -> Result<SslContext, TlsError> {
-        let no_certificate = || TlsError::NoCertificate { table, file: files.certificate_file.clone() };
-        let no_key = || TlsError::NoKey { table, file: files.key_file.clone() };
-        let mut chain = X509::stack_from_pem(&self.certificates).map_err(|_| no_certificate())?.into_iter();
+    fn context(
+        &self,
+        table: &'static str,
+        files: &config::Tls,
+        clients: Clients,
+    ) -> Result<SslContext, TlsError> {
+        let no_certificate = || TlsError::NoCertificate {
+            table,
+            file: files.certificate_file.clone(),
+        };
+        let no_key = || TlsError::NoKey {
+            table,
+            file: files.key_file.clone(),
+        };
+        let mut chain = X509::stack_from_pem(&self.certificates)
+            .map_err(|_| no_certificate())?
+            .into_iter();
         let certificate = chain.next().ok_or_else(no_certificate)?;
         // The callback stands in for the terminal, on which OpenSSL would ask for a passphrase.
-        let key = PKey::private_key_from_pem_callback(&self.key, |_| Ok(0)).map_err(|_| no_key())?;
-        if !certificate.public_key().is_ok_and(|public| public.public_eq(&key)) {
-            return Err(TlsError::OtherKey { table, file: files.key_file.clone() });
+        let key =
+            PKey::private_key_from_pem_callback(&self.key, |_| Ok(0)).map_err(|_| no_key())?;
+        if !certificate
+            .public_key()
+            .is_ok_and(|public| public.public_eq(&key))
+        {
+            return Err(TlsError::OtherKey {
+                table,
+                file: files.key_file.clone(),
+            });
         }
         let mut build = || {
             let mut builder = SslAcceptor::mozilla_intermediate_v5(SslMethod::tls_server())?;

@@ -21,7 +21,11 @@ use assent_model::trial::{OpenTrial, TrialOutcome};
 use assent_saml_core::binding::Incoming;
 
 /// The trial that an address or a relay state names, if it is open in this browser.
-pub(super) async fn open(host: &Host, browser: &Browser, id: Option<TrialId>) -> Result<Option<OpenTrial>, Broken> {
+pub(super) async fn open(
+    host: &Host,
+    browser: &Browser,
+    id: Option<TrialId>,
+) -> Result<Option<OpenTrial>, Broken> {
     let Some(id) = id else { return Ok(None) };
     match browser.signed_in(host).await? {
         Some(signed_in) => trials::open(host, id, browser.digest(), &signed_in).await,
@@ -37,12 +41,19 @@ pub(super) async fn answered(
     browser: Browser,
 ) -> Response {
     let reply = async {
-        let Some(open) = open(&host, &browser, id.parse().ok()).await? else { return Ok(None) };
-        let Ok(parameters) = Parameters::parse(query.unwrap_or_default().as_bytes()) else { return Ok(None) };
-        if !oidc::trial::is_answer(&host, open.trial(), &parameters)? || !take(&host, &open).await? {
+        let Some(open) = open(&host, &browser, id.parse().ok()).await? else {
+            return Ok(None);
+        };
+        let Ok(parameters) = Parameters::parse(query.unwrap_or_default().as_bytes()) else {
+            return Ok(None);
+        };
+        if !oidc::trial::is_answer(&host, open.trial(), &parameters)? || !take(&host, &open).await?
+        {
             return Ok(None);
         }
-        oidc::trial::take_up(&host, &open, &parameters).await.map(Some)
+        oidc::trial::take_up(&host, &open, &parameters)
+            .await
+            .map(Some)
     };
     shown(&host, browser.language(), reply.await)
 }
@@ -55,12 +66,20 @@ pub(super) async fn answered_by_post(
     body: Bytes,
 ) -> Response {
     let reply = async {
-        let Some(open) = open(&host, &browser, id.parse().ok()).await? else { return Ok(None) };
-        let Ok(incoming) = Incoming::read_post(&body) else { return Ok(None) };
-        if !saml::trial::is_answer(&host, open.trial(), &incoming, &body)? || !take(&host, &open).await? {
+        let Some(open) = open(&host, &browser, id.parse().ok()).await? else {
+            return Ok(None);
+        };
+        let Ok(incoming) = Incoming::read_post(&body) else {
+            return Ok(None);
+        };
+        if !saml::trial::is_answer(&host, open.trial(), &incoming, &body)?
+            || !take(&host, &open).await?
+        {
             return Ok(None);
         }
-        saml::trial::take_up(&host, &open, &incoming, &body).await.map(Some)
+        saml::trial::take_up(&host, &open, &incoming, &body)
+            .await
+            .map(Some)
     };
     shown(&host, browser.language(), reply.await)
 }
@@ -70,11 +89,21 @@ async fn take(host: &Host, open: &OpenTrial) -> Result<bool, Broken> {
     Ok(host.store.take_trial(open.trial().id, host.now()).await?)
 }
 
-fn shown(host: &Host, language: Language, outcome: Result<Option<TrialOutcome>, Broken>) -> Response {
+fn shown(
+    host: &Host,
+    language: Language,
+    outcome: Result<Option<TrialOutcome>, Broken>,
+) -> Response {
     match outcome {
         Ok(Some(outcome)) => {
             let done = outcome == TrialOutcome::Done;
-            page(&TrialPage { layout: layout(host, language), done }, None)
+            page(
+                &TrialPage {
+                    layout: layout(host, language),
+                    done,
+                },
+                None,
+            )
         }
         Ok(None) => unknown(host, language),
         Err(error) => broken(host, language, &error),
@@ -89,5 +118,9 @@ pub(super) fn unknown(host: &Host, language: Language) -> Response {
         what_happened: Message::of("error-trial-happened"),
         what_to_do: Message::of("error-trial-advice"),
     }
-    .render(host, language, &"no such trial is open in this browser's session")
+    .render(
+        host,
+        language,
+        &"no such trial is open in this browser's session",
+    )
 }

@@ -29,10 +29,15 @@ const SYSTEMS: [(&str, &str); 8] = [
 /// `Firefox on Linux`, `Unknown browser`.
 pub(super) fn in_words(user_agent: &str) -> Message {
     let find = |known: &[(&str, &'static str)]| {
-        known.iter().find(|(mark, _)| user_agent.contains(mark)).map(|(_, name)| *name)
+        known
+            .iter()
+            .find(|(mark, _)| user_agent.contains(mark))
+            .map(|(_, name)| *name)
     };
     match (find(&BROWSERS), find(&SYSTEMS)) {
-        (Some(browser), Some(system)) => Message::of("browser-on").text("browser", browser).text("system", system),
+        (Some(browser), Some(system)) => Message::of("browser-on")
+            .text("browser", browser)
+            .text("system", system),
         (Some(browser), None) => Message::of("browser-alone").text("browser", browser),
         (None, Some(system)) => Message::of("browser-unknown-on").text("system", system),
         (None, None) => Message::of("browser-unknown"),
@@ -42,11 +47,21 @@ pub(super) fn in_words(user_agent: &str) -> Message {
 /// What was told in English words before, as the audit log and sessions keep it, to be told in any language.
 pub(super) fn again(words: &str) -> Message {
     let known = |names: &[(&str, &'static str)], text: &str| {
-        names.iter().find(|(_, name)| *name == text).map(|(_, name)| *name)
+        names
+            .iter()
+            .find(|(_, name)| *name == text)
+            .map(|(_, name)| *name)
     };
-    let (browser, system) = words.split_once(" on ").map_or((words, None), |(browser, system)| (browser, Some(system)));
-    match (known(&BROWSERS, browser), system.and_then(|system| known(&SYSTEMS, system))) {
-        (Some(browser), Some(system)) => Message::of("browser-on").text("browser", browser).text("system", system),
+    let (browser, system) = words
+        .split_once(" on ")
+        .map_or((words, None), |(browser, system)| (browser, Some(system)));
+    match (
+        known(&BROWSERS, browser),
+        system.and_then(|system| known(&SYSTEMS, system)),
+    ) {
+        (Some(browser), Some(system)) => Message::of("browser-on")
+            .text("browser", browser)
+            .text("system", system),
         (Some(browser), None) => Message::of("browser-alone").text("browser", browser),
         (None, Some(system)) => Message::of("browser-unknown-on").text("system", system),
         (None, None) => Message::of("browser-unknown"),
@@ -61,7 +76,10 @@ mod tests {
     #[test]
     fn browsers_are_recognised() {
         for (agent, words) in [
-            ("Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0", "Firefox on Linux"),
+            (
+                "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0",
+                "Firefox on Linux",
+            ),
             (
                 "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0 Safari/537.36 Edg/126.0",
                 "Edge on Windows",

@@ -43,7 +43,9 @@ pub enum UnfitKey {
     #[error("expected a JSON Web Key Set with 1 to 20 public keys: {{\"keys\": [...]}}")]
     NotASet,
     /// A kind of key that no algorithm takes.
-    #[error("expected an RSA key of 2048 bits or more, an EC key (P-256, P-384, P-521) or an Ed25519 key")]
+    #[error(
+        "expected an RSA key of 2048 bits or more, an EC key (P-256, P-384, P-521) or an Ed25519 key"
+    )]
     Kind,
 }
 
@@ -93,7 +95,10 @@ pub fn certificate(pem: &str) -> Result<RegisteredCertificate, UnfitKey> {
         return Err(UnfitKey::Private);
     }
     let parsed = X509::from_pem(pem.as_bytes()).map_err(|_| UnfitKey::NotPem)?;
-    let (der, text) = (parsed.to_der().map_err(|_| UnfitKey::NotPem)?, parsed.to_pem().map_err(|_| UnfitKey::NotPem)?);
+    let (der, text) = (
+        parsed.to_der().map_err(|_| UnfitKey::NotPem)?,
+        parsed.to_pem().map_err(|_| UnfitKey::NotPem)?,
+    );
     Ok(RegisteredCertificate {
         pem: String::from_utf8(text).map_err(|_| UnfitKey::NotPem)?,
         sha256: Digest::of(&der).to_text(),
@@ -102,24 +107,41 @@ pub fn certificate(pem: &str) -> Result<RegisteredCertificate, UnfitKey> {
 
 /// Whether a certificate is good at this moment, in seconds since the epoch (RFC 5280 section 4.1.2.5).
 pub fn certificate_is_in_time(der: &[u8], now: i64) -> bool {
-    let Ok(certificate) = X509::from_der(der) else { return false };
-    let Ok(now) = openssl::asn1::Asn1Time::from_unix(now) else { return false };
+    let Ok(certificate) = X509::from_der(der) else {
+        return false;
+    };
+    let Ok(now) = openssl::asn1::Asn1Time::from_unix(now) else {
+        return false;
+    };
     certificate.not_before() <= now && certificate.not_after() >= now
 }
 
 /// The keys of a JSON Web Key Set, public members alone.
 pub fn keys_of_set(set: &Value) -> Result<Vec<Map<String, Value>>, UnfitKey> {
-    let keys = set.get("keys").and_then(Value::as_array).ok_or(UnfitKey::NotASet)?;
+    let keys = set
+        .get("keys")
+        .and_then(Value::as_array)
+        .ok_or(UnfitKey::NotASet)?;
     if keys.is_empty() || keys.len() > MOST_KEYS {
         return Err(UnfitKey::NotASet);
     }
-    keys.iter().map(|key| fit(key.as_object().ok_or(UnfitKey::NotASet)?)).collect()
+    keys.iter()
+        .map(|key| fit(key.as_object().ok_or(UnfitKey::NotASet)?))
+        .collect()
 }
 
 /// Those keys of an application's own set that can be used here; others in it are for other purposes.
 pub fn usable_keys_of_set(set: &Value) -> Result<Vec<Map<String, Value>>, UnfitKey> {
-    let keys = set.get("keys").and_then(Value::as_array).ok_or(UnfitKey::NotASet)?;
-    Ok(keys.iter().filter_map(Value::as_object).filter_map(|key| fit(key).ok()).take(MOST_KEYS).collect())
+    let keys = set
+        .get("keys")
+        .and_then(Value::as_array)
+        .ok_or(UnfitKey::NotASet)?;
+    Ok(keys
+        .iter()
+        .filter_map(Value::as_object)
+        .filter_map(|key| fit(key).ok())
+        .take(MOST_KEYS)
+        .collect())
 }
 
 /// What a key is known by among people (RFC 7638 section 3): the digest of the members that make it the key that it is. Empty for a
@@ -131,18 +153,35 @@ pub fn thumbprint(key: &Map<String, Value>) -> String {
         Some("OKP") => &["crv", "kty", "x"],
         _ => return String::new(),
     };
-    let member = |name: &&str| format!("{}:{}", Value::from(*name), key.get(*name).unwrap_or(&Value::Null));
-    let text = format!("{{{}}}", members.iter().map(member).collect::<Vec<_>>().join(","));
+    let member = |name: &&str| {
+        format!(
+            "{}:{}",
+            Value::from(*name),
+            key.get(*name).unwrap_or(&Value::Null)
+        )
+    };
+    let text = format!(
+        "{{{}}}",
+        members.iter().map(member).collect::<Vec<_>>().join(",")
+    );
     URL_SAFE_NO_PAD.encode(Digest::of(text.as_bytes()).as_bytes())
 }
 
 fn fit(key: &Map<String, Value>) -> Result<Map<String, Value>, UnfitKey> {
     let text = |name: &str| key.get(name).and_then(Value::as_str).unwrap_or_default();
-    if ["d", "p", "q", "dp", "dq", "qi", "k"].iter().any(|private| key.contains_key(*private)) {
+    if ["d", "p", "q", "dp", "dq", "qi", "k"]
+        .iter()
+        .any(|private| key.contains_key(*private))
+    {
         return Err(UnfitKey::Private);
     }
-    let bits =
-        || URL_SAFE_NO_PAD.decode(text("n")).ok().and_then(|n| BigNum::from_slice(&n).ok()).map(|n| n.num_bits());
+    let bits = || {
+        URL_SAFE_NO_PAD
+            .decode(text("n"))
+            .ok()
+            .and_then(|n| BigNum::from_slice(&n).ok())
+            .map(|n| n.num_bits())
+    };
     let good = match text("kty") {
         "RSA" => bits().is_some_and(|bits| bits >= SHORTEST_RSA.cast_signed()),
         "EC" => ["P-256", "P-384", "P-521"].contains(&text("crv")),
@@ -150,13 +189,21 @@ fn fit(key: &Map<String, Value>) -> Result<Map<String, Value>, UnfitKey> {
         _ => false,
     };
     // A key that no algorithm takes would only be noticed when the application comes.
-    let usable = Jwk::from_map(key.clone()).is_ok_and(|jwk| ASYMMETRIC.iter().any(|alg| verifier(alg, &jwk).is_some()));
-    if good && usable { Ok(key.clone()) } else { Err(UnfitKey::Kind) }
+    let usable = Jwk::from_map(key.clone())
+        .is_ok_and(|jwk| ASYMMETRIC.iter().any(|alg| verifier(alg, &jwk).is_some()));
+    if good && usable {
+        Ok(key.clone())
+    } else {
+        Err(UnfitKey::Kind)
+    }
 }
 
 fn jwk(key: &PKey<Public>) -> Result<Map<String, Value>, UnfitKey> {
     let number = |number: &openssl::bn::BigNumRef, length: i32| {
-        number.to_vec_padded(length).map(|bytes| URL_SAFE_NO_PAD.encode(bytes)).map_err(|_| UnfitKey::Kind)
+        number
+            .to_vec_padded(length)
+            .map(|bytes| URL_SAFE_NO_PAD.encode(bytes))
+            .map_err(|_| UnfitKey::Kind)
     };
     let value = match key.id() {
         Id::RSA => {
@@ -173,9 +220,14 @@ fn jwk(key: &PKey<Public>) -> Result<Map<String, Value>, UnfitKey> {
                 _ => return Err(UnfitKey::Kind),
             };
             let failed = |_| UnfitKey::Kind;
-            let (mut x, mut y) = (BigNum::new().map_err(failed)?, BigNum::new().map_err(failed)?);
+            let (mut x, mut y) = (
+                BigNum::new().map_err(failed)?,
+                BigNum::new().map_err(failed)?,
+            );
             let mut context = BigNumContext::new().map_err(failed)?;
-            ec.public_key().affine_coordinates(ec.group(), &mut x, &mut y, &mut context).map_err(failed)?;
+            ec.public_key()
+                .affine_coordinates(ec.group(), &mut x, &mut y, &mut context)
+                .map_err(failed)?;
             json!({"kty": "EC", "crv": curve, "x": number(&x, length)?, "y": number(&y, length)?})
         }
         Id::ED25519 => {
@@ -195,7 +247,10 @@ pub fn verify(token: &str, keys: &[Map<String, Value>]) -> Result<Map<String, Va
         (Some(wanted), Some(known)) => wanted == known,
         _ => true,
     };
-    let verifiers = keys.iter().filter(named).filter_map(|key| verifier(&algorithm, &Jwk::from_map(key.clone()).ok()?));
+    let verifiers = keys
+        .iter()
+        .filter(named)
+        .filter_map(|key| verifier(&algorithm, &Jwk::from_map(key.clone()).ok()?));
     let mut claims = verifiers.filter_map(|verifier| decode(token, &*verifier));
     claims.next().ok_or(BadJwt::Signature)
 }
@@ -203,12 +258,16 @@ pub fn verify(token: &str, keys: &[Map<String, Value>]) -> Result<Map<String, Va
 /// The claims of a JWT that was authenticated with a client secret.
 pub fn verify_with_secret(token: &str, secret: &[u8]) -> Result<Map<String, Value>, BadJwt> {
     header(token, &SYMMETRIC)?;
-    let verifier = HmacJwsAlgorithm::Hs256.verifier_from_bytes(secret).map_err(|_| BadJwt::Signature)?;
+    let verifier = HmacJwsAlgorithm::Hs256
+        .verifier_from_bytes(secret)
+        .map_err(|_| BadJwt::Signature)?;
     decode(token, &verifier).ok_or(BadJwt::Signature)
 }
 
 fn decode(token: &str, verifier: &dyn JwsVerifier) -> Option<Map<String, Value>> {
-    jwt::decode_with_verifier(token, verifier).ok().map(|(payload, _)| payload.into())
+    jwt::decode_with_verifier(token, verifier)
+        .ok()
+        .map(|(payload, _)| payload.into())
 }
 
 /// The algorithm and the key's name in a token's header, if the algorithm is one of these.
@@ -217,13 +276,22 @@ fn header(token: &str, accepted: &[&str]) -> Result<(String, Option<String>), Ba
         return Err(BadJwt::Malformed);
     }
     let first = token.split('.').next().unwrap_or_default();
-    let bytes = URL_SAFE_NO_PAD.decode(first).map_err(|_| BadJwt::Malformed)?;
-    let header: Map<String, Value> = serde_json::from_slice(&bytes).map_err(|_| BadJwt::Malformed)?;
-    let algorithm = header.get("alg").and_then(Value::as_str).ok_or(BadJwt::Malformed)?;
+    let bytes = URL_SAFE_NO_PAD
+        .decode(first)
+        .map_err(|_| BadJwt::Malformed)?;
+    let header: Map<String, Value> =
+        serde_json::from_slice(&bytes).map_err(|_| BadJwt::Malformed)?;
+    let algorithm = header
+        .get("alg")
+        .and_then(Value::as_str)
+        .ok_or(BadJwt::Malformed)?;
     if !accepted.contains(&algorithm) {
         return Err(BadJwt::Algorithm);
     }
-    Ok((algorithm.to_owned(), header.get("kid").and_then(Value::as_str).map(str::to_owned)))
+    Ok((
+        algorithm.to_owned(),
+        header.get("kid").and_then(Value::as_str).map(str::to_owned),
+    ))
 }
 
 /// What checks a signature of this algorithm with this key; `None` if the key is of another kind, or for another use.
@@ -259,8 +327,14 @@ mod tests {
             "alg": "RS256",
             "kid": "2011-04-29",
         });
-        assert_eq!(thumbprint(key.as_object().unwrap()), "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs");
-        assert_eq!(thumbprint(json!({"kty": "oct", "k": "AA"}).as_object().unwrap()), "");
+        assert_eq!(
+            thumbprint(key.as_object().unwrap()),
+            "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
+        );
+        assert_eq!(
+            thumbprint(json!({"kty": "oct", "k": "AA"}).as_object().unwrap()),
+            ""
+        );
         let pem = include_str!("../../../../tests/fuzz/corpus/client_keys/pem-ec");
         let key = key_of_pem(&pem[pem.find("-----BEGIN").unwrap()..]).unwrap();
         assert_eq!(thumbprint(&key).len(), 43);

@@ -30,7 +30,9 @@ pub enum KeyError {
     #[error("the cryptographic library failed: {0}")]
     Library(#[from] ErrorStack),
     /// The sealed key does not open with this master key.
-    #[error("a key in the database does not open with this master key: is it another installation's?")]
+    #[error(
+        "a key in the database does not open with this master key: is it another installation's?"
+    )]
     WrongMasterKey,
     /// A key could not be brought into its public form.
     #[error("a key has no public form: {0}")]
@@ -48,7 +50,11 @@ pub enum KeyError {
 
 /// Makes a fresh private key for a purpose, sealed. An RSA key may take a second of a core, so it is made off the async
 /// threads.
-pub async fn generate(purpose: KeyPurpose, master: &MasterKey, entropy: &dyn Entropy) -> Result<String, KeyError> {
+pub async fn generate(
+    purpose: KeyPurpose,
+    master: &MasterKey,
+    entropy: &dyn Entropy,
+) -> Result<String, KeyError> {
     let making = tokio::task::spawn_blocking(move || private_key(purpose));
     let plain = making.await.map_err(|_| KeyError::BrokenOff)??;
     master.seal(purpose.as_str(), &plain, entropy)
@@ -69,7 +75,8 @@ fn private_key(purpose: KeyPurpose) -> Result<Zeroizing<Vec<u8>>, KeyError> {
 /// ever signed with it.
 pub fn fresh_ed25519_public_key() -> Result<[u8; 32], KeyError> {
     let raw = PKey::generate_ed25519()?.raw_public_key()?;
-    raw.try_into().map_err(|_| KeyError::Form("an Ed25519 public key has 32 bytes".to_owned()))
+    raw.try_into()
+        .map_err(|_| KeyError::Form("an Ed25519 public key has 32 bytes".to_owned()))
 }
 
 fn open(purpose: KeyPurpose, sealed: &str, master: &MasterKey) -> Result<PKey<Private>, KeyError> {

@@ -65,7 +65,8 @@ pub(super) fn verify<'k>(
     let (message, signature) = jwt.rsplit_once('.').ok_or(NotOurs::Malformed)?;
     let (header, payload) = message.split_once('.').ok_or(NotOurs::Malformed)?;
     let decode = |part: &str| URL_SAFE_NO_PAD.decode(part).map_err(|_| NotOurs::Malformed);
-    let header: Header = serde_json::from_slice(&decode(header)?).map_err(|_| NotOurs::Malformed)?;
+    let header: Header =
+        serde_json::from_slice(&decode(header)?).map_err(|_| NotOurs::Malformed)?;
     let signature = decode(signature)?;
     if header.crit {
         return Err(NotOurs::Critical);
@@ -79,7 +80,10 @@ pub(super) fn verify<'k>(
         return Err(NotOurs::OtherAlgorithm);
     }
     // What the library finds impossible, such as a signature of another length, is no signature either.
-    if !key.verifies(message.as_bytes(), &signature).unwrap_or(false) {
+    if !key
+        .verifies(message.as_bytes(), &signature)
+        .unwrap_or(false)
+    {
         return Err(NotOurs::BadSignature);
     }
     // A payload with a dot in it fails here.

@@ -14,7 +14,9 @@ use super::verification::VerificationKey;
 use super::{KeyError, MasterKey};
 use assent_model::clock::Timestamp;
 use assent_model::id::KeyId;
-use assent_model::key::{KeyLife, KeyMaterial, KeyPurpose, KeyTimes, SigningAlgorithm, SigningKey, is_next_due};
+use assent_model::key::{
+    KeyLife, KeyMaterial, KeyPurpose, KeyTimes, SigningAlgorithm, SigningKey, is_next_due,
+};
 
 /// How long after one key was not found the store may be asked for another that was not.
 const BETWEEN_LOOKUPS: Duration = Duration::from_secs(1);
@@ -111,7 +113,12 @@ impl KeyRing {
 
     /// Takes the keys that were read in place of those at hand. If they can't all be opened, or an algorithm would be
     /// without a key, those at hand stay.
-    pub fn replace(&self, reading: Reading, keys: &[SigningKey], master: &MasterKey) -> Result<(), KeyError> {
+    pub fn replace(
+        &self,
+        reading: Reading,
+        keys: &[SigningKey],
+        master: &MasterKey,
+    ) -> Result<(), KeyError> {
         let fresh = Arc::new(Held::open(reading, keys, master, Some(&self.held()))?);
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
         if held.reading < reading {
@@ -128,7 +135,9 @@ impl KeyRing {
             // A clock that was set back does not lock it up.
             (now < last || now >= last + BETWEEN_LOOKUPS).then_some(now.millis())
         };
-        self.looked_up.fetch_update(Ordering::SeqCst, Ordering::SeqCst, free).is_ok()
+        self.looked_up
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, free)
+            .is_ok()
     }
 
     /// Returns after the end of a reading that began after this call. One reading serves all waiting requests. The next begins
@@ -144,7 +153,10 @@ impl KeyRing {
         }
         let (all, begun) = (self.asked.load(Ordering::SeqCst), Instant::now());
         read().await;
-        *answered = Answered { asked: all, at: Some(begun) };
+        *answered = Answered {
+            asked: all,
+            at: Some(begun),
+        };
     }
 
     /// The key that signs at `now`.
@@ -155,7 +167,10 @@ impl KeyRing {
     /// The key set (RFC 7517 section 5): what signs, what will, and what did. For each algorithm the one that signs is
     /// the first.
     pub fn key_set(&self, now: Timestamp) -> Value {
-        let keys = self.known(now).into_iter().filter(|key| key.life.stage.is_in_key_set());
+        let keys = self
+            .known(now)
+            .into_iter()
+            .filter(|key| key.life.stage.is_in_key_set());
         let keys: Vec<Value> = keys.map(|key| key.public_jwk).collect();
         json!({"keys": keys})
     }
@@ -181,7 +196,10 @@ impl KeyRing {
     /// All keys: by algorithm, and in the order of their stages.
     pub fn known(&self, now: Timestamp) -> Vec<KnownKey> {
         let held = self.held();
-        SigningAlgorithm::ALL.into_iter().flat_map(|algorithm| held.line(algorithm).known(now)).collect()
+        SigningAlgorithm::ALL
+            .into_iter()
+            .flat_map(|algorithm| held.line(algorithm).known(now))
+            .collect()
     }
 
     fn held(&self) -> Arc<Held> {
@@ -197,14 +215,24 @@ impl Held {
         master: &MasterKey,
         before: Option<&Self>,
     ) -> Result<Self, KeyError> {
-        let before: HashMap<KeyId, &RingKey> =
-            before.iter().flat_map(|held| held.keys()).map(|key| (key.id, key)).collect();
+        let before: HashMap<KeyId, &RingKey> = before
+            .iter()
+            .flat_map(|held| held.keys())
+            .map(|key| (key.id, key))
+            .collect();
         let line = |algorithm| {
-            let own = keys.iter().filter(|key| key.purpose == KeyPurpose::IdToken(algorithm));
-            let opened = own.map(|key| RingKey::open(algorithm, key, master, before.get(&key.id).copied()));
+            let own = keys
+                .iter()
+                .filter(|key| key.purpose == KeyPurpose::IdToken(algorithm));
+            let opened =
+                own.map(|key| RingKey::open(algorithm, key, master, before.get(&key.id).copied()));
             Line::new(algorithm, opened.collect::<Result<_, KeyError>>()?)
         };
-        Ok(Self { reading, rs256: line(SigningAlgorithm::Rs256)?, ps256: line(SigningAlgorithm::Ps256)? })
+        Ok(Self {
+            reading,
+            rs256: line(SigningAlgorithm::Rs256)?,
+            ps256: line(SigningAlgorithm::Ps256)?,
+        })
     }
 
     const fn line(&self, algorithm: SigningAlgorithm) -> &Line {
@@ -220,7 +248,8 @@ impl Held {
 
     fn live_key(&self, key_id: &str) -> Option<&VerificationKey> {
         let mut live = self.keys().filter(|key| key.times.revoked_at.is_none());
-        live.find(|key| key.public.key_id() == key_id).map(|key| &*key.public)
+        live.find(|key| key.public.key_id() == key_id)
+            .map(|key| &*key.public)
     }
 }
 
@@ -228,11 +257,21 @@ impl Line {
     fn new(algorithm: SigningAlgorithm, mut keys: Vec<RingKey>) -> Result<Self, KeyError> {
         keys.sort_by_key(|key| key.times.generation);
         let live = keys.iter().filter(|key| key.times.revoked_at.is_none());
-        let signers: Vec<_> =
-            live.filter_map(|key| Some((key.times.signs_from, Arc::clone(key.private.as_ref()?)))).collect();
+        let signers: Vec<_> = live
+            .filter_map(|key| Some((key.times.signs_from, Arc::clone(key.private.as_ref()?))))
+            .collect();
         let (_, earliest) = signers.first().ok_or(KeyError::NoneToSign(algorithm))?;
-        let (times, earliest) = (keys.iter().map(|key| key.times).collect(), Arc::clone(earliest));
-        Ok(Self { algorithm, keys, times, signers, earliest })
+        let (times, earliest) = (
+            keys.iter().map(|key| key.times).collect(),
+            Arc::clone(earliest),
+        );
+        Ok(Self {
+            algorithm,
+            keys,
+            times,
+            signers,
+            earliest,
+        })
     }
 
     fn signer(&self, now: Timestamp) -> Arc<IdTokenKey> {
@@ -265,15 +304,32 @@ impl RingKey {
     ) -> Result<Self, KeyError> {
         let (id, times) = (key.id, key.times);
         match (&key.material, before) {
-            (KeyMaterial::Sealed(_), Some(before)) if before.private.is_some() => Ok(Self { times, ..before.clone() }),
+            (KeyMaterial::Sealed(_), Some(before)) if before.private.is_some() => Ok(Self {
+                times,
+                ..before.clone()
+            }),
             (KeyMaterial::Sealed(sealed), _) => {
                 let (private, public) = IdTokenKey::open(algorithm, sealed, master)?;
-                Ok(Self { id, times, private: Some(Arc::new(private)), public: Arc::new(public) })
+                Ok(Self {
+                    id,
+                    times,
+                    private: Some(Arc::new(private)),
+                    public: Arc::new(public),
+                })
             }
-            (KeyMaterial::Public(_), Some(before)) => Ok(Self { times, private: None, ..before.clone() }),
+            (KeyMaterial::Public(_), Some(before)) => Ok(Self {
+                times,
+                private: None,
+                ..before.clone()
+            }),
             (KeyMaterial::Public(jwk), None) => {
                 let public = VerificationKey::from_jwk(algorithm, jwk)?;
-                Ok(Self { id, times, private: None, public: Arc::new(public) })
+                Ok(Self {
+                    id,
+                    times,
+                    private: None,
+                    public: Arc::new(public),
+                })
             }
         }
     }

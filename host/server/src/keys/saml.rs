@@ -72,7 +72,10 @@ impl OpenKeys {
 
     /// Forgets a key that is of no use any more.
     pub fn forget(&self, id: KeyId) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&id);
     }
 }
 
@@ -123,7 +126,12 @@ pub async fn generate(
 }
 
 /// A certificate that vouches for itself: whoever reads our metadata trusts it because it is there.
-fn certificate(key: &PKeyRef<Private>, name: &str, serial: [u8; 16], validity: Validity) -> Result<X509, KeyError> {
+fn certificate(
+    key: &PKeyRef<Private>,
+    name: &str,
+    serial: [u8; 16],
+    validity: Validity,
+) -> Result<X509, KeyError> {
     let mut subject = X509Name::builder()?;
     subject.append_entry_by_text("CN", name)?;
     let subject = subject.build();
@@ -151,7 +159,9 @@ fn certificate(key: &PKeyRef<Private>, name: &str, serial: [u8; 16], validity: V
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnfitCertificate {
     /// It is a private key.
-    #[error("this is a private key, which must stay with the service provider; expected its certificate")]
+    #[error(
+        "this is a private key, which must stay with the service provider; expected its certificate"
+    )]
     Private,
     /// It is no certificate.
     #[error(
@@ -159,7 +169,9 @@ pub enum UnfitCertificate {
     )]
     NotCertificate,
     /// Its key can't be trusted.
-    #[error("the certificate's key must be RSA of 2,048 to 8,192 bits, or on the curve P-256, P-384 or P-521")]
+    #[error(
+        "the certificate's key must be RSA of 2,048 to 8,192 bits, or on the curve P-256, P-384 or P-521"
+    )]
     Key,
 }
 
@@ -171,11 +183,19 @@ pub fn partner_certificate(text: &str) -> Result<PartnerCertificate, UnfitCertif
     let parsed = if text.contains("-----BEGIN") {
         X509::from_pem(text.as_bytes()).ok()
     } else {
-        let base64: String = text.chars().filter(|character| !character.is_ascii_whitespace()).collect();
-        STANDARD.decode(base64).ok().and_then(|der| X509::from_der(&der).ok())
+        let base64: String = text
+            .chars()
+            .filter(|character| !character.is_ascii_whitespace())
+            .collect();
+        STANDARD
+            .decode(base64)
+            .ok()
+            .and_then(|der| X509::from_der(&der).ok())
     };
     let certificate = parsed.ok_or(UnfitCertificate::NotCertificate)?;
-    let key = certificate.public_key().map_err(|_| UnfitCertificate::Key)?;
+    let key = certificate
+        .public_key()
+        .map_err(|_| UnfitCertificate::Key)?;
     let curve = key.ec_key().ok().and_then(|key| key.group().curve_name());
     let fits = match key.id() {
         Id::RSA => (2048..=8192).contains(&key.bits()),
@@ -185,7 +205,9 @@ pub fn partner_certificate(text: &str) -> Result<PartnerCertificate, UnfitCertif
     if !fits {
         return Err(UnfitCertificate::Key);
     }
-    let pem = certificate.to_pem().map_err(|_| UnfitCertificate::NotCertificate)?;
+    let pem = certificate
+        .to_pem()
+        .map_err(|_| UnfitCertificate::NotCertificate)?;
     let pem = String::from_utf8(pem).map_err(|_| UnfitCertificate::NotCertificate)?;
     Ok(PartnerCertificate { pem })
 }

@@ -78,7 +78,11 @@ impl IdTokenKey {
 
     /// Signs claims as a JWT (RFC 7519, in the compact form of RFC 7515 section 7.1). It takes a quarter of a millisecond
     /// to one: less than a way to another thread and back is worth, where every thread signs.
-    pub fn sign(&self, claims: Map<String, Value>, token_type: TokenType) -> Result<String, SigningError> {
+    pub fn sign(
+        &self,
+        claims: Map<String, Value>,
+        token_type: TokenType,
+    ) -> Result<String, SigningError> {
         let header = match token_type {
             TokenType::IdToken => &self.id_token_header,
             TokenType::LogoutToken => &self.logout_token_header,
@@ -95,7 +99,11 @@ impl IdTokenKey {
     }
 }
 
-fn signature(algorithm: SigningAlgorithm, key: &PKey<Private>, message: &[u8]) -> Result<Vec<u8>, ErrorStack> {
+fn signature(
+    algorithm: SigningAlgorithm,
+    key: &PKey<Private>,
+    message: &[u8],
+) -> Result<Vec<u8>, ErrorStack> {
     let mut signer = Signer::new(MessageDigest::sha256(), key)?;
     if algorithm == SigningAlgorithm::Ps256 {
         // The salt is as long as the digest (RFC 7518 section 3.5).

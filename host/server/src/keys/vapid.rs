@@ -30,10 +30,20 @@ impl PushKey {
         let key = open(KeyPurpose::Push, sealed, master)?;
         let ec = key.ec_key()?;
         let mut context = BigNumContext::new()?;
-        let point = ec.public_key().to_bytes(ec.group(), PointConversionForm::UNCOMPRESSED, &mut context)?;
+        let point = ec.public_key().to_bytes(
+            ec.group(),
+            PointConversionForm::UNCOMPRESSED,
+            &mut context,
+        )?;
         let der = zeroize::Zeroizing::new(key.private_key_to_pkcs8()?);
-        let signer = ES256.signer_from_der(&*der).map_err(|error| KeyError::Form(error.to_string()))?;
-        Ok(Self { signer, public: URL_SAFE_NO_PAD.encode(point), contact })
+        let signer = ES256
+            .signer_from_der(&*der)
+            .map_err(|error| KeyError::Form(error.to_string()))?;
+        Ok(Self {
+            signer,
+            public: URL_SAFE_NO_PAD.encode(point),
+            contact,
+        })
     }
 
     /// The public key as a browser's `applicationServerKey`: the uncompressed point, base64url.
@@ -45,9 +55,15 @@ impl PushKey {
     pub fn authorization(&self, origin: &str, now: Timestamp) -> Result<String, KeyError> {
         let form = |error: josekit::JoseError| KeyError::Form(error.to_string());
         let mut payload = JwtPayload::new();
-        payload.set_claim("aud", Some(json!(origin))).map_err(form)?;
-        payload.set_claim("exp", Some(json!(now.seconds() + VALIDITY))).map_err(form)?;
-        payload.set_claim("sub", Some(json!(self.contact))).map_err(form)?;
+        payload
+            .set_claim("aud", Some(json!(origin)))
+            .map_err(form)?;
+        payload
+            .set_claim("exp", Some(json!(now.seconds() + VALIDITY)))
+            .map_err(form)?;
+        payload
+            .set_claim("sub", Some(json!(self.contact)))
+            .map_err(form)?;
         let mut header = JwsHeader::new();
         header.set_token_type("JWT");
         let token = jwt::encode_with_signer(&payload, &header, &self.signer).map_err(form)?;

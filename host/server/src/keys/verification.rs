@@ -23,7 +23,11 @@ pub(super) struct VerificationKey {
 }
 
 impl VerificationKey {
-    pub(super) fn new(algorithm: SigningAlgorithm, modulus: BigNum, exponent: BigNum) -> Result<Self, KeyError> {
+    pub(super) fn new(
+        algorithm: SigningAlgorithm,
+        modulus: BigNum,
+        exponent: BigNum,
+    ) -> Result<Self, KeyError> {
         let n = URL_SAFE_NO_PAD.encode(modulus.to_vec());
         let e = URL_SAFE_NO_PAD.encode(exponent.to_vec());
         // The JWK thumbprint (RFC 7638) names the key.
@@ -31,14 +35,23 @@ impl VerificationKey {
         let key_id = URL_SAFE_NO_PAD.encode(openssl::sha::sha256(canonical.as_bytes()));
         let jwk = json!({"kty": "RSA", "use": "sig", "alg": algorithm.as_str(), "kid": key_id, "n": n, "e": e});
         let key = PKey::from_rsa(Rsa::from_public_components(modulus, exponent)?)?;
-        Ok(Self { algorithm, key, key_id, jwk })
+        Ok(Self {
+            algorithm,
+            key,
+            key_id,
+            jwk,
+        })
     }
 
     /// The key of a JSON Web Key (RFC 7517) that [`Self::jwk`] gave.
     pub(super) fn from_jwk(algorithm: SigningAlgorithm, jwk: &Value) -> Result<Self, KeyError> {
         let number = |member: &str| {
-            let bytes = jwk.get(member).and_then(Value::as_str).and_then(|text| URL_SAFE_NO_PAD.decode(text).ok());
-            let bytes = bytes.ok_or_else(|| KeyError::Form(format!("{member} is not a number in base64url")))?;
+            let bytes = jwk
+                .get(member)
+                .and_then(Value::as_str)
+                .and_then(|text| URL_SAFE_NO_PAD.decode(text).ok());
+            let bytes = bytes
+                .ok_or_else(|| KeyError::Form(format!("{member} is not a number in base64url")))?;
             Ok::<_, KeyError>(BigNum::from_slice(&bytes)?)
         };
         Self::new(algorithm, number("n")?, number("e")?)

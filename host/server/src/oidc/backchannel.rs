@@ -110,14 +110,22 @@ async fn begin(host: &Arc<Host>, work: &mut Work) -> Result<bool, Broken> {
     }
     let mut begun = false;
     while work.under_way.len() < AT_ONCE {
-        let Some(application) = work.turns.pop_front() else { break };
+        let Some(application) = work.turns.pop_front() else {
+            break;
+        };
         let count = work.busy.get(&application).copied().unwrap_or_default();
         if count >= AT_ONCE_EACH {
             continue;
         }
         // Where another host was quicker there may be more, too.
         begun = true;
-        let Some(delivery) = host.store.claim_logout(&application, LEASE, host.now()).await? else { continue };
+        let Some(delivery) = host
+            .store
+            .claim_logout(&application, LEASE, host.now())
+            .await?
+        else {
+            continue;
+        };
         work.busy.insert(application, count + 1);
         work.under_way.spawn(attempt(Arc::clone(host), delivery));
     }
@@ -126,15 +134,24 @@ async fn begin(host: &Arc<Host>, work: &mut Work) -> Result<bool, Broken> {
 
 /// Makes one attempt, and keeps what came of it. The application that was told, or not.
 async fn attempt(host: Arc<Host>, delivery: LogoutDelivery) -> Did {
-    let LogoutDelivery { application, sid, attempts, .. } = &delivery;
-    let told = tell(&host, &delivery).await.unwrap_or_else(|error| Told::Failed(error.to_string()));
+    let LogoutDelivery {
+        application,
+        sid,
+        attempts,
+        ..
+    } = &delivery;
+    let told = tell(&host, &delivery)
+        .await
+        .unwrap_or_else(|error| Told::Failed(error.to_string()));
     let again = match &told {
         Told::Failed(_) => delivery.again_after(host.now()),
         Told::Done | Told::Nobody | Told::Refused(_) | Told::OutOfReach(_) => None,
     };
     match (&told, again) {
         (Told::Done, _) => tracing::info!(%application, sid, attempts, "told of a logout"),
-        (Told::Nobody, _) => tracing::debug!(%application, sid, "wants to know of no logout any more"),
+        (Told::Nobody, _) => {
+            tracing::debug!(%application, sid, "wants to know of no logout any more")
+        }
         (Told::Refused(why), _) => {
             tracing::warn!(%application, sid, why, "the application refused a logout token; it is not told again");
         }
@@ -159,10 +176,18 @@ async fn attempt(host: Arc<Host>, delivery: LogoutDelivery) -> Did {
 }
 
 async fn tell(host: &Host, delivery: &LogoutDelivery) -> Result<Told, Broken> {
-    let Some(application) = host.store.application(&delivery.application).await? else { return Ok(Told::Nobody) };
-    let Some(logout) = &application.settings.backchannel_logout else { return Ok(Told::Nobody) };
+    let Some(application) = host.store.application(&delivery.application).await? else {
+        return Ok(Told::Nobody);
+    };
+    let Some(logout) = &application.settings.backchannel_logout else {
+        return Ok(Told::Nobody);
+    };
     let token = logout_token(host, &application, delivery).await?;
-    let answer = match host.outgoing.post_form(&logout.uri, &[("logout_token", &token)]).await {
+    let answer = match host
+        .outgoing
+        .post_form(&logout.uri, &[("logout_token", &token)])
+        .await
+    {
         Ok(answer) => answer,
         Err(Failure::Refused(why)) => return Ok(Told::OutOfReach(why)),
         Err(failure) => return Ok(Told::Failed(failure.to_string())),
@@ -177,11 +202,19 @@ async fn tell(host: &Host, delivery: &LogoutDelivery) -> Result<Told, Broken> {
 
 /// What an application says of its refusal, as far as it fits in the log.
 fn in_one_line(body: &[u8]) -> String {
-    String::from_utf8_lossy(body).chars().filter(|c| !c.is_control()).take(200).collect()
+    String::from_utf8_lossy(body)
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(200)
+        .collect()
 }
 
 /// A logout token (section 2.4). It never has a `nonce`, so that it can't pass for an ID token.
-async fn logout_token(host: &Host, application: &Application, delivery: &LogoutDelivery) -> Result<String, Broken> {
+async fn logout_token(
+    host: &Host,
+    application: &Application,
+    delivery: &LogoutDelivery,
+) -> Result<String, Broken> {
     let now = host.now();
     let claims: Map<String, Value> = [
         ("iss", json!(host.issuer)),
@@ -196,6 +229,8 @@ async fn logout_token(host: &Host, application: &Application, delivery: &LogoutD
     .map(|(name, value)| (name.to_owned(), value))
     .into_iter()
     .collect();
-    let key = host.key_ring.signer(application.settings.id_token_algorithm, now);
+    let key = host
+        .key_ring
+        .signer(application.settings.id_token_algorithm, now);
     Ok(key.sign(claims, TokenType::LogoutToken)?)
 }

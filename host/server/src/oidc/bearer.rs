@@ -82,11 +82,25 @@ pub async fn accept(host: &Host, shown: Shown<'_>) -> Result<OpenAccess, BearerE
 pub async fn resolve(host: &Host, text: &str) -> Result<OpenAccess, BearerError> {
     let token = Token::parse(prefix::ACCESS, text).ok_or(BearerError::InvalidToken)?;
     let id = TokenId::from_bytes(token.id());
-    let found = host.store.open_access(id, host.now()).await.map_err(Broken::from)?;
-    let found = found.filter(|found| found.grant.digest == token.digest()).ok_or(BearerError::InvalidToken)?;
-    if !found.used && found.grant.watched_until.is_some_and(|until| host.now() < until) {
+    let found = host
+        .store
+        .open_access(id, host.now())
+        .await
+        .map_err(Broken::from)?;
+    let found = found
+        .filter(|found| found.grant.digest == token.digest())
+        .ok_or(BearerError::InvalidToken)?;
+    if !found.used
+        && found
+            .grant
+            .watched_until
+            .is_some_and(|until| host.now() < until)
+    {
         // Kept before it is answered: whoever used it got the answer of the refresh.
-        host.store.note_use(id, host.now()).await.map_err(Broken::from)?;
+        host.store
+            .note_use(id, host.now())
+            .await
+            .map_err(Broken::from)?;
     }
     Ok(found)
 }

@@ -82,8 +82,16 @@ pub fn document(host: &Host) -> Value {
 
 /// How sign-ins are made here: by a vendor's word only where the operator takes one's.
 fn acr_values(host: &Host) -> Vec<&'static str> {
-    let delegated = host.plugins.channels().iter().any(|channel| channel.trust == Trust::Delegated);
-    let acrs = if delegated { &[Acr::Device, Acr::Delegated][..] } else { &[Acr::Device] };
+    let delegated = host
+        .plugins
+        .channels()
+        .iter()
+        .any(|channel| channel.trust == Trust::Delegated);
+    let acrs = if delegated {
+        &[Acr::Device, Acr::Delegated][..]
+    } else {
+        &[Acr::Device]
+    };
     acrs.iter().map(|acr| acr.as_str()).collect()
 }
 
@@ -101,7 +109,10 @@ fn mtls_aliases(base: &Url) -> Value {
 /// RP-Initiated Logout 1.0 section 2.1, Back-Channel Logout 1.0 section 2.1.
 fn logout(issuer: &str) -> [(String, Value); 3] {
     [
-        ("end_session_endpoint", json!(format!("{issuer}/session/end"))),
+        (
+            "end_session_endpoint",
+            json!(format!("{issuer}/session/end")),
+        ),
         ("backchannel_logout_supported", json!(true)),
         ("backchannel_logout_session_supported", json!(true)),
     ]

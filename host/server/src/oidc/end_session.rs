@@ -91,16 +91,28 @@ pub async fn check(host: &Host, parameters: &Parameters) -> Result<EndSession, R
     }
     let redirect = redirect(&application, asked)?;
     let state = parameters.get("state").map(str::to_owned);
-    Ok(EndSession { application: Some(application), hint, redirect, state })
+    Ok(EndSession {
+        application: Some(application),
+        hint,
+        redirect,
+        state,
+    })
 }
 
 async fn client(host: &Host, id: &str) -> Result<Arc<Application>, Rejected> {
     let id: Did = id.parse().map_err(|_| Rejected::UnknownClient)?;
-    host.store.application(&id).await.map_err(Broken::from)?.ok_or(Rejected::UnknownClient)
+    host.store
+        .application(&id)
+        .await
+        .map_err(Broken::from)?
+        .ok_or(Rejected::UnknownClient)
 }
 
 /// Where the browser goes afterwards: only to an address of this application.
-fn redirect(application: &Application, asked: Option<&str>) -> Result<Option<CheckedRedirect>, Rejected> {
+fn redirect(
+    application: &Application,
+    asked: Option<&str>,
+) -> Result<Option<CheckedRedirect>, Rejected> {
     let registered = &application.settings.post_logout_redirect_uris;
     let find = |asked| CheckedRedirect::find(registered, asked).ok_or(Rejected::RedirectUri);
     asked.map(find).transpose()
@@ -119,15 +131,27 @@ struct Sealed {
 
 /// Reads what [`EndSession::sealed`] made, a short while ago. The application is looked at again.
 pub async fn unseal(host: &Host, text: &str) -> Result<EndSession, Rejected> {
-    let opened = host.master_key.open(PURPOSE, text).map_err(|_| Rejected::Sealed)?;
+    let opened = host
+        .master_key
+        .open(PURPOSE, text)
+        .map_err(|_| Rejected::Sealed)?;
     let sealed: Sealed = serde_json::from_slice(&opened).map_err(|_| Rejected::Sealed)?;
     if sealed.until < host.now() {
         return Err(Rejected::Sealed);
     }
-    let application = host.store.application(&sealed.application).await.map_err(Broken::from)?;
+    let application = host
+        .store
+        .application(&sealed.application)
+        .await
+        .map_err(Broken::from)?;
     let application = application.ok_or(Rejected::UnfitHint("application"))?;
     let redirect = redirect(&application, sealed.redirect.as_deref())?;
-    Ok(EndSession { application: Some(application), hint: sealed.hint, redirect, state: sealed.state })
+    Ok(EndSession {
+        application: Some(application),
+        hint: sealed.hint,
+        redirect,
+        state: sealed.state,
+    })
 }
 
 async fn hint(host: &Host, token: &str) -> Result<(Arc<Application>, Hint), Rejected> {
@@ -142,28 +166,47 @@ async fn hint(host: &Host, token: &str) -> Result<(Arc<Application>, Hint), Reje
         None => None,
     };
     let application = found.ok_or(Rejected::UnfitHint("application"))?;
-    let subject = claim("sub").ok_or(Rejected::UnfitHint("person"))?.to_owned();
-    Ok((application, Hint { subject, sid: claim("sid").map(str::to_owned) }))
+    let subject = claim("sub")
+        .ok_or(Rejected::UnfitHint("person"))?
+        .to_owned();
+    Ok((
+        application,
+        Hint {
+            subject,
+            sid: claim("sid").map(str::to_owned),
+        },
+    ))
 }
 
 impl EndSession {
     /// The request as a text that this service alone can make and read, for half an hour. `None` if it shows nothing.
     pub fn sealed(&self, host: &Host) -> Result<Option<String>, Broken> {
-        let Some(application) = &self.application else { return Ok(None) };
+        let Some(application) = &self.application else {
+            return Ok(None);
+        };
         let sealed = Sealed {
             application: application.id.clone(),
             hint: self.hint.clone(),
-            redirect: self.redirect.as_ref().map(|redirect| redirect.as_str().to_owned()),
+            redirect: self
+                .redirect
+                .as_ref()
+                .map(|redirect| redirect.as_str().to_owned()),
             state: self.state.clone(),
             until: host.now() + SEALED_FOR,
         };
         let text = serde_json::json!(sealed).to_string();
-        Ok(Some(host.master_key.seal(PURPOSE, text.as_bytes(), &*host.entropy)?))
+        Ok(Some(host.master_key.seal(
+            PURPOSE,
+            text.as_bytes(),
+            &*host.entropy,
+        )?))
     }
 
     /// Whether the application shows that it asks for this session's end, or for this person's: they need not be asked.
     pub fn is_for(&self, host: &Host, signed_in: &SignedIn) -> Result<bool, Broken> {
-        let (Some(application), Some(hint)) = (&self.application, &self.hint) else { return Ok(false) };
+        let (Some(application), Some(hint)) = (&self.application, &self.hint) else {
+            return Ok(false);
+        };
         let same_session = hint.sid == Some(sid_of(host, application, &signed_in.session.sid)?);
         Ok(same_session || subject_of(host, application, &signed_in.user)? == hint.subject)
     }
@@ -175,19 +218,28 @@ impl EndSession {
 
     /// The name of the application that shows that it asks.
     pub fn application(&self) -> Option<&str> {
-        self.hint.as_ref().and(self.application.as_ref()).map(|application| application.name.as_str())
+        self.hint
+            .as_ref()
+            .and(self.application.as_ref())
+            .map(|application| application.name.as_str())
     }
 
     /// The name of the application to which the browser returns, where nothing shows that the application asks.
     pub fn returns_to(&self) -> Option<&str> {
         let unproven = self.hint.is_none() && self.redirect.is_some();
-        self.application.as_ref().filter(|_| unproven).map(|application| application.name.as_str())
+        self.application
+            .as_ref()
+            .filter(|_| unproven)
+            .map(|application| application.name.as_str())
     }
 
     /// Where the browser goes afterwards, with the application's `state`.
     pub fn afterwards(&self) -> Afterwards {
         match &self.redirect {
-            Some(redirect) => Afterwards::Redirect { redirect: redirect.clone(), state: self.state.clone() },
+            Some(redirect) => Afterwards::Redirect {
+                redirect: redirect.clone(),
+                state: self.state.clone(),
+            },
             None => Afterwards::Page,
         }
     }

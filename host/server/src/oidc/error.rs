@@ -28,7 +28,9 @@ pub enum TokenError {
     #[error("the application may not use this grant type")]
     UnauthorizedClient,
     /// The grant type is unknown.
-    #[error("the grant type is not supported; expected authorization_code, refresh_token or client_credentials")]
+    #[error(
+        "the grant type is not supported; expected authorization_code, refresh_token or client_credentials"
+    )]
     UnsupportedGrantType,
     /// The client failed to authenticate too often.
     #[error("client authentication failed too often; try again later")]

@@ -26,7 +26,16 @@ pub fn with_sign_in(
     let Made { mut claims, steps } = made;
     let id = TokenId::new(host.now(), &*host.entropy).to_string();
     let (user, application) = (subject.user.id, &subject.application.id);
-    traces::record(host, Purpose { token: &id, user, application, sink: Sink::IdToken }, &steps);
+    traces::record(
+        host,
+        Purpose {
+            token: &id,
+            user,
+            application,
+            sink: Sink::IdToken,
+        },
+        &steps,
+    );
     claims.extend(of_authentication(how).map(|(name, value)| (name.to_owned(), value)));
     put(&mut claims, AtSignIn::Sid, json!(sid));
     put(&mut claims, AtSignIn::Jti, json!(id));
@@ -55,9 +64,15 @@ pub async fn issue(
     claims.insert("iss".to_owned(), json!(iss));
     claims.insert("aud".to_owned(), json!(aud));
     put(&mut claims, AtSignIn::Iat, json!(now));
-    put(&mut claims, AtSignIn::Exp, json!(now + i64::from(host.settings.lifetimes.id_token)));
+    put(
+        &mut claims,
+        AtSignIn::Exp,
+        json!(now + i64::from(host.settings.lifetimes.id_token)),
+    );
     put(&mut claims, AtSignIn::AtHash, json!(at_hash(access_token)));
-    let key = host.key_ring.signer(application.settings.id_token_algorithm, host.now());
+    let key = host
+        .key_ring
+        .signer(application.settings.id_token_algorithm, host.now());
     Ok(key.sign(claims, TokenType::IdToken)?)
 }
 
@@ -74,6 +89,12 @@ mod tests {
         let digest = openssl::sha::sha256(b"at_example");
         let hash = super::at_hash("at_example");
         assert_eq!(hash.len(), 22);
-        assert_eq!(hash, base64::Engine::encode(&base64::engine::general_purpose::URL_SAFE_NO_PAD, &digest[..16]));
+        assert_eq!(
+            hash,
+            base64::Engine::encode(
+                &base64::engine::general_purpose::URL_SAFE_NO_PAD,
+                &digest[..16]
+            )
+        );
     }
 }

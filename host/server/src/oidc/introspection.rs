@@ -75,39 +75,65 @@ struct Known {
 }
 
 /// Serves an introspection request of an authenticated client.
-pub async fn introspect(host: &Host, client: &Client, parameters: &Parameters) -> Result<Introspection, TokenError> {
-    let text = parameters.get("token").ok_or_else(|| TokenError::InvalidRequest("token is missing".to_owned()))?;
+pub async fn introspect(
+    host: &Host,
+    client: &Client,
+    parameters: &Parameters,
+) -> Result<Introspection, TokenError> {
+    let text = parameters
+        .get("token")
+        .ok_or_else(|| TokenError::InvalidRequest("token is missing".to_owned()))?;
     let is_own = |owner: &Did| *owner == client.application.id;
     let known = match access_token(host, text).await? {
         Some(known) if is_own(&known.application) => Some(known),
         // A resource server asks about tokens that it was shown; a public client proves nothing, and sees its own alone. One
         // for the admin API is good nowhere else, so nobody else shall take it for good.
-        Some(known) if known.admin_scopes.is_empty() => {
-            Some(known).filter(|_| client.application.settings.application_type.is_confidential())
-        }
+        Some(known) if known.admin_scopes.is_empty() => Some(known).filter(|_| {
+            client
+                .application
+                .settings
+                .application_type
+                .is_confidential()
+        }),
         Some(_) => None,
         // A refresh token goes to nobody but its owner.
-        None => refresh_token(host, text).await?.filter(|known| is_own(&known.application)),
+        None => refresh_token(host, text)
+            .await?
+            .filter(|known| is_own(&known.application)),
     };
-    let Some(known) = known else { return Ok(INACTIVE) };
+    let Some(known) = known else {
+        return Ok(INACTIVE);
+    };
     let application = match is_own(&known.application) {
         true => Some(client.application.clone()),
-        false => host.store.application(&known.application).await.map_err(Broken::from)?,
+        false => host
+            .store
+            .application(&known.application)
+            .await
+            .map_err(Broken::from)?,
     };
-    let Some(application) = application else { return Ok(INACTIVE) };
+    let Some(application) = application else {
+        return Ok(INACTIVE);
+    };
     let (sub, more) = match &known.family {
         None => (application.id.to_string(), Map::new()),
         Some(family) => {
             let found = person(host, family.subject, &application.id).await?;
-            let Some(person) = found else { return Ok(INACTIVE) };
+            let Some(person) = found else {
+                return Ok(INACTIVE);
+            };
             let sub = subject_of(host, &application, &person.user)?;
-            let Some(more) = more(host, &application, &person, family, &known.scopes, &sub).await? else {
+            let Some(more) = more(host, &application, &person, family, &known.scopes, &sub).await?
+            else {
                 return Ok(INACTIVE);
             };
             (sub, more)
         }
     };
-    let acr = known.family.as_ref().map(|family| family.context.authentication.acr());
+    let acr = known
+        .family
+        .as_ref()
+        .map(|family| family.context.authentication.acr());
     Ok(Introspection::Active(Box::new(Active {
         active: true,
         client_id: known.application,
@@ -119,7 +145,9 @@ pub async fn introspect(host: &Host, client: &Client, parameters: &Parameters) -
         exp: known.expires_at.seconds(),
         iat: known.issued_at.seconds(),
         acr: acr.filter(|acr| *acr != Acr::Device).map(Acr::as_str),
-        cnf: known.certificate.map(|digest| json!({"x5t#S256": digest.to_base64url()})),
+        cnf: known
+            .certificate
+            .map(|digest| json!({"x5t#S256": digest.to_base64url()})),
         more,
     })))
 }
@@ -133,7 +161,10 @@ async fn more(
     scopes: &Scopes,
     sub: &str,
 ) -> Result<Option<Map<String, Value>>, TokenError> {
-    if !host.plugins.maps_claims_for(&application.id, Sink::Introspection) {
+    if !host
+        .plugins
+        .maps_claims_for(&application.id, Sink::Introspection)
+    {
         return Ok(Some(Map::new()));
     }
     let subject = Subject {
@@ -145,7 +176,11 @@ async fn more(
         sub,
         requested: &BTreeMap::new(),
     };
-    let _place = host.limits.claim_lookups.hold(family.id).ok_or(TokenError::Busy)?;
+    let _place = host
+        .limits
+        .claim_lookups
+        .hold(family.id)
+        .ok_or(TokenError::Busy)?;
     match claims::map(host, subject, Sink::Introspection).await {
         Ok(made) => Ok(Some(made.claims)),
         Err(failure) => {
@@ -153,9 +188,10 @@ async fn more(
             match failure.kind {
                 MapFailureKind::Fault(Fault::Busy) => Err(TokenError::Busy),
                 MapFailureKind::Deny(_) => Ok(None),
-                MapFailureKind::Fault(detail) => {
-                    Err(TokenError::Broken(Broken::Plugin(format!("`{}` {detail}", failure.plugin))))
-                }
+                MapFailureKind::Fault(detail) => Err(TokenError::Broken(Broken::Plugin(format!(
+                    "`{}` {detail}",
+                    failure.plugin
+                )))),
             }
         }
     }
@@ -178,8 +214,14 @@ async fn access_token(host: &Host, text: &str) -> Result<Option<Known>, TokenErr
 }
 
 async fn refresh_token(host: &Host, text: &str) -> Result<Option<Known>, TokenError> {
-    let Some(token) = Token::parse(prefix::REFRESH, text) else { return Ok(None) };
-    let found = host.store.refresh_token(TokenId::from_bytes(token.id()), host.now()).await.map_err(Broken::from)?;
+    let Some(token) = Token::parse(prefix::REFRESH, text) else {
+        return Ok(None);
+    };
+    let found = host
+        .store
+        .refresh_token(TokenId::from_bytes(token.id()), host.now())
+        .await
+        .map_err(Broken::from)?;
     let found = found.filter(|found| found.good && found.grant.digest == token.digest());
     Ok(found.map(|found| Known {
         application: found.grant.application,

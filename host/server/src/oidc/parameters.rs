@@ -66,7 +66,11 @@ impl Parameters {
     pub fn parse(encoded: &[u8]) -> Result<Self, BadParameters> {
         let mut pairs: Vec<(String, String)> = Vec::new();
         for (name, value) in form_urlencoded::parse(encoded) {
-            let longest = if name == "id_token_hint" { LONGEST_HINT } else { LONGEST };
+            let longest = if name == "id_token_hint" {
+                LONGEST_HINT
+            } else {
+                LONGEST
+            };
             if pairs.len() == MOST || value.len() > longest {
                 return Err(BadParameters::TooMuch);
             }
@@ -78,12 +82,19 @@ impl Parameters {
     /// That no known parameter is there twice.
     pub fn refuse_repeated(&self) -> Result<(), BadParameters> {
         let count = |known: &str| self.0.iter().filter(|(name, _)| name == known).count();
-        KNOWN.into_iter().find(|known| count(known) > 1).map_or(Ok(()), |known| Err(BadParameters::Repeated(known)))
+        KNOWN
+            .into_iter()
+            .find(|known| count(known) > 1)
+            .map_or(Ok(()), |known| Err(BadParameters::Repeated(known)))
     }
 
     /// The value of a parameter, unless it is missing, empty or repeated.
     pub fn get(&self, wanted: &str) -> Option<&str> {
-        let mut values = self.0.iter().filter(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
+        let mut values = self
+            .0
+            .iter()
+            .filter(|(name, _)| name == wanted)
+            .map(|(_, value)| value.as_str());
         match (values.next(), values.next()) {
             (Some(value), None) if !value.is_empty() => Some(value),
             _ => None,
@@ -104,20 +115,32 @@ mod tests {
 
     #[test]
     fn a_repeated_parameter_has_no_value() {
-        let parameters = Parameters::parse(b"client_id=a&client_id=b&x=1&x=2&scope=&state=%20s+t").unwrap();
+        let parameters =
+            Parameters::parse(b"client_id=a&client_id=b&x=1&x=2&scope=&state=%20s+t").unwrap();
         assert_eq!(parameters.get("client_id"), None);
         assert_eq!(parameters.get("scope"), None);
         assert_eq!(parameters.get("state"), Some(" s t"));
-        assert_eq!(parameters.refuse_repeated(), Err(BadParameters::Repeated("client_id")));
+        assert_eq!(
+            parameters.refuse_repeated(),
+            Err(BadParameters::Repeated("client_id"))
+        );
     }
 
     #[test]
     fn there_is_a_limit() {
-        assert_eq!(Parameters::parse("a=1&".repeat(65).as_bytes()).unwrap_err(), BadParameters::TooMuch);
+        assert_eq!(
+            Parameters::parse("a=1&".repeat(65).as_bytes()).unwrap_err(),
+            BadParameters::TooMuch
+        );
         for (name, longest) in [("a", LONGEST), ("id_token_hint", LONGEST_HINT)] {
-            let of_length = |length| Parameters::parse(format!("{name}={}", "x".repeat(length)).as_bytes());
+            let of_length =
+                |length| Parameters::parse(format!("{name}={}", "x".repeat(length)).as_bytes());
             assert!(of_length(longest).is_ok(), "{name}");
-            assert_eq!(of_length(longest + 1).unwrap_err(), BadParameters::TooMuch, "{name}");
+            assert_eq!(
+                of_length(longest + 1).unwrap_err(),
+                BadParameters::TooMuch,
+                "{name}"
+            );
         }
     }
 

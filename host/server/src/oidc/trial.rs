@@ -47,8 +47,10 @@ pub fn request(
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.extend_pairs(&parameters);
     let url = format!("{}/auth?{}", host.issuer, query.finish());
-    let shown: Map<String, Value> =
-        parameters.into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect();
+    let shown: Map<String, Value> = parameters
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), json!(value)))
+        .collect();
     let note =
         StepNote::good("an authorization request as the application would make it, with every scope that it may use")
             .with(json!({ "endpoint": format!("{}/auth", host.issuer), "parameters": shown }));
@@ -58,11 +60,16 @@ pub fn request(
 /// Whether an answer came to a trial that is of its own request. Nothing else ends it.
 pub fn is_answer(host: &Host, trial: &Trial, parameters: &Parameters) -> Result<bool, Broken> {
     let state = trials::derived(host, trial.id, Derived::State)?;
-    Ok(parameters.get("state") == Some(state.as_str()) && parameters.get("iss") == Some(host.issuer.as_str()))
+    Ok(parameters.get("state") == Some(state.as_str())
+        && parameters.get("iss") == Some(host.issuer.as_str()))
 }
 
 /// Takes up the answer of a trial, and ends it.
-pub async fn take_up(host: &Host, open: &OpenTrial, parameters: &Parameters) -> Result<TrialOutcome, Broken> {
+pub async fn take_up(
+    host: &Host,
+    open: &OpenTrial,
+    parameters: &Parameters,
+) -> Result<TrialOutcome, Broken> {
     let trial = open.trial();
     let Some(code) = parameters.get("code") else {
         let error = parameters.get("error").unwrap_or("server_error");
@@ -70,10 +77,20 @@ pub async fn take_up(host: &Host, open: &OpenTrial, parameters: &Parameters) -> 
         let cause = trials::cause(host, trial.id).await?;
         let data = json!({ "error": error, "error_description": description });
         let detail = "the application would have got an error";
-        let detail = cause.as_ref().map_or_else(|| detail.to_owned(), |cause| format!("{detail}, since {cause}"));
-        trials::note(host, trial.id, TrialStep::Answered, StepNote::bad(detail).with(data)).await?;
+        let detail = cause.as_ref().map_or_else(
+            || detail.to_owned(),
+            |cause| format!("{detail}, since {cause}"),
+        );
+        trials::note(
+            host,
+            trial.id,
+            TrialStep::Answered,
+            StepNote::bad(detail).with(data),
+        )
+        .await?;
         // The application is told no more than its own description; who tries it is.
-        let told = json!({ "error": error, "error_description": cause.as_deref().unwrap_or(description) });
+        let told =
+            json!({ "error": error, "error_description": cause.as_deref().unwrap_or(description) });
         return finish(host, trial, TrialOutcome::Failed, told, None).await;
     };
     let data = json!({ "code": shortened(code), "state": "as it was sent", "iss": host.issuer });
@@ -100,19 +117,37 @@ async fn finish(
 }
 
 /// Exchanges the code, and asks UserInfo.
-async fn redeem(host: &Host, open: &OpenTrial, code: &str) -> Result<(TrialOutcome, Value), Broken> {
+async fn redeem(
+    host: &Host,
+    open: &OpenTrial,
+    code: &str,
+) -> Result<(TrialOutcome, Value), Broken> {
     let trial = open.trial();
     let failed = |error: &str, description: String| {
-        (TrialOutcome::Failed, json!({ "error": error, "error_description": description }))
+        (
+            TrialOutcome::Failed,
+            json!({ "error": error, "error_description": description }),
+        )
     };
     let Some(application) = host.store.application(&trial.application).await? else {
-        return Ok(failed("invalid_client", "the application was removed meanwhile".to_owned()));
+        return Ok(failed(
+            "invalid_client",
+            "the application was removed meanwhile".to_owned(),
+        ));
     };
     let method = application.settings.auth_method().as_str();
-    let client = Client { application, certificate: None };
+    let client = Client {
+        application,
+        certificate: None,
+    };
     let verifier = trials::derived(host, trial.id, Derived::Verifier)?;
     let redirect_uri = trials::address(host, trial.id);
-    let presented = Presented { code, redirect_uri: &redirect_uri, verifier: Some(&verifier), trial: Some(trial.id) };
+    let presented = Presented {
+        code,
+        redirect_uri: &redirect_uri,
+        verifier: Some(&verifier),
+        trial: Some(trial.id),
+    };
     let response = match grant::redeem(host, &client, presented).await {
         Ok(response) => serde_json::to_value(response).unwrap_or_default(),
         Err(error) => {
@@ -121,16 +156,33 @@ async fn redeem(host: &Host, open: &OpenTrial, code: &str) -> Result<(TrialOutco
             return Ok(failed(error.code(), error.to_string()));
         }
     };
-    let text = |name: &str| response.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |name: &str| {
+        response
+            .get(name)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
     let (header, claims) = decoded(&text("id_token"));
     let nonce = trials::derived(host, trial.id, Derived::Nonce)?;
     let fits = claims.get("nonce") == Some(&json!(nonce));
     let detail = format!(
         "the server stands in for the application's authentication ({method}), which was not tried; the code, the redirect URI and PKCE were"
     );
-    let note = StepNote { good: fits, ..StepNote::good(detail) };
+    let note = StepNote {
+        good: fits,
+        ..StepNote::good(detail)
+    };
     trials::note(host, trial.id, TrialStep::Exchanged, note).await?;
-    let userinfo = match userinfo::made(host, Shown { token: &text("access_token"), certificate: None }).await {
+    let userinfo = match userinfo::made(
+        host,
+        Shown {
+            token: &text("access_token"),
+            certificate: None,
+        },
+    )
+    .await
+    {
         Ok(made) => {
             let note = StepNote::good("the claims for the access token")
                 .with(json!({ "steps": traces::explain(&made.steps) }));
@@ -151,7 +203,11 @@ async fn redeem(host: &Host, open: &OpenTrial, code: &str) -> Result<(TrialOutco
     let outcome = match (userinfo, result.as_object_mut()) {
         (Ok(userinfo), Some(result)) => {
             result.insert("userinfo".to_owned(), userinfo);
-            if fits { TrialOutcome::Done } else { TrialOutcome::Failed }
+            if fits {
+                TrialOutcome::Done
+            } else {
+                TrialOutcome::Failed
+            }
         }
         (Err((code, description)), Some(result)) => {
             result.insert("error".to_owned(), json!(code));
@@ -165,14 +221,18 @@ async fn redeem(host: &Host, open: &OpenTrial, code: &str) -> Result<(TrialOutco
 
 /// A token response of whose tokens nobody can make use.
 fn shown(response: &Value) -> Value {
-    let members = response.as_object().into_iter().flatten().map(|(name, value)| {
-        let is_token = matches!(name.as_str(), "access_token" | "refresh_token" | "id_token");
-        let value = match value.as_str() {
-            Some(token) if is_token => json!(shortened(token)),
-            _ => value.clone(),
-        };
-        (name.clone(), value)
-    });
+    let members = response
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, value)| {
+            let is_token = matches!(name.as_str(), "access_token" | "refresh_token" | "id_token");
+            let value = match value.as_str() {
+                Some(token) if is_token => json!(shortened(token)),
+                _ => value.clone(),
+            };
+            (name.clone(), value)
+        });
     Value::Object(members.collect())
 }
 
@@ -187,5 +247,8 @@ fn decoded(token: &str) -> (Value, Value) {
         let bytes = URL_SAFE_NO_PAD.decode(part).unwrap_or_default();
         serde_json::from_slice(&bytes).unwrap_or_default()
     });
-    (parts.next().unwrap_or_default(), parts.next().unwrap_or_default())
+    (
+        parts.next().unwrap_or_default(),
+        parts.next().unwrap_or_default(),
+    )
 }

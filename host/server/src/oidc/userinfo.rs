@@ -19,11 +19,17 @@ pub async fn claims(host: &Host, shown: Shown<'_>) -> Result<Map<String, Value>,
 pub async fn made(host: &Host, shown: Shown<'_>) -> Result<Made, BearerError> {
     let found = accept(host, shown).await?;
     let grant = found.grant;
-    let Some(family) = found.family else { return Err(BearerError::InsufficientScope(Scope::OpenId)) };
+    let Some(family) = found.family else {
+        return Err(BearerError::InsufficientScope(Scope::OpenId));
+    };
     if !grant.scopes.has(Scope::OpenId) {
         return Err(BearerError::InsufficientScope(Scope::OpenId));
     }
-    let application = host.store.application(&grant.application).await.map_err(Broken::from)?;
+    let application = host
+        .store
+        .application(&grant.application)
+        .await
+        .map_err(Broken::from)?;
     let person = person(host, family.subject, &grant.application).await?;
     let (Some(application), Some(Person { user, account })) = (application, person) else {
         return Err(BearerError::InvalidToken);
@@ -40,7 +46,11 @@ pub async fn made(host: &Host, shown: Shown<'_>) -> Result<Made, BearerError> {
         sub: &claims::subject_of(host, &application, &user)?,
         requested,
     };
-    let _place = host.limits.claim_lookups.hold(family.id).ok_or(BearerError::Busy)?;
+    let _place = host
+        .limits
+        .claim_lookups
+        .hold(family.id)
+        .ok_or(BearerError::Busy)?;
     let mut told = claims::map(host, subject, Sink::Userinfo).await.map_err(|failure| {
         tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "UserInfo fails: a plugin did");
         match failure.kind {
@@ -52,6 +62,7 @@ pub async fn made(host: &Host, shown: Shown<'_>) -> Result<Made, BearerError> {
     // Here, the sign-in is told only to whom asks for it.
     let of_sign_in = claims::of_authentication(&family.context.authentication).into_iter();
     let asked = of_sign_in.filter(|(name, _)| requested.contains_key(*name));
-    told.claims.extend(asked.map(|(name, value)| (name.to_owned(), value)));
+    told.claims
+        .extend(asked.map(|(name, value)| (name.to_owned(), value)));
     Ok(told)
 }

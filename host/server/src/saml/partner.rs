@@ -26,7 +26,11 @@ pub async fn find(host: &Host, application: &str) -> Result<Option<Arc<ServicePr
 
 /// What this host calls itself towards a service provider: the issuer's URL, unless the application has another.
 pub fn entity_id<'a>(host: &'a Host, provider: &'a ServiceProvider) -> &'a str {
-    provider.settings.idp_entity_id.as_deref().unwrap_or(&host.issuer)
+    provider
+        .settings
+        .idp_entity_id
+        .as_deref()
+        .unwrap_or(&host.issuer)
 }
 
 /// Where the service provider sends its requests for sign-on.
@@ -52,7 +56,8 @@ pub fn message_id(host: &Host) -> String {
 /// What signs for a service provider.
 pub async fn signer(host: &Host, provider: &ServiceProvider) -> Result<Signer, Broken> {
     let open = saml_keys::signing(host, &provider.id).await?;
-    Signer::new(open.key.clone(), &open.certificate).map_err(|error| Broken::Saml(error.to_string()))
+    Signer::new(open.key.clone(), &open.certificate)
+        .map_err(|error| Broken::Saml(error.to_string()))
 }
 
 /// The keys that a service provider signs with. Nothing that a message brings along is ever one of them. One that can't be
@@ -62,16 +67,25 @@ pub fn trusted_keys(provider: &ServiceProvider) -> Result<Vec<TrustedKey>, Broke
         let certificate = X509::from_pem(pem.as_bytes()).map_err(|error| error.to_string())?;
         TrustedKey::of_certificate(&certificate).map_err(|error| error.to_string())
     };
-    let keys = provider.settings.certificates.iter().map(|certificate| key(&certificate.pem));
+    let keys = provider
+        .settings
+        .certificates
+        .iter()
+        .map(|certificate| key(&certificate.pem));
     keys.collect::<Result<_, _>>().map_err(|error| {
-        Broken::Saml(format!("a certificate that is registered for {} is unfit: {error}", provider.id))
+        Broken::Saml(format!(
+            "a certificate that is registered for {} is unfit: {error}",
+            provider.id
+        ))
     })
 }
 
 /// What a service provider calls a session: its `SessionIndex`. It is another for each, since one that several have in common
 /// would tell them that two people are one (SAML core section 2.7.2), and lets nobody else speak of the session.
 pub fn session_index(host: &Host, provider: &Did, sid: &str) -> Result<String, Broken> {
-    let code = host.master_key.authenticate("session index", format!("{provider}\n{sid}").as_bytes())?;
+    let code = host
+        .master_key
+        .authenticate("session index", format!("{provider}\n{sid}").as_bytes())?;
     Ok(format!("_{}", hex::encode(code)))
 }
 
@@ -79,7 +93,9 @@ pub fn session_index(host: &Host, provider: &Did, sid: &str) -> Result<String, B
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnfitHeader {
     /// Another wrote it, or it does not say who.
-    #[error("the Issuer of the message is {received}, and not the entity ID that is registered: {registered}")]
+    #[error(
+        "the Issuer of the message is {received}, and not the entity ID that is registered: {registered}"
+    )]
     Issuer {
         /// What it says.
         received: Quoted,
@@ -87,7 +103,9 @@ pub enum UnfitHeader {
         registered: Quoted,
     },
     /// It was meant for another address.
-    #[error("the Destination of the message is {received}, and it came to {here}; has base_url changed?")]
+    #[error(
+        "the Destination of the message is {received}, and it came to {here}; has base_url changed?"
+    )]
     Destination {
         /// What it says.
         received: Quoted,
@@ -95,7 +113,9 @@ pub enum UnfitHeader {
         here: Quoted,
     },
     /// It is signed, and could have been meant for another address.
-    #[error("the message is signed and has no Destination, which SAML bindings section 3.4.5.2 asks for")]
+    #[error(
+        "the message is signed and has no Destination, which SAML bindings section 3.4.5.2 asks for"
+    )]
     NoDestination,
     /// It was made too long ago.
     #[error("the IssueInstant of the message is {0} seconds ago; is a clock wrong?")]
@@ -115,22 +135,35 @@ pub fn check_header(
 ) -> Result<(), UnfitHeader> {
     if header.issuer.as_ref() != Some(&provider.settings.entity_id) {
         let received = Quoted::new(header.issuer.as_deref().unwrap_or_default());
-        return Err(UnfitHeader::Issuer { received, registered: Quoted::new(&provider.settings.entity_id) });
+        return Err(UnfitHeader::Issuer {
+            received,
+            registered: Quoted::new(&provider.settings.entity_id),
+        });
     }
     match &header.destination {
         Some(destination) if destination != here => {
             let received = Quoted::new(destination);
-            return Err(UnfitHeader::Destination { received, here: Quoted::new(here) });
+            return Err(UnfitHeader::Destination {
+                received,
+                here: Quoted::new(here),
+            });
         }
         None if is_signed => return Err(UnfitHeader::NoDestination),
         _ => {}
     }
-    let (now, skew) = (host.now(), Duration::from_secs(provider.settings.clock_skew.into()));
+    let (now, skew) = (
+        host.now(),
+        Duration::from_secs(provider.settings.clock_skew.into()),
+    );
     if header.issue_instant + OLDEST + skew < now {
-        return Err(UnfitHeader::Old(now.seconds() - header.issue_instant.seconds()));
+        return Err(UnfitHeader::Old(
+            now.seconds() - header.issue_instant.seconds(),
+        ));
     }
     if now + skew < header.issue_instant {
-        return Err(UnfitHeader::Early(header.issue_instant.seconds() - now.seconds()));
+        return Err(UnfitHeader::Early(
+            header.issue_instant.seconds() - now.seconds(),
+        ));
     }
     Ok(())
 }
@@ -140,5 +173,8 @@ pub fn once(host: &Host, provider: &ServiceProvider, id: &str) -> Once {
     let skew = Duration::from_secs(provider.settings.clock_skew.into());
     // Neither holds a line break.
     let digest = Digest::of(format!("saml message\n{}\n{id}", provider.id).as_bytes());
-    Once { digest, until: host.now() + OLDEST + skew * 2 }
+    Once {
+        digest,
+        until: host.now() + OLDEST + skew * 2,
+    }
 }

@@ -12,7 +12,9 @@ use assent_model::saml::ServiceProvider;
 use assent_model::secret::Digest;
 use assent_model::trial::{OpenTrial, StepNote, Trial, TrialOutcome, TrialStep};
 use assent_saml_core::binding::{Incoming, Kind, Signature, redirect_location};
-use assent_saml_core::message::names::{NAME_ID, SAML, STATUS, STATUS_CODE, STATUS_MESSAGE, SUBJECT};
+use assent_saml_core::message::names::{
+    NAME_ID, SAML, STATUS, STATUS_CODE, STATUS_MESSAGE, SUBJECT,
+};
 use assent_saml_core::message::status::SUCCESS;
 use assent_saml_core::message::{AuthnRequest, Header};
 use assent_saml_core::xml::Element;
@@ -21,7 +23,11 @@ use assent_saml_core::xml::Element;
 const SIGNATURE_VALUE: &str = "ds:SignatureValue";
 
 /// The address that a trial begins at, and what the request says.
-pub fn request(host: &Host, trial: &Trial, provider: &ServiceProvider) -> Result<(String, StepNote), Broken> {
+pub fn request(
+    host: &Host,
+    trial: &Trial,
+    provider: &ServiceProvider,
+) -> Result<(String, StepNote), Broken> {
     let endpoint = single_sign_on_url(host, &provider.id);
     let header = Header {
         id: trials::derived(host, trial.id, Derived::Message)?,
@@ -30,18 +36,19 @@ pub fn request(host: &Host, trial: &Trial, provider: &ServiceProvider) -> Result
         destination: Some(endpoint.clone()),
     };
     let broken = |error: &dyn std::fmt::Display| Broken::Saml(error.to_string());
-    let xml = AuthnRequest::asking_anew(&header, &trials::address(host, trial.id)).map_err(|error| broken(&error))?;
+    let xml = AuthnRequest::asking_anew(&header, &trials::address(host, trial.id))
+        .map_err(|error| broken(&error))?;
     let relay_state = trial.id.to_string();
-    let url =
-        redirect_location(&endpoint, Kind::Request, &xml, Some(&relay_state), None).map_err(|error| broken(&error))?;
+    let url = redirect_location(&endpoint, Kind::Request, &xml, Some(&relay_state), None)
+        .map_err(|error| broken(&error))?;
     let signing = match provider.settings.require_signed_requests {
         true => {
             "an AuthnRequest in the application's place; it has to sign its own, and this server takes its own request for that"
         }
         false => "an AuthnRequest as the application would make it",
     };
-    let note =
-        StepNote::good(signing).with(json!({ "endpoint": endpoint, "request": xml, "relay_state": relay_state }));
+    let note = StepNote::good(signing)
+        .with(json!({ "endpoint": endpoint, "request": xml, "relay_state": relay_state }));
     Ok((url, note))
 }
 
@@ -54,11 +61,18 @@ pub fn is_request(
 ) -> Result<bool, Broken> {
     let id = trials::derived(host, open.trial().id, Derived::Message)?;
     Ok(request.header.id == id
-        && open.address_for(&provider.id).is_some_and(|address| request.acs_url.as_deref() == Some(address)))
+        && open
+            .address_for(&provider.id)
+            .is_some_and(|address| request.acs_url.as_deref() == Some(address)))
 }
 
 /// Whether a form brings the answer of a trial, as this host made it. Nothing else ends it.
-pub fn is_answer(host: &Host, trial: &Trial, incoming: &Incoming, body: &[u8]) -> Result<bool, Broken> {
+pub fn is_answer(
+    host: &Host,
+    trial: &Trial,
+    incoming: &Incoming,
+    body: &[u8],
+) -> Result<bool, Broken> {
     let vouched = trials::vouched(host, trial.id, &posted(body))?;
     // Digests are compared in constant time.
     let same = |state: &str| Digest::of(state.as_bytes()) == Digest::of(vouched.as_bytes());
@@ -74,7 +88,12 @@ struct Told {
 }
 
 /// Takes up the answer of a trial, and ends it.
-pub async fn take_up(host: &Host, open: &OpenTrial, incoming: &Incoming, body: &[u8]) -> Result<TrialOutcome, Broken> {
+pub async fn take_up(
+    host: &Host,
+    open: &OpenTrial,
+    incoming: &Incoming,
+    body: &[u8],
+) -> Result<TrialOutcome, Broken> {
     let trial = open.trial();
     let asked = trials::derived(host, trial.id, Derived::Message)?;
     // This host made it: whose signature it has is known.
@@ -88,18 +107,40 @@ pub async fn take_up(host: &Host, open: &OpenTrial, incoming: &Incoming, body: &
     });
     let response = without_signatures(&posted(body));
     let (outcome, note, result) = match told {
-        Ok(Told { status, name_id, attributes, .. }) => {
+        Ok(Told {
+            status,
+            name_id,
+            attributes,
+            ..
+        }) => {
             let succeeded = status == SUCCESS;
             let detail = match succeeded {
                 true => {
                     "a signed response with a signed assertion; its Recipient is this trial, so the application itself would refuse it"
                 }
-                false => "a signed response without an assertion: the application would have been told of a failure",
+                false => {
+                    "a signed response without an assertion: the application would have been told of a failure"
+                }
             };
-            let cause = if succeeded { None } else { trials::cause(host, trial.id).await? };
-            let detail = cause.as_ref().map_or_else(|| detail.to_owned(), |cause| format!("{detail}, since {cause}"));
-            let note = StepNote { good: succeeded, ..StepNote::good(detail) }.with(json!({ "status": status }));
-            let outcome = if succeeded { TrialOutcome::Done } else { TrialOutcome::Failed };
+            let cause = if succeeded {
+                None
+            } else {
+                trials::cause(host, trial.id).await?
+            };
+            let detail = cause.as_ref().map_or_else(
+                || detail.to_owned(),
+                |cause| format!("{detail}, since {cause}"),
+            );
+            let note = StepNote {
+                good: succeeded,
+                ..StepNote::good(detail)
+            }
+            .with(json!({ "status": status }));
+            let outcome = if succeeded {
+                TrialOutcome::Done
+            } else {
+                TrialOutcome::Failed
+            };
             let result = json!({
                 "protocol": "saml", "response": response, "status": status,
                 "name_id": name_id, "attributes": attributes, "error_description": cause,
@@ -135,8 +176,12 @@ fn without_signatures(xml: &str) -> String {
 /// The response as it was posted.
 fn posted(body: &[u8]) -> String {
     let mut pairs = form_urlencoded::parse(body);
-    let value = pairs.find(|(name, _)| name == Kind::Response.parameter()).map(|(_, value)| value.into_owned());
-    let bytes = STANDARD.decode(value.unwrap_or_default()).unwrap_or_default();
+    let value = pairs
+        .find(|(name, _)| name == Kind::Response.parameter())
+        .map(|(_, value)| value.into_owned());
+    let bytes = STANDARD
+        .decode(value.unwrap_or_default())
+        .unwrap_or_default();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
@@ -146,7 +191,10 @@ fn read(root: Element<'_>) -> Result<Told, String> {
     let code = status.child(STATUS_CODE).map_err(shape)?;
     let value = |code: Element<'_>| code.attribute("Value").unwrap_or_default().to_owned();
     let second = code.optional_child(STATUS_CODE).map_err(shape)?.map(value);
-    let words = status.optional_child(STATUS_MESSAGE).map_err(shape)?.and_then(|text| text.text().ok());
+    let words = status
+        .optional_child(STATUS_MESSAGE)
+        .map_err(shape)?
+        .and_then(|text| text.text().ok());
     let mut text = value(code);
     for more in second.as_deref().into_iter().chain(words) {
         text = format!("{text}; {more}");
@@ -157,12 +205,23 @@ fn read(root: Element<'_>) -> Result<Told, String> {
         name_id: Value::Null,
         attributes: Vec::new(),
     };
-    let Some(assertion) = root.optional_child(SAML.name("Assertion")).map_err(shape)? else { return Ok(told) };
-    let name = assertion.child(SUBJECT).and_then(|subject| subject.child(NAME_ID)).map_err(shape)?;
-    told.name_id = json!({ "format": name.attribute("Format"), "value": name.text().map_err(shape)? });
-    let statement = assertion.optional_child(SAML.name("AttributeStatement")).map_err(shape)?;
+    let Some(assertion) = root.optional_child(SAML.name("Assertion")).map_err(shape)? else {
+        return Ok(told);
+    };
+    let name = assertion
+        .child(SUBJECT)
+        .and_then(|subject| subject.child(NAME_ID))
+        .map_err(shape)?;
+    told.name_id =
+        json!({ "format": name.attribute("Format"), "value": name.text().map_err(shape)? });
+    let statement = assertion
+        .optional_child(SAML.name("AttributeStatement"))
+        .map_err(shape)?;
     for attribute in statement.into_iter().flat_map(Element::children) {
-        let values: Vec<&str> = attribute.children().filter_map(|value| value.text().ok()).collect();
+        let values: Vec<&str> = attribute
+            .children()
+            .filter_map(|value| value.text().ok())
+            .collect();
         told.attributes.push(json!({
             "name": attribute.attribute("Name"),
             "format": attribute.attribute("NameFormat"),

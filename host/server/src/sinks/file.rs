@@ -40,11 +40,17 @@ impl FileSink {
 
     /// Whether entries could be appended to a file at this path, as far as can be seen without doing it.
     pub fn check(path: &Path) -> Result<(), UnfitFile> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
         if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
             return Err(UnfitFile::NoFolder(folder.to_owned()));
         }
-        if path.exists() && !path.is_file() { Err(UnfitFile::NoFile) } else { Ok(()) }
+        if path.exists() && !path.is_file() {
+            Err(UnfitFile::NoFile)
+        } else {
+            Ok(())
+        }
     }
 
     pub(super) async fn send(&self, records: &[Record]) -> Result<(), SinkError> {
@@ -61,7 +67,12 @@ impl FileSink {
 
 fn append(path: &Path, lines: &[u8]) -> Result<(), SinkError> {
     FileSink::check(path)?;
-    let mut file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
+    let mut file = OpenOptions::new()
+        .read(true)
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .open(path)?;
     let length = end_of_lines(&mut file)?;
     let written = file.write_all(lines).and_then(|()| file.sync_data());
     if written.is_err() {
@@ -86,7 +97,10 @@ fn end_of_lines(file: &mut File) -> Result<u64, SinkError> {
     let mut end = Vec::new();
     file.seek(SeekFrom::Start(from))?;
     file.read_to_end(&mut end)?;
-    let half = end.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+    let half = end
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .map_or(0, |newline| newline + 1);
     let line = end.get(half..).unwrap_or_default();
     let ours = line.starts_with(BEGINNING) || BEGINNING.starts_with(line);
     if !ours || (half == 0 && from > 0) {
@@ -108,7 +122,10 @@ mod tests {
         for (before, after) in [
             ("", Some("new\n")),
             ("{\"seq\":1}\n", Some("{\"seq\":1}\nnew\n")),
-            ("{\"seq\":1}\n{\"seq\":2,\"id\":", Some("{\"seq\":1}\nnew\n")),
+            (
+                "{\"seq\":1}\n{\"seq\":2,\"id\":",
+                Some("{\"seq\":1}\nnew\n"),
+            ),
             ("{\"se", Some("new\n")),
             ("{\"seq\":1}\n{\"s", Some("{\"seq\":1}\nnew\n")),
             ("[settings]\nkey = 1", None),
@@ -117,10 +134,19 @@ mod tests {
             std::fs::write(&path, before).unwrap();
             let appended = append(&path, b"new\n");
             assert_eq!(appended.is_ok(), after.is_some(), "{before}: {appended:?}");
-            assert_eq!(std::fs::read_to_string(&path).unwrap(), after.unwrap_or(before));
+            assert_eq!(
+                std::fs::read_to_string(&path).unwrap(),
+                after.unwrap_or(before)
+            );
         }
-        assert!(matches!(append(folder.path(), b"new\n"), Err(SinkError::Unfit(UnfitFile::NoFile))));
+        assert!(matches!(
+            append(folder.path(), b"new\n"),
+            Err(SinkError::Unfit(UnfitFile::NoFile))
+        ));
         let nowhere = folder.path().join("no/folder");
-        assert!(matches!(append(&nowhere, b"new\n"), Err(SinkError::Unfit(UnfitFile::NoFolder(_)))));
+        assert!(matches!(
+            append(&nowhere, b"new\n"),
+            Err(SinkError::Unfit(UnfitFile::NoFolder(_)))
+        ));
     }
 }

@@ -41,12 +41,23 @@ pub struct SyslogSink {
 impl SyslogSink {
     /// The receiver at this address, which is told that the messages come from `host`.
     pub fn new(address: SyslogAddress, host: String) -> Self {
-        Self { address, host, connection: None, last: Vec::new() }
+        Self {
+            address,
+            host,
+            connection: None,
+            last: Vec::new(),
+        }
     }
 
     pub(super) async fn send(&mut self, records: &[Record]) -> Result<(), SinkError> {
-        let longest = if matches!(self.address, SyslogAddress::Udp(..)) { LONGEST_DATAGRAM } else { LONGEST };
-        let messages = records.iter().map(|record| message(record, &self.host, longest));
+        let longest = if matches!(self.address, SyslogAddress::Udp(..)) {
+            LONGEST_DATAGRAM
+        } else {
+            LONGEST
+        };
+        let messages = records
+            .iter()
+            .map(|record| message(record, &self.host, longest));
         let messages = messages.collect::<Result<Vec<_>, _>>()?;
         let mut connection = match self.connection.take().filter(Connection::is_open) {
             Some(open) => open,
@@ -68,7 +79,9 @@ impl Connection {
         match address {
             SyslogAddress::Udp(host, port) => {
                 let mut resolved = lookup_host((host.as_str(), *port)).await?;
-                let to = resolved.next().ok_or_else(|| Error::new(ErrorKind::NotFound, "the name has no address"))?;
+                let to = resolved
+                    .next()
+                    .ok_or_else(|| Error::new(ErrorKind::NotFound, "the name has no address"))?;
                 let own: SocketAddr = match to {
                     SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
                     SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
@@ -77,7 +90,9 @@ impl Connection {
                 socket.connect(to).await?;
                 Ok(Self::Udp(socket))
             }
-            SyslogAddress::Tcp(host, port) => Ok(Self::Tcp(TcpStream::connect((host.as_str(), *port)).await?)),
+            SyslogAddress::Tcp(host, port) => {
+                Ok(Self::Tcp(TcpStream::connect((host.as_str(), *port)).await?))
+            }
             SyslogAddress::Unix(path) => unix(path).await,
         }
     }

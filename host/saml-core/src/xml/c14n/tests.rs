@@ -4,7 +4,11 @@ use crate::xml::testing::read;
 /// The canonical form of the first element of this local name.
 fn form_of(text: &str, local: &str, inclusive: &[&str]) -> String {
     let document = read(text);
-    let element = document.unverified().descendants().find(|element| element.local_name() == local).unwrap();
+    let element = document
+        .unverified()
+        .descendants()
+        .find(|element| element.local_name() == local)
+        .unwrap();
     canonical(element, inclusive, None).unwrap()
 }
 
@@ -99,7 +103,10 @@ fn w3c_utf_8() {
 #[test]
 fn inclusive_prefixes_are_written_where_they_are_declared() {
     let text = r#"<a:r xmlns:a="urn:a" xmlns:xs="urn:xs" xmlns="urn:d"><a:s xmlns:un="urn:un"><a:t xmlns:xs="urn:xs2"/></a:s></a:r>"#;
-    assert_eq!(form_of(text, "s", &[]), r#"<a:s xmlns:a="urn:a"><a:t></a:t></a:s>"#);
+    assert_eq!(
+        form_of(text, "s", &[]),
+        r#"<a:s xmlns:a="urn:a"><a:t></a:t></a:s>"#
+    );
     assert_eq!(
         form_of(text, "s", &["xs", "#default", "unknown"]),
         r#"<a:s xmlns="urn:d" xmlns:a="urn:a" xmlns:xs="urn:xs"><a:t xmlns:xs="urn:xs2"></a:t></a:s>"#
@@ -110,7 +117,10 @@ fn inclusive_prefixes_are_written_where_they_are_declared() {
 fn one_element_is_left_out() {
     let document = read("<r> <a/><b>x</b> <a/></r>");
     let left_out = document.unverified().children().nth(1);
-    assert_eq!(canonical(document.unverified(), &[], left_out).unwrap(), "<r> <a></a> <a></a></r>");
+    assert_eq!(
+        canonical(document.unverified(), &[], left_out).unwrap(),
+        "<r> <a></a> <a></a></r>"
+    );
 }
 
 /// A long namespace that each of many elements has to declare.
@@ -118,5 +128,8 @@ fn one_element_is_left_out() {
 fn a_form_that_grows_without_bounds_is_refused() {
     let long = "x".repeat(20_000);
     let text = format!("<r xmlns:a='urn:{long}'>{}</r>", "<a:b/>".repeat(3_000));
-    assert_eq!(canonical(read(&text).unverified(), &[], None), Err(XmlProblem::TooLong));
+    assert_eq!(
+        canonical(read(&text).unverified(), &[], None),
+        Err(XmlProblem::TooLong)
+    );
 }

@@ -23,14 +23,30 @@ fn a_document_is_read_as_a_tree() {
     );
     let root = document.unverified();
     assert!(root.is(A.name("r")) && !root.is(Namespace::new("", "urn:d").name("r")));
-    assert_eq!((root.attribute("x"), root.qualified_attribute(A.name("x"))), (Some("1"), Some("2")));
+    assert_eq!(
+        (root.attribute("x"), root.qualified_attribute(A.name("x"))),
+        (Some("1"), Some("2"))
+    );
     assert_eq!((root.attribute("xmlns"), root.attribute("y")), (None, None));
-    let names: Vec<_> = root.children().map(|child| (child.namespace(), child.local_name())).collect();
-    assert_eq!(names, [("urn:d", "one"), ("urn:a", "two"), ("urn:d", "one")]);
+    let names: Vec<_> = root
+        .children()
+        .map(|child| (child.namespace(), child.local_name()))
+        .collect();
+    assert_eq!(
+        names,
+        [("urn:d", "one"), ("urn:a", "two"), ("urn:d", "one")]
+    );
     assert_eq!(root.child(A.name("two")).unwrap().text(), Ok("t <<&\n"));
     assert_eq!(root.text(), Err(ShapeError::NotText));
-    assert_eq!(root.child(A.name("no")).unwrap_err(), ShapeError::Missing("no"));
-    assert_eq!(root.child(Namespace::new("", "urn:d").name("one")).unwrap_err(), ShapeError::Repeated("one"));
+    assert_eq!(
+        root.child(A.name("no")).unwrap_err(),
+        ShapeError::Missing("no")
+    );
+    assert_eq!(
+        root.child(Namespace::new("", "urn:d").name("one"))
+            .unwrap_err(),
+        ShapeError::Repeated("one")
+    );
     assert_eq!(root.descendants().count(), 4);
 }
 
@@ -65,15 +81,26 @@ fn a_doctype_is_refused_before_anything_is_expanded() {
 
 #[test]
 fn entities_are_refused() {
-    for text in
-        ["<r>&x;</r>", "<r a='&x;'/>", "<r>&nbsp;</r>", "<r a='&'/>", "<r>&#X41;</r>", "<r>&#+65;</r>", "<r>&#4a;</r>"]
-    {
+    for text in [
+        "<r>&x;</r>",
+        "<r a='&x;'/>",
+        "<r>&nbsp;</r>",
+        "<r a='&'/>",
+        "<r>&#X41;</r>",
+        "<r>&#+65;</r>",
+        "<r>&#4a;</r>",
+    ] {
         assert_eq!(refused(text), XmlProblem::Entity, "{text}");
     }
     assert_eq!(refused("<r>&lt</r>"), XmlProblem::Syntax);
-    for text in
-        ["<r>&#0;</r>", "<r>&#xFFFE;</r>", "<r a='&#x1b;'/>", "<r>&#xD800;</r>", "<r>&#x110000;</r>", "<r>&#;</r>"]
-    {
+    for text in [
+        "<r>&#0;</r>",
+        "<r>&#xFFFE;</r>",
+        "<r a='&#x1b;'/>",
+        "<r>&#xD800;</r>",
+        "<r>&#x110000;</r>",
+        "<r>&#;</r>",
+    ] {
         assert_eq!(refused(text), XmlProblem::Character, "{text}");
     }
 }
@@ -90,14 +117,21 @@ fn a_comment_inside_issuer_or_name_id_is_refused() {
     ] {
         assert_eq!(refused(text), XmlProblem::CommentInText, "{text}");
     }
-    assert_eq!(text_of("<r> <!-- between --> <a/> <!-- elements --> </r>"), "  <a></a>  ");
+    assert_eq!(
+        text_of("<r> <!-- between --> <a/> <!-- elements --> </r>"),
+        "  <a></a>  "
+    );
 }
 
 #[test]
 fn a_processing_instruction_is_refused_wherever_it_is() {
-    for text in
-        ["<r><NameID>ada<?x y?>.evil</NameID></r>", "<?x?><r/>", "<r/><?x y?>", "<r><?xml-x?></r>", "<r><?XML?></r>"]
-    {
+    for text in [
+        "<r><NameID>ada<?x y?>.evil</NameID></r>",
+        "<?x?><r/>",
+        "<r/><?x y?>",
+        "<r><?xml-x?></r>",
+        "<r><?XML?></r>",
+    ] {
         assert_eq!(refused(text), XmlProblem::Instruction, "{text}");
     }
 }
@@ -117,7 +151,10 @@ fn the_declaration_is_of_xml_1_0_in_utf_8_at_the_beginning() {
     ] {
         assert_eq!(refused(text), XmlProblem::Declaration, "{text}");
     }
-    assert_eq!(refused("<?xml version='1.0' encoding='iso-8859-1'?><r/>"), XmlProblem::Encoding);
+    assert_eq!(
+        refused("<?xml version='1.0' encoding='iso-8859-1'?><r/>"),
+        XmlProblem::Encoding
+    );
     assert_eq!(refused(b"<r>\xe4</r>"), XmlProblem::Encoding);
     assert_eq!(refused(b"\xff\xfe<\0r\0/\0>\0"), XmlProblem::Encoding);
 }
@@ -185,14 +222,25 @@ fn namespaces_are_checked() {
         ("<xmlns:r/>", ReservedPrefix),
         ("<r xmlns:xmlns='urn:a'/>", ReservedPrefix),
         ("<r xmlns:xml='urn:a'/>", ReservedPrefix),
-        ("<r xmlns:a='http://www.w3.org/XML/1998/namespace'/>", ReservedPrefix),
+        (
+            "<r xmlns:a='http://www.w3.org/XML/1998/namespace'/>",
+            ReservedPrefix,
+        ),
         ("<r xmlns='http://www.w3.org/2000/xmlns/'/>", ReservedPrefix),
     ] {
         assert_eq!(refused(text), problem, "{text}");
     }
-    let document =
-        read("<r xmlns:xml='http://www.w3.org/XML/1998/namespace' xml:lang='en' xmlns='urn:d'><s xmlns=''/></r>");
-    assert_eq!(document.unverified().children().next().map(|child| child.namespace()), Some(""));
+    let document = read(
+        "<r xmlns:xml='http://www.w3.org/XML/1998/namespace' xml:lang='en' xmlns='urn:d'><s xmlns=''/></r>",
+    );
+    assert_eq!(
+        document
+            .unverified()
+            .children()
+            .next()
+            .map(|child| child.namespace()),
+        Some("")
+    );
 }
 
 #[test]
@@ -213,7 +261,10 @@ fn repeated_attributes_are_refused_by_the_name_and_by_what_it_stands_for() {
 #[test]
 fn the_error_says_the_line() {
     let error = Document::read(b"<r>\r\n<a>\r\n</b></r>", Limits::MESSAGE).unwrap_err();
-    assert_eq!(error.to_string(), "line 3: the end tags do not fit the start tags");
+    assert_eq!(
+        error.to_string(),
+        "line 3: the end tags do not fit the start tags"
+    );
 }
 
 /// The shortest of a few reading times, because other work of the machine only adds to it.
@@ -228,8 +279,12 @@ fn fastest(text: &str) -> Duration {
 
 /// An ordinary document of about this length, up to the limits.
 fn ordinary(length: usize) -> String {
-    let element = "<md:a xmlns:md='urn:md' one='of some length' two='and another'>text &amp; text</md:a>\n";
-    format!("<r>{}</r>", element.repeat((length.min(Limits::METADATA.bytes - 100) / element.len()).clamp(1, 10_000)))
+    let element =
+        "<md:a xmlns:md='urn:md' one='of some length' two='and another'>text &amp; text</md:a>\n";
+    format!(
+        "<r>{}</r>",
+        element.repeat((length.min(Limits::METADATA.bytes - 100) / element.len()).clamp(1, 10_000))
+    )
 }
 
 /// Rejects the text at once: it costs at most three times as much as an ordinary document of its length. A cost that grows
@@ -243,14 +298,20 @@ fn refused_at_once(text: &str) -> XmlProblem {
     let ordinary = ordinary(text.len());
     assert!(Document::read(ordinary.as_bytes(), Limits::METADATA).is_ok());
     let (refused, read) = (fastest(text), fastest(&ordinary));
-    assert!(refused < read * 3, "{refused:?} for {problem}, and {read:?} for an ordinary document of that length");
+    assert!(
+        refused < read * 3,
+        "{refused:?} for {problem}, and {read:?} for an ordinary document of that length"
+    );
     problem
 }
 
 #[test]
 fn seven_thousand_attributes_in_one_element_are_refused_at_once() {
     let attributes: String = (0..7_000).map(|n| format!(" a{n}='x'")).collect();
-    assert_eq!(refused_at_once(&format!("<r{attributes}/>")), XmlProblem::TooManyAttributes);
+    assert_eq!(
+        refused_at_once(&format!("<r{attributes}/>")),
+        XmlProblem::TooManyAttributes
+    );
 }
 
 #[test]
@@ -261,20 +322,41 @@ fn ten_thousand_levels_are_refused_at_once() {
 
 #[test]
 fn a_megabyte_of_namespaces_is_refused_at_once() {
-    let declarations: String = (0..40_000).map(|n| format!(" xmlns:p{n}='urn:{n}'")).collect();
-    assert_eq!(refused_at_once(&format!("<r{declarations}/>")), XmlProblem::TooManyAttributes);
-    let nested: String =
-        (0..30).map(|n| format!("<p{n}:r xmlns:p{n}='urn:{n}' xmlns:q{n}='urn:{n}' xmlns:s{n}='urn:{n}'>")).collect();
+    let declarations: String = (0..40_000)
+        .map(|n| format!(" xmlns:p{n}='urn:{n}'"))
+        .collect();
+    assert_eq!(
+        refused_at_once(&format!("<r{declarations}/>")),
+        XmlProblem::TooManyAttributes
+    );
+    let nested: String = (0..30)
+        .map(|n| format!("<p{n}:r xmlns:p{n}='urn:{n}' xmlns:q{n}='urn:{n}' xmlns:s{n}='urn:{n}'>"))
+        .collect();
     assert_eq!(refused_at_once(&nested), XmlProblem::TooManyNamespaces);
 }
 
 #[test]
 fn a_long_document_is_refused_at_once() {
-    assert_eq!(refused_at_once(&format!("<r>{}</r>", " ".repeat(1024 * 1024))), XmlProblem::TooLong);
-    assert_eq!(refused_at_once(&format!("<r>{}</r>", "<a/>".repeat(50_000))), XmlProblem::TooManyNodes);
-    assert_eq!(refused_at_once(&format!("<r>{}</r>", "<!DOCTYPE[".repeat(50_000))), XmlProblem::Doctype);
-    assert_eq!(refused_at_once(&format!("<r {}", "a='>' ".repeat(100_000))), XmlProblem::Syntax);
-    assert_eq!(refused_at_once(&format!("<r>{}", "&lt;".repeat(200_000))), XmlProblem::Tags);
+    assert_eq!(
+        refused_at_once(&format!("<r>{}</r>", " ".repeat(1024 * 1024))),
+        XmlProblem::TooLong
+    );
+    assert_eq!(
+        refused_at_once(&format!("<r>{}</r>", "<a/>".repeat(50_000))),
+        XmlProblem::TooManyNodes
+    );
+    assert_eq!(
+        refused_at_once(&format!("<r>{}</r>", "<!DOCTYPE[".repeat(50_000))),
+        XmlProblem::Doctype
+    );
+    assert_eq!(
+        refused_at_once(&format!("<r {}", "a='>' ".repeat(100_000))),
+        XmlProblem::Syntax
+    );
+    assert_eq!(
+        refused_at_once(&format!("<r>{}", "&lt;".repeat(200_000))),
+        XmlProblem::Tags
+    );
 }
 
 proptest! {

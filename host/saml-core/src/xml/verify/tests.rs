@@ -30,13 +30,13 @@ macro_rules! assert_refused {
 }
 use assert_refused;
 
-const START: &str = r#"<samlp:AuthnRequest xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="_r1">"#;
-const CONTENT: &str =
-    r#"<saml:Issuer xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion">https://sp.example.org/</saml:Issuer>"#;
+const START: &str =
+    r#"<samlp:AuthnRequest xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="_r1">"#;
+const CONTENT: &str = r#"<saml:Issuer xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion">https://sp.example.org/</saml:Issuer>"#;
 const END: &str = "</samlp:AuthnRequest>";
-const ENVELOPED: &str =
-    r#"<ds:Transform Algorithm="http://www.w3.org/2000/09/xmldsig#enveloped-signature"></ds:Transform>"#;
-const EXCLUSIVE: &str = r#"<ds:Transform Algorithm="http://www.w3.org/2001/10/xml-exc-c14n#"></ds:Transform>"#;
+const ENVELOPED: &str = r#"<ds:Transform Algorithm="http://www.w3.org/2000/09/xmldsig#enveloped-signature"></ds:Transform>"#;
+const EXCLUSIVE: &str =
+    r#"<ds:Transform Algorithm="http://www.w3.org/2001/10/xml-exc-c14n#"></ds:Transform>"#;
 
 /// A signature by the partner's key, each part of which can be another than it should be. It is always one that a lax
 /// verifier would accept.
@@ -70,7 +70,8 @@ impl Default for Forged {
 
 impl Forged {
     fn signature(&self, sign: impl FnOnce(&[u8]) -> Vec<u8>) -> String {
-        let algorithm = DigestAlgorithm::from_uri(&self.digest_method).unwrap_or(DigestAlgorithm::Sha256);
+        let algorithm =
+            DigestAlgorithm::from_uri(&self.digest_method).unwrap_or(DigestAlgorithm::Sha256);
         let covered = [&self.start, &self.content, END].concat();
         let digest = STANDARD.encode(algorithm.digest(covered.as_bytes()).unwrap());
         let reference = format!(
@@ -110,9 +111,15 @@ impl Pieces {
         let text = request(&PARTNER.signer);
         let (start, rest) = text.split_at(text.find("<saml:Issuer").unwrap());
         let (before, rest) = rest.split_at(rest.find("<ds:Signature ").unwrap());
-        let (signature, rest) = rest.split_at(rest.find("</ds:Signature>").unwrap() + "</ds:Signature>".len());
+        let (signature, rest) =
+            rest.split_at(rest.find("</ds:Signature>").unwrap() + "</ds:Signature>".len());
         let after = rest.strip_suffix(END).unwrap();
-        Self { start: start.into(), before: before.into(), signature: signature.into(), after: after.into() }
+        Self {
+            start: start.into(),
+            before: before.into(),
+            signature: signature.into(),
+            after: after.into(),
+        }
     }
 
     /// The request, with and without its signature.
@@ -126,12 +133,15 @@ impl Pieces {
 
     /// What the attacker wants to be read.
     fn evil(&self, id: &str) -> String {
-        self.start.replace("_r1", id).replace("https://sp.example.org/acs", "https://evil.example/acs")
+        self.start
+            .replace("_r1", id)
+            .replace("https://sp.example.org/acs", "https://evil.example/acs")
     }
 
     /// The signature with something else put into it.
     fn signature_with(&self, inside: &str) -> String {
-        self.signature.replace("</ds:Signature>", &format!("{inside}</ds:Signature>"))
+        self.signature
+            .replace("</ds:Signature>", &format!("{inside}</ds:Signature>"))
     }
 }
 
@@ -139,7 +149,10 @@ impl Pieces {
 fn a_signed_request_is_read_from_what_was_signed() {
     let pieces = Pieces::new();
     let verified = verify(&pieces.whole()).unwrap();
-    assert_eq!(verified.root().attribute("AssertionConsumerServiceURL"), Some("https://sp.example.org/acs?a=1&b=2"));
+    assert_eq!(
+        verified.root().attribute("AssertionConsumerServiceURL"),
+        Some("https://sp.example.org/acs?a=1&b=2")
+    );
     assert!(verified.root().child(ISSUER).is_ok() && verified.root().child(POLICY).is_ok());
     assert_eq!(verified.algorithm(), SignatureAlgorithm::RsaSha256);
     let form = canonical(verified.root(), &[], None).unwrap();
@@ -150,9 +163,23 @@ fn a_signed_request_is_read_from_what_was_signed() {
 fn a_forged_signature_that_is_not_forged_passes() {
     verify(&Forged::default().message()).unwrap();
     let uri = "URI=\"\"".into();
-    verify(&Forged { uri, ..Forged::default() }.message()).unwrap();
+    verify(
+        &Forged {
+            uri,
+            ..Forged::default()
+        }
+        .message(),
+    )
+    .unwrap();
     for algorithm in DigestAlgorithm::ALL {
-        verify(&Forged { digest_method: algorithm.uri().into(), ..Forged::default() }.message()).unwrap();
+        verify(
+            &Forged {
+                digest_method: algorithm.uri().into(),
+                ..Forged::default()
+            }
+            .message(),
+        )
+        .unwrap();
     }
 }
 
@@ -164,7 +191,10 @@ fn other_prefixes_white_space_and_comments_between_elements_do_not_matter() {
     wrapped.insert_str(signature + 76, "\r\n\t ");
     verify(&wrapped).unwrap();
     verify(&text.replace("<ds:KeyInfo>", "<!-- the key --> <ds:KeyInfo>")).unwrap();
-    verify(&format!("<?xml version=\"1.0\"?>\n<!-- sent by -->{text}\n")).unwrap();
+    verify(&format!(
+        "<?xml version=\"1.0\"?>\n<!-- sent by -->{text}\n"
+    ))
+    .unwrap();
 }
 
 #[test]
@@ -172,7 +202,10 @@ fn empty_values_and_values_in_no_base64() {
     let text = Pieces::new().whole();
     for name in ["DigestValue", "SignatureValue"] {
         let (open, close) = (format!("<ds:{name}>"), format!("</ds:{name}>"));
-        let (from, to) = (text.find(&open).unwrap() + open.len(), text.find(&close).unwrap());
+        let (from, to) = (
+            text.find(&open).unwrap() + open.len(),
+            text.find(&close).unwrap(),
+        );
         for value in ["", "AAAA"] {
             let text = [&text[..from], value, &text[to..]].concat();
             assert_refused!(text, SignatureError::Untrusted);
@@ -189,12 +222,22 @@ fn empty_values_and_values_in_no_base64() {
 fn a_comment_in_a_signed_text_truncates_nothing() {
     let text = Pieces::new().whole();
     for (part, commented) in [
-        ("https://sp.example.org/<", "https://sp.example.org<!-- -->/<"),
-        ("https://sp.example.org/<", "https://sp.example.org/<!---->.evil.example<"),
+        (
+            "https://sp.example.org/<",
+            "https://sp.example.org<!-- -->/<",
+        ),
+        (
+            "https://sp.example.org/<",
+            "https://sp.example.org/<!---->.evil.example<",
+        ),
         ("<ds:DigestValue>", "<ds:DigestValue><!-- -->"),
     ] {
         assert!(text.contains(part));
-        let error = Document::read(text.replacen(part, commented, 1).as_bytes(), Limits::MESSAGE).unwrap_err();
+        let error = Document::read(
+            text.replacen(part, commented, 1).as_bytes(),
+            Limits::MESSAGE,
+        )
+        .unwrap_err();
         assert_eq!(error.problem, XmlProblem::CommentInText);
     }
 }
@@ -203,14 +246,32 @@ fn a_comment_in_a_signed_text_truncates_nothing() {
 fn entities_in_a_signed_message() {
     let text = Pieces::new().whole();
     for (text, problem) in [
-        (format!("<!DOCTYPE x [<!ENTITY e 'https://sp.example.org/'>]>{text}"), XmlProblem::Doctype),
-        (text.replace("https://sp.example.org/<", "&e;<"), XmlProblem::Entity),
-        (text.replace("https://sp.example.org/<", "https://sp.example.org/<?x?><"), XmlProblem::Instruction),
+        (
+            format!("<!DOCTYPE x [<!ENTITY e 'https://sp.example.org/'>]>{text}"),
+            XmlProblem::Doctype,
+        ),
+        (
+            text.replace("https://sp.example.org/<", "&e;<"),
+            XmlProblem::Entity,
+        ),
+        (
+            text.replace("https://sp.example.org/<", "https://sp.example.org/<?x?><"),
+            XmlProblem::Instruction,
+        ),
     ] {
-        assert_eq!(Document::read(text.as_bytes(), Limits::MESSAGE).unwrap_err().problem, problem);
+        assert_eq!(
+            Document::read(text.as_bytes(), Limits::MESSAGE)
+                .unwrap_err()
+                .problem,
+            problem
+        );
     }
     // What is only written in another way is the same.
-    verify(&text.replace("https://sp.example.org/<", "&#104;ttps://sp.example.org<![CDATA[/]]><")).unwrap();
+    verify(&text.replace(
+        "https://sp.example.org/<",
+        "&#104;ttps://sp.example.org<![CDATA[/]]><",
+    ))
+    .unwrap();
 }
 
 #[test]
@@ -227,9 +288,15 @@ fn a_digest_that_differs() {
         assert_refused!(text.replacen(part, other, 1), SignatureError::Digest);
     }
     // The digest is covered by the signature.
-    let (from, to) = (text.find("<ds:DigestValue>").unwrap(), text.find("</ds:DigestValue>").unwrap());
+    let (from, to) = (
+        text.find("<ds:DigestValue>").unwrap(),
+        text.find("</ds:DigestValue>").unwrap(),
+    );
     let zeros = format!("<ds:DigestValue>{}", STANDARD.encode([0; 32]));
-    assert_refused!([&text[..from], &zeros, &text[to..]].concat(), SignatureError::Untrusted);
+    assert_refused!(
+        [&text[..from], &zeros, &text[to..]].concat(),
+        SignatureError::Untrusted
+    );
 }
 
 /// Wherever a bit of a signed message is changed, it is refused, or what is handed out is the same.
@@ -240,7 +307,9 @@ fn no_changed_byte_changes_what_is_read() {
     for at in 0..text.len() {
         let mut bytes = text.clone().into_bytes();
         bytes[at] ^= 1;
-        let Ok(document) = Document::read(&bytes, Limits::MESSAGE) else { continue };
+        let Ok(document) = Document::read(&bytes, Limits::MESSAGE) else {
+            continue;
+        };
         if let Ok(verified) = document.verify(slice::from_ref(&PARTNER.trusted)) {
             assert_eq!(canonical(verified.root(), &[], None).unwrap(), bare);
         }
@@ -252,12 +321,20 @@ fn no_changed_byte_changes_what_is_read() {
 fn a_canonical_form_that_grows_without_bounds() {
     let long = format!("urn:{}", "x".repeat(20_000));
     let content = format!("{}{CONTENT}", format!("<a:b xmlns:a='{long}'/>").repeat(5));
-    let text =
-        [START, &Forged::default().signature(|bytes| PARTNER.signer.sign(bytes).unwrap()), &content, END].concat();
+    let text = [
+        START,
+        &Forged::default().signature(|bytes| PARTNER.signer.sign(bytes).unwrap()),
+        &content,
+        END,
+    ]
+    .concat();
     assert_refused!(text, SignatureError::Digest);
     let info = "<ds:SignedInfo><a:x xmlns:a='urn:a'/>";
     assert_refused!(
-        Forged::default().message().replace("<ds:SignedInfo xmlns:ds=\"http://www.w3.org/2000/09/xmldsig#\">", info),
+        Forged::default().message().replace(
+            "<ds:SignedInfo xmlns:ds=\"http://www.w3.org/2000/09/xmldsig#\">",
+            info
+        ),
         SignatureError::Malformed(_)
     );
 }

@@ -36,7 +36,8 @@ impl Connection {
             return Api::at_server(&self.remote, server);
         }
         let token = self.remote.token()?;
-        let (client, base, token) = here(self.remote.client()?.no_proxy(), &self.config.config, token).await?;
+        let (client, base, token) =
+            here(self.remote.client()?.no_proxy(), &self.config.config, token).await?;
         Api::connect(client, base, token)
     }
 }
@@ -65,20 +66,31 @@ async fn here(
             Secret::new(token.expose())
         }
     };
-    Ok((client, Url::parse(&address).context("the address of the listener")?, token))
+    Ok((
+        client,
+        Url::parse(&address).context("the address of the listener")?,
+        token,
+    ))
 }
 
 /// A client and the address to call.
 fn reach(client: ClientBuilder, settings: &Settings) -> (ClientBuilder, String) {
     let listen = settings.http.listen;
     let address = match listen.ip() {
-        IpAddr::V4(any) if any.is_unspecified() => SocketAddr::from((Ipv4Addr::LOCALHOST, listen.port())),
-        IpAddr::V6(any) if any.is_unspecified() => SocketAddr::from((Ipv6Addr::LOCALHOST, listen.port())),
+        IpAddr::V4(any) if any.is_unspecified() => {
+            SocketAddr::from((Ipv4Addr::LOCALHOST, listen.port()))
+        }
+        IpAddr::V6(any) if any.is_unspecified() => {
+            SocketAddr::from((Ipv6Addr::LOCALHOST, listen.port()))
+        }
         _ => listen,
     };
     match (&settings.http.tls, settings.base_url.host_str()) {
         // The certificate is for the name that people use.
-        (Some(_), Some(name)) => (client.resolve(name, address), format!("https://{name}:{}", address.port())),
+        (Some(_), Some(name)) => (
+            client.resolve(name, address),
+            format!("https://{name}:{}", address.port()),
+        ),
         _ => (client, format!("http://{address}")),
     }
 }

@@ -46,15 +46,29 @@ pub(super) fn is(operation: &str) -> bool {
 /// # Errors
 /// If the answer does not match its schema.
 pub(super) fn text(operation: &str, bytes: &[u8]) -> anyhow::Result<String> {
-    let Plugins { plugins, last_reload, previous, reloading } = serde_json::from_slice(bytes)?;
+    let Plugins {
+        plugins,
+        last_reload,
+        previous,
+        reloading,
+    } = serde_json::from_slice(bytes)?;
     if reloading {
         return Ok(
             "The reload continues in the background. `assent plugins list` shows in last_reload how it ended.\n"
                 .to_owned(),
         );
     }
-    let before = previous.map(|previous| previous.plugins).unwrap_or_default();
-    let (done, count) = (if operation.ends_with("rollback") { "rolled back" } else { "reloaded" }, plugins.len());
+    let before = previous
+        .map(|previous| previous.plugins)
+        .unwrap_or_default();
+    let (done, count) = (
+        if operation.ends_with("rollback") {
+            "rolled back"
+        } else {
+            "reloaded"
+        },
+        plugins.len(),
+    );
     let mut shown = format!("Plugins {done}: {count} loaded.\n");
     for plugin in &plugins {
         let was = before.iter().find(|other| other.plugin == plugin.plugin);
@@ -77,16 +91,27 @@ pub(super) fn text(operation: &str, bytes: &[u8]) -> anyhow::Result<String> {
     if !done.starts_with("rolled") {
         shown.push_str("Each plugin has the settings of the file as it is now.\n");
     }
-    if let Some(Reload { needs_restart }) = last_reload.filter(|reload| !reload.needs_restart.is_empty()) {
-        let tables = needs_restart.iter().map(|table| harmless(table)).collect::<Vec<_>>().join(", ");
-        shown.push_str(&format!("These settings changed too, and need a restart: {tables}.\n"));
+    if let Some(Reload { needs_restart }) =
+        last_reload.filter(|reload| !reload.needs_restart.is_empty())
+    {
+        let tables = needs_restart
+            .iter()
+            .map(|table| harmless(table))
+            .collect::<Vec<_>>()
+            .join(", ");
+        shown.push_str(&format!(
+            "These settings changed too, and need a restart: {tables}.\n"
+        ));
     }
     Ok(shown)
 }
 
 /// The beginning of a digest, as people compare it.
 fn short(digest: &str) -> String {
-    format!("{}…", harmless(&digest.chars().take(12).collect::<String>()))
+    format!(
+        "{}…",
+        harmless(&digest.chars().take(12).collect::<String>())
+    )
 }
 
 #[cfg(test)]
@@ -118,6 +143,9 @@ mod tests {
     fn an_exchange_that_continues_is_not_done() {
         let answer = r#"{"plugins": [], "last_reload": null, "previous": null, "reloading": true}"#;
         let said = text("POST /plugins/reload", answer.as_bytes()).expect("read");
-        assert!(said.starts_with("The reload continues in the background."), "{said}");
+        assert!(
+            said.starts_with("The reload continues in the background."),
+            "{said}"
+        );
     }
 }

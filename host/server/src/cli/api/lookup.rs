@@ -14,10 +14,16 @@ use assent_admin_client::lookup::Kind;
 ///
 /// # Errors
 /// [`Failure`] where nothing is called so, or more than one.
-pub(super) async fn resolve(api: &Api, operation: &Operation, given: &mut Given) -> anyhow::Result<()> {
+pub(super) async fn resolve(
+    api: &Api,
+    operation: &Operation,
+    given: &mut Given,
+) -> anyhow::Result<()> {
     let mut application = None;
     for (text, name) in given.path.iter_mut().zip(operation.path_parameters()) {
-        let Some(kind) = Kind::of(&names::parameter(&operation.path, name)) else { continue };
+        let Some(kind) = Kind::of(&names::parameter(&operation.path, name)) else {
+            continue;
+        };
         id_of(api, kind, text, application.as_deref()).await?;
         if kind == Kind::Application {
             application = Some(text.clone());

@@ -48,14 +48,21 @@ impl Commands {
     /// If its document can't be read.
     pub(super) fn of(document: &str) -> anyhow::Result<Self> {
         let operations = document::operations(document)?;
-        let names: Vec<Vec<String>> = operations.iter().map(|operation| names::of(operation, &operations)).collect();
-        Ok(Self { named: names.into_iter().zip(operations).collect() })
+        let names: Vec<Vec<String>> = operations
+            .iter()
+            .map(|operation| names::of(operation, &operations))
+            .collect();
+        Ok(Self {
+            named: names.into_iter().zip(operations).collect(),
+        })
     }
 
     /// Adds them to the command line.
     pub(super) fn add_to(&self, mut root: clap::Command) -> clap::Command {
         for (words, operation) in &self.named {
-            let [noun, verb @ ..] = words.as_slice() else { continue };
+            let [noun, verb @ ..] = words.as_slice() else {
+                continue;
+            };
             let last = verb.first().unwrap_or(noun);
             let command = arguments::command(last, operation, asks(operation));
             root = match verb {
@@ -64,8 +71,11 @@ impl Commands {
                     root.mut_subcommand(noun, |group| group.subcommand(command))
                 }
                 _ => {
-                    let group = clap::Command::new(noun.clone()).subcommand_required(true).arg_required_else_help(true);
-                    let about = names::about(noun).map_or_else(|| format!("The {noun}."), str::to_owned);
+                    let group = clap::Command::new(noun.clone())
+                        .subcommand_required(true)
+                        .arg_required_else_help(true);
+                    let about =
+                        names::about(noun).map_or_else(|| format!("The {noun}."), str::to_owned);
                     root.subcommand(group.about(about).subcommand(command))
                 }
             };
@@ -88,12 +98,18 @@ impl Commands {
             Some((second, leaf)) => (vec![first, second], leaf),
             None => (vec![first], below),
         };
-        self.named.iter().find(|(named, _)| *named == words).map(|(_, operation)| (operation, matches))
+        self.named
+            .iter()
+            .find(|(named, _)| *named == words)
+            .map(|(_, operation)| (operation, matches))
     }
 
     /// Each command with what it does, as `users list` and `GET /users`.
     pub(super) fn table(&self) -> Vec<(String, String)> {
-        self.named.iter().map(|(words, operation)| (words.join(" "), operation.title())).collect()
+        self.named
+            .iter()
+            .map(|(words, operation)| (words.join(" "), operation.title()))
+            .collect()
     }
 }
 
@@ -106,11 +122,17 @@ async fn run(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<()> 
     let connection = Connection::from_arg_matches(matches)?;
     let mut given = arguments::read(operation, matches)?;
     if asks(operation) && !given.yes && !terminal::is_interactive() {
-        return Err(Failure::usage("nobody can be asked here whether that is meant; say --yes if it is"));
+        return Err(Failure::usage(
+            "nobody can be asked here whether that is meant; say --yes if it is",
+        ));
     }
     let api = connection.api().await?;
     lookup::resolve(&api, operation, &mut given).await?;
-    let call = Call { api, operation, given };
+    let call = Call {
+        api,
+        operation,
+        given,
+    };
     let version = call.look_first().await?;
     if !operation.answer.is_json() {
         let answer = call.done(version).await?;
@@ -152,7 +174,10 @@ fn rows_were_taken(answer: &[u8]) -> anyhow::Result<()> {
         refused: u64,
     }
     match serde_json::from_slice(answer) {
-        Ok(Table { rows, refused: refused @ 1.. }) => Err(Failure::error(
+        Ok(Table {
+            rows,
+            refused: refused @ 1..,
+        }) => Err(Failure::error(
             Kind::Refused,
             format!("{refused} of {rows} rows are refused; the answer names their lines"),
         )),
@@ -171,7 +196,11 @@ impl Call<'_> {
     /// The path's parts, with what was given in place of the parameters.
     fn parts(&self) -> Vec<String> {
         let mut given = self.given.path.iter();
-        let parts = self.operation.path.split('/').filter(|part| !part.is_empty());
+        let parts = self
+            .operation
+            .path
+            .split('/')
+            .filter(|part| !part.is_empty());
         parts
             .map(|part| match part.starts_with('{') {
                 true => given.next().cloned().unwrap_or_default(),
@@ -181,10 +210,14 @@ impl Call<'_> {
     }
 
     fn request(&self, query: &[(String, String)]) -> RequestBuilder {
-        let request = self.api.request(self.operation.method.clone(), &self.parts(), query);
+        let request = self
+            .api
+            .request(self.operation.method.clone(), &self.parts(), query);
         match &self.given.body {
             Some(Payload::Json(members)) => request.json(members),
-            Some(Payload::Raw(kind, bytes)) => request.header(CONTENT_TYPE, kind).body(bytes.clone()),
+            Some(Payload::Raw(kind, bytes)) => {
+                request.header(CONTENT_TYPE, kind).body(bytes.clone())
+            }
             None => request,
         }
     }
@@ -224,13 +257,20 @@ impl Call<'_> {
     /// Shows a list, page by page.
     async fn pages(&self, paging: &Paging, form: Form) -> anyhow::Result<()> {
         let mut listing = Listing::new(&self.operation.answer, form);
-        let mut left = if paging.all { u64::MAX } else { paging.limit.into() };
+        let mut left = if paging.all {
+            u64::MAX
+        } else {
+            paging.limit.into()
+        };
         let mut after = paging.after.clone();
         loop {
             let mut query = self.given.query.clone();
             query.push(("limit".to_owned(), left.min(PAGE.into()).to_string()));
             query.extend(after.map(|after| ("after".to_owned(), after)));
-            let bytes = self.api.bytes(self.send(self.request(&query)).await?).await?;
+            let bytes = self
+                .api
+                .bytes(self.send(self.request(&query)).await?)
+                .await?;
             let page: Page<'_> = self.api.parse(&bytes)?;
             left = left.saturating_sub(page.len() as u64);
             let is_last = page.next.is_none() || left == 0;
@@ -247,10 +287,16 @@ impl Call<'_> {
 async fn save(call: &Call<'_>, mut answer: Response) -> anyhow::Result<()> {
     let mut out = call.given.out.as_deref().map(Out::beside).transpose()?;
     let steers = out.is_none() && std::io::stdout().is_terminal();
-    while let Some(chunk) = answer.chunk().await.map_err(|error| call.api.unreachable(&error))? {
+    while let Some(chunk) = answer
+        .chunk()
+        .await
+        .map_err(|error| call.api.unreachable(&error))?
+    {
         match &mut out {
             Some(out) => out.write(&chunk)?,
-            None if steers => terminal::print(&terminal::harmless_lines(&String::from_utf8_lossy(&chunk)))?,
+            None if steers => {
+                terminal::print(&terminal::harmless_lines(&String::from_utf8_lossy(&chunk)))?
+            }
             None => terminal::print_bytes(&chunk)?,
         }
     }
@@ -268,31 +314,52 @@ struct Out {
 
 impl Out {
     fn beside(path: &Path) -> anyhow::Result<Self> {
-        let failure = |why: &dyn Display| Failure::usage(format!("--out {}: {why}", path.display()));
-        let there = std::fs::symlink_metadata(path).ok().map(|there| there.file_type());
+        let failure =
+            |why: &dyn Display| Failure::usage(format!("--out {}: {why}", path.display()));
+        let there = std::fs::symlink_metadata(path)
+            .ok()
+            .map(|there| there.file_type());
         let part = match there {
-            Some(there) if there.is_symlink() => return Err(failure(&"it is a link; name the file itself")),
+            Some(there) if there.is_symlink() => {
+                return Err(failure(&"it is a link; name the file itself"));
+            }
             Some(there) if !there.is_file() => None,
             _ => {
-                let name = path.file_name().ok_or_else(|| failure(&"it names no file"))?.to_string_lossy();
+                let name = path
+                    .file_name()
+                    .ok_or_else(|| failure(&"it names no file"))?
+                    .to_string_lossy();
                 Some(path.with_file_name(format!(".{name}.{}.part", std::process::id())))
             }
         };
         let opened = match &part {
-            Some(part) => OpenOptions::new().write(true).create_new(true).mode(0o600).open(part),
+            Some(part) => OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .mode(0o600)
+                .open(part),
             None => OpenOptions::new().write(true).open(path),
         };
         let file = opened.map_err(|error| failure(&error))?;
-        Ok(Self { file, part, path: path.to_owned() })
+        Ok(Self {
+            file,
+            part,
+            path: path.to_owned(),
+        })
     }
 
     fn write(&mut self, bytes: &[u8]) -> anyhow::Result<()> {
-        self.file.write_all(bytes).with_context(|| self.path.display().to_string())
+        self.file
+            .write_all(bytes)
+            .with_context(|| self.path.display().to_string())
     }
 
     fn finish(mut self) -> anyhow::Result<()> {
         if let Some(part) = self.part.take() {
-            let moved = self.file.sync_all().and_then(|()| std::fs::rename(&part, &self.path));
+            let moved = self
+                .file
+                .sync_all()
+                .and_then(|()| std::fs::rename(&part, &self.path));
             if moved.is_err() {
                 self.part = Some(part);
             }
@@ -334,9 +401,24 @@ mod tests {
         out.write(b"whole").expect("written");
         out.finish().expect("in its place");
         assert_eq!(std::fs::read_to_string(&path).expect("read"), "whole");
-        assert_eq!(std::fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o600);
-        assert_eq!(std::io::read_to_string(&mut reader).expect("read"), "before", "who had it open sees nothing new");
-        assert_eq!(std::fs::read_dir(folder.path()).expect("read").count(), 1, "nothing is left beside it");
+        assert_eq!(
+            std::fs::metadata(&path)
+                .expect("there")
+                .permissions()
+                .mode()
+                & 0o777,
+            0o600
+        );
+        assert_eq!(
+            std::io::read_to_string(&mut reader).expect("read"),
+            "before",
+            "who had it open sees nothing new"
+        );
+        assert_eq!(
+            std::fs::read_dir(folder.path()).expect("read").count(),
+            1,
+            "nothing is left beside it"
+        );
 
         symlink(&path, &link).expect("a link");
         assert!(Out::beside(&link).is_err());
@@ -352,12 +434,24 @@ mod tests {
     #[test]
     fn clap_finds_no_fault_and_each_noun_says_what_it_is() {
         let whole = commands().add_to(crate::cli::Arguments::command());
-        for group in whole.get_subcommands().filter(|group| group.has_subcommands()) {
-            let about = group.get_about().map(ToString::to_string).unwrap_or_default();
-            assert!(!about.is_empty(), "{}: say in names.rs what it is", group.get_name());
+        for group in whole
+            .get_subcommands()
+            .filter(|group| group.has_subcommands())
+        {
+            let about = group
+                .get_about()
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            assert!(
+                !about.is_empty(),
+                "{}: say in names.rs what it is",
+                group.get_name()
+            );
         }
         for (words, _) in &commands().named {
-            let [noun, verb] = words.as_slice() else { continue };
+            let [noun, verb] = words.as_slice() else {
+                continue;
+            };
             let is_known = names::about(noun).is_some();
             assert!(is_known, "{noun} {verb}: say in names.rs what {noun} is");
         }
@@ -369,9 +463,13 @@ mod tests {
     fn what_can_be_taken_away_is_what_the_api_takes_a_null_for() {
         let commands = commands().add_to(crate::cli::Arguments::command());
         let unset = |noun: &str, verb: &str| -> Vec<String> {
-            let command =
-                commands.find_subcommand(noun).and_then(|group| group.find_subcommand(verb)).expect("a command");
-            let argument = command.get_arguments().find(|argument| argument.get_id() == "unset");
+            let command = commands
+                .find_subcommand(noun)
+                .and_then(|group| group.find_subcommand(verb))
+                .expect("a command");
+            let argument = command
+                .get_arguments()
+                .find(|argument| argument.get_id() == "unset");
             argument
                 .into_iter()
                 .flat_map(|one| one.get_possible_values())
@@ -379,7 +477,12 @@ mod tests {
                 .collect()
         };
         assert_eq!(unset("users", "change"), ["console-role"]);
-        let members = ["default-relay-state", "idp-entity-id", "metadata-url", "single-logout"];
+        let members = [
+            "default-relay-state",
+            "idp-entity-id",
+            "metadata-url",
+            "single-logout",
+        ];
         assert_eq!(unset("applications", "change"), members);
     }
 }

@@ -15,16 +15,62 @@ use assent_admin_client::terminal::{self, Table, harmless};
 /// The columns of lists whose items have more than a line holds: members, with a head of their own after `=`. A list without
 /// an entry has one column for each member that is a single value.
 const COLUMNS: [(&str, &[&str]); 10] = [
-    ("User", &["id", "name", "email", "state", "console_role", "created_at"]),
+    (
+        "User",
+        &["id", "name", "email", "state", "console_role", "created_at"],
+    ),
     (
         "Application",
-        &["id", "name", "protocol", "application_type", "token_endpoint_auth_method=auth_method", "entity_id"],
+        &[
+            "id",
+            "name",
+            "protocol",
+            "application_type",
+            "token_endpoint_auth_method=auth_method",
+            "entity_id",
+        ],
     ),
-    ("Account", &["id", "name", "roles", "state", "user_id", "application_id"]),
-    ("Session", &["id", "begun_at", "used_at", "browser", "address", "applications"]),
-    ("Consent", &["application_id", "application_name", "scopes", "granted_at", "expires_at"]),
-    ("Certificate", &["id", "stage", "created_at", "signs_from", "expires_at"]),
-    ("AuditEntry", &["seq", "at", "event", "actor.kind=by", "actor.id=by_id", "user_id", "application_id"]),
+    (
+        "Account",
+        &["id", "name", "roles", "state", "user_id", "application_id"],
+    ),
+    (
+        "Session",
+        &[
+            "id",
+            "begun_at",
+            "used_at",
+            "browser",
+            "address",
+            "applications",
+        ],
+    ),
+    (
+        "Consent",
+        &[
+            "application_id",
+            "application_name",
+            "scopes",
+            "granted_at",
+            "expires_at",
+        ],
+    ),
+    (
+        "Certificate",
+        &["id", "stage", "created_at", "signs_from", "expires_at"],
+    ),
+    (
+        "AuditEntry",
+        &[
+            "seq",
+            "at",
+            "event",
+            "actor.kind=by",
+            "actor.id=by_id",
+            "user_id",
+            "application_id",
+        ],
+    ),
     ("Key", &["kid", "alg", "state", "since", "until"]),
     ("Setting", &["key", "value", "source", "variable"]),
     (
@@ -43,7 +89,16 @@ const COLUMNS: [(&str, &[&str]); 10] = [
 ];
 
 /// What `--quiet` prints: the first of these that is there.
-const NAMING: [&str; 8] = ["id", "link", "client_secret", "kid", "seq", "key", "channel", "application_id"];
+const NAMING: [&str; 8] = [
+    "id",
+    "link",
+    "client_secret",
+    "kid",
+    "seq",
+    "key",
+    "channel",
+    "application_id",
+];
 
 /// How an answer is shown.
 #[derive(Args, Clone, Copy, Debug)]
@@ -99,14 +154,25 @@ pub(super) struct Listing<'a> {
 impl<'a> Listing<'a> {
     /// A list of which nothing was shown.
     pub(super) const fn new(answer: &'a Answer, form: Form) -> Self {
-        Self { answer, form, table: None, shown: 0, is_whole: false }
+        Self {
+            answer,
+            form,
+            table: None,
+            shown: 0,
+            is_whole: false,
+        }
     }
 
     /// Shows one more page, which came as `bytes`. As JSON the only one is shown as it came.
     ///
     /// # Errors
     /// If standard output takes no more, or the page is no list.
-    pub(super) fn page(&mut self, page: &Page<'_>, bytes: &[u8], is_last: bool) -> anyhow::Result<()> {
+    pub(super) fn page(
+        &mut self,
+        page: &Page<'_>,
+        bytes: &[u8],
+        is_last: bool,
+    ) -> anyhow::Result<()> {
         let mut text = String::new();
         if self.form.json && is_last && self.shown == 0 {
             self.is_whole = true;
@@ -120,22 +186,37 @@ impl<'a> Listing<'a> {
             }
             return terminal::print(&text);
         }
-        let items: Vec<Value> =
-            page.items.iter().map(|item| serde_json::from_str(item.get())).collect::<Result<_, _>>()?;
+        let items: Vec<Value> = page
+            .items
+            .iter()
+            .map(|item| serde_json::from_str(item.get()))
+            .collect::<Result<_, _>>()?;
         self.shown += items.len();
         if self.form.quiet {
-            return terminal::print(&items.iter().filter_map(named).map(|name| name + "\n").collect::<String>());
+            return terminal::print(
+                &items
+                    .iter()
+                    .filter_map(named)
+                    .map(|name| name + "\n")
+                    .collect::<String>(),
+            );
         }
         let first = self.table.is_none();
         let columns = match self.table.take() {
             Some(begun) => begun,
-            None => begin(self.answer.schema.as_deref(), self.answer.items.as_deref(), &items),
+            None => begin(
+                self.answer.schema.as_deref(),
+                self.answer.items.as_deref(),
+                &items,
+            ),
         };
         let (columns, table) = self.table.insert(columns);
         if first {
             text.push_str(&table.line(&heads(columns)));
         }
-        items.iter().for_each(|item| text.push_str(&table.line(&cells(columns, item))));
+        items
+            .iter()
+            .for_each(|item| text.push_str(&table.line(&cells(columns, item))));
         terminal::print(&text)
     }
 
@@ -146,11 +227,16 @@ impl<'a> Listing<'a> {
     pub(super) fn end(&self, next: Option<&str>) -> anyhow::Result<()> {
         if self.form.json && !self.is_whole {
             let begin = if self.shown == 0 { "{\"items\":[" } else { "" };
-            let next = next.map(|next| format!(",\"next\":{}", Value::from(next))).unwrap_or_default();
+            let next = next
+                .map(|next| format!(",\"next\":{}", Value::from(next)))
+                .unwrap_or_default();
             terminal::print(&json(&format!("{begin}]{next}}}\n")))?;
         }
         if let Some(next) = next {
-            eprintln!("There is more: --all shows it, --after {} goes on.", quoted(&harmless(next)));
+            eprintln!(
+                "There is more: --all shows it, --after {} goes on.",
+                quoted(&harmless(next))
+            );
         }
         Ok(())
     }
@@ -158,13 +244,23 @@ impl<'a> Listing<'a> {
 
 /// A text as a shell takes it for one word.
 fn quoted(text: &str) -> String {
-    let is_plain = text.chars().all(|character| character.is_ascii_alphanumeric() || "-_.:@/".contains(character));
-    if is_plain && !text.is_empty() { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+    let is_plain = text
+        .chars()
+        .all(|character| character.is_ascii_alphanumeric() || "-_.:@/".contains(character));
+    if is_plain && !text.is_empty() {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
 }
 
 /// JSON as standard output gets it: as it came, but on a terminal with nothing in it that steers.
 fn json(text: &str) -> String {
-    if std::io::stdout().is_terminal() { terminal::harmless_json(text) } else { text.to_owned() }
+    if std::io::stdout().is_terminal() {
+        terminal::harmless_json(text)
+    } else {
+        text.to_owned()
+    }
 }
 
 /// Shows an answer that is one thing.
@@ -178,9 +274,17 @@ pub(super) fn show(answer: &Answer, form: Form, bytes: &[u8]) -> anyhow::Result<
             return terminal::print(&terminal::harmless_json(&format!("{value:#}\n")));
         }
         terminal::print_bytes(bytes)?;
-        return if bytes.ends_with(b"\n") { Ok(()) } else { terminal::print("\n") };
+        return if bytes.ends_with(b"\n") {
+            Ok(())
+        } else {
+            terminal::print("\n")
+        };
     }
-    let preview = if form.quiet { None } else { preview::text(answer.schema.as_deref(), bytes)? };
+    let preview = if form.quiet {
+        None
+    } else {
+        preview::text(answer.schema.as_deref(), bytes)?
+    };
     if let Some(text) = preview {
         return terminal::print(&text);
     }
@@ -192,7 +296,11 @@ pub(super) fn show(answer: &Answer, form: Form, bytes: &[u8]) -> anyhow::Result<
     let mut lists = Vec::new();
     let mut lines = Vec::new();
     flatten("", &value, &mut lines, &mut lists);
-    let widest = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
+    let widest = lines
+        .iter()
+        .map(|(name, _)| name.chars().count())
+        .max()
+        .unwrap_or_default();
     for (name, text) in &lines {
         let mut parts = text.lines().map(harmless);
         shown.push_str(format!("{name:widest$}  {}", parts.next().unwrap_or_default()).trim_end());
@@ -207,7 +315,9 @@ pub(super) fn show(answer: &Answer, form: Form, bytes: &[u8]) -> anyhow::Result<
             if shown.is_empty() { "" } else { "\n" },
             table.line(&heads(&columns))
         ));
-        items.iter().for_each(|item| shown.push_str(&table.line(&cells(&columns, item))));
+        items
+            .iter()
+            .for_each(|item| shown.push_str(&table.line(&cells(&columns, item))));
     }
     terminal::print(&shown)?;
     if let Some(link) = value.get("link").and_then(Value::as_str)
@@ -216,7 +326,12 @@ pub(super) fn show(answer: &Answer, form: Form, bytes: &[u8]) -> anyhow::Result<
         crate::cli::serve::print_qr(link);
     }
     let once = |member: &&Member| member.description.contains("this once");
-    if answer.members.iter().filter(once).any(|member| value.get(&member.name).is_some_and(Value::is_string)) {
+    if answer
+        .members
+        .iter()
+        .filter(once)
+        .any(|member| value.get(&member.name).is_some_and(Value::is_string))
+    {
         eprintln!("It is shown this once: keep it now.");
     }
     Ok(())
@@ -228,11 +343,17 @@ fn items_of(answer: &Answer, name: &str) -> Option<String> {
     match &member.shape {
         Shape::List(inner) => match &**inner {
             Shape::Object(members) => {
-                let names: BTreeSet<&str> = members.iter().map(|member| member.name.as_str()).collect();
+                let names: BTreeSet<&str> =
+                    members.iter().map(|member| member.name.as_str()).collect();
                 let fits = |columns: &[&str]| {
-                    columns.iter().all(|column| names.contains(column.split(['.', '=']).next().unwrap_or_default()))
+                    columns.iter().all(|column| {
+                        names.contains(column.split(['.', '=']).next().unwrap_or_default())
+                    })
                 };
-                COLUMNS.iter().find(|(_, columns)| fits(columns)).map(|(schema, _)| (*schema).to_owned())
+                COLUMNS
+                    .iter()
+                    .find(|(_, columns)| fits(columns))
+                    .map(|(schema, _)| (*schema).to_owned())
             }
             _ => None,
         },
@@ -247,10 +368,20 @@ fn flatten<'a>(
     lines: &mut Vec<(String, String)>,
     lists: &mut Vec<(String, &'a Vec<Value>)>,
 ) {
-    let below = |key: &str| if name.is_empty() { harmless(key) } else { format!("{name}.{}", harmless(key)) };
+    let below = |key: &str| {
+        if name.is_empty() {
+            harmless(key)
+        } else {
+            format!("{name}.{}", harmless(key))
+        }
+    };
     match value {
-        Value::Object(members) => members.iter().for_each(|(key, value)| flatten(&below(key), value, lines, lists)),
-        Value::Array(items) if items.iter().any(Value::is_object) => lists.push((name.to_owned(), items)),
+        Value::Object(members) => members
+            .iter()
+            .for_each(|(key, value)| flatten(&below(key), value, lines, lists)),
+        Value::Array(items) if items.iter().any(Value::is_object) => {
+            lists.push((name.to_owned(), items))
+        }
         Value::Null => {}
         value => lines.push((name.to_owned(), plain(value))),
     }
@@ -270,7 +401,10 @@ fn plain(value: &Value) -> String {
 
 /// What names a thing.
 fn named(value: &Value) -> Option<String> {
-    NAMING.iter().find_map(|name| value.get(name).filter(|value| !value.is_null())).map(|value| harmless(&plain(value)))
+    NAMING
+        .iter()
+        .find_map(|name| value.get(name).filter(|value| !value.is_null()))
+        .map(|value| harmless(&plain(value)))
 }
 
 /// A column: where its value stands, and its head.
@@ -283,26 +417,42 @@ impl Column {
     fn of(text: &str) -> Self {
         let (place, head) = text.split_once('=').unwrap_or((text, text));
         let head = head.replace(['_', '.'], " ").to_uppercase();
-        Self { pointer: format!("/{}", place.replace('.', "/")), head }
+        Self {
+            pointer: format!("/{}", place.replace('.', "/")),
+            head,
+        }
     }
 }
 
 /// The columns for a list of this schema, and a table for its first items.
-fn begin(schema: Option<&str>, members: Option<&[Member]>, items: &[Value]) -> (Vec<Column>, Table) {
+fn begin(
+    schema: Option<&str>,
+    members: Option<&[Member]>,
+    items: &[Value],
+) -> (Vec<Column>, Table) {
     let known = COLUMNS.iter().find(|(name, _)| Some(*name) == schema);
     let mut columns: Vec<Column> = match (known, members) {
         (Some((_, columns)), _) => columns.iter().map(|column| Column::of(column)).collect(),
         (None, Some(members)) if !members.is_empty() => {
-            let single = |member: &&Member| !matches!(member.shape, Shape::Object(_) | Shape::List(_));
-            members.iter().filter(single).map(|member| Column::of(&member.name)).collect()
+            let single =
+                |member: &&Member| !matches!(member.shape, Shape::Object(_) | Shape::List(_));
+            members
+                .iter()
+                .filter(single)
+                .map(|member| Column::of(&member.name))
+                .collect()
         }
         _ => {
             let members = items.iter().filter_map(Value::as_object).flatten();
-            let single = members.filter(|(_, value)| !value.is_null() && !value.is_object() && !value.is_array());
+            let single = members
+                .filter(|(_, value)| !value.is_null() && !value.is_object() && !value.is_array());
             let keys: BTreeSet<&str> = single.map(|(key, _)| key.as_str()).collect();
             let escaped = |key: &str| key.replace('~', "~0").replace('/', "~1");
             keys.into_iter()
-                .map(|key| Column { pointer: format!("/{}", escaped(key)), head: harmless(key).to_uppercase() })
+                .map(|key| Column {
+                    pointer: format!("/{}", escaped(key)),
+                    head: harmless(key).to_uppercase(),
+                })
                 .collect()
         }
     };
@@ -311,8 +461,9 @@ fn begin(schema: Option<&str>, members: Option<&[Member]>, items: &[Value]) -> (
         "/name" | "/plugin" => 1,
         _ => 2,
     });
-    let rows: Vec<Vec<String>> =
-        std::iter::once(heads(&columns)).chain(items.iter().map(|item| cells(&columns, item))).collect();
+    let rows: Vec<Vec<String>> = std::iter::once(heads(&columns))
+        .chain(items.iter().map(|item| cells(&columns, item)))
+        .collect();
     let table = Table::of(&rows, terminal::width());
     (columns, table)
 }
@@ -323,8 +474,15 @@ fn heads(columns: &[Column]) -> Vec<String> {
 
 fn cells(columns: &[Column], item: &Value) -> Vec<String> {
     let cell = |column: &Column| {
-        let text = item.pointer(&column.pointer).map(|value| harmless(&plain(value))).unwrap_or_default();
-        if text.is_empty() { "-".to_owned() } else { text }
+        let text = item
+            .pointer(&column.pointer)
+            .map(|value| harmless(&plain(value)))
+            .unwrap_or_default();
+        if text.is_empty() {
+            "-".to_owned()
+        } else {
+            text
+        }
     };
     columns.iter().map(cell).collect()
 }
@@ -335,20 +493,31 @@ mod tests {
 
     #[test]
     fn the_previews_have_schemas_in_the_document() {
-        let document: Value = serde_json::from_str(crate::http::admin_api::openapi_document()).expect("JSON");
+        let document: Value =
+            serde_json::from_str(crate::http::admin_api::openapi_document()).expect("JSON");
         for name in [preview::PREVIEW, preview::COMPARISON] {
-            assert!(document["components"]["schemas"][name].is_object(), "{name}");
+            assert!(
+                document["components"]["schemas"][name].is_object(),
+                "{name}"
+            );
         }
     }
 
     #[test]
     fn each_column_is_a_member_of_its_schema() {
-        let document: Value = serde_json::from_str(crate::http::admin_api::openapi_document()).expect("JSON");
+        let document: Value =
+            serde_json::from_str(crate::http::admin_api::openapi_document()).expect("JSON");
         let schemas = &document["components"]["schemas"];
-        let named =
-            |schema: &Value| schema["$ref"].as_str().map(|name| name.rsplit('/').next().expect("a name").to_owned());
+        let named = |schema: &Value| {
+            schema["$ref"]
+                .as_str()
+                .map(|name| name.rsplit('/').next().expect("a name").to_owned())
+        };
         for (schema, columns) in COLUMNS {
-            let either = schemas[schema]["oneOf"].as_array().cloned().unwrap_or_else(|| vec![schemas[schema].clone()]);
+            let either = schemas[schema]["oneOf"]
+                .as_array()
+                .cloned()
+                .unwrap_or_else(|| vec![schemas[schema].clone()]);
             for column in columns {
                 let first = column.split(['.', '=']).next().expect("a name");
                 let has = |schema: &Value| match named(schema) {

@@ -34,7 +34,10 @@ fn about(host: &Host, event: Event, account: &Account, by: &By) -> Entry {
 
 /// What an account says about its person: what they are called there, and what they do.
 fn shown(account: &Account) -> Map<String, Value> {
-    Map::from_iter([("name".to_owned(), json!(account.name)), ("roles".to_owned(), json!(account.roles))])
+    Map::from_iter([
+        ("name".to_owned(), json!(account.name)),
+        ("roles".to_owned(), json!(account.roles)),
+    ])
 }
 
 /// Gives a person an account in an application. It is active at once, unless it is made to be invited until the person
@@ -57,7 +60,11 @@ pub async fn create_account(
             return Err(invalid("state", "a new account is invited or active"));
         }
         apply_to_account(&mut account, change.clone())?;
-        match host.store.insert_account(account.clone(), &user, vec![creation(host, &account, by)]).await {
+        match host
+            .store
+            .insert_account(account.clone(), &user, vec![creation(host, &account, by)])
+            .await
+        {
             Err(StoreError::Stale) => {}
             kept => {
                 kept?;
@@ -95,21 +102,32 @@ pub fn new_account(host: &Host, user: &User, application: Did) -> Account {
 /// Ten characters that can't be mistaken for each other.
 fn short_code(host: &Host) -> String {
     const ALPHABET: [char; 31] = [
-        '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'J', 'K', 'L', 'M', 'N', 'P',
-        'Q', 'R', 'S', 'T', 'U', 'V', 'W', 'X', 'Y',
+        '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'J', 'K',
+        'L', 'M', 'N', 'P', 'Q', 'R', 'S', 'T', 'U', 'V', 'W', 'X', 'Y',
     ];
-    let draw = |_| ALPHABET.get(host.entropy.below(31) as usize).copied().unwrap_or('2');
+    let draw = |_| {
+        ALPHABET
+            .get(host.entropy.below(31) as usize)
+            .copied()
+            .unwrap_or('2')
+    };
     (0..10).map(draw).collect()
 }
 
 /// The account with this id.
 pub async fn account(host: &Host, id: AccountId) -> Result<Account> {
-    host.store.account(id).await?.ok_or(Refused::NotFound("account"))
+    host.store
+        .account(id)
+        .await?
+        .ok_or(Refused::NotFound("account"))
 }
 
 /// The account with this id, and whose it is.
 async fn person(host: &Host, id: AccountId) -> Result<Person> {
-    host.store.person(id).await?.ok_or(Refused::NotFound("account"))
+    host.store
+        .person(id)
+        .await?
+        .ok_or(Refused::NotFound("account"))
 }
 
 /// Up to `limit` accounts of an application after `after`; of a state alone, where that is given.
@@ -125,7 +143,12 @@ pub async fn accounts(
 }
 
 /// Up to `limit` accounts of a person after `after`.
-pub async fn accounts_of_user(host: &Host, id: UserId, after: Option<AccountId>, limit: u32) -> Result<Vec<Account>> {
+pub async fn accounts_of_user(
+    host: &Host,
+    id: UserId,
+    after: Option<AccountId>,
+    limit: u32,
+) -> Result<Vec<Account>> {
     user(host, id).await?;
     Ok(host.store.accounts_of_user(id, after, limit).await?)
 }
@@ -141,11 +164,18 @@ pub async fn change_account(
     loop {
         let person = person(host, id).await?;
         guard(&person)?;
-        let Person { user, account: before } = person;
+        let Person {
+            user,
+            account: before,
+        } = person;
         let mut account = before.clone();
         apply_to_account(&mut account, change.clone())?;
         let entries = differences(host, &before, &account, by);
-        match host.store.update_account(account.clone(), &user, before.state, entries, host.now()).await {
+        match host
+            .store
+            .update_account(account.clone(), &user, before.state, entries, host.now())
+            .await
+        {
             Err(StoreError::Stale) | Ok(false) => continue,
             kept => kept?,
         };
@@ -162,7 +192,11 @@ pub(super) fn differences(host: &Host, before: &Account, after: &Account, by: &B
     let (was, is) = changed(shown(before), shown(after));
     if !is.is_empty() {
         let entry = about(host, Event::AccountChanged, after, by);
-        entries.push(entry.personal("before", Value::Object(was)).personal("after", Value::Object(is)));
+        entries.push(
+            entry
+                .personal("before", Value::Object(was))
+                .personal("after", Value::Object(is)),
+        );
     }
     if before.state != after.state {
         let entry = about(host, Event::AccountStateChanged, after, by);
@@ -173,29 +207,53 @@ pub(super) fn differences(host: &Host, before: &Account, after: &Account, by: &B
 
 pub(super) fn apply_to_account(account: &mut Account, change: AccountChange) -> Result<()> {
     if let Some(name) = change.name {
-        account.name = display_text(&name, 128)
-            .ok_or_else(|| invalid("name", "expected 1 to 128 characters, none of them control characters"))?;
+        account.name = display_text(&name, 128).ok_or_else(|| {
+            invalid(
+                "name",
+                "expected 1 to 128 characters, none of them control characters",
+            )
+        })?;
     }
     if let Some(roles) = change.roles {
-        if roles.len() > 500 || roles.iter().any(|role| display_text(role, 128).as_deref() != Some(role.as_str())) {
-            return Err(invalid("roles", "expected at most 500 roles of 1 to 128 characters, no blanks around them"));
+        if roles.len() > 500
+            || roles
+                .iter()
+                .any(|role| display_text(role, 128).as_deref() != Some(role.as_str()))
+        {
+            return Err(invalid(
+                "roles",
+                "expected at most 500 roles of 1 to 128 characters, no blanks around them",
+            ));
         }
         account.roles = roles;
     }
     if let Some(state) = change.state {
-        account.state = account.state.to(state).map_err(|error| invalid("state", error.to_string()))?;
+        account.state = account
+            .state
+            .to(state)
+            .map_err(|error| invalid("state", error.to_string()))?;
     }
     Ok(())
 }
 
 /// Deletes an account.
-pub async fn delete_account(host: &Host, id: AccountId, by: &By, guard: Guard<'_, Person>) -> Result<()> {
+pub async fn delete_account(
+    host: &Host,
+    id: AccountId,
+    by: &By,
+    guard: Guard<'_, Person>,
+) -> Result<()> {
     loop {
         let person = person(host, id).await?;
         guard(&person)?;
         let Person { user, account } = person;
-        let entry = about(host, Event::AccountDeleted, &account, by).personal("before", Value::Object(shown(&account)));
-        match host.store.delete_account((id, account.version), &user, vec![entry], host.now()).await {
+        let entry = about(host, Event::AccountDeleted, &account, by)
+            .personal("before", Value::Object(shown(&account)));
+        match host
+            .store
+            .delete_account((id, account.version), &user, vec![entry], host.now())
+            .await
+        {
             Err(StoreError::Stale) | Ok(false) => {}
             deleted => {
                 deleted?;

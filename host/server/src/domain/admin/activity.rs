@@ -14,12 +14,24 @@ pub async fn sessions(host: &Host, id: UserId) -> Result<Vec<OpenSession>> {
 }
 
 /// Ends a session of a person's, as signing out there would.
-pub async fn end_session(host: &Host, id: UserId, session: SessionId, by: &By, guard: Guard<'_, User>) -> Result<()> {
-    let entry = audit::entry(host, Event::SessionEnded, by).about(id).with("session", session.to_string());
+pub async fn end_session(
+    host: &Host,
+    id: UserId,
+    session: SessionId,
+    by: &By,
+    guard: Guard<'_, User>,
+) -> Result<()> {
+    let entry = audit::entry(host, Event::SessionEnded, by)
+        .about(id)
+        .with("session", session.to_string());
     let ended = loop {
         let user = user(host, id).await?;
         guard(&user)?;
-        match host.store.end_session_of(&user, session, entry.clone(), host.now()).await {
+        match host
+            .store
+            .end_session_of(&user, session, entry.clone(), host.now())
+            .await
+        {
             Err(StoreError::Stale) => {}
             ended => break ended?,
         }
@@ -35,7 +47,11 @@ pub async fn end_sessions(host: &Host, id: UserId, by: &By, guard: Guard<'_, Use
         let user = user(host, id).await?;
         guard(&user)?;
         // No session has an empty name, so none is kept.
-        match host.store.end_other_sessions_of(&user, String::new(), entry.clone(), host.now()).await {
+        match host
+            .store
+            .end_other_sessions_of(&user, String::new(), entry.clone(), host.now())
+            .await
+        {
             Err(StoreError::Stale) => {}
             ended => {
                 ended?;
@@ -60,11 +76,17 @@ pub async fn withdraw_consent(
     by: &By,
     guard: Guard<'_, User>,
 ) -> Result<()> {
-    let entry = audit::entry(host, Event::ConsentWithdrawn, by).about(id).of(application.clone());
+    let entry = audit::entry(host, Event::ConsentWithdrawn, by)
+        .about(id)
+        .of(application.clone());
     loop {
         let user = user(host, id).await?;
         guard(&user)?;
-        match host.store.withdraw_consent(&user, application.clone(), vec![entry.clone()], host.now()).await {
+        match host
+            .store
+            .withdraw_consent(&user, application.clone(), vec![entry.clone()], host.now())
+            .await
+        {
             Err(StoreError::Stale) => {}
             Ok(true) => return Ok(()),
             Ok(false) => return Err(Refused::NotFound("consent")),

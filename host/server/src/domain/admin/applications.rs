@@ -11,8 +11,8 @@ use crate::domain::{Broken, Host, audit};
 use crate::keys::client;
 use assent_model::administration::AdminScopes;
 use assent_model::application::{
-    Application, ApplicationType, BackchannelLogout, ConsentPolicy, GrantType, InitiateLoginUri, OidcSettings,
-    Protocol, Registered, SubjectType,
+    Application, ApplicationType, BackchannelLogout, ConsentPolicy, GrantType, InitiateLoginUri,
+    OidcSettings, Protocol, Registered, SubjectType,
 };
 use assent_model::audit::{By, Entry, Event};
 use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
@@ -89,13 +89,19 @@ pub async fn create_application(
     let application = made(host, kind, change)?;
     let entry = audit::entry(host, Event::ApplicationCreated, by).of(application.id.clone());
     let entry = Settings::of_client(&application).made(entry);
-    host.store.insert_application(application.clone(), vec![entry]).await?;
+    host.store
+        .insert_application(application.clone(), vec![entry])
+        .await?;
     tracing::info!(application = %application.id, "application created");
     Ok(application)
 }
 
 /// Refuses what a new application can't be made of, and does nothing: for whoever asks somebody before it is done. What it would be.
-pub fn foresee_application(host: &Host, kind: ApplicationType, change: ApplicationChange) -> Result<Application> {
+pub fn foresee_application(
+    host: &Host,
+    kind: ApplicationType,
+    change: ApplicationChange,
+) -> Result<Application> {
     made(host, kind, change)
 }
 
@@ -161,10 +167,19 @@ pub async fn change_application(
         if !method.uses_secret() {
             application.secret = None;
         }
-        let mut entries: Vec<Entry> =
-            settings.change(Settings::of_client(&application), entry(Event::ApplicationChanged)).into_iter().collect();
+        let mut entries: Vec<Entry> = settings
+            .change(
+                Settings::of_client(&application),
+                entry(Event::ApplicationChanged),
+            )
+            .into_iter()
+            .collect();
         entries.extend(fresh.is_some().then(|| entry(Event::ClientSecretMade)));
-        if host.store.update_application(application.clone(), entries).await? {
+        if host
+            .store
+            .update_application(application.clone(), entries)
+            .await?
+        {
             application.version += 1;
             tracing::info!(application = %id, "application changed");
             return Ok((application, fresh));
@@ -173,25 +188,43 @@ pub async fn change_application(
 }
 
 /// Gives a web application a new client secret. It is shown this once; the old one is worth nothing from now on.
-pub async fn create_secret(host: &Host, id: &Did, by: &By, guard: Guard<'_, Application>) -> Result<Secret> {
+pub async fn create_secret(
+    host: &Host,
+    id: &Did,
+    by: &By,
+    guard: Guard<'_, Application>,
+) -> Result<Secret> {
     loop {
         if let Registered::ServiceProvider(_) = registered(host, id).await? {
-            return Err(invalid("protocol", "a SAML application has certificates, and no secret"));
+            return Err(invalid(
+                "protocol",
+                "a SAML application has certificates, and no secret",
+            ));
         }
         let mut application = application(host, id).await?;
         guard(&application)?;
         if !application.settings.application_type.is_confidential() {
-            return Err(invalid("application_type", "only a web application has a client secret"));
+            return Err(invalid(
+                "application_type",
+                "only a web application has a client secret",
+            ));
         }
         let method = application.settings.auth_method();
         if !method.uses_secret() {
-            let expected = format!("the application authenticates itself with {}, without a secret", method.as_str());
+            let expected = format!(
+                "the application authenticates itself with {}, without a secret",
+                method.as_str()
+            );
             return Err(invalid("token_endpoint_auth_method", expected));
         }
         let secret = give_secret(host, &mut application)?;
         application.updated_at = host.now();
         let entry = audit::entry(host, Event::ClientSecretMade, by).of(id.clone());
-        if host.store.update_application(application, vec![entry]).await? {
+        if host
+            .store
+            .update_application(application, vec![entry])
+            .await?
+        {
             tracing::info!(application = %id, "client secret made");
             return Ok(secret);
         }
@@ -204,7 +237,9 @@ fn give_secret(host: &Host, application: &mut Application) -> Result<Secret> {
     application.sealed_secret = match application.settings.auth_method() {
         ClientAuthMethod::ClientSecretJwt => {
             let purpose = client::secret_purpose(&application.id);
-            let sealed = host.master_key.seal(&purpose, secret.expose().as_bytes(), &*host.entropy);
+            let sealed = host
+                .master_key
+                .seal(&purpose, secret.expose().as_bytes(), &*host.entropy);
             Some(sealed.map_err(Broken::from)?)
         }
         _ => None,
@@ -215,8 +250,12 @@ fn give_secret(host: &Host, application: &mut Application) -> Result<Secret> {
 fn apply(host: &Host, application: &mut Application, change: ApplicationChange) -> Result<()> {
     let (development, outgoing) = (host.settings.development, &host.outgoing);
     if let Some(name) = change.name {
-        application.name = display_text(&name, 120)
-            .ok_or_else(|| invalid("name", "expected 1 to 120 characters, none of them control characters"))?;
+        application.name = display_text(&name, 120).ok_or_else(|| {
+            invalid(
+                "name",
+                "expected 1 to 120 characters, none of them control characters",
+            )
+        })?;
     }
     let settings = &mut application.settings;
     let kind = settings.application_type;
@@ -224,7 +263,8 @@ fn apply(host: &Host, application: &mut Application, change: ApplicationChange) 
         settings.redirect_uris = uris("redirect_uris", &texts, kind, development)?;
     }
     if let Some(texts) = change.post_logout_redirect_uris {
-        settings.post_logout_redirect_uris = uris("post_logout_redirect_uris", &texts, kind, development)?;
+        settings.post_logout_redirect_uris =
+            uris("post_logout_redirect_uris", &texts, kind, development)?;
     }
     if let Some(names) = change.scopes {
         settings.scopes = scopes(&names)?;
@@ -236,7 +276,9 @@ fn apply(host: &Host, application: &mut Application, change: ApplicationChange) 
         }
     }
     settings.authentication = authentication(settings, change.authentication, outgoing)?;
-    settings.id_token_algorithm = change.id_token_algorithm.unwrap_or(settings.id_token_algorithm);
+    settings.id_token_algorithm = change
+        .id_token_algorithm
+        .unwrap_or(settings.id_token_algorithm);
     settings.slim_id_token = change.slim_id_token.unwrap_or(settings.slim_id_token);
     settings.consent = change.consent.unwrap_or(settings.consent);
     settings.subject_type = subject_type(settings, change.pairwise, change.sector)?;
@@ -245,49 +287,85 @@ fn apply(host: &Host, application: &mut Application, change: ApplicationChange) 
             None => None,
             Some(text) => Some(BackchannelLogout {
                 uri: server_address("backchannel_logout_uri", &text, outgoing)?,
-                session_required: settings.backchannel_logout.as_ref().is_some_and(|logout| logout.session_required),
+                session_required: settings
+                    .backchannel_logout
+                    .as_ref()
+                    .is_some_and(|logout| logout.session_required),
             }),
         };
     }
-    match (change.backchannel_logout_session_required, &mut settings.backchannel_logout) {
+    match (
+        change.backchannel_logout_session_required,
+        &mut settings.backchannel_logout,
+    ) {
         (Some(required), Some(logout)) => logout.session_required = required,
         (Some(true), None) => {
-            return Err(invalid("backchannel_logout_session_required", "expected a backchannel_logout_uri with it"));
+            return Err(invalid(
+                "backchannel_logout_session_required",
+                "expected a backchannel_logout_uri with it",
+            ));
         }
         _ => {}
     }
     if let Some(uri) = change.initiate_login_uri {
         let checked = uri.map(|text| InitiateLoginUri::parse(&text)).transpose();
-        settings.initiate_login_uri = checked.map_err(|unfit| invalid("initiate_login_uri", unfit.to_string()))?;
+        settings.initiate_login_uri =
+            checked.map_err(|unfit| invalid("initiate_login_uri", unfit.to_string()))?;
     }
-    settings.admin_scopes = change.admin_scopes.unwrap_or_else(|| settings.admin_scopes.clone());
+    settings.admin_scopes = change
+        .admin_scopes
+        .unwrap_or_else(|| settings.admin_scopes.clone());
     if settings.admin_scopes_of(&settings.admin_scopes) != settings.admin_scopes {
-        return Err(invalid("admin_scopes", "expected a web application with the grant type client_credentials"));
+        return Err(invalid(
+            "admin_scopes",
+            "expected a web application with the grant type client_credentials",
+        ));
     }
-    settings.lenient_assertion_audience =
-        change.lenient_assertion_audience.unwrap_or(settings.lenient_assertion_audience);
+    settings.lenient_assertion_audience = change
+        .lenient_assertion_audience
+        .unwrap_or(settings.lenient_assertion_audience);
     if settings.lenient_assertion_audience && settings.is_service_account() {
         let expected = "expected false for an application with admin_scopes: the audience of its client assertions must be the issuer";
         return Err(invalid("lenient_assertion_audience", expected));
     }
-    if settings.redirect_uris.is_empty() && settings.grant_types.contains(&GrantType::AuthorizationCode) {
-        return Err(invalid("redirect_uris", "expected one redirect URI at least"));
+    if settings.redirect_uris.is_empty()
+        && settings.grant_types.contains(&GrantType::AuthorizationCode)
+    {
+        return Err(invalid(
+            "redirect_uris",
+            "expected one redirect URI at least",
+        ));
     }
     Ok(())
 }
 
-fn uris(field: &'static str, texts: &[String], kind: ApplicationType, development: bool) -> Result<Vec<RedirectUri>> {
+fn uris(
+    field: &'static str,
+    texts: &[String],
+    kind: ApplicationType,
+    development: bool,
+) -> Result<Vec<RedirectUri>> {
     if texts.len() > MOST_URIS {
         return Err(invalid(field, format!("expected {MOST_URIS} at most")));
     }
-    let checked = texts.iter().map(|text| RedirectUri::register(text, kind, development));
-    checked.collect::<std::result::Result<_, _>>().map_err(|error| invalid(field, error.to_string()))
+    let checked = texts
+        .iter()
+        .map(|text| RedirectUri::register(text, kind, development));
+    checked
+        .collect::<std::result::Result<_, _>>()
+        .map_err(|error| invalid(field, error.to_string()))
 }
 
 fn scopes(names: &[String]) -> Result<Scopes> {
     let known: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
     if let Some(unknown) = names.iter().find(|name| !known.contains(&name.as_str())) {
-        return Err(invalid("scopes", format!("{unknown:?} is unknown; expected some of {}", known.join(", "))));
+        return Err(invalid(
+            "scopes",
+            format!(
+                "{unknown:?} is unknown; expected some of {}",
+                known.join(", ")
+            ),
+        ));
     }
     let scopes = Scopes::known(&names.join(" "));
     if !scopes.has(Scope::OpenId) {
@@ -304,54 +382,93 @@ fn authentication(
 ) -> Result<ClientAuthentication> {
     const FIELD: &str = "token_endpoint_auth_method";
     let method = change.method.unwrap_or_else(|| settings.auth_method());
-    let keys =
-        [change.jwks.is_some(), change.jwks_uri.is_some(), change.public_key.is_some(), change.certificate.is_some()];
+    let keys = [
+        change.jwks.is_some(),
+        change.jwks_uri.is_some(),
+        change.public_key.is_some(),
+        change.certificate.is_some(),
+    ];
     let given = keys.into_iter().filter(|given| *given).count();
     if !settings.application_type.is_confidential() {
         return match (method, given) {
             (ClientAuthMethod::None, 0) => Ok(settings.authentication.clone()),
-            _ => Err(invalid(FIELD, "an SPA or native application has none, and no keys")),
+            _ => Err(invalid(
+                FIELD,
+                "an SPA or native application has none, and no keys",
+            )),
         };
     }
     let without_keys = |authentication| match given {
         0 => Ok(authentication),
-        _ => Err(invalid(FIELD, format!("{} takes no keys or certificates", method.as_str()))),
+        _ => Err(invalid(
+            FIELD,
+            format!("{} takes no keys or certificates", method.as_str()),
+        )),
     };
     match method {
         ClientAuthMethod::None => Err(invalid(FIELD, "a web application must authenticate itself")),
-        ClientAuthMethod::ClientSecretBasic => without_keys(ClientAuthentication::ClientSecretBasic),
+        ClientAuthMethod::ClientSecretBasic => {
+            without_keys(ClientAuthentication::ClientSecretBasic)
+        }
         ClientAuthMethod::ClientSecretPost => without_keys(ClientAuthentication::ClientSecretPost),
         ClientAuthMethod::ClientSecretJwt => without_keys(ClientAuthentication::ClientSecretJwt),
         ClientAuthMethod::PrivateKeyJwt => match (&settings.authentication, given) {
             (ClientAuthentication::PrivateKeyJwt(_), 0) => Ok(settings.authentication.clone()),
-            (_, 1) => Ok(ClientAuthentication::PrivateKeyJwt(client_keys(change, outgoing)?)),
-            _ => Err(invalid(FIELD, "private_key_jwt takes one of jwks, jwks_uri, public_key and certificate")),
+            (_, 1) => Ok(ClientAuthentication::PrivateKeyJwt(client_keys(
+                change, outgoing,
+            )?)),
+            _ => Err(invalid(
+                FIELD,
+                "private_key_jwt takes one of jwks, jwks_uri, public_key and certificate",
+            )),
         },
-        ClientAuthMethod::TlsClientCertificate => match (&settings.authentication, change.certificate, given) {
-            (ClientAuthentication::TlsClientCertificate(_), None, 0) => Ok(settings.authentication.clone()),
-            (_, Some(pem), 1) => {
-                let certificate =
-                    client::certificate(&pem).map_err(|error| invalid("certificate", error.to_string()))?;
-                Ok(ClientAuthentication::TlsClientCertificate(certificate))
+        ClientAuthMethod::TlsClientCertificate => {
+            match (&settings.authentication, change.certificate, given) {
+                (ClientAuthentication::TlsClientCertificate(_), None, 0) => {
+                    Ok(settings.authentication.clone())
+                }
+                (_, Some(pem), 1) => {
+                    let certificate = client::certificate(&pem)
+                        .map_err(|error| invalid("certificate", error.to_string()))?;
+                    Ok(ClientAuthentication::TlsClientCertificate(certificate))
+                }
+                _ => Err(invalid(
+                    FIELD,
+                    "tls_client_certificate takes a certificate, and nothing else",
+                )),
             }
-            _ => Err(invalid(FIELD, "tls_client_certificate takes a certificate, and nothing else")),
-        },
+        }
     }
 }
 
 fn client_keys(change: AuthenticationChange, outgoing: &Outgoing) -> Result<ClientKeys> {
-    let (field, keys) = match (change.jwks, change.jwks_uri, change.public_key, change.certificate) {
+    let (field, keys) = match (
+        change.jwks,
+        change.jwks_uri,
+        change.public_key,
+        change.certificate,
+    ) {
         (Some(set), ..) => ("jwks", client::keys_of_set(&set)),
-        (_, Some(uri), ..) => return Ok(ClientKeys::JwksUri(server_address("jwks_uri", &uri, outgoing)?)),
+        (_, Some(uri), ..) => {
+            return Ok(ClientKeys::JwksUri(server_address(
+                "jwks_uri", &uri, outgoing,
+            )?));
+        }
         (.., Some(pem), _) => ("public_key", client::key_of_pem(&pem).map(|key| vec![key])),
-        (.., pem) => ("certificate", client::key_of_certificate(&pem.unwrap_or_default()).map(|key| vec![key])),
+        (.., pem) => (
+            "certificate",
+            client::key_of_certificate(&pem.unwrap_or_default()).map(|key| vec![key]),
+        ),
     };
-    keys.map(ClientKeys::Jwks).map_err(|error| invalid(field, error.to_string()))
+    keys.map(ClientKeys::Jwks)
+        .map_err(|error| invalid(field, error.to_string()))
 }
 
 /// An address of the application's server, which this host calls: none that it would refuse to call anyway.
 pub(super) fn server_address(field: &'static str, text: &str, outgoing: &Outgoing) -> Result<Url> {
-    let url = (text.len() <= 2000).then(|| Url::parse(text).ok()).flatten();
+    let url = (text.len() <= 2000)
+        .then(|| Url::parse(text).ok())
+        .flatten();
     let fits = |url: &Url| {
         matches!(url.scheme(), "https" | "http")
             && url.has_host()
@@ -360,7 +477,10 @@ pub(super) fn server_address(field: &'static str, text: &str, outgoing: &Outgoin
             && url.fragment().is_none()
     };
     let url = url.filter(fits).ok_or_else(|| {
-        invalid(field, "expected an address that starts with https://, without user name or fragment")
+        invalid(
+            field,
+            "expected an address that starts with https://, without user name or fragment",
+        )
     })?;
     outgoing.judge(&url).map_err(|refused| {
         let expected = "expected an address on the public internet that starts with https://; http and private addresses \
@@ -370,7 +490,11 @@ pub(super) fn server_address(field: &'static str, text: &str, outgoing: &Outgoin
     Ok(url)
 }
 
-fn subject_type(settings: &OidcSettings, pairwise: Option<bool>, sector: Option<String>) -> Result<SubjectType> {
+fn subject_type(
+    settings: &OidcSettings,
+    pairwise: Option<bool>,
+    sector: Option<String>,
+) -> Result<SubjectType> {
     const FIELD: &str = "sector_identifier";
     let known = match &settings.subject_type {
         SubjectType::Public => None,
@@ -384,28 +508,49 @@ fn subject_type(settings: &OidcSettings, pairwise: Option<bool>, sector: Option<
     }
     if let Some(given) = sector {
         return match url::Host::parse(&given) {
-            Ok(host) => Ok(SubjectType::Pairwise { sector: host.to_string() }),
-            Err(_) => Err(invalid(FIELD, "expected a host name such as app.example.org")),
+            Ok(host) => Ok(SubjectType::Pairwise {
+                sector: host.to_string(),
+            }),
+            Err(_) => Err(invalid(
+                FIELD,
+                "expected a host name such as app.example.org",
+            )),
         };
     }
     // OpenID Connect Core section 8.1: without a name of its own, the sector is the one host of the redirect URIs.
-    let mut hosts: Vec<String> = settings.redirect_uris.iter().filter_map(RedirectUri::host).collect();
+    let mut hosts: Vec<String> = settings
+        .redirect_uris
+        .iter()
+        .filter_map(RedirectUri::host)
+        .collect();
     hosts.dedup();
     match (known, hosts.as_slice()) {
         (Some(sector), _) => Ok(SubjectType::Pairwise { sector }),
-        (None, [host]) => Ok(SubjectType::Pairwise { sector: host.clone() }),
-        (None, _) => Err(invalid(FIELD, "the redirect URIs have several hosts; expected a host name for their sector")),
+        (None, [host]) => Ok(SubjectType::Pairwise {
+            sector: host.clone(),
+        }),
+        (None, _) => Err(invalid(
+            FIELD,
+            "the redirect URIs have several hosts; expected a host name for their sector",
+        )),
     }
 }
 
 /// The application with this id.
 pub async fn application(host: &Host, id: &Did) -> Result<Application> {
-    host.store.application(id).await?.map(Arc::unwrap_or_clone).ok_or(Refused::NotFound("application"))
+    host.store
+        .application(id)
+        .await?
+        .map(Arc::unwrap_or_clone)
+        .ok_or(Refused::NotFound("application"))
 }
 
 /// The application with this id, whatever it speaks.
 pub async fn registered(host: &Host, id: &Did) -> Result<Registered> {
-    host.store.registered(id).await?.ok_or(Refused::NotFound("application"))
+    host.store
+        .registered(id)
+        .await?
+        .ok_or(Refused::NotFound("application"))
 }
 
 /// Up to `limit` applications whose id follows `after`.
@@ -425,20 +570,38 @@ pub struct ApplicationQuery {
 }
 
 /// Up to `limit` applications that fit, in the order of their ids.
-pub async fn find_applications(host: &Host, query: &ApplicationQuery, limit: u32) -> Result<Vec<Registered>> {
+pub async fn find_applications(
+    host: &Host,
+    query: &ApplicationQuery,
+    limit: u32,
+) -> Result<Vec<Registered>> {
     let ApplicationQuery { q, protocol, after } = query;
     if let Ok(id) = q.trim().parse::<Did>() {
         let fits = |found: &Registered| {
             protocol.is_none_or(|protocol| found.protocol() == protocol)
                 && after.as_ref().is_none_or(|after| id > *after)
         };
-        return Ok(host.store.registered(&id).await?.filter(fits).into_iter().collect());
+        return Ok(host
+            .store
+            .registered(&id)
+            .await?
+            .filter(fits)
+            .into_iter()
+            .collect());
     }
-    Ok(host.store.applications_named(q.trim(), *protocol, after.as_ref(), limit).await?)
+    Ok(host
+        .store
+        .applications_named(q.trim(), *protocol, after.as_ref(), limit)
+        .await?)
 }
 
 /// Deletes an application with its accounts and tokens.
-pub async fn delete_application(host: &Host, id: &Did, by: &By, guard: Guard<'_, Registered>) -> Result<()> {
+pub async fn delete_application(
+    host: &Host,
+    id: &Did,
+    by: &By,
+    guard: Guard<'_, Registered>,
+) -> Result<()> {
     loop {
         let known = registered(host, id).await?;
         guard(&known)?;
@@ -447,7 +610,11 @@ pub async fn delete_application(host: &Host, id: &Did, by: &By, guard: Guard<'_,
             Registered::ServiceProvider(provider) => Settings::of_service_provider(provider),
         };
         let entry = settings.gone(audit::entry(host, Event::ApplicationDeleted, by).of(id.clone()));
-        if host.store.delete_application(id.clone(), known.version(), vec![entry]).await? {
+        if host
+            .store
+            .delete_application(id.clone(), known.version(), vec![entry])
+            .await?
+        {
             break;
         }
     }

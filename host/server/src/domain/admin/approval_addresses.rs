@@ -29,7 +29,11 @@ pub async fn set_approval_address(
     guard: Guard<'_, User>,
 ) -> Result<ApprovalAddress> {
     let entry = |event| audit::entry(host, event, by).about(id);
-    let activated = audit::of_state(entry(Event::UserStateChanged), LifeState::Invited, LifeState::Active);
+    let activated = audit::of_state(
+        entry(Event::UserStateChanged),
+        LifeState::Invited,
+        LifeState::Active,
+    );
     let address = loop {
         let user = user(host, id).await?;
         guard(&user)?;
@@ -37,7 +41,11 @@ pub async fn set_approval_address(
         let set = entry(Event::ApprovalAddressSet).with("channel", channel);
         let entries = vec![set.personal("address_there", address.address.as_str())];
         let activated = Some(activated.clone());
-        match host.store.set_approval_address(&user, address.clone(), entries, activated, host.now()).await {
+        match host
+            .store
+            .set_approval_address(&user, address.clone(), entries, activated, host.now())
+            .await
+        {
             Err(StoreError::Stale) => {}
             Ok(true) => break address,
             Ok(false) => return Err(Refused::NotFound("user")),
@@ -50,16 +58,26 @@ pub async fn set_approval_address(
 
 /// An address for the channel of a vendor.
 pub(super) fn address_there(host: &Host, channel: &str, address: &str) -> Result<ApprovalAddress> {
-    let is_vendors = host.plugins.channel_info(channel).is_some_and(|channel| channel.trust == Trust::Delegated);
+    let is_vendors = host
+        .plugins
+        .channel_info(channel)
+        .is_some_and(|channel| channel.trust == Trust::Delegated);
     if !is_vendors {
         return Err(invalid(
             "channel",
             "expected the name of an approval channel whose settings have trust = \"delegated\"",
         ));
     }
-    let address = display_text(address, LONGEST)
-        .ok_or_else(|| invalid("address", format!("expected 1 to {LONGEST} characters, without control characters")))?;
-    Ok(ApprovalAddress { channel: channel.to_owned(), address })
+    let address = display_text(address, LONGEST).ok_or_else(|| {
+        invalid(
+            "address",
+            format!("expected 1 to {LONGEST} characters, without control characters"),
+        )
+    })?;
+    Ok(ApprovalAddress {
+        channel: channel.to_owned(),
+        address,
+    })
 }
 
 /// Takes a person's address for a channel away, be the channel configured or not.
@@ -70,11 +88,17 @@ pub async fn remove_approval_address(
     by: &By,
     guard: Guard<'_, User>,
 ) -> Result<()> {
-    let entry = audit::entry(host, Event::ApprovalAddressRemoved, by).about(id).with("channel", channel);
+    let entry = audit::entry(host, Event::ApprovalAddressRemoved, by)
+        .about(id)
+        .with("channel", channel);
     let removed = loop {
         let user = user(host, id).await?;
         guard(&user)?;
-        match host.store.remove_approval_address(&user, channel, vec![entry.clone()]).await {
+        match host
+            .store
+            .remove_approval_address(&user, channel, vec![entry.clone()])
+            .await
+        {
             Err(StoreError::Stale) => {}
             removed => break removed?,
         }

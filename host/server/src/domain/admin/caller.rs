@@ -41,7 +41,11 @@ impl Caller {
 
     /// Everything that they may do.
     pub fn permissions(&self) -> Vec<Permission> {
-        Permission::ALL.iter().copied().filter(|permission| self.may(*permission)).collect()
+        Permission::ALL
+            .iter()
+            .copied()
+            .filter(|permission| self.may(*permission))
+            .collect()
     }
 
     /// Refuses what they may not do.
@@ -49,7 +53,11 @@ impl Caller {
     /// # Errors
     /// [`Refused::Forbidden`], with `why`.
     pub fn must(&self, permission: Permission, why: &'static str) -> Result<()> {
-        if self.may(permission) { Ok(()) } else { Err(Refused::Forbidden(why)) }
+        if self.may(permission) {
+            Ok(())
+        } else {
+            Err(Refused::Forbidden(why))
+        }
     }
 
     /// Refuses to act upon somebody whom they may not act upon: who could make a link to enrol a phone for an owner, or take
@@ -67,7 +75,11 @@ impl Caller {
             Some(ConsoleRole::Owner) => "the user is an owner; only an owner may do this",
             _ => "the user has a role in the console; only an owner or admin may do this",
         };
-        if reaches { Ok(()) } else { Err(Refused::Forbidden(why)) }
+        if reaches {
+            Ok(())
+        } else {
+            Err(Refused::Forbidden(why))
+        }
     }
 
     /// Refuses to give somebody something to approve with that whoever calls from the console was not asked about on the phone. It
@@ -78,7 +90,9 @@ impl Caller {
     pub fn must_have_asked_about(&self, user: &User) -> Result<()> {
         let is_asked = matches!(self.standing, Standing::Person(_));
         if is_asked && self.by.approval.is_none() && !user.is_only_invited() {
-            return Err(Refused::Conflict("the person can sign in by now; send it again to be asked on your phone"));
+            return Err(Refused::Conflict(
+                "the person can sign in by now; send it again to be asked on your phone",
+            ));
         }
         Ok(())
     }
@@ -88,7 +102,10 @@ impl Caller {
     /// # Errors
     /// [`Refused::Forbidden`].
     pub fn must_give_scopes(&self) -> Result<()> {
-        self.must(Permission::RolesWrite, "admin_scopes: only an owner may give or take them")
+        self.must(
+            Permission::RolesWrite,
+            "admin_scopes: only an owner may give or take them",
+        )
     }
 
     /// Refuses to change more of an account than whether it may be used.
@@ -96,7 +113,10 @@ impl Caller {
     /// # Errors
     /// [`Refused::Forbidden`].
     pub fn must_write_accounts(&self) -> Result<()> {
-        self.must(Permission::AccountsWrite, "you may suspend an account and let it be used again, and nothing else")
+        self.must(
+            Permission::AccountsWrite,
+            "you may suspend an account and let it be used again, and nothing else",
+        )
     }
 
     /// Refuses to change an application that is a service account: who could make a secret for it could act as it does.
@@ -105,7 +125,10 @@ impl Caller {
     /// [`Refused::Forbidden`].
     pub fn must_reach_application(&self, application: &Application) -> Result<()> {
         match application.settings.is_service_account() {
-            true => self.must(Permission::RolesWrite, "the application has admin scopes; only an owner may change it"),
+            true => self.must(
+                Permission::RolesWrite,
+                "the application has admin scopes; only an owner may change it",
+            ),
             false => Ok(()),
         }
     }
@@ -129,8 +152,13 @@ pub async fn service_account(
     token: &AdminScopes,
     from: Origin,
 ) -> std::result::Result<Option<Caller>, Broken> {
-    let Some(client) = host.store.application(&application).await? else { return Ok(None) };
+    let Some(client) = host.store.application(&application).await? else {
+        return Ok(None);
+    };
     let scopes = client.settings.admin_scopes_of(token);
     let by = By::new(Actor::Application(application), from);
-    Ok((!scopes.is_empty()).then_some(Caller { by, standing: Standing::Service(scopes) }))
+    Ok((!scopes.is_empty()).then_some(Caller {
+        by,
+        standing: Standing::Service(scopes),
+    }))
 }

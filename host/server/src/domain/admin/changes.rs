@@ -43,7 +43,11 @@ impl Settings {
     pub(super) fn change(self, after: Self, entry: Entry) -> Option<Entry> {
         let (was, is) = changed(self.0, after.0);
         let differs = !was.is_empty() || !is.is_empty();
-        differs.then(|| entry.with("before", without_keys(was)).with("after", without_keys(is)))
+        differs.then(|| {
+            entry
+                .with("before", without_keys(was))
+                .with("after", without_keys(is))
+        })
     }
 }
 

@@ -21,8 +21,8 @@ use assent_model::secret::Digest;
 use assent_model::session::{Amr, Authentication};
 use assent_model::user::User;
 use assent_plugin_host::{
-    Candidate, CandidateError, LogLine, MapFailure, MapFailureKind, PluginSet, SamlAttribute, Sink, Step, StepEnd,
-    Traced,
+    Candidate, CandidateError, LogLine, MapFailure, MapFailureKind, PluginSet, SamlAttribute, Sink,
+    Step, StepEnd, Traced,
 };
 
 /// The longest name that a plugin may have, in characters.
@@ -151,8 +151,15 @@ pub struct Difference {
 }
 
 /// Makes the claims as a sign-in at this moment would, by the same code; nothing is kept, and no plugin can tell.
-pub async fn preview(host: &Host, application: &Did, request: &PreviewRequest) -> Result<Vec<Preview>> {
-    Previewed::find(host, application, request).await?.by(host, &host.plugins.set()).await
+pub async fn preview(
+    host: &Host,
+    application: &Did,
+    request: &PreviewRequest,
+) -> Result<Vec<Preview>> {
+    Previewed::find(host, application, request)
+        .await?
+        .by(host, &host.plugins.set())
+        .await
 }
 
 /// The same by the plugins of today and with a candidate among them, which is loaded for this alone.
@@ -168,17 +175,29 @@ pub async fn compare(
 ) -> Result<Comparison> {
     let previewed = Previewed::find(host, application, request).await?;
     note(host, application, &previewed, &candidate, by).await?;
-    let (set, journal) = host.plugins.with_candidate(candidate).await.map_err(|error| {
-        let field = match error {
-            CandidateError::NeedsConfig => "candidate/config",
-            CandidateError::Load(_) => "candidate",
-        };
-        invalid(field, error.to_string())
-    })?;
+    let (set, journal) = host
+        .plugins
+        .with_candidate(candidate)
+        .await
+        .map_err(|error| {
+            let field = match error {
+                CandidateError::NeedsConfig => "candidate/config",
+                CandidateError::Load(_) => "candidate",
+            };
+            invalid(field, error.to_string())
+        })?;
     let today = previewed.by(host, &host.plugins.set()).await?;
     let candidate = previewed.by(host, &set).await?;
-    let differences = today.iter().zip(&candidate).flat_map(|(today, candidate)| differences(today, candidate));
-    Ok(Comparison { differences: differences.collect(), today, candidate, log: journal.lines() })
+    let differences = today
+        .iter()
+        .zip(&candidate)
+        .flat_map(|(today, candidate)| differences(today, candidate));
+    Ok(Comparison {
+        differences: differences.collect(),
+        today,
+        candidate,
+        log: journal.lines(),
+    })
 }
 
 /// Tells the audit log of a candidate before it runs: it sees what is known of a person.
@@ -186,20 +205,32 @@ async fn note(
     host: &Host,
     application: &Did,
     previewed: &Previewed,
-    Candidate { plugin, component, .. }: &Candidate,
+    Candidate {
+        plugin, component, ..
+    }: &Candidate,
     by: &By,
 ) -> Result<()> {
     let digest = match component {
         Some(bytes) => Some(Digest::of(bytes).to_text()),
         None => {
-            let known = host.plugins.set().identities().into_iter().find(|identity| identity.plugin == *plugin);
+            let known = host
+                .plugins
+                .set()
+                .identities()
+                .into_iter()
+                .find(|identity| identity.plugin == *plugin);
             known.map(|identity| identity.sha256)
         }
     };
-    let entry = audit::entry(host, Event::ClaimsCompared, by).about(previewed.user.id).of(application.clone());
+    let entry = audit::entry(host, Event::ClaimsCompared, by)
+        .about(previewed.user.id)
+        .of(application.clone());
     let entry = entry
         .with("account", previewed.account.id.to_string())
-        .with("plugin", plugin.chars().take(LONGEST_NAME).collect::<String>())
+        .with(
+            "plugin",
+            plugin.chars().take(LONGEST_NAME).collect::<String>(),
+        )
         .with("sha256", digest);
     host.store.append_audit(vec![entry]).await?;
     Ok(())
@@ -226,36 +257,61 @@ impl Previewed {
             return Err(Refused::NotFound("account"));
         }
         let user = super::user(host, account.user_id).await?;
-        let authentication = Authentication { at: host.now(), amr: vec![Amr::Swk, Amr::User], channel: None };
+        let authentication = Authentication {
+            at: host.now(),
+            amr: vec![Amr::Swk, Amr::User],
+            channel: None,
+        };
         let wants_saml = |sink: &Sink| *sink == Sink::SamlAssertion;
         let at = match registered(host, application).await? {
             Registered::Client(client) => {
                 if request.sinks.iter().any(wants_saml) {
-                    return Err(invalid("sink", "expected id-token, userinfo or introspection for this application"));
+                    return Err(invalid(
+                        "sink",
+                        "expected id-token, userinfo or introspection for this application",
+                    ));
                 }
                 let allowed = &client.settings.scopes;
                 let scopes = match &request.scope {
                     Some(text) => Scopes::parse(text)
-                        .ok_or_else(|| invalid("scope", "expected known scopes with a space between them"))?
+                        .ok_or_else(|| {
+                            invalid("scope", "expected known scopes with a space between them")
+                        })?
                         .both(allowed),
                     None => allowed.clone(),
                 };
                 let named = |sink: &Sink| request.sinks.is_empty() || request.sinks.contains(sink);
-                let sinks = [Sink::IdToken, Sink::Userinfo, Sink::Introspection].into_iter().filter(named).collect();
+                let sinks = [Sink::IdToken, Sink::Userinfo, Sink::Introspection]
+                    .into_iter()
+                    .filter(named)
+                    .collect();
                 At::Client(client, scopes, sinks)
             }
             Registered::ServiceProvider(provider) => {
                 if !request.sinks.iter().all(wants_saml) {
-                    return Err(invalid("sink", "expected saml-assertion for this application"));
+                    return Err(invalid(
+                        "sink",
+                        "expected saml-assertion for this application",
+                    ));
                 }
                 At::ServiceProvider(provider)
             }
         };
-        Ok(Self { user, account, authentication, at })
+        Ok(Self {
+            user,
+            account,
+            authentication,
+            at,
+        })
     }
 
     async fn by(&self, host: &Host, plugins: &PluginSet) -> Result<Vec<Preview>> {
-        let Self { user, account, authentication, at } = self;
+        let Self {
+            user,
+            account,
+            authentication,
+            at,
+        } = self;
         let kept_out = obstacle(user, Some(account));
         match at {
             At::Client(client, scopes, sinks) => {
@@ -277,17 +333,27 @@ impl Previewed {
                         known: OfToken::new(host, client),
                         slim: client.settings.slim_id_token,
                     });
-                    previews.push(Preview { obstacle: kept_out, token, ..finish(*sink, scopes.clone(), made) });
+                    previews.push(Preview {
+                        obstacle: kept_out,
+                        token,
+                        ..finish(*sink, scopes.clone(), made)
+                    });
                 }
                 Ok(previews)
             }
             At::ServiceProvider(provider) => {
-                let made = claims::attributes_by(host, plugins, provider, (user, account), authentication).await;
+                let made =
+                    claims::attributes_by(host, plugins, provider, (user, account), authentication)
+                        .await;
                 let made = made.map(|(attributes, steps)| (Told::Attributes(attributes), steps));
                 let name_id = self.name_id(host, provider)?;
                 let nameless = name_id.is_none().then_some(Obstacle::NoName);
                 let finished = finish(Sink::SamlAssertion, Scopes::default(), made);
-                Ok(vec![Preview { obstacle: kept_out.or(nameless), name_id, ..finished }])
+                Ok(vec![Preview {
+                    obstacle: kept_out.or(nameless),
+                    name_id,
+                    ..finished
+                }])
             }
         }
     }
@@ -297,28 +363,59 @@ impl Previewed {
         let format = provider.settings.name_id.default;
         // It follows from the session, of which there is none.
         if format == NameIdFormat::Transient {
-            return Ok(Some(PreviewedName { format, value: None }));
+            return Ok(Some(PreviewedName {
+                format,
+                value: None,
+            }));
         }
         let made = name_id::of(host, provider, &self.user, &self.account, "", format)?;
-        Ok(made.map(|name| PreviewedName { format: name.format, value: Some(name.value) }))
+        Ok(made.map(|name| PreviewedName {
+            format: name.format,
+            value: Some(name.value),
+        }))
     }
 }
 
-fn finish(sink: Sink, scopes: Scopes, made: std::result::Result<(Told, Vec<Step>), MapFailure>) -> Preview {
+fn finish(
+    sink: Sink,
+    scopes: Scopes,
+    made: std::result::Result<(Told, Vec<Step>), MapFailure>,
+) -> Preview {
     let (told, origins, steps) = match made {
         Ok((told, steps)) => {
             let origins = origins(&told, &steps);
             (Ok(told), origins, steps)
         }
-        Err(MapFailure { plugin, kind, steps }) => {
+        Err(MapFailure {
+            plugin,
+            kind,
+            steps,
+        }) => {
             let (denied, reason) = match kind {
                 MapFailureKind::Deny(reason) => (true, reason),
                 MapFailureKind::Fault(fault) => (false, fault.to_string()),
             };
-            (Err(Stopped { plugin, denied, reason }), Vec::new(), steps)
+            (
+                Err(Stopped {
+                    plugin,
+                    denied,
+                    reason,
+                }),
+                Vec::new(),
+                steps,
+            )
         }
     };
-    Preview { sink, scopes, obstacle: None, token: None, name_id: None, told, origins, steps }
+    Preview {
+        sink,
+        scopes,
+        obstacle: None,
+        token: None,
+        name_id: None,
+        told,
+        origins,
+        steps,
+    }
 }
 
 /// Where each value comes from: first the host's, then what the plugins did, the last word on each.
@@ -330,16 +427,27 @@ fn origins(told: &Told, steps: &[Step]) -> Vec<Origin> {
     };
     if let Told::Claims(claims) = told {
         for name in claims.keys() {
-            put(Origin { name: name.clone(), plugin: None, what: Deed::Told, scope: Scope::of_claim(name) });
+            put(Origin {
+                name: name.clone(),
+                plugin: None,
+                what: Deed::Told,
+                scope: Scope::of_claim(name),
+            });
         }
     }
     let mut began_without: BTreeSet<&str> = BTreeSet::new();
     for step in steps {
-        let StepEnd::Changed(changes) = &step.end else { continue };
+        let StepEnd::Changed(changes) = &step.end else {
+            continue;
+        };
         for change in changes {
             let (name, what) = match change {
                 Traced::Attribute(attribute) => (attribute.name.as_str(), Deed::Added),
-                Traced::Claim { name, before, after } => {
+                Traced::Claim {
+                    name,
+                    before,
+                    after,
+                } => {
                     if before.is_none() {
                         began_without.insert(name);
                     }
@@ -355,7 +463,12 @@ fn origins(told: &Told, steps: &[Step]) -> Vec<Origin> {
                 }
             };
             let plugin = Some(step.plugin.plugin.clone());
-            put(Origin { name: name.to_owned(), plugin, what, scope: Scope::of_claim(name) });
+            put(Origin {
+                name: name.to_owned(),
+                plugin,
+                what,
+                scope: Scope::of_claim(name),
+            });
         }
     }
     origins
@@ -365,7 +478,9 @@ fn origins(told: &Told, steps: &[Step]) -> Vec<Origin> {
 fn differences(today: &Preview, candidate: &Preview) -> Vec<Difference> {
     let (left, right) = (values(today), values(candidate));
     let paths: BTreeSet<&String> = left.keys().chain(right.keys()).collect();
-    let differing = paths.into_iter().filter(|path| left.get(*path) != right.get(*path));
+    let differing = paths
+        .into_iter()
+        .filter(|path| left.get(*path) != right.get(*path));
     differing
         .map(|path| Difference {
             sink: today.sink,
@@ -378,22 +493,31 @@ fn differences(today: &Preview, candidate: &Preview) -> Vec<Difference> {
 
 /// What is told, by its place.
 fn values(preview: &Preview) -> BTreeMap<String, Value> {
-    let at = |kind: &str, name: &str| format!("/{kind}/{}", name.replace('~', "~0").replace('/', "~1"));
+    let at =
+        |kind: &str, name: &str| format!("/{kind}/{}", name.replace('~', "~0").replace('/', "~1"));
     match &preview.told {
-        Ok(Told::Claims(claims)) => claims.iter().map(|(name, value)| (at("claims", name), value.clone())).collect(),
+        Ok(Told::Claims(claims)) => claims
+            .iter()
+            .map(|(name, value)| (at("claims", name), value.clone()))
+            .collect(),
         Ok(Told::Attributes(attributes)) => {
             let mut values: BTreeMap<String, Value> = BTreeMap::new();
             for attribute in attributes {
                 let added = attribute.values.iter().cloned().map(Value::String);
-                let known = values.entry(at("attributes", &attribute.name)).or_insert_with(|| Value::Array(Vec::new()));
+                let known = values
+                    .entry(at("attributes", &attribute.name))
+                    .or_insert_with(|| Value::Array(Vec::new()));
                 if let Value::Array(known) = known {
                     known.extend(added);
                 }
             }
             values
         }
-        Err(stopped) => [("/stopped".to_owned(), Value::String(format!("{}: {}", stopped.plugin, stopped.reason)))]
-            .into_iter()
-            .collect(),
+        Err(stopped) => [(
+            "/stopped".to_owned(),
+            Value::String(format!("{}: {}", stopped.plugin, stopped.reason)),
+        )]
+        .into_iter()
+        .collect(),
     }
 }

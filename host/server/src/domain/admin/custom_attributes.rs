@@ -25,28 +25,46 @@ pub(super) fn checked(
     provider: &ServiceProvider,
     changes: Vec<CustomAttributeChange>,
 ) -> Result<Vec<CustomAttribute>> {
-    let made = changes.into_iter().map(|CustomAttributeChange { name, values }| CustomAttribute { name, values });
+    let made = changes
+        .into_iter()
+        .map(|CustomAttributeChange { name, values }| CustomAttribute { name, values });
     let attributes: Vec<CustomAttribute> = made.collect();
-    if attributes.len() > MOST_ATTRIBUTES || attributes.iter().any(|one| one.values.len() > MOST_ATTRIBUTES) {
-        return Err(invalid(FIELD, format!("expected {MOST_ATTRIBUTES} at most, of as many values each")));
+    if attributes.len() > MOST_ATTRIBUTES
+        || attributes
+            .iter()
+            .any(|one| one.values.len() > MOST_ATTRIBUTES)
+    {
+        return Err(invalid(
+            FIELD,
+            format!("expected {MOST_ATTRIBUTES} at most, of as many values each"),
+        ));
     }
     // More than this a plugin's answer, and a browser's form, should not carry.
     let values = || attributes.iter().flat_map(|one| &one.values);
     if values().count() > MOST_VALUES || values().map(String::len).sum::<usize>() > MOST_BYTES {
-        let expected = format!("expected {MOST_VALUES} values at most in all, of {MOST_BYTES} bytes together");
+        let expected =
+            format!("expected {MOST_VALUES} values at most in all, of {MOST_BYTES} bytes together");
         return Err(invalid(FIELD, expected));
     }
     let mut names = BTreeSet::new();
     for CustomAttribute { name, values } in &attributes {
         if display_text(name, 256).as_deref() != Some(name) {
-            return Err(invalid(FIELD, "expected names of 1 to 256 characters without blanks around them"));
+            return Err(invalid(
+                FIELD,
+                "expected names of 1 to 256 characters without blanks around them",
+            ));
         }
         if !names.insert(name) {
-            return Err(invalid(FIELD, format!("expected each name once; {name:?} is there twice")));
+            return Err(invalid(
+                FIELD,
+                format!("expected each name once; {name:?} is there twice"),
+            ));
         }
         for value in values {
             if value.len() > LONGEST_VALUE || value.chars().any(char::is_control) {
-                let expected = format!("expected values of {LONGEST_VALUE} bytes at most, without control characters");
+                let expected = format!(
+                    "expected values of {LONGEST_VALUE} bytes at most, without control characters"
+                );
                 return Err(invalid(FIELD, expected));
             }
             check_placeholders(host, provider, name, value)?;
@@ -55,7 +73,12 @@ pub(super) fn checked(
     Ok(attributes)
 }
 
-fn check_placeholders(host: &Host, provider: &ServiceProvider, name: &str, value: &str) -> Result<()> {
+fn check_placeholders(
+    host: &Host,
+    provider: &ServiceProvider,
+    name: &str,
+    value: &str,
+) -> Result<()> {
     let said = |what: String| invalid(FIELD, format!("the value {value:?} of {name:?}: {what}"));
     for placeholder in placeholders(value).map_err(|error| said(error.to_string()))? {
         let claim = placeholder.name;
@@ -85,7 +108,9 @@ pub fn notes_of(host: &Host, provider: &ServiceProvider) -> Vec<String> {
         );
     }
     let mut formats = settings.name_id.formats();
-    if settings.name_id.source == NameIdSource::AccountName && formats.any(|one| one == NameIdFormat::EmailAddress) {
+    if settings.name_id.source == NameIdSource::AccountName
+        && formats.any(|one| one == NameIdFormat::EmailAddress)
+    {
         notes.push(
             "With the name_id_source account_name the format emailAddress holds the name of the account, which need not be \
              an e-mail address. Use the format unspecified, unless the account names are addresses."

@@ -24,17 +24,28 @@ pub struct UserQuery {
 pub async fn find_users(host: &Host, query: &UserQuery, limit: u32) -> Result<Vec<(Place, User)>> {
     let fits = |user: &User| {
         query.state.is_none_or(|state| user.state == state)
-            && query.role.is_none_or(|role| user.console_role == Some(role))
+            && query
+                .role
+                .is_none_or(|role| user.console_role == Some(role))
     };
     // An identifier names one user, and no name looks like one but by chance.
     if query.after.is_none()
         && let Some(user) = named(host, query.q.trim()).await?
     {
-        return Ok(Some(user).filter(fits).map(|user| (Place::default(), user)).into_iter().collect());
+        return Ok(Some(user)
+            .filter(fits)
+            .map(|user| (Place::default(), user))
+            .into_iter()
+            .collect());
     }
-    let Some(prefix) = Prefix::of(&query.q) else { return Ok(Vec::new()) };
+    let Some(prefix) = Prefix::of(&query.q) else {
+        return Ok(Vec::new());
+    };
     let after = query.after.clone().unwrap_or_default();
-    Ok(host.store.users_found(&prefix, query.state, query.role, &after, limit).await?)
+    Ok(host
+        .store
+        .users_found(&prefix, query.state, query.role, &after, limit)
+        .await?)
 }
 
 async fn named(host: &Host, text: &str) -> Result<Option<User>> {
@@ -59,17 +70,30 @@ pub struct AccountQuery {
 }
 
 /// Up to `limit` accounts of an application that fit, each with its place, in the order of what they are found by.
-pub async fn find_accounts(host: &Host, id: &Did, query: &AccountQuery, limit: u32) -> Result<Vec<(Place, Account)>> {
+pub async fn find_accounts(
+    host: &Host,
+    id: &Did,
+    query: &AccountQuery,
+    limit: u32,
+) -> Result<Vec<(Place, Account)>> {
     registered(host, id).await?;
     if query.after.is_none()
         && let Some(account) = account_named(host, id, query.q.trim()).await?
     {
         let fits = query.state.is_none_or(|state| account.state == state);
-        return Ok(fits.then(|| (Place::default(), account)).into_iter().collect());
+        return Ok(fits
+            .then(|| (Place::default(), account))
+            .into_iter()
+            .collect());
     }
-    let Some(prefix) = Prefix::of(&query.q) else { return Ok(Vec::new()) };
+    let Some(prefix) = Prefix::of(&query.q) else {
+        return Ok(Vec::new());
+    };
     let after = query.after.clone().unwrap_or_default();
-    Ok(host.store.accounts_found(id, &prefix, query.state, &after, limit).await?)
+    Ok(host
+        .store
+        .accounts_found(id, &prefix, query.state, &after, limit)
+        .await?)
 }
 
 async fn account_named(host: &Host, application: &Did, text: &str) -> Result<Option<Account>> {

@@ -25,7 +25,11 @@ pub struct ImportRow {
 impl ImportRow {
     /// A row with a cell for each of these columns.
     pub const fn new(line: u64, columns: Arc<[&'static str]>, cells: Vec<String>) -> Self {
-        Self { line, columns, cells }
+        Self {
+            line,
+            columns,
+            cells,
+        }
     }
 
     /// The text of a cell as it stands there; `None` where the file has no such column.
@@ -81,7 +85,11 @@ impl ImportReport {
     pub(super) fn refuse(&mut self, line: u64, problem: RowProblem) {
         self.refused += 1;
         if self.errors.len() < MOST_ERRORS {
-            self.errors.push(RowError { line, column: problem.column, detail: problem.detail });
+            self.errors.push(RowError {
+                line,
+                column: problem.column,
+                detail: problem.detail,
+            });
         }
     }
 
@@ -101,7 +109,10 @@ pub(super) struct RowProblem {
 
 impl RowProblem {
     pub(super) fn of(column: &str, detail: impl Into<String>) -> Self {
-        Self { column: Some(column.to_owned()), detail: detail.into() }
+        Self {
+            column: Some(column.to_owned()),
+            detail: detail.into(),
+        }
     }
 }
 
@@ -111,13 +122,29 @@ impl TryFrom<Refused> for RowProblem {
     fn try_from(refused: Refused) -> Result<Self, Refused> {
         match refused {
             Refused::Broken(_) => Err(refused),
-            Refused::Invalid { field: "profile", expected } => Ok(match expected.split_once(": ") {
+            Refused::Invalid {
+                field: "profile",
+                expected,
+            } => Ok(match expected.split_once(": ") {
                 // The full name is in the column `display_name`, since `name` is what the person signs in with.
-                Some((field, expected)) => Self::of(if field == "name" { "display_name" } else { field }, expected),
-                None => Self { column: None, detail: expected },
+                Some((field, expected)) => Self::of(
+                    if field == "name" {
+                        "display_name"
+                    } else {
+                        field
+                    },
+                    expected,
+                ),
+                None => Self {
+                    column: None,
+                    detail: expected,
+                },
             }),
             Refused::Invalid { field, expected } => Ok(Self::of(field, expected)),
-            refused => Ok(Self { column: None, detail: refused.to_string() }),
+            refused => Ok(Self {
+                column: None,
+                detail: refused.to_string(),
+            }),
         }
     }
 }

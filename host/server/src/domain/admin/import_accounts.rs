@@ -31,9 +31,14 @@ pub fn account_cells(account: &Account, user: Option<&User>) -> Vec<String> {
 
 /// Roles with `;` between them; as a list in JSON, where one of them could not be told from two or more.
 fn role_cell(roles: &[String]) -> String {
-    let is_plain =
-        |role: &String| !role.contains([';', ' ']) && !role.starts_with('[') && !role.contains(char::is_whitespace);
-    if roles.iter().all(is_plain) { roles.join(";") } else { serde_json::to_string(roles).unwrap_or_default() }
+    let is_plain = |role: &String| {
+        !role.contains([';', ' ']) && !role.starts_with('[') && !role.contains(char::is_whitespace)
+    };
+    if roles.iter().all(is_plain) {
+        roles.join(";")
+    } else {
+        serde_json::to_string(roles).unwrap_or_default()
+    }
 }
 
 /// The roles that a cell names: with `;` or blanks between them, or as a list in JSON.
@@ -42,8 +47,17 @@ fn roles_of(cell: &str) -> std::result::Result<Vec<String>, RowProblem> {
         let expected = "expected roles with ; or blanks between them, or a list of texts in JSON";
         return serde_json::from_str(cell).map_err(|_| RowProblem::of("roles", expected));
     }
-    let separator: fn(char) -> bool = if cell.contains(';') { |c| c == ';' } else { char::is_whitespace };
-    Ok(cell.split(separator).map(str::trim).filter(|role| !role.is_empty()).map(str::to_owned).collect())
+    let separator: fn(char) -> bool = if cell.contains(';') {
+        |c| c == ';'
+    } else {
+        char::is_whitespace
+    };
+    Ok(cell
+        .split(separator)
+        .map(str::trim)
+        .filter(|role| !role.is_empty())
+        .map(str::to_owned)
+        .collect())
 }
 
 struct Planned {
@@ -73,18 +87,36 @@ impl Known {
         let by_id = host.store.users_by_ids(&ids).await?;
         let users: Vec<&User> = by_login.values().chain(by_id.values()).collect();
         let ids: Vec<UserId> = users.iter().map(|user| user.id).collect();
-        let named = rows.iter().filter_map(|row| row.filled("name")).map(str::to_owned);
-        let names: Vec<String> = named.chain(users.iter().map(|user| user.name.to_string())).collect();
+        let named = rows
+            .iter()
+            .filter_map(|row| row.filled("name"))
+            .map(str::to_owned);
+        let names: Vec<String> = named
+            .chain(users.iter().map(|user| user.name.to_string()))
+            .collect();
         let accounts = host.store.accounts_of_users(application, &ids).await?;
         let names = host.store.accounts_by_names(application, &names).await?;
-        Ok(Self { by_login, by_id, accounts, names })
+        Ok(Self {
+            by_login,
+            by_id,
+            accounts,
+            names,
+        })
     }
 
     fn person(&self, row: &ImportRow) -> std::result::Result<&User, RowProblem> {
-        let text = row.filled("person").ok_or_else(|| RowProblem::of("person", "expected a name, address or id"))?;
+        let text = row
+            .filled("person")
+            .ok_or_else(|| RowProblem::of("person", "expected a name, address or id"))?;
         let by_id = text.parse().ok().and_then(|id: UserId| self.by_id.get(&id));
-        let by_login = || text.parse().ok().and_then(|name: LoginName| self.by_login.get(&name));
-        by_id.or_else(by_login).ok_or_else(|| RowProblem::of("person", "there is no such user"))
+        let by_login = || {
+            text.parse()
+                .ok()
+                .and_then(|name: LoginName| self.by_login.get(&name))
+        };
+        by_id
+            .or_else(by_login)
+            .ok_or_else(|| RowProblem::of("person", "there is no such user"))
     }
 }
 
@@ -98,7 +130,10 @@ pub async fn import_accounts(
 ) -> Result<ImportReport> {
     registered(host, application).await?;
     let known = Known::of(host, application, rows).await?;
-    let mut report = ImportReport { rows: rows.len() as u64, ..ImportReport::default() };
+    let mut report = ImportReport {
+        rows: rows.len() as u64,
+        ..ImportReport::default()
+    };
     let mut planned: Vec<Planned> = Vec::new();
     let mut people: HashMap<UserId, u64> = HashMap::new();
     let mut names: HashMap<String, u64> = HashMap::new();
@@ -107,13 +142,23 @@ pub async fn import_accounts(
         let plan = plan(host, caller, application, &known, row).and_then(|plan| {
             let Account { user_id, name, .. } = &plan.account;
             if let Some(before) = people.insert(*user_id, plan.line) {
-                return Err(Ok(RowProblem::of("person", format!("line {before} is about the same person"))));
+                return Err(Ok(RowProblem::of(
+                    "person",
+                    format!("line {before} is about the same person"),
+                )));
             }
-            if known.names.get(name).is_some_and(|owner| owner.user_id != *user_id) {
+            if known
+                .names
+                .get(name)
+                .is_some_and(|owner| owner.user_id != *user_id)
+            {
                 return Err(Ok(RowProblem::of("name", "it is taken")));
             }
             match names.insert(name.clone(), plan.line) {
-                Some(before) => Err(Ok(RowProblem::of("name", format!("line {before} has the same")))),
+                Some(before) => Err(Ok(RowProblem::of(
+                    "name",
+                    format!("line {before} has the same"),
+                ))),
                 None => Ok(plan),
             }
         });
@@ -151,18 +196,33 @@ fn plan(
 ) -> std::result::Result<Planned, std::result::Result<RowProblem, Refused>> {
     let user = known.person(row).map_err(Ok)?;
     let before = known.accounts.get(&user.id).cloned();
-    let mut account = before.clone().unwrap_or_else(|| new_account(host, user, application.clone()));
+    let mut account = before
+        .clone()
+        .unwrap_or_else(|| new_account(host, user, application.clone()));
     let state = match row.filled("state") {
         None => None,
         Some(text) => {
-            let state = LifeState::ALL.into_iter().find(|state| state.as_str() == text);
-            let state = state.ok_or_else(|| Ok(RowProblem::of("state", "expected invited, active or suspended")))?;
+            let state = LifeState::ALL
+                .into_iter()
+                .find(|state| state.as_str() == text);
+            let state = state.ok_or_else(|| {
+                Ok(RowProblem::of(
+                    "state",
+                    "expected invited, active or suspended",
+                ))
+            })?;
             if state == LifeState::Terminated && account.state != state {
-                return Err(Ok(RowProblem::of("state", "a file closes no account for good; change it alone")));
+                return Err(Ok(RowProblem::of(
+                    "state",
+                    "a file closes no account for good; change it alone",
+                )));
             }
             if before.is_none() {
                 if !state.is_open() {
-                    return Err(Ok(RowProblem::of("state", "a new account is invited or active")));
+                    return Err(Ok(RowProblem::of(
+                        "state",
+                        "a new account is invited or active",
+                    )));
                 }
                 account.state = state;
             }
@@ -170,7 +230,11 @@ fn plan(
         }
     };
     let roles = row.cell("roles").map(roles_of).transpose().map_err(Ok)?;
-    let change = AccountChange { name: row.filled("name").map(str::to_owned), roles, state };
+    let change = AccountChange {
+        name: row.filled("name").map(str::to_owned),
+        roles,
+        state,
+    };
     let problem = |refused| match RowProblem::try_from(refused) {
         Ok(problem) => Ok(problem),
         Err(refused) => Err(refused),
@@ -179,29 +243,66 @@ fn plan(
     if before.as_ref() != Some(&account) {
         caller.must_reach(user).map_err(problem)?;
     }
-    let known_as = before.as_ref().map_or(user.name.as_str(), |before| &before.name);
+    let known_as = before
+        .as_ref()
+        .map_or(user.name.as_str(), |before| &before.name);
     let is_renamed = known_as != account.name;
-    Ok(Planned { line: row.line, whom: user.into(), before, account, is_renamed })
+    Ok(Planned {
+        line: row.line,
+        whom: user.into(),
+        before,
+        account,
+        is_renamed,
+    })
 }
 
 /// Keeps what was planned.
-async fn keep(host: &Host, caller: &Caller, planned: Vec<Planned>, report: &mut ImportReport) -> Result<()> {
-    let write = |Planned { line, whom, before, account, .. }: Planned| {
+async fn keep(
+    host: &Host,
+    caller: &Caller,
+    planned: Vec<Planned>,
+    report: &mut ImportReport,
+) -> Result<()> {
+    let write = |Planned {
+                     line,
+                     whom,
+                     before,
+                     account,
+                     ..
+                 }: Planned| {
         let entries = match &before {
             Some(before) => differences(host, before, &account, &caller.by),
             None => vec![creation(host, &account, &caller.by)],
         };
-        (line, AccountWrite { before: before.map(|before| before.state), account, whom, entries })
+        (
+            line,
+            AccountWrite {
+                before: before.map(|before| before.state),
+                account,
+                whom,
+                entries,
+            },
+        )
     };
     let writes: Vec<(u64, AccountWrite)> = planned.into_iter().map(write).collect();
     for batch in writes.chunks(BATCH) {
         let all = batch.iter().map(|(_, write)| write.clone()).collect();
-        let Err(error) = host.store.keep_accounts(all, host.now()).await else { continue };
+        let Err(error) = host.store.keep_accounts(all, host.now()).await else {
+            continue;
+        };
         overtaken(error)?;
         // One of them was overtaken, and the others need not suffer for it.
         for (line, write) in batch {
-            if let Err(error) = host.store.keep_accounts(vec![write.clone()], host.now()).await {
-                let done = if write.before.is_some() { &mut report.changed } else { &mut report.created };
+            if let Err(error) = host
+                .store
+                .keep_accounts(vec![write.clone()], host.now())
+                .await
+            {
+                let done = if write.before.is_some() {
+                    &mut report.changed
+                } else {
+                    &mut report.created
+                };
                 *done = done.saturating_sub(1);
                 report.refuse(*line, overtaken(error)?);
             }

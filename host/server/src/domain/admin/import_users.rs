@@ -60,31 +60,51 @@ fn texts(profile: &Profile) -> [(&'static str, &'static str, Option<&String>); 1
         ("birthdate", "birthdate", profile.birthdate.as_ref()),
         ("zoneinfo", "zoneinfo", profile.zoneinfo.as_ref()),
         ("locale", "locale", profile.locale.as_ref()),
-        ("phone_number", "phone_number", profile.phone_number.as_ref()),
+        (
+            "phone_number",
+            "phone_number",
+            profile.phone_number.as_ref(),
+        ),
     ]
 }
 
 /// The members of the address, with their columns.
 fn address_texts(profile: &Profile) -> [(&'static str, &'static str, Option<&String>); 6] {
-    profile.address.members().map(|(member, text)| match member {
-        "formatted" => ("formatted_address", member, text),
-        _ => (member, member, text),
-    })
+    profile
+        .address
+        .members()
+        .map(|(member, text)| match member {
+            "formatted" => ("formatted_address", member, text),
+            _ => (member, member, text),
+        })
 }
 
 /// A user as a row of a file, in the order of [`USER_COLUMNS`].
 pub fn user_cells(user: &User) -> Vec<String> {
     let text = |column: &str| {
-        let mut texts = texts(&user.profile).into_iter().chain(address_texts(&user.profile));
-        texts.find(|(known, ..)| *known == column).and_then(|(.., text)| text.cloned()).unwrap_or_default()
+        let mut texts = texts(&user.profile)
+            .into_iter()
+            .chain(address_texts(&user.profile));
+        texts
+            .find(|(known, ..)| *known == column)
+            .and_then(|(.., text)| text.cloned())
+            .unwrap_or_default()
     };
     let cell = |column: &&str| match *column {
         "id" => user.id.to_string(),
         "name" => user.name.to_string(),
-        "email" => user.email.as_ref().map(ToString::to_string).unwrap_or_default(),
+        "email" => user
+            .email
+            .as_ref()
+            .map(ToString::to_string)
+            .unwrap_or_default(),
         "email_verified" => user.profile.email_verified.to_string(),
         "phone_number_verified" => user.profile.phone_number_verified.to_string(),
-        "console_role" => user.console_role.map(ConsoleRole::as_str).unwrap_or_default().to_owned(),
+        "console_role" => user
+            .console_role
+            .map(ConsoleRole::as_str)
+            .unwrap_or_default()
+            .to_owned(),
         "state" => user.state.as_str().to_owned(),
         column => text(column),
     };
@@ -108,38 +128,63 @@ struct Known {
 impl Known {
     async fn of(host: &Host, rows: &[ImportRow]) -> Result<Self> {
         let cells = |column: &'static str| rows.iter().filter_map(move |row| row.filled(column));
-        let logins: Vec<LoginName> = cells("name").chain(cells("email")).filter_map(|text| text.parse().ok()).collect();
+        let logins: Vec<LoginName> = cells("name")
+            .chain(cells("email"))
+            .filter_map(|text| text.parse().ok())
+            .collect();
         let ids: Vec<UserId> = cells("id").filter_map(|text| text.parse().ok()).collect();
-        Ok(Self { by_login: host.store.users_by_logins(&logins).await?, by_id: host.store.users_by_ids(&ids).await? })
+        Ok(Self {
+            by_login: host.store.users_by_logins(&logins).await?,
+            by_id: host.store.users_by_ids(&ids).await?,
+        })
     }
 
     /// The user that a row is about; `None` of a new one.
     fn user(&self, row: &ImportRow) -> std::result::Result<Option<&User>, RowProblem> {
         if let Some(id) = row.filled("id") {
             let known = id.parse().ok().and_then(|id: UserId| self.by_id.get(&id));
-            return known
-                .map(Some)
-                .ok_or_else(|| RowProblem::of("id", "there is no such user; leave the cell empty to make one"));
+            return known.map(Some).ok_or_else(|| {
+                RowProblem::of(
+                    "id",
+                    "there is no such user; leave the cell empty to make one",
+                )
+            });
         }
-        let name = row.filled("name").ok_or_else(|| RowProblem::of("name", "expected a name"))?;
-        let name: LoginName = name.parse().map_err(|error| RowProblem::of("name", format!("{error}")))?;
+        let name = row
+            .filled("name")
+            .ok_or_else(|| RowProblem::of("name", "expected a name"))?;
+        let name: LoginName = name
+            .parse()
+            .map_err(|error| RowProblem::of("name", format!("{error}")))?;
         match self.by_login.get(&name) {
-            Some(user) if user.name != name => Err(RowProblem::of("name", "it is the e-mail address of somebody else")),
+            Some(user) if user.name != name => Err(RowProblem::of(
+                "name",
+                "it is the e-mail address of somebody else",
+            )),
             known => Ok(known),
         }
     }
 }
 
 /// Imports users. With `dry_run` all of it is checked, and nothing done.
-pub async fn import_users(host: &Host, caller: &Caller, rows: &[ImportRow], dry_run: bool) -> Result<ImportReport> {
+pub async fn import_users(
+    host: &Host,
+    caller: &Caller,
+    rows: &[ImportRow],
+    dry_run: bool,
+) -> Result<ImportReport> {
     let known = Known::of(host, rows).await?;
-    let mut report = ImportReport { rows: rows.len() as u64, ..ImportReport::default() };
+    let mut report = ImportReport {
+        rows: rows.len() as u64,
+        ..ImportReport::default()
+    };
     let mut planned = Vec::new();
     let mut taken = InFile::default();
     for row in rows {
         // Whoever signs in meanwhile has a turn.
         tokio::task::yield_now().await;
-        let plan = plan(host, caller, &known, row).and_then(|plan| taken.take(&known, plan).map_err(Stop::Row));
+        let plan = plan(host, caller, &known, row)
+            .and_then(|plan| taken.take(&known, plan).map_err(Stop::Row));
         match plan {
             Ok(plan) if plan.before.as_ref() == Some(&plan.user) => report.unchanged += 1,
             Ok(plan) => {
@@ -195,15 +240,29 @@ impl InFile {
     fn take(&mut self, known: &Known, plan: Planned) -> std::result::Result<Planned, RowProblem> {
         let Planned { line, user, .. } = &plan;
         if let Some(before) = self.users.insert(user.id, *line) {
-            return Err(RowProblem::of("name", format!("line {before} is about the same user")));
+            return Err(RowProblem::of(
+                "name",
+                format!("line {before} is about the same user"),
+            ));
         }
-        let email = user.email.iter().filter(|email| **email != user.name).map(|email| ("email", email));
+        let email = user
+            .email
+            .iter()
+            .filter(|email| **email != user.name)
+            .map(|email| ("email", email));
         for (column, name) in std::iter::once(("name", &user.name)).chain(email) {
-            if known.by_login.get(name).is_some_and(|owner| owner.id != user.id) {
+            if known
+                .by_login
+                .get(name)
+                .is_some_and(|owner| owner.id != user.id)
+            {
                 return Err(RowProblem::of(column, "it is taken"));
             }
             if let Some(before) = self.names.insert(name.clone(), *line) {
-                return Err(RowProblem::of(column, format!("line {before} has the same")));
+                return Err(RowProblem::of(
+                    column,
+                    format!("line {before} has the same"),
+                ));
             }
         }
         Ok(plan)
@@ -215,30 +274,46 @@ fn no_did() -> Did {
     Did::from_ed25519(&[0; 32])
 }
 
-fn plan(host: &Host, caller: &Caller, known: &Known, row: &ImportRow) -> std::result::Result<Planned, Stop> {
+fn plan(
+    host: &Host,
+    caller: &Caller,
+    known: &Known,
+    row: &ImportRow,
+) -> std::result::Result<Planned, Stop> {
     let before = known.user(row)?.cloned();
     let mut user = match &before {
         Some(user) => user.clone(),
         None => {
             let name = row.filled("name").and_then(|name| name.parse().ok());
-            user_with(host, name.ok_or_else(|| RowProblem::of("name", "expected a name"))?, no_did())
+            user_with(
+                host,
+                name.ok_or_else(|| RowProblem::of("name", "expected a name"))?,
+                no_did(),
+            )
         }
     };
     let change = change(row, &user)?;
     if let Some((member, why)) = change.beyond(caller, before.is_some()) {
         return Err(RowProblem::of(member, why).into());
     }
-    let is_change =
-        change.name.is_some() || change.email.is_some() || change.profile.is_some() || change.state.is_some();
+    let is_change = change.name.is_some()
+        || change.email.is_some()
+        || change.profile.is_some()
+        || change.state.is_some();
     if is_change {
         apply_to_user(&mut user, change)?;
     }
     let verified = [
         ("email_verified", &mut user.profile.email_verified),
-        ("phone_number_verified", &mut user.profile.phone_number_verified),
+        (
+            "phone_number_verified",
+            &mut user.profile.phone_number_verified,
+        ),
     ];
     for (column, value) in verified {
-        let Some(text) = row.filled(column) else { continue };
+        let Some(text) = row.filled(column) else {
+            continue;
+        };
         let wanted = match text.to_ascii_lowercase().as_str() {
             "true" => true,
             "false" => false,
@@ -251,21 +326,40 @@ fn plan(host: &Host, caller: &Caller, known: &Known, row: &ImportRow) -> std::re
     }
     if let Some(before) = before.as_ref().filter(|before| **before != user) {
         if before.state == LifeState::Terminated {
-            return Err(Refused::Conflict("a terminated user can't be changed any more; make a new one").into());
+            return Err(Refused::Conflict(
+                "a terminated user can't be changed any more; make a new one",
+            )
+            .into());
         }
         caller.must_reach(before)?;
         user.updated_at = host.now();
     }
-    Ok(Planned { line: row.line, before, user })
+    Ok(Planned {
+        line: row.line,
+        before,
+        user,
+    })
 }
 
 /// The members with a cell that differs from the stored value. An empty cell removes the member.
-fn other_texts(row: &ImportRow, texts: &[(&'static str, &'static str, Option<&String>)]) -> Map<String, Value> {
+fn other_texts(
+    row: &ImportRow,
+    texts: &[(&'static str, &'static str, Option<&String>)],
+) -> Map<String, Value> {
     let mut others = Map::new();
     for (column, member, text) in texts {
-        let Some(cell) = row.text(column) else { continue };
+        let Some(cell) = row.text(column) else {
+            continue;
+        };
         if cell != text.map_or("", String::as_str) {
-            others.insert((*member).to_owned(), if cell.is_empty() { Value::Null } else { json!(cell) });
+            others.insert(
+                (*member).to_owned(),
+                if cell.is_empty() {
+                    Value::Null
+                } else {
+                    json!(cell)
+                },
+            );
         }
     }
     others
@@ -273,15 +367,21 @@ fn other_texts(row: &ImportRow, texts: &[(&'static str, &'static str, Option<&St
 
 /// What of a row is other than what is there.
 fn change(row: &ImportRow, user: &User) -> std::result::Result<UserChange, RowProblem> {
-    let name = row.cell("name").filter(|name| name.to_lowercase() != user.name.as_str());
-    let email =
-        row.cell("email").filter(|email| email.to_lowercase() != user.email.as_ref().map_or("", LoginName::as_str));
+    let name = row
+        .cell("name")
+        .filter(|name| name.to_lowercase() != user.name.as_str());
+    let email = row
+        .cell("email")
+        .filter(|email| email.to_lowercase() != user.email.as_ref().map_or("", LoginName::as_str));
     let mut profile = other_texts(row, &texts(&user.profile));
     let address = other_texts(row, &address_texts(&user.profile));
     if !address.is_empty() {
         profile.insert("address".to_owned(), Value::Object(address));
     }
-    let role = user.console_role.map(ConsoleRole::as_str).unwrap_or_default();
+    let role = user
+        .console_role
+        .map(ConsoleRole::as_str)
+        .unwrap_or_default();
     if row.cell("console_role").is_some_and(|cell| cell != role) {
         return Err(RowProblem::of(
             "console_role",
@@ -291,10 +391,16 @@ fn change(row: &ImportRow, user: &User) -> std::result::Result<UserChange, RowPr
     let state = match row.filled("state") {
         None => None,
         Some(text) => {
-            let state = LifeState::ALL.into_iter().find(|state| state.as_str() == text);
-            let state = state.ok_or_else(|| RowProblem::of("state", "expected invited, active or suspended"))?;
+            let state = LifeState::ALL
+                .into_iter()
+                .find(|state| state.as_str() == text);
+            let state = state
+                .ok_or_else(|| RowProblem::of("state", "expected invited, active or suspended"))?;
             if state == LifeState::Terminated && user.state != state {
-                return Err(RowProblem::of("state", "a file closes nobody for good; change the user alone"));
+                return Err(RowProblem::of(
+                    "state",
+                    "a file closes nobody for good; change the user alone",
+                ));
             }
             Some(state).filter(|state| *state != user.state)
         }
@@ -309,8 +415,18 @@ fn change(row: &ImportRow, user: &User) -> std::result::Result<UserChange, RowPr
 }
 
 /// Keeps what was planned.
-async fn keep(host: &Host, caller: &Caller, planned: Vec<Planned>, report: &mut ImportReport) -> Result<()> {
-    let write = |Planned { line, before, mut user }: Planned| -> Result<(u64, UserWrite)> {
+async fn keep(
+    host: &Host,
+    caller: &Caller,
+    planned: Vec<Planned>,
+    report: &mut ImportReport,
+) -> Result<()> {
+    let write = |Planned {
+                     line,
+                     before,
+                     mut user,
+                 }: Planned|
+     -> Result<(u64, UserWrite)> {
         let entries = match &before {
             Some(before) => differences(host, before, &user, &caller.by),
             None => {
@@ -318,19 +434,37 @@ async fn keep(host: &Host, caller: &Caller, planned: Vec<Planned>, report: &mut 
                 vec![creation(host, &user, &caller.by)]
             }
         };
-        Ok((line, UserWrite { before: before.map(|before| before.state), user, entries }))
+        Ok((
+            line,
+            UserWrite {
+                before: before.map(|before| before.state),
+                user,
+                entries,
+            },
+        ))
     };
     let mut planned = planned.into_iter().peekable();
     while planned.peek().is_some() {
-        let batch = planned.by_ref().take(BATCH).map(write).collect::<Result<Vec<_>>>()?;
-        let all = host.store.keep_users(batch.iter().map(|(_, write)| write.clone()).collect()).await;
+        let batch = planned
+            .by_ref()
+            .take(BATCH)
+            .map(write)
+            .collect::<Result<Vec<_>>>()?;
+        let all = host
+            .store
+            .keep_users(batch.iter().map(|(_, write)| write.clone()).collect())
+            .await;
         let Err(error) = all else { continue };
         overtaken(error)?;
         // One of them was overtaken, and the others need not suffer for it.
         for (line, write) in batch {
             let is_known = write.before.is_some();
             if let Err(error) = host.store.keep_users(vec![write]).await {
-                let done = if is_known { &mut report.changed } else { &mut report.created };
+                let done = if is_known {
+                    &mut report.changed
+                } else {
+                    &mut report.created
+                };
                 *done = done.saturating_sub(1);
                 report.refuse(line, overtaken(error)?);
             }

@@ -17,7 +17,11 @@ pub struct Names {
 
 impl Names {
     /// Looks up what these are called.
-    pub async fn of(host: &Host, users: BTreeSet<UserId>, applications: BTreeSet<Did>) -> Result<Self> {
+    pub async fn of(
+        host: &Host,
+        users: BTreeSet<UserId>,
+        applications: BTreeSet<Did>,
+    ) -> Result<Self> {
         let users: Vec<UserId> = users.into_iter().collect();
         let users = host.store.users_by_ids(&users).await?;
         // They are asked for one by one, and found together.
@@ -26,7 +30,10 @@ impl Names {
             Ok::<_, super::Refused>(found.map(|application| (id, application.name().to_owned())))
         });
         Ok(Self {
-            users: users.into_iter().map(|(id, user)| (id, user.name.to_string())).collect(),
+            users: users
+                .into_iter()
+                .map(|(id, user)| (id, user.name.to_string()))
+                .collect(),
             applications: try_join_all(named).await?.into_iter().flatten().collect(),
         })
     }

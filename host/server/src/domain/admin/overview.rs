@@ -69,30 +69,58 @@ pub async fn overview(host: &Host, range: Range) -> Result<Overview> {
         Range::Month => ((this_hour.div_euclid(DAY) - (DAYS - 1)) * DAY, DAY),
     };
     let hours = counted(host, first).await?;
-    let beginnings = (0..).map(|number| first + number * each).take_while(|from| *from <= this_hour);
-    let periods = beginnings.map(|from| sum(from, hours.range(from..from + each).map(|(_, hour)| hour))).collect();
+    let beginnings = (0..)
+        .map(|number| first + number * each)
+        .take_while(|from| *from <= this_hour);
+    let periods = beginnings
+        .map(|from| sum(from, hours.range(from..from + each).map(|(_, hour)| hour)))
+        .collect();
     let (clients, service_providers) = host.store.application_counts().await?;
-    Ok(Overview { users: host.store.users_by_state().await?, clients, service_providers, periods })
+    Ok(Overview {
+        users: host.store.users_by_state().await?,
+        clients,
+        service_providers,
+        periods,
+    })
 }
 
 /// Counts the hours that are over and were not counted yet.
 pub async fn count_sign_ins(host: &Host) -> std::result::Result<(), Broken> {
     let today = host.now().millis().div_euclid(HOUR * DAY);
     counted(host, (today - DAYS) * DAY).await?;
-    host.store.forget_sign_in_hours((today - 2 * DAYS) * DAY).await?;
+    host.store
+        .forget_sign_in_hours((today - 2 * DAYS) * DAY)
+        .await?;
     Ok(())
 }
 
 /// The sign-ins of each hour since the first one.
-async fn counted(host: &Host, first: i64) -> std::result::Result<BTreeMap<i64, SignInHour>, Broken> {
-    let mut hours: BTreeMap<i64, SignInHour> =
-        host.store.sign_in_hours(first).await?.into_iter().map(|hour| (hour.hour, hour)).collect();
+async fn counted(
+    host: &Host,
+    first: i64,
+) -> std::result::Result<BTreeMap<i64, SignInHour>, Broken> {
+    let mut hours: BTreeMap<i64, SignInHour> = host
+        .store
+        .sign_in_hours(first)
+        .await?
+        .into_iter()
+        .map(|hour| (hour.hour, hour))
+        .collect();
     let this_hour = host.now().millis().div_euclid(HOUR);
     // Hours are kept from the first one on, so the log is read from where that ends.
-    let open = (first..this_hour).find(|hour| !hours.contains_key(hour)).unwrap_or(this_hour);
+    let open = (first..this_hour)
+        .find(|hour| !hours.contains_key(hour))
+        .unwrap_or(this_hour);
     let settled = (host.now() - SETTLED).millis().div_euclid(HOUR);
     let new = host.store.count_sign_ins(open, this_hour).await?;
-    host.store.keep_sign_in_hours(new.iter().filter(|hour| hour.hour < settled).cloned().collect()).await?;
+    host.store
+        .keep_sign_in_hours(
+            new.iter()
+                .filter(|hour| hour.hour < settled)
+                .cloned()
+                .collect(),
+        )
+        .await?;
     hours.extend(new.into_iter().map(|hour| (hour.hour, hour)));
     Ok(hours)
 }
@@ -140,7 +168,10 @@ mod tests {
     fn quantiles_are_of_all_that_waited() {
         assert_eq!(quantile(&BTreeMap::new(), 50), None);
         let waits: BTreeMap<u64, u64> = [(4, 90), (40, 9), (400, 1)].into();
-        assert_eq!((quantile(&waits, 50), quantile(&waits, 95)), (Some(1_000), Some(10_000)));
+        assert_eq!(
+            (quantile(&waits, 50), quantile(&waits, 95)),
+            (Some(1_000), Some(10_000))
+        );
         assert_eq!(quantile(&waits, 100), Some(100_000));
     }
 }

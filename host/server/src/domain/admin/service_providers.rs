@@ -17,8 +17,8 @@ use assent_model::id::{Did, KeyId};
 use assent_model::name::display_text;
 use assent_model::redirect::RedirectUri;
 use assent_model::saml::{
-    AssertionConsumer, Binding, NameIdFormat, NameIdSource, SamlKey, SamlKeyStage, SamlSettings, ServiceProvider,
-    SingleLogout,
+    AssertionConsumer, Binding, NameIdFormat, NameIdSource, SamlKey, SamlKeyStage, SamlSettings,
+    ServiceProvider, SingleLogout,
 };
 
 /// How many assertion consumers, certificates or RelayStates a service provider may have.
@@ -75,7 +75,10 @@ pub struct ServiceProviderChange {
 
 /// A custom attribute.
 #[derive(Clone, Debug, Deserialize, Serialize, utoipa::ToSchema)]
-#[serde(deny_unknown_fields, expecting = "an object such as {\"name\": \"mail\", \"values\": [\"{email}\"]}")]
+#[serde(
+    deny_unknown_fields,
+    expecting = "an object such as {\"name\": \"mail\", \"values\": [\"{email}\"]}"
+)]
 pub struct CustomAttributeChange {
     /// `Name`.
     pub name: String,
@@ -85,7 +88,10 @@ pub struct CustomAttributeChange {
 
 /// An assertion consumer.
 #[derive(Clone, Debug, Deserialize, Serialize, utoipa::ToSchema)]
-#[serde(deny_unknown_fields, expecting = "an object such as {\"url\": \"https://app.example.org/acs\"}")]
+#[serde(
+    deny_unknown_fields,
+    expecting = "an object such as {\"url\": \"https://app.example.org/acs\"}"
+)]
 pub struct AcsChange {
     /// Its address.
     pub url: String,
@@ -123,10 +129,19 @@ where
 }
 
 /// Makes a service provider, with a key and certificate of its own. Its id is a fresh DID.
-pub async fn create_service_provider(host: &Host, change: ServiceProviderChange, by: &By) -> Result<ServiceProvider> {
+pub async fn create_service_provider(
+    host: &Host,
+    change: ServiceProviderChange,
+    by: &By,
+) -> Result<ServiceProvider> {
     let now = host.now();
     let entity_id = change.entity_id.clone();
-    let entity_id = entity_id.ok_or_else(|| invalid("entity_id", "expected the entity ID of the service provider"))?;
+    let entity_id = entity_id.ok_or_else(|| {
+        invalid(
+            "entity_id",
+            "expected the entity ID of the service provider",
+        )
+    })?;
     let mut provider = ServiceProvider {
         id: fresh_did()?,
         name: String::new(),
@@ -144,7 +159,9 @@ pub async fn create_service_provider(host: &Host, change: ServiceProviderChange,
     let key = saml_keys::first(host, &provider.id).await?;
     let entry = audit::entry(host, Event::ApplicationCreated, by).of(provider.id.clone());
     let entry = Settings::of_service_provider(&provider).made(entry);
-    host.store.insert_service_provider(provider.clone(), key, vec![entry]).await?;
+    host.store
+        .insert_service_provider(provider.clone(), key, vec![entry])
+        .await?;
     tracing::info!(application = %provider.id, "service provider created");
     Ok(provider)
 }
@@ -191,7 +208,13 @@ pub async fn replace_service_provider(
     provider: ServiceProvider,
     by: &By,
 ) -> Result<Option<ServiceProvider>> {
-    replace(host, before, provider, audit::entry(host, Event::MetadataApplied, by)).await
+    replace(
+        host,
+        before,
+        provider,
+        audit::entry(host, Event::MetadataApplied, by),
+    )
+    .await
 }
 
 async fn replace(
@@ -203,7 +226,11 @@ async fn replace(
     provider.updated_at = host.now();
     let settings = Settings::of_service_provider;
     let entry = settings(before).change(settings(&provider), entry.of(provider.id.clone()));
-    if !host.store.update_service_provider(provider.clone(), entry.into_iter().collect()).await? {
+    if !host
+        .store
+        .update_service_provider(provider.clone(), entry.into_iter().collect())
+        .await?
+    {
         return Ok(None);
     }
     provider.version += 1;
@@ -214,7 +241,9 @@ async fn replace(
 /// The service provider with this id.
 pub async fn service_provider(host: &Host, id: &Did) -> Result<ServiceProvider> {
     let found = host.store.service_provider(id).await?;
-    found.map(Arc::unwrap_or_clone).ok_or(Refused::NotFound("SAML application"))
+    found
+        .map(Arc::unwrap_or_clone)
+        .ok_or(Refused::NotFound("SAML application"))
 }
 
 /// What a service provider would be after a change, which is not made.
@@ -235,7 +264,9 @@ pub async fn saml_certificates(host: &Host, id: &Did) -> Result<Vec<(SamlKey, Sa
 
 /// The digest (SHA-256) of a certificate in PEM form, in hexadecimal, as people compare it; empty for what is none.
 pub fn certificate_digest(pem: &str) -> String {
-    client::certificate(pem).map(|known| known.sha256).unwrap_or_default()
+    client::certificate(pem)
+        .map(|known| known.sha256)
+        .unwrap_or_default()
 }
 
 /// Publishes the next certificate of a service provider.
@@ -246,12 +277,23 @@ pub async fn renew_saml_certificate(host: &Host, id: &Did, by: &By) -> Result<Sa
 
 /// Lets a published certificate take over now.
 pub async fn use_saml_certificate(host: &Host, id: &Did, key: KeyId, by: &By) -> Result<SamlKey> {
-    done(saml_keys::take_over(host, id, key, by).await?, "expected one that is published and does not sign yet")
+    done(
+        saml_keys::take_over(host, id, key, by).await?,
+        "expected one that is published and does not sign yet",
+    )
 }
 
 /// Takes a certificate that does not sign out of the metadata.
-pub async fn withdraw_saml_certificate(host: &Host, id: &Did, key: KeyId, by: &By) -> Result<SamlKey> {
-    done(saml_keys::withdraw(host, id, key, by).await?, "it signs; let another take over first")
+pub async fn withdraw_saml_certificate(
+    host: &Host,
+    id: &Did,
+    key: KeyId,
+    by: &By,
+) -> Result<SamlKey> {
+    done(
+        saml_keys::withdraw(host, id, key, by).await?,
+        "it signs; let another take over first",
+    )
 }
 
 fn done(changed: saml_keys::Changed, expected: &'static str) -> Result<SamlKey> {
@@ -265,10 +307,16 @@ fn done(changed: saml_keys::Changed, expected: &'static str) -> Result<SamlKey> 
 fn apply(host: &Host, provider: &mut ServiceProvider, change: ServiceProviderChange) -> Result<()> {
     let development = host.settings.development;
     if let Some(name) = change.name {
-        provider.name = display_text(&name, 120)
-            .ok_or_else(|| invalid("name", "expected 1 to 120 characters, none of them control characters"))?;
+        provider.name = display_text(&name, 120).ok_or_else(|| {
+            invalid(
+                "name",
+                "expected 1 to 120 characters, none of them control characters",
+            )
+        })?;
     }
-    let attributes = change.custom_attributes.map(|attributes| custom_attributes::checked(host, provider, attributes));
+    let attributes = change
+        .custom_attributes
+        .map(|attributes| custom_attributes::checked(host, provider, attributes));
     let settings = &mut provider.settings;
     settings.entity_id = match change.entity_id {
         Some(text) => entity_id("entity_id", text)?,
@@ -284,39 +332,60 @@ fn apply(host: &Host, provider: &mut ServiceProvider, change: ServiceProviderCha
         ));
     }
     if let Some(logout) = change.single_logout {
-        settings.single_logout = logout.map(|logout| single_logout(&logout, development)).transpose()?;
+        settings.single_logout = logout
+            .map(|logout| single_logout(&logout, development))
+            .transpose()?;
     }
     settings.name_id.default = change.name_id_format.unwrap_or(settings.name_id.default);
     if let Some(others) = change.other_name_id_formats {
         settings.name_id.others = others.into_iter().collect();
     }
     settings.name_id.source = change.name_id_source.unwrap_or(settings.name_id.source);
-    settings.require_signed_requests = change.require_signed_requests.unwrap_or(settings.require_signed_requests);
+    settings.require_signed_requests = change
+        .require_signed_requests
+        .unwrap_or(settings.require_signed_requests);
     if let Some(texts) = change.certificates {
-        let certificates = bounded("certificates", texts)?.into_iter().map(|text| saml::partner_certificate(&text));
+        let certificates = bounded("certificates", texts)?
+            .into_iter()
+            .map(|text| saml::partner_certificate(&text));
         let checked = certificates.collect::<std::result::Result<_, _>>();
-        settings.certificates = checked.map_err(|error| invalid("certificates", error.to_string()))?;
+        settings.certificates =
+            checked.map_err(|error| invalid("certificates", error.to_string()))?;
     }
     if settings.require_signed_requests && settings.certificates.is_empty() {
-        return Err(invalid("require_signed_requests", "expected the service provider's certificates with it"));
+        return Err(invalid(
+            "require_signed_requests",
+            "expected the service provider's certificates with it",
+        ));
     }
     if let Some(attributes) = attributes.transpose()? {
         settings.custom_attributes = attributes;
     }
-    settings.idp_initiated.enabled = change.idp_initiated.unwrap_or(settings.idp_initiated.enabled);
+    settings.idp_initiated.enabled = change
+        .idp_initiated
+        .unwrap_or(settings.idp_initiated.enabled);
     if let Some(state) = change.default_relay_state {
-        settings.idp_initiated.relay_state = state.map(|text| relay_state("default_relay_state", text)).transpose()?;
+        settings.idp_initiated.relay_state = state
+            .map(|text| relay_state("default_relay_state", text))
+            .transpose()?;
     }
     if let Some(states) = change.relay_states {
-        let checked = bounded("relay_states", states)?.into_iter().map(|text| relay_state("relay_states", text));
+        let checked = bounded("relay_states", states)?
+            .into_iter()
+            .map(|text| relay_state("relay_states", text));
         settings.idp_initiated.relay_states = checked.collect::<Result<_>>()?;
     }
     settings.clock_skew = change.clock_skew_seconds.unwrap_or(settings.clock_skew);
     if settings.clock_skew > MOST_CLOCK_SKEW {
-        return Err(invalid("clock_skew_seconds", format!("expected 0 to {MOST_CLOCK_SKEW}")));
+        return Err(invalid(
+            "clock_skew_seconds",
+            format!("expected 0 to {MOST_CLOCK_SKEW}"),
+        ));
     }
     if let Some(own) = change.idp_entity_id {
-        settings.idp_entity_id = own.map(|text| entity_id("idp_entity_id", text)).transpose()?;
+        settings.idp_entity_id = own
+            .map(|text| entity_id("idp_entity_id", text))
+            .transpose()?;
     }
     if let Some(url) = change.metadata_url {
         let checked = url.map(|text| server_address("metadata_url", &text, &host.outgoing));
@@ -326,15 +395,26 @@ fn apply(host: &Host, provider: &mut ServiceProvider, change: ServiceProviderCha
 }
 
 fn bounded<T>(field: &'static str, list: Vec<T>) -> Result<Vec<T>> {
-    if list.len() > MOST { Err(invalid(field, format!("expected {MOST} at most"))) } else { Ok(list) }
+    if list.len() > MOST {
+        Err(invalid(field, format!("expected {MOST} at most")))
+    } else {
+        Ok(list)
+    }
 }
 
 /// An entity ID is a URI, though not all are; what can't be compared by eye is refused.
 fn entity_id(field: &'static str, text: String) -> Result<String> {
     let fits = (1..=LONGEST_ENTITY_ID).contains(&text.chars().count())
-        && !text.chars().any(|character| character.is_whitespace() || character.is_control());
-    let expected = "expected 1 to 1,024 characters without blanks, such as https://app.example.org/saml";
-    if fits { Ok(text) } else { Err(invalid(field, expected)) }
+        && !text
+            .chars()
+            .any(|character| character.is_whitespace() || character.is_control());
+    let expected =
+        "expected 1 to 1,024 characters without blanks, such as https://app.example.org/saml";
+    if fits {
+        Ok(text)
+    } else {
+        Err(invalid(field, expected))
+    }
 }
 
 fn address(field: &'static str, text: &str, development: bool) -> Result<RedirectUri> {
@@ -347,15 +427,32 @@ fn address(field: &'static str, text: &str, development: bool) -> Result<Redirec
 
 fn consumers(list: Vec<AcsChange>, development: bool) -> Result<Vec<AssertionConsumer>> {
     let mut consumers: Vec<AssertionConsumer> = Vec::new();
-    for (place, AcsChange { url, index, default }) in bounded("acs", list)?.into_iter().enumerate() {
-        let index = index.or_else(|| u16::try_from(place).ok()).unwrap_or_default();
+    for (
+        place,
+        AcsChange {
+            url,
+            index,
+            default,
+        },
+    ) in bounded("acs", list)?.into_iter().enumerate()
+    {
+        let index = index
+            .or_else(|| u16::try_from(place).ok())
+            .unwrap_or_default();
         if consumers.iter().any(|other| other.index == index) {
-            return Err(invalid("acs", format!("expected each index once; {index} is there twice")));
+            return Err(invalid(
+                "acs",
+                format!("expected each index once; {index} is there twice"),
+            ));
         }
         if default && consumers.iter().any(|other| other.default) {
             return Err(invalid("acs", "expected one default at most"));
         }
-        consumers.push(AssertionConsumer { url: address("acs", &url, development)?, index, default });
+        consumers.push(AssertionConsumer {
+            url: address("acs", &url, development)?,
+            index,
+            default,
+        });
     }
     Ok(consumers)
 }
@@ -370,6 +467,14 @@ fn single_logout(change: &SingleLogoutChange, development: bool) -> Result<Singl
 }
 
 fn relay_state(field: &'static str, text: String) -> Result<String> {
-    let fits = (1..=LONGEST_RELAY_STATE).contains(&text.len()) && !text.chars().any(char::is_control);
-    if fits { Ok(text) } else { Err(invalid(field, "expected 1 to 2,048 bytes without control characters")) }
+    let fits =
+        (1..=LONGEST_RELAY_STATE).contains(&text.len()) && !text.chars().any(char::is_control);
+    if fits {
+        Ok(text)
+    } else {
+        Err(invalid(
+            field,
+            "expected 1 to 2,048 bytes without control characters",
+        ))
+    }
 }

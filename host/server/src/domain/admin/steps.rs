@@ -70,25 +70,63 @@ pub async fn ask(
     request: String,
     (danger, words): (Danger, Words),
 ) -> std::result::Result<Option<AskedStep>, Broken> {
-    let Console { signed_in, browser, context, origin } = console;
-    let Some(device) = host.store.device_of_session(signed_in.session.id).await? else { return Ok(None) };
+    let Console {
+        signed_in,
+        browser,
+        context,
+        origin,
+    } = console;
+    let Some(device) = host.store.device_of_session(signed_in.session.id).await? else {
+        return Ok(None);
+    };
     if host.limits.device.take(&device, host.now()).is_err() {
         return Ok(None);
     }
-    let shown = ShownStep { danger, words: words.text };
-    let step = StepRequest { user: signed_in.user.id, session: signed_in.session.id, request, shown: shown.clone() };
-    let login = login::begin(host, LoginRequest::Step(Box::new(step)), *browser, context.clone(), None, None).await?;
-    let asked =
-        approval::ask_about_step(host, &login, device, &signed_in.user, (shown, words.mentions, origin.clone()))
-            .await?;
-    let (Asked::Person(_), View::Waiting(login, asked)) = (asked, login::look(host, login.id, *browser).await?) else {
+    let shown = ShownStep {
+        danger,
+        words: words.text,
+    };
+    let step = StepRequest {
+        user: signed_in.user.id,
+        session: signed_in.session.id,
+        request,
+        shown: shown.clone(),
+    };
+    let login = login::begin(
+        host,
+        LoginRequest::Step(Box::new(step)),
+        *browser,
+        context.clone(),
+        None,
+        None,
+    )
+    .await?;
+    let asked = approval::ask_about_step(
+        host,
+        &login,
+        device,
+        &signed_in.user,
+        (shown, words.mentions, origin.clone()),
+    )
+    .await?;
+    let (Asked::Person(_), View::Waiting(login, asked)) =
+        (asked, login::look(host, login.id, *browser).await?)
+    else {
         return Ok(None);
     };
-    Ok(Some(AskedStep { id: login.id, number: asked.number.to_string(), expires_at: asked.expires_at }))
+    Ok(Some(AskedStep {
+        id: login.id,
+        number: asked.number.to_string(),
+        expires_at: asked.expires_at,
+    }))
 }
 
 /// How a step of this console stands; `None` if there is no such step there.
-pub async fn state(host: &Host, console: &Console, id: LoginId) -> std::result::Result<Option<StepState>, Broken> {
+pub async fn state(
+    host: &Host,
+    console: &Console,
+    id: LoginId,
+) -> std::result::Result<Option<StepState>, Broken> {
     let view = login::look(host, id, console.browser).await?;
     if step_of(&view, console).is_none() {
         return Ok(None);
@@ -102,17 +140,30 @@ pub async fn state(host: &Host, console: &Console, id: LoginId) -> std::result::
 }
 
 /// Gives a step up that was asked about in this session, so that the phone does not ask any longer. Tells whether there is one.
-pub async fn give_up(host: &Host, console: &Console, id: LoginId) -> std::result::Result<bool, Broken> {
+pub async fn give_up(
+    host: &Host,
+    console: &Console,
+    id: LoginId,
+) -> std::result::Result<bool, Broken> {
     let view = login::look(host, id, console.browser).await?;
-    let (Some(_), Some(asked)) = (step_of(&view, console), view.login()) else { return Ok(false) };
+    let (Some(_), Some(asked)) = (step_of(&view, console), view.login()) else {
+        return Ok(false);
+    };
     login::cancel(host, asked).await?;
     Ok(true)
 }
 
 /// Returns when a step no longer waits.
-pub async fn decided(host: &Host, console: &Console, id: LoginId) -> std::result::Result<(), Broken> {
+pub async fn decided(
+    host: &Host,
+    console: &Console,
+    id: LoginId,
+) -> std::result::Result<(), Broken> {
     let view = login::look(host, id, console.browser).await?;
-    match (step_of(&view, console), view.login().map(|login| login.stage)) {
+    match (
+        step_of(&view, console),
+        view.login().map(|login| login.stage),
+    ) {
         (Some(_), Some(LoginStage::Asked(approval))) => login::decided(host, approval).await,
         _ => Ok(()),
     }
@@ -127,8 +178,11 @@ pub async fn claim(
     (request, words): (&str, &str),
 ) -> std::result::Result<Option<ApprovalId>, Broken> {
     let view = login::look(host, id, console.browser).await?;
-    let fits = step_of(&view, console).is_some_and(|step| step.request == request && step.shown.words == words);
-    let View::Approved(login, _) = view else { return Ok(None) };
+    let fits = step_of(&view, console)
+        .is_some_and(|step| step.request == request && step.shown.words == words);
+    let View::Approved(login, _) = view else {
+        return Ok(None);
+    };
     if !fits {
         return Ok(None);
     }
@@ -141,7 +195,10 @@ pub async fn may_try(
     console: &Console,
     (plugin, component): (&str, &Digest),
 ) -> std::result::Result<bool, Broken> {
-    Ok(host.store.is_component_approved(console.signed_in.session.id, plugin, component).await?)
+    Ok(host
+        .store
+        .is_component_approved(console.signed_in.session.id, plugin, component)
+        .await?)
 }
 
 /// Notes that the person approved a component for the plugin with this name, so that it may be tried until the console's session
@@ -151,12 +208,17 @@ pub async fn let_try(
     console: &Console,
     (plugin, component): (&str, &Digest),
 ) -> std::result::Result<(), Broken> {
-    Ok(host.store.approve_component(console.signed_in.session.id, plugin, component, host.now()).await?)
+    Ok(host
+        .store
+        .approve_component(console.signed_in.session.id, plugin, component, host.now())
+        .await?)
 }
 
 /// The step that a login is, if it was begun in this console.
 fn step_of<'a>(view: &'a View, console: &Console) -> Option<&'a StepRequest> {
-    let LoginRequest::Step(step) = &view.login()?.request else { return None };
+    let LoginRequest::Step(step) = &view.login()?.request else {
+        return None;
+    };
     let Console { signed_in, .. } = console;
     (step.session == signed_in.session.id && step.user == signed_in.user.id).then_some(step)
 }

@@ -40,21 +40,49 @@ pub(super) const NO_VOUCHING: &str = "you may not vouch for an address or a numb
 impl UserChange {
     /// The first member that this caller may not say of a user, who is known or new, and why.
     pub fn beyond(&self, caller: &Caller, known: bool) -> Option<(&'static str, &'static str)> {
-        let vouches = |profile: &Map<String, Value>| profile.keys().any(|member| member.ends_with("_verified"));
+        let vouches = |profile: &Map<String, Value>| {
+            profile.keys().any(|member| member.ends_with("_verified"))
+        };
         let role = "only an owner may give or take a role";
         // A SAML application may know the person by it.
         let email = "you may not change an address that applications may know a person by";
         let name = "you may not change a name that applications may know a person by";
         let state = "you may suspend a user, and not close it for good";
         let members = [
-            ("console_role", self.console_role.is_some(), Permission::RolesWrite, role),
-            ("profile", self.profile.as_ref().is_some_and(vouches), Permission::UsersManage, NO_VOUCHING),
-            ("email", known && self.email.is_some(), Permission::UsersManage, email),
-            ("name", known && self.name.is_some(), Permission::UsersManage, name),
-            ("state", self.state == Some(LifeState::Terminated), Permission::UsersManage, state),
+            (
+                "console_role",
+                self.console_role.is_some(),
+                Permission::RolesWrite,
+                role,
+            ),
+            (
+                "profile",
+                self.profile.as_ref().is_some_and(vouches),
+                Permission::UsersManage,
+                NO_VOUCHING,
+            ),
+            (
+                "email",
+                known && self.email.is_some(),
+                Permission::UsersManage,
+                email,
+            ),
+            (
+                "name",
+                known && self.name.is_some(),
+                Permission::UsersManage,
+                name,
+            ),
+            (
+                "state",
+                self.state == Some(LifeState::Terminated),
+                Permission::UsersManage,
+                state,
+            ),
         ];
         let mut members = members.into_iter();
-        let beyond = members.find(|(_, is_said, permission, _)| *is_said && !caller.may(*permission));
+        let beyond =
+            members.find(|(_, is_said, permission, _)| *is_said && !caller.may(*permission));
         beyond.map(|(member, .., why)| (member, why))
     }
 }
@@ -69,14 +97,20 @@ pub async fn create_user(host: &Host, change: UserChange, by: &By) -> Result<Use
     let user = made(host, change)?;
     // Who takes it between this and the next is refused there.
     must_be_free(host, &user).await?;
-    host.store.insert_user(user.clone(), vec![creation(host, &user, by)]).await?;
+    host.store
+        .insert_user(user.clone(), vec![creation(host, &user, by)])
+        .await?;
     tracing::info!(user = %user.id, "user created");
     Ok(user)
 }
 
 /// Refuses what a new user or a change can't be made of, and does nothing: for whoever asks somebody before it is done. `id` is whose
 /// change it is, with what has to be so of them.
-pub async fn foresee_user(host: &Host, known: Option<(UserId, Guard<'_, User>)>, change: UserChange) -> Result<()> {
+pub async fn foresee_user(
+    host: &Host,
+    known: Option<(UserId, Guard<'_, User>)>,
+    change: UserChange,
+) -> Result<()> {
     let user = match known {
         None => made(host, change)?,
         Some((id, guard)) => {
@@ -91,10 +125,19 @@ pub async fn foresee_user(host: &Host, known: Option<(UserId, Guard<'_, User>)>,
 
 /// Refuses what somebody else signs in with, and says which of the two it is.
 async fn must_be_free(host: &Host, user: &User) -> Result<()> {
-    for (field, name) in std::iter::once(("name", &user.name)).chain(user.email.as_ref().map(|email| ("email", email)))
+    for (field, name) in std::iter::once(("name", &user.name))
+        .chain(user.email.as_ref().map(|email| ("email", email)))
     {
-        if host.store.user_by_login(name).await?.is_some_and(|other| other.id != user.id) {
-            return Err(Refused::TakenAt(field, "another user signs in with it; choose another"));
+        if host
+            .store
+            .user_by_login(name)
+            .await?
+            .is_some_and(|other| other.id != user.id)
+        {
+            return Err(Refused::TakenAt(
+                field,
+                "another user signs in with it; choose another",
+            ));
         }
     }
     Ok(())
@@ -102,18 +145,26 @@ async fn must_be_free(host: &Host, user: &User) -> Result<()> {
 
 /// A new user, not yet kept.
 fn made(host: &Host, change: UserChange) -> Result<User> {
-    let name = change.name.clone().ok_or_else(|| invalid("name", "expected a name"))?;
+    let name = change
+        .name
+        .clone()
+        .ok_or_else(|| invalid("name", "expected a name"))?;
     let mut user = new_user(host, login_name("name", &name)?)?;
     apply_to_user(&mut user, change)?;
     if user.state == LifeState::Terminated {
-        return Err(invalid("state", "a new user is invited, active or suspended"));
+        return Err(invalid(
+            "state",
+            "a new user is invited, active or suspended",
+        ));
     }
     Ok(user)
 }
 
 /// What the audit log is told of a new user.
 pub(super) fn creation(host: &Host, user: &User, by: &By) -> Entry {
-    let entry = audit::entry(host, Event::UserCreated, by).about(user.id).with("state", user.state.as_str());
+    let entry = audit::entry(host, Event::UserCreated, by)
+        .about(user.id)
+        .with("state", user.state.as_str());
     let entry = match user.console_role {
         Some(role) => entry.with("console_role", role.as_str()),
         None => entry,
@@ -145,7 +196,13 @@ pub(super) fn user_with(host: &Host, name: LoginName, did: Did) -> User {
 }
 
 /// Changes a user. Where the state changes, what was begun in the person's name is over.
-pub async fn change_user(host: &Host, id: UserId, change: UserChange, by: &By, guard: Guard<'_, User>) -> Result<User> {
+pub async fn change_user(
+    host: &Host,
+    id: UserId,
+    change: UserChange,
+    by: &By,
+    guard: Guard<'_, User>,
+) -> Result<User> {
     loop {
         let before = user(host, id).await?;
         guard(&before)?;
@@ -153,7 +210,11 @@ pub async fn change_user(host: &Host, id: UserId, change: UserChange, by: &By, g
         apply_to_user(&mut user, change.clone())?;
         user.updated_at = host.now();
         let entries = differences(host, &before, &user, by);
-        match host.store.update_user(user.clone(), before.state, entries).await? {
+        match host
+            .store
+            .update_user(user.clone(), before.state, entries)
+            .await?
+        {
             UserKept::Done => {}
             UserKept::LastOwner => return Err(LAST_OWNER),
             UserKept::Stale => continue,
@@ -178,10 +239,18 @@ pub(super) fn differences(host: &Host, before: &User, after: &User, by: &By) -> 
                 .with("before", json!({"console_role": role(before)}))
                 .with("after", json!({"console_role": role(after)}));
         }
-        entries.push(changed.personal("before", Value::Object(was)).personal("after", Value::Object(is)));
+        entries.push(
+            changed
+                .personal("before", Value::Object(was))
+                .personal("after", Value::Object(is)),
+        );
     }
     if before.state != after.state {
-        entries.push(audit::of_state(entry(Event::UserStateChanged), before.state, after.state));
+        entries.push(audit::of_state(
+            entry(Event::UserStateChanged),
+            before.state,
+            after.state,
+        ));
     }
     entries
 }
@@ -220,17 +289,29 @@ pub(super) fn apply_to_user(user: &mut User, change: UserChange) -> Result<()> {
             || change.profile.is_some()
             || change.console_role.is_some())
     {
-        return Err(Refused::Conflict("a terminated user can't be changed any more; make a new one"));
+        return Err(Refused::Conflict(
+            "a terminated user can't be changed any more; make a new one",
+        ));
     }
     if let Some(name) = change.name {
         user.name = login_name("name", &name)?;
     }
     let before = (user.email.clone(), user.profile.phone_number.clone());
     if let Some(email) = change.email {
-        user.email = if email.is_empty() { None } else { Some(email_address(&email)?) };
+        user.email = if email.is_empty() {
+            None
+        } else {
+            Some(email_address(&email)?)
+        };
     }
-    let vouched = |name| change.profile.as_ref().is_some_and(|members| members.contains_key(name));
-    let (email_vouched, phone_vouched) = (vouched("email_verified"), vouched("phone_number_verified"));
+    let vouched = |name| {
+        change
+            .profile
+            .as_ref()
+            .is_some_and(|members| members.contains_key(name))
+    };
+    let (email_vouched, phone_vouched) =
+        (vouched("email_verified"), vouched("phone_number_verified"));
     if let Some(members) = change.profile {
         user.profile = merged(&user.profile, members)?;
     }
@@ -241,7 +322,10 @@ pub(super) fn apply_to_user(user: &mut User, change: UserChange) -> Result<()> {
         user.console_role = role;
     }
     if let Some(state) = change.state {
-        user.state = user.state.to(state).map_err(|error| invalid("state", error.to_string()))?;
+        user.state = user
+            .state
+            .to(state)
+            .map_err(|error| invalid("state", error.to_string()))?;
     }
     Ok(())
 }
@@ -271,8 +355,8 @@ fn merged(profile: &Profile, members: Map<String, Value>) -> Result<Profile> {
     if let Some(merged) = merged.as_object_mut() {
         merge(merged, members);
     }
-    let profile: Profile =
-        serde_path_to_error::deserialize(merged).map_err(|error| invalid("profile", error.to_string()))?;
+    let profile: Profile = serde_path_to_error::deserialize(merged)
+        .map_err(|error| invalid("profile", error.to_string()))?;
     match profile.unfit_field() {
         None => Ok(profile),
         Some((field, expected)) => Err(invalid("profile", format!("{field}: {expected}"))),
@@ -280,7 +364,8 @@ fn merged(profile: &Profile, members: Map<String, Value>) -> Result<Profile> {
 }
 
 fn login_name(field: &'static str, text: &str) -> Result<LoginName> {
-    text.parse().map_err(|error: assent_model::name::InvalidName| invalid(field, error.to_string()))
+    text.parse()
+        .map_err(|error: assent_model::name::InvalidName| invalid(field, error.to_string()))
 }
 
 pub(super) fn email_address(text: &str) -> Result<LoginName> {
@@ -294,7 +379,11 @@ pub(super) fn email_address(text: &str) -> Result<LoginName> {
             && host.split('.').all(|label| !label.is_empty())
             && !local.contains(['"', ',', ';', '\\'])
     });
-    if is_good { text.parse().map_err(|_| expected()) } else { Err(expected()) }
+    if is_good {
+        text.parse().map_err(|_| expected())
+    } else {
+        Err(expected())
+    }
 }
 
 /// The user with this id.
@@ -308,7 +397,11 @@ pub async fn delete_user(host: &Host, id: UserId, by: &By, guard: Guard<'_, User
         let known = user(host, id).await?;
         guard(&known)?;
         let entry = audit::entry(host, Event::UserDeleted, by).about(id);
-        match host.store.delete_user(id, known.version, vec![entry], host.now()).await? {
+        match host
+            .store
+            .delete_user(id, known.version, vec![entry], host.now())
+            .await?
+        {
             UserKept::Done => break,
             UserKept::LastOwner => return Err(LAST_OWNER),
             UserKept::Stale => {}
@@ -325,11 +418,17 @@ pub async fn erase_user(host: &Host, id: UserId, by: &By, guard: Guard<'_, User>
     let known = user(host, id).await?;
     guard(&known)?;
     if known.state != LifeState::Terminated {
-        return Err(Refused::Conflict("only a terminated user can be erased; set the state to \"terminated\" first"));
+        return Err(Refused::Conflict(
+            "only a terminated user can be erased; set the state to \"terminated\" first",
+        ));
     }
     let name = login_name("name", &format!("erased-{id}"))?;
     let entry = audit::entry(host, Event::UserErased, by).about(id);
-    if !host.store.erase_user(id, name, vec![entry], host.now()).await? {
+    if !host
+        .store
+        .erase_user(id, name, vec![entry], host.now())
+        .await?
+    {
         return Err(Refused::NotFound("user"));
     }
     host.signals.send(Signal::LoggedOut);
@@ -346,14 +445,23 @@ pub async fn create_enrolment(
 ) -> Result<(String, Timestamp)> {
     let (enrolment, token) = device::prepare_enrolment(host, id);
     let until = enrolment.expires_at;
-    let entry = audit::entry(host, Event::EnrolmentLinkMade, by).about(id).with("enrolment", enrolment.id.to_string());
+    let entry = audit::entry(host, Event::EnrolmentLinkMade, by)
+        .about(id)
+        .with("enrolment", enrolment.id.to_string());
     loop {
         let user = user(host, id).await?;
         guard(&user)?;
         if !user.state.is_open() {
-            return Err(invalid("state", "only an invited or active user can enrol an authenticator"));
+            return Err(invalid(
+                "state",
+                "only an invited or active user can enrol an authenticator",
+            ));
         }
-        match host.store.insert_enrolment(enrolment.clone(), &user, vec![entry.clone()], host.now()).await {
+        match host
+            .store
+            .insert_enrolment(enrolment.clone(), &user, vec![entry.clone()], host.now())
+            .await
+        {
             Err(StoreError::Stale) => {}
             kept => break kept?,
         }
@@ -369,8 +477,17 @@ pub async fn devices(host: &Host, id: UserId) -> Result<Vec<OwnDevice>> {
 }
 
 /// Revokes a device.
-pub async fn revoke_device(host: &Arc<Host>, id: DeviceId, by: &By, guard: Guard<'_, User>) -> Result<()> {
-    let found = host.store.device(id).await?.ok_or(Refused::NotFound("device"))?;
+pub async fn revoke_device(
+    host: &Arc<Host>,
+    id: DeviceId,
+    by: &By,
+    guard: Guard<'_, User>,
+) -> Result<()> {
+    let found = host
+        .store
+        .device(id)
+        .await?
+        .ok_or(Refused::NotFound("device"))?;
     loop {
         let owner = user(host, found.user_id).await?;
         guard(&owner)?;

@@ -41,11 +41,20 @@ pub struct Streams(Mutex<BTreeMap<&'static str, Faring>>);
 impl Streams {
     /// All of them.
     pub fn faring(&self) -> BTreeMap<&'static str, Faring> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     fn note(&self, name: &'static str, change: impl FnOnce(&mut Faring)) {
-        change(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default());
+        change(
+            self.0
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .entry(name)
+                .or_default(),
+        );
     }
 }
 
@@ -64,9 +73,18 @@ enum NotSent {
 pub async fn run(host: Arc<Host>) {
     let settings = &host.settings.audit.stream;
     let own_name = host.settings.base_url.host_str().unwrap_or("-").to_owned();
-    let file = settings.file.clone().map(|path| ("file", Sink::File(FileSink::new(path))));
-    let syslog = settings.syslog.clone().map(|to| ("syslog", Sink::Syslog(SyslogSink::new(to, own_name))));
-    let carried = file.into_iter().chain(syslog).map(|(name, sink)| carry(&host, name, sink));
+    let file = settings
+        .file
+        .clone()
+        .map(|path| ("file", Sink::File(FileSink::new(path))));
+    let syslog = settings
+        .syslog
+        .clone()
+        .map(|to| ("syslog", Sink::Syslog(SyslogSink::new(to, own_name))));
+    let carried = file
+        .into_iter()
+        .chain(syslog)
+        .map(|(name, sink)| carry(&host, name, sink));
     futures_util::future::join_all(carried).await;
 }
 
@@ -93,7 +111,8 @@ async fn carry(host: &Host, name: &'static str, mut sink: Sink) {
                 }
             }
             Err(error) => {
-                host.audit_streams.note(name, |faring| faring.up = Some(false));
+                host.audit_streams
+                    .note(name, |faring| faring.up = Some(false));
                 if pause.is_zero() {
                     tracing::error!(stream = name, %error, "the audit log's stream is down; it is caught up with later");
                 }
@@ -104,15 +123,25 @@ async fn carry(host: &Host, name: &'static str, mut sink: Sink) {
     }
 }
 
-async fn look(host: &Host, name: &'static str, holder: &str, sink: &mut Sink) -> Result<Looked, NotSent> {
+async fn look(
+    host: &Host,
+    name: &'static str,
+    holder: &str,
+    sink: &mut Sink,
+) -> Result<Looked, NotSent> {
     let (known, head) = host.store.audit_stream(name).await?;
     let behind = head.saturating_sub(known.unwrap_or_default());
-    host.audit_streams.note(name, |faring| faring.behind = behind);
+    host.audit_streams
+        .note(name, |faring| faring.behind = behind);
     if behind <= 0 && known.is_some() {
         return Ok(Looked::Idle);
     }
     let now = host.now();
-    let Some(come_to) = host.store.claim_audit_stream(name, holder, now + LEASE, now).await? else {
+    let Some(come_to) = host
+        .store
+        .claim_audit_stream(name, holder, now + LEASE, now)
+        .await?
+    else {
         host.audit_streams.note(name, |faring| faring.up = None);
         return Ok(Looked::Idle);
     };
@@ -120,11 +149,15 @@ async fn look(host: &Host, name: &'static str, holder: &str, sink: &mut Sink) ->
     let Some(last) = records.last().map(|record| record.seq) else {
         // All that it has not had is gone; that is so where a stream begins, or was not in the settings for long.
         let anchor = host.store.audit_end(End::Anchor).await?.mark.seq;
-        host.store.advance_audit_stream(name, holder, anchor.max(come_to)).await?;
+        host.store
+            .advance_audit_stream(name, holder, anchor.max(come_to))
+            .await?;
         return Ok(Looked::Idle);
     };
     tell_of_gap(name, come_to, &records);
-    tokio::time::timeout(PATIENCE, sink.send(&records)).await.map_err(|_| NotSent::TooSlow)??;
+    tokio::time::timeout(PATIENCE, sink.send(&records))
+        .await
+        .map_err(|_| NotSent::TooSlow)??;
     // If another host carries it by now, it tells these again.
     host.store.advance_audit_stream(name, holder, last).await?;
     host.audit_streams.note(name, |faring| {
@@ -151,6 +184,8 @@ fn tell_of_gap(name: &str, come_to: i64, records: &[Record]) {
 /// Whether the streams that the settings name could be carried, as far as can be seen without doing it. The message says which
 /// setting is wrong.
 pub fn check(settings: &crate::config::AuditStream) -> Result<(), String> {
-    let Some(file) = &settings.file else { return Ok(()) };
+    let Some(file) = &settings.file else {
+        return Ok(());
+    };
     FileSink::check(file).map_err(|error| format!("audit.stream.file: {}: {error}", file.display()))
 }

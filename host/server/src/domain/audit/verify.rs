@@ -54,18 +54,29 @@ pub async fn verify(store: &Store, most: Option<i64>) -> Result<Verdict, StoreEr
     let head = store.audit_end(End::Head).await?.mark;
     let mut walk = Walk::after(anchor.mark.clone());
     let broken = if !anchor.authentic {
-        Some(Break::AnchorForged { seq: anchor.mark.seq })
+        Some(Break::AnchorForged {
+            seq: anchor.mark.seq,
+        })
     } else {
-        let skipped = most.map(|most| head.seq.saturating_sub(most)).filter(|skipped| *skipped > anchor.mark.seq);
+        let skipped = most
+            .map(|most| head.seq.saturating_sub(most))
+            .filter(|skipped| *skipped > anchor.mark.seq);
         if let Some(skipped) = skipped
             && let Some(before) = store.audit_records(skipped - 1, 1).await?.pop()
         {
             // Its own digest is believed: whether it follows is not asked.
-            walk = Walk::after(Mark { seq: before.seq, digest: before.covered() });
+            walk = Walk::after(Mark {
+                seq: before.seq,
+                digest: before.covered(),
+            });
         }
         to_the_head(store, &mut walk).await?
     };
-    Ok(Verdict { checked: walk.checked().clone(), last: walk.at().clone(), broken })
+    Ok(Verdict {
+        checked: walk.checked().clone(),
+        last: walk.at().clone(),
+        broken,
+    })
 }
 
 async fn to_the_head(store: &Store, walk: &mut Walk) -> Result<Option<Break>, StoreError> {
@@ -75,7 +86,10 @@ async fn to_the_head(store: &Store, walk: &mut Walk) -> Result<Option<Break>, St
     while walk.at().seq < head.mark.seq {
         let records = store.audit_records(walk.at().seq, BATCH).await?;
         if records.is_empty() && !moved_on(store, walk).await? {
-            return Ok(Some(Break::CutOff { first: walk.at().seq.saturating_add(1), last: head.mark.seq }));
+            return Ok(Some(Break::CutOff {
+                first: walk.at().seq.saturating_add(1),
+                last: head.mark.seq,
+            }));
         }
         for record in records {
             if record.seq > head.mark.seq {
@@ -88,14 +102,20 @@ async fn to_the_head(store: &Store, walk: &mut Walk) -> Result<Option<Break>, St
                 Err(broken) => return Ok(Some(broken)),
             }
             if was_taken(store, &record, &mut erasures).await? {
-                return Ok(Some(Break::PersonalTaken { seq: record.seq, id: record.id }));
+                return Ok(Some(Break::PersonalTaken {
+                    seq: record.seq,
+                    id: record.id,
+                }));
             }
         }
     }
     if !head.authentic || (walk.at().seq == head.mark.seq && walk.at().digest != head.mark.digest) {
         return Ok(Some(Break::HeadForged { seq: head.mark.seq }));
     }
-    Ok(store.stray_audit_entry().await?.map(|id| Break::Stray { id }))
+    Ok(store
+        .stray_audit_entry()
+        .await?
+        .map(|id| Break::Stray { id }))
 }
 
 /// Goes on from the anchor, where retention has moved that past the walk.
@@ -132,29 +152,48 @@ impl Erasures {
 }
 
 /// Whether something is gone from an entry without an erasure that explains it.
-async fn was_taken(store: &Store, record: &Record, erasures: &mut Erasures) -> Result<bool, StoreError> {
-    Ok(personal_was_taken(store, record, erasures).await? || origin_was_taken(store, record, erasures).await?)
+async fn was_taken(
+    store: &Store,
+    record: &Record,
+    erasures: &mut Erasures,
+) -> Result<bool, StoreError> {
+    Ok(personal_was_taken(store, record, erasures).await?
+        || origin_was_taken(store, record, erasures).await?)
 }
 
 /// Whether the address and browser of the actor are gone, and no later entry records the erasure of the same user.
-async fn origin_was_taken(store: &Store, record: &Record, erasures: &mut Erasures) -> Result<bool, StoreError> {
+async fn origin_was_taken(
+    store: &Store,
+    record: &Record,
+    erasures: &mut Erasures,
+) -> Result<bool, StoreError> {
     if !record.origin_is_erased() {
         return Ok(false);
     }
     match &record.actor {
-        Some(actor) if record.is_by_person(actor) => Ok(!erasures.follow(store, actor, record.seq).await?),
+        Some(actor) if record.is_by_person(actor) => {
+            Ok(!erasures.follow(store, actor, record.seq).await?)
+        }
         _ => Ok(true),
     }
 }
 
 /// Whether what is personal in an entry is gone, and no later entry tells that its user was erased, or that somebody was who was
 /// mentioned in it.
-async fn personal_was_taken(store: &Store, record: &Record, erasures: &mut Erasures) -> Result<bool, StoreError> {
-    let (true, Some(user)) = (record.is_erased(), &record.user) else { return Ok(record.is_erased()) };
+async fn personal_was_taken(
+    store: &Store,
+    record: &Record,
+    erasures: &mut Erasures,
+) -> Result<bool, StoreError> {
+    let (true, Some(user)) = (record.is_erased(), &record.user) else {
+        return Ok(record.is_erased());
+    };
     if erasures.follow(store, user, record.seq).await? {
         return Ok(false);
     }
-    let Some(mentioned) = store.mentioned_in(record.seq).await? else { return Ok(true) };
+    let Some(mentioned) = store.mentioned_in(record.seq).await? else {
+        return Ok(true);
+    };
     if let Some(emptied) = erasures.emptied.get(&mentioned) {
         return Ok(!emptied.contains(&record.seq));
     }
@@ -174,15 +213,27 @@ pub fn verify_export(mut lines: impl BufRead) -> Result<Verdict, Unreadable> {
     let mut text = Vec::new();
     for number in 1.. {
         text.clear();
-        if lines.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut text)? == 0 {
+        if lines
+            .by_ref()
+            .take(LONGEST_LINE)
+            .read_until(b'\n', &mut text)?
+            == 0
+        {
             break;
         }
         let record = std::str::from_utf8(&text).map_err(|error| error.to_string());
-        let record = record.and_then(|text| audit_line::read(text).map_err(|error| error.to_string()));
-        let record = record.map_err(|reason| Unreadable::Line { line: number, reason })?;
+        let record =
+            record.and_then(|text| audit_line::read(text).map_err(|error| error.to_string()));
+        let record = record.map_err(|reason| Unreadable::Line {
+            line: number,
+            reason,
+        })?;
         let walk = walk.get_or_insert_with(|| {
             let previous = Digest::from_text(&record.previous).unwrap_or(Mark::START.digest);
-            Walk::after(Mark { seq: record.seq.saturating_sub(1), digest: previous })
+            Walk::after(Mark {
+                seq: record.seq.saturating_sub(1),
+                digest: previous,
+            })
         });
         // The same again is what a stream may do after an interruption.
         let digest = Digest::from_text(&record.digest);
@@ -192,7 +243,11 @@ pub fn verify_export(mut lines: impl BufRead) -> Result<Verdict, Unreadable> {
         }
         if let Err(broken) = walk.step(&record) {
             let broken = Some(broken);
-            return Ok(Verdict { checked: walk.checked().clone(), last: walk.at().clone(), broken });
+            return Ok(Verdict {
+                checked: walk.checked().clone(),
+                last: walk.at().clone(),
+                broken,
+            });
         }
         if recent.len() == REPEATED {
             recent.pop_front();
@@ -200,5 +255,9 @@ pub fn verify_export(mut lines: impl BufRead) -> Result<Verdict, Unreadable> {
         recent.push_back(walk.at().clone());
     }
     let walk = walk.ok_or(Unreadable::Empty)?;
-    Ok(Verdict { checked: walk.checked().clone(), last: walk.at().clone(), broken: None })
+    Ok(Verdict {
+        checked: walk.checked().clone(),
+        last: walk.at().clone(),
+        broken: None,
+    })
 }

@@ -43,20 +43,41 @@ pub async fn applications(host: &Host, user: &User) -> Result<Vec<Usable>, Broke
     let found = host.store.applications_of(user.id, MOST).await?;
     let usable = found.into_iter().map(|application| {
         let start = match &application {
-            Registered::Client(client) if client.settings.initiate_login_uri.is_some() => Start::LoginUri,
-            Registered::ServiceProvider(provider) if provider.settings.idp_initiated.enabled => Start::IdpInitiated,
+            Registered::Client(client) if client.settings.initiate_login_uri.is_some() => {
+                Start::LoginUri
+            }
+            Registered::ServiceProvider(provider) if provider.settings.idp_initiated.enabled => {
+                Start::IdpInitiated
+            }
             Registered::Client(_) | Registered::ServiceProvider(_) => Start::Elsewhere,
         };
         let id = application.id().clone();
-        Usable { logo: logos.remove(&id), name: application.name().to_owned(), start, id }
+        Usable {
+            logo: logos.remove(&id),
+            name: application.name().to_owned(),
+            start,
+            id,
+        }
     });
     Ok(usable.collect())
 }
 
 /// Where a person's browser is sent to have an application begin a sign-in with this host (OpenID Connect Core section 4).
 /// `None` if they may not use it, or it has no such address.
-pub async fn login_address(host: &Host, user: &User, application: &Did) -> Result<Option<Url>, Broken> {
-    let Access::Granted(_) = access(host, user, application).await? else { return Ok(None) };
-    let Some(client) = host.store.application(application).await? else { return Ok(None) };
-    Ok(client.settings.initiate_login_uri.as_ref().map(|address| address.with_issuer(&host.issuer)))
+pub async fn login_address(
+    host: &Host,
+    user: &User,
+    application: &Did,
+) -> Result<Option<Url>, Broken> {
+    let Access::Granted(_) = access(host, user, application).await? else {
+        return Ok(None);
+    };
+    let Some(client) = host.store.application(application).await? else {
+        return Ok(None);
+    };
+    Ok(client
+        .settings
+        .initiate_login_uri
+        .as_ref()
+        .map(|address| address.with_issuer(&host.issuer)))
 }

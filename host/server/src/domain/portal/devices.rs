@@ -16,10 +16,17 @@ use assent_model::user::User;
 const RECENT: u32 = 10 * 60;
 
 /// A device of this person's, and whether it is their last.
-pub async fn device(host: &Host, user: &User, id: DeviceId) -> Result<Option<(Device, bool)>, Broken> {
+pub async fn device(
+    host: &Host,
+    user: &User,
+    id: DeviceId,
+) -> Result<Option<(Device, bool)>, Broken> {
     let devices = host.store.devices_of(user.id).await?;
     let last = devices.len() == 1;
-    Ok(devices.into_iter().find(|device| device.id == id).map(|device| (device, last)))
+    Ok(devices
+        .into_iter()
+        .find(|device| device.id == id)
+        .map(|device| (device, last)))
 }
 
 /// Whether the person signed in a moment ago.
@@ -29,7 +36,10 @@ pub fn is_recent(host: &Host, signed_in: &SignedIn) -> bool {
 
 /// When the recovery codes were made that a device of this person's made and that are good, if there are any.
 pub async fn codes_of(host: &Host, device: &Device) -> Result<Option<Timestamp>, Broken> {
-    Ok(host.store.recovery_codes_made_by(device.user_id, device.id).await?)
+    Ok(host
+        .store
+        .recovery_codes_made_by(device.user_id, device.id)
+        .await?)
 }
 
 /// What came of revoking a device.
@@ -60,14 +70,28 @@ pub async fn revoke(
         return Ok(Revocation::NotRecent);
     }
     let user = &signed_in.user;
-    let Some((device, _)) = device(host, user, id).await? else { return Ok(Revocation::Unknown) };
+    let Some((device, _)) = device(host, user, id).await? else {
+        return Ok(Revocation::Unknown);
+    };
     let by = By::new(Actor::Person(user.id), from);
     let ended = crate::domain::device::revoke(host, &device, codes, &by).await?;
-    let Some(ended) = ended else { return Ok(Revocation::Unknown) };
-    let SessionEnd { participants, holders } = ended;
+    let Some(ended) = ended else {
+        return Ok(Revocation::Unknown);
+    };
+    let SessionEnd {
+        participants,
+        holders,
+    } = ended;
     let own = &signed_in.session.sid;
-    let (here, elsewhere): (Vec<_>, Vec<_>) = participants.into_iter().partition(|one| one.sid == *own);
+    let (here, elsewhere): (Vec<_>, Vec<_>) =
+        participants.into_iter().partition(|one| one.sid == *own);
     let is_own = holders.iter().any(|holder| holder.sid == *own);
-    let here = is_own.then(|| SessionEnd { participants: here, holders: Vec::new() });
-    Ok(Revocation::Done { here, untold: !elsewhere.is_empty() })
+    let here = is_own.then(|| SessionEnd {
+        participants: here,
+        holders: Vec::new(),
+    });
+    Ok(Revocation::Done {
+        here,
+        untold: !elsewhere.is_empty(),
+    })
 }

@@ -24,18 +24,30 @@ pub struct Seen {
 
 /// What an application sees of a person. `None` if they may not use it.
 pub async fn seen_by(host: &Host, user: &User, application: &Did) -> Result<Option<Seen>, Broken> {
-    let Access::Granted(account) = access(host, user, application).await? else { return Ok(None) };
-    let Some(registered) = host.store.registered(application).await? else { return Ok(None) };
+    let Access::Granted(account) = access(host, user, application).await? else {
+        return Ok(None);
+    };
+    let Some(registered) = host.store.registered(application).await? else {
+        return Ok(None);
+    };
     let name = registered.name().to_owned();
     let (sinks, scopes, after_consent) = match &registered {
         Registered::Client(client) => {
-            let agreed = host.store.consented(user.id, application, host.now()).await?;
+            let agreed = host
+                .store
+                .consented(user.id, application, host.now())
+                .await?;
             let settings = &client.settings;
             // Whoever may always know that it is them is asked about the rest.
-            let after_consent = settings.consent == ConsentPolicy::Ask && !agreed.has(Scope::OpenId);
+            let after_consent =
+                settings.consent == ConsentPolicy::Ask && !agreed.has(Scope::OpenId);
             let all = settings.consent == ConsentPolicy::Implied || after_consent;
             let scopes = if all { settings.scopes.clone() } else { agreed };
-            (&[Sink::IdToken, Sink::Userinfo][..], Some(scopes), after_consent)
+            (
+                &[Sink::IdToken, Sink::Userinfo][..],
+                Some(scopes),
+                after_consent,
+            )
         }
         Registered::ServiceProvider(_) => (&[Sink::SamlAssertion][..], None, false),
     };
@@ -43,11 +55,23 @@ pub async fn seen_by(host: &Host, user: &User, application: &Did) -> Result<Opti
     for sink in sinks {
         match told(host, application, account.id, scopes.as_ref(), *sink).await? {
             None => return Ok(None),
-            Some(Err(stopped)) => return Ok(Some(Seen { application: name, told: Err(stopped), after_consent })),
-            Some(Ok(told)) => told.into_iter().for_each(|(name, value)| add(&mut seen, name, value)),
+            Some(Err(stopped)) => {
+                return Ok(Some(Seen {
+                    application: name,
+                    told: Err(stopped),
+                    after_consent,
+                }));
+            }
+            Some(Ok(told)) => told
+                .into_iter()
+                .for_each(|(name, value)| add(&mut seen, name, value)),
         }
     }
-    Ok(Some(Seen { application: name, told: Ok(seen), after_consent }))
+    Ok(Some(Seen {
+        application: name,
+        told: Ok(seen),
+        after_consent,
+    }))
 }
 
 /// One place that is told: names and values. `None` if the account or the application is gone meanwhile.
@@ -58,7 +82,11 @@ async fn told(
     scopes: Option<&Scopes>,
     sink: Sink,
 ) -> Result<Option<Result<Vec<(String, Value)>, Stopped>>, Broken> {
-    let request = PreviewRequest { account, scope: scopes.map(ToString::to_string), sinks: vec![sink] };
+    let request = PreviewRequest {
+        account,
+        scope: scopes.map(ToString::to_string),
+        sinks: vec![sink],
+    };
     let preview = match admin::preview(host, application, &request).await {
         Ok(mut previews) => match previews.pop() {
             Some(preview) => preview,
@@ -79,7 +107,10 @@ fn of_claims(claims: Map<String, Value>) -> Vec<(String, Value)> {
 
 fn of_attribute(attribute: SamlAttribute) -> impl Iterator<Item = (String, Value)> {
     let name = attribute.friendly_name.unwrap_or(attribute.name);
-    attribute.values.into_iter().map(move |value| (name.clone(), Value::String(value)))
+    attribute
+        .values
+        .into_iter()
+        .map(move |value| (name.clone(), Value::String(value)))
 }
 
 /// Adds a value, once, to what goes by its name.

@@ -28,11 +28,23 @@ use assent_store::Person;
 pub(super) fn routes() -> Area {
     Area::new("Accounts")
         .route(Permission::AccountsRead, routes!(list))
-        .danger(Permission::AccountsWrite, Danger::GiveAccount, routes!(create))
+        .danger(
+            Permission::AccountsWrite,
+            Danger::GiveAccount,
+            routes!(create),
+        )
         .route(Permission::AccountsRead, routes!(of_user))
         .route(Permission::AccountsRead, routes!(read))
-        .danger(Permission::AccountsState, Danger::ChangeAccount, routes!(change))
-        .danger(Permission::AccountsWrite, Danger::DeleteAccount, routes!(remove))
+        .danger(
+            Permission::AccountsState,
+            Danger::ChangeAccount,
+            routes!(change),
+        )
+        .danger(
+            Permission::AccountsWrite,
+            Danger::DeleteAccount,
+            routes!(remove),
+        )
 }
 
 /// A person in an application.
@@ -63,9 +75,14 @@ async fn view(host: &Host, account: Account) -> Result<Versioned<AccountView>, P
 }
 
 /// What the people and applications of these accounts are called.
-async fn names<'a>(host: &Host, accounts: impl IntoIterator<Item = &'a Account> + Clone) -> Result<Names, Problem> {
+async fn names<'a>(
+    host: &Host,
+    accounts: impl IntoIterator<Item = &'a Account> + Clone,
+) -> Result<Names, Problem> {
     let people = accounts.clone().into_iter().map(|account| account.user_id);
-    let applications = accounts.into_iter().map(|account| account.application_id.clone());
+    let applications = accounts
+        .into_iter()
+        .map(|account| account.application_id.clone());
     Ok(Names::of(host, people.collect(), applications.collect()).await?)
 }
 
@@ -117,12 +134,21 @@ async fn create(
     State(host): State<Arc<Host>>,
     Extension(caller): Extension<Caller>,
     Path(application): Path<String>,
-    Body(Create { user_id, name, roles, state }): Body<Create>,
+    Body(Create {
+        user_id,
+        name,
+        roles,
+        state,
+    }): Body<Create>,
 ) -> Result<(StatusCode, Versioned<AccountView>), Problem> {
     let change = AccountChange { name, roles, state };
-    let (application, user) = (id_of(&application, "application")?, id_of(&user_id, "user")?);
+    let (application, user) = (
+        id_of(&application, "application")?,
+        id_of(&user_id, "user")?,
+    );
     let guard = |user: &User| caller.must_reach(user);
-    let account = admin::create_account(&host, user, &application, change, &caller.by, &guard).await?;
+    let account =
+        admin::create_account(&host, user, &application, change, &caller.by, &guard).await?;
     Ok((StatusCode::CREATED, view(&host, account).await?))
 }
 
@@ -156,10 +182,28 @@ async fn list(
     Query(query): Query<AccountsQuery>,
 ) -> Result<Json<List<AccountView>>, Problem> {
     let application = id_of(&application, "application")?;
-    let AccountsQuery { q, state, after: cursor, limit } = query;
-    let rows = page(&host, &application, q.text(), state, cursor.as_deref(), limit.and_one()).await?;
+    let AccountsQuery {
+        q,
+        state,
+        after: cursor,
+        limit,
+    } = query;
+    let rows = page(
+        &host,
+        &application,
+        q.text(),
+        state,
+        cursor.as_deref(),
+        limit.and_one(),
+    )
+    .await?;
     let names = names(&host, rows.iter().map(|(_, account)| account)).await?;
-    Ok(Json(List::of(rows, limit.get(), |(cursor, _)| cursor.clone(), |(_, account)| shown(account, &names))))
+    Ok(Json(List::of(
+        rows,
+        limit.get(),
+        |(cursor, _)| cursor.clone(),
+        |(_, account)| shown(account, &names),
+    )))
 }
 
 /// Up to `limit` accounts of an application after a cursor, each with its own.
@@ -172,12 +216,22 @@ pub(super) async fn page(
     limit: u32,
 ) -> Result<Vec<(String, Account)>, Problem> {
     if let Some(q) = q {
-        let query = AccountQuery { q, state, after: after(cursor)? };
+        let query = AccountQuery {
+            q,
+            state,
+            after: after(cursor)?,
+        };
         let found = admin::find_accounts(host, application, &query, limit).await?;
-        return Ok(found.into_iter().map(|(place, account)| (place.to_string(), account)).collect());
+        return Ok(found
+            .into_iter()
+            .map(|(place, account)| (place.to_string(), account))
+            .collect());
     }
     let found = admin::accounts(host, application, state, after(cursor)?, limit).await?;
-    Ok(found.into_iter().map(|account| (account.id.to_string(), account)).collect())
+    Ok(found
+        .into_iter()
+        .map(|account| (account.id.to_string(), account))
+        .collect())
 }
 
 /// List a person's accounts.
@@ -187,14 +241,28 @@ async fn of_user(
     Path(user): Path<String>,
     Query(page): Query<Page>,
 ) -> Result<Json<List<AccountView>>, Problem> {
-    let rows = admin::accounts_of_user(&host, id_of(&user, "user")?, page.after()?, page.limit.and_one()).await?;
+    let rows = admin::accounts_of_user(
+        &host,
+        id_of(&user, "user")?,
+        page.after()?,
+        page.limit.and_one(),
+    )
+    .await?;
     let names = names(&host, &rows).await?;
-    Ok(Json(List::of(rows, page.limit.get(), |row| row.id.to_string(), |row| shown(row, &names))))
+    Ok(Json(List::of(
+        rows,
+        page.limit.get(),
+        |row| row.id.to_string(),
+        |row| shown(row, &names),
+    )))
 }
 
 /// Read an account.
 #[utoipa::path(get, path = "/accounts/{id}", responses((status = 200, description = "The account.", body = AccountView)))]
-async fn read(State(host): State<Arc<Host>>, Path(id): Path<String>) -> Result<Versioned<AccountView>, Problem> {
+async fn read(
+    State(host): State<Arc<Host>>,
+    Path(id): Path<String>,
+) -> Result<Versioned<AccountView>, Problem> {
     view(&host, admin::account(&host, id_of(&id, "account")?).await?).await
 }
 
@@ -214,8 +282,16 @@ async fn change(
         caller.must_write_accounts()?;
     }
     let change = AccountChange { name, roles, state };
-    let guard = |person: &Person| caller.must_reach(&person.user).and_then(|()| when.check(person.account.version));
-    view(&host, admin::change_account(&host, id_of(&id, "account")?, change, &caller.by, &guard).await?).await
+    let guard = |person: &Person| {
+        caller
+            .must_reach(&person.user)
+            .and_then(|()| when.check(person.account.version))
+    };
+    view(
+        &host,
+        admin::change_account(&host, id_of(&id, "account")?, change, &caller.by, &guard).await?,
+    )
+    .await
 }
 
 /// Delete an account.
@@ -226,7 +302,11 @@ async fn remove(
     Path(id): Path<String>,
     when: IfMatch,
 ) -> Result<StatusCode, Problem> {
-    let guard = |person: &Person| caller.must_reach(&person.user).and_then(|()| when.check(person.account.version));
+    let guard = |person: &Person| {
+        caller
+            .must_reach(&person.user)
+            .and_then(|()| when.check(person.account.version))
+    };
     admin::delete_account(&host, id_of(&id, "account")?, &caller.by, &guard).await?;
     Ok(StatusCode::NO_CONTENT)
 }

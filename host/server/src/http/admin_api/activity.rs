@@ -63,7 +63,10 @@ fn session(open: OpenSession) -> SessionView {
 
 /// List a person's sessions.
 #[utoipa::path(get, path = "/users/{id}/sessions", responses((status = 200, description = "Up to 200 that are open, the latest first.", body = List<SessionView>)))]
-async fn sessions(State(host): State<Arc<Host>>, Path(id): Path<String>) -> Result<Json<List<SessionView>>, Problem> {
+async fn sessions(
+    State(host): State<Arc<Host>>,
+    Path(id): Path<String>,
+) -> Result<Json<List<SessionView>>, Problem> {
     let open = admin::sessions(&host, id_of(&id, "user")?).await?;
     Ok(Json(List::whole(open.into_iter().map(session))))
 }
@@ -78,7 +81,14 @@ async fn end(
     Path((id, session)): Path<(String, String)>,
 ) -> Result<StatusCode, Problem> {
     let guard = |user: &User| caller.must_reach(user);
-    admin::end_session(&host, id_of(&id, "user")?, id_of(&session, "session")?, &caller.by, &guard).await?;
+    admin::end_session(
+        &host,
+        id_of(&id, "user")?,
+        id_of(&session, "session")?,
+        &caller.by,
+        &guard,
+    )
+    .await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -121,7 +131,10 @@ fn consent(consent: Consent) -> ConsentView {
 
 /// List what a person agreed to.
 #[utoipa::path(get, path = "/users/{id}/consents", responses((status = 200, description = "The consents that hold.", body = List<ConsentView>)))]
-async fn consents(State(host): State<Arc<Host>>, Path(id): Path<String>) -> Result<Json<List<ConsentView>>, Problem> {
+async fn consents(
+    State(host): State<Arc<Host>>,
+    Path(id): Path<String>,
+) -> Result<Json<List<ConsentView>>, Problem> {
     let given = admin::consents(&host, id_of(&id, "user")?).await?;
     Ok(Json(List::whole(given.into_iter().map(consent))))
 }
@@ -149,7 +162,16 @@ async fn happened(
     Query(page): Query<Page>,
 ) -> Result<Json<List<EntryView>>, Problem> {
     let user = admin::user(&host, id_of(&id, "user")?).await?;
-    let found = crate::domain::audit::of_user(&host, user.id, page.after()?, page.limit.and_one()).await?;
-    let List { items, next } = List::of(found, page.limit.get(), |entry| entry.seq.to_string(), |entry| entry);
-    Ok(Json(List { items: audit::views(&host, items).await?, next }))
+    let found =
+        crate::domain::audit::of_user(&host, user.id, page.after()?, page.limit.and_one()).await?;
+    let List { items, next } = List::of(
+        found,
+        page.limit.get(),
+        |entry| entry.seq.to_string(),
+        |entry| entry,
+    );
+    Ok(Json(List {
+        items: audit::views(&host, items).await?,
+        next,
+    }))
 }

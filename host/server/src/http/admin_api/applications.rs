@@ -36,11 +36,27 @@ use assent_model::scope::{Scope, Scopes};
 pub(super) fn routes() -> Area {
     Area::new("Applications")
         .route(Permission::ApplicationsRead, routes!(list))
-        .danger(Permission::ApplicationsWrite, Danger::GiveAdminScopes, routes!(create))
+        .danger(
+            Permission::ApplicationsWrite,
+            Danger::GiveAdminScopes,
+            routes!(create),
+        )
         .route(Permission::ApplicationsRead, routes!(read))
-        .danger(Permission::ApplicationsWrite, Danger::ChangeApplication, routes!(change))
-        .danger(Permission::ApplicationsWrite, Danger::DeleteApplication, routes!(remove))
-        .danger(Permission::ApplicationsWrite, Danger::NewSecret, routes!(secret))
+        .danger(
+            Permission::ApplicationsWrite,
+            Danger::ChangeApplication,
+            routes!(change),
+        )
+        .danger(
+            Permission::ApplicationsWrite,
+            Danger::DeleteApplication,
+            routes!(remove),
+        )
+        .danger(
+            Permission::ApplicationsWrite,
+            Danger::NewSecret,
+            routes!(secret),
+        )
         .route(Permission::ApplicationsRead, routes!(redirect_uri))
 }
 
@@ -130,8 +146,10 @@ fn view(application: Application) -> ApplicationView {
         SubjectType::Public => (SubjectKind::Public, None),
         SubjectType::Pairwise { sector } => (SubjectKind::Pairwise, Some(sector)),
     };
-    let (uri, session_required) =
-        settings.backchannel_logout.map(|logout| (logout.uri.to_string(), logout.session_required)).unzip();
+    let (uri, session_required) = settings
+        .backchannel_logout
+        .map(|logout| (logout.uri.to_string(), logout.session_required))
+        .unzip();
     ApplicationView {
         id: application.id.to_string(),
         name: application.name,
@@ -152,7 +170,9 @@ fn view(application: Application) -> ApplicationView {
         consent: settings.consent,
         backchannel_logout_uri: uri,
         backchannel_logout_session_required: session_required.unwrap_or(false),
-        initiate_login_uri: settings.initiate_login_uri.map(|uri| uri.as_str().to_owned()),
+        initiate_login_uri: settings
+            .initiate_login_uri
+            .map(|uri| uri.as_str().to_owned()),
         lenient_assertion_audience: settings.lenient_assertion_audience,
         admin_scopes: settings.admin_scopes,
         created_at: moment(application.created_at),
@@ -163,11 +183,18 @@ fn view(application: Application) -> ApplicationView {
 fn keys(authentication: ClientAuthentication) -> Keys {
     let none = Keys::default();
     match authentication {
-        ClientAuthentication::PrivateKeyJwt(ClientKeys::Jwks(keys)) => {
-            Keys { jwks: Some(json!({"keys": keys})), ..none }
-        }
-        ClientAuthentication::PrivateKeyJwt(ClientKeys::JwksUri(uri)) => Keys { jwks_uri: Some(uri.into()), ..none },
-        ClientAuthentication::TlsClientCertificate(certificate) => Keys { certificate: Some(certificate.pem), ..none },
+        ClientAuthentication::PrivateKeyJwt(ClientKeys::Jwks(keys)) => Keys {
+            jwks: Some(json!({"keys": keys})),
+            ..none
+        },
+        ClientAuthentication::PrivateKeyJwt(ClientKeys::JwksUri(uri)) => Keys {
+            jwks_uri: Some(uri.into()),
+            ..none
+        },
+        ClientAuthentication::TlsClientCertificate(certificate) => Keys {
+            certificate: Some(certificate.pem),
+            ..none
+        },
         _ => none,
     }
 }
@@ -237,7 +264,9 @@ impl From<Change> for ApplicationChange {
             },
             id_token_algorithm: change.id_token_signed_response_alg,
             slim_id_token: change.slim_id_token,
-            pairwise: change.subject_type.map(|kind| kind == SubjectKind::Pairwise),
+            pairwise: change
+                .subject_type
+                .map(|kind| kind == SubjectKind::Pairwise),
             sector: change.sector_identifier,
             consent: change.consent,
             backchannel_logout_uri: change.backchannel_logout_uri,
@@ -271,10 +300,12 @@ pub(super) enum View {
 impl From<Registered> for View {
     fn from(application: Registered) -> Self {
         match application {
-            Registered::Client(client) => Self::Client(Box::new(view(Arc::unwrap_or_clone(client)))),
-            Registered::ServiceProvider(provider) => {
-                Self::ServiceProvider(Box::new(service_providers::view(Arc::unwrap_or_clone(provider))))
+            Registered::Client(client) => {
+                Self::Client(Box::new(view(Arc::unwrap_or_clone(client))))
             }
+            Registered::ServiceProvider(provider) => Self::ServiceProvider(Box::new(
+                service_providers::view(Arc::unwrap_or_clone(provider)),
+            )),
         }
     }
 }
@@ -330,7 +361,10 @@ struct NewServiceProvider {
 #[derive(ToSchema)]
 #[schema(as = ApplicationChange)]
 #[serde(untagged)]
-#[allow(dead_code, reason = "it describes what is read once the protocol is known")]
+#[allow(
+    dead_code,
+    reason = "it describes what is read once the protocol is known"
+)]
 enum AnyChange {
     Client(Change),
     ServiceProvider(ServiceProviderChange),
@@ -350,31 +384,48 @@ async fn create(
     }
     // Who forgets the protocol would be told the members of the other one.
     let members: Map<String, Value> = parse(&body)?;
-    if let Some(member) =
-        ["entity_id", "acs", "metadata", "metadata_url"].iter().find(|name| members.contains_key(**name))
+    if let Some(member) = ["entity_id", "acs", "metadata", "metadata_url"]
+        .iter()
+        .find(|name| members.contains_key(**name))
     {
-        return Err(Problem::field(member, "a SAML application needs \"protocol\": \"saml\" beside it"));
+        return Err(Problem::field(
+            member,
+            "a SAML application needs \"protocol\": \"saml\" beside it",
+        ));
     }
     let change: Change = parse(&body)?;
     let kind = change.application_type;
-    let kind = kind.ok_or_else(|| Problem::field("application_type", "expected web, spa or native"))?;
-    let application = admin::create_application(&host, kind, change.allowed(&caller)?, &caller.by).await?;
+    let kind =
+        kind.ok_or_else(|| Problem::field("application_type", "expected web, spa or native"))?;
+    let application =
+        admin::create_application(&host, kind, change.allowed(&caller)?, &caller.by).await?;
     let version = application.version;
-    Ok((StatusCode::CREATED, Versioned(version, View::Client(Box::new(view(application))))))
+    Ok((
+        StatusCode::CREATED,
+        Versioned(version, View::Client(Box::new(view(application)))),
+    ))
 }
 
 /// A service provider that was just saved, with the notes of its import and those of its settings.
 fn saved(host: &Host, provider: ServiceProvider, mut notes: Vec<String>) -> Versioned<View> {
     notes.extend(admin::service_provider_notes(host, &provider));
     let version = provider.version;
-    Versioned(version, View::ServiceProvider(Box::new(service_providers::view(provider).with_notes(notes))))
+    Versioned(
+        version,
+        View::ServiceProvider(Box::new(
+            service_providers::view(provider).with_notes(notes),
+        )),
+    )
 }
 
 /// The change of a client that is known, if whoever calls may say all that it says.
 fn change_of_client(caller: &Caller, body: &[u8]) -> Result<ApplicationChange, Problem> {
     let change: Change = parse(body)?;
     if change.application_type.is_some() {
-        return Err(Problem::field("application_type", "it can't be changed; make a new application"));
+        return Err(Problem::field(
+            "application_type",
+            "it can't be changed; make a new application",
+        ));
     }
     change.allowed(caller)
 }
@@ -390,20 +441,37 @@ pub(super) async fn foresee(
 ) -> Result<Option<Foreseen>, Problem> {
     let Some(id) = id else {
         let (protocol, body) = unspoken(&Bytes::copy_from_slice(body))?;
-        let (Protocol::OpenidConnect, change) = (protocol, parse::<Change>(&body)?) else { return Ok(None) };
-        let Some(kind) = change.application_type else { return Ok(None) };
-        return Ok(Some(Foreseen::NewClient(admin::foresee_application(host, kind, change.allowed(caller)?)?.into())));
+        let (Protocol::OpenidConnect, change) = (protocol, parse::<Change>(&body)?) else {
+            return Ok(None);
+        };
+        let Some(kind) = change.application_type else {
+            return Ok(None);
+        };
+        return Ok(Some(Foreseen::NewClient(
+            admin::foresee_application(host, kind, change.allowed(caller)?)?.into(),
+        )));
     };
     let id = id_of(id, "application")?;
     if let Registered::ServiceProvider(_) = admin::registered(host, &id).await? {
         let guard = |provider: &ServiceProvider| when.check(provider.version);
-        let (before, after) = admin::foresee_service_provider_change(host, &id, parse(body)?, &guard).await?;
-        return Ok(Some(Foreseen::ServiceProvider { before: before.into(), after: after.into() }));
+        let (before, after) =
+            admin::foresee_service_provider_change(host, &id, parse(body)?, &guard).await?;
+        return Ok(Some(Foreseen::ServiceProvider {
+            before: before.into(),
+            after: after.into(),
+        }));
     }
-    let guard = |client: &Application| caller.must_reach_application(client).and_then(|()| when.check(client.version));
+    let guard = |client: &Application| {
+        caller
+            .must_reach_application(client)
+            .and_then(|()| when.check(client.version))
+    };
     let change = change_of_client(caller, body)?;
     let (before, after) = admin::foresee_application_change(host, &id, change, &guard).await?;
-    Ok(Some(Foreseen::Client { before: before.into(), after: after.into() }))
+    Ok(Some(Foreseen::Client {
+        before: before.into(),
+        after: after.into(),
+    }))
 }
 
 /// Which applications are listed.
@@ -432,15 +500,32 @@ async fn list(
     State(host): State<Arc<Host>>,
     Query(query): Query<ApplicationsQuery>,
 ) -> Result<Json<List<View>>, Problem> {
-    let ApplicationsQuery { q, protocol, after: cursor, limit } = query;
-    let query = ApplicationQuery { q: q.text().unwrap_or_default(), protocol, after: after(cursor.as_deref())? };
+    let ApplicationsQuery {
+        q,
+        protocol,
+        after: cursor,
+        limit,
+    } = query;
+    let query = ApplicationQuery {
+        q: q.text().unwrap_or_default(),
+        protocol,
+        after: after(cursor.as_deref())?,
+    };
     let rows = admin::find_applications(&host, &query, limit.and_one()).await?;
-    Ok(Json(List::of(rows, limit.get(), |row| row.id().to_string(), View::from)))
+    Ok(Json(List::of(
+        rows,
+        limit.get(),
+        |row| row.id().to_string(),
+        View::from,
+    )))
 }
 
 /// Read an application.
 #[utoipa::path(get, path = "/applications/{id}", responses((status = 200, description = "The application.", body = View)))]
-async fn read(State(host): State<Arc<Host>>, Path(id): Path<String>) -> Result<Versioned<View>, Problem> {
+async fn read(
+    State(host): State<Arc<Host>>,
+    Path(id): Path<String>,
+) -> Result<Versioned<View>, Problem> {
     let found = admin::registered(&host, &id_of(&id, "application")?).await?;
     Ok(Versioned(found.version(), found.into()))
 }
@@ -459,15 +544,27 @@ async fn change(
     let id = id_of(&id, "application")?;
     if let Registered::ServiceProvider(_) = admin::registered(&host, &id).await? {
         let guard = |provider: &ServiceProvider| when.check(provider.version);
-        let provider = admin::change_service_provider(&host, &id, parse(&body)?, &caller.by, &guard).await?;
+        let provider =
+            admin::change_service_provider(&host, &id, parse(&body)?, &caller.by, &guard).await?;
         return Ok(saved(&host, provider, Vec::new()));
     }
     let change = change_of_client(&caller, &body)?;
-    let guard = |client: &Application| caller.must_reach_application(client).and_then(|()| when.check(client.version));
-    let (application, secret) = admin::change_application(&host, &id, change, &caller.by, &guard).await?;
+    let guard = |client: &Application| {
+        caller
+            .must_reach_application(client)
+            .and_then(|()| when.check(client.version))
+    };
+    let (application, secret) =
+        admin::change_application(&host, &id, change, &caller.by, &guard).await?;
     let client_secret = secret.map(|secret| secret.expose().to_owned());
     let version = application.version;
-    Ok(Versioned(version, View::Client(Box::new(ApplicationView { client_secret, ..view(application) }))))
+    Ok(Versioned(
+        version,
+        View::Client(Box::new(ApplicationView {
+            client_secret,
+            ..view(application)
+        })),
+    ))
 }
 
 /// Delete an application.
@@ -480,7 +577,11 @@ async fn remove(
     Path(id): Path<String>,
     when: IfMatch,
 ) -> Result<StatusCode, Problem> {
-    let guard = |known: &Registered| caller.must_reach_registered(known).and_then(|()| when.check(known.version()));
+    let guard = |known: &Registered| {
+        caller
+            .must_reach_registered(known)
+            .and_then(|()| when.check(known.version()))
+    };
     admin::delete_application(&host, &id_of(&id, "application")?, &caller.by, &guard).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -503,8 +604,14 @@ async fn secret(
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<SecretView>), Problem> {
     let guard = |client: &Application| caller.must_reach_application(client);
-    let secret = admin::create_secret(&host, &id_of(&id, "application")?, &caller.by, &guard).await?;
-    Ok((StatusCode::CREATED, Json(SecretView { client_secret: secret.expose().to_owned() })))
+    let secret =
+        admin::create_secret(&host, &id_of(&id, "application")?, &caller.by, &guard).await?;
+    Ok((
+        StatusCode::CREATED,
+        Json(SecretView {
+            client_secret: secret.expose().to_owned(),
+        }),
+    ))
 }
 
 /// A redirect URI that is thought of.
@@ -531,8 +638,18 @@ struct RedirectUriCheck {
 ///
 /// Nothing is kept. It is for whoever types one.
 #[utoipa::path(get, path = "/checks/redirect-uri", params(RedirectUriQuery), responses((status = 200, description = "Whether it can.", body = RedirectUriCheck)))]
-async fn redirect_uri(State(host): State<Arc<Host>>, Query(query): Query<RedirectUriQuery>) -> Json<RedirectUriCheck> {
-    let checked = RedirectUri::register(&query.uri, query.application_type, host.settings.development);
+async fn redirect_uri(
+    State(host): State<Arc<Host>>,
+    Query(query): Query<RedirectUriQuery>,
+) -> Json<RedirectUriCheck> {
+    let checked = RedirectUri::register(
+        &query.uri,
+        query.application_type,
+        host.settings.development,
+    );
     let detail = checked.err().map(|unfit| unfit.to_string());
-    Json(RedirectUriCheck { fits: detail.is_none(), detail })
+    Json(RedirectUriCheck {
+        fits: detail.is_none(),
+        detail,
+    })
 }

@@ -22,7 +22,11 @@ use assent_model::user::User;
 pub(super) fn routes() -> Area {
     Area::new("Approval addresses")
         .route(Permission::UsersRead, routes!(list))
-        .danger(Permission::UsersWrite, Danger::SetApprovalAddress, routes!(set))
+        .danger(
+            Permission::UsersWrite,
+            Danger::SetApprovalAddress,
+            routes!(set),
+        )
         .route(Permission::UsersWrite, routes!(remove))
 }
 
@@ -49,7 +53,10 @@ struct Change {
 
 /// List a person's addresses.
 #[utoipa::path(get, path = "/users/{id}/approval-addresses", responses((status = 200, description = "All of them.", body = List<AddressView>)))]
-async fn list(State(host): State<Arc<Host>>, Path(id): Path<String>) -> Result<Json<List<AddressView>>, Problem> {
+async fn list(
+    State(host): State<Arc<Host>>,
+    Path(id): Path<String>,
+) -> Result<Json<List<AddressView>>, Problem> {
     let addresses = admin::approval_addresses(&host, id_of(&id, "user")?).await?;
     Ok(Json(List::whole(addresses.into_iter().map(view))))
 }
@@ -64,9 +71,15 @@ async fn set(
     Path((id, channel)): Path<(String, String)>,
     Body(Change { address }): Body<Change>,
 ) -> Result<Json<AddressView>, Problem> {
-    let guard = |user: &User| caller.must_reach(user).and_then(|()| caller.must_have_asked_about(user));
+    let guard = |user: &User| {
+        caller
+            .must_reach(user)
+            .and_then(|()| caller.must_have_asked_about(user))
+    };
     let id = id_of(&id, "user")?;
-    Ok(Json(view(admin::set_approval_address(&host, id, &channel, &address, &caller.by, &guard).await?)))
+    Ok(Json(view(
+        admin::set_approval_address(&host, id, &channel, &address, &caller.by, &guard).await?,
+    )))
 }
 
 /// Take a person's address for a channel away.
@@ -77,6 +90,7 @@ async fn remove(
     Path((id, channel)): Path<(String, String)>,
 ) -> Result<StatusCode, Problem> {
     let guard = |user: &User| caller.must_reach(user);
-    admin::remove_approval_address(&host, id_of(&id, "user")?, &channel, &caller.by, &guard).await?;
+    admin::remove_approval_address(&host, id_of(&id, "user")?, &channel, &caller.by, &guard)
+        .await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -72,11 +72,19 @@ struct ActorView {
 /// The entries as they are shown, with what those in them are called now.
 pub(super) async fn views(host: &Host, found: Vec<KeptEntry>) -> Result<Vec<EntryView>, Problem> {
     let people = found.iter().flat_map(|kept| {
-        let actor = if let Actor::Person(id) = kept.entry.actor { Some(id) } else { None };
+        let actor = if let Actor::Person(id) = kept.entry.actor {
+            Some(id)
+        } else {
+            None
+        };
         actor.into_iter().chain(kept.entry.user)
     });
     let applications = found.iter().flat_map(|kept| {
-        let actor = if let Actor::Application(id) = &kept.entry.actor { Some(id) } else { None };
+        let actor = if let Actor::Application(id) = &kept.entry.actor {
+            Some(id)
+        } else {
+            None
+        };
         actor.into_iter().chain(&kept.entry.application).cloned()
     });
     let names = Names::of(host, people.collect(), applications.collect()).await?;
@@ -94,9 +102,16 @@ fn view(KeptEntry { seq, digest, entry }: KeptEntry, names: &Names) -> EntryView
         id: entry.id.to_string(),
         at: moment(entry.at),
         event: entry.event.as_str(),
-        actor: ActorView { kind: entry.actor.kind(), id: entry.actor.id(), name: actor },
+        actor: ActorView {
+            kind: entry.actor.kind(),
+            id: entry.actor.id(),
+            name: actor,
+        },
         user_name: entry.user.and_then(|id| names.user(id)),
-        application_name: entry.application.as_ref().and_then(|id| names.application(id)),
+        application_name: entry
+            .application
+            .as_ref()
+            .and_then(|id| names.application(id)),
         user_id: entry.user.map(|id| id.to_string()),
         application_id: entry.application.map(|id| id.to_string()),
         approval_id: entry.approval.map(|id| id.to_string()),
@@ -145,18 +160,37 @@ async fn list(
         return Err(unfit("limit: expected 1 to 200"));
     }
     let event = |name: &str| {
-        let known = || Event::ALL.iter().map(|event| event.as_str()).collect::<Vec<_>>().join(", ");
+        let known = || {
+            Event::ALL
+                .iter()
+                .map(|event| event.as_str())
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
         Event::parse(name).ok_or_else(|| unfit(&format!("event: expected one of {}", known())))
     };
     let before = query.after.as_deref().map(str::parse).transpose();
     let before = before.map_err(|_| unfit("after: expected `next` of the page before"))?;
     let at = |name: &str, text: Option<&str>| {
-        let expected = || unfit(&format!("{name}: expected a moment (2026-11-22T09:30:00Z) or a day (2026-11-22)"));
-        text.map(|text| audit::moment(text).ok_or_else(expected)).transpose()
+        let expected = || {
+            unfit(&format!(
+                "{name}: expected a moment (2026-11-22T09:30:00Z) or a day (2026-11-22)"
+            ))
+        };
+        text.map(|text| audit::moment(text).ok_or_else(expected))
+            .transpose()
     };
     let filter = AuditFilter {
-        user: query.user.as_deref().map(|id| id_of(id, "user")).transpose()?,
-        application: query.application.as_deref().map(|id| id_of(id, "application")).transpose()?,
+        user: query
+            .user
+            .as_deref()
+            .map(|id| id_of(id, "user"))
+            .transpose()?,
+        application: query
+            .application
+            .as_deref()
+            .map(|id| id_of(id, "application"))
+            .transpose()?,
         event: query.event.as_deref().map(event).transpose()?,
         actor: query.actor,
         since: at("since", query.since.as_deref())?,
@@ -164,13 +198,19 @@ async fn list(
     };
     let page = audit::list(&host, &filter, before, limit).await?;
     let items = views(&host, page.entries).await?;
-    Ok(Json(List { items, next: page.next.map(|seq| seq.to_string()) }))
+    Ok(Json(List {
+        items,
+        next: page.next.map(|seq| seq.to_string()),
+    }))
 }
 
 /// List the names of the events.
 #[utoipa::path(get, path = "/audit/events", responses((status = 200, description = "All of them.", body = List<String>)))]
 async fn events() -> Json<List<String>> {
-    let mut names: Vec<String> = Event::ALL.iter().map(|event| event.as_str().to_owned()).collect();
+    let mut names: Vec<String> = Event::ALL
+        .iter()
+        .map(|event| event.as_str().to_owned())
+        .collect();
     names.sort();
     Json(List::whole(names))
 }
@@ -213,10 +253,20 @@ struct BreakView {
 /// Verify the audit log: whether the last 10,000 entries are as they were written.
 #[utoipa::path(get, path = "/audit/verification", responses((status = 200, description = "What it came to.", body = VerificationView)))]
 async fn verification(State(host): State<Arc<Host>>) -> Result<Json<VerificationView>, Problem> {
-    let verdict = audit::verify(&host.store, Some(VERIFIED)).await.map_err(Broken::from)?;
-    let place = |place: Option<(i64, Timestamp)>| place.map(|(seq, at)| PlaceView { seq, at: moment(at) });
-    let broken =
-        verdict.broken.map(|broken| BreakView { kind: broken.kind(), seq: broken.seq(), message: broken.to_string() });
+    let verdict = audit::verify(&host.store, Some(VERIFIED))
+        .await
+        .map_err(Broken::from)?;
+    let place = |place: Option<(i64, Timestamp)>| {
+        place.map(|(seq, at)| PlaceView {
+            seq,
+            at: moment(at),
+        })
+    };
+    let broken = verdict.broken.map(|broken| BreakView {
+        kind: broken.kind(),
+        seq: broken.seq(),
+        message: broken.to_string(),
+    });
     Ok(Json(VerificationView {
         good: broken.is_none(),
         entries: verdict.checked.entries,

@@ -51,11 +51,23 @@ pub(super) async fn limit_failures(
         Problem::of(ProblemKind::TooMany, detail).into_response()
     };
     let failed = |response: &Response| response.status() == ProblemKind::Unauthenticated.status();
-    limits::failures((&host, &host.limits.admin_failures), from, request, next, failed, too_many).await
+    limits::failures(
+        (&host, &host.limits.admin_failures),
+        from,
+        request,
+        next,
+        failed,
+        too_many,
+    )
+    .await
 }
 
 /// Lets only somebody who is known through, and tells the handlers who it is.
-pub(super) async fn authorize(State(host): State<Arc<Host>>, request: Request, next: Next) -> Response {
+pub(super) async fn authorize(
+    State(host): State<Arc<Host>>,
+    request: Request,
+    next: Next,
+) -> Response {
     let (mut parts, body) = request.into_parts();
     let (caller, session) = match caller(&host, &mut parts).await {
         Ok(known) => known,
@@ -73,7 +85,10 @@ pub(super) async fn authorize(State(host): State<Arc<Host>>, request: Request, n
 /// Answers of the API are nobody else's.
 pub(super) async fn never_stored(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
-    response.headers_mut().entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+        .headers_mut()
+        .entry(header::CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-store"));
     response
 }
 
@@ -84,19 +99,33 @@ async fn caller(
     let Ok(browser) = Browser::from_request_parts(parts, host).await;
     let from = browser.origin();
     if !parts.headers.contains_key(header::AUTHORIZATION) {
-        return by_session(host, &browser, parts).await.map(|(caller, session)| (caller, Some(session)));
+        return by_session(host, &browser, parts)
+            .await
+            .map(|(caller, session)| (caller, Some(session)));
     }
-    let header = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let token =
-        header.and_then(|value| value.split_once(' ')).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-    let Some((_, token)) = token else { return Err(unknown()) };
+    let header = parts
+        .headers
+        .get(header::AUTHORIZATION)
+        .and_then(|value| value.to_str().ok());
+    let token = header
+        .and_then(|value| value.split_once(' '))
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    let Some((_, token)) = token else {
+        return Err(unknown());
+    };
     let token = &token.trim().to_owned();
     let found = if token.starts_with(prefix::ACCESS) {
-        let certificate = <ClientCertificate as OptionalFromRequestParts<Arc<Host>>>::from_request_parts(parts, host);
+        let certificate =
+            <ClientCertificate as OptionalFromRequestParts<Arc<Host>>>::from_request_parts(
+                parts, host,
+            );
         let certificate = certificate.await.map_err(|_| unknown())?;
         by_service_account(host, token, certificate.as_ref(), from).await?
     } else {
-        let machine = |token| Caller { by: By::new(Actor::Administrator(token), from), standing: Standing::Machine };
+        let machine = |token| Caller {
+            by: By::new(Actor::Administrator(token), from),
+            standing: Standing::Machine,
+        };
         admin::admin_token(host, token).await?.map(machine)
     };
     found.map(|caller| (caller, None)).ok_or_else(unknown)
@@ -115,7 +144,10 @@ async fn by_service_account(
     certificate: Option<&ClientCertificate>,
     from: Origin,
 ) -> Result<Option<Caller>, Problem> {
-    let shown = Shown { token, certificate: certificate.map(ClientCertificate::der) };
+    let shown = Shown {
+        token,
+        certificate: certificate.map(ClientCertificate::der),
+    };
     let grant = match bearer::accept(host, shown).await {
         Ok(found) => found.grant,
         Err(BearerError::Broken(broken)) => return Err(broken.into()),
@@ -130,25 +162,46 @@ async fn by_session(
     browser: &Browser,
     parts: &axum::http::request::Parts,
 ) -> Result<(Caller, ConsoleSession), Problem> {
-    let console = LoginRequest::Local { page: LocalPage::Console };
+    let console = LoginRequest::Local {
+        page: LocalPage::Console,
+    };
     let signed_in = browser.signed_in(host).await?.ok_or_else(unknown)?;
     if !channels::is_enough_for(host, &console, &signed_in.session.authentication) {
         let detail = "the session is not enough for the console; sign in at /admin, with a phone";
         return Err(Problem::of(ProblemKind::Unauthenticated, detail));
     }
     let Some(role) = signed_in.user.console_role else {
-        return Err(Refused::Forbidden("you have no role in the console; an owner can give you one").into());
+        return Err(Refused::Forbidden(
+            "you have no role in the console; an owner can give you one",
+        )
+        .into());
     };
     let csrf = csrf::token(host, browser, &purpose(signed_in.session.id))?;
-    if is_forged(host, browser, signed_in.session.id, &parts.method, &parts.headers)? {
+    if is_forged(
+        host,
+        browser,
+        signed_in.session.id,
+        &parts.method,
+        &parts.headers,
+    )? {
         let detail = "a browser's request must come from the console's own page, and change something only with the header \
                       X-Assent-CSRF, whose value GET /me tells";
         return Err(Problem::of(ProblemKind::CrossSite, detail));
     }
     let by = By::new(Actor::Person(signed_in.user.id), browser.origin());
-    let console =
-        Console { browser: browser.digest(), context: browser.context(host), origin: browser.origin(), signed_in };
-    Ok((Caller { by, standing: Standing::Person(role) }, ConsoleSession { csrf, console }))
+    let console = Console {
+        browser: browser.digest(),
+        context: browser.context(host),
+        origin: browser.origin(),
+        signed_in,
+    };
+    Ok((
+        Caller {
+            by,
+            standing: Standing::Person(role),
+        },
+        ConsoleSession { csrf, console },
+    ))
 }
 
 fn purpose(session: SessionId) -> String {
@@ -168,9 +221,15 @@ fn is_forged(
     if matches!(*method, Method::GET | Method::HEAD) {
         return Ok(false);
     }
-    if headers.get("sec-fetch-site").is_some_and(|site| site != "same-origin") {
+    if headers
+        .get("sec-fetch-site")
+        .is_some_and(|site| site != "same-origin")
+    {
         return Ok(true);
     }
-    let shown = headers.get(CSRF).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let shown = headers
+        .get(CSRF)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
     Ok(!csrf::is_token(host, browser, &purpose(session), shown)?)
 }

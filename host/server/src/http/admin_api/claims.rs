@@ -17,8 +17,8 @@ use super::routes::Area;
 use super::{id_of, moment};
 use crate::domain::account::Obstacle;
 use crate::domain::admin::{
-    self, Caller, Comparison, Deed, Difference, Origin, Preview, PreviewRequest, PreviewedName, PreviewedToken,
-    Refused, Standing, Stopped, Told,
+    self, Caller, Comparison, Deed, Difference, Origin, Preview, PreviewRequest, PreviewedName,
+    PreviewedToken, Refused, Standing, Stopped, Told,
 };
 use crate::domain::limits::CallerKey;
 use crate::domain::token_claims::{AtSignIn, OfToken};
@@ -38,7 +38,11 @@ const LARGEST_COMPONENT: usize = 8 << 20;
 pub(super) fn routes() -> Area {
     Area::new("Claims")
         .route(Permission::ClaimsRead, routes!(preview))
-        .danger(Permission::PluginsWrite, Danger::TryComponent, routes!(compare))
+        .danger(
+            Permission::PluginsWrite,
+            Danger::TryComponent,
+            routes!(compare),
+        )
         .route(Permission::ClaimsRead, routes!(list))
         .route(Permission::ClaimsRead, routes!(read))
 }
@@ -46,7 +50,10 @@ pub(super) fn routes() -> Area {
 /// What is to be previewed.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
-#[allow(dead_code, reason = "it describes the query, which is read by hand: `sink` may come several times")]
+#[allow(
+    dead_code,
+    reason = "it describes the query, which is read by hand: `sink` may come several times"
+)]
 struct PreviewQuery {
     /// Whose claims.
     account: String,
@@ -69,18 +76,31 @@ fn read_query(query: &str) -> Result<PreviewRequest, Problem> {
             "sink" => {
                 let known = Sink::ALL.into_iter().find(|sink| sink.as_str() == value);
                 sinks.push(known.ok_or_else(|| {
-                    malformed(format!("sink: expected one of {}", Sink::ALL.map(Sink::as_str).join(", ")))
+                    malformed(format!(
+                        "sink: expected one of {}",
+                        Sink::ALL.map(Sink::as_str).join(", ")
+                    ))
                 })?);
                 false
             }
-            _ => return Err(malformed(format!("the query has the unknown parameter {}", Quoted::new(&name)))),
+            _ => {
+                return Err(malformed(format!(
+                    "the query has the unknown parameter {}",
+                    Quoted::new(&name)
+                )));
+            }
         };
         if twice {
             return Err(malformed(format!("the parameter {name} comes twice")));
         }
     }
-    let account = account.ok_or_else(|| malformed("the parameter account is missing".to_owned()))?;
-    Ok(PreviewRequest { account: id_of(&account, "account")?, scope, sinks })
+    let account =
+        account.ok_or_else(|| malformed("the parameter account is missing".to_owned()))?;
+    Ok(PreviewRequest {
+        account: id_of(&account, "account")?,
+        scope,
+        sinks,
+    })
 }
 
 /// What an application would be told of a person.
@@ -194,23 +214,59 @@ enum DeedView {
 
 fn view(application: &Did, account: AccountId, previews: Vec<Preview>) -> PreviewView {
     let sinks = previews.into_iter().map(sink_view).collect();
-    PreviewView { application: application.to_string(), account: account.to_string(), sinks }
+    PreviewView {
+        application: application.to_string(),
+        account: account.to_string(),
+        sinks,
+    }
 }
 
 fn sink_view(preview: Preview) -> SinkView {
-    let Preview { sink, scopes, obstacle, token, name_id, told, origins, steps } = preview;
+    let Preview {
+        sink,
+        scopes,
+        obstacle,
+        token,
+        name_id,
+        told,
+        origins,
+        steps,
+    } = preview;
     let (claims, attributes, by_plugin) = match told {
         Ok(Told::Claims(claims)) => (Some(claims), None, None),
-        Ok(Told::Attributes(attributes)) => {
-            (None, Some(attributes.iter().map(traces::explain_attribute).collect()), None)
-        }
-        Err(Stopped { plugin, denied, reason }) => {
-            let outcome = if denied { Outcome::Denied } else { Outcome::Failed };
-            (None, None, Some(StoppedView { plugin: Some(plugin), outcome, reason }))
+        Ok(Told::Attributes(attributes)) => (
+            None,
+            Some(attributes.iter().map(traces::explain_attribute).collect()),
+            None,
+        ),
+        Err(Stopped {
+            plugin,
+            denied,
+            reason,
+        }) => {
+            let outcome = if denied {
+                Outcome::Denied
+            } else {
+                Outcome::Failed
+            };
+            (
+                None,
+                None,
+                Some(StoppedView {
+                    plugin: Some(plugin),
+                    outcome,
+                    reason,
+                }),
+            )
         }
     };
     let stopped = obstacle.map(by_host).or(by_plugin);
-    let origin = |Origin { name, plugin, what, scope }| OriginView {
+    let origin = |Origin {
+                      name,
+                      plugin,
+                      what,
+                      scope,
+                  }| OriginView {
         name,
         plugin,
         what: match what {
@@ -226,7 +282,10 @@ fn sink_view(preview: Preview) -> SinkView {
         sink,
         scope: scopes.to_string(),
         token: token.map(token_view),
-        name_id: name_id.map(|PreviewedName { format, value }| NameView { format: format.uri(), value }),
+        name_id: name_id.map(|PreviewedName { format, value }| NameView {
+            format: format.uri(),
+            value,
+        }),
         claims,
         attributes,
         stopped,
@@ -235,13 +294,31 @@ fn sink_view(preview: Preview) -> SinkView {
     }
 }
 
-fn token_view(PreviewedToken { known: OfToken { iss, aud }, slim }: PreviewedToken) -> TokenView {
-    TokenView { iss, aud: aud.to_string(), at_sign_in: AtSignIn::ALL.to_vec(), slim_id_token: slim }
+fn token_view(
+    PreviewedToken {
+        known: OfToken { iss, aud },
+        slim,
+    }: PreviewedToken,
+) -> TokenView {
+    TokenView {
+        iss,
+        aud: aud.to_string(),
+        at_sign_in: AtSignIn::ALL.to_vec(),
+        slim_id_token: slim,
+    }
 }
 
 fn by_host(obstacle: Obstacle) -> StoppedView {
-    let outcome = if obstacle.is_decision() { Outcome::Denied } else { Outcome::Failed };
-    StoppedView { plugin: None, outcome, reason: obstacle.words().to_owned() }
+    let outcome = if obstacle.is_decision() {
+        Outcome::Denied
+    } else {
+        Outcome::Failed
+    };
+    StoppedView {
+        plugin: None,
+        outcome,
+        reason: obstacle.words().to_owned(),
+    }
 }
 
 /// Preview what an application would be told of a person.
@@ -258,7 +335,10 @@ async fn preview(
     let application: Did = id_of(&id, "application")?;
     let held = host.limits.previews.hold(CallerKey::from(&caller.by.actor));
     let _held = held.ok_or_else(|| {
-        Problem::of(ProblemKind::TooMany, "you make too many previews at this moment; try again when one is done")
+        Problem::of(
+            ProblemKind::TooMany,
+            "you make too many previews at this moment; try again when one is done",
+        )
     })?;
     let previews = admin::preview(&host, &application, &request).await?;
     Ok(Json(view(&application, request.account, previews)))
@@ -339,17 +419,30 @@ struct DifferenceView {
 /// The component of a candidate.
 fn decoded(component: Option<String>) -> Result<Option<Vec<u8>>, Problem> {
     let component = component.map(|text| STANDARD.decode(text)).transpose();
-    let component = component.ok().filter(|bytes| bytes.as_ref().is_none_or(|bytes| bytes.len() <= LARGEST_COMPONENT));
+    let component = component.ok().filter(|bytes| {
+        bytes
+            .as_ref()
+            .is_none_or(|bytes| bytes.len() <= LARGEST_COMPONENT)
+    });
     component.ok_or_else(|| {
         let expected = "expected a component in base64, of 8 MiB at most".to_owned();
-        Refused::Invalid { field: "component", expected }.into()
+        Refused::Invalid {
+            field: "component",
+            expected,
+        }
+        .into()
     })
 }
 
 /// The component that a comparison with this body would compile and run, where none of the loaded ones is the same: its plugin and
 /// its digest. The body is read as the comparison reads it, so nothing passes here that is run there.
 pub(super) fn new_component(host: &Host, body: &[u8]) -> Result<Option<(String, Digest)>, Problem> {
-    let CandidatePreview { candidate: CandidateInput { plugin, component, .. }, .. } = parse(body)?;
+    let CandidatePreview {
+        candidate: CandidateInput {
+            plugin, component, ..
+        },
+        ..
+    } = parse(body)?;
     let digest = decoded(component)?.map(|bytes| Digest::of(&bytes));
     let new = digest.filter(|digest| !host.plugins.has_component(digest));
     Ok(new.map(|digest| (plugin, digest)))
@@ -370,24 +463,50 @@ async fn compare(
     Path(id): Path<String>,
     Body(body): Body<CandidatePreview>,
 ) -> Result<Json<ComparisonView>, Problem> {
-    caller.must(Permission::ClaimsRead, "this needs the permission claims:read too, which you do not have")?;
+    caller.must(
+        Permission::ClaimsRead,
+        "this needs the permission claims:read too, which you do not have",
+    )?;
     let application: Did = id_of(&id, "application")?;
-    let CandidatePreview { account, scope, sinks, candidate } = body;
-    let request = PreviewRequest { account: id_of(&account, "account")?, scope, sinks };
-    let CandidateInput { plugin, component, config } = candidate;
+    let CandidatePreview {
+        account,
+        scope,
+        sinks,
+        candidate,
+    } = body;
+    let request = PreviewRequest {
+        account: id_of(&account, "account")?,
+        scope,
+        sinks,
+    };
+    let CandidateInput {
+        plugin,
+        component,
+        config,
+    } = candidate;
     let component = decoded(component)?;
     if component.is_some() && matches!(caller.standing, Standing::Service(_)) {
         let detail = "a service account can't upload a component; use the console or a token of `assent admin token`";
         return Err(Refused::Forbidden(detail).into());
     }
     let busy = |detail: &'static str| Problem::of(ProblemKind::TooMany, detail);
-    let alone = host.limits.candidate.hold(()).ok_or_else(|| busy("another candidate is tried at this moment"))?;
+    let alone = host
+        .limits
+        .candidate
+        .hold(())
+        .ok_or_else(|| busy("another candidate is tried at this moment"))?;
     let often = host.limits.candidates.take(&(), host.now());
-    often.map_err(|_| busy("too many candidates were tried in the last minute; try again in a while"))?;
+    often.map_err(|_| {
+        busy("too many candidates were tried in the last minute; try again in a while")
+    })?;
     let (account, of) = (request.account, application.clone());
     // It goes on to its end even where nobody waits for it any more, and none begins before that.
     let compared = tokio::spawn(async move {
-        let candidate = Candidate { plugin, component, config };
+        let candidate = Candidate {
+            plugin,
+            component,
+            config,
+        };
         let compared = admin::compare(&host, &of, &request, candidate, &caller.by).await;
         drop(alone);
         compared
@@ -396,13 +515,31 @@ async fn compare(
         tracing::error!(%error, "a comparison broke off");
         Problem::of(ProblemKind::Internal, "the server could not compare them")
     })?;
-    let Comparison { today, candidate, differences, log } = compared?;
-    let difference = |Difference { sink, path, today, candidate }| DifferenceView { sink, path, today, candidate };
+    let Comparison {
+        today,
+        candidate,
+        differences,
+        log,
+    } = compared?;
+    let difference = |Difference {
+                          sink,
+                          path,
+                          today,
+                          candidate,
+                      }| DifferenceView {
+        sink,
+        path,
+        today,
+        candidate,
+    };
     Ok(Json(ComparisonView {
         today: view(&application, account, today),
         candidate: view(&application, account, candidate),
         differences: differences.into_iter().map(difference).collect(),
-        log: log.into_iter().map(|LogLine { level, message }| LogLineView { level, message }).collect(),
+        log: log
+            .into_iter()
+            .map(|LogLine { level, message }| LogLineView { level, message })
+            .collect(),
     }))
 }
 
@@ -429,22 +566,42 @@ async fn list(
     State(host): State<Arc<Host>>,
     Query(query): Query<TracesQuery>,
 ) -> Result<Json<List<ShownTrace>>, Problem> {
-    let application: Option<Did> = query.application.as_deref().map(|id| id_of(id, "application")).transpose()?;
+    let application: Option<Did> = query
+        .application
+        .as_deref()
+        .map(|id| id_of(id, "application"))
+        .transpose()?;
     let before = after(query.after.as_deref())?;
     let user = id_of(&query.user, "user")?;
-    let found =
-        host.store.traces(user, application.as_ref(), before, query.limit.and_one()).await.map_err(Broken::from)?;
-    Ok(Json(List::of(found, query.limit.get(), |trace| trace.id.to_string(), |trace| traces::show(&trace, moment))))
+    let found = host
+        .store
+        .traces(user, application.as_ref(), before, query.limit.and_one())
+        .await
+        .map_err(Broken::from)?;
+    Ok(Json(List::of(
+        found,
+        query.limit.get(),
+        |trace| trace.id.to_string(),
+        |trace| traces::show(&trace, moment),
+    )))
 }
 
 /// Read what the plugins did for a token.
 #[utoipa::path(get, path = "/claim-traces/{token}", responses((status = 200, description = "The trace.", body = ShownTrace)))]
-async fn read(State(host): State<Arc<Host>>, Path(token): Path<String>) -> Result<Json<ShownTrace>, Problem> {
-    let found = host.store.trace(&traces::reference_of(&token)).await.map_err(Broken::from)?;
+async fn read(
+    State(host): State<Arc<Host>>,
+    Path(token): Path<String>,
+) -> Result<Json<ShownTrace>, Problem> {
+    let found = host
+        .store
+        .trace(&traces::reference_of(&token))
+        .await
+        .map_err(Broken::from)?;
     let Some(trace) = found else {
         let hours = host.settings.plugins.trace_hours;
-        let detail =
-            format!("nothing is kept about this token: no plugin served it, or it is older than {hours} hours");
+        let detail = format!(
+            "nothing is kept about this token: no plugin served it, or it is older than {hours} hours"
+        );
         return Err(Problem::new(StatusCode::NOT_FOUND, detail));
     };
     Ok(Json(traces::show(&trace, moment)))

@@ -36,7 +36,10 @@ impl<T: Serialize> IntoResponse for Versioned<T> {
 fn tags(headers: &HeaderMap, name: &HeaderName) -> Option<Vec<String>> {
     let lines: Vec<_> = headers.get_all(name).iter().collect();
     let texts = lines.iter().filter_map(|value| value.to_str().ok());
-    let tags = texts.flat_map(|line| line.split(',')).map(|tag| tag.trim().to_owned()).collect();
+    let tags = texts
+        .flat_map(|line| line.split(','))
+        .map(|tag| tag.trim().to_owned())
+        .collect();
     (!lines.is_empty()).then_some(tags)
 }
 
@@ -51,8 +54,15 @@ impl IfMatch {
     /// [`Refused::Stale`].
     pub(super) fn check(&self, version: i64) -> Result<(), Refused> {
         // A weak tag never matches here (section 13.1.1), and ours are strong.
-        let names = |tags: &Vec<String>| tags.iter().any(|tag| *tag == "*" || *tag == tag_of(version));
-        if self.0.as_ref().is_none_or(names) { Ok(()) } else { Err(Refused::Stale) }
+        let names = |tags: &Vec<String>| {
+            tags.iter()
+                .any(|tag| *tag == "*" || *tag == tag_of(version))
+        };
+        if self.0.as_ref().is_none_or(names) {
+            Ok(())
+        } else {
+            Err(Refused::Stale)
+        }
     }
 }
 
@@ -68,9 +78,18 @@ impl<S: Sync> FromRequestParts<S> for IfMatch {
 pub(super) async fn not_modified(request: Request, next: Next) -> Response {
     let known = tags(request.headers(), &IF_NONE_MATCH);
     let mut response = next.run(request).await;
-    let Some(tag) = response.headers().get(ETAG).and_then(|tag| tag.to_str().ok()) else { return response };
+    let Some(tag) = response
+        .headers()
+        .get(ETAG)
+        .and_then(|tag| tag.to_str().ok())
+    else {
+        return response;
+    };
     // The comparison is the weak one (section 13.1.2).
-    let names = |tags: Vec<String>| tags.iter().any(|known| known == "*" || known.trim_start_matches("W/") == tag);
+    let names = |tags: Vec<String>| {
+        tags.iter()
+            .any(|known| known == "*" || known.trim_start_matches("W/") == tag)
+    };
     if response.status() == StatusCode::OK && known.is_some_and(names) {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         *response.body_mut() = Body::empty();
@@ -83,7 +102,9 @@ pub(super) async fn not_modified(request: Request, next: Next) -> Response {
 /// Refuses to change something under a tag that it can't have, since it has none.
 pub(super) async fn without_version(request: Request, next: Next) -> Response {
     match tags(request.headers(), &IF_MATCH) {
-        Some(tags) if !tags.iter().any(|tag| tag == "*") => Problem::from(Refused::Stale).into_response(),
+        Some(tags) if !tags.iter().any(|tag| tag == "*") => {
+            Problem::from(Refused::Stale).into_response()
+        }
         _ => next.run(request).await,
     }
 }

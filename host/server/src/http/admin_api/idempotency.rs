@@ -45,10 +45,17 @@ pub(super) async fn once(
     request: Request,
     next: Next,
 ) -> Response {
-    let Some(key) = request.headers().get(KEY).cloned() else { return next.run(request).await };
-    let key = key.to_str().ok().filter(|key| is_key(key)).map(str::to_owned);
+    let Some(key) = request.headers().get(KEY).cloned() else {
+        return next.run(request).await;
+    };
+    let key = key
+        .to_str()
+        .ok()
+        .filter(|key| is_key(key))
+        .map(str::to_owned);
     let Some(key) = key else {
-        let detail = format!("Idempotency-Key: expected 1 to {LONGEST} characters of ASCII, without blanks");
+        let detail =
+            format!("Idempotency-Key: expected 1 to {LONGEST} characters of ASCII, without blanks");
         return Problem::of(ProblemKind::Malformed, detail).into_response();
     };
     match claim(&host, &caller, &key, request).await {
@@ -71,16 +78,33 @@ fn is_key(text: &str) -> bool {
 }
 
 /// Claims the key, unless somebody else has.
-async fn claim(host: &Host, caller: &Caller, key: &str, request: Request) -> Result<Claimed, Problem> {
+async fn claim(
+    host: &Host,
+    caller: &Caller,
+    key: &str,
+    request: Request,
+) -> Result<Claimed, Problem> {
     let (parts, body) = request.into_parts();
-    let path = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
+    let path = parts
+        .uri
+        .path_and_query()
+        .map(ToString::to_string)
+        .unwrap_or_default();
     let bytes = input::body(Request::from_parts(parts.clone(), body), &()).await?;
-    let asked = Asked::new(&caller.by.actor, [parts.method.as_str(), &path, key], &bytes);
+    let asked = Asked::new(
+        &caller.by.actor,
+        [parts.method.as_str(), &path, key],
+        &bytes,
+    );
     match idempotency::claim(host, &asked).await? {
-        Claim::First => Ok(Claimed::Ours(asked, Box::new(Request::from_parts(parts, Body::from(bytes))))),
+        Claim::First => Ok(Claimed::Ours(
+            asked,
+            Box::new(Request::from_parts(parts, Body::from(bytes))),
+        )),
         Claim::Answered(answer) => Ok(Claimed::Answered(answer)),
         Claim::UnderWay => {
-            let detail = "the first request with this Idempotency-Key is not answered yet; try again";
+            let detail =
+                "the first request with this Idempotency-Key is not answered yet; try again";
             Err(Problem::of(ProblemKind::UnderWay, detail))
         }
         Claim::OtherBody => {
@@ -100,7 +124,11 @@ async fn run(host: Arc<Host>, asked: Asked, request: Request, next: Next) -> Res
     });
     running.await.unwrap_or_else(|error| {
         tracing::error!(%error, "a request with an Idempotency-Key broke off");
-        Problem::of(ProblemKind::Internal, "the server could not do this; try again").into_response()
+        Problem::of(
+            ProblemKind::Internal,
+            "the server could not do this; try again",
+        )
+        .into_response()
     })
 }
 
@@ -111,7 +139,8 @@ async fn keep(host: &Host, asked: &Asked, path: &str, response: Response) -> Res
         Ok(bytes) => bytes,
         Err(error) => {
             tracing::error!(%error, "an answer could not be kept for its Idempotency-Key");
-            return Problem::of(ProblemKind::Internal, "the server could not answer").into_response();
+            return Problem::of(ProblemKind::Internal, "the server could not answer")
+                .into_response();
         }
     };
     let kept = if parts.status.is_success() {
@@ -120,10 +149,27 @@ async fn keep(host: &Host, asked: &Asked, path: &str, response: Response) -> Res
             Some((name.to_string(), value.to_owned()))
         };
         let headers = KEPT.iter().filter_map(text).collect();
-        let answer = Kept { status: parts.status.as_u16(), headers, body: STANDARD.encode(&bytes) };
-        let mut mentions: BTreeSet<String> = path.split('/').filter(|part| is_id(part)).map(str::to_owned).collect();
-        add_ids(&serde_json::from_slice(&bytes).unwrap_or_default(), &mut mentions);
-        idempotency::keep(host, asked, &serde_json::to_vec(&answer).unwrap_or_default(), mentions).await
+        let answer = Kept {
+            status: parts.status.as_u16(),
+            headers,
+            body: STANDARD.encode(&bytes),
+        };
+        let mut mentions: BTreeSet<String> = path
+            .split('/')
+            .filter(|part| is_id(part))
+            .map(str::to_owned)
+            .collect();
+        add_ids(
+            &serde_json::from_slice(&bytes).unwrap_or_default(),
+            &mut mentions,
+        );
+        idempotency::keep(
+            host,
+            asked,
+            &serde_json::to_vec(&answer).unwrap_or_default(),
+            mentions,
+        )
+        .await
     } else {
         idempotency::release(host, asked).await
     };
@@ -153,16 +199,27 @@ fn add_ids(answer: &Value, ids: &mut BTreeSet<String>) {
 
 fn replay(answer: &[u8]) -> Response {
     let read = || {
-        let Kept { status, headers, body } = serde_json::from_slice(answer).ok()?;
+        let Kept {
+            status,
+            headers,
+            body,
+        } = serde_json::from_slice(answer).ok()?;
         let mut response = Response::new(Body::from(STANDARD.decode(body).ok()?));
         *response.status_mut() = StatusCode::from_u16(status).ok()?;
         for (name, value) in headers {
-            response.headers_mut().insert(HeaderName::try_from(name).ok()?, HeaderValue::try_from(value).ok()?);
+            response.headers_mut().insert(
+                HeaderName::try_from(name).ok()?,
+                HeaderValue::try_from(value).ok()?,
+            );
         }
         Some(response)
     };
     read().unwrap_or_else(|| {
         tracing::error!("an answer that was kept for its Idempotency-Key can't be read");
-        Problem::of(ProblemKind::Internal, "the answer that was kept can't be read; take another key").into_response()
+        Problem::of(
+            ProblemKind::Internal,
+            "the answer that was kept can't be read; take another key",
+        )
+        .into_response()
     })
 }

@@ -33,8 +33,14 @@ impl<S: Send + Sync> FromRequest<S> for Text {
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         let merges = *request.method() == Method::PATCH;
         if !is_json(request.headers(), merges) {
-            let also = if merges { " or application/merge-patch+json" } else { "" };
-            let detail = format!("the body is JSON; send it with the header Content-Type: application/json{also}");
+            let also = if merges {
+                " or application/merge-patch+json"
+            } else {
+                ""
+            };
+            let detail = format!(
+                "the body is JSON; send it with the header Content-Type: application/json{also}"
+            );
             return Err(Problem::of(ProblemKind::MediaType, detail));
         }
         body(request, state).await.map(Self)
@@ -54,19 +60,25 @@ impl<S: Send + Sync> FromRequest<S> for Raw {
 
 /// Reads the body of a request.
 pub(super) async fn body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Problem> {
-    Bytes::from_request(request, state).await.map_err(|rejection| match rejection {
-        BytesRejection::FailedToBufferBody(FailedToBufferBody::LengthLimitError(_)) => {
-            Problem::of(ProblemKind::TooLarge, TOO_LARGE)
-        }
-        _ => Problem::of(ProblemKind::Malformed, "the body broke off"),
-    })
+    Bytes::from_request(request, state)
+        .await
+        .map_err(|rejection| match rejection {
+            BytesRejection::FailedToBufferBody(FailedToBufferBody::LengthLimitError(_)) => {
+                Problem::of(ProblemKind::TooLarge, TOO_LARGE)
+            }
+            _ => Problem::of(ProblemKind::Malformed, "the body broke off"),
+        })
 }
 
 /// What is said of a body that is too large.
-pub(super) const TOO_LARGE: &str = "the body is larger than 64 KiB, or as a file larger than 12 MiB";
+pub(super) const TOO_LARGE: &str =
+    "the body is larger than 64 KiB, or as a file larger than 12 MiB";
 
 fn is_json(headers: &HeaderMap, merges: bool) -> bool {
-    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let kind = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     kind.eq_ignore_ascii_case("application/json")
         || (merges && kind.eq_ignore_ascii_case("application/merge-patch+json"))
@@ -76,15 +88,22 @@ fn is_json(headers: &HeaderMap, merges: bool) -> bool {
 /// their order, which nobody means, and which what looks for a member by its name does not see.
 pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     if holds_nul(body) {
-        return Err(Problem::of(ProblemKind::Malformed, "no text may hold the character NUL"));
+        return Err(Problem::of(
+            ProblemKind::Malformed,
+            "no text may hold the character NUL",
+        ));
     }
     if body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
         return Err(Problem::no_object());
     }
     let mut json = serde_json::Deserializer::from_slice(body);
-    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| Problem::body(&error))?;
+    let value =
+        serde_path_to_error::deserialize(&mut json).map_err(|error| Problem::body(&error))?;
     json.end().map_err(|error| {
-        Problem::of(ProblemKind::Malformed, format!("the body is not the JSON expected here: {error}"))
+        Problem::of(
+            ProblemKind::Malformed,
+            format!("the body is not the JSON expected here: {error}"),
+        )
     })?;
     Ok(value)
 }
@@ -111,8 +130,10 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let read = axum::extract::Query::try_from_uri(&parts.uri);
-        let problem = |error: QueryRejection| Problem::of(ProblemKind::Malformed, error.body_text());
-        read.map(|axum::extract::Query(query)| Self(query)).map_err(problem)
+        let problem =
+            |error: QueryRejection| Problem::of(ProblemKind::Malformed, error.body_text());
+        read.map(|axum::extract::Query(query)| Self(query))
+            .map_err(problem)
     }
 }
 
@@ -165,7 +186,11 @@ impl Search {
 impl TryFrom<String> for Search {
     type Error = &'static str;
     fn try_from(text: String) -> Result<Self, &'static str> {
-        if text.chars().count() <= Self::LONGEST { Ok(Self(text)) } else { Err("expected 254 characters at most") }
+        if text.chars().count() <= Self::LONGEST {
+            Ok(Self(text))
+        } else {
+            Err("expected 254 characters at most")
+        }
     }
 }
 
@@ -192,8 +217,15 @@ impl Page {
 
 /// Where a page begins that this cursor stands for.
 pub(super) fn after<T: std::str::FromStr>(cursor: Option<&str>) -> Result<Option<T>, Problem> {
-    let invalid = || Problem::of(ProblemKind::Malformed, "after: expected `next` of the page before");
-    cursor.map(|text| text.parse().map_err(|_| invalid())).transpose()
+    let invalid = || {
+        Problem::of(
+            ProblemKind::Malformed,
+            "after: expected `next` of the page before",
+        )
+    };
+    cursor
+        .map(|text| text.parse().map_err(|_| invalid()))
+        .transpose()
 }
 
 /// A page of a list.
@@ -208,17 +240,28 @@ pub(super) struct List<T> {
 
 impl<T> List<T> {
     /// Makes a page of rows that were asked for with one more than `limit`, to see whether there is more.
-    pub(super) fn of<R>(mut rows: Vec<R>, limit: u32, id: impl Fn(&R) -> String, show: impl Fn(R) -> T) -> Self {
+    pub(super) fn of<R>(
+        mut rows: Vec<R>,
+        limit: u32,
+        id: impl Fn(&R) -> String,
+        show: impl Fn(R) -> T,
+    ) -> Self {
         let limit = limit as usize;
         let more = rows.len() > limit;
         rows.truncate(limit);
         let next = if more { rows.last().map(id) } else { None };
-        Self { items: rows.into_iter().map(show).collect(), next }
+        Self {
+            items: rows.into_iter().map(show).collect(),
+            next,
+        }
     }
 
     /// All that there is.
     pub(super) fn whole(items: impl IntoIterator<Item = T>) -> Self {
-        Self { items: items.into_iter().collect(), next: None }
+        Self {
+            items: items.into_iter().collect(),
+            next: None,
+        }
     }
 }
 

@@ -53,7 +53,9 @@ fn view(key: KnownKey) -> KeyView {
 }
 
 fn all(host: &Host) -> Json<List<KeyView>> {
-    Json(List::whole(host.key_ring.known(host.now()).into_iter().map(view)))
+    Json(List::whole(
+        host.key_ring.known(host.now()).into_iter().map(view),
+    ))
 }
 
 /// List the keys.
@@ -86,7 +88,10 @@ async fn rotate(
     Body(Rotation { algorithm, now }): Body<Rotation>,
 ) -> Result<Json<List<KeyView>>, Problem> {
     let takeover = if now { Takeover::Now } else { Takeover::InTime };
-    for algorithm in SigningAlgorithm::ALL.into_iter().filter(|own| algorithm.is_none_or(|one| one == *own)) {
+    for algorithm in SigningAlgorithm::ALL
+        .into_iter()
+        .filter(|own| algorithm.is_none_or(|one| one == *own))
+    {
         keys::rotate(&host, algorithm, takeover, &caller.by).await?;
     }
     Ok(all(&host))
@@ -104,7 +109,10 @@ async fn revoke(
 ) -> Result<Json<List<KeyView>>, Problem> {
     match keys::revoke(&host, &kid, &caller.by).await? {
         Revoked::Done { .. } => Ok(all(&host)),
-        Revoked::Already => Err(Problem::of(ProblemKind::Conflict, "the key was revoked before")),
+        Revoked::Already => Err(Problem::of(
+            ProblemKind::Conflict,
+            "the key was revoked before",
+        )),
         Revoked::Unknown => Err(Problem::of(ProblemKind::NotFound, "there is no such key")),
     }
 }

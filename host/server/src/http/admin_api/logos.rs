@@ -40,12 +40,19 @@ struct LogoView {
 
 fn view(application: &Did, logo: &ApplicationLogo) -> Json<LogoView> {
     let address = address(application, &logo.digest);
-    Json(LogoView { address, media_type: logo.kind.media_type(), bytes: logo.bytes.len() })
+    Json(LogoView {
+        address,
+        media_type: logo.kind.media_type(),
+        bytes: logo.bytes.len(),
+    })
 }
 
 /// Read where an application's picture is.
 #[utoipa::path(get, path = "/applications/{id}/logo", responses((status = 200, description = "The picture.", body = LogoView)))]
-async fn read(State(host): State<Arc<Host>>, Path(id): Path<String>) -> Result<Json<LogoView>, Problem> {
+async fn read(
+    State(host): State<Arc<Host>>,
+    Path(id): Path<String>,
+) -> Result<Json<LogoView>, Problem> {
     let id = id_of(&id, "application")?;
     Ok(view(&id, &admin::logo(&host, &id).await?))
 }
@@ -59,7 +66,10 @@ async fn set(
     Raw(body): Raw,
 ) -> Result<Json<LogoView>, Problem> {
     let id = id_of(&id, "application")?;
-    Ok(view(&id, &admin::set_logo(&host, &id, body.into(), &caller.by).await?))
+    Ok(view(
+        &id,
+        &admin::set_logo(&host, &id, body.into(), &caller.by).await?,
+    ))
 }
 
 /// Take an application's picture away.

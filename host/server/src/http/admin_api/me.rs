@@ -61,7 +61,12 @@ async fn read(
 ) -> Result<Json<Me>, Problem> {
     let name = match &caller.by.actor {
         Actor::Person(user) => Some(admin::user(&host, *user).await?.display_name().to_owned()),
-        Actor::Application(application) => Some(admin::registered(&host, application).await?.name().to_owned()),
+        Actor::Application(application) => Some(
+            admin::registered(&host, application)
+                .await?
+                .name()
+                .to_owned(),
+        ),
         _ => None,
     };
     let permissions = caller.permissions();
@@ -71,5 +76,13 @@ async fn read(
         Standing::Service(scopes) => (CallerKind::Service, None, Some(scopes)),
     };
     let csrf_token = session.map(|Extension(session)| session.csrf);
-    Ok(Json(Me { kind, id: caller.by.actor.id(), name, role, admin_scopes, permissions, csrf_token }))
+    Ok(Json(Me {
+        kind,
+        id: caller.by.actor.id(),
+        name,
+        role,
+        admin_scopes,
+        permissions,
+        csrf_token,
+    }))
 }

@@ -68,21 +68,35 @@ fn all_routes() -> Vec<Route> {
         plugins::routes(),
         operation::routes(),
     ];
-    areas.into_iter().flat_map(routes::Area::into_routes).collect()
+    areas
+        .into_iter()
+        .flat_map(routes::Area::into_routes)
+        .collect()
 }
 
 /// The routes with who may use them: method, path and rule.
 pub fn rules() -> Vec<(Method, String, Rule)> {
-    all_routes().into_iter().map(|route| (route.method.clone(), route.path.clone(), route.rule)).collect()
+    all_routes()
+        .into_iter()
+        .map(|route| (route.method.clone(), route.path.clone(), route.rule))
+        .collect()
 }
 
 /// The routes of the admin API but for those that take files, below its own path.
 pub(super) fn routes(host: &Arc<Host>) -> Router<Arc<Host>> {
     let routes = all_routes().into_iter().filter(|route| !route.takes_file());
     let router = routes.fold(Router::new(), |router, route| route.mount(router, "", host));
-    let nothing = || async { Problem::of(ProblemKind::NotFound, "there is no such path in the admin API") };
+    let nothing = || async {
+        Problem::of(
+            ProblemKind::NotFound,
+            "there is no such path in the admin API",
+        )
+    };
     // By routes: what a fallback takes would be the console's, whose pages are all that is below `/admin`.
-    let router = router.route("/", any(nothing)).route("/{*path}", any(nothing)).fallback(nothing);
+    let router = router
+        .route("/", any(nothing))
+        .route("/{*path}", any(nothing))
+        .fallback(nothing);
     guarded(router, host)
         // It is for everybody.
         .route("/openapi.json", get(openapi::serve))
@@ -92,34 +106,53 @@ pub(super) fn routes(host: &Arc<Host>) -> Router<Arc<Host>> {
 /// The routes of the admin API that take files, whose bodies are larger, with their whole paths.
 pub(super) fn file_routes(host: &Arc<Host>) -> Router<Arc<Host>> {
     let routes = all_routes().into_iter().filter(Route::takes_file);
-    let router = routes.fold(Router::new(), |router, route| route.mount(router, BASE, host));
-    guarded(router, host).layer(from_fn(authorize::never_stored)).layer(DefaultBodyLimit::max(LARGEST_FILE))
+    let router = routes.fold(Router::new(), |router, route| {
+        route.mount(router, BASE, host)
+    });
+    guarded(router, host)
+        .layer(from_fn(authorize::never_stored))
+        .layer(DefaultBodyLimit::max(LARGEST_FILE))
 }
 
 /// Lets only those in who are known.
 fn guarded(router: Router<Arc<Host>>, host: &Arc<Host>) -> Router<Arc<Host>> {
     router
         .layer(from_fn_with_state(Arc::clone(host), authorize::authorize))
-        .layer(from_fn_with_state(Arc::clone(host), authorize::limit_failures))
+        .layer(from_fn_with_state(
+            Arc::clone(host),
+            authorize::limit_failures,
+        ))
 }
 
 /// Says as problems what was refused before the API could say it itself: a body that is too large, another method, an answer
 /// that took too long.
 pub(super) async fn in_its_words(request: Request, next: Next) -> Response {
-    let called = request.uri().path().strip_prefix(BASE).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let called = request
+        .uri()
+        .path()
+        .strip_prefix(BASE)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     let response = next.run(request).await;
     let status = response.status();
-    let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = response
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok())
+        .unwrap_or_default();
     let is_problem = kind.starts_with("application/problem+json");
     if !called || is_problem || !(status.is_client_error() || status.is_server_error()) {
         return response;
     }
     let detail = match status {
         StatusCode::PAYLOAD_TOO_LARGE => input::TOO_LARGE,
-        StatusCode::METHOD_NOT_ALLOWED => "this path does not know that method; Allow has those that it knows",
+        StatusCode::METHOD_NOT_ALLOWED => {
+            "this path does not know that method; Allow has those that it knows"
+        }
         StatusCode::URI_TOO_LONG => "the address is too long",
         StatusCode::SERVICE_UNAVAILABLE => "the answer took too long; try again",
-        StatusCode::BAD_REQUEST => "the address can't be read: it holds a character that none may hold",
+        StatusCode::BAD_REQUEST => {
+            "the address can't be read: it holds a character that none may hold"
+        }
         status if status.is_client_error() => "the request can't be read",
         _ => "the server could not answer; try again",
     };
@@ -135,7 +168,8 @@ pub(super) async fn in_its_words(request: Request, next: Next) -> Response {
 
 /// Reads an id of a path; what is none names nothing.
 fn id_of<T: std::str::FromStr>(text: &str, what: &'static str) -> Result<T, Problem> {
-    text.parse().map_err(|_| admin::Refused::NotFound(what).into())
+    text.parse()
+        .map_err(|_| admin::Refused::NotFound(what).into())
 }
 
 /// A moment in the form of RFC 3339.

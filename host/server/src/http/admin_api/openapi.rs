@@ -42,15 +42,29 @@ pub fn text() -> &'static str {
 
 /// `GET /openapi.json`: for everybody, since it says nothing of anybody.
 pub(super) async fn serve(request: Request) -> Response {
-    static TAG: LazyLock<String> =
-        LazyLock::new(|| format!("\"{}\"", assent_model::secret::Digest::of(DOCUMENT.as_bytes()).to_base64url()));
-    let known = request.headers().get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
+    static TAG: LazyLock<String> = LazyLock::new(|| {
+        format!(
+            "\"{}\"",
+            assent_model::secret::Digest::of(DOCUMENT.as_bytes()).to_base64url()
+        )
+    });
+    let known = request
+        .headers()
+        .get(header::IF_NONE_MATCH)
+        .and_then(|value| value.to_str().ok());
     let mut response = if known.is_some_and(|tags| tags.split(',').any(|tag| tag.trim() == *TAG)) {
         StatusCode::NOT_MODIFIED.into_response()
     } else {
-        ([(header::CONTENT_TYPE, "application/openapi+json;version=3.1")], text()).into_response()
+        (
+            [(header::CONTENT_TYPE, "application/openapi+json;version=3.1")],
+            text(),
+        )
+            .into_response()
     };
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"));
+    response.headers_mut().insert(
+        header::CACHE_CONTROL,
+        HeaderValue::from_static("public, max-age=300"),
+    );
     if let Ok(tag) = HeaderValue::from_str(&TAG) {
         response.headers_mut().insert(header::ETAG, tag);
     }
@@ -69,42 +83,71 @@ fn document(routes: Vec<Route>) -> Value {
         }
         let operations = paths.entry(route.path.clone()).or_insert_with(|| json!({}));
         if let Some(operations) = operations.as_object_mut() {
-            operations.insert(route.method.as_str().to_lowercase(), Value::Object(operation(route)));
+            operations.insert(
+                route.method.as_str().to_lowercase(),
+                Value::Object(operation(route)),
+            );
         }
     }
     let components = ComponentsBuilder::new().schemas_from_iter(schemas).build();
-    let info = InfoBuilder::new().title("Assent admin API").version("1").description(Some(DESCRIPTION)).build();
-    let base = OpenApiBuilder::new().info(info).components(Some(components)).build();
+    let info = InfoBuilder::new()
+        .title("Assent admin API")
+        .version("1")
+        .description(Some(DESCRIPTION))
+        .build();
+    let base = OpenApiBuilder::new()
+        .info(info)
+        .components(Some(components))
+        .build();
     let mut document = serde_json::to_value(base).unwrap_or_default();
     if let Some(document) = document.as_object_mut() {
         document.insert("servers".to_owned(), json!([{"url": "/admin/api/v1"}]));
         document.insert("paths".to_owned(), Value::Object(paths));
         let named = |tag: &&str| json!({"name": tag});
         document.insert("tags".to_owned(), tags.iter().map(named).collect());
-        document.insert("security".to_owned(), json!([{"token": []}, {"service": []}, {"session": [], "csrf": []}]));
+        document.insert(
+            "security".to_owned(),
+            json!([{"token": []}, {"service": []}, {"session": [], "csrf": []}]),
+        );
     }
-    if let Some(schemas) = document.pointer_mut("/components/schemas").and_then(Value::as_object_mut) {
+    if let Some(schemas) = document
+        .pointer_mut("/components/schemas")
+        .and_then(Value::as_object_mut)
+    {
         let known = schemas.clone();
         schemas.values_mut().for_each(|schema| join(schema, &known));
         // What is not sent stays as it is, and some generators would have it sent.
-        let members = schemas.values_mut().filter_map(|schema| schema.get_mut("properties")?.as_object_mut());
-        for member in members.flat_map(Map::values_mut).filter_map(Value::as_object_mut) {
+        let members = schemas
+            .values_mut()
+            .filter_map(|schema| schema.get_mut("properties")?.as_object_mut());
+        for member in members
+            .flat_map(Map::values_mut)
+            .filter_map(Value::as_object_mut)
+        {
             member.remove("default");
         }
         for (list, schema) in schemas.iter_mut() {
-            let item = list.strip_prefix("List_").filter(|item| known.contains_key(*item));
-            if let (Some(item), Some(items)) = (item, schema.pointer_mut("/properties/items/items")) {
+            let item = list
+                .strip_prefix("List_")
+                .filter(|item| known.contains_key(*item));
+            if let (Some(item), Some(items)) = (item, schema.pointer_mut("/properties/items/items"))
+            {
                 *items = json!({"$ref": format!("#/components/schemas/{item}")});
             }
         }
         // An empty change is one of either protocol.
-        if let Some(change) = schemas.get_mut("ApplicationChange").and_then(Value::as_object_mut)
+        if let Some(change) = schemas
+            .get_mut("ApplicationChange")
+            .and_then(Value::as_object_mut)
             && let Some(either) = change.remove("oneOf")
         {
             change.insert("anyOf".to_owned(), either);
         }
     }
-    if let Some(components) = document.get_mut("components").and_then(Value::as_object_mut) {
+    if let Some(components) = document
+        .get_mut("components")
+        .and_then(Value::as_object_mut)
+    {
         components.insert("securitySchemes".to_owned(), security());
         components.insert("responses".to_owned(), problems());
     }
@@ -114,20 +157,36 @@ fn document(routes: Vec<Route>) -> Value {
 /// Makes one object of the parts of a type that serde flattens. As parts of an `allOf`, each would refuse the members of the
 /// others.
 fn join(schema: &mut Value, known: &Map<String, Value>) {
-    let Some(Value::Array(parts)) = schema.as_object_mut().and_then(|schema| schema.remove("allOf")) else { return };
+    let Some(Value::Array(parts)) = schema
+        .as_object_mut()
+        .and_then(|schema| schema.remove("allOf"))
+    else {
+        return;
+    };
     let mut joined = json!({"type": "object", "properties": {}, "required": []});
     for part in parts {
-        let name = part.get("$ref").and_then(Value::as_str).and_then(|name| name.strip_prefix("#/components/schemas/"));
-        let mut part = name.and_then(|name| known.get(name)).unwrap_or(&part).clone();
+        let name = part
+            .get("$ref")
+            .and_then(Value::as_str)
+            .and_then(|name| name.strip_prefix("#/components/schemas/"));
+        let mut part = name
+            .and_then(|name| known.get(name))
+            .unwrap_or(&part)
+            .clone();
         join(&mut part, known);
         for (list, into) in [("properties", "/properties"), ("required", "/required")] {
-            match (joined.pointer_mut(into), part.get_mut(list).map(Value::take)) {
+            match (
+                joined.pointer_mut(into),
+                part.get_mut(list).map(Value::take),
+            ) {
                 (Some(Value::Object(all)), Some(Value::Object(more))) => all.extend(more),
                 (Some(Value::Array(all)), Some(Value::Array(more))) => all.extend(more),
                 _ => {}
             }
         }
-        if let (Some(closed), Some(joined)) = (part.get("additionalProperties"), joined.as_object_mut()) {
+        if let (Some(closed), Some(joined)) =
+            (part.get("additionalProperties"), joined.as_object_mut())
+        {
             joined.insert("additionalProperties".to_owned(), closed.clone());
         }
     }
@@ -137,8 +196,10 @@ fn join(schema: &mut Value, known: &Map<String, Value>) {
 }
 
 fn security() -> Value {
-    let scopes: Map<String, Value> =
-        AdminScope::ALL.iter().map(|scope| (scope.as_str().to_owned(), json!(scope.summary()))).collect();
+    let scopes: Map<String, Value> = AdminScope::ALL
+        .iter()
+        .map(|scope| (scope.as_str().to_owned(), json!(scope.summary())))
+        .collect();
     json!({
         "token": {"type": "http", "scheme": "bearer", "description": "A token of `assent admin token`."},
         "service": {
@@ -166,18 +227,21 @@ fn problems() -> Value {
     let mut responses: Map<String, Value> = Map::new();
     for kind in ProblemKind::ALL {
         let name = json!(kind);
-        let response = responses.entry(response_name(kind.status())).or_insert_with(|| {
-            json!({
-                "description": kind.status().canonical_reason().unwrap_or_default(),
-                "content": {"application/problem+json": {"schema": {
-                    "allOf": [
-                        {"$ref": "#/components/schemas/Problem"},
-                        {"properties": {"type": {"enum": []}}},
-                    ],
-                }}},
-            })
-        });
-        let types = response.pointer_mut("/content/application~1problem+json/schema/allOf/1/properties/type/enum");
+        let response = responses
+            .entry(response_name(kind.status()))
+            .or_insert_with(|| {
+                json!({
+                    "description": kind.status().canonical_reason().unwrap_or_default(),
+                    "content": {"application/problem+json": {"schema": {
+                        "allOf": [
+                            {"$ref": "#/components/schemas/Problem"},
+                            {"properties": {"type": {"enum": []}}},
+                        ],
+                    }}},
+                })
+            });
+        let types = response
+            .pointer_mut("/content/application~1problem+json/schema/allOf/1/properties/type/enum");
         if let Some(types) = types.and_then(Value::as_array_mut) {
             types.push(name);
         }
@@ -192,9 +256,19 @@ fn response_name(status: StatusCode) -> String {
 /// The description of a route, with what it has in common with others.
 fn operation(route: Route) -> Map<String, Value> {
     let versioned = route.is_versioned();
-    let Route { method, path, rule, tag, mut operation, .. } = route;
+    let Route {
+        method,
+        path,
+        rule,
+        tag,
+        mut operation,
+        ..
+    } = route;
     operation.insert("tags".to_owned(), json!([tag]));
-    operation.insert("operationId".to_owned(), json!(operation_id(&method, &path)));
+    operation.insert(
+        "operationId".to_owned(),
+        json!(operation_id(&method, &path)),
+    );
     operation.insert("x-permission".to_owned(), json!(rule.permission));
     if let Some(danger) = rule.danger {
         operation.insert("x-danger".to_owned(), json!(danger));
@@ -204,8 +278,14 @@ fn operation(route: Route) -> Map<String, Value> {
         let parameters = parameters.as_array_mut();
         let mut found = false;
         if let Some(parameters) = parameters {
-            found = parameters.iter().any(|one| one.get("in") == Some(&json!("query")));
-            let names = path.split(['{', '}']).skip(1).step_by(2).map(path_parameter);
+            found = parameters
+                .iter()
+                .any(|one| one.get("in") == Some(&json!("query")));
+            let names = path
+                .split(['{', '}'])
+                .skip(1)
+                .step_by(2)
+                .map(path_parameter);
             parameters.splice(0..0, names);
             parameters.extend(header_parameters(&method, versioned));
         }
@@ -244,7 +324,9 @@ fn operation(route: Route) -> Map<String, Value> {
 
 /// A PATCH is a merge patch (RFC 7396), by whichever name it comes.
 fn also_merge_patch(operation: &mut Map<String, Value>) {
-    let content = operation.get_mut("requestBody").and_then(|body| body.get_mut("content"));
+    let content = operation
+        .get_mut("requestBody")
+        .and_then(|body| body.get_mut("content"));
     if let Some(content) = content.and_then(Value::as_object_mut)
         && let Some(json) = content.get("application/json").cloned()
     {
@@ -252,22 +334,37 @@ fn also_merge_patch(operation: &mut Map<String, Value>) {
     }
 }
 
-fn describe_responses(responses: &mut Map<String, Value>, method: &Method, versioned: bool, refused: &[u16]) {
+fn describe_responses(
+    responses: &mut Map<String, Value>,
+    method: &Method,
+    versioned: bool,
+    refused: &[u16],
+) {
     if versioned {
-        for response in
-            responses.values_mut().filter_map(Value::as_object_mut).filter(|one| one.contains_key("content"))
+        for response in responses
+            .values_mut()
+            .filter_map(Value::as_object_mut)
+            .filter(|one| one.contains_key("content"))
         {
-            let etag = json!({"ETag": {"description": "The version.", "schema": {"type": "string"}}});
+            let etag =
+                json!({"ETag": {"description": "The version.", "schema": {"type": "string"}}});
             response.insert("headers".to_owned(), etag);
         }
         if *method == Method::GET {
-            responses.insert("304".to_owned(), json!({"description": "It is as `If-None-Match` has it."}));
+            responses.insert(
+                "304".to_owned(),
+                json!({"description": "It is as `If-None-Match` has it."}),
+            );
         }
     }
     for status in refused {
-        let Ok(status) = StatusCode::from_u16(*status) else { continue };
+        let Ok(status) = StatusCode::from_u16(*status) else {
+            continue;
+        };
         let reference = format!("#/components/responses/{}", response_name(status));
-        responses.entry(status.as_str()).or_insert_with(|| json!({"$ref": reference}));
+        responses
+            .entry(status.as_str())
+            .or_insert_with(|| json!({"$ref": reference}));
     }
 }
 
@@ -275,9 +372,15 @@ fn describe_responses(responses: &mut Map<String, Value>, method: &Method, versi
 fn operation_id(method: &Method, path: &str) -> String {
     let capital = |word: &str| {
         let mut letters = word.chars();
-        letters.next().map(|first| format!("{}{}", first.to_uppercase(), letters.as_str())).unwrap_or_default()
+        letters
+            .next()
+            .map(|first| format!("{}{}", first.to_uppercase(), letters.as_str()))
+            .unwrap_or_default()
     };
-    let part = |part: &str| match part.strip_prefix('{').and_then(|name| name.strip_suffix('}')) {
+    let part = |part: &str| match part
+        .strip_prefix('{')
+        .and_then(|name| name.strip_suffix('}'))
+    {
         Some(name) => format!("By{}", capital(name)),
         None => part.split('-').map(capital).collect(),
     };
@@ -313,7 +416,8 @@ fn header_parameters(method: &Method, versioned: bool) -> Vec<Value> {
             vec![header("Idempotency-Key", description, schema)]
         }
         Method::PATCH | Method::DELETE if versioned => {
-            let description = "The tags of the versions that may be changed; `*` for any. 412 for another.";
+            let description =
+                "The tags of the versions that may be changed; `*` for any. 412 for another.";
             vec![header("If-Match", description, json!({"type": "string"}))]
         }
         _ => Vec::new(),

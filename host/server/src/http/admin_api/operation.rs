@@ -59,9 +59,20 @@ struct ResponsesView {
 }
 
 fn responses((endpoint, answered): (Endpoint, Answered)) -> ResponsesView {
-    let Answered { count, failures, p50, p99 } = answered;
+    let Answered {
+        count,
+        failures,
+        p50,
+        p99,
+    } = answered;
     let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-    ResponsesView { endpoint, count, failures, p50_us: micros(p50), p99_us: micros(p99) }
+    ResponsesView {
+        endpoint,
+        count,
+        failures,
+        p50_us: micros(p50),
+        p99_us: micros(p99),
+    }
 }
 
 /// How many users there are in each state.
@@ -104,8 +115,24 @@ struct SignInsView {
 }
 
 fn sign_ins(counts: SignIns) -> SignInsView {
-    let SignIns { from, completed, denied, expired, failed, approved_ms_p50, approved_ms_p95 } = counts;
-    SignInsView { from: moment(from), completed, denied, expired, failed, approved_ms_p50, approved_ms_p95 }
+    let SignIns {
+        from,
+        completed,
+        denied,
+        expired,
+        failed,
+        approved_ms_p50,
+        approved_ms_p95,
+    } = counts;
+    SignInsView {
+        from: moment(from),
+        completed,
+        denied,
+        expired,
+        failed,
+        approved_ms_p50,
+        approved_ms_p95,
+    }
 }
 
 /// How far back the overview goes.
@@ -151,7 +178,13 @@ async fn overview(
         RangeView::Month => (Range::Month, BucketView::Day),
     };
     let counts = admin::overview(&host, wanted).await?;
-    let of = |state| counts.users.iter().find(|(known, _)| *known == state).map_or(0, |(_, count)| *count);
+    let of = |state| {
+        counts
+            .users
+            .iter()
+            .find(|(known, _)| *known == state)
+            .map_or(0, |(_, count)| *count)
+    };
     Ok(Json(OverviewView {
         users: UserCounts {
             invited: of(LifeState::Invited),
@@ -159,11 +192,19 @@ async fn overview(
             suspended: of(LifeState::Suspended),
             terminated: of(LifeState::Terminated),
         },
-        applications: ApplicationCounts { openid_connect: counts.clients, saml: counts.service_providers },
+        applications: ApplicationCounts {
+            openid_connect: counts.clients,
+            saml: counts.service_providers,
+        },
         range,
         bucket,
         sign_ins: counts.periods.into_iter().map(sign_ins).collect(),
-        responses: host.responses.answered().into_iter().map(responses).collect(),
+        responses: host
+            .responses
+            .answered()
+            .into_iter()
+            .map(responses)
+            .collect(),
     }))
 }
 
@@ -198,13 +239,27 @@ struct SettingView {
     variable: Option<String>,
 }
 
-fn setting(Setting { key, value, is_set, source }: Setting) -> SettingView {
+fn setting(
+    Setting {
+        key,
+        value,
+        is_set,
+        source,
+    }: Setting,
+) -> SettingView {
     let (source, variable) = match source {
         Source::Default => (SettingSource::Default, None),
         Source::File => (SettingSource::File, None),
         Source::Environment(variable) => (SettingSource::Environment, Some(variable)),
     };
-    SettingView { key, is_secret: value.is_none(), value, is_set, source, variable }
+    SettingView {
+        key,
+        is_secret: value.is_none(),
+        value,
+        is_set,
+        source,
+        variable,
+    }
 }
 
 /// List the settings in force, and where each comes from.

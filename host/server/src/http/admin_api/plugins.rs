@@ -25,8 +25,16 @@ const LONGEST_WAIT: u64 = 50;
 pub(super) fn routes() -> Area {
     Area::new("Plugins")
         .route(Permission::PluginsRead, routes!(list))
-        .danger(Permission::PluginsWrite, Danger::ReloadPlugins, routes!(reload))
-        .danger(Permission::PluginsWrite, Danger::RollBackPlugins, routes!(roll_back))
+        .danger(
+            Permission::PluginsWrite,
+            Danger::ReloadPlugins,
+            routes!(reload),
+        )
+        .danger(
+            Permission::PluginsWrite,
+            Danger::RollBackPlugins,
+            routes!(roll_back),
+        )
 }
 
 /// The plugins of the host that answers. Several hosts on one database have plugins of their own each.
@@ -92,7 +100,15 @@ struct ReloadView {
 }
 
 async fn view(host: &Host) -> PluginsView {
-    let reload = |Reload { at, error, needs_restart }| ReloadView { at: moment(at), error, needs_restart };
+    let reload = |Reload {
+                      at,
+                      error,
+                      needs_restart,
+                  }| ReloadView {
+        at: moment(at),
+        error,
+        needs_restart,
+    };
     let previous = |previous: Previous| PreviousView {
         at: moment(previous.until),
         plugins: previous.set.identities(),
@@ -125,7 +141,10 @@ async fn reload(
     Query(Wait { wait }): Query<Wait>,
 ) -> Result<(StatusCode, Json<PluginsView>), Problem> {
     if wait > LONGEST_WAIT {
-        return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "wait: expected 0 to 50"));
+        return Err(Problem::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "wait: expected 0 to 50",
+        ));
     }
     // It goes on by itself if nobody waits for it any more: half an exchange would leave compiled files behind and no word.
     let exchanging = tokio::spawn({
@@ -134,11 +153,20 @@ async fn reload(
     });
     let patience = std::time::Duration::from_secs(wait);
     let Ok(exchanged) = tokio::time::timeout(patience, exchanging).await else {
-        return Ok((StatusCode::ACCEPTED, Json(PluginsView { reloading: true, ..view(&host).await })));
+        return Ok((
+            StatusCode::ACCEPTED,
+            Json(PluginsView {
+                reloading: true,
+                ..view(&host).await
+            }),
+        ));
     };
     let exchanged = exchanged.map_err(|error| {
         tracing::error!(%error, "the exchange of the plugins broke off");
-        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the exchange broke off; the log says why")
+        Problem::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "the exchange broke off; the log says why",
+        )
     })?;
     match exchanged {
         Ok(_) => Ok((StatusCode::OK, Json(view(&host).await))),
@@ -149,7 +177,10 @@ async fn reload(
                     StatusCode::UNPROCESSABLE_ENTITY
                 }
             };
-            Err(Problem::new(status, format!("the plugins that were there go on: {error}")))
+            Err(Problem::new(
+                status,
+                format!("the plugins that were there go on: {error}"),
+            ))
         }
     }
 }
@@ -164,7 +195,11 @@ async fn roll_back(
     Extension(caller): Extension<Caller>,
     Raw(body): Raw,
 ) -> Result<Json<PluginsView>, Problem> {
-    let named: Option<RollBack> = if body.is_empty() { None } else { input::parse(&body)? };
+    let named: Option<RollBack> = if body.is_empty() {
+        None
+    } else {
+        input::parse(&body)?
+    };
     let previous = named.map(|named| named.previous);
     plugins::roll_back(&host, previous.as_deref(), &caller.by).await?;
     Ok(Json(view(&host).await))

@@ -62,12 +62,25 @@ pub(super) struct Area {
 impl Area {
     /// An area without routes.
     pub(super) const fn new(tag: &'static str) -> Self {
-        Self { tag, routes: Vec::new() }
+        Self {
+            tag,
+            routes: Vec::new(),
+        }
     }
 
     /// With one more route.
-    pub(super) fn route(self, permission: Permission, described: UtoipaMethodRouter<Arc<Host>, Infallible>) -> Self {
-        self.add(Rule { permission, danger: None }, described)
+    pub(super) fn route(
+        self,
+        permission: Permission,
+        described: UtoipaMethodRouter<Arc<Host>, Infallible>,
+    ) -> Self {
+        self.add(
+            Rule {
+                permission,
+                danger: None,
+            },
+            described,
+        )
     }
 
     /// With one more route that could do harm.
@@ -77,7 +90,13 @@ impl Area {
         danger: Danger,
         described: UtoipaMethodRouter<Arc<Host>, Infallible>,
     ) -> Self {
-        self.add(Rule { permission, danger: Some(danger) }, described)
+        self.add(
+            Rule {
+                permission,
+                danger: Some(danger),
+            },
+            described,
+        )
     }
 
     fn add(mut self, rule: Rule, described: UtoipaMethodRouter<Arc<Host>, Infallible>) -> Self {
@@ -92,9 +111,20 @@ impl Area {
             ];
             for (method, operation) in operations {
                 let Some(operation) = operation else { continue };
-                let Ok(Value::Object(operation)) = serde_json::to_value(operation) else { continue };
-                let (path, tag, schemas, handler) = (path.clone(), self.tag, schemas.clone(), handler.clone());
-                self.routes.push(Route { method, path, rule, tag, operation, schemas, handler });
+                let Ok(Value::Object(operation)) = serde_json::to_value(operation) else {
+                    continue;
+                };
+                let (path, tag, schemas, handler) =
+                    (path.clone(), self.tag, schemas.clone(), handler.clone());
+                self.routes.push(Route {
+                    method,
+                    path,
+                    rule,
+                    tag,
+                    operation,
+                    schemas,
+                    handler,
+                });
             }
         }
         self
@@ -114,8 +144,11 @@ impl Route {
 
     /// Whether its body has a file in it, and may be larger than others: a table, a component, or SAML metadata.
     pub(super) fn takes_file(&self) -> bool {
-        const WITH_FILES: [&str; 3] =
-            ["/applications", "/applications/{id}/claims-preview", "/applications/{id}/metadata"];
+        const WITH_FILES: [&str; 3] = [
+            "/applications",
+            "/applications/{id}/claims-preview",
+            "/applications/{id}/metadata",
+        ];
         let posts_file = self.method == Method::POST && WITH_FILES.contains(&self.path.as_str());
         posts_file || self.is_import()
     }
@@ -125,13 +158,22 @@ impl Route {
     }
 
     /// Adds it to a router, behind what it needs; its path begins with `base`.
-    pub(super) fn mount(self, router: Router<Arc<Host>>, base: &str, host: &Arc<Host>) -> Router<Arc<Host>> {
+    pub(super) fn mount(
+        self,
+        router: Router<Arc<Host>>,
+        base: &str,
+        host: &Arc<Host>,
+    ) -> Router<Arc<Host>> {
         let (versioned, is_import) = (self.is_versioned(), self.is_import());
         let handler = match self.method {
             Method::GET => self.handler.route_layer(from_fn(conditional::not_modified)),
-            Method::POST => self.handler.route_layer(from_fn_with_state(Arc::clone(host), idempotency::once)),
+            Method::POST => self
+                .handler
+                .route_layer(from_fn_with_state(Arc::clone(host), idempotency::once)),
             _ if versioned => self.handler,
-            _ => self.handler.route_layer(from_fn(conditional::without_version)),
+            _ => self
+                .handler
+                .route_layer(from_fn(conditional::without_version)),
         };
         let rule = self.rule;
         let handler = handler.route_layer(from_fn_with_state(Arc::clone(host), steps::approved));
@@ -141,11 +183,12 @@ impl Route {
         } else {
             handler
         };
-        let handler =
-            handler.route_layer(from_fn(permit)).route_layer(from_fn(move |mut request: Request, next: Next| {
+        let handler = handler.route_layer(from_fn(permit)).route_layer(from_fn(
+            move |mut request: Request, next: Next| {
                 request.extensions_mut().insert(rule);
                 next.run(request)
-            }));
+            },
+        ));
         router.route(&format!("{base}{}", self.path), handler)
     }
 }
@@ -158,7 +201,10 @@ async fn permit(
     next: Next,
 ) -> Response {
     if !caller.may(rule.permission) {
-        let detail = format!("this needs the permission {}, which you do not have", rule.permission.as_str());
+        let detail = format!(
+            "this needs the permission {}, which you do not have",
+            rule.permission.as_str()
+        );
         return Problem::of(ProblemKind::Forbidden, detail).into_response();
     }
     next.run(request).await

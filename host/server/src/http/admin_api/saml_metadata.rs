@@ -25,14 +25,21 @@ use assent_model::step::Words;
 
 /// Creates a service provider from a body without `protocol`. With `metadata` or `metadata_url` the metadata specifies the
 /// missing members; `entity_id` then selects one of several service providers. Returns the notes of the import beside it.
-pub(super) async fn create(host: &Host, body: &Bytes, by: &By) -> Result<(ServiceProvider, Vec<String>), Problem> {
+pub(super) async fn create(
+    host: &Host,
+    body: &Bytes,
+    by: &By,
+) -> Result<(ServiceProvider, Vec<String>), Problem> {
     let given: Given = parse(body)?;
     let mut members: Map<String, Value> = parse(body)?;
     members.remove("metadata");
     members.remove("metadata_certificate");
     let said: ServiceProviderChange = parse(Value::Object(members).to_string().as_bytes())?;
     if !given.is_some() {
-        return Ok((admin::create_service_provider(host, said, by).await?, Vec::new()));
+        return Ok((
+            admin::create_service_provider(host, said, by).await?,
+            Vec::new(),
+        ));
     }
     let described = metadata::describe(host, &given, said.entity_id.as_deref(), None).await?;
     let notes = described.notes.clone();
@@ -41,7 +48,10 @@ pub(super) async fn create(host: &Host, body: &Bytes, by: &By) -> Result<(Servic
         let expected = "the metadata has no DisplayName; say in `name` what people shall see";
         return Err(Problem::field("name", expected));
     }
-    Ok((admin::create_service_provider(host, change, by).await?, notes))
+    Ok((
+        admin::create_service_provider(host, change, by).await?,
+        notes,
+    ))
 }
 
 /// What to do with the metadata of a service provider that is known.
@@ -100,22 +110,45 @@ pub(super) async fn refresh(
     Body(body): Body<Refresh>,
 ) -> Result<Json<Refreshed>, Problem> {
     let id = id_of(&id, "application")?;
-    let Refresh { metadata, metadata_url, metadata_certificate, apply, digest: shown } = body;
-    let given = Given { metadata, metadata_url, metadata_certificate };
+    let Refresh {
+        metadata,
+        metadata_url,
+        metadata_certificate,
+        apply,
+        digest: shown,
+    } = body;
+    let given = Given {
+        metadata,
+        metadata_url,
+        metadata_certificate,
+    };
     loop {
-        let Compared { provider, after, changes, digest, notes } =
-            compared(&host, &id, &given, shown.as_deref()).await?;
+        let Compared {
+            provider,
+            after,
+            changes,
+            digest,
+            notes,
+        } = compared(&host, &id, &given, shown.as_deref()).await?;
         let application = match changes.is_empty() || !apply {
             true => provider,
-            false => match admin::replace_service_provider(&host, &provider, after, &caller.by).await? {
-                Some(changed) => changed,
-                // What was changed in between is compared with, too.
-                None => continue,
-            },
+            false => {
+                match admin::replace_service_provider(&host, &provider, after, &caller.by).await? {
+                    Some(changed) => changed,
+                    // What was changed in between is compared with, too.
+                    None => continue,
+                }
+            }
         };
         let notes = [notes, admin::service_provider_notes(&host, &application)].concat();
         let application = service_providers::view(application);
-        return Ok(Json(Refreshed { changes, digest, notes, applied: apply, application }));
+        return Ok(Json(Refreshed {
+            changes,
+            digest,
+            notes,
+            applied: apply,
+            application,
+        }));
     }
 }
 
@@ -129,10 +162,16 @@ struct Compared {
 }
 
 /// Compares an application with its metadata; refuses other changes than those that were shown, where these are named.
-async fn compared(host: &Host, id: &Did, given: &Given, shown: Option<&str>) -> Result<Compared, Problem> {
+async fn compared(
+    host: &Host,
+    id: &Did,
+    given: &Given,
+    shown: Option<&str>,
+) -> Result<Compared, Problem> {
     let provider = admin::service_provider(host, id).await?;
     let settings = &provider.settings;
-    let described = metadata::describe(host, given, Some(&settings.entity_id), Some(settings)).await?;
+    let described =
+        metadata::describe(host, given, Some(&settings.entity_id), Some(settings)).await?;
     let after = admin::changed_service_provider(host, provider.clone(), described.change)?;
     let changes = difference(provider.clone(), after.clone())?;
     let digest = digest(&changes)?;
@@ -140,22 +179,50 @@ async fn compared(host: &Host, id: &Did, given: &Given, shown: Option<&str>) -> 
         let detail = "digest: the metadata or the application has changed since the changes were shown; look again";
         return Err(Problem::new(StatusCode::CONFLICT, detail));
     }
-    Ok(Compared { provider, after, changes, digest, notes: described.notes })
+    Ok(Compared {
+        provider,
+        after,
+        changes,
+        digest,
+        notes: described.notes,
+    })
 }
 
 /// What a request of the console would change, in words for the person to approve; `None` where it changes nothing. It names the
 /// changes that were shown: what is read after the approval may say something else.
-pub(super) async fn in_words(host: &Host, id: Option<&str>, body: &[u8]) -> Result<Option<Words>, Problem> {
-    let Refresh { metadata, metadata_url, metadata_certificate, apply, digest } = parse(body)?;
+pub(super) async fn in_words(
+    host: &Host,
+    id: Option<&str>,
+    body: &[u8],
+) -> Result<Option<Words>, Problem> {
+    let Refresh {
+        metadata,
+        metadata_url,
+        metadata_certificate,
+        apply,
+        digest,
+    } = parse(body)?;
     if !apply {
         return Ok(None);
     }
     let expected = "expected the digest of the changes that were shown";
     let shown = digest.ok_or_else(|| Problem::field("digest", expected))?;
-    let given = Given { metadata, metadata_url, metadata_certificate };
+    let given = Given {
+        metadata,
+        metadata_url,
+        metadata_certificate,
+    };
     let id = id_of(id.unwrap_or_default(), "application")?;
-    let Compared { provider, after, changes, .. } = compared(host, &id, &given, Some(&shown)).await?;
-    let members: Vec<&str> = changes.iter().map(|changed| changed.field.as_str()).collect();
+    let Compared {
+        provider,
+        after,
+        changes,
+        ..
+    } = compared(host, &id, &given, Some(&shown)).await?;
+    let members: Vec<&str> = changes
+        .iter()
+        .map(|changed| changed.field.as_str())
+        .collect();
     Ok((!members.is_empty()).then(|| steps::metadata_in_words(&provider, &after, &members)))
 }
 

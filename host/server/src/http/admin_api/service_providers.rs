@@ -17,17 +17,33 @@ use crate::domain::admin::{self, Caller};
 use crate::http::problem::Problem;
 use assent_model::administration::{Danger, Permission};
 use assent_model::saml::{
-    AssertionConsumer, CustomAttribute, NameIdFormat, NameIdSource, SamlKey, SamlKeyStage, ServiceProvider,
-    SingleLogout,
+    AssertionConsumer, CustomAttribute, NameIdFormat, NameIdSource, SamlKey, SamlKeyStage,
+    ServiceProvider, SingleLogout,
 };
 
 pub(super) fn routes() -> Area {
     Area::new("SAML")
         .route(Permission::ApplicationsRead, routes!(certificates))
-        .danger(Permission::ApplicationsWrite, Danger::RotateKey, routes!(renew))
-        .danger(Permission::ApplicationsWrite, Danger::RevokeKey, routes!(withdraw))
-        .danger(Permission::ApplicationsWrite, Danger::RotateKey, routes!(take_over))
-        .danger(Permission::ApplicationsWrite, Danger::ApplyMetadata, routes!(super::saml_metadata::refresh))
+        .danger(
+            Permission::ApplicationsWrite,
+            Danger::RotateKey,
+            routes!(renew),
+        )
+        .danger(
+            Permission::ApplicationsWrite,
+            Danger::RevokeKey,
+            routes!(withdraw),
+        )
+        .danger(
+            Permission::ApplicationsWrite,
+            Danger::RotateKey,
+            routes!(take_over),
+        )
+        .danger(
+            Permission::ApplicationsWrite,
+            Danger::ApplyMetadata,
+            routes!(super::saml_metadata::refresh),
+        )
 }
 
 /// What a SAML service provider speaks.
@@ -90,7 +106,11 @@ pub(super) fn view(provider: ServiceProvider) -> ServiceProviderView {
         other_name_id_formats: settings.name_id.formats().skip(1).collect(),
         name_id_source: settings.name_id.source,
         require_signed_requests: settings.require_signed_requests,
-        certificates: settings.certificates.into_iter().map(|certificate| certificate.pem).collect(),
+        certificates: settings
+            .certificates
+            .into_iter()
+            .map(|certificate| certificate.pem)
+            .collect(),
         custom_attributes: settings.custom_attributes,
         idp_initiated: settings.idp_initiated.enabled,
         default_relay_state: settings.idp_initiated.relay_state,
@@ -141,7 +161,11 @@ async fn certificates(
     Path(id): Path<String>,
 ) -> Result<Json<List<CertificateView>>, Problem> {
     let staged = admin::saml_certificates(&host, &id_of(&id, "application")?).await?;
-    Ok(Json(List::whole(staged.into_iter().map(|(key, stage)| certificate(key, stage)))))
+    Ok(Json(List::whole(
+        staged
+            .into_iter()
+            .map(|(key, stage)| certificate(key, stage)),
+    )))
 }
 
 /// Publish the next certificate of a SAML application.
@@ -152,7 +176,10 @@ async fn renew(
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<CertificateView>), Problem> {
     let key = admin::renew_saml_certificate(&host, &id_of(&id, "application")?, &caller.by).await?;
-    Ok((StatusCode::CREATED, Json(certificate(key, SamlKeyStage::Published))))
+    Ok((
+        StatusCode::CREATED,
+        Json(certificate(key, SamlKeyStage::Published)),
+    ))
 }
 
 /// Let a published certificate sign from now on.

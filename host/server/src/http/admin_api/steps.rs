@@ -35,7 +35,9 @@ pub(super) const STEP: &str = "x-assent-step";
 const LONGEST_WAIT: u64 = 25;
 
 pub(super) fn routes() -> Area {
-    Area::new("Steps").route(Permission::Me, routes!(read)).route(Permission::Me, routes!(give_up))
+    Area::new("Steps")
+        .route(Permission::Me, routes!(read))
+        .route(Permission::Me, routes!(give_up))
 }
 
 /// Lets a dangerous request of the console through only with an approval for it; without one, the phone is asked.
@@ -48,7 +50,9 @@ pub(super) async fn approved(
     request: Request,
     next: Next,
 ) -> Response {
-    let (Some(danger), Some(Extension(session))) = (rule.danger, session) else { return next.run(request).await };
+    let (Some(danger), Some(Extension(session))) = (rule.danger, session) else {
+        return next.run(request).await;
+    };
     match checked(&host, danger, (&caller, &session.console), &path, request).await {
         Ok(request) => next.run(request).await,
         Err(answer) => answer,
@@ -64,8 +68,14 @@ async fn checked(
 ) -> Result<Request, Response> {
     let (mut parts, body) = request.into_parts();
     let whole = Request::from_parts(parts.clone(), body);
-    let bytes = input::body(whole, &()).await.map_err(IntoResponse::into_response)?;
-    let of_path = |name: &str| path.iter().find(|(known, _)| *known == name).map(|(_, value)| value);
+    let bytes = input::body(whole, &())
+        .await
+        .map_err(IntoResponse::into_response)?;
+    let of_path = |name: &str| {
+        path.iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| value)
+    };
     let Ok(when) = IfMatch::from_request_parts(&mut parts, host).await;
     let mut component = None;
     let words = if danger == Danger::TryComponent {
@@ -80,7 +90,8 @@ async fn checked(
             }
         }
     } else if danger == Danger::ImportTable {
-        let foreseen = transfers::foreseen(host, caller, &mut parts, of_path("id"), bytes.clone()).await;
+        let foreseen =
+            transfers::foreseen(host, caller, &mut parts, of_path("id"), bytes.clone()).await;
         match foreseen.map_err(problem)? {
             Foreseen::Checked => None,
             Foreseen::Step(words) => Some(words),
@@ -96,31 +107,49 @@ async fn checked(
         let words = steps::in_words(host, caller, danger, (of_path("id"), part), &members).await;
         match (danger, words.map_err(|refused| problem(refused.into()))?) {
             (Danger::ApplyMetadata, Some(_)) => {
-                saml_metadata::in_words(host, of_path("id"), &bytes).await.map_err(problem)?
+                saml_metadata::in_words(host, of_path("id"), &bytes)
+                    .await
+                    .map_err(problem)?
             }
             (Danger::GiveAdminScopes | Danger::ChangeApplication, Some(words)) => {
-                let foreseen = applications::foresee(host, caller, of_path("id"), &when, &bytes).await;
+                let foreseen =
+                    applications::foresee(host, caller, of_path("id"), &when, &bytes).await;
                 let foreseen = foreseen.map_err(problem)?;
-                Some(foreseen.map_or(words, |foreseen| steps::application_in_words(&foreseen, &members)))
+                Some(foreseen.map_or(words, |foreseen| {
+                    steps::application_in_words(&foreseen, &members)
+                }))
             }
             (_, words) => words,
         }
     };
-    let Some(words) = words else { return Ok(Request::from_parts(parts, Body::from(bytes))) };
-    let address = parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
+    let Some(words) = words else {
+        return Ok(Request::from_parts(parts, Body::from(bytes)));
+    };
+    let address = parts
+        .uri
+        .path_and_query()
+        .map(ToString::to_string)
+        .unwrap_or_default();
     let digest = digest(parts.method.as_str(), &address, &bytes);
     let Some(named) = parts.headers.get(STEP) else {
         // Nobody approves in vain because of a value that was mistyped.
         if danger == Danger::ChangeUser {
-            users::foresee(host, caller, of_path("id"), &when, &bytes).await.map_err(problem)?;
+            users::foresee(host, caller, of_path("id"), &when, &bytes)
+                .await
+                .map_err(problem)?;
         }
-        return Err(ask(host, console, danger, words, digest).await.into_response());
+        return Err(ask(host, console, danger, words, digest)
+            .await
+            .into_response());
     };
-    let id = named.to_str().ok().and_then(|id| id.parse::<LoginId>().ok());
+    let id = named
+        .to_str()
+        .ok()
+        .and_then(|id| id.parse::<LoginId>().ok());
     let approval = match id {
-        Some(id) => {
-            steps::claim(host, console, id, (&digest, &words.text)).await.map_err(|broken| problem(broken.into()))?
-        }
+        Some(id) => steps::claim(host, console, id, (&digest, &words.text))
+            .await
+            .map_err(|broken| problem(broken.into()))?,
         None => None,
     };
     let Some(approval) = approval else {
@@ -129,9 +158,14 @@ async fn checked(
         return Err(problem(Problem::of(ProblemKind::Forbidden, detail)));
     };
     if let Some((plugin, component)) = component {
-        steps::let_try(host, console, (&plugin, &component)).await.map_err(|broken| problem(broken.into()))?;
+        steps::let_try(host, console, (&plugin, &component))
+            .await
+            .map_err(|broken| problem(broken.into()))?;
     }
-    let caller = Caller { by: caller.by.clone().with_approval(approval), standing: caller.standing.clone() };
+    let caller = Caller {
+        by: caller.by.clone().with_approval(approval),
+        standing: caller.standing.clone(),
+    };
     parts.extensions.insert(caller.by.clone());
     parts.extensions.insert(caller);
     Ok(Request::from_parts(parts, Body::from(bytes)))
@@ -142,7 +176,13 @@ fn problem(problem: Problem) -> Response {
 }
 
 /// Asks the phone, and says so.
-async fn ask(host: &Arc<Host>, console: &Console, danger: Danger, words: Words, request: String) -> Problem {
+async fn ask(
+    host: &Arc<Host>,
+    console: &Console,
+    danger: Danger,
+    words: Words,
+    request: String,
+) -> Problem {
     let text = words.text.clone();
     match steps::ask(host, console, request, (danger, words)).await {
         Ok(Some(asked)) => Problem::approval_required(StepView {
@@ -211,13 +251,17 @@ async fn read(
     Query(Wait { wait }): Query<Wait>,
 ) -> Result<Json<Standing>, Problem> {
     let id: LoginId = id_of(&id, "step")?;
-    let Some(Extension(ConsoleSession { console, .. })) = session else { return Err(Refused::NotFound("step").into()) };
+    let Some(Extension(ConsoleSession { console, .. })) = session else {
+        return Err(Refused::NotFound("step").into());
+    };
     let patience = std::time::Duration::from_secs(wait.min(LONGEST_WAIT));
     // Whoever is still waiting then is told so.
     if let Ok(decided) = tokio::time::timeout(patience, steps::decided(&host, &console, id)).await {
         decided?;
     }
-    let state = steps::state(&host, &console, id).await?.ok_or(Refused::NotFound("step"))?;
+    let state = steps::state(&host, &console, id)
+        .await?
+        .ok_or(Refused::NotFound("step"))?;
     Ok(Json(Standing {
         state: match state {
             StepState::Waiting => StateView::Waiting,
@@ -238,7 +282,9 @@ async fn give_up(
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
     let id: LoginId = id_of(&id, "step")?;
-    let Some(Extension(ConsoleSession { console, .. })) = session else { return Err(Refused::NotFound("step").into()) };
+    let Some(Extension(ConsoleSession { console, .. })) = session else {
+        return Err(Refused::NotFound("step").into());
+    };
     if !steps::give_up(&host, &console, id).await? {
         return Err(Refused::NotFound("step").into());
     }

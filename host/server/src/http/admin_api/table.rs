@@ -35,11 +35,23 @@ impl<S: Send + Sync> FromRequest<S> for Table {
 }
 
 fn is_table(headers: &HeaderMap) -> Result<(), Problem> {
-    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    if kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("text/csv") {
+    let kind = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    if kind
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .eq_ignore_ascii_case("text/csv")
+    {
         return Ok(());
     }
-    Err(Problem::of(ProblemKind::MediaType, "the body is a table; send it with the header Content-Type: text/csv"))
+    Err(Problem::of(
+        ProblemKind::MediaType,
+        "the body is a table; send it with the header Content-Type: text/csv",
+    ))
 }
 
 impl Table {
@@ -49,26 +61,39 @@ impl Table {
     }
 
     /// The rows of a file, which may be a large one. Others have their turn meanwhile.
-    pub(super) async fn read(self, columns: &'static [&'static str]) -> Result<Vec<ImportRow>, Problem> {
-        tokio::task::spawn_blocking(move || self.rows(columns)).await.map_err(|error| {
-            tracing::error!(%error, "a table could not be read");
-            Problem::of(ProblemKind::Internal, "the server could not read the table")
-        })?
+    pub(super) async fn read(
+        self,
+        columns: &'static [&'static str],
+    ) -> Result<Vec<ImportRow>, Problem> {
+        tokio::task::spawn_blocking(move || self.rows(columns))
+            .await
+            .map_err(|error| {
+                tracing::error!(%error, "a table could not be read");
+                Problem::of(ProblemKind::Internal, "the server could not read the table")
+            })?
     }
 
     /// The rows, of which no column is another than these. The cells are separated by commas, or by semicolons where the first line
     /// has these alone.
     fn rows(&self, columns: &'static [&'static str]) -> Result<Vec<ImportRow>, Problem> {
         let malformed = |detail: String| Problem::of(ProblemKind::Malformed, detail);
-        let text = std::str::from_utf8(&self.0)
-            .map_err(|_| malformed("the file is not UTF-8; spreadsheets call it \"CSV UTF-8\"".to_owned()))?;
+        let text = std::str::from_utf8(&self.0).map_err(|_| {
+            malformed("the file is not UTF-8; spreadsheets call it \"CSV UTF-8\"".to_owned())
+        })?;
         if text.contains('\0') {
             return Err(malformed("the file holds the character NUL".to_owned()));
         }
         let text = text.strip_prefix(MARK).unwrap_or(text);
         let first = text.lines().next().unwrap_or_default();
-        let delimiter = if first.contains(';') && !first.contains(',') { b';' } else { b',' };
-        let mut reader = ReaderBuilder::new().delimiter(delimiter).flexible(true).from_reader(text.as_bytes());
+        let delimiter = if first.contains(';') && !first.contains(',') {
+            b';'
+        } else {
+            b','
+        };
+        let mut reader = ReaderBuilder::new()
+            .delimiter(delimiter)
+            .flexible(true)
+            .from_reader(text.as_bytes());
         let unreadable = |error: csv::Error| malformed(format!("the file can't be read: {error}"));
         let mut header: Vec<&'static str> = Vec::new();
         for cell in reader.headers().map_err(unreadable)? {
@@ -77,7 +102,9 @@ impl Table {
             let column = column.filter(|column| !header.contains(column));
             header.push(column.ok_or_else(|| {
                 let known = columns.join(", ");
-                malformed(format!("the first line names the columns, each once, of {known}; {name:?} does not fit"))
+                malformed(format!(
+                    "the first line names the columns, each once, of {known}; {name:?} does not fit"
+                ))
             })?);
         }
         if header.is_empty() {
@@ -85,7 +112,11 @@ impl Table {
         }
         let header: Arc<[&'static str]> = header.into();
         let mut rows = Vec::new();
-        let mut place = LineCount { text: text.as_bytes(), passed: 0, line: 1 };
+        let mut place = LineCount {
+            text: text.as_bytes(),
+            passed: 0,
+            line: 1,
+        };
         for record in reader.records() {
             let record = record.map_err(unreadable)?;
             let line = place.of(record.position());
@@ -95,14 +126,20 @@ impl Table {
             }
             if record.len() != header.len() {
                 let (expected, found) = (header.len(), record.len());
-                let detail = format!("line {line} has {found} cells and not {expected}, as the first line has");
+                let detail = format!(
+                    "line {line} has {found} cells and not {expected}, as the first line has"
+                );
                 return Err(Problem::of(ProblemKind::Invalid, detail));
             }
             if rows.len() == MOST_ROWS {
                 let detail = format!("the file has more than {MOST_ROWS} rows; import it in parts");
                 return Err(Problem::of(ProblemKind::TooLarge, detail));
             }
-            rows.push(ImportRow::new(line, Arc::clone(&header), record.iter().map(unguarded).collect()));
+            rows.push(ImportRow::new(
+                line,
+                Arc::clone(&header),
+                record.iter().map(unguarded).collect(),
+            ));
         }
         Ok(rows)
     }
@@ -118,7 +155,9 @@ struct LineCount<'a> {
 
 impl LineCount<'_> {
     fn of(&mut self, position: Option<&csv::Position>) -> u64 {
-        let start = position.and_then(|position| usize::try_from(position.byte()).ok()).unwrap_or(self.passed);
+        let start = position
+            .and_then(|position| usize::try_from(position.byte()).ok())
+            .unwrap_or(self.passed);
         while let Some(byte) = self.text.get(self.passed) {
             if self.passed >= start && !matches!(byte, b'\r' | b'\n') {
                 break;
@@ -134,11 +173,17 @@ impl LineCount<'_> {
 pub(super) fn lines<C: AsRef<str>>(
     rows: impl IntoIterator<Item = impl IntoIterator<Item = C>>,
 ) -> std::io::Result<Vec<u8>> {
-    let mut writer = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());
+    let mut writer = WriterBuilder::new()
+        .terminator(Terminator::CRLF)
+        .from_writer(Vec::new());
     for row in rows {
-        writer.write_record(row.into_iter().map(|cell| guarded(cell.as_ref()))).map_err(std::io::Error::other)?;
+        writer
+            .write_record(row.into_iter().map(|cell| guarded(cell.as_ref())))
+            .map_err(std::io::Error::other)?;
     }
-    writer.into_inner().map_err(|error| std::io::Error::other(error.to_string()))
+    writer
+        .into_inner()
+        .map_err(|error| std::io::Error::other(error.to_string()))
 }
 
 /// What begins a formula.
@@ -166,7 +211,9 @@ impl Place {
     /// Whether an apostrophe has to stand before this character here.
     fn endangers(self, character: char) -> bool {
         match self {
-            Self::Beginning => SIGNS.contains(&character) || matches!(character, '\t' | '\r' | '\n'),
+            Self::Beginning => {
+                SIGNS.contains(&character) || matches!(character, '\t' | '\r' | '\n')
+            }
             Self::AfterSeparator => SIGNS.contains(&character),
             Self::Within => false,
         }
@@ -189,7 +236,8 @@ fn unguarded(cell: &str) -> String {
     let (mut unguarded, mut place) = (String::with_capacity(cell.len()), Place::Beginning);
     let mut characters = cell.chars().peekable();
     while let Some(character) = characters.next() {
-        let guards = character == '\'' && characters.peek().is_some_and(|next| place.endangers(*next));
+        let guards =
+            character == '\'' && characters.peek().is_some_and(|next| place.endangers(*next));
         if !guards {
             unguarded.push(character);
         }
@@ -213,7 +261,9 @@ mod tests {
     }
 
     fn cells(rows: &[ImportRow]) -> Vec<[String; 2]> {
-        rows.iter().map(|row| COLUMNS.map(|column| row.text(column).unwrap_or_default().to_owned())).collect()
+        rows.iter()
+            .map(|row| COLUMNS.map(|column| row.text(column).unwrap_or_default().to_owned()))
+            .collect()
     }
 
     #[test]
@@ -233,7 +283,14 @@ mod tests {
 
     #[test]
     fn what_is_no_such_table_is_refused() {
-        for text in ["", "name,name\n", "name,other\n", "name,email\nada\n", "name\nada,b\n", "name\na\0"] {
+        for text in [
+            "",
+            "name,name\n",
+            "name,other\n",
+            "name,email\nada\n",
+            "name\nada,b\n",
+            "name\na\0",
+        ] {
             assert!(read(text).is_err(), "{text:?}");
         }
         assert!(read(vec![b'n', b'a', b'm', b'e', b'\n', 0xff]).is_err());

@@ -34,19 +34,23 @@ use assent_model::user::{ConsoleRole, LifeState};
 const ROWS: u32 = 500;
 
 pub(super) fn of_users() -> Area {
-    Area::new("Users").route(Permission::UsersRead, routes!(export_users)).danger(
-        Permission::UsersWrite,
-        Danger::ImportTable,
-        routes!(import_users),
-    )
+    Area::new("Users")
+        .route(Permission::UsersRead, routes!(export_users))
+        .danger(
+            Permission::UsersWrite,
+            Danger::ImportTable,
+            routes!(import_users),
+        )
 }
 
 pub(super) fn of_accounts() -> Area {
-    Area::new("Accounts").route(Permission::AccountsRead, routes!(export_accounts)).danger(
-        Permission::AccountsWrite,
-        Danger::ImportTable,
-        routes!(import_accounts),
-    )
+    Area::new("Accounts")
+        .route(Permission::AccountsRead, routes!(export_accounts))
+        .danger(
+            Permission::AccountsWrite,
+            Danger::ImportTable,
+            routes!(import_accounts),
+        )
 }
 
 /// Which users are exported.
@@ -88,9 +92,16 @@ struct Rows {
 
 impl Rows {
     /// Where there may be more, the next ones begin at the cursor of the last one.
-    fn of<R>(found: &[R], cursor: impl Fn(&R) -> String, cells: impl Fn(&R) -> Vec<String>) -> Self {
+    fn of<R>(
+        found: &[R],
+        cursor: impl Fn(&R) -> String,
+        cells: impl Fn(&R) -> Vec<String>,
+    ) -> Self {
         let is_full = found.len() >= ROWS as usize;
-        Self { rows: found.iter().map(cells).collect(), next: found.last().filter(|_| is_full).map(cursor) }
+        Self {
+            rows: found.iter().map(cells).collect(),
+            next: found.last().filter(|_| is_full).map(cursor),
+        }
     }
 }
 
@@ -106,22 +117,38 @@ fn streamed<P>(name: &'static str, columns: &'static [&'static str], page: P) ->
 where
     P: Fn(Option<String>) -> BoxFuture<'static, Result<Rows, Problem>> + Send + 'static,
 {
-    let lines = stream::try_unfold((At::Beginning, page), async |(at, page)| -> std::io::Result<_> {
-        let (mark, header, after) = match at {
-            At::Beginning => (table::MARK, Some(columns.iter().map(|column| (*column).to_owned()).collect()), None),
-            At::After(after) => ("", None, Some(after)),
-            At::End => return Ok(None),
-        };
-        // Whoever reads it sees that it broke off.
-        let found = page(after).await.map_err(|_| std::io::Error::other("the table broke off"))?;
-        let lines = table::lines(header.into_iter().chain(found.rows))?;
-        let at = found.next.map_or(At::End, At::After);
-        Ok(Some((Bytes::from([mark.as_bytes(), &lines].concat()), (at, page))))
-    });
+    let lines = stream::try_unfold(
+        (At::Beginning, page),
+        async |(at, page)| -> std::io::Result<_> {
+            let (mark, header, after) = match at {
+                At::Beginning => (
+                    table::MARK,
+                    Some(columns.iter().map(|column| (*column).to_owned()).collect()),
+                    None,
+                ),
+                At::After(after) => ("", None, Some(after)),
+                At::End => return Ok(None),
+            };
+            // Whoever reads it sees that it broke off.
+            let found = page(after)
+                .await
+                .map_err(|_| std::io::Error::other("the table broke off"))?;
+            let lines = table::lines(header.into_iter().chain(found.rows))?;
+            let at = found.next.map_or(At::End, At::After);
+            Ok(Some((
+                Bytes::from([mark.as_bytes(), &lines].concat()),
+                (at, page),
+            )))
+        },
+    );
     let mut response = Body::from_stream(lines).into_response();
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/csv; charset=utf-8; header=present"));
-    if let Ok(disposition) = HeaderValue::from_str(&format!("attachment; filename=\"{name}.csv\"")) {
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("text/csv; charset=utf-8; header=present"),
+    );
+    if let Ok(disposition) = HeaderValue::from_str(&format!("attachment; filename=\"{name}.csv\""))
+    {
         headers.insert(header::CONTENT_DISPOSITION, disposition);
     }
     response
@@ -143,12 +170,19 @@ async fn export_users(
         .with("searched", q.is_some())
         .with("state", state.map(LifeState::as_str))
         .with("role", role.map(ConsoleRole::as_str));
-    host.store.append_audit(vec![entry]).await.map_err(Broken::from)?;
+    host.store
+        .append_audit(vec![entry])
+        .await
+        .map_err(Broken::from)?;
     let page = move |after: Option<String>| -> BoxFuture<'static, Result<Rows, Problem>> {
         let (host, q) = (Arc::clone(&host), q.clone());
         Box::pin(async move {
             let found = users::page(&host, q, (state, role), after.as_deref(), ROWS).await?;
-            Ok(Rows::of(&found, |(cursor, _)| cursor.clone(), |(_, user)| admin::user_cells(user)))
+            Ok(Rows::of(
+                &found,
+                |(cursor, _)| cursor.clone(),
+                |(_, user)| admin::user_cells(user),
+            ))
         })
     };
     Ok(streamed("users", &USER_COLUMNS, page))
@@ -171,15 +205,27 @@ async fn export_accounts(
         .of(id.clone())
         .with("searched", q.is_some())
         .with("state", state.map(LifeState::as_str));
-    host.store.append_audit(vec![entry]).await.map_err(Broken::from)?;
+    host.store
+        .append_audit(vec![entry])
+        .await
+        .map_err(Broken::from)?;
     let page = move |after: Option<String>| -> BoxFuture<'static, Result<Rows, Problem>> {
         let (host, q, id) = (Arc::clone(&host), q.clone(), id.clone());
         Box::pin(async move {
             let found = accounts::page(&host, &id, q, state, after.as_deref(), ROWS).await?;
             let people: Vec<UserId> = found.iter().map(|(_, account)| account.user_id).collect();
-            let people = host.store.users_by_ids(&people).await.map_err(Broken::from)?;
-            let cells = |account: &Account| admin::account_cells(account, people.get(&account.user_id));
-            Ok(Rows::of(&found, |(cursor, _)| cursor.clone(), |(_, account)| cells(account)))
+            let people = host
+                .store
+                .users_by_ids(&people)
+                .await
+                .map_err(Broken::from)?;
+            let cells =
+                |account: &Account| admin::account_cells(account, people.get(&account.user_id));
+            Ok(Rows::of(
+                &found,
+                |(cursor, _)| cursor.clone(),
+                |(_, account)| cells(account),
+            ))
         })
     };
     Ok(streamed("accounts", &ACCOUNT_COLUMNS, page))
@@ -226,10 +272,35 @@ struct RowErrorView {
 }
 
 fn view(dry_run: bool, report: ImportReport) -> Json<ImportView> {
-    let ImportReport { rows, created, changed, unchanged, refused, errors, readdressed: _, renamed: _ } = report;
-    let error = |RowError { line, column, detail }| RowErrorView { line, column, detail };
+    let ImportReport {
+        rows,
+        created,
+        changed,
+        unchanged,
+        refused,
+        errors,
+        readdressed: _,
+        renamed: _,
+    } = report;
+    let error = |RowError {
+                     line,
+                     column,
+                     detail,
+                 }| RowErrorView {
+        line,
+        column,
+        detail,
+    };
     let errors = errors.into_iter().map(error).collect();
-    Json(ImportView { dry_run, rows, created, changed, unchanged, refused, errors })
+    Json(ImportView {
+        dry_run,
+        rows,
+        created,
+        changed,
+        unchanged,
+        refused,
+        errors,
+    })
 }
 
 /// The claim of the one import that a host does at a time.
@@ -247,7 +318,8 @@ pub(super) async fn alone(
         Err(problem) => return problem.into_response(),
     };
     let Some(held) = host.limits.import.hold(()) else {
-        let detail = "another table is imported at this moment; send this one again when that is done";
+        let detail =
+            "another table is imported at this moment; send this one again when that is done";
         return Problem::of(ProblemKind::TooMany, detail).into_response();
     };
     request.extensions_mut().insert::<Alone>(Arc::new(held));
@@ -261,11 +333,12 @@ async fn arrived(host: &Host, caller: &Caller, request: Request) -> Result<Reque
         .limits
         .uploads_of
         .hold(CallerKey::from(&caller.by.actor))
-        .ok_or_else(|| too_many("another table of yours is on its way; send this one again when that is done"))?;
-    let _any =
-        host.limits.uploads.hold(()).ok_or_else(|| {
-            too_many("too many tables are on their way at this moment; send this one again in a while")
+        .ok_or_else(|| {
+            too_many("another table of yours is on its way; send this one again when that is done")
         })?;
+    let _any = host.limits.uploads.hold(()).ok_or_else(|| {
+        too_many("too many tables are on their way at this moment; send this one again in a while")
+    })?;
     let (parts, body) = request.into_parts();
     let bytes = input::body(Request::from_parts(parts.clone(), body), &()).await?;
     Ok(Request::from_parts(parts, Body::from(bytes)))
@@ -283,7 +356,10 @@ async fn to_the_end(
     };
     tokio::spawn(importing).await.map_err(|error| {
         tracing::error!(%error, "an import broke off");
-        Problem::of(ProblemKind::Internal, "the server could not do this; import the same again")
+        Problem::of(
+            ProblemKind::Internal,
+            "the server could not do this; import the same again",
+        )
     })?
 }
 
@@ -322,10 +398,12 @@ pub(super) async fn foreseen(
         async move { imported(&host, &caller, application.as_ref(), table, true).await }
     };
     let report = to_the_end(alone, check).await?;
-    Ok(match admin::steps::table_in_words(&host, application.as_ref(), &report).await? {
-        Some(words) => Foreseen::Step(words),
-        None => Foreseen::Nothing(Box::new(view(false, report).into_response())),
-    })
+    Ok(
+        match admin::steps::table_in_words(&host, application.as_ref(), &report).await? {
+            Some(words) => Foreseen::Step(words),
+            None => Foreseen::Nothing(Box::new(view(false, report).into_response())),
+        },
+    )
 }
 
 /// Imports the accounts of an application, or else users.
@@ -337,8 +415,19 @@ async fn imported(
     dry_run: bool,
 ) -> Result<ImportReport, Problem> {
     Ok(match application {
-        Some(id) => admin::import_accounts(host, caller, id, &table.read(&ACCOUNT_COLUMNS).await?, dry_run).await?,
-        None => admin::import_users(host, caller, &table.read(&USER_COLUMNS).await?, dry_run).await?,
+        Some(id) => {
+            admin::import_accounts(
+                host,
+                caller,
+                id,
+                &table.read(&ACCOUNT_COLUMNS).await?,
+                dry_run,
+            )
+            .await?
+        }
+        None => {
+            admin::import_users(host, caller, &table.read(&USER_COLUMNS).await?, dry_run).await?
+        }
     })
 }
 

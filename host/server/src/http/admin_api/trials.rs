@@ -63,14 +63,25 @@ async fn begin(
     let application: Did = id_of(&id, "application")?;
     let application = admin::registered(&host, &application).await?;
     let alone = host.limits.trial.hold(console.signed_in.session.id);
-    let _alone = alone.ok_or_else(|| Problem::of(ProblemKind::TooMany, "another trial is begun at this moment"))?;
+    let _alone = alone.ok_or_else(|| {
+        Problem::of(
+            ProblemKind::TooMany,
+            "another trial is begun at this moment",
+        )
+    })?;
     let trial = trials::prepare(&host, &console, &application).await?;
     let (url, request) = match &application {
-        Registered::Client(client) => oidc::trial::request(&host, &trial, client, &console.signed_in.user.name)?,
+        Registered::Client(client) => {
+            oidc::trial::request(&host, &trial, client, &console.signed_in.user.name)?
+        }
         Registered::ServiceProvider(provider) => saml::trial::request(&host, &trial, provider)?,
     };
     trials::begin(&host, &trial, request, &caller.by).await?;
-    let begun = BegunView { id: trial.id.to_string(), url, expires_at: moment(trial.expires_at) };
+    let begun = BegunView {
+        id: trial.id.to_string(),
+        url,
+        expires_at: moment(trial.expires_at),
+    };
     Ok((StatusCode::CREATED, Json(begun)))
 }
 
@@ -225,12 +236,17 @@ async fn read(
     let patience = std::time::Duration::from_secs(wait.min(LONGEST_WAIT));
     // Whoever is still waiting then is told how it stands, and at once where enough others wait.
     let waiting = host.limits.trial_waits.hold(console.signed_in.session.id);
-    let patience = waiting.as_ref().map_or(std::time::Duration::ZERO, |_| patience);
-    if let Ok(changed) = tokio::time::timeout(patience, trials::changed(&host, &console, id)).await {
+    let patience = waiting
+        .as_ref()
+        .map_or(std::time::Duration::ZERO, |_| patience);
+    if let Ok(changed) = tokio::time::timeout(patience, trials::changed(&host, &console, id)).await
+    {
         changed?;
     }
     drop(waiting);
-    let shown = trials::show(&host, &console, id).await?.ok_or(Refused::NotFound("trial"))?;
+    let shown = trials::show(&host, &console, id)
+        .await?
+        .ok_or(Refused::NotFound("trial"))?;
     let step = |(name, at, note): (TrialStep, _, assent_model::trial::StepNote)| StepView {
         at: moment(at),
         name,
@@ -250,6 +266,8 @@ async fn read(
         },
         expires_at: moment(shown.trial.expires_at),
         steps: shown.steps.into_iter().map(step).collect(),
-        result: shown.result.and_then(|result| serde_json::from_value(result).ok()),
+        result: shown
+            .result
+            .and_then(|result| serde_json::from_value(result).ok()),
     }))
 }

@@ -33,7 +33,11 @@ pub(super) fn routes() -> Area {
         .danger(Permission::UsersManage, Danger::EraseUser, routes!(erase))
         .danger(Permission::UsersWrite, Danger::AddDevice, routes!(enrol))
         .route(Permission::UsersRead, routes!(devices))
-        .danger(Permission::UsersWrite, Danger::RemoveDevice, routes!(revoke_device))
+        .danger(
+            Permission::UsersWrite,
+            Danger::RemoveDevice,
+            routes!(revoke_device),
+        )
         .route(Permission::UsersRead, routes!(recovery_codes))
 }
 
@@ -106,11 +110,26 @@ fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Option<ConsoleR
 impl Change {
     /// The change, of a user who is known or of a new one, if whoever calls may say all that it says.
     fn allowed(self, caller: &Caller, known: bool) -> Result<UserChange, Problem> {
-        let Self { name, email, profile, console_role, state } = self;
-        let change = UserChange { name, email, profile, console_role, state };
+        let Self {
+            name,
+            email,
+            profile,
+            console_role,
+            state,
+        } = self;
+        let change = UserChange {
+            name,
+            email,
+            profile,
+            console_role,
+            state,
+        };
         match change.beyond(caller, known) {
             None => Ok(change),
-            Some((member, why)) => Err(Problem::of(ProblemKind::Forbidden, format!("{member}: {why}"))),
+            Some((member, why)) => Err(Problem::of(
+                ProblemKind::Forbidden,
+                format!("{member}: {why}"),
+            )),
         }
     }
 }
@@ -124,7 +143,11 @@ pub(super) async fn foresee(
     body: &[u8],
 ) -> Result<(), Problem> {
     let change = parse::<Change>(body)?.allowed(caller, id.is_some())?;
-    let guard = |user: &User| caller.must_reach(user).and_then(|()| when.check(user.version));
+    let guard = |user: &User| {
+        caller
+            .must_reach(user)
+            .and_then(|()| when.check(user.version))
+    };
     let known: Option<(UserId, admin::Guard<'_, User>)> = match id {
         Some(id) => Some((id_of(id, "user")?, &guard)),
         None => None,
@@ -172,10 +195,31 @@ struct UsersQuery {
 ///
 /// In the order in which they were made; with `q` in that of what they are found by.
 #[utoipa::path(get, path = "/users", params(UsersQuery), responses((status = 200, description = "A page of users.", body = List<UserView>)))]
-async fn list(State(host): State<Arc<Host>>, Query(query): Query<UsersQuery>) -> Result<Json<List<UserView>>, Problem> {
-    let UsersQuery { q, state, role, after: cursor, limit } = query;
-    let rows = page(&host, q.text(), (state, role), cursor.as_deref(), limit.and_one()).await?;
-    Ok(Json(List::of(rows, limit.get(), |(cursor, _)| cursor.clone(), |(_, user)| shown(user))))
+async fn list(
+    State(host): State<Arc<Host>>,
+    Query(query): Query<UsersQuery>,
+) -> Result<Json<List<UserView>>, Problem> {
+    let UsersQuery {
+        q,
+        state,
+        role,
+        after: cursor,
+        limit,
+    } = query;
+    let rows = page(
+        &host,
+        q.text(),
+        (state, role),
+        cursor.as_deref(),
+        limit.and_one(),
+    )
+    .await?;
+    Ok(Json(List::of(
+        rows,
+        limit.get(),
+        |(cursor, _)| cursor.clone(),
+        |(_, user)| shown(user),
+    )))
 }
 
 /// Up to `limit` users after a cursor, each with its own.
@@ -187,16 +231,39 @@ pub(super) async fn page(
     limit: u32,
 ) -> Result<Vec<(String, User)>, Problem> {
     if let Some(q) = q {
-        let found = admin::find_users(host, &UserQuery { q, state, role, after: after(cursor)? }, limit).await?;
-        return Ok(found.into_iter().map(|(place, user)| (place.to_string(), user)).collect());
+        let found = admin::find_users(
+            host,
+            &UserQuery {
+                q,
+                state,
+                role,
+                after: after(cursor)?,
+            },
+            limit,
+        )
+        .await?;
+        return Ok(found
+            .into_iter()
+            .map(|(place, user)| (place.to_string(), user))
+            .collect());
     }
-    let found = host.store.users_in(state, role, after(cursor)?, limit).await.map_err(crate::domain::Broken::from)?;
-    Ok(found.into_iter().map(|user| (user.id.to_string(), user)).collect())
+    let found = host
+        .store
+        .users_in(state, role, after(cursor)?, limit)
+        .await
+        .map_err(crate::domain::Broken::from)?;
+    Ok(found
+        .into_iter()
+        .map(|user| (user.id.to_string(), user))
+        .collect())
 }
 
 /// Read a user.
 #[utoipa::path(get, path = "/users/{id}", responses((status = 200, description = "The user.", body = UserView)))]
-async fn read(State(host): State<Arc<Host>>, Path(id): Path<String>) -> Result<Versioned<UserView>, Problem> {
+async fn read(
+    State(host): State<Arc<Host>>,
+    Path(id): Path<String>,
+) -> Result<Versioned<UserView>, Problem> {
     Ok(view(admin::user(&host, id_of(&id, "user")?).await?))
 }
 
@@ -214,8 +281,14 @@ async fn change(
     Body(change): Body<Change>,
 ) -> Result<Versioned<UserView>, Problem> {
     let change = change.allowed(&caller, true)?;
-    let guard = |user: &User| caller.must_reach(user).and_then(|()| when.check(user.version));
-    Ok(view(admin::change_user(&host, id_of(&id, "user")?, change, &caller.by, &guard).await?))
+    let guard = |user: &User| {
+        caller
+            .must_reach(user)
+            .and_then(|()| when.check(user.version))
+    };
+    Ok(view(
+        admin::change_user(&host, id_of(&id, "user")?, change, &caller.by, &guard).await?,
+    ))
 }
 
 /// Delete a user.
@@ -228,7 +301,11 @@ async fn remove(
     Path(id): Path<String>,
     when: IfMatch,
 ) -> Result<StatusCode, Problem> {
-    let guard = |user: &User| caller.must_reach(user).and_then(|()| when.check(user.version));
+    let guard = |user: &User| {
+        caller
+            .must_reach(user)
+            .and_then(|()| when.check(user.version))
+    };
     admin::delete_user(&host, id_of(&id, "user")?, &caller.by, &guard).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -243,7 +320,9 @@ async fn erase(
     Path(id): Path<String>,
 ) -> Result<Versioned<UserView>, Problem> {
     let guard = |user: &User| caller.must_reach(user);
-    Ok(view(admin::erase_user(&host, id_of(&id, "user")?, &caller.by, &guard).await?))
+    Ok(view(
+        admin::erase_user(&host, id_of(&id, "user")?, &caller.by, &guard).await?,
+    ))
 }
 
 /// A link that enrols a phone.
@@ -263,9 +342,20 @@ async fn enrol(
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<EnrolmentView>), Problem> {
-    let guard = |user: &User| caller.must_reach(user).and_then(|()| caller.must_have_asked_about(user));
-    let (link, until) = admin::create_enrolment(&host, id_of(&id, "user")?, &caller.by, &guard).await?;
-    Ok((StatusCode::CREATED, Json(EnrolmentView { link, expires_at: moment(until) })))
+    let guard = |user: &User| {
+        caller
+            .must_reach(user)
+            .and_then(|()| caller.must_have_asked_about(user))
+    };
+    let (link, until) =
+        admin::create_enrolment(&host, id_of(&id, "user")?, &caller.by, &guard).await?;
+    Ok((
+        StatusCode::CREATED,
+        Json(EnrolmentView {
+            link,
+            expires_at: moment(until),
+        }),
+    ))
 }
 
 /// A phone that a person approves with.
@@ -287,8 +377,15 @@ struct DeviceView {
 
 /// List a person's phones.
 #[utoipa::path(get, path = "/users/{id}/devices", responses((status = 200, description = "All that are not revoked.", body = List<DeviceView>)))]
-async fn devices(State(host): State<Arc<Host>>, Path(id): Path<String>) -> Result<Json<List<DeviceView>>, Problem> {
-    let show = |OwnDevice { device, used_at, has_passkey }| DeviceView {
+async fn devices(
+    State(host): State<Arc<Host>>,
+    Path(id): Path<String>,
+) -> Result<Json<List<DeviceView>>, Problem> {
+    let show = |OwnDevice {
+                    device,
+                    used_at,
+                    has_passkey,
+                }| DeviceView {
         id: device.id.to_string(),
         name: device.name,
         has_push: device.push.is_some(),
@@ -323,7 +420,12 @@ struct RecoveryCodes {
 
 /// Count a person's recovery codes.
 #[utoipa::path(get, path = "/users/{id}/recovery-codes", responses((status = 200, description = "How many are left.", body = RecoveryCodes)))]
-async fn recovery_codes(State(host): State<Arc<Host>>, Path(id): Path<String>) -> Result<Json<RecoveryCodes>, Problem> {
+async fn recovery_codes(
+    State(host): State<Arc<Host>>,
+    Path(id): Path<String>,
+) -> Result<Json<RecoveryCodes>, Problem> {
     let user = admin::user(&host, id_of(&id, "user")?).await?;
-    Ok(Json(RecoveryCodes { left: recovery::left(&host, user.id).await? }))
+    Ok(Json(RecoveryCodes {
+        left: recovery::left(&host, user.id).await?,
+    }))
 }

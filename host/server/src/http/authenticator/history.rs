@@ -25,6 +25,10 @@ pub(in super::super) async fn history(call: SignedCall) -> Reply {
             "at": past.at.seconds(),
         })
     };
-    let items: Vec<Value> = history::of(&host, &device).await?.into_iter().map(item).collect();
+    let items: Vec<Value> = history::of(&host, &device)
+        .await?
+        .into_iter()
+        .map(item)
+        .collect();
     Ok(Json(json!({"items": items})).into_response())
 }

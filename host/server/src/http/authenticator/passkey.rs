@@ -18,11 +18,17 @@ pub(super) fn required(options: Value) -> Failure {
     Failure::new(StatusCode::CONFLICT, "passkey_required", message).with("options", options)
 }
 
-pub(super) const REFUSED: Failure =
-    Failure::new(StatusCode::FORBIDDEN, "passkey_refused", "What this phone's passkey said does not count. Try again.");
+pub(super) const REFUSED: Failure = Failure::new(
+    StatusCode::FORBIDDEN,
+    "passkey_refused",
+    "What this phone's passkey said does not count. Try again.",
+);
 
-const HAS_ONE: Failure =
-    Failure::new(StatusCode::CONFLICT, "has_passkey", "This phone has a passkey already. Remove that one first.");
+const HAS_ONE: Failure = Failure::new(
+    StatusCode::CONFLICT,
+    "has_passkey",
+    "This phone has a passkey already. Remove that one first.",
+);
 
 /// `POST /authenticator/api/device/passkey`: what the browser is to make a passkey with.
 pub(in super::super) async fn offer_passkey(call: SignedCall) -> Reply {
@@ -55,7 +61,11 @@ struct Shown {
 
 impl Shown {
     fn read(call: &SignedCall) -> Result<Self, Failure> {
-        if call.body.is_empty() { Ok(Self::default()) } else { parse(&call.body) }
+        if call.body.is_empty() {
+            Ok(Self::default())
+        } else {
+            parse(&call.body)
+        }
     }
 }
 

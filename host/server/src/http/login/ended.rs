@@ -35,9 +35,10 @@ async fn returned(host: &Host, language: Language, view: &View) -> Result<Respon
     let (login, reason) = match view {
         View::Ended(login, Ended::Denied) => (login, DenialReason::Denied),
         View::Ended(login, Ended::Expired | Ended::WrongNumber) => (login, DenialReason::Expired),
-        View::Ended(login, _) | View::Identify(login) | View::Approved(login, _) | View::SignedIn(login, _) => {
-            (login, DenialReason::GivenUp)
-        }
+        View::Ended(login, _)
+        | View::Identify(login)
+        | View::Approved(login, _)
+        | View::SignedIn(login, _) => (login, DenialReason::GivenUp),
         View::Waiting(login, _) => {
             login::cancel(host, login).await?;
             (login, DenialReason::GivenUp)
@@ -46,10 +47,12 @@ async fn returned(host: &Host, language: Language, view: &View) -> Result<Respon
         View::Unknown => return Ok(unknown(host, language)),
     };
     let reply = match &login.request {
-        LoginRequest::Oidc(request) => match authorize::deny(host, login.id, request, reason).await? {
-            Some(answer) => Some(deliver(host, language, &answer).await),
-            None => None,
-        },
+        LoginRequest::Oidc(request) => {
+            match authorize::deny(host, login.id, request, reason).await? {
+                Some(answer) => Some(deliver(host, language, &answer).await),
+                None => None,
+            }
+        }
         LoginRequest::Saml(request) => {
             let why = match reason {
                 DenialReason::Denied => Failure::Denied,
@@ -59,9 +62,9 @@ async fn returned(host: &Host, language: Language, view: &View) -> Result<Respon
             let answer = sign_on::deny(host, login.id, request, why).await?;
             answer.map(|answer| saml::deliver(host, language, &answer))
         }
-        LoginRequest::Local { .. } | LoginRequest::Step(_) => {
-            login::give_up(host, login.id).await?.then(|| see_other("/"))
-        }
+        LoginRequest::Local { .. } | LoginRequest::Step(_) => login::give_up(host, login.id)
+            .await?
+            .then(|| see_other("/")),
     };
     Ok(reply.unwrap_or_else(|| answered_before(host, language)))
 }
@@ -93,7 +96,11 @@ pub(in super::super) async fn return_by_itself(
         let failed = match &view {
             View::Ended(login, Ended::Denied | Ended::Expired | Ended::WrongNumber) => Some(login),
             View::Approved(login, _) | View::SignedIn(login, _) => Some(login),
-            View::Ended(..) | View::Identify(_) | View::Waiting(..) | View::Answered(_) | View::Unknown => None,
+            View::Ended(..)
+            | View::Identify(_)
+            | View::Waiting(..)
+            | View::Answered(_)
+            | View::Unknown => None,
         };
         if let Some(login) = failed
             && csrf::is_token(&host, &browser, &return_of(login), &token)?
@@ -106,7 +113,9 @@ pub(in super::super) async fn return_by_itself(
             None => unknown(&host, browser.language()),
         })
     };
-    reply.await.unwrap_or_else(|error| broken(&host, browser.language(), &error))
+    reply
+        .await
+        .unwrap_or_else(|error| broken(&host, browser.language(), &error))
 }
 
 /// What the token of [`return_by_itself`] is for.
@@ -120,7 +129,12 @@ fn return_of(login: &Login) -> String {
 
 /// How the page of a failed sign-in returns to the application. A sign-in to our own pages has no application, and somebody else's trial
 /// was answered already. The other ends ask the user for a choice.
-fn returning(host: &Host, browser: &Browser, login: &Login, ended: &EndedKind) -> Result<Option<Returning>, Broken> {
+fn returning(
+    host: &Host,
+    browser: &Browser,
+    login: &Login,
+    ended: &EndedKind,
+) -> Result<Option<Returning>, Broken> {
     let waits = matches!(login.request, LoginRequest::Oidc(_) | LoginRequest::Saml(_));
     let failed = match ended {
         EndedKind::Denied | EndedKind::Expired => true,
@@ -164,7 +178,9 @@ pub(super) fn refused(why: Refusal) -> EndedKind {
         Refusal::ApplicationGone => Message::of("refused-application-gone"),
         Refusal::AddressGone => Message::of("refused-address-gone"),
         Refusal::NoAccount(name) => Message::of("refused-no-account").text("application", name),
-        Refusal::AccountClosed(name) => Message::of("refused-account-closed").text("application", name),
+        Refusal::AccountClosed(name) => {
+            Message::of("refused-account-closed").text("application", name)
+        }
         Refusal::PersonClosed => Message::of("refused-person-closed"),
         Refusal::OthersTrial => Message::of("refused-others-trial"),
         Refusal::Plugin(reason) => Message::of("refused-by-plugin").text("reason", reason),

@@ -103,10 +103,17 @@ fn ended(ended: Ended) -> EndedPage {
 fn admin() -> ConsolePage {
     let text = || MARKUP.to_owned();
     ConsolePage {
-        layout: Layout { operator: text(), ..layout() },
+        layout: Layout {
+            operator: text(),
+            ..layout()
+        },
         issuer: text(),
         address: text(),
-        user: Some(SignedIn { name: text(), sign_out: "/logout".to_owned(), csrf: text() }),
+        user: Some(SignedIn {
+            name: text(),
+            sign_out: "/logout".to_owned(),
+            csrf: text(),
+        }),
     }
 }
 
@@ -117,14 +124,26 @@ fn every_page() -> Vec<String> {
 fn every_page_in(language: Language) -> Vec<String> {
     let text = || MARKUP.to_owned();
     let words = || Message::of("refused-no-account").text("application", MARKUP);
-    let support = || Some(Support { address: "mailto:help@example.org".to_owned(), text: text() });
+    let support = || {
+        Some(Support {
+            address: "mailto:help@example.org".to_owned(),
+            text: text(),
+        })
+    };
     let error = ErrorPage {
-        layout: Layout { operator: text(), support: support(), ..layout() },
+        layout: Layout {
+            operator: text(),
+            support: support(),
+            ..layout()
+        },
         title: words(),
         what_happened: words(),
         what_to_do: words(),
         reference: text(),
-        next: Some(Link { address: "/session/end".to_owned(), text: words() }),
+        next: Some(Link {
+            address: "/session/end".to_owned(),
+            text: words(),
+        }),
     };
     let mut pages = Vec::new();
     macro_rules! render {
@@ -136,10 +155,21 @@ fn every_page_in(language: Language) -> Vec<String> {
     }
     render!(
         login(),
-        LoginPage { choice: None, unfit: false, ..login() },
+        LoginPage {
+            choice: None,
+            unfit: false,
+            ..login()
+        },
         waiting(),
-        WaitingPage { binding: None, ..waiting() },
-        WaitingPage { delegated: false, binding: None, ..waiting() },
+        WaitingPage {
+            binding: None,
+            ..waiting()
+        },
+        WaitingPage {
+            delegated: false,
+            binding: None,
+            ..waiting()
+        },
         ConfirmPage {
             layout: layout(),
             application: text(),
@@ -152,14 +182,32 @@ fn every_page_in(language: Language) -> Vec<String> {
         },
         error,
         consent(),
-        ConsentPage { offline: true, ..consent() },
+        ConsentPage {
+            offline: true,
+            ..consent()
+        },
         form_post(),
-        FormPostPage { application: None, ..form_post() },
+        FormPostPage {
+            application: None,
+            ..form_post()
+        },
         HomePage { layout: layout() },
         sign_out(),
-        SignOutPage { application: None, returns_to: Some(text()), ..sign_out() },
-        SignedOutPage { layout: layout(), by_device: true, untold: vec![text()], others: true },
-        TrialPage { layout: layout(), done: true },
+        SignOutPage {
+            application: None,
+            returns_to: Some(text()),
+            ..sign_out()
+        },
+        SignedOutPage {
+            layout: layout(),
+            by_device: true,
+            untold: vec![text()],
+            others: true
+        },
+        TrialPage {
+            layout: layout(),
+            done: true
+        },
         AuthenticatorApp { layout: layout() },
         SamlStartPage {
             layout: layout(),
@@ -168,7 +216,14 @@ fn every_page_in(language: Language) -> Vec<String> {
             csrf: text(),
             relay_state: Some(text()),
         },
-        SamlLogoutPage { layout: layout(), application: text(), frame: text(), turn: 1, of: 2, seconds: 5 },
+        SamlLogoutPage {
+            layout: layout(),
+            application: text(),
+            frame: text(),
+            turn: 1,
+            of: 2,
+            seconds: 5
+        },
         SamlPostPage {
             layout: layout(),
             application: text(),
@@ -176,12 +231,27 @@ fn every_page_in(language: Language) -> Vec<String> {
             fields: vec![("SAMLResponse", text())],
             nonce: text(),
         },
-        SamlLogoutAnsweredPage { layout: layout(), next: text(), nonce: text() },
+        SamlLogoutAnsweredPage {
+            layout: layout(),
+            next: text(),
+            nonce: text()
+        },
     );
-    for end in
-        [Ended::Denied, Ended::Expired, Ended::Cancelled, Ended::Replaced, Ended::Conflict, Ended::Refused(words())]
-    {
-        render!(EndedPage { layout: Layout { support: support(), ..layout() }, ..ended(end) });
+    for end in [
+        Ended::Denied,
+        Ended::Expired,
+        Ended::Cancelled,
+        Ended::Replaced,
+        Ended::Conflict,
+        Ended::Refused(words()),
+    ] {
+        render!(EndedPage {
+            layout: Layout {
+                support: support(),
+                ..layout()
+            },
+            ..ended(end)
+        });
     }
     if language == Language::English {
         render!(admin());
@@ -196,7 +266,13 @@ fn no_page_has_an_inline_script_an_inline_style_or_unescaped_markup() {
         assert!(!page.contains("<script>"), "{page}");
         assert!(!page.contains("<style"), "{page}");
         assert!(!page.contains(" style="), "{page}");
-        for handler in [" onclick=", " onload=", " onerror=", " onsubmit=", "javascript:"] {
+        for handler in [
+            " onclick=",
+            " onload=",
+            " onerror=",
+            " onsubmit=",
+            "javascript:",
+        ] {
             assert!(!page.contains(handler), "{page}");
         }
     }
@@ -205,8 +281,13 @@ fn no_page_has_an_inline_script_an_inline_style_or_unescaped_markup() {
 #[test]
 fn every_file_that_a_page_names_exists_here() {
     for page in every_page() {
-        assert!(!page.contains("src=\"http") && !page.contains("href=\"http"), "{page}");
-        let assets = page.split('"').filter(|value| value.starts_with("/assets/"));
+        assert!(
+            !page.contains("src=\"http") && !page.contains("href=\"http"),
+            "{page}"
+        );
+        let assets = page
+            .split('"')
+            .filter(|value| value.starts_with("/assets/"));
         assert!(assets.clone().count() >= 2);
         for path in assets {
             assert!(assets::find(path, Language::English).is_some(), "{path}");
@@ -220,7 +301,9 @@ fn every_form_is_a_post_with_its_token() {
         // The answer to an application goes there, and has nothing of ours in it.
         let ours = |form: &&str| {
             !form.starts_with("method=\"dialog\"")
-                && !["answer", "message"].iter().any(|id| form.contains(&format!("id=\"{id}\"")))
+                && !["answer", "message"]
+                    .iter()
+                    .any(|id| form.contains(&format!("id=\"{id}\"")))
         };
         for form in page.split("<form ").skip(1).filter(ours) {
             let form = form.split("</form>").next().unwrap();
@@ -234,12 +317,16 @@ fn every_form_is_a_post_with_its_token() {
 fn an_answer_is_posted_with_its_values_escaped_and_can_be_sent_without_a_script() {
     let page = form_post().render().unwrap();
     assert!(
-        page.contains("<form method=\"post\" action=\"https://rp.example/cb?a=1&#38;b=2\" id=\"answer\">"),
+        page.contains(
+            "<form method=\"post\" action=\"https://rp.example/cb?a=1&#38;b=2\" id=\"answer\">"
+        ),
         "{page}"
     );
     assert!(page.contains("name=\"code\" value=\"ac_1\""));
     assert!(
-        page.contains("name=\"state\" value=\"&#34;&#62;&#60;script&#62;alert(&#39;x&#39;)&#60;/script&#62;\""),
+        page.contains(
+            "name=\"state\" value=\"&#34;&#62;&#60;script&#62;alert(&#39;x&#39;)&#60;/script&#62;\""
+        ),
         "{page}"
     );
     assert!(page.contains("<button class=\"button primary\" type=\"submit\">Continue</button>"));
@@ -258,7 +345,12 @@ fn the_waiting_page_refreshes_itself_only_without_a_script() {
 fn a_login_with_an_error_points_the_field_to_it() {
     let page = login().render().unwrap();
     assert!(page.contains("aria-invalid=\"true\" aria-describedby=\"name-error\""));
-    let page = LoginPage { unfit: false, ..login() }.render().unwrap();
+    let page = LoginPage {
+        unfit: false,
+        ..login()
+    }
+    .render()
+    .unwrap();
     assert!(!page.contains("aria-invalid"));
 }
 
@@ -266,22 +358,54 @@ fn a_login_with_an_error_points_the_field_to_it() {
 fn an_end_offers_only_the_ways_that_there_are() {
     let page = ended(Ended::Expired).render().unwrap();
     assert!(page.contains("Try again") && page.contains("Back to"));
-    let page = EndedPage { again: None, leave: None, ..ended(Ended::Cancelled) }.render().unwrap();
+    let page = EndedPage {
+        again: None,
+        leave: None,
+        ..ended(Ended::Cancelled)
+    }
+    .render()
+    .unwrap();
     assert!(!page.contains("<form"));
 }
 
 #[test]
 fn to_keep_access_is_asked_for_each_time_and_not_said_to_be_remembered() {
-    assert!(consent().render().unwrap().contains("Remembered for 14 days."));
-    let page = ConsentPage { offline: true, ..consent() }.render().unwrap();
-    assert!(!page.contains("Remembered") && page.contains("has to ask each time that it wants to keep access."));
+    assert!(
+        consent()
+            .render()
+            .unwrap()
+            .contains("Remembered for 14 days.")
+    );
+    let page = ConsentPage {
+        offline: true,
+        ..consent()
+    }
+    .render()
+    .unwrap();
+    assert!(
+        !page.contains("Remembered")
+            && page.contains("has to ask each time that it wants to keep access.")
+    );
 }
 
 #[test]
 fn an_answer_says_to_which_application_it_goes_unless_that_is_gone() {
-    let page = FormPostPage { application: Some("Expenses".to_owned()), ..form_post() }.render().unwrap();
-    assert!(page.contains("<h1>Back to <bdi>Expenses</bdi></h1>"), "{page}");
-    let page = FormPostPage { application: None, ..form_post() }.render().unwrap();
+    let page = FormPostPage {
+        application: Some("Expenses".to_owned()),
+        ..form_post()
+    }
+    .render()
+    .unwrap();
+    assert!(
+        page.contains("<h1>Back to <bdi>Expenses</bdi></h1>"),
+        "{page}"
+    );
+    let page = FormPostPage {
+        application: None,
+        ..form_post()
+    }
+    .render()
+    .unwrap();
     assert!(page.contains("<h1>Back to the application</h1>"), "{page}");
 }
 
@@ -290,9 +414,16 @@ fn words_of(page: &str) -> Vec<String> {
     let body = page.split_once("<body").unwrap().1;
     let between = body.split('>').filter_map(|part| part.split('<').next());
     let attributes = ["aria-label=\"", "alt=\"", "title=\""];
-    let read_out =
-        attributes.iter().flat_map(|name| body.split(name).skip(1).filter_map(|rest| rest.split('"').next()));
-    between.chain(read_out).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()).collect()
+    let read_out = attributes.iter().flat_map(|name| {
+        body.split(name)
+            .skip(1)
+            .filter_map(|rest| rest.split('"').next())
+    });
+    between
+        .chain(read_out)
+        .map(|text| text.trim().to_owned())
+        .filter(|text| !text.is_empty())
+        .collect()
 }
 
 /// The texts of a language's messages, without the values between them.
@@ -301,11 +432,16 @@ fn texts_of(language: Language) -> Vec<String> {
     let lines = source.lines().filter(|line| !line.starts_with('#'));
     let texts = lines.filter_map(|line| line.split_once(['=', ']']).map(|(_, text)| text));
     let parts = texts.flat_map(|text| text.split(['{', '}']).step_by(2));
-    parts.map(|part| escaped(part.trim())).filter(|part| part.contains(' ')).collect()
+    parts
+        .map(|part| escaped(part.trim()))
+        .filter(|part| part.contains(' '))
+        .collect()
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('&', "&#38;").replace('\'', "&#39;").replace('"', "&#34;")
+    text.replace('&', "&#38;")
+        .replace('\'', "&#39;")
+        .replace('"', "&#34;")
 }
 
 #[test]
@@ -315,15 +451,28 @@ fn a_page_says_nothing_in_another_language() {
         let others = Language::ALL.into_iter().filter(|other| *other != language);
         let own = texts_of(language);
         for page in &pages {
-            assert!(page.contains(&format!("<html lang=\"{}\" dir=\"ltr\">", language.tag())), "{page}");
+            assert!(
+                page.contains(&format!("<html lang=\"{}\" dir=\"ltr\">", language.tag())),
+                "{page}"
+            );
             let words = words_of(page);
-            for foreign in others.clone().flat_map(texts_of).filter(|text| !own.contains(text)) {
+            for foreign in others
+                .clone()
+                .flat_map(texts_of)
+                .filter(|text| !own.contains(text))
+            {
                 let found = words.iter().find(|word| word.contains(&foreign));
                 assert_eq!(found, None, "{foreign:?} on a page in {}", language.tag());
             }
         }
-        let found = |id| pages.iter().any(|page| page.contains(&escaped(&Message::of(id).plain(language))));
-        assert!(found("login-lead") && found("ended-expired-advice") && found("signed-out-windows"));
+        let found = |id| {
+            pages
+                .iter()
+                .any(|page| page.contains(&escaped(&Message::of(id).plain(language))))
+        };
+        assert!(
+            found("login-lead") && found("ended-expired-advice") && found("signed-out-windows")
+        );
     }
 }
 
@@ -334,17 +483,40 @@ fn the_operators_looks_stand_in_the_place_of_ours() {
         colours: Some("/assets/colours.2.css".to_owned()),
         ..layout()
     };
-    let page = LoginPage { layout: looks, ..login() }.render().unwrap();
+    let page = LoginPage {
+        layout: looks,
+        ..login()
+    }
+    .render()
+    .unwrap();
     assert!(
-        page.contains("<img class=\"logo\" src=\"/assets/logo.1.svg\" alt=\"\">") && !page.contains("class=\"mark\"")
+        page.contains("<img class=\"logo\" src=\"/assets/logo.1.svg\" alt=\"\">")
+            && !page.contains("class=\"mark\"")
     );
-    assert!(page.contains("<link rel=\"stylesheet\" href=\"/assets/colours.2.css\">"), "{page}");
+    assert!(
+        page.contains("<link rel=\"stylesheet\" href=\"/assets/colours.2.css\">"),
+        "{page}"
+    );
     assert!(login().render().unwrap().contains("class=\"mark\""));
 }
 
 #[test]
 fn who_needs_help_is_told_where_it_is() {
-    let support = Some(Support { address: "mailto:help@example.org".to_owned(), text: "help@example.org".to_owned() });
-    let page = EndedPage { layout: Layout { support, ..layout() }, ..ended(Ended::Expired) }.render().unwrap();
-    assert!(page.contains("<a href=\"mailto:help@example.org\"><bdi>help@example.org</bdi></a>"), "{page}");
+    let support = Some(Support {
+        address: "mailto:help@example.org".to_owned(),
+        text: "help@example.org".to_owned(),
+    });
+    let page = EndedPage {
+        layout: Layout {
+            support,
+            ..layout()
+        },
+        ..ended(Ended::Expired)
+    }
+    .render()
+    .unwrap();
+    assert!(
+        page.contains("<a href=\"mailto:help@example.org\"><bdi>help@example.org</bdi></a>"),
+        "{page}"
+    );
 }

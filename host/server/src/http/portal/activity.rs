@@ -38,11 +38,18 @@ async fn listed(owner: &Owner, before: Option<i64>) -> Result<ActivityPage, Brok
     let mut entries = audit::of_user(host, user.id, before, ROWS + 1).await?;
     let more = entries.len() > ROWS as usize;
     entries.truncate(ROWS as usize);
-    let older = entries.last().filter(|_| more).map(|last| format!("/activity?before={}", last.seq));
+    let older = entries
+        .last()
+        .filter(|_| more)
+        .map(|last| format!("/activity?before={}", last.seq));
     let mut names: HashMap<Did, Option<String>> = HashMap::new();
     let mut rows = Vec::with_capacity(entries.len());
     for entry in entries {
-        if let Some(id) = entry.application.clone().filter(|id| !names.contains_key(id)) {
+        if let Some(id) = entry
+            .application
+            .clone()
+            .filter(|id| !names.contains_key(id))
+        {
             let found = host.store.registered(&id).await?;
             names.insert(id, found.map(|application| application.name().to_owned()));
         }
@@ -61,7 +68,9 @@ fn row(owner: &Owner, entry: &Entry, names: &HashMap<Did, Option<String>>) -> Ac
     let (host, user) = (&owner.host, &owner.signed_in.user);
     let application = match &entry.application {
         // The host's own pages.
-        None => Message::of("activity-application").text("application", host.settings.operator.as_str()),
+        None => {
+            Message::of("activity-application").text("application", host.settings.operator.as_str())
+        }
         Some(id) => match names.get(id).and_then(Option::as_deref) {
             Some(name) => Message::of("activity-application").text("application", name),
             None => Message::of("activity-application-gone"),
@@ -72,7 +81,9 @@ fn row(owner: &Owner, entry: &Entry, names: &HashMap<Did, Option<String>>) -> Ac
         what: happened(entry, &application),
         when: When::new(entry.at),
         by: by_whom(user, entry, &application),
-        place: from.as_ref().and_then(|from| place_of(host, from, owner.browser.language())),
+        place: from
+            .as_ref()
+            .and_then(|from| place_of(host, from, owner.browser.language())),
         browser: from.as_ref().and_then(browser_of),
     }
 }

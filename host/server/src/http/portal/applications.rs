@@ -22,11 +22,18 @@ use assent_model::login::LocalPage;
 pub(in crate::http) async fn show(State(host): State<Arc<Host>>, browser: Browser) -> Response {
     match browser.signed_in(&host).await {
         Ok(Some(signed_in)) if is_enough(&host, LocalPage::Home, &signed_in) => {
-            let owner = Owner { host, browser, signed_in, told: forms::Told::default() };
+            let owner = Owner {
+                host,
+                browser,
+                signed_in,
+                told: forms::Told::default(),
+            };
             owner.page(listed(&owner).await)
         }
         Ok(_) => {
-            let home = HomePage { layout: layout(&host, browser.language()) };
+            let home = HomePage {
+                layout: layout(&host, browser.language()),
+            };
             with_browser(page(&home, None), &host, &browser)
         }
         Err(error) => broken(&host, browser.language(), &error),
@@ -41,7 +48,10 @@ async fn listed(owner: &Owner) -> Result<ApplicationsPage, Broken> {
         frame: owner.frame(Tab::Applications)?,
         name: user.display_name().to_owned(),
         administers: user.console_role.is_some(),
-        applications: usable.into_iter().map(|usable| tile(owner, usable)).collect::<Result<_, _>>()?,
+        applications: usable
+            .into_iter()
+            .map(|usable| tile(owner, usable))
+            .collect::<Result<_, _>>()?,
     })
 }
 
@@ -57,8 +67,15 @@ fn tile(owner: &Owner, usable: Usable) -> Result<ApplicationTile, Broken> {
         Start::Elsewhere => TileStart::Elsewhere,
     };
     Ok(ApplicationTile {
-        initial: usable.name.chars().next().map(|first| first.to_uppercase().to_string()).unwrap_or_default(),
-        logo: usable.logo.map(|digest| logos::address(&usable.id, &digest)),
+        initial: usable
+            .name
+            .chars()
+            .next()
+            .map(|first| first.to_uppercase().to_string())
+            .unwrap_or_default(),
+        logo: usable
+            .logo
+            .map(|digest| logos::address(&usable.id, &digest)),
         name: usable.name,
         start,
     })
@@ -72,7 +89,10 @@ pub(super) async fn start(owner: Owner, Path(id): Path<String>) -> Response {
             Ok(id) => portal::login_address(&owner.host, &owner.signed_in.user, &id).await?,
             Err(_) => None,
         };
-        Ok(address.map_or_else(|| owner.nothing_here(Tab::Applications), |address| see_other(address.as_str())))
+        Ok(address.map_or_else(
+            || owner.nothing_here(Tab::Applications),
+            |address| see_other(address.as_str()),
+        ))
     };
     owner.reply(reply.await)
 }

@@ -17,7 +17,12 @@ pub(super) async fn list(owner: Owner, told: Result<Query<Told>, QueryRejection>
 }
 
 async fn listed(owner: &Owner, told: &Told) -> Result<ConsentsPage, Broken> {
-    let Owner { host, browser, signed_in, .. } = owner;
+    let Owner {
+        host,
+        browser,
+        signed_in,
+        ..
+    } = owner;
     Ok(ConsentsPage {
         layout: owner.layout(),
         frame: owner.frame(Tab::Consents)?,

@@ -31,13 +31,20 @@ async fn listed(owner: &Owner, unfit: Option<DeviceId>) -> Result<DevicesPage, B
     Ok(DevicesPage {
         layout: owner.layout(),
         frame: owner.frame(Tab::Devices)?,
-        devices: devices.into_iter().map(|device| card(owner, device, unfit)).collect::<Result<_, _>>()?,
+        devices: devices
+            .into_iter()
+            .map(|device| card(owner, device, unfit))
+            .collect::<Result<_, _>>()?,
     })
 }
 
 fn card(
     owner: &Owner,
-    OwnDevice { device, used_at, has_passkey }: OwnDevice,
+    OwnDevice {
+        device,
+        used_at,
+        has_passkey,
+    }: OwnDevice,
     unfit: Option<DeviceId>,
 ) -> Result<DeviceCard, Broken> {
     let rename = owner.form(&format!("/devices/{}/name", device.id))?;
@@ -47,7 +54,11 @@ fn card(
         added: When::new(device.created_at),
         used: used_at.map(When::new),
         // Each is made and kept by the browser's own cryptography, and can't be taken out of it.
-        key: if has_passkey { Message::of("devices-key-passkey") } else { Message::of("devices-key-browser") },
+        key: if has_passkey {
+            Message::of("devices-key-passkey")
+        } else {
+            Message::of("devices-key-browser")
+        },
         rename,
         unfit: unfit == Some(device.id),
         revoke: LocalPage::RevokeDevice(device.id).path().into_owned(),
@@ -58,7 +69,9 @@ fn card(
 pub(super) async fn rename(Path(id): Path<String>, posted: Posted) -> Response {
     let owner = &posted.owner;
     let reply = async {
-        let Ok(id) = id.parse::<DeviceId>() else { return Ok(owner.nothing_here(Tab::Devices)) };
+        let Ok(id) = id.parse::<DeviceId>() else {
+            return Ok(owner.nothing_here(Tab::Devices));
+        };
         let person = owner.signed_in.user.id;
         let by = By::new(Actor::Person(person), owner.browser.origin());
         match device::rename(&owner.host, person, id, posted.field("name"), &by).await? {
@@ -77,9 +90,13 @@ pub(super) async fn rename(Path(id): Path<String>, posted: Posted) -> Response {
 /// `GET /devices/{id}/revoke`: the question whether to, for whoever signed in a moment ago; others sign in again first.
 pub(super) async fn question(owner: Owner, Path(id): Path<String>) -> Response {
     let reply = async {
-        let Ok(id) = id.parse::<DeviceId>() else { return Ok(owner.nothing_here(Tab::Devices)) };
+        let Ok(id) = id.parse::<DeviceId>() else {
+            return Ok(owner.nothing_here(Tab::Devices));
+        };
         let found = portal::device(&owner.host, &owner.signed_in.user, id).await?;
-        let Some((device, last)) = found else { return Ok(owner.nothing_here(Tab::Devices)) };
+        let Some((device, last)) = found else {
+            return Ok(owner.nothing_here(Tab::Devices));
+        };
         let asked = LocalPage::RevokeDevice(id);
         if !portal::is_recent(&owner.host, &owner.signed_in) {
             return Ok(see_other(&way_in(asked)));
@@ -102,16 +119,41 @@ pub(super) async fn question(owner: Owner, Path(id): Path<String>) -> Response {
 pub(super) async fn revoke(Path(id): Path<String>, posted: Posted) -> Response {
     let owner = &posted.owner;
     let reply = async {
-        let Ok(id) = id.parse::<DeviceId>() else { return Ok(owner.nothing_here(Tab::Devices)) };
-        let codes = if posted.field("codes") == "keep" { CodesOfDevice::Keep } else { CodesOfDevice::End };
-        let revocation = portal::revoke(&owner.host, &owner.signed_in, id, codes, owner.browser.origin()).await?;
+        let Ok(id) = id.parse::<DeviceId>() else {
+            return Ok(owner.nothing_here(Tab::Devices));
+        };
+        let codes = if posted.field("codes") == "keep" {
+            CodesOfDevice::Keep
+        } else {
+            CodesOfDevice::End
+        };
+        let revocation = portal::revoke(
+            &owner.host,
+            &owner.signed_in,
+            id,
+            codes,
+            owner.browser.origin(),
+        )
+        .await?;
         match revocation {
-            Revocation::Done { here: Some(ended), .. } => {
-                signed_out(owner, ended, &ended_with_device(&owner.host, &owner.browser)?).await
+            Revocation::Done {
+                here: Some(ended), ..
+            } => {
+                signed_out(
+                    owner,
+                    ended,
+                    &ended_with_device(&owner.host, &owner.browser)?,
+                )
+                .await
             }
-            Revocation::Done { here: None, untold } => {
-                owner.done(LocalPage::Devices, if untold { Done::RevokedUntold } else { Done::Revoked })
-            }
+            Revocation::Done { here: None, untold } => owner.done(
+                LocalPage::Devices,
+                if untold {
+                    Done::RevokedUntold
+                } else {
+                    Done::Revoked
+                },
+            ),
             Revocation::NotRecent => Ok(see_other(&way_in(LocalPage::RevokeDevice(id)))),
             Revocation::Unknown => Ok(owner.nothing_here(Tab::Devices)),
         }

@@ -23,15 +23,24 @@ fn purpose(action: &str, user: &User) -> String {
 impl Owner {
     /// A form that is sent to `action`, a path, with its token.
     pub(super) fn form(&self, action: &str) -> Result<Form, Broken> {
-        let csrf = csrf::token(&self.host, &self.browser, &purpose(action, &self.signed_in.user))?;
-        Ok(Form { action: action.to_owned(), csrf })
+        let csrf = csrf::token(
+            &self.host,
+            &self.browser,
+            &purpose(action, &self.signed_in.user),
+        )?;
+        Ok(Form {
+            action: action.to_owned(),
+            csrf,
+        })
     }
 
     /// On to a page of the portal, which tells what was done.
     pub(super) fn done(&self, page: LocalPage, done: Done) -> Result<Response, Broken> {
         let token = csrf::token(&self.host, &self.browser, &told(done, &self.signed_in.user))?;
         let mut query = form_urlencoded::Serializer::new(String::new());
-        query.append_pair("done", done.as_str()).append_pair("token", &token);
+        query
+            .append_pair("done", done.as_str())
+            .append_pair("token", &token);
         Ok(see_other(&format!("{}?{}", page.path(), query.finish())))
     }
 }
@@ -45,7 +54,10 @@ pub(super) struct Posted {
 impl Posted {
     /// A field of the form; empty where it is missing.
     pub(super) fn field(&self, name: &str) -> &str {
-        self.fields.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
+        self.fields
+            .iter()
+            .find(|(known, _)| known == name)
+            .map_or("", |(_, value)| value)
     }
 }
 
@@ -58,7 +70,10 @@ impl FromRequest<Arc<Host>> for Posted {
         let action = purpose(parts.uri.path(), &owner.signed_in.user);
         let body = Bytes::from_request(Request::from_parts(parts, body), host).await;
         let body = body.map_err(IntoResponse::into_response)?;
-        let posted = Self { owner, fields: form_urlencoded::parse(&body).into_owned().collect() };
+        let posted = Self {
+            owner,
+            fields: form_urlencoded::parse(&body).into_owned().collect(),
+        };
         let Owner { browser, .. } = &posted.owner;
         match csrf::is_token(host, browser, &action, posted.field("csrf")) {
             Ok(true) => Ok(posted),
@@ -144,8 +159,15 @@ impl Told {
 
     /// What the page says of it.
     pub(super) fn message(&self, owner: &Owner) -> Result<Option<Message>, Broken> {
-        let Some(done) = self.done else { return Ok(None) };
-        let ours = csrf::is_token(&owner.host, &owner.browser, &told(done, &owner.signed_in.user), &self.token)?;
+        let Some(done) = self.done else {
+            return Ok(None);
+        };
+        let ours = csrf::is_token(
+            &owner.host,
+            &owner.browser,
+            &told(done, &owner.signed_in.user),
+            &self.token,
+        )?;
         Ok(ours.then(|| done.message()))
     }
 }

@@ -41,7 +41,10 @@ pub(super) fn routes() -> Router<Arc<Host>> {
         .route("/applications/{id}/start", get(applications::start))
         .route("/devices", get(devices::list))
         .route("/devices/{id}/name", post(devices::rename))
-        .route("/devices/{id}/revoke", get(devices::question).post(devices::revoke))
+        .route(
+            "/devices/{id}/revoke",
+            get(devices::question).post(devices::revoke),
+        )
         .route("/sessions", get(sessions::list))
         .route("/sessions/{id}/end", post(sessions::end))
         .route("/sessions/end-others", post(sessions::end_others))
@@ -67,9 +70,20 @@ pub(super) async fn sign_in(
     to: Result<Query<To>, QueryRejection>,
 ) -> Response {
     let To { to } = to.map(|Query(to)| to).unwrap_or_default();
-    let request = LoginRequest::Local { page: LocalPage::at(&to) };
+    let request = LoginRequest::Local {
+        page: LocalPage::at(&to),
+    };
     let from = Some(browser.network());
-    match login::begin(&host, request, browser.digest(), browser.context(&host), None, from).await {
+    match login::begin(
+        &host,
+        request,
+        browser.digest(),
+        browser.context(&host),
+        None,
+        from,
+    )
+    .await
+    {
         Ok(login) => with_browser(see_other(&format!("/login/{}", login.id)), &host, &browser),
         Err(error) => broken(&host, browser.language(), &error),
     }
@@ -77,7 +91,9 @@ pub(super) async fn sign_in(
 
 /// Where whoever is not signed in, or not lately enough, goes to come to this page.
 fn way_in(page: LocalPage) -> String {
-    let to = form_urlencoded::Serializer::new(String::new()).append_pair("to", &page.path()).finish();
+    let to = form_urlencoded::Serializer::new(String::new())
+        .append_pair("to", &page.path())
+        .finish();
     format!("/sign-in?{to}")
 }
 
@@ -98,9 +114,12 @@ impl FromRequestParts<Arc<Host>> for Owner {
         let told = Told::of_query(parts.uri.query().unwrap_or_default());
         let page = LocalPage::at(parts.uri.path());
         match browser.signed_in(host).await {
-            Ok(Some(signed_in)) if is_enough(host, page, &signed_in) => {
-                Ok(Self { host: Arc::clone(host), browser, signed_in, told })
-            }
+            Ok(Some(signed_in)) if is_enough(host, page, &signed_in) => Ok(Self {
+                host: Arc::clone(host),
+                browser,
+                signed_in,
+                told,
+            }),
             // What a form would have done is not done: its page is shown after the login.
             Ok(_) => Err(with_browser(see_other(&way_in(page)), host, &browser)),
             Err(error) => Err(broken(host, browser.language(), &error)),
@@ -110,7 +129,11 @@ impl FromRequestParts<Arc<Host>> for Owner {
 
 /// Whether the session is by an authentication that the portal still takes.
 pub(super) fn is_enough(host: &Host, page: LocalPage, signed_in: &SignedIn) -> bool {
-    channels::is_enough_for(host, &LoginRequest::Local { page }, &signed_in.session.authentication)
+    channels::is_enough_for(
+        host,
+        &LoginRequest::Local { page },
+        &signed_in.session.authentication,
+    )
 }
 
 impl Owner {
@@ -121,7 +144,11 @@ impl Owner {
     /// What every page of the portal has beside that.
     fn frame(&self, tab: Tab) -> Result<Frame, Broken> {
         Ok(Frame {
-            user: Some(signed_in_header(&self.host, &self.browser, &self.signed_in)?),
+            user: Some(signed_in_header(
+                &self.host,
+                &self.browser,
+                &self.signed_in,
+            )?),
             tab,
             told: self.told.message(self)?,
         })
@@ -129,7 +156,8 @@ impl Owner {
 
     /// The page, or what a person sees where it could not be made.
     fn reply(&self, reply: Result<Response, Broken>) -> Response {
-        let response = reply.unwrap_or_else(|error| broken(&self.host, self.browser.language(), &error));
+        let response =
+            reply.unwrap_or_else(|error| broken(&self.host, self.browser.language(), &error));
         with_browser(response, &self.host, &self.browser)
     }
 
@@ -146,12 +174,20 @@ impl Owner {
             what_happened: Message::of("portal-not-yours"),
             what_to_do: Message::of("portal-not-yours-advice"),
         }
-        .render_with(&self.host, self.browser.language(), &"the person has no such thing", Some(back.link()))
+        .render_with(
+            &self.host,
+            self.browser.language(),
+            &"the person has no such thing",
+            Some(back.link()),
+        )
     }
 }
 
 impl Tab {
     fn link(self) -> Link {
-        Link { address: self.path().to_owned(), text: self.label() }
+        Link {
+            address: self.path().to_owned(),
+            text: self.label(),
+        }
     }
 }

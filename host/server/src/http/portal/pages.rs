@@ -45,8 +45,14 @@ pub enum Tab {
 }
 
 impl Tab {
-    const ALL: [Self; 6] =
-        [Self::Applications, Self::Devices, Self::Sessions, Self::Consents, Self::Activity, Self::Profile];
+    const ALL: [Self; 6] = [
+        Self::Applications,
+        Self::Devices,
+        Self::Sessions,
+        Self::Consents,
+        Self::Activity,
+        Self::Profile,
+    ];
 
     /// Where it is.
     pub const fn path(self) -> &'static str {

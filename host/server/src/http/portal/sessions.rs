@@ -28,9 +28,16 @@ async fn listed(owner: &Owner) -> Result<SessionsPage, Broken> {
         layout: owner.layout(),
         frame: owner.frame(Tab::Sessions)?,
         // With one there are no others.
-        end_others: if sessions.len() > 1 { Some(owner.form("/sessions/end-others")?) } else { None },
+        end_others: if sessions.len() > 1 {
+            Some(owner.form("/sessions/end-others")?)
+        } else {
+            None
+        },
         end_all: owner.form("/sessions/end-all")?,
-        sessions: sessions.into_iter().map(|session| card(owner, session)).collect::<Result<_, _>>()?,
+        sessions: sessions
+            .into_iter()
+            .map(|session| card(owner, session))
+            .collect::<Result<_, _>>()?,
     })
 }
 
@@ -50,13 +57,30 @@ fn card(owner: &Owner, session: OpenSession) -> Result<SessionCard, Broken> {
 pub(super) async fn end(Path(id): Path<String>, posted: Posted) -> Response {
     let owner = &posted.owner;
     let reply = async {
-        let Ok(id) = id.parse::<SessionId>() else { return Ok(owner.nothing_here(Tab::Sessions)) };
+        let Ok(id) = id.parse::<SessionId>() else {
+            return Ok(owner.nothing_here(Tab::Sessions));
+        };
         if id == owner.signed_in.session.id {
             return sign_out_here(owner).await;
         }
-        let ended = portal::end(&owner.host, &owner.signed_in.user, id, owner.browser.origin()).await?;
-        let Some(EndedSession { untold }) = ended else { return Ok(owner.nothing_here(Tab::Sessions)) };
-        owner.done(LocalPage::Sessions, if untold { Done::EndedUntold } else { Done::Ended })
+        let ended = portal::end(
+            &owner.host,
+            &owner.signed_in.user,
+            id,
+            owner.browser.origin(),
+        )
+        .await?;
+        let Some(EndedSession { untold }) = ended else {
+            return Ok(owner.nothing_here(Tab::Sessions));
+        };
+        owner.done(
+            LocalPage::Sessions,
+            if untold {
+                Done::EndedUntold
+            } else {
+                Done::Ended
+            },
+        )
     };
     owner.reply(reply.await)
 }
@@ -65,8 +89,16 @@ pub(super) async fn end(Path(id): Path<String>, posted: Posted) -> Response {
 pub(super) async fn end_others(posted: Posted) -> Response {
     let owner = &posted.owner;
     let reply = async {
-        let EndedSession { untold } = portal::end_others(&owner.host, &owner.signed_in, owner.browser.origin()).await?;
-        owner.done(LocalPage::Sessions, if untold { Done::OthersEndedUntold } else { Done::OthersEnded })
+        let EndedSession { untold } =
+            portal::end_others(&owner.host, &owner.signed_in, owner.browser.origin()).await?;
+        owner.done(
+            LocalPage::Sessions,
+            if untold {
+                Done::OthersEndedUntold
+            } else {
+                Done::OthersEnded
+            },
+        )
     };
     owner.reply(reply.await)
 }
@@ -89,7 +121,11 @@ async fn sign_out_here(owner: &Owner) -> Result<Response, Broken> {
 
 /// The session of this browser has ended: it tells its service providers, and then the person; with nobody to tell, it goes on
 /// to `afterwards` at once.
-pub(super) async fn signed_out(owner: &Owner, ended: SessionEnd, afterwards: &str) -> Result<Response, Broken> {
+pub(super) async fn signed_out(
+    owner: &Owner,
+    ended: SessionEnd,
+    afterwards: &str,
+) -> Result<Response, Broken> {
     let Owner { host, browser, .. } = owner;
     let ended = ended.held_by(browser.digest());
     let response = if ended.participants.is_empty() {

@@ -26,14 +26,26 @@ impl When {
         let moment = jiff::Timestamp::from_second(at.seconds()).unwrap_or_default();
         let time = moment.to_zoned(jiff::tz::TimeZone::UTC).time();
         let time = format!("{:02}:{:02}", time.hour(), time.minute());
-        let words = Message::of("portal-moment").message("date", Message::day(at)).text("time", time);
-        Self { iso: moment.to_string(), words }
+        let words = Message::of("portal-moment")
+            .message("date", Message::day(at))
+            .text("time", time);
+        Self {
+            iso: moment.to_string(),
+            words,
+        }
     }
 }
 
 /// Where a browser was, if that is known.
 pub(super) fn place_of(host: &Host, from: &Origin, language: Language) -> Option<Message> {
-    from.address.map(|address| place(Some(address), host.settings.is_local(), &host.places, language))
+    from.address.map(|address| {
+        place(
+            Some(address),
+            host.settings.is_local(),
+            &host.places,
+            language,
+        )
+    })
 }
 
 /// Which browser it was, if that is known.
@@ -47,7 +59,9 @@ pub(super) fn origin_for(user: &User, entry: &Entry) -> Option<Origin> {
     let own = match &entry.actor {
         Actor::Host | Actor::Device(_) => true,
         Actor::Person(person) => *person == user.id,
-        Actor::Administrator(_) | Actor::Application(_) | Actor::Channel(_) => entry.event == Event::SignInAsked,
+        Actor::Administrator(_) | Actor::Application(_) | Actor::Channel(_) => {
+            entry.event == Event::SignInAsked
+        }
     };
     let text = |name: &str| entry.personal.get(name).and_then(Value::as_str);
     own.then(|| Origin {
@@ -63,7 +77,9 @@ pub(super) fn by_whom(user: &User, entry: &Entry, application: &Message) -> Opti
         Actor::Application(_) | Actor::Host if entry.event == Event::SignInAsked => None,
         Actor::Administrator(_) => Some(Message::of("activity-by-administrator")),
         // Whoever holds the machine.
-        Actor::Host if entry.event == Event::EnrolmentLinkMade => Some(Message::of("activity-by-administrator")),
+        Actor::Host if entry.event == Event::EnrolmentLinkMade => {
+            Some(Message::of("activity-by-administrator"))
+        }
         Actor::Device(_) => Some(Message::of("activity-by-device")),
         Actor::Application(_) => {
             Some(Message::of("activity-by-application").message("application", application.clone()))
@@ -77,7 +93,13 @@ pub(super) fn by_whom(user: &User, entry: &Entry, application: &Message) -> Opti
 /// What happened.
 pub(super) fn happened(entry: &Entry, application: &Message) -> Message {
     let application = || application.clone();
-    let personal = |name: &str| entry.personal.get(name).and_then(Value::as_str).unwrap_or_default();
+    let personal = |name: &str| {
+        entry
+            .personal
+            .get(name)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
     if entry.detail.contains_key("step")
         && let Some(told) = step(entry.event, personal("step"))
     {
@@ -85,22 +107,38 @@ pub(super) fn happened(entry: &Entry, application: &Message) -> Message {
     }
     match entry.event {
         Event::SignInAsked => Message::of("activity-asked").message("application", application()),
-        Event::SignInApproved => Message::of("activity-approved").message("application", application()),
+        Event::SignInApproved => {
+            Message::of("activity-approved").message("application", application())
+        }
         Event::SignInDenied => Message::of("activity-denied").message("application", application()),
         Event::SignInNotMe => Message::of("activity-not-me").message("application", application()),
-        Event::SignInWrongNumber => Message::of("activity-wrong-number").message("application", application()),
+        Event::SignInWrongNumber => {
+            Message::of("activity-wrong-number").message("application", application())
+        }
         Event::SignedIn => Message::of("activity-signed-in").message("application", application()),
         Event::SignedOut => Message::of("activity-signed-out"),
         Event::SessionEnded => Message::of("activity-session-ended"),
         Event::PauseBegun => Message::of("activity-pause-begun"),
         Event::PauseLifted => Message::of("activity-pause-lifted"),
         Event::EnrolmentLinkMade => Message::of("activity-enrolment-link"),
-        Event::DeviceEnrolled => Message::of("activity-device-enrolled").text("device", personal("name")),
-        Event::DeviceRenamed => Message::of("activity-device-renamed").text("device", personal("new_name")),
-        Event::DeviceRevoked => Message::of("activity-device-revoked").text("device", personal("name")),
-        Event::PasskeyAdded => Message::of("activity-passkey-added").text("device", personal("name")),
-        Event::PasskeyRemoved => Message::of("activity-passkey-removed").text("device", personal("name")),
-        Event::PasskeyCounterBack => Message::of("activity-passkey-copied").text("device", personal("name")),
+        Event::DeviceEnrolled => {
+            Message::of("activity-device-enrolled").text("device", personal("name"))
+        }
+        Event::DeviceRenamed => {
+            Message::of("activity-device-renamed").text("device", personal("new_name"))
+        }
+        Event::DeviceRevoked => {
+            Message::of("activity-device-revoked").text("device", personal("name"))
+        }
+        Event::PasskeyAdded => {
+            Message::of("activity-passkey-added").text("device", personal("name"))
+        }
+        Event::PasskeyRemoved => {
+            Message::of("activity-passkey-removed").text("device", personal("name"))
+        }
+        Event::PasskeyCounterBack => {
+            Message::of("activity-passkey-copied").text("device", personal("name"))
+        }
         Event::RecoveryCodesMade => Message::of("activity-recovery-codes"),
         Event::RecoveryCodeUsed => Message::of("activity-recovery-used"),
         Event::RecoveryRefused => Message::of("activity-recovery-refused"),
@@ -110,23 +148,49 @@ pub(super) fn happened(entry: &Entry, application: &Message) -> Message {
         Event::UserErased => Message::of("activity-user-erased"),
         Event::UserDeleted => Message::of("activity-user-deleted"),
         Event::UsersExported => Message::of("activity-users-exported"),
-        Event::AccountCreated => Message::of("activity-account-created").message("application", application()),
-        Event::AccountChanged => Message::of("activity-account-changed").message("application", application()),
+        Event::AccountCreated => {
+            Message::of("activity-account-created").message("application", application())
+        }
+        Event::AccountChanged => {
+            Message::of("activity-account-changed").message("application", application())
+        }
         Event::AccountStateChanged => account_state(entry, application()),
-        Event::AccountDeleted => Message::of("activity-account-deleted").message("application", application()),
-        Event::AccountsExported => Message::of("activity-accounts-exported").message("application", application()),
+        Event::AccountDeleted => {
+            Message::of("activity-account-deleted").message("application", application())
+        }
+        Event::AccountsExported => {
+            Message::of("activity-accounts-exported").message("application", application())
+        }
         Event::ApprovalAddressSet => Message::of("activity-address-set"),
         Event::ApprovalAddressRemoved => Message::of("activity-address-removed"),
-        Event::ConsentGiven => Message::of("activity-consent-given").message("application", application()),
-        Event::ConsentWithdrawn => Message::of("activity-consent-withdrawn").message("application", application()),
-        Event::RefreshReused => Message::of("activity-refresh-reused").message("application", application()),
-        Event::ApplicationCreated => Message::of("activity-application-created").message("application", application()),
-        Event::ApplicationChanged => Message::of("activity-application-changed").message("application", application()),
-        Event::ApplicationDeleted => Message::of("activity-application-deleted").message("application", application()),
-        Event::MetadataApplied => Message::of("activity-metadata-applied").message("application", application()),
-        Event::ClientSecretMade => Message::of("activity-secret-made").message("application", application()),
+        Event::ConsentGiven => {
+            Message::of("activity-consent-given").message("application", application())
+        }
+        Event::ConsentWithdrawn => {
+            Message::of("activity-consent-withdrawn").message("application", application())
+        }
+        Event::RefreshReused => {
+            Message::of("activity-refresh-reused").message("application", application())
+        }
+        Event::ApplicationCreated => {
+            Message::of("activity-application-created").message("application", application())
+        }
+        Event::ApplicationChanged => {
+            Message::of("activity-application-changed").message("application", application())
+        }
+        Event::ApplicationDeleted => {
+            Message::of("activity-application-deleted").message("application", application())
+        }
+        Event::MetadataApplied => {
+            Message::of("activity-metadata-applied").message("application", application())
+        }
+        Event::ClientSecretMade => {
+            Message::of("activity-secret-made").message("application", application())
+        }
         Event::LogoSet => Message::of("activity-logo-set").message("application", application()),
-        Event::LogoRemoved => Message::of("activity-logo-removed").message("application", application()),
+        Event::LogoRemoved => {
+            Message::of("activity-logo-removed").message("application", application())
+        }
         Event::CertificatePublished => {
             Message::of("activity-certificate-published").message("application", application())
         }
@@ -139,7 +203,9 @@ pub(super) fn happened(entry: &Entry, application: &Message) -> Message {
         Event::SigningKeyPublished => Message::of("activity-key-published"),
         Event::SigningKeyTookOver => Message::of("activity-key-took-over"),
         Event::SigningKeyRevoked => Message::of("activity-key-revoked"),
-        Event::ClaimsCompared => Message::of("activity-claims-compared").message("application", application()),
+        Event::ClaimsCompared => {
+            Message::of("activity-claims-compared").message("application", application())
+        }
         Event::TrialBegun => Message::of("activity-trial-begun"),
         Event::TrialEnded => Message::of("activity-trial-ended"),
         Event::PluginsRolledBack => Message::of("activity-plugins-rolled-back"),
@@ -155,7 +221,9 @@ fn step(event: Event, words: &str) -> Option<Message> {
     Some(match (event, words) {
         (Event::SignInAsked, "") => Message::of("activity-step-asked").message("step", erased()),
         (Event::SignInAsked, words) => Message::of("activity-step-asked").text("step", words),
-        (Event::SignInApproved, "") => Message::of("activity-step-approved").message("step", erased()),
+        (Event::SignInApproved, "") => {
+            Message::of("activity-step-approved").message("step", erased())
+        }
         (Event::SignInApproved, words) => Message::of("activity-step-approved").text("step", words),
         (Event::SignInDenied, "") => Message::of("activity-step-denied").message("step", erased()),
         (Event::SignInDenied, words) => Message::of("activity-step-denied").text("step", words),
@@ -175,8 +243,12 @@ fn user_state(entry: &Entry) -> Message {
 /// How the account with an application stands from then on.
 fn account_state(entry: &Entry, application: Message) -> Message {
     match after(entry) {
-        Some("suspended") => Message::of("activity-account-suspended").message("application", application),
-        Some("terminated") => Message::of("activity-account-terminated").message("application", application),
+        Some("suspended") => {
+            Message::of("activity-account-suspended").message("application", application)
+        }
+        Some("terminated") => {
+            Message::of("activity-account-terminated").message("application", application)
+        }
         _ => Message::of("activity-account-active").message("application", application),
     }
 }
@@ -221,7 +293,10 @@ pub(super) fn claim(name: &str) -> Message {
 pub(super) fn shown(name: &str, value: &Value) -> Message {
     match value {
         Value::Number(seconds) if name == "updated_at" => {
-            When::new(Timestamp::from_seconds(seconds.as_i64().unwrap_or_default())).words
+            When::new(Timestamp::from_seconds(
+                seconds.as_i64().unwrap_or_default(),
+            ))
+            .words
         }
         Value::Bool(true) => Message::of("claim-yes"),
         Value::Bool(false) => Message::of("claim-no"),

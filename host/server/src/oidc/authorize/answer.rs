@@ -69,7 +69,9 @@ pub enum Answer {
 /// Answers the request of a login with a code for this person, if they are who is meant, may use the application and
 /// agree, and the plugins do too.
 pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Broken> {
-    let Some(trial) = question.request.trial else { return answered(host, question).await };
+    let Some(trial) = question.request.trial else {
+        return answered(host, question).await;
+    };
     let session = &question.person.signed_in.session;
     match trials::hindrance(host, trial, question.login, session.user_id).await? {
         None => {}
@@ -86,7 +88,9 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Brok
             host.store.give_trial_session(trial, session.id).await?;
             let consent = match question.agreement {
                 Agreement::Given => "you agreed on the page",
-                Agreement::Open => "you were not asked: you agreed before, or the application needs no consent",
+                Agreement::Open => {
+                    "you were not asked: you agreed before, or the application needs no consent"
+                }
             };
             trials::note(host, trial, TrialStep::Consent, StepNote::good(consent)).await?;
         }
@@ -96,18 +100,32 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Brok
 }
 
 async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Broken> {
-    let Question { login, request, person, old, agreement } = question;
+    let Question {
+        login,
+        request,
+        person,
+        old,
+        agreement,
+    } = question;
     let Some(application) = host.store.application(&request.application).await? else {
         return Ok(Answer::Refused(Refusal::ApplicationGone));
     };
     let signed_in = &person.signed_in;
     if !is_meant(host, &application, request, &signed_in.user)? {
         let description = "somebody else signed in than the person whom the application meant";
-        let answer = fail(host, login, request, AuthorizeErrorCode::LoginRequired, description).await?;
+        let answer = fail(
+            host,
+            login,
+            request,
+            AuthorizeErrorCode::LoginRequired,
+            description,
+        )
+        .await?;
         return Ok(answer.map_or(Answer::AnsweredBefore, Answer::Error));
     }
     if !request.admits(signed_in.session.authentication.acr()) {
-        let description = "the person signed in, but not in the way that the application can't do without";
+        let description =
+            "the person signed in, but not in the way that the application can't do without";
         let code = AuthorizeErrorCode::UnmetAuthenticationRequirements;
         let answer = fail(host, login, request, code, description).await?;
         return Ok(answer.map_or(Answer::AnsweredBefore, Answer::Error));
@@ -115,17 +133,30 @@ async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Broken>
     let account = match access(host, &signed_in.user, &application.id).await? {
         Access::Granted(account) => account,
         Access::NoAccount => {
-            return Ok(Answer::Refused(Refusal::NoAccount(application.name.clone())));
+            return Ok(Answer::Refused(Refusal::NoAccount(
+                application.name.clone(),
+            )));
         }
-        Access::Closed => return Ok(Answer::Refused(Refusal::AccountClosed(application.name.clone()))),
+        Access::Closed => {
+            return Ok(Answer::Refused(Refusal::AccountClosed(
+                application.name.clone(),
+            )));
+        }
     };
     if let Some(trial) = request.trial {
-        trials::note(host, trial, TrialStep::Account, StepNote::good("you have an account here, which is open"))
-            .await?;
+        trials::note(
+            host,
+            trial,
+            TrialStep::Account,
+            StepNote::good("you have an account here, which is open"),
+        )
+        .await?;
     }
     let agreed = agreement == Agreement::Given;
     if !agreed && consent::is_needed(host, &application, &signed_in.user, request).await? {
-        return Ok(Answer::AskConsent { application: application.name.clone() });
+        return Ok(Answer::AskConsent {
+            application: application.name.clone(),
+        });
     }
     let claims = match id_token_claims(host, request, &application, &account, signed_in).await? {
         Ok(claims) => claims,
@@ -135,7 +166,14 @@ async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Broken>
                 MapFailureKind::Deny(reason) => Ok(Answer::Refused(Refusal::Plugin(reason))),
                 MapFailureKind::Fault(_) => {
                     let description = "the sign-in could not be completed; the operator of the identity provider finds the cause in the log";
-                    let answer = fail(host, login, request, AuthorizeErrorCode::ServerError, description).await?;
+                    let answer = fail(
+                        host,
+                        login,
+                        request,
+                        AuthorizeErrorCode::ServerError,
+                        description,
+                    )
+                    .await?;
                     Ok(answer.map_or(Answer::AnsweredBefore, Answer::Error))
                 }
             };
@@ -144,22 +182,45 @@ async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Broken>
     let (code, token) = code(host, request, &application, &account, signed_in, claims);
     let consent = agreed.then(|| consent::given(host, &signed_in.user, request));
     let given = Some((Given::Code(Box::new(code)), &account));
-    if !login::answer(host, login, Outcome { person, old, given, consent }).await? {
+    if !login::answer(
+        host,
+        login,
+        Outcome {
+            person,
+            old,
+            given,
+            consent,
+        },
+    )
+    .await?
+    {
         return Ok(Answer::AnsweredBefore);
     }
-    Ok(Answer::Granted(Destination::of(request).code(&host.issuer, token.expose())))
+    Ok(Answer::Granted(
+        Destination::of(request).code(&host.issuer, token.expose()),
+    ))
 }
 
 /// The same where no page may be shown (`prompt=none`): what the person would be told or asked is an error for the
 /// application. `None` if it was answered before.
-pub async fn respond_silently(host: &Host, question: Question<'_>) -> Result<Option<AuthorizationAnswer>, Broken> {
+pub async fn respond_silently(
+    host: &Host,
+    question: Question<'_>,
+) -> Result<Option<AuthorizationAnswer>, Broken> {
     let (login, request) = (question.login, question.request);
     match respond(host, question).await? {
         Answer::Granted(answer) | Answer::Error(answer) => Ok(Some(answer)),
         Answer::AnsweredBefore => Ok(None),
         Answer::AskConsent { .. } => {
             let description = "the person has to agree, and prompt=none forbids to ask";
-            fail(host, login, request, AuthorizeErrorCode::ConsentRequired, description).await
+            fail(
+                host,
+                login,
+                request,
+                AuthorizeErrorCode::ConsentRequired,
+                description,
+            )
+            .await
         }
         Answer::Refused(_) => deny(host, login, request, DenialReason::GivenUp).await,
     }
@@ -202,7 +263,8 @@ fn of_claims(mapped: &Result<Made, MapFailure>) -> StepNote {
     match mapped {
         Ok(made) => StepNote::good("the claims of the ID token were made")
             .with(json!({ "steps": traces::explain(&made.steps) })),
-        Err(failure) => StepNote::bad(failure.to_string()).with(json!({ "steps": traces::explain(&failure.steps) })),
+        Err(failure) => StepNote::bad(failure.to_string())
+            .with(json!({ "steps": traces::explain(&failure.steps) })),
     }
 }
 
@@ -225,7 +287,11 @@ fn code(
         redirect_uri: request.redirect_uri.clone(),
         code_challenge: request.code_challenge.clone(),
         scopes: request.scopes.clone(),
-        subject: GrantSubject { user_id: signed_in.user.id, account_id: account.id, session_id: signed_in.session.id },
+        subject: GrantSubject {
+            user_id: signed_in.user.id,
+            account_id: account.id,
+            session_id: signed_in.session.id,
+        },
         context: GrantContext {
             sid: signed_in.session.sid.clone(),
             authentication: signed_in.session.authentication.clone(),
@@ -265,7 +331,14 @@ pub async fn deny(
         DenialReason::NoConsent => "the person did not agree to what the application asks for",
         DenialReason::GivenUp => "the sign-in was not completed",
     };
-    fail(host, login, request, AuthorizeErrorCode::AccessDenied, description).await
+    fail(
+        host,
+        login,
+        request,
+        AuthorizeErrorCode::AccessDenied,
+        description,
+    )
+    .await
 }
 
 /// Ends the login with an error for the application. `None` if it was answered before.

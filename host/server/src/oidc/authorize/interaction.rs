@@ -11,8 +11,14 @@ use serde_json::json;
 
 /// Whether the person may go on with this session, if they want to: no fresh login is asked for, the last one is young
 /// and strong enough, and they are who is meant.
-pub async fn may_go_on(host: &Host, request: &AuthorizationRequest, signed_in: &SignedIn) -> Result<bool, Broken> {
-    if request.fresh_login || !is_young_enough(host, request, signed_in) || !is_strong_enough(host, request, signed_in)
+pub async fn may_go_on(
+    host: &Host,
+    request: &AuthorizationRequest,
+    signed_in: &SignedIn,
+) -> Result<bool, Broken> {
+    if request.fresh_login
+        || !is_young_enough(host, request, signed_in)
+        || !is_strong_enough(host, request, signed_in)
     {
         return Ok(false);
     }
@@ -31,7 +37,8 @@ fn is_young_enough(host: &Host, request: &AuthorizationRequest, signed_in: &Sign
 /// Whether what the session began with counts at the application, and is what it says that it can't do without.
 fn is_strong_enough(host: &Host, request: &AuthorizationRequest, signed_in: &SignedIn) -> bool {
     let authentication = &signed_in.session.authentication;
-    request.admits(authentication.acr()) && channels::is_enough(host, Some(&request.application), authentication)
+    request.admits(authentication.acr())
+        && channels::is_enough(host, Some(&request.application), authentication)
 }
 
 /// The login name to start with, where `id_token_hint` names the user of this browser's session. The page shows no other user's
@@ -41,8 +48,12 @@ pub async fn hinted_name(
     request: &AuthorizationRequest,
     signed_in: &SignedIn,
 ) -> Result<Option<LoginName>, Broken> {
-    let Some(hinted) = &request.hinted_subject else { return Ok(None) };
-    let Some(application) = host.store.application(&request.application).await? else { return Ok(None) };
+    let Some(hinted) = &request.hinted_subject else {
+        return Ok(None);
+    };
+    let Some(application) = host.store.application(&request.application).await? else {
+        return Ok(None);
+    };
     let subject = claims::subject_of(host, &application, &signed_in.user)?;
     Ok((subject == *hinted).then(|| signed_in.user.name.clone()))
 }
@@ -56,7 +67,14 @@ pub(super) fn is_meant(
     user: &User,
 ) -> Result<bool, Broken> {
     let subject = claims::subject_of(host, application, user)?;
-    let hinted = request.hinted_subject.as_ref().is_none_or(|hinted| *hinted == subject);
+    let hinted = request
+        .hinted_subject
+        .as_ref()
+        .is_none_or(|hinted| *hinted == subject);
     let subject = json!(subject);
-    Ok(hinted && request.claims.wanted("sub").all(|wanted| wanted.admits(&subject)))
+    Ok(hinted
+        && request
+            .claims
+            .wanted("sub")
+            .all(|wanted| wanted.admits(&subject)))
 }

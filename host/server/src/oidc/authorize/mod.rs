@@ -99,7 +99,11 @@ impl Accepted {
 /// Checks a request. Until client and redirect URI are known errors can only be pages; from there on they go back to
 /// the application. The order is the order of the checks.
 /// With a trial that is open in the browser the answer may go to the trial's address too.
-pub async fn check(host: &Host, parameters: &Parameters, trial: Option<&OpenTrial>) -> Result<Accepted, Rejected> {
+pub async fn check(
+    host: &Host,
+    parameters: &Parameters,
+    trial: Option<&OpenTrial>,
+) -> Result<Accepted, Rejected> {
     let application = find_application(host, parameters).await?;
     let page = |why| Rejected::Page(why);
     let asked = parameters.get("redirect_uri");
@@ -107,14 +111,22 @@ pub async fn check(host: &Host, parameters: &Parameters, trial: Option<&OpenTria
     let registered = CheckedRedirect::find(&application.settings.redirect_uris, asked);
     let trial = trial.filter(|_| registered.is_none());
     let of_trial = trial.and_then(|trial| CheckedRedirect::of_trial(trial, &application.id, asked));
-    let trial = trial.filter(|_| of_trial.is_some()).map(|trial| trial.trial().id);
+    let trial = trial
+        .filter(|_| of_trial.is_some())
+        .map(|trial| trial.trial().id);
     let redirect_uri = registered.or(of_trial).ok_or_else(|| {
-        page(Unanswerable::RedirectUri { application: application.id.clone(), asked: Quoted::new(asked) })
+        page(Unanswerable::RedirectUri {
+            application: application.id.clone(),
+            asked: Quoted::new(asked),
+        })
     })?;
     let destination = Destination {
         application: application.id.clone(),
         mode: checks::response_mode(parameters, &redirect_uri),
-        state: parameters.get("state").filter(|state| state.len() <= 2048 && is_printable(state)).map(str::to_owned),
+        state: parameters
+            .get("state")
+            .filter(|state| state.len() <= 2048 && is_printable(state))
+            .map(str::to_owned),
         redirect_uri,
     };
     let checked = checked(host, parameters, &application, &destination).await?;
@@ -130,7 +142,10 @@ async fn checked(
     application: &Application,
     destination: &Destination,
 ) -> Result<Result<Accepted, checks::Failure>, Broken> {
-    let request = checks::Request { parameters, application };
+    let request = checks::Request {
+        parameters,
+        application,
+    };
     let checked = request.not_repeated().and_then(|()| {
         request.sizes()?;
         request.no_request_object()?;
@@ -152,7 +167,9 @@ async fn checked(
         Err(failure) => return Ok(Err(failure)),
     };
     // A hint that can't be a name is of no use.
-    let login_hint = parameters.get("login_hint").and_then(|hint| hint.parse().ok());
+    let login_hint = parameters
+        .get("login_hint")
+        .and_then(|hint| hint.parse().ok());
     let request = AuthorizationRequest {
         application: application.id.clone(),
         redirect_uri: destination.redirect_uri.clone(),
@@ -171,11 +188,19 @@ async fn checked(
         language: parameters.language(),
         trial: None,
     };
-    Ok(checks::may_be_kept(&request).map(|()| Accepted { request, silent: prompt.none }))
+    Ok(checks::may_be_kept(&request).map(|()| Accepted {
+        request,
+        silent: prompt.none,
+    }))
 }
 
-async fn find_application(host: &Host, parameters: &Parameters) -> Result<Arc<Application>, Rejected> {
-    let asked = parameters.get("client_id").ok_or(Rejected::Page(Unanswerable::NoClient))?;
+async fn find_application(
+    host: &Host,
+    parameters: &Parameters,
+) -> Result<Arc<Application>, Rejected> {
+    let asked = parameters
+        .get("client_id")
+        .ok_or(Rejected::Page(Unanswerable::NoClient))?;
     let unknown = || Rejected::Page(Unanswerable::Client(Quoted::new(asked)));
     let id: Did = asked.parse().map_err(|_| unknown())?;
     let found = host.store.application(&id).await.map_err(Broken::from)?;

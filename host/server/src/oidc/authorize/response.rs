@@ -57,15 +57,38 @@ impl Destination {
         code: AuthorizeErrorCode,
         description: impl Into<String>,
     ) -> AuthorizationAnswer {
-        tracing::info!(error = code.as_str(), "an authorization request is answered with an error");
-        self.answer(issuer, vec![("error", code.as_str().to_owned()), ("error_description", description.into())])
+        tracing::info!(
+            error = code.as_str(),
+            "an authorization request is answered with an error"
+        );
+        self.answer(
+            issuer,
+            vec![
+                ("error", code.as_str().to_owned()),
+                ("error_description", description.into()),
+            ],
+        )
     }
 
-    fn answer(self, issuer: &str, mut parameters: Vec<(&'static str, String)>) -> AuthorizationAnswer {
+    fn answer(
+        self,
+        issuer: &str,
+        mut parameters: Vec<(&'static str, String)>,
+    ) -> AuthorizationAnswer {
         parameters.push(("iss", issuer.to_owned()));
         parameters.extend(self.state.map(|state| ("state", state)));
-        let Self { application, redirect_uri, mode, .. } = self;
-        AuthorizationAnswer { application, redirect_uri, mode, parameters }
+        let Self {
+            application,
+            redirect_uri,
+            mode,
+            ..
+        } = self;
+        AuthorizationAnswer {
+            application,
+            redirect_uri,
+            mode,
+            parameters,
+        }
     }
 }
 
@@ -79,11 +102,17 @@ impl AuthorizationAnswer {
     pub fn delivery(&self) -> Delivery<'_> {
         match self.mode {
             ResponseMode::Query => {
-                let parameters: Vec<(&str, &str)> =
-                    self.parameters.iter().map(|(name, value)| (*name, value.as_str())).collect();
+                let parameters: Vec<(&str, &str)> = self
+                    .parameters
+                    .iter()
+                    .map(|(name, value)| (*name, value.as_str()))
+                    .collect();
                 Delivery::Redirect(self.redirect_uri.with_query(&parameters))
             }
-            ResponseMode::FormPost => Delivery::Form { redirect_uri: &self.redirect_uri, fields: &self.parameters },
+            ResponseMode::FormPost => Delivery::Form {
+                redirect_uri: &self.redirect_uri,
+                fields: &self.parameters,
+            },
         }
     }
 }

@@ -38,22 +38,38 @@ pub(super) async fn verify(
     application: &Application,
     text: &str,
 ) -> Result<Result<(), Reason>, TokenError> {
-    let verified = match (&application.settings.authentication, &application.sealed_secret) {
+    let verified = match (
+        &application.settings.authentication,
+        &application.sealed_secret,
+    ) {
         (ClientAuthentication::ClientSecretJwt, Some(sealed)) => {
-            let secret = host.master_key.open(&secret_purpose(&application.id), sealed).map_err(Broken::from)?;
+            let secret = host
+                .master_key
+                .open(&secret_purpose(&application.id), sealed)
+                .map_err(Broken::from)?;
             verify_with_secret(text, &secret)
         }
-        (ClientAuthentication::PrivateKeyJwt(keys), _) => client_keys::verify(host, keys, text).await,
+        (ClientAuthentication::PrivateKeyJwt(keys), _) => {
+            client_keys::verify(host, keys, text).await
+        }
         _ => Err(BadJwt::Signature),
     };
     let claims = match verified {
         Ok(claims) => claims,
         Err(BadJwt::Malformed) => return Ok(Err("the client assertion is not a signed JWT")),
-        Err(BadJwt::Algorithm) => return Ok(Err("the client assertion's algorithm is not accepted")),
-        Err(BadJwt::Signature) => {
-            return Ok(Err("the client assertion's signature does not fit a key of the application"));
+        Err(BadJwt::Algorithm) => {
+            return Ok(Err("the client assertion's algorithm is not accepted"));
         }
-        Err(BadJwt::NoKeys) => return Ok(Err("the application's keys could not be fetched from its jwks_uri")),
+        Err(BadJwt::Signature) => {
+            return Ok(Err(
+                "the client assertion's signature does not fit a key of the application",
+            ));
+        }
+        Err(BadJwt::NoKeys) => {
+            return Ok(Err(
+                "the application's keys could not be fetched from its jwks_uri",
+            ));
+        }
     };
     let (id, until) = match check(host, application, &claims) {
         Ok(checked) => checked,
@@ -61,8 +77,16 @@ pub(super) async fn verify(
     };
     // The client's name is in it, and has no blank: one client can't use up another's.
     let known_as = Digest::of(format!("{} {id}", application.id).as_bytes());
-    let fresh = host.store.claim_assertion(known_as, until).await.map_err(Broken::from)?;
-    Ok(if fresh { Ok(()) } else { Err("the client assertion was used before: its jti must be new each time") })
+    let fresh = host
+        .store
+        .claim_assertion(known_as, until)
+        .await
+        .map_err(Broken::from)?;
+    Ok(if fresh {
+        Ok(())
+    } else {
+        Err("the client assertion was used before: its jti must be new each time")
+    })
 }
 
 /// The claims' `jti`, and until when it must be remembered.
@@ -72,7 +96,12 @@ fn check<'a>(
     claims: &'a Map<String, Value>,
 ) -> Result<(&'a str, Timestamp), Reason> {
     let text = |name: &str| claims.get(name).and_then(Value::as_str);
-    let moment = |name: &str| claims.get(name).and_then(Value::as_f64).map(|seconds| seconds as i64);
+    let moment = |name: &str| {
+        claims
+            .get(name)
+            .and_then(Value::as_f64)
+            .map(|seconds| seconds as i64)
+    };
     let now = host.now().seconds();
     let client = Some(application.id.as_str());
     if text("iss") != client || text("sub") != client {
@@ -93,7 +122,11 @@ fn check<'a>(
     if expires > now + FARTHEST {
         return Err("the client assertion's exp must be at most 5 minutes ahead");
     }
-    if ["nbf", "iat"].into_iter().filter_map(moment).any(|from| from > now + SKEW) {
+    if ["nbf", "iat"]
+        .into_iter()
+        .filter_map(moment)
+        .any(|from| from > now + SKEW)
+    {
         return Err("the client assertion is from the future: check the client's clock");
     }
     let id = text("jti").filter(|id| (1..=LONGEST_ID).contains(&id.len()));

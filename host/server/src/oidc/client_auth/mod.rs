@@ -81,7 +81,10 @@ enum Presented<'a> {
 impl Presented<'_> {
     const fn id(&self) -> &Did {
         match self {
-            Self::Basic { id, .. } | Self::Post { id, .. } | Self::Assertion { id, .. } | Self::Nothing { id } => id,
+            Self::Basic { id, .. }
+            | Self::Post { id, .. }
+            | Self::Assertion { id, .. }
+            | Self::Nothing { id } => id,
         }
     }
 }
@@ -97,24 +100,39 @@ pub async fn authenticate(host: &Host, call: Call<'_>) -> Result<Client, TokenEr
     let presented = presented(call)?;
     let limit = &host.limits.client_failures;
     let caller = (presented.id().clone(), call.from);
-    let found = host.store.application(presented.id()).await.map_err(Broken::from)?;
-    let method = found.as_ref().map(|application| application.settings.auth_method());
+    let found = host
+        .store
+        .application(presented.id())
+        .await
+        .map_err(Broken::from)?;
+    let method = found
+        .as_ref()
+        .map(|application| application.settings.auth_method());
     // Over the limit the answer does not reveal a right secret. A signature and a certificate can't be guessed, so a valid one
     // passes.
     if method.is_none_or(ClientAuthMethod::uses_secret) {
-        limit.check(&caller, host.now()).map_err(TokenError::TooManyFailures)?;
+        limit
+            .check(&caller, host.now())
+            .map_err(TokenError::TooManyFailures)?;
     }
     let reason = match found {
         None => basic::UNKNOWN,
         Some(application) => match verify(host, &application, &presented, call).await? {
-            Ok(certificate) => return Ok(Client { application, certificate }),
+            Ok(certificate) => {
+                return Ok(Client {
+                    application,
+                    certificate,
+                });
+            }
             Err(reason) => reason,
         },
     };
     let registered = method.map(ClientAuthMethod::as_str);
     tracing::info!(application = %presented.id(), registered, reason, "client authentication failed");
     if method != Some(ClientAuthMethod::None) {
-        limit.take(&caller, host.now()).map_err(TokenError::TooManyFailures)?;
+        limit
+            .take(&caller, host.now())
+            .map_err(TokenError::TooManyFailures)?;
     }
     Err(TokenError::InvalidClient { by_header, reason })
 }
@@ -132,40 +150,58 @@ async fn verify(
         false => Err("the client secret is wrong"),
     };
     Ok(match (presented, settings.auth_method()) {
-        (Presented::Basic { secret, .. }, method) if call.endpoint.accepts_basic(method) => secret_fits(secret),
+        (Presented::Basic { secret, .. }, method) if call.endpoint.accepts_basic(method) => {
+            secret_fits(secret)
+        }
         (Presented::Post { secret, .. }, ClientAuthMethod::ClientSecretPost) => secret_fits(secret),
         (Presented::Nothing { .. }, ClientAuthMethod::None) => Ok(None),
-        (Presented::Assertion { text, .. }, ClientAuthMethod::ClientSecretJwt | ClientAuthMethod::PrivateKeyJwt) => {
-            assertion::verify(host, application, text).await?.map(|()| None)
-        }
+        (
+            Presented::Assertion { text, .. },
+            ClientAuthMethod::ClientSecretJwt | ClientAuthMethod::PrivateKeyJwt,
+        ) => assertion::verify(host, application, text)
+            .await?
+            .map(|()| None),
         (Presented::Nothing { .. }, ClientAuthMethod::TlsClientCertificate) => {
             match (&settings.authentication, call.certificate) {
-                (ClientAuthentication::TlsClientCertificate(registered), Some(der)) if registered.is(der) => {
+                (ClientAuthentication::TlsClientCertificate(registered), Some(der))
+                    if registered.is(der) =>
+                {
                     match certificate_is_in_time(der, host.now().seconds()) {
                         true => Ok(Some(Digest::of(der))),
                         false => Err("the client certificate is not valid at this time"),
                     }
                 }
                 (_, Some(_)) => Err("the client certificate is not the one that is registered"),
-                (_, None) => {
-                    Err("the connection has no client certificate; use the addresses of mtls_endpoint_aliases")
-                }
+                (_, None) => Err(
+                    "the connection has no client certificate; use the addresses of mtls_endpoint_aliases",
+                ),
             }
         }
-        (Presented::Nothing { .. }, _) => Err("the client does not authenticate itself, and the application must"),
+        (Presented::Nothing { .. }, _) => {
+            Err("the client does not authenticate itself, and the application must")
+        }
         _ => Err("the application is registered for another token_endpoint_auth_method"),
     })
 }
 
 fn presented(call: Call<'_>) -> Result<Presented<'_>, TokenError> {
     let invalid = |what: &str| TokenError::InvalidRequest(what.to_owned());
-    let refused = |reason| TokenError::InvalidClient { by_header: call.authorization.is_some(), reason };
+    let refused = |reason| TokenError::InvalidClient {
+        by_header: call.authorization.is_some(),
+        reason,
+    };
     let client_id = call.parameters.get("client_id");
     let secret = call.parameters.get("client_secret");
     let assertion = call.parameters.get("client_assertion");
-    let ways = [call.authorization.is_some(), secret.is_some(), assertion.is_some()];
+    let ways = [
+        call.authorization.is_some(),
+        secret.is_some(),
+        assertion.is_some(),
+    ];
     if ways.into_iter().filter(|way| *way).count() > 1 {
-        return Err(invalid("the client authenticates in two ways at once; use one"));
+        return Err(invalid(
+            "the client authenticates in two ways at once; use one",
+        ));
     }
     let read = |id: &str| id.parse::<Did>().map_err(|_| refused(basic::UNKNOWN));
     let presented = match (call.authorization, secret, assertion) {
@@ -175,19 +211,29 @@ fn presented(call: Call<'_>) -> Result<Presented<'_>, TokenError> {
         }
         (_, Some(secret), _) => {
             let id = read(client_id.ok_or_else(|| invalid("client_id is missing"))?)?;
-            Presented::Post { id, secret: Secret::new(secret) }
+            Presented::Post {
+                id,
+                secret: Secret::new(secret),
+            }
         }
         (.., Some(text)) => {
             if call.parameters.get("client_assertion_type") != Some(JWT_BEARER) {
-                return Err(invalid(&format!("client_assertion_type must be {JWT_BEARER}")));
+                return Err(invalid(&format!(
+                    "client_assertion_type must be {JWT_BEARER}"
+                )));
             }
-            let id = assertion::claimed_client(text).ok_or_else(|| refused("the client assertion can't be read"))?;
+            let id = assertion::claimed_client(text)
+                .ok_or_else(|| refused("the client assertion can't be read"))?;
             Presented::Assertion { id, text }
         }
-        _ => Presented::Nothing { id: read(client_id.ok_or_else(|| invalid("client_id is missing"))?)? },
+        _ => Presented::Nothing {
+            id: read(client_id.ok_or_else(|| invalid("client_id is missing"))?)?,
+        },
     };
     if client_id.is_some_and(|other| other != presented.id().as_str()) {
-        return Err(invalid("client_id is not the client that authenticates itself"));
+        return Err(invalid(
+            "client_id is not the client that authenticates itself",
+        ));
     }
     Ok(presented)
 }

@@ -16,15 +16,26 @@ pub(super) async fn exchange(
 ) -> Result<TokenResponse, TokenError> {
     let mut client = client.clone();
     // Who only says who it is gets nothing for that.
-    if !client.application.settings.application_type.is_confidential() {
+    if !client
+        .application
+        .settings
+        .application_type
+        .is_confidential()
+    {
         return Err(TokenError::UnauthorizedClient);
     }
     let granted = scopes(&client.application.settings, parameters.get("scope"))?;
     let lifetime = host.settings.lifetimes.client_credentials_token;
     loop {
-        let (token, mut access) = new_access(host, &client, None, granted.ordinary.clone(), lifetime);
+        let (token, mut access) =
+            new_access(host, &client, None, granted.ordinary.clone(), lifetime);
         access.admin_scopes = granted.admin.clone();
-        if host.store.insert_client_token(access, client.application.version).await.map_err(Broken::from)? {
+        if host
+            .store
+            .insert_client_token(access, client.application.version)
+            .await
+            .map_err(Broken::from)?
+        {
             return Ok(TokenResponse {
                 access_token: token.expose().to_owned(),
                 token_type: "Bearer",
@@ -36,10 +47,17 @@ pub(super) async fn exchange(
         }
         // The application was changed while it was looked at. What it showed may not be enough any more.
         let before = client.application.clone();
-        let now = host.store.application(&before.id).await.map_err(Broken::from)?;
+        let now = host
+            .store
+            .application(&before.id)
+            .await
+            .map_err(Broken::from)?;
         client.application = now
             .filter(|now| now.settings == before.settings && now.secret == before.secret)
-            .ok_or(TokenError::InvalidClient { by_header: false, reason: "the application was changed meanwhile" })?;
+            .ok_or(TokenError::InvalidClient {
+                by_header: false,
+                reason: "the application was changed meanwhile",
+            })?;
     }
 }
 
@@ -52,17 +70,31 @@ struct Granted {
 
 impl std::fmt::Display for Granted {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.admin.is_empty() { self.ordinary.fmt(f) } else { self.admin.fmt(f) }
+        if self.admin.is_empty() {
+            self.ordinary.fmt(f)
+        } else {
+            self.admin.fmt(f)
+        }
     }
 }
 
 /// The scopes that were asked for, which the application must be allowed. There is no person who could be away.
 fn scopes(settings: &OidcSettings, asked: Option<&str>) -> Result<Granted, TokenError> {
-    let Some(asked) = asked else { return Ok(Granted { ordinary: Scopes::default(), admin: AdminScopes::default() }) };
+    let Some(asked) = asked else {
+        return Ok(Granted {
+            ordinary: Scopes::default(),
+            admin: AdminScopes::default(),
+        });
+    };
     if let Some(admin) = AdminScopes::parse(asked).filter(|admin| !admin.is_empty()) {
         return match admin.within(&settings.admin_scopes) {
-            true => Ok(Granted { ordinary: Scopes::default(), admin }),
-            false => Err(TokenError::InvalidScope("an admin scope is not allowed for the application")),
+            true => Ok(Granted {
+                ordinary: Scopes::default(),
+                admin,
+            }),
+            false => Err(TokenError::InvalidScope(
+                "an admin scope is not allowed for the application",
+            )),
         };
     }
     let ordinary = Scopes::parse(asked)
@@ -70,5 +102,8 @@ fn scopes(settings: &OidcSettings, asked: Option<&str>) -> Result<Granted, Token
         .ok_or(TokenError::InvalidScope(
             "a scope is unknown, or not allowed for the application; admin scopes are asked for alone",
         ))?;
-    Ok(Granted { ordinary, admin: AdminScopes::default() })
+    Ok(Granted {
+        ordinary,
+        admin: AdminScopes::default(),
+    })
 }

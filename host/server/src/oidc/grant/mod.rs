@@ -38,22 +38,39 @@ pub struct TokenResponse {
 }
 
 /// Serves a token request of an authenticated client.
-pub async fn exchange(host: &Host, client: &Client, parameters: &Parameters) -> Result<TokenResponse, TokenError> {
+pub async fn exchange(
+    host: &Host,
+    client: &Client,
+    parameters: &Parameters,
+) -> Result<TokenResponse, TokenError> {
     let asked = required(parameters, "grant_type")?;
-    let grant_type = GrantType::ALL.into_iter().find(|grant_type| grant_type.as_str() == asked);
+    let grant_type = GrantType::ALL
+        .into_iter()
+        .find(|grant_type| grant_type.as_str() == asked);
     let grant_type = grant_type.ok_or(TokenError::UnsupportedGrantType)?;
-    if !client.application.settings.grant_types.contains(&grant_type) {
+    if !client
+        .application
+        .settings
+        .grant_types
+        .contains(&grant_type)
+    {
         return Err(TokenError::UnauthorizedClient);
     }
     match grant_type {
-        GrantType::AuthorizationCode => authorization_code::exchange(host, client, parameters).await,
+        GrantType::AuthorizationCode => {
+            authorization_code::exchange(host, client, parameters).await
+        }
         GrantType::RefreshToken => refresh_token::exchange(host, client, parameters).await,
-        GrantType::ClientCredentials => client_credentials::exchange(host, client, parameters).await,
+        GrantType::ClientCredentials => {
+            client_credentials::exchange(host, client, parameters).await
+        }
     }
 }
 
 fn required<'a>(parameters: &'a Parameters, name: &str) -> Result<&'a str, TokenError> {
-    parameters.get(name).ok_or_else(|| TokenError::InvalidRequest(format!("{name} is missing")))
+    parameters
+        .get(name)
+        .ok_or_else(|| TokenError::InvalidRequest(format!("{name} is missing")))
 }
 
 /// A new access token, good for `lifetime` seconds, and what is kept of it.
@@ -84,7 +101,12 @@ fn new_access(
 
 /// A new refresh token of a family that was granted at `granted`, and what is kept of it. It is good no longer than the
 /// consent; `None` once that is over.
-fn new_refresh(host: &Host, client: &Client, family: CodeId, granted: Timestamp) -> Option<(Token, RefreshGrant)> {
+fn new_refresh(
+    host: &Host,
+    client: &Client,
+    family: CodeId,
+    granted: Timestamp,
+) -> Option<(Token, RefreshGrant)> {
     let now = host.now();
     let lifetimes = host.settings.lifetimes;
     let last = granted + Duration::from_secs(lifetimes.consent.into());
@@ -95,11 +117,23 @@ fn new_refresh(host: &Host, client: &Client, family: CodeId, granted: Timestamp)
     let id = TokenId::new(now, &*host.entropy);
     let token = Token::new(prefix::REFRESH, id.as_bytes(), &*host.entropy);
     let application = client.application.id.clone();
-    Some((token.clone(), RefreshGrant { id, digest: token.digest(), application, family, issued_at: now, expires_at }))
+    Some((
+        token.clone(),
+        RefreshGrant {
+            id,
+            digest: token.digest(),
+            application,
+            family,
+            issued_at: now,
+            expires_at,
+        },
+    ))
 }
 
 /// The person of a grant and their account, if they may still use the application.
 async fn person(host: &Host, client: &Client, subject: GrantSubject) -> Result<Person, TokenError> {
     let found = account::person(host, subject, &client.application.id).await?;
-    found.ok_or(TokenError::InvalidGrant("the person may no longer use the application"))
+    found.ok_or(TokenError::InvalidGrant(
+        "the person may no longer use the application",
+    ))
 }

@@ -29,7 +29,8 @@ use assent_store::{FoundRefresh, Person, Rotation, StoreError};
 /// repeat is a reuse.
 const SETTLE: Duration = Duration::from_millis(500);
 
-const INVALID: TokenError = TokenError::InvalidGrant("the refresh token is invalid, expired or already used");
+const INVALID: TokenError =
+    TokenError::InvalidGrant("the refresh token is invalid, expired or already used");
 
 pub(super) async fn exchange(
     host: &Host,
@@ -39,7 +40,11 @@ pub(super) async fn exchange(
     let application = &client.application;
     let found = find(host, client, required(parameters, "refresh_token")?).await?;
     let family = &found.family;
-    let scopes = scopes(&family.scopes, &application.settings.scopes, parameters.get("scope"))?;
+    let scopes = scopes(
+        &family.scopes,
+        &application.settings.scopes,
+        parameters.get("scope"),
+    )?;
     let Person { user, account } = person(host, client, family.subject).await?;
     let authentication = &family.context.authentication;
     // The operator may have taken a vendor's trust away since.
@@ -56,7 +61,11 @@ pub(super) async fn exchange(
             scopes: &scopes,
             authentication: Some(authentication),
             sub: &claims::subject_of(host, application, &user)?,
-            requested: &family.context.claims.allowed(&application.settings.scopes).id_token,
+            requested: &family
+                .context
+                .claims
+                .allowed(&application.settings.scopes)
+                .id_token,
         };
         let mapped = claims::map(host, subject, Sink::IdToken).await.map_err(|failure| {
             tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "a refresh fails: a plugin did");
@@ -74,21 +83,45 @@ pub(super) async fn exchange(
     let lifetimes = host.settings.lifetimes;
     let now = host.now();
     let window = Duration::from_secs(lifetimes.refresh_repeat.into());
-    let (access_token, mut access) = new_access(host, client, Some(family.id), scopes.clone(), lifetimes.access_token);
+    let (access_token, mut access) = new_access(
+        host,
+        client,
+        Some(family.id),
+        scopes.clone(),
+        lifetimes.access_token,
+    );
     let repeatable_since = (!window.is_zero()).then(|| now - window);
     access.watched_until = repeatable_since.map(|_| now + window + SETTLE);
-    let (refresh_token, refresh) = new_refresh(host, client, family.id, family.created_at).ok_or(INVALID)?;
-    let pair = IssuedPair { access, refresh: Some(refresh) };
+    let (refresh_token, refresh) =
+        new_refresh(host, client, family.id, family.created_at).ok_or(INVALID)?;
+    let pair = IssuedPair {
+        access,
+        refresh: Some(refresh),
+    };
     let id = found.grant.id;
     let by = By::new(Actor::Application(application.id.clone()), Origin::NOWHERE);
-    let reuse = audit::entry(host, Event::RefreshReused, &by).about(user.id).of(application.id.clone());
-    let rotation = rotate(host, Rotating { id, pair, repeatable_since, reuse, now }).await?;
+    let reuse = audit::entry(host, Event::RefreshReused, &by)
+        .about(user.id)
+        .of(application.id.clone());
+    let rotation = rotate(
+        host,
+        Rotating {
+            id,
+            pair,
+            repeatable_since,
+            reuse,
+            now,
+        },
+    )
+    .await?;
     if rotation != Rotation::Rotated {
         tracing::warn!(application = %application.id, family = %family.id, "a refresh token came again; its family is revoked");
         return Err(INVALID);
     }
     let id_token = match claims {
-        Some(claims) => Some(id_token::issue(host, application, claims, access_token.expose()).await?),
+        Some(claims) => {
+            Some(id_token::issue(host, application, claims, access_token.expose()).await?)
+        }
         None => None,
     };
     Ok(TokenResponse {
@@ -124,12 +157,20 @@ struct Rotating {
 /// the next request is a reuse. Where the host itself stops during the wait nobody takes the repeat back, and the next one
 /// is a reuse too.
 async fn rotate(host: &Host, rotating: Rotating) -> Result<Rotation, Broken> {
-    let Rotating { id, pair, repeatable_since, reuse, now } = rotating;
+    let Rotating {
+        id,
+        pair,
+        repeatable_since,
+        reuse,
+        now,
+    } = rotating;
     let (store, clock) = (host.store.clone(), Arc::clone(&host.clock));
     let (mut answer, rotated) = oneshot::channel();
     // A task of its own: a request whose client is gone is dropped, wherever it waits, and can take nothing back.
     tokio::spawn(async move {
-        let mut rotation = store.rotate(id, pair.clone(), repeatable_since, reuse.clone(), now).await;
+        let mut rotation = store
+            .rotate(id, pair.clone(), repeatable_since, reuse.clone(), now)
+            .await;
         if matches!(rotation, Ok(Rotation::Repeated)) {
             let hung_up = tokio::time::timeout(SETTLE, answer.closed()).await.is_ok();
             rotation = match hung_up {
@@ -146,8 +187,14 @@ async fn rotate(host: &Host, rotating: Rotating) -> Result<Rotation, Broken> {
 
 async fn find(host: &Host, client: &Client, text: &str) -> Result<FoundRefresh, TokenError> {
     let token = Token::parse(prefix::REFRESH, text).ok_or(INVALID)?;
-    let found = host.store.refresh_token(TokenId::from_bytes(token.id()), host.now()).await.map_err(Broken::from)?;
-    let found = found.filter(|found| found.grant.digest == token.digest()).ok_or(INVALID)?;
+    let found = host
+        .store
+        .refresh_token(TokenId::from_bytes(token.id()), host.now())
+        .await
+        .map_err(Broken::from)?;
+    let found = found
+        .filter(|found| found.grant.digest == token.digest())
+        .ok_or(INVALID)?;
     if found.grant.application != client.application.id {
         tracing::warn!(application = %client.application.id, "a refresh token of another application was refused");
         return Err(INVALID);
@@ -163,6 +210,8 @@ fn scopes(granted: &Scopes, allowed: &Scopes, asked: Option<&str>) -> Result<Sco
         None => Ok(granted),
         Some(text) => Scopes::parse(text)
             .filter(|asked| !asked.is_empty() && asked.within(&granted))
-            .ok_or(TokenError::InvalidScope("a scope was not granted, or is unknown")),
+            .ok_or(TokenError::InvalidScope(
+                "a scope was not granted, or is unknown",
+            )),
     }
 }

@@ -3,7 +3,9 @@
 use super::principal::named_sessions;
 use super::turns::{Begun, answer_with, begin};
 use crate::domain::{Broken, Host, session};
-use crate::saml::partner::{UnfitHeader, check_header, find, once, single_logout_url, trusted_keys};
+use crate::saml::partner::{
+    UnfitHeader, check_header, find, once, single_logout_url, trusted_keys,
+};
 use assent_model::audit::{Actor, By, Origin};
 use assent_model::id::LogoutId;
 use assent_model::saml::{Afterwards, LogoutAnswer, LogoutOutcome, ServiceProvider, SessionEnd};
@@ -72,15 +74,29 @@ impl<T: Into<Unanswerable>> From<T> for Rejected {
 }
 
 /// The message's content. Whoever registered what they sign with must sign (SAML profiles sections 4.4.4.1 and 4.4.4.2).
-fn trusted<'m>(provider: &ServiceProvider, incoming: &'m Incoming) -> Result<Trusted<'m>, Rejected> {
-    let signs = provider.settings.require_signed_requests || !provider.settings.certificates.is_empty();
-    let wanted = if signs { Signature::Required } else { Signature::Optional };
+fn trusted<'m>(
+    provider: &ServiceProvider,
+    incoming: &'m Incoming,
+) -> Result<Trusted<'m>, Rejected> {
+    let signs =
+        provider.settings.require_signed_requests || !provider.settings.certificates.is_empty();
+    let wanted = if signs {
+        Signature::Required
+    } else {
+        Signature::Optional
+    };
     Ok(incoming.trusted(&trusted_keys(provider)?, wanted)?)
 }
 
 /// Serves a LogoutRequest: the sessions that it names end, here first, then at their other service providers.
-pub async fn requested(host: &Host, application: &str, incoming: &Incoming) -> Result<Begun, Rejected> {
-    let provider = find(host, application).await?.ok_or(Unanswerable::Application)?;
+pub async fn requested(
+    host: &Host,
+    application: &str,
+    incoming: &Incoming,
+) -> Result<Begun, Rejected> {
+    let provider = find(host, application)
+        .await?
+        .ok_or(Unanswerable::Application)?;
     let trusted = trusted(&provider, incoming)?;
     let (header, request) = match LogoutRequest::read(trusted.root()) {
         Ok(request) => (request.header.clone(), Ok(request)),
@@ -88,40 +104,64 @@ pub async fn requested(host: &Host, application: &str, incoming: &Incoming) -> R
         Err(MessageError::Unsupported { header, what }) => (*header, Err(what)),
         Err(malformed) => return Err(malformed.into()),
     };
-    check_header(host, &provider, &header, &single_logout_url(host, &provider.id), trusted.is_signed())?;
+    check_header(
+        host,
+        &provider,
+        &header,
+        &single_logout_url(host, &provider.id),
+        trusted.is_signed(),
+    )?;
     if let Ok(request) = &request {
         check_request(host, &provider, request, trusted.is_signed())?;
     }
-    if !host.store.claim_message(once(host, &provider, &header.id)).await.map_err(Broken::from)? {
+    if !host
+        .store
+        .claim_message(once(host, &provider, &header.id))
+        .await
+        .map_err(Broken::from)?
+    {
         return Err(Unanswerable::Replay.into());
     }
-    let answer = provider.settings.single_logout.as_ref().map(|service| LogoutAnswer {
-        application: provider.id.clone(),
-        destination: service.responses().checked(),
-        binding: service.binding,
-        in_response_to: header.id.clone(),
-        relay_state: incoming.relay_state().map(str::to_owned),
-    });
+    let answer = provider
+        .settings
+        .single_logout
+        .as_ref()
+        .map(|service| LogoutAnswer {
+            application: provider.id.clone(),
+            destination: service.responses().checked(),
+            binding: service.binding,
+            in_response_to: header.id.clone(),
+            relay_state: incoming.relay_state().map(str::to_owned),
+        });
     let request = match request {
         Ok(request) => request,
         Err(what) => {
-            let unsupported = MessageError::Unsupported { header: Box::new(header), what };
+            let unsupported = MessageError::Unsupported {
+                header: Box::new(header),
+                what,
+            };
             return refuse(host, answer, what.status(), unsupported.into()).await;
         }
     };
-    let Some(sessions) = named_sessions(host, &provider, &request, trusted.is_signed()).await? else {
+    let Some(sessions) = named_sessions(host, &provider, &request, trusted.is_signed()).await?
+    else {
         let status = Status::new(REQUESTER, Some(UNKNOWN_PRINCIPAL));
         return refuse(host, answer, status, Unanswerable::Principal).await;
     };
     let by = By::new(Actor::Application(provider.id.clone()), Origin::NOWHERE);
     let mut ended = SessionEnd::default();
     for sid in sessions {
-        let SessionEnd { participants, holders } = session::end_named(host, sid, &by).await?;
+        let SessionEnd {
+            participants,
+            holders,
+        } = session::end_named(host, sid, &by).await?;
         ended.participants.extend(participants);
         ended.holders.extend(holders);
     }
     // The one that asks has ended its own.
-    ended.participants.retain(|other| other.application != provider.id);
+    ended
+        .participants
+        .retain(|other| other.application != provider.id);
     let afterwards = answer.map_or(Afterwards::Page, Afterwards::Respond);
     Ok(begin(host, ended, afterwards).await?)
 }
@@ -134,7 +174,10 @@ fn check_request(
     is_signed: bool,
 ) -> Result<(), Unanswerable> {
     let skew = std::time::Duration::from_secs(provider.settings.clock_skew.into());
-    if request.not_on_or_after.is_some_and(|until| until + skew <= host.now()) {
+    if request
+        .not_on_or_after
+        .is_some_and(|until| until + skew <= host.now())
+    {
         return Err(Unanswerable::Late);
     }
     // Anybody can write an unsigned request, but the name of a session is known to its service provider alone.
@@ -151,21 +194,43 @@ async fn refuse(
     status: Status,
     why: Unanswerable,
 ) -> Result<Begun, Rejected> {
-    let Some(answer) = answer else { return Err(why.into()) };
+    let Some(answer) = answer else {
+        return Err(why.into());
+    };
     tracing::info!(application = %answer.application, %why, "a LogoutRequest is answered with a failure");
     Ok(Begun::Finished(answer_with(host, answer, status).await?))
 }
 
 /// Takes a LogoutResponse: what came of a turn. The logout, which goes on.
-pub async fn answered(host: &Host, application: &str, incoming: &Incoming) -> Result<LogoutId, Rejected> {
-    let provider = find(host, application).await?.ok_or(Unanswerable::Application)?;
+pub async fn answered(
+    host: &Host,
+    application: &str,
+    incoming: &Incoming,
+) -> Result<LogoutId, Rejected> {
+    let provider = find(host, application)
+        .await?
+        .ok_or(Unanswerable::Application)?;
     let trusted = trusted(&provider, incoming)?;
     let response = LogoutResponse::read(trusted.root())?;
-    check_header(host, &provider, &response.header, &single_logout_url(host, &provider.id), trusted.is_signed())?;
+    check_header(
+        host,
+        &provider,
+        &response.header,
+        &single_logout_url(host, &provider.id),
+        trusted.is_signed(),
+    )?;
     let request = response.in_response_to.ok_or(Unanswerable::Unasked)?;
     // In part is not at all: somebody is still signed in somewhere.
     let told = response.status.code == SUCCESS && response.status.second.is_none();
-    let outcome = if told { LogoutOutcome::Told } else { LogoutOutcome::Failed };
-    let settled = host.store.settle_saml_logout(request, provider.id.clone(), outcome).await.map_err(Broken::from)?;
+    let outcome = if told {
+        LogoutOutcome::Told
+    } else {
+        LogoutOutcome::Failed
+    };
+    let settled = host
+        .store
+        .settle_saml_logout(request, provider.id.clone(), outcome)
+        .await
+        .map_err(Broken::from)?;
     settled.ok_or(Rejected::Page(Unanswerable::Unasked))
 }

@@ -52,7 +52,13 @@ pub(super) async fn request(
     match service.binding {
         Binding::Redirect => {
             let xml = message.write(None).map_err(unsendable)?;
-            let location = redirect_location(destination.as_str(), Kind::Request, &xml, None, Some(&signer));
+            let location = redirect_location(
+                destination.as_str(),
+                Kind::Request,
+                &xml,
+                None,
+                Some(&signer),
+            );
             Ok(Outgoing::Redirect(location.map_err(unsendable)?))
         }
         Binding::Post => {
@@ -80,17 +86,34 @@ pub async fn respond(
         Binding::Redirect => {
             let xml = message.write(None).map_err(unsendable)?;
             let address = answer.destination.as_str();
-            let location = redirect_location(address, Kind::Response, &xml, relay_state.as_deref(), Some(&signer));
+            let location = redirect_location(
+                address,
+                Kind::Response,
+                &xml,
+                relay_state.as_deref(),
+                Some(&signer),
+            );
             Ok(Outgoing::Redirect(location.map_err(unsendable)?))
         }
         Binding::Post => {
             let xml = message.write(Some(&signer)).map_err(unsendable)?;
-            Ok(form(provider, answer.destination, Kind::Response, &xml, relay_state))
+            Ok(form(
+                provider,
+                answer.destination,
+                Kind::Response,
+                &xml,
+                relay_state,
+            ))
         }
     }
 }
 
-fn header(host: &Host, provider: &ServiceProvider, id: String, destination: &CheckedRedirect) -> Header {
+fn header(
+    host: &Host,
+    provider: &ServiceProvider,
+    id: String,
+    destination: &CheckedRedirect,
+) -> Header {
     Header {
         id,
         issuer: Some(entity_id(host, provider).to_owned()),
@@ -108,7 +131,11 @@ fn form(
 ) -> Outgoing {
     let mut fields = vec![(kind.parameter(), post_value(xml))];
     fields.extend(relay_state.map(|state| ("RelayState", state)));
-    Outgoing::Form { name: provider.name.clone(), action, fields }
+    Outgoing::Form {
+        name: provider.name.clone(),
+        action,
+        fields,
+    }
 }
 
 fn unsendable(error: impl std::fmt::Display) -> Broken {

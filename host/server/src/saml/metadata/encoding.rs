@@ -49,24 +49,43 @@ pub(super) fn of_bytes(bytes: Vec<u8>) -> Result<Vec<u8>, MetadataError> {
 fn wide_text(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Option<String> {
     let (pairs, rest) = bytes.as_chunks::<2>();
     let units: Vec<u16> = pairs.iter().map(|pair| unit(*pair)).collect();
-    if rest.is_empty() { String::from_utf16(&units).ok() } else { None }
+    if rest.is_empty() {
+        String::from_utf16(&units).ok()
+    } else {
+        None
+    }
 }
 
 /// Whether the document declares ISO 8859-1, or its part ASCII.
 fn is_latin1(bytes: &[u8]) -> bool {
-    let head = bytes.get(..DECLARATION.min(bytes.len())).unwrap_or_default();
+    let head = bytes
+        .get(..DECLARATION.min(bytes.len()))
+        .unwrap_or_default();
     let head: String = head.iter().map(|byte| char::from(*byte)).collect();
-    let encoding = declared(&head).and_then(|(start, end)| head.get(start..end)).unwrap_or_default();
-    ["iso-8859-1", "iso_8859-1", "latin1", "latin-1", "l1", "us-ascii", "ascii"]
-        .iter()
-        .any(|name| encoding.eq_ignore_ascii_case(name))
+    let encoding = declared(&head)
+        .and_then(|(start, end)| head.get(start..end))
+        .unwrap_or_default();
+    [
+        "iso-8859-1",
+        "iso_8859-1",
+        "latin1",
+        "latin-1",
+        "l1",
+        "us-ascii",
+        "ascii",
+    ]
+    .iter()
+    .any(|name| encoding.eq_ignore_ascii_case(name))
 }
 
 /// The text, which declares UTF-8 if it declared another encoding.
 fn declared_as_utf8(text: &str) -> Cow<'_, str> {
     match declared(text) {
         Some((start, end)) => {
-            let (before, after) = (text.get(..start).unwrap_or_default(), text.get(end..).unwrap_or_default());
+            let (before, after) = (
+                text.get(..start).unwrap_or_default(),
+                text.get(end..).unwrap_or_default(),
+            );
             Cow::Owned(format!("{before}UTF-8{after}"))
         }
         None => Cow::Borrowed(text),
@@ -79,8 +98,15 @@ fn declared(text: &str) -> Option<(usize, usize)> {
     let begins = text.len() - inside.len();
     let (declaration, _) = inside.split_once("?>")?;
     let at = declaration.find("encoding")?;
-    let rest = declaration.get(at + "encoding".len()..)?.trim_start().strip_prefix('=')?.trim_start();
-    let quote = rest.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
+    let rest = declaration
+        .get(at + "encoding".len()..)?
+        .trim_start()
+        .strip_prefix('=')?
+        .trim_start();
+    let quote = rest
+        .chars()
+        .next()
+        .filter(|quote| matches!(quote, '"' | '\''))?;
     let (name, _) = rest.get(1..)?.split_once(quote)?;
     let start = begins + declaration.len() - rest.len() + 1;
     Some((start, start + name.len()))
@@ -104,26 +130,38 @@ mod tests {
 
     #[test]
     fn the_mark_the_zero_bytes_or_the_declaration_say_the_encoding() {
-        for declaration in
-            ["", "<?xml version=\"1.0\" encoding=\"UTF-16\"?>", "<?xml version='1.0' encoding='utf-16LE' ?>\n"]
-        {
+        for declaration in [
+            "",
+            "<?xml version=\"1.0\" encoding=\"UTF-16\"?>",
+            "<?xml version='1.0' encoding='utf-16LE' ?>\n",
+        ] {
             for mark in ["", "\u{feff}"] {
                 let text = format!("{mark}{declaration}{TEXT}");
-                for bytes in [utf16(&text, u16::to_le_bytes), utf16(&text, u16::to_be_bytes)] {
+                for bytes in [
+                    utf16(&text, u16::to_le_bytes),
+                    utf16(&text, u16::to_be_bytes),
+                ] {
                     let read = read(bytes);
                     assert!(read.ends_with(TEXT) && !read.contains("16"), "{read}");
                 }
             }
         }
         for name in ["ISO-8859-1", "latin1", "us-ascii"] {
-            let text = format!("<?xml version=\"1.0\" encoding = \"{name}\" standalone=\"yes\"?>{TEXT}");
-            let bytes: Vec<u8> = text.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
-            let expected = format!("<?xml version=\"1.0\" encoding = \"UTF-8\" standalone=\"yes\"?>{TEXT}");
+            let text =
+                format!("<?xml version=\"1.0\" encoding = \"{name}\" standalone=\"yes\"?>{TEXT}");
+            let bytes: Vec<u8> = text
+                .chars()
+                .map(|c| u8::try_from(u32::from(c)).unwrap())
+                .collect();
+            let expected =
+                format!("<?xml version=\"1.0\" encoding = \"UTF-8\" standalone=\"yes\"?>{TEXT}");
             assert_eq!(read(bytes), expected);
         }
-        for text in
-            [TEXT.to_owned(), format!("\u{feff}{TEXT}"), format!("<?xml version=\"1.0\" encoding=\"utf-8\"?>{TEXT}")]
-        {
+        for text in [
+            TEXT.to_owned(),
+            format!("\u{feff}{TEXT}"),
+            format!("<?xml version=\"1.0\" encoding=\"utf-8\"?>{TEXT}"),
+        ] {
             assert_eq!(read(text.clone().into_bytes()), text, "it stays as it is");
         }
     }
@@ -132,7 +170,10 @@ mod tests {
     fn what_is_not_in_its_encoding_is_refused() {
         let mut odd = utf16(TEXT, u16::to_le_bytes);
         odd.pop();
-        let lone = utf16("<a>", u16::to_le_bytes).into_iter().chain([0, 0xd8, b'<', 0]).collect();
+        let lone = utf16("<a>", u16::to_le_bytes)
+            .into_iter()
+            .chain([0, 0xd8, b'<', 0])
+            .collect();
         for bytes in [odd, lone] {
             assert!(of_bytes(bytes).is_err());
         }
@@ -145,11 +186,17 @@ mod tests {
     fn a_json_text_is_the_document_or_the_file_in_base64() {
         let declared = |name: &str| format!("<?xml version=\"1.0\" encoding=\"{name}\"?>{TEXT}");
         for text in ["UTF-16", "ISO-8859-1", "windows-1252"].map(declared) {
-            assert_eq!(String::from_utf8(of_text(&text).unwrap()).unwrap(), declared("UTF-8"));
+            assert_eq!(
+                String::from_utf8(of_text(&text).unwrap()).unwrap(),
+                declared("UTF-8")
+            );
         }
         let file = STANDARD.encode(utf16(&declared("UTF-16"), u16::to_le_bytes));
         let (first, rest) = file.split_at(20);
-        assert_eq!(String::from_utf8(of_text(&format!("{first}\r\n{rest}\n")).unwrap()).unwrap(), declared("UTF-8"));
+        assert_eq!(
+            String::from_utf8(of_text(&format!("{first}\r\n{rest}\n")).unwrap()).unwrap(),
+            declared("UTF-8")
+        );
         assert_eq!(of_text("no metadata").unwrap(), b"no metadata");
     }
 

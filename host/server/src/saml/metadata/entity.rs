@@ -25,7 +25,11 @@ struct Entity<'d> {
 }
 
 /// The service provider with this entity ID, or without one the only service provider that there is.
-pub(super) fn find<'d>(root: Element<'d>, entity_id: Option<&str>, now: Timestamp) -> Result<Found<'d>, MetadataError> {
+pub(super) fn find<'d>(
+    root: Element<'d>,
+    entity_id: Option<&str>,
+    now: Timestamp,
+) -> Result<Found<'d>, MetadataError> {
     if !root.is(ENTITY_DESCRIPTOR) && !root.is(ENTITIES_DESCRIPTOR) {
         return Err(MetadataError::NotMetadata);
     }
@@ -33,8 +37,15 @@ pub(super) fn find<'d>(root: Element<'d>, entity_id: Option<&str>, now: Timestam
     collect(root, None, &mut entities)?;
     let mut providers = Vec::new();
     for entity in entities {
-        if entity.element.children().any(|role| role.is(SP_SSO_DESCRIPTOR)) {
-            providers.push((required("entityID", uri(entity.element, "entityID")?)?, entity));
+        if entity
+            .element
+            .children()
+            .any(|role| role.is(SP_SSO_DESCRIPTOR))
+        {
+            providers.push((
+                required("entityID", uri(entity.element, "entityID")?)?,
+                entity,
+            ));
         }
     }
     let known = listed(providers.iter().map(|(id, _)| id.as_str()));
@@ -43,18 +54,28 @@ pub(super) fn find<'d>(root: Element<'d>, entity_id: Option<&str>, now: Timestam
     let (entity_id, entity) = match (meant.next(), entity_id) {
         (Some(found), _) => found,
         (None, Some(wanted)) if !known.is_empty() => {
-            return Err(MetadataError::Other { wanted: wanted.to_owned(), found: known });
+            return Err(MetadataError::Other {
+                wanted: wanted.to_owned(),
+                found: known,
+            });
         }
         (None, _) => return Err(MetadataError::NoServiceProvider),
     };
     if meant.next().is_some() {
         return Err(MetadataError::Several(known));
     }
-    let role = entity.element.children().find(|role| role.is(SP_SSO_DESCRIPTOR) && speaks_saml2(*role));
+    let role = entity
+        .element
+        .children()
+        .find(|role| role.is(SP_SSO_DESCRIPTOR) && speaks_saml2(*role));
     let role = role.ok_or(MetadataError::NoSaml2)?;
     match earlier(entity.until, moment(role, "validUntil")?) {
         Some(until) if until <= now => Err(MetadataError::Expired(instant_text(until))),
-        _ => Ok(Found { entity_id, entity: entity.element, role }),
+        _ => Ok(Found {
+            entity_id,
+            entity: entity.element,
+            role,
+        }),
     }
 }
 
@@ -65,7 +86,10 @@ fn collect<'d>(
     entities: &mut Vec<Entity<'d>>,
 ) -> Result<(), MetadataError> {
     if element.is(ENTITY_DESCRIPTOR) {
-        entities.push(Entity { element, until: earlier(until, moment(element, "validUntil")?) });
+        entities.push(Entity {
+            element,
+            until: earlier(until, moment(element, "validUntil")?),
+        });
     } else if element.is(ENTITIES_DESCRIPTOR) {
         let until = earlier(until, moment(element, "validUntil")?);
         for child in element.children() {
@@ -80,7 +104,10 @@ fn earlier(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp
 }
 
 fn speaks_saml2(role: Element<'_>) -> bool {
-    role.attribute("protocolSupportEnumeration").unwrap_or_default().split_ascii_whitespace().any(|one| one == SAML2)
+    role.attribute("protocolSupportEnumeration")
+        .unwrap_or_default()
+        .split_ascii_whitespace()
+        .any(|one| one == SAML2)
 }
 
 /// A list for a message.

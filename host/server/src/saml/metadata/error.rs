@@ -16,16 +16,22 @@ pub enum MetadataError {
     #[error("it is not signed by metadata_certificate: {0}")]
     Signature(#[from] SignatureError),
     /// It is another document.
-    #[error("expected an EntityDescriptor or an EntitiesDescriptor of SAML 2.0, such as service providers publish")]
+    #[error(
+        "expected an EntityDescriptor or an EntitiesDescriptor of SAML 2.0, such as service providers publish"
+    )]
     NotMetadata,
     /// It describes others alone.
-    #[error("there is no service provider (SPSSODescriptor) in it; is it the metadata of an identity provider?")]
+    #[error(
+        "there is no service provider (SPSSODescriptor) in it; is it the metadata of an identity provider?"
+    )]
     NoServiceProvider,
     /// It describes several, these among them.
     #[error("it describes several service providers ({0}); say which one it is with entity_id")]
     Several(String),
     /// It describes others than the one that is wanted.
-    #[error("it does not describe {wanted}, but {found}; another service provider is another application")]
+    #[error(
+        "it does not describe {wanted}, but {found}; another service provider is another application"
+    )]
     Other {
         /// The entity ID that is wanted.
         wanted: String,

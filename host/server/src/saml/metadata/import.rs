@@ -12,7 +12,8 @@ use assent_model::saml::SamlSettings;
 use assent_saml_core::xml::{Limits, TrustedKey};
 
 /// What is asked for. Some servers answer with a page to whoever asks for anything.
-const ACCEPT: &str = "application/samlmetadata+xml, application/xml;q=0.9, text/xml;q=0.8, */*;q=0.1";
+const ACCEPT: &str =
+    "application/samlmetadata+xml, application/xml;q=0.9, text/xml;q=0.8, */*;q=0.1";
 
 /// A service provider's metadata, with the names of the admin API.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
@@ -48,14 +49,27 @@ pub async fn describe(
     entity_id: Option<&str>,
     registered: Option<&SamlSettings>,
 ) -> Result<Description, Refused> {
-    let key = given.metadata_certificate.as_deref().map(trusted).transpose()?;
+    let key = given
+        .metadata_certificate
+        .as_deref()
+        .map(trusted)
+        .transpose()?;
     let known = registered.and_then(|registered| registered.metadata_url.as_ref());
-    let (bytes, url) = match (&given.metadata, given.metadata_url.as_deref().or(known.map(Url::as_str))) {
+    let (bytes, url) = match (
+        &given.metadata,
+        given.metadata_url.as_deref().or(known.map(Url::as_str)),
+    ) {
         (Some(_), _) if given.metadata_url.is_some() => {
-            return Err(invalid("metadata", "expected this or metadata_url, not both"));
+            return Err(invalid(
+                "metadata",
+                "expected this or metadata_url, not both",
+            ));
         }
         (Some(text), _) => (encoding::of_text(text), None),
-        (None, Some(url)) => (encoding::of_bytes(fetch(host, url).await?), Some(url.to_owned())),
+        (None, Some(url)) => (
+            encoding::of_bytes(fetch(host, url).await?),
+            Some(url.to_owned()),
+        ),
         (None, None) => {
             return Err(invalid(
                 "metadata",
@@ -63,7 +77,12 @@ pub async fn describe(
             ));
         }
     };
-    let wanted = Wanted { now: host.now(), entity_id, key: key.as_ref(), registered };
+    let wanted = Wanted {
+        now: host.now(),
+        entity_id,
+        key: key.as_ref(),
+        registered,
+    };
     let read = bytes.and_then(|bytes| read(&bytes, &wanted));
     let mut description = read.map_err(|error| invalid("metadata", error.to_string()))?;
     description.change.metadata_url = url.map(Some);
@@ -72,16 +91,26 @@ pub async fn describe(
 
 async fn fetch(host: &Host, url: &str) -> Result<Vec<u8>, Refused> {
     const FIELD: &str = "metadata_url";
-    let unfit = || invalid(FIELD, "expected an address that starts with https://, without user name or fragment");
+    let unfit = || {
+        invalid(
+            FIELD,
+            "expected an address that starts with https://, without user name or fragment",
+        )
+    };
     let url = Url::parse(url).map_err(|_| unfit())?;
-    let fetched = host.outgoing.get(&url, ACCEPT, Limits::METADATA.bytes).await;
-    let answer = fetched.map_err(|failure| invalid(FIELD, format!("the metadata can't be fetched: {failure}")))?;
+    let fetched = host
+        .outgoing
+        .get(&url, ACCEPT, Limits::METADATA.bytes)
+        .await;
+    let answer = fetched
+        .map_err(|failure| invalid(FIELD, format!("the metadata can't be fetched: {failure}")))?;
     match answer.status {
         200 => Ok(answer.body),
         300..400 => Err(invalid(FIELD, "it leads to another address; give that one")),
-        status => {
-            Err(invalid(FIELD, format!("the metadata can't be fetched: it was answered with the status {status}")))
-        }
+        status => Err(invalid(
+            FIELD,
+            format!("the metadata can't be fetched: it was answered with the status {status}"),
+        )),
     }
 }
 
@@ -93,5 +122,8 @@ fn trusted(pem: &str) -> Result<TrustedKey, Refused> {
 }
 
 fn invalid(field: &'static str, expected: impl Into<String>) -> Refused {
-    Refused::Invalid { field, expected: expected.into() }
+    Refused::Invalid {
+        field,
+        expected: expected.into(),
+    }
 }

@@ -6,14 +6,17 @@ use openssl::error::ErrorStack;
 use openssl::x509::X509;
 
 use super::names::{
-    DIGEST_METHOD, ENTITY_DESCRIPTOR, EXTENSIONS, IDP_SSO_DESCRIPTOR, KEY_DESCRIPTOR, KEY_INFO, NAME_ID_FORMAT, SAML2,
-    SIGNING_METHOD, SINGLE_LOGOUT_SERVICE, SINGLE_SIGN_ON_SERVICE, X509_CERTIFICATE, X509_DATA,
+    DIGEST_METHOD, ENTITY_DESCRIPTOR, EXTENSIONS, IDP_SSO_DESCRIPTOR, KEY_DESCRIPTOR, KEY_INFO,
+    NAME_ID_FORMAT, SAML2, SIGNING_METHOD, SINGLE_LOGOUT_SERVICE, SINGLE_SIGN_ON_SERVICE,
+    X509_CERTIFICATE, X509_DATA,
 };
 use crate::domain::{Broken, Host, saml_keys};
 use crate::saml::partner::{entity_id, message_id, single_logout_url, single_sign_on_url};
 use assent_model::saml::{Binding, SamlKey, ServiceProvider};
 use assent_saml_core::message::instant_text;
-use assent_saml_core::xml::{DigestAlgorithm, Name, SignatureAlgorithm, Signer, WriteError, Writer};
+use assent_saml_core::xml::{
+    DigestAlgorithm, Name, SignatureAlgorithm, Signer, WriteError, Writer,
+};
 
 /// How soon a service provider should look again: a day. The next certificate is published weeks before it signs, and
 /// the one before it stays two days longer, so whoever looks each day never misses one.
@@ -42,21 +45,35 @@ struct Own {
 pub async fn document(host: &Host, provider: &ServiceProvider) -> Result<String, Broken> {
     let keys = saml_keys::keys(host, &provider.id).await?;
     let open = host.saml_keys.open(&keys.signing, &host.master_key)?;
-    let signer = Signer::new(open.key.clone(), &open.certificate).map_err(|error| Broken::Saml(error.to_string()))?;
-    let others = keys.published.iter().map(certificate).collect::<Result<Vec<_>, _>>();
+    let signer = Signer::new(open.key.clone(), &open.certificate)
+        .map_err(|error| Broken::Saml(error.to_string()))?;
+    let others = keys
+        .published
+        .iter()
+        .map(certificate)
+        .collect::<Result<Vec<_>, _>>();
     let others = others.map_err(|error| Broken::Saml(error.to_string()))?;
     let own = Own {
         id: message_id(host),
         entity_id: entity_id(host, provider).to_owned(),
         valid_until: instant_text(host.now() + host.settings.saml.metadata()),
         wants_signed_requests: provider.settings.require_signed_requests,
-        certificates: std::iter::once(signer.certificate().to_owned()).chain(others).collect(),
-        name_id_formats: provider.settings.name_id.formats().map(|format| format.uri()).collect(),
+        certificates: std::iter::once(signer.certificate().to_owned())
+            .chain(others)
+            .collect(),
+        name_id_formats: provider
+            .settings
+            .name_id
+            .formats()
+            .map(|format| format.uri())
+            .collect(),
         single_sign_on: single_sign_on_url(host, &provider.id),
         single_logout: single_logout_url(host, &provider.id),
     };
     let writing = tokio::task::spawn_blocking(move || own.write(&signer)).await;
-    writing.map_err(|error| Broken::Saml(error.to_string()))?.map_err(|error| Broken::Saml(error.to_string()))
+    writing
+        .map_err(|error| Broken::Saml(error.to_string()))?
+        .map_err(|error| Broken::Saml(error.to_string()))
 }
 
 /// The DER of a key's certificate in base64.
@@ -87,18 +104,25 @@ impl Own {
 
     /// The elements of a role have an order (SAML metadata section 2.4.2).
     fn role(&self, entity: &mut Writer) {
-        let wanted = if self.wants_signed_requests { "true" } else { "false" };
+        let wanted = if self.wants_signed_requests {
+            "true"
+        } else {
+            "false"
+        };
         entity
             .open(IDP_SSO_DESCRIPTOR)
             .attribute("protocolSupportEnumeration", SAML2)
             .attribute("WantAuthnRequestsSigned", wanted)
             .content(|role| {
                 for certificate in &self.certificates {
-                    role.open(KEY_DESCRIPTOR).attribute("use", "signing").content(|key| {
-                        key.open(KEY_INFO).content(|info| {
-                            info.open(X509_DATA).content(|data| data.open(X509_CERTIFICATE).text(certificate));
+                    role.open(KEY_DESCRIPTOR)
+                        .attribute("use", "signing")
+                        .content(|key| {
+                            key.open(KEY_INFO).content(|info| {
+                                info.open(X509_DATA)
+                                    .content(|data| data.open(X509_CERTIFICATE).text(certificate));
+                            });
                         });
-                    });
                 }
                 service(role, SINGLE_LOGOUT_SERVICE, &self.single_logout);
                 for format in &self.name_id_formats {
@@ -112,16 +136,25 @@ impl Own {
 /// What signatures we take. Without it some service providers sign with SHA-1, which we refuse.
 fn algorithms(extensions: &mut Writer) {
     for algorithm in DigestAlgorithm::ALL {
-        extensions.open(DIGEST_METHOD).attribute("Algorithm", algorithm.uri()).empty();
+        extensions
+            .open(DIGEST_METHOD)
+            .attribute("Algorithm", algorithm.uri())
+            .empty();
     }
     for algorithm in SignatureAlgorithm::ALL {
-        extensions.open(SIGNING_METHOD).attribute("Algorithm", algorithm.uri()).empty();
+        extensions
+            .open(SIGNING_METHOD)
+            .attribute("Algorithm", algorithm.uri())
+            .empty();
     }
 }
 
 /// A service, which takes each binding at the same address.
 fn service(role: &mut Writer, name: Name, location: &str) {
     for binding in BINDINGS {
-        role.open(name).attribute("Binding", binding.uri()).attribute("Location", location).empty();
+        role.open(name)
+            .attribute("Binding", binding.uri())
+            .attribute("Location", location)
+            .empty();
     }
 }

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use super::entity::{Found, find, listed};
 use super::error::MetadataError;
 use super::names::{
-    ASSERTION_CONSUMER_SERVICE, ATTRIBUTE_CONSUMING_SERVICE, BINDINGS, DISPLAY_NAME, EXTENSIONS, KEY_DESCRIPTOR,
-    KEY_INFO, LANG, NAME_ID_FORMAT, ORGANIZATION, ORGANIZATION_DISPLAY_NAME, REQUESTED_ATTRIBUTE,
-    SINGLE_LOGOUT_SERVICE, UI_INFO, X509_CERTIFICATE, X509_DATA,
+    ASSERTION_CONSUMER_SERVICE, ATTRIBUTE_CONSUMING_SERVICE, BINDINGS, DISPLAY_NAME, EXTENSIONS,
+    KEY_DESCRIPTOR, KEY_INFO, LANG, NAME_ID_FORMAT, ORGANIZATION, ORGANIZATION_DISPLAY_NAME,
+    REQUESTED_ATTRIBUTE, SINGLE_LOGOUT_SERVICE, UI_INFO, X509_CERTIFICATE, X509_DATA,
 };
 use crate::domain::admin::{AcsChange, ServiceProviderChange, SingleLogoutChange};
 use assent_model::clock::Timestamp;
@@ -75,8 +75,12 @@ impl Description {
             acs: said.acs.or(described.acs),
             single_logout: said.single_logout.or(described.single_logout),
             name_id_format: said.name_id_format.or(described.name_id_format),
-            other_name_id_formats: said.other_name_id_formats.or(described.other_name_id_formats),
-            require_signed_requests: said.require_signed_requests.or(described.require_signed_requests),
+            other_name_id_formats: said
+                .other_name_id_formats
+                .or(described.other_name_id_formats),
+            require_signed_requests: said
+                .require_signed_requests
+                .or(described.require_signed_requests),
             certificates: said.certificates.or(described.certificates),
             metadata_url: said.metadata_url.or(described.metadata_url),
             ..said
@@ -85,19 +89,30 @@ impl Description {
 }
 
 fn described(root: Element<'_>, wanted: &Wanted<'_>) -> Result<Description, MetadataError> {
-    let Found { entity_id, entity, role } = find(root, wanted.entity_id, wanted.now)?;
+    let Found {
+        entity_id,
+        entity,
+        role,
+    } = find(root, wanted.entity_id, wanted.now)?;
     let mut notes = Vec::new();
     let acs = consumers(role, &mut notes)?;
     let single_logout = single_logout(role, &mut notes)?;
     let certificates = certificates(role, &mut notes)?;
-    let (name_id_format, other_name_id_formats) = name_id_formats(role, wanted, &mut notes)?.unzip();
-    let has_certificates =
-        !certificates.is_empty() || wanted.registered.is_some_and(|registered| !registered.certificates.is_empty());
+    let (name_id_format, other_name_id_formats) =
+        name_id_formats(role, wanted, &mut notes)?.unzip();
+    let has_certificates = !certificates.is_empty()
+        || wanted
+            .registered
+            .is_some_and(|registered| !registered.certificates.is_empty());
     let signs = boolean(role, "AuthnRequestsSigned")?;
     if signs && !has_certificates {
         notes.push("It says that its requests are signed, but not with which certificate; so they need not be.".into());
     }
-    if !signs && wanted.registered.is_some_and(|registered| registered.require_signed_requests) {
+    if !signs
+        && wanted
+            .registered
+            .is_some_and(|registered| registered.require_signed_requests)
+    {
         notes.push("It does not say that its requests are signed; this application requires it all the same.".into());
     }
     requested_attributes(role, &mut notes);
@@ -131,18 +146,37 @@ struct Endpoint<'d> {
 fn endpoints<'d>(role: Element<'d>, name: Name) -> Result<Vec<Endpoint<'d>>, Flaw> {
     let endpoint = |element| {
         let binding = required("Binding", uri(element, "Binding")?)?;
-        Ok(Endpoint { element, binding, location: required("Location", uri(element, "Location")?)? })
+        Ok(Endpoint {
+            element,
+            binding,
+            location: required("Location", uri(element, "Location")?)?,
+        })
     };
     children(role, name).map(endpoint).collect()
 }
 
 /// Notes the endpoints whose binding is none of these.
-fn note_others(endpoints: &[Endpoint<'_>], taken: &[Binding], name: Name, why: &str, notes: &mut Vec<String>) {
+fn note_others(
+    endpoints: &[Endpoint<'_>],
+    taken: &[Binding],
+    name: Name,
+    why: &str,
+    notes: &mut Vec<String>,
+) {
     let others = endpoints.iter().map(|endpoint| endpoint.binding.as_str());
-    let others: BTreeSet<_> = others.filter(|binding| taken.iter().all(|one| one.uri() != *binding)).collect();
+    let others: BTreeSet<_> = others
+        .filter(|binding| taken.iter().all(|one| one.uri() != *binding))
+        .collect();
     if !others.is_empty() {
-        let bindings = listed(others.into_iter().map(|binding| binding.strip_prefix(BINDINGS).unwrap_or(binding)));
-        notes.push(format!("{} was left out where its binding is {bindings}: {why}.", name.local));
+        let bindings = listed(
+            others
+                .into_iter()
+                .map(|binding| binding.strip_prefix(BINDINGS).unwrap_or(binding)),
+        );
+        notes.push(format!(
+            "{} was left out where its binding is {bindings}: {why}.",
+            name.local
+        ));
     }
 }
 
@@ -150,7 +184,13 @@ fn note_others(endpoints: &[Endpoint<'_>], taken: &[Binding], name: Name, why: &
 fn consumers(role: Element<'_>, notes: &mut Vec<String>) -> Result<Vec<AcsChange>, MetadataError> {
     let mut services = endpoints(role, ASSERTION_CONSUMER_SERVICE)?;
     let why = "responses are sent by HTTP-POST alone";
-    note_others(&services, &[Binding::Post], ASSERTION_CONSUMER_SERVICE, why, notes);
+    note_others(
+        &services,
+        &[Binding::Post],
+        ASSERTION_CONSUMER_SERVICE,
+        why,
+        notes,
+    );
     services.retain(|service| service.binding == Binding::Post.uri());
     let mut flags = Vec::new();
     for service in &services {
@@ -159,34 +199,64 @@ fn consumers(role: Element<'_>, notes: &mut Vec<String>) -> Result<Vec<AcsChange
     }
     // The first that says so, else the first that does not say that it is not (section 2.2.3).
     let default = flags.iter().position(|flag| *flag == Some(true));
-    let default = default.or_else(|| flags.iter().position(Option::is_none).filter(|place| *place > 0));
+    let default = default.or_else(|| {
+        flags
+            .iter()
+            .position(Option::is_none)
+            .filter(|place| *place > 0)
+    });
 
     let mut indexes = BTreeSet::new();
     let mut consumers = Vec::new();
     for (place, service) in services.into_iter().enumerate() {
         let own = index(service.element, "index")?;
-        let index = own.filter(|own| !indexes.contains(own)).or_else(|| (0..=u16::MAX).find(|n| !indexes.contains(n)));
+        let index = own
+            .filter(|own| !indexes.contains(own))
+            .or_else(|| (0..=u16::MAX).find(|n| !indexes.contains(n)));
         if own != index {
-            let said = own.map_or("has no index".to_owned(), |own| format!("has the index {own} of another"));
+            let said = own.map_or("has no index".to_owned(), |own| {
+                format!("has the index {own} of another")
+            });
             let number = index.unwrap_or_default();
-            notes.push(format!("The ACS {} {said}; it was given the index {number}.", service.location));
+            notes.push(format!(
+                "The ACS {} {said}; it was given the index {number}.",
+                service.location
+            ));
         }
         indexes.extend(index);
-        consumers.push(AcsChange { url: service.location, index, default: default == Some(place) });
+        consumers.push(AcsChange {
+            url: service.location,
+            index,
+            default: default == Some(place),
+        });
     }
-    if consumers.is_empty() { Err(MetadataError::NoPost) } else { Ok(consumers) }
+    if consumers.is_empty() {
+        Err(MetadataError::NoPost)
+    } else {
+        Ok(consumers)
+    }
 }
 
 /// Where it takes part in single logout, by redirect if it can (SAML metadata section 2.4.2).
-fn single_logout(role: Element<'_>, notes: &mut Vec<String>) -> Result<Option<SingleLogoutChange>, MetadataError> {
+fn single_logout(
+    role: Element<'_>,
+    notes: &mut Vec<String>,
+) -> Result<Option<SingleLogoutChange>, MetadataError> {
     const TAKEN: [Binding; 2] = [Binding::Redirect, Binding::Post];
     let services = endpoints(role, SINGLE_LOGOUT_SERVICE)?;
     let why = "signing out goes by HTTP-Redirect or HTTP-POST";
     note_others(&services, &TAKEN, SINGLE_LOGOUT_SERVICE, why, notes);
     for binding in TAKEN {
-        if let Some(service) = services.iter().find(|service| service.binding == binding.uri()) {
+        if let Some(service) = services
+            .iter()
+            .find(|service| service.binding == binding.uri())
+        {
             let response_url = uri(service.element, "ResponseLocation")?;
-            return Ok(Some(SingleLogoutChange { url: service.location.clone(), response_url, binding }));
+            return Ok(Some(SingleLogoutChange {
+                url: service.location.clone(),
+                response_url,
+                binding,
+            }));
         }
     }
     Ok(None)
@@ -204,7 +274,11 @@ fn certificates(role: Element<'_>, notes: &mut Vec<String>) -> Result<Vec<String
                 continue;
             }
             Some(_) => {
-                return Err(Flaw::Value { name: "the use of a KeyDescriptor", must: "signing or encryption" }.into());
+                return Err(Flaw::Value {
+                    name: "the use of a KeyDescriptor",
+                    must: "signing or encryption",
+                }
+                .into());
             }
         }
         let data = children(descriptor, KEY_INFO).flat_map(|info| children(info, X509_DATA));
@@ -242,11 +316,22 @@ fn name_id_formats(
     }
     if !unknown.is_empty() {
         let formats = listed(unknown.iter().map(String::as_str));
-        notes.push(format!("These formats of names were left out, since there are no such names here: {formats}."));
+        notes.push(format!(
+            "These formats of names were left out, since there are no such names here: {formats}."
+        ));
     }
-    let Some(first) = known.first() else { return Ok(None) };
-    let usual = wanted.registered.map(|registered| registered.name_id.default).unwrap_or_default();
-    let default = if known.contains(&usual) { usual } else { *first };
+    let Some(first) = known.first() else {
+        return Ok(None);
+    };
+    let usual = wanted
+        .registered
+        .map(|registered| registered.name_id.default)
+        .unwrap_or_default();
+    let default = if known.contains(&usual) {
+        usual
+    } else {
+        *first
+    };
     known.retain(|format| *format != default);
     Ok(Some((default, known)))
 }
@@ -255,7 +340,10 @@ fn name_id_formats(
 fn requested_attributes(role: Element<'_>, notes: &mut Vec<String>) {
     let services = children(role, ATTRIBUTE_CONSUMING_SERVICE);
     let attributes = services.flat_map(|service| children(service, REQUESTED_ATTRIBUTE));
-    let names = attributes.filter_map(|one| one.attribute("FriendlyName").or_else(|| one.attribute("Name")));
+    let names = attributes.filter_map(|one| {
+        one.attribute("FriendlyName")
+            .or_else(|| one.attribute("Name"))
+    });
     let names: BTreeSet<&str> = names.collect();
     if !names.is_empty() {
         let names = listed(names.into_iter());
@@ -270,16 +358,22 @@ fn display_name(entity: Element<'_>, role: Element<'_>) -> Option<String> {
     let shown = children(role, EXTENSIONS).flat_map(|extensions| children(extensions, UI_INFO));
     let shown = shown.flat_map(|info| children(info, DISPLAY_NAME));
     let organizations = children(role, ORGANIZATION).chain(children(entity, ORGANIZATION));
-    let organizations = organizations.flat_map(|organization| children(organization, ORGANIZATION_DISPLAY_NAME));
+    let organizations =
+        organizations.flat_map(|organization| children(organization, ORGANIZATION_DISPLAY_NAME));
     in_english(shown).or_else(|| in_english(organizations))
 }
 
 fn in_english<'d>(names: impl Iterator<Item = Element<'d>>) -> Option<String> {
     let text = |name: Element<'d>| {
         let words: Vec<&str> = name.text().ok()?.split_whitespace().collect();
-        let is_english = name.qualified_attribute(LANG).is_some_and(|language| language.starts_with("en"));
+        let is_english = name
+            .qualified_attribute(LANG)
+            .is_some_and(|language| language.starts_with("en"));
         Some((!is_english, display_text(&words.join(" "), LONGEST_NAME)?))
     };
     let names: Vec<_> = names.filter_map(text).collect();
-    names.into_iter().min_by_key(|(other, _)| *other).map(|(_, name)| name)
+    names
+        .into_iter()
+        .min_by_key(|(other, _)| *other)
+        .map(|(_, name)| name)
 }

@@ -8,13 +8,16 @@ use super::failure::Failure;
 use super::respond::{SignOnAnswer, failed};
 use super::response::{AUTHN_CONTEXT, UNSPECIFIED};
 use crate::domain::{Broken, Host};
-use crate::saml::partner::{UnfitHeader, check_header, find, once, single_sign_on_url, trusted_keys};
+use crate::saml::partner::{
+    UnfitHeader, check_header, find, once, single_sign_on_url, trusted_keys,
+};
 use crate::saml::trial;
 use assent_model::id::SignOnId;
 use assent_model::name::Quoted;
 use assent_model::redirect::CheckedRedirect;
 use assent_model::saml::{
-    Binding, KeptRequest, NameIdFormat, RequestedSubject, ServiceProvider, SignOnRequest, UnknownRelayState,
+    Binding, KeptRequest, NameIdFormat, RequestedSubject, ServiceProvider, SignOnRequest,
+    UnknownRelayState,
 };
 use assent_model::trial::OpenTrial;
 use assent_saml_core::binding::{BindingError, Incoming, Kind, Signature, Untrusted};
@@ -50,10 +53,14 @@ pub enum Unanswerable {
     #[error("the request has an ID that came before: it was sent twice, or somebody repeats it")]
     Replay,
     /// It asks for an answer to where none may go.
-    #[error("the ACS that the request names is {0}, which is not registered; it must match a registered one exactly")]
+    #[error(
+        "the ACS that the request names is {0}, which is not registered; it must match a registered one exactly"
+    )]
     Acs(Quoted),
     /// Sign-on can't begin here.
-    #[error("there is no SAMLRequest, and sign-on can't begin at this service for this application (idp_initiated)")]
+    #[error(
+        "there is no SAMLRequest, and sign-on can't begin at this service for this application (idp_initiated)"
+    )]
     NotInitiated,
     /// It would begin here with an unknown RelayState.
     #[error(transparent)]
@@ -99,30 +106,50 @@ pub async fn check(
     incoming: &Incoming,
     trial: Option<&OpenTrial>,
 ) -> Result<Accepted, Rejected> {
-    let provider = find(host, application).await?.ok_or(Unanswerable::Application)?;
+    let provider = find(host, application)
+        .await?
+        .ok_or(Unanswerable::Application)?;
     if incoming.kind() == Kind::Response {
         return Err(Unanswerable::Response.into());
     }
     let is_signed = provider.settings.require_signed_requests;
-    let wanted = if is_signed && trial.is_none() { Signature::Required } else { Signature::Optional };
+    let wanted = if is_signed && trial.is_none() {
+        Signature::Required
+    } else {
+        Signature::Optional
+    };
     let trusted = incoming.trusted(&trusted_keys(&provider)?, wanted)?;
     let (header, message) = match AuthnRequest::read(trusted.root()) {
         Ok(message) => (message.header.clone(), Ok(message)),
         // Whoever sent it is told, once it is known who that is.
-        Err(MessageError::Unsupported { header, what }) => (*header, Err(Failure::Unsupported(what))),
+        Err(MessageError::Unsupported { header, what }) => {
+            (*header, Err(Failure::Unsupported(what)))
+        }
         Err(malformed) => return Err(malformed.into()),
     };
     let of_trial = match (trial, &message) {
-        (Some(open), Ok(message)) if trial::is_request(host, open, &provider, message)? => Some(open),
+        (Some(open), Ok(message)) if trial::is_request(host, open, &provider, message)? => {
+            Some(open)
+        }
         _ => None,
     };
     // Whoever has a trial open can't do without a signature in anything else.
     if is_signed && of_trial.is_none() && !trusted.is_signed() {
         return Err(Untrusted::Unsigned.into());
     }
-    check_header(host, &provider, &header, &single_sign_on_url(host, &provider.id), trusted.is_signed())?;
+    check_header(
+        host,
+        &provider,
+        &header,
+        &single_sign_on_url(host, &provider.id),
+        trusted.is_signed(),
+    )?;
     let tries = match of_trial {
-        Some(open) => host.store.user(open.trial().user).await.map_err(Broken::from)?,
+        Some(open) => host
+            .store
+            .user(open.trial().user)
+            .await
+            .map_err(Broken::from)?,
         None => None,
     };
     let mut request = SignOnRequest {
@@ -144,11 +171,22 @@ pub async fn check(
         if !host.store.claim_message(once).await.map_err(Broken::from)? {
             return Err(Unanswerable::Replay.into());
         }
-        return Err(Rejected::Answer(Box::new(failed(host, &request, &provider, why).await?)));
+        return Err(Rejected::Answer(Box::new(
+            failed(host, &request, &provider, why).await?,
+        )));
     }
     let now = host.now();
-    let kept = KeptRequest { id: SignOnId::new(now, &*host.entropy), request, expires_at: now + KEPT_FOR };
-    if !host.store.keep_sign_on(kept.clone(), once).await.map_err(Broken::from)? {
+    let kept = KeptRequest {
+        id: SignOnId::new(now, &*host.entropy),
+        request,
+        expires_at: now + KEPT_FOR,
+    };
+    if !host
+        .store
+        .keep_sign_on(kept.clone(), once)
+        .await
+        .map_err(Broken::from)?
+    {
         return Err(Unanswerable::Replay.into());
     }
     Ok(Accepted { id: kept.id })
@@ -160,14 +198,18 @@ pub async fn unsolicited(
     application: &str,
     relay_state: Option<&str>,
 ) -> Result<(SignOnRequest, Arc<ServiceProvider>), Rejected> {
-    let provider = find(host, application).await?.ok_or(Unanswerable::Application)?;
+    let provider = find(host, application)
+        .await?
+        .ok_or(Unanswerable::Application)?;
     let settings = &provider.settings;
     if !settings.idp_initiated.enabled {
         return Err(Unanswerable::NotInitiated.into());
     }
     let request = SignOnRequest {
         application: provider.id.clone(),
-        acs: settings.default_acs().ok_or_else(|| Unanswerable::Acs(Quoted::new("")))?,
+        acs: settings
+            .default_acs()
+            .ok_or_else(|| Unanswerable::Acs(Quoted::new("")))?,
         in_response_to: None,
         relay_state: settings.idp_initiated.chosen(relay_state)?,
         fresh_login: false,
@@ -190,19 +232,32 @@ fn consumer(
 ) -> Result<CheckedRedirect, Unanswerable> {
     let settings = &provider.settings;
     let (found, asked) = match message {
-        Some(AuthnRequest { acs_url: Some(url), .. }) => {
-            let of_trial = || trial.and_then(|open| CheckedRedirect::of_trial(open, &provider.id, url));
+        Some(AuthnRequest {
+            acs_url: Some(url), ..
+        }) => {
+            let of_trial =
+                || trial.and_then(|open| CheckedRedirect::of_trial(open, &provider.id, url));
             (settings.acs_by_url(url).or_else(of_trial), url.clone())
         }
-        Some(AuthnRequest { acs_index: Some(index), .. }) => (settings.acs_by_index(*index), index.to_string()),
+        Some(AuthnRequest {
+            acs_index: Some(index),
+            ..
+        }) => (settings.acs_by_index(*index), index.to_string()),
         _ => (settings.default_acs(), String::new()),
     };
     found.ok_or_else(|| Unanswerable::Acs(Quoted::new(&asked)))
 }
 
 /// What the message asks for, if it can be given.
-fn ask(provider: &ServiceProvider, message: AuthnRequest, request: &mut SignOnRequest) -> Result<(), Failure> {
-    if message.protocol_binding.is_some_and(|binding| binding != Binding::Post.uri()) {
+fn ask(
+    provider: &ServiceProvider,
+    message: AuthnRequest,
+    request: &mut SignOnRequest,
+) -> Result<(), Failure> {
+    if message
+        .protocol_binding
+        .is_some_and(|binding| binding != Binding::Post.uri())
+    {
         return Err(Failure::UnsupportedBinding);
     }
     if let Some(policy) = &message.name_id_policy {
@@ -221,14 +276,24 @@ fn ask(provider: &ServiceProvider, message: AuthnRequest, request: &mut SignOnRe
             return Err(Failure::Unsupported(Unsupported::SubjectConfirmation));
         }
         let name = subject.name_id;
-        if name.sp_name_qualifier.is_some_and(|qualifier| qualifier != provider.settings.entity_id) {
+        if name
+            .sp_name_qualifier
+            .is_some_and(|qualifier| qualifier != provider.settings.entity_id)
+        {
             return Err(Failure::OtherSubject);
         }
         let opaque = [NameIdFormat::Persistent, NameIdFormat::Transient].map(NameIdFormat::uri);
-        if !name.format.as_deref().is_some_and(|format| opaque.contains(&format)) {
+        if !name
+            .format
+            .as_deref()
+            .is_some_and(|format| opaque.contains(&format))
+        {
             request.login_hint = name.value.parse().ok();
         }
-        request.subject = Some(RequestedSubject { format: name.format, value: name.value });
+        request.subject = Some(RequestedSubject {
+            format: name.format,
+            value: name.value,
+        });
     }
     request.fresh_login = message.force_authn;
     request.passive = message.is_passive;
@@ -237,15 +302,25 @@ fn ask(provider: &ServiceProvider, message: AuthnRequest, request: &mut SignOnRe
 
 /// The format that a policy asks for (SAML core section 3.4.1.1). Whether a name may be made (`AllowCreate`) makes no
 /// difference: each person has a name in each format from the beginning.
-fn name_id_format(provider: &ServiceProvider, policy: &NameIdPolicy) -> Result<NameIdFormat, Failure> {
+fn name_id_format(
+    provider: &ServiceProvider,
+    policy: &NameIdPolicy,
+) -> Result<NameIdFormat, Failure> {
     let settings = &provider.settings;
     // Names for a group of service providers are not given.
-    if policy.sp_name_qualifier.as_ref().is_some_and(|qualifier| *qualifier != settings.entity_id) {
+    if policy
+        .sp_name_qualifier
+        .as_ref()
+        .is_some_and(|qualifier| *qualifier != settings.entity_id)
+    {
         return Err(Failure::InvalidNameIdPolicy);
     }
     match &policy.format {
         None => Ok(settings.name_id.default),
-        Some(uri) => settings.name_id.asked(uri).ok_or(Failure::InvalidNameIdPolicy),
+        Some(uri) => settings
+            .name_id
+            .asked(uri)
+            .ok_or(Failure::InvalidNameIdPolicy),
     }
 }
 
@@ -278,7 +353,9 @@ fn is_met_by_any(context: &RequestedAuthnContext) -> bool {
         Comparison::Exact | Comparison::Minimum => classes.any(|class| class == UNSPECIFIED),
         // It is no stronger than anything, and so never too strong, and never better.
         Comparison::Maximum => {
-            let known = |class: &str| class == AUTHN_CONTEXT || WEAKER.contains(&class) || STRONGER.contains(&class);
+            let known = |class: &str| {
+                class == AUTHN_CONTEXT || WEAKER.contains(&class) || STRONGER.contains(&class)
+            };
             classes.any(|class| known(class))
         }
         Comparison::Better => false,
@@ -305,9 +382,8 @@ fn is_met(context: &RequestedAuthnContext) -> bool {
     match context.comparison {
         Comparison::Exact => classes.any(|class| is_ours(class) || is_open(class)),
         Comparison::Minimum => classes.any(|class| is_ours(class) || is_weaker(class)),
-        Comparison::Maximum => {
-            classes.any(|class| is_ours(class) || is_open(class) || STRONGER.contains(&class.as_str()))
-        }
+        Comparison::Maximum => classes
+            .any(|class| is_ours(class) || is_open(class) || STRONGER.contains(&class.as_str())),
         Comparison::Better => classes.all(is_weaker),
     }
 }

@@ -38,15 +38,25 @@ impl Failure {
     /// The status that says so.
     pub fn status(self) -> Status {
         let (code, second) = match self {
-            Self::Denied | Self::Expired | Self::GivenUp | Self::OtherSubject => (RESPONDER, Some(AUTHN_FAILED)),
+            Self::Denied | Self::Expired | Self::GivenUp | Self::OtherSubject => {
+                (RESPONDER, Some(AUTHN_FAILED))
+            }
             Self::NoPassive => (RESPONDER, Some(NO_PASSIVE)),
             Self::NoAuthnContext => (RESPONDER, Some(NO_AUTHN_CONTEXT)),
             Self::UnsupportedBinding => (RESPONDER, Some(UNSUPPORTED_BINDING)),
             Self::InvalidNameIdPolicy => (REQUESTER, Some(INVALID_NAME_ID_POLICY)),
-            Self::Unsupported(what) => return Status { message: Some(what.to_string()), ..what.status() },
+            Self::Unsupported(what) => {
+                return Status {
+                    message: Some(what.to_string()),
+                    ..what.status()
+                };
+            }
             Self::Broken => (RESPONDER, None),
         };
-        Status { message: Some(self.to_string()), ..Status::new(code, second) }
+        Status {
+            message: Some(self.to_string()),
+            ..Status::new(code, second)
+        }
     }
 }
 

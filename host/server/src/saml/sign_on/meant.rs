@@ -14,12 +14,17 @@ pub(super) fn is_meant(
     user: &User,
     account: &Account,
 ) -> Result<bool, Broken> {
-    let Some(RequestedSubject { format, value }) = &request.subject else { return Ok(true) };
+    let Some(RequestedSubject { format, value }) = &request.subject else {
+        return Ok(true);
+    };
     let formats: Vec<NameIdFormat> = match format.as_deref().map(NameIdFormat::from_uri) {
         // Only by what it may be told: else it could try who somebody is that it is told a pseudonym of.
-        Some(Some(format)) if format != NameIdFormat::Unspecified => {
-            provider.settings.name_id.formats().filter(|configured| *configured == format).collect()
-        }
+        Some(Some(format)) if format != NameIdFormat::Unspecified => provider
+            .settings
+            .name_id
+            .formats()
+            .filter(|configured| *configured == format)
+            .collect(),
         // A format that is not known here names nobody.
         Some(None) => vec![],
         // Whatever it may have been told.

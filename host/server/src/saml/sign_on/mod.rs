@@ -23,19 +23,27 @@ use assent_model::session::{Acr, Authentication};
 /// Whether the person may go on with this session: no fresh login is asked for, the last one is strong enough, and they are
 /// who is meant. Whether they
 /// may use the service provider is seen later, and told them.
-pub async fn may_go_on(host: &Host, request: &SignOnRequest, signed_in: &SignedIn) -> Result<bool, Broken> {
+pub async fn may_go_on(
+    host: &Host,
+    request: &SignOnRequest,
+    signed_in: &SignedIn,
+) -> Result<bool, Broken> {
     let authentication = &signed_in.session.authentication;
-    let strong =
-        meets(request, authentication) && channels::is_enough(host, Some(&request.application), authentication);
+    let strong = meets(request, authentication)
+        && channels::is_enough(host, Some(&request.application), authentication);
     if request.fresh_login || !strong {
         return Ok(false);
     }
     if request.subject.is_none() {
         return Ok(true);
     }
-    let Some(provider) = host.store.service_provider(&request.application).await? else { return Ok(false) };
+    let Some(provider) = host.store.service_provider(&request.application).await? else {
+        return Ok(false);
+    };
     match access(host, &signed_in.user, &provider.id).await? {
-        Access::Granted(account) => meant::is_meant(host, &provider, request, &signed_in.user, &account),
+        Access::Granted(account) => {
+            meant::is_meant(host, &provider, request, &signed_in.user, &account)
+        }
         Access::NoAccount | Access::Closed => Ok(false),
     }
 }

@@ -65,7 +65,9 @@ pub enum Answer {
 /// Answers the request of a login with an assertion about this person, if they are who is meant and may use the service
 /// provider, and the plugins agree.
 pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Broken> {
-    let Some(trial) = question.request.trial else { return answered(host, question).await };
+    let Some(trial) = question.request.trial else {
+        return answered(host, question).await;
+    };
     let session = &question.person.signed_in.session;
     match trials::hindrance(host, trial, question.login, session.user_id).await? {
         None => {}
@@ -85,7 +87,12 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Brok
 }
 
 async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Broken> {
-    let Question { login, request, person, old } = question;
+    let Question {
+        login,
+        request,
+        person,
+        old,
+    } = question;
     let Some(provider) = host.store.service_provider(&request.application).await? else {
         return Ok(Answer::Refused(Refusal::ApplicationGone));
     };
@@ -96,18 +103,36 @@ async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Broken>
     let account = match access(host, user, &provider.id).await? {
         Access::Granted(account) => account,
         Access::NoAccount => return Ok(Answer::Refused(Refusal::NoAccount(provider.name.clone()))),
-        Access::Closed => return Ok(Answer::Refused(Refusal::AccountClosed(provider.name.clone()))),
+        Access::Closed => {
+            return Ok(Answer::Refused(Refusal::AccountClosed(
+                provider.name.clone(),
+            )));
+        }
     };
-    note(host, request, TrialStep::Account, || StepNote::good("you have an account here, which is open")).await?;
+    note(host, request, TrialStep::Account, || {
+        StepNote::good("you have an account here, which is open")
+    })
+    .await?;
     if !meant::is_meant(host, &provider, request, user, &account)? {
         return fail(host, login, request, &provider, Failure::OtherSubject).await;
     }
     if !super::meets(request, &session.authentication) {
         return fail(host, login, request, &provider, Failure::NoAuthnContext).await;
     }
-    let Some(name_id) = name_id::of(host, &provider, user, &account, &session.sid, request.name_id_format)? else {
+    let Some(name_id) = name_id::of(
+        host,
+        &provider,
+        user,
+        &account,
+        &session.sid,
+        request.name_id_format,
+    )?
+    else {
         tracing::error!(%login, application = %provider.id, user = %user.id, "the sign-on fails: the person has no e-mail address to be named by");
-        note(host, request, TrialStep::NameId, || StepNote::bad(Obstacle::NoName.words())).await?;
+        note(host, request, TrialStep::NameId, || {
+            StepNote::bad(Obstacle::NoName.words())
+        })
+        .await?;
         return fail(host, login, request, &provider, Failure::Broken).await;
     };
     note(host, request, TrialStep::NameId, || of_name(&name_id)).await?;
@@ -119,7 +144,9 @@ async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Broken>
             tracing::error!(%login, application = %provider.id, plugin = failure.plugin, %failure, "the login fails: a plugin did");
             return match failure.kind {
                 MapFailureKind::Deny(reason) => Ok(Answer::Refused(Refusal::Plugin(reason))),
-                MapFailureKind::Fault(_) => fail(host, login, request, &provider, Failure::Broken).await,
+                MapFailureKind::Fault(_) => {
+                    fail(host, login, request, &provider, Failure::Broken).await
+                }
             };
         }
     };
@@ -155,10 +182,26 @@ async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Broken>
     // The service provider never learns of a trial.
     let participation = request.trial.is_none().then_some(participation);
     let given = Some((Given::Assertion(session.id, participation), &account));
-    if !login::answer(host, login, Outcome { person, old, given, consent: None }).await? {
+    if !login::answer(
+        host,
+        login,
+        Outcome {
+            person,
+            old,
+            given,
+            consent: None,
+        },
+    )
+    .await?
+    {
         return Ok(Answer::AnsweredBefore);
     }
-    let purpose = Purpose { token: &assertion_id, user: user.id, application: &provider.id, sink: Sink::SamlAssertion };
+    let purpose = Purpose {
+        token: &assertion_id,
+        user: user.id,
+        application: &provider.id,
+        sink: Sink::SamlAssertion,
+    };
     traces::record(host, purpose, &steps);
     Ok(Answer::Granted(answer(host, &provider, request, response)?))
 }
@@ -177,16 +220,17 @@ async fn note(
 }
 
 fn of_name(name: &NameId) -> StepNote {
-    StepNote::good("what the assertion calls you").with(json!({ "format": name.format.uri(), "value": name.value }))
+    StepNote::good("what the assertion calls you")
+        .with(json!({ "format": name.format.uri(), "value": name.value }))
 }
 
 /// What the plugins did.
 fn of_attributes(made: &Result<(Vec<SamlAttribute>, Vec<Step>), MapFailure>) -> StepNote {
     match made {
-        Ok((_, steps)) => {
-            StepNote::good("the attributes of the assertion were made").with(json!({ "steps": traces::explain(steps) }))
-        }
-        Err(failure) => StepNote::bad(failure.to_string()).with(json!({ "steps": traces::explain(&failure.steps) })),
+        Ok((_, steps)) => StepNote::good("the attributes of the assertion were made")
+            .with(json!({ "steps": traces::explain(steps) })),
+        Err(failure) => StepNote::bad(failure.to_string())
+            .with(json!({ "steps": traces::explain(&failure.steps) })),
     }
 }
 
@@ -235,10 +279,19 @@ async fn fail(
     why: Failure,
 ) -> Result<Answer, Broken> {
     let failed = failed(host, request, provider, why).await?;
-    Ok(if login::give_up(host, login).await? { Answer::Failed(failed) } else { Answer::AnsweredBefore })
+    Ok(if login::give_up(host, login).await? {
+        Answer::Failed(failed)
+    } else {
+        Answer::AnsweredBefore
+    })
 }
 
-fn envelope<'a>(host: &Host, id: &'a str, issuer: &'a str, request: &'a SignOnRequest) -> Envelope<'a> {
+fn envelope<'a>(
+    host: &Host,
+    id: &'a str,
+    issuer: &'a str,
+    request: &'a SignOnRequest,
+) -> Envelope<'a> {
     Envelope {
         id,
         issuer,
@@ -259,5 +312,10 @@ fn answer(
         Some(trial) => Some(trials::vouched(host, trial, &response)?),
         None => request.relay_state.clone(),
     };
-    Ok(SignOnAnswer { acs: request.acs.clone(), name: provider.name.clone(), response, relay_state })
+    Ok(SignOnAnswer {
+        acs: request.acs.clone(),
+        name: provider.name.clone(),
+        response,
+        relay_state,
+    })
 }

@@ -60,7 +60,11 @@ pub struct Assertion<'a> {
 }
 
 /// A response with an assertion, both of them signed.
-pub fn success(envelope: Envelope<'_>, assertion: &Assertion<'_>, signer: &Signer) -> Result<String, WriteError> {
+pub fn success(
+    envelope: Envelope<'_>,
+    assertion: &Assertion<'_>,
+    signer: &Signer,
+) -> Result<String, WriteError> {
     response(envelope, &Status::success(), signer, |response| {
         response
             .open(ASSERTION)
@@ -81,7 +85,11 @@ pub fn success(envelope: Envelope<'_>, assertion: &Assertion<'_>, signer: &Signe
 }
 
 /// A response that says why there is no assertion.
-pub fn failure(envelope: Envelope<'_>, status: &Status, signer: &Signer) -> Result<String, WriteError> {
+pub fn failure(
+    envelope: Envelope<'_>,
+    status: &Status,
+    signer: &Signer,
+) -> Result<String, WriteError> {
     response(envelope, status, signer, |_| {})
 }
 
@@ -114,15 +122,21 @@ fn subject(writer: &mut Writer, envelope: &Envelope<'_>, assertion: &Assertion<'
     let until = instant_text(envelope.now + assertion.lifetime);
     writer.open(SUBJECT).content(|subject| {
         let name = assertion.name_id;
-        subject.open(NAME_ID).attribute("Format", name.format.uri()).text(&name.value);
-        subject.open(SAML.name("SubjectConfirmation")).attribute("Method", BEARER).content(|confirmation| {
-            confirmation
-                .open(SAML.name("SubjectConfirmationData"))
-                .attribute("NotOnOrAfter", until)
-                .attribute("Recipient", envelope.destination)
-                .optional_attribute("InResponseTo", envelope.in_response_to)
-                .empty();
-        });
+        subject
+            .open(NAME_ID)
+            .attribute("Format", name.format.uri())
+            .text(&name.value);
+        subject
+            .open(SAML.name("SubjectConfirmation"))
+            .attribute("Method", BEARER)
+            .content(|confirmation| {
+                confirmation
+                    .open(SAML.name("SubjectConfirmationData"))
+                    .attribute("NotOnOrAfter", until)
+                    .attribute("Recipient", envelope.destination)
+                    .optional_attribute("InResponseTo", envelope.in_response_to)
+                    .empty();
+            });
     });
 }
 
@@ -130,11 +144,18 @@ fn conditions(writer: &mut Writer, envelope: &Envelope<'_>, assertion: &Assertio
     writer
         .open(SAML.name("Conditions"))
         .attribute("NotBefore", instant_text(envelope.now))
-        .attribute("NotOnOrAfter", instant_text(envelope.now + assertion.lifetime))
+        .attribute(
+            "NotOnOrAfter",
+            instant_text(envelope.now + assertion.lifetime),
+        )
         .content(|conditions| {
-            conditions.open(SAML.name("AudienceRestriction")).content(|restriction| {
-                restriction.open(SAML.name("Audience")).text(assertion.audience);
-            });
+            conditions
+                .open(SAML.name("AudienceRestriction"))
+                .content(|restriction| {
+                    restriction
+                        .open(SAML.name("Audience"))
+                        .text(assertion.audience);
+                });
         });
 }
 
@@ -148,9 +169,11 @@ fn authn_statement(writer: &mut Writer, assertion: &Assertion<'_>) {
         .attribute("AuthnInstant", instant_text(assertion.authentication.at))
         .attribute("SessionIndex", assertion.session_index)
         .content(|statement| {
-            statement.open(SAML.name("AuthnContext")).content(|context| {
-                context.open(SAML.name("AuthnContextClassRef")).text(class);
-            });
+            statement
+                .open(SAML.name("AuthnContext"))
+                .content(|context| {
+                    context.open(SAML.name("AuthnContextClassRef")).text(class);
+                });
         });
 }
 
@@ -159,22 +182,30 @@ fn attribute_statement(writer: &mut Writer, attributes: &[SamlAttribute]) {
     if attributes.is_empty() {
         return;
     }
-    writer.open(SAML.name("AttributeStatement")).content(|statement| {
-        for attribute in attributes {
-            statement
-                .open(SAML.name("Attribute"))
-                .attribute("Name", attribute.name.as_str())
-                .attribute("NameFormat", attribute.name_format.as_deref().unwrap_or(BASIC))
-                .optional_attribute("FriendlyName", attribute.friendly_name.as_deref())
-                .content(|inside| {
-                    for value in &attribute.values {
-                        inside
-                            .open(SAML.name("AttributeValue"))
-                            .declare(XS)
-                            .qualified_attribute(XSI.name("type"), attribute.value_type.as_str())
-                            .text(value);
-                    }
-                });
-        }
-    });
+    writer
+        .open(SAML.name("AttributeStatement"))
+        .content(|statement| {
+            for attribute in attributes {
+                statement
+                    .open(SAML.name("Attribute"))
+                    .attribute("Name", attribute.name.as_str())
+                    .attribute(
+                        "NameFormat",
+                        attribute.name_format.as_deref().unwrap_or(BASIC),
+                    )
+                    .optional_attribute("FriendlyName", attribute.friendly_name.as_deref())
+                    .content(|inside| {
+                        for value in &attribute.values {
+                            inside
+                                .open(SAML.name("AttributeValue"))
+                                .declare(XS)
+                                .qualified_attribute(
+                                    XSI.name("type"),
+                                    attribute.value_type.as_str(),
+                                )
+                                .text(value);
+                        }
+                    });
+            }
+        });
 }

@@ -37,8 +37,13 @@ const TOLD: [&str; 15] = [
 ];
 
 /// Members that null takes away. The others stay as they are with it.
-const REMOVABLE: [&str; 5] =
-    ["backchannel_logout_uri", "initiate_login_uri", "single_logout", "default_relay_state", "idp_entity_id"];
+const REMOVABLE: [&str; 5] = [
+    "backchannel_logout_uri",
+    "initiate_login_uri",
+    "single_logout",
+    "default_relay_state",
+    "idp_entity_id",
+];
 
 /// Whether a change of this member could hand something to somebody else.
 pub(super) fn is_harmful(member: &str) -> bool {
@@ -76,7 +81,11 @@ pub fn application_in_words(foreseen: &Foreseen, body: &Map<String, Value>) -> W
         Foreseen::Client { before, after } => changed_client(before, after, &members, body),
         Foreseen::ServiceProvider { before, after } => {
             let shown = members.into_iter().filter(|member| is_harmful(member));
-            let change = format!("Change the application {}: {}", quoted(&before.name), with_values(shown, body));
+            let change = format!(
+                "Change the application {}: {}",
+                quoted(&before.name),
+                with_values(shown, body)
+            );
             joined([change].into_iter().chain(changed_provider(before, after)))
         }
     })
@@ -103,11 +112,19 @@ fn with_values<'a>(members: impl Iterator<Item = &'a str>, body: &Map<String, Va
 }
 
 /// What metadata that was read would change: the members, and what matters of them.
-pub fn metadata_in_words(before: &ServiceProvider, after: &ServiceProvider, members: &[&str]) -> Words {
+pub fn metadata_in_words(
+    before: &ServiceProvider,
+    after: &ServiceProvider,
+    members: &[&str],
+) -> Words {
     let name = quoted(&before.name);
-    let change =
-        format!("Change the application {name} to what its metadata says: {}", listed(members.iter().copied()));
-    Words::of_nobody(joined([change].into_iter().chain(changed_provider(before, after))))
+    let change = format!(
+        "Change the application {name} to what its metadata says: {}",
+        listed(members.iter().copied())
+    );
+    Words::of_nobody(joined(
+        [change].into_iter().chain(changed_provider(before, after)),
+    ))
 }
 
 /// Sentences; each text of somebody else's in them has an end of its own.
@@ -117,13 +134,29 @@ fn joined(sentences: impl IntoIterator<Item = String>) -> String {
 
 fn new_client(client: &Application) -> String {
     let change = format!("Make the application {}", quoted(&client.name));
-    joined([change, administers(client)].into_iter().chain(proof(&client.settings.authentication, None)))
+    joined(
+        [change, administers(client)]
+            .into_iter()
+            .chain(proof(&client.settings.authentication, None)),
+    )
 }
 
-fn changed_client(before: &Application, after: &Application, members: &[&str], body: &Map<String, Value>) -> String {
+fn changed_client(
+    before: &Application,
+    after: &Application,
+    members: &[&str],
+    body: &Map<String, Value>,
+) -> String {
     let is_service = before.settings.is_service_account() || after.settings.is_service_account();
-    let shown = members.iter().copied().filter(|member| is_service || is_harmful(member));
-    let mut steps = vec![format!("Change the application {}: {}", quoted(&before.name), with_values(shown, body))];
+    let shown = members
+        .iter()
+        .copied()
+        .filter(|member| is_service || is_harmful(member));
+    let mut steps = vec![format!(
+        "Change the application {}: {}",
+        quoted(&before.name),
+        with_values(shown, body)
+    )];
     if before.name != after.name {
         steps.push(format!("It is called {}", quoted(&after.name)));
     }
@@ -133,14 +166,23 @@ fn changed_client(before: &Application, after: &Application, members: &[&str], b
         // Others may be called the same.
         steps.push(format!("Its Client ID is {}", after.id));
     }
-    let (was, is) = (&before.settings.authentication, &after.settings.authentication);
+    let (was, is) = (
+        &before.settings.authentication,
+        &after.settings.authentication,
+    );
     if was != is {
         steps.extend(proof(is, Some(was)));
     } else if is_given {
         steps.extend(proof(is, None));
     }
     let addresses_of = |client: &'_ Application| -> Vec<String> {
-        client.settings.redirect_uris.iter().map(RedirectUri::as_str).map(str::to_owned).collect()
+        client
+            .settings
+            .redirect_uris
+            .iter()
+            .map(RedirectUri::as_str)
+            .map(str::to_owned)
+            .collect()
     };
     let (was, is) = (addresses_of(before), addresses_of(after));
     steps.extend((was != is).then(|| answered_at(&was, &is)));
@@ -158,12 +200,20 @@ fn signing_in_and_out(was: &OidcSettings, is: &OidcSettings) -> Vec<String> {
     let mut steps = Vec::new();
     if was.initiate_login_uri != is.initiate_login_uri {
         steps.push(match &is.initiate_login_uri {
-            Some(uri) => format!("People open it from their start page at {}", address(uri.as_str())),
+            Some(uri) => format!(
+                "People open it from their start page at {}",
+                address(uri.as_str())
+            ),
             None => "People can't open it from their start page".to_owned(),
         });
     }
     let after = |settings: &OidcSettings| -> Vec<String> {
-        settings.post_logout_redirect_uris.iter().map(RedirectUri::as_str).map(str::to_owned).collect()
+        settings
+            .post_logout_redirect_uris
+            .iter()
+            .map(RedirectUri::as_str)
+            .map(str::to_owned)
+            .collect()
     };
     let (before, now) = (after(was), after(is));
     if before != now {
@@ -174,11 +224,19 @@ fn signing_in_and_out(was: &OidcSettings, is: &OidcSettings) -> Vec<String> {
             &now,
         ));
     }
-    let notified = |settings: &OidcSettings| settings.backchannel_logout.as_ref().map(|logout| logout.uri.clone());
+    let notified = |settings: &OidcSettings| {
+        settings
+            .backchannel_logout
+            .as_ref()
+            .map(|logout| logout.uri.clone())
+    };
     let (before, now) = (notified(was), notified(is));
     if before != now {
         steps.push(match now {
-            Some(uri) => format!("It is notified of the end of sessions at {}", address(uri.as_str())),
+            Some(uri) => format!(
+                "It is notified of the end of sessions at {}",
+                address(uri.as_str())
+            ),
             None => "It is no longer notified of the end of sessions".to_owned(),
         });
     }
@@ -189,7 +247,10 @@ fn administers(client: &Application) -> String {
     let scopes = &client.settings.admin_scopes;
     match scopes.is_empty() {
         true => "It administers nothing here".to_owned(),
-        false => format!("It administers this server: {}", scopes.to_string().replace(' ', ", ")),
+        false => format!(
+            "It administers this server: {}",
+            scopes.to_string().replace(' ', ", ")
+        ),
     }
 }
 
@@ -200,21 +261,49 @@ fn changed_provider(before: &ServiceProvider, after: &ServiceProvider) -> Vec<St
         steps.push(format!("It is called {}", quoted(&after.name)));
     }
     if was.entity_id != is.entity_id {
-        steps.push(format!("Its entity ID is {}", quoted(&is.entity_id.to_string())));
+        steps.push(format!(
+            "Its entity ID is {}",
+            quoted(&is.entity_id.to_string())
+        ));
     }
     if was.certificates != is.certificates {
         let digests = |provider: &ServiceProvider| -> Vec<String> {
-            provider.settings.certificates.iter().map(|certificate| certificate_digest(&certificate.pem)).collect()
+            provider
+                .settings
+                .certificates
+                .iter()
+                .map(|certificate| certificate_digest(&certificate.pem))
+                .collect()
         };
-        steps.push(proven_by("It proves itself by no certificate", CERTIFICATE, &digests(before), &digests(after)));
+        steps.push(proven_by(
+            "It proves itself by no certificate",
+            CERTIFICATE,
+            &digests(before),
+            &digests(after),
+        ));
     }
     // Each assertion has these, of whomever it is.
-    for attribute in is.custom_attributes.iter().filter(|one| !was.custom_attributes.contains(one)) {
+    for attribute in is
+        .custom_attributes
+        .iter()
+        .filter(|one| !was.custom_attributes.contains(one))
+    {
         let values: Vec<String> = attribute.values.iter().map(|value| quoted(value)).collect();
-        steps.push(format!("It is told {} as {}", values.join(", "), quoted(&attribute.name)));
+        steps.push(format!(
+            "It is told {} as {}",
+            values.join(", "),
+            quoted(&attribute.name)
+        ));
     }
-    for attribute in was.custom_attributes.iter().filter(|one| !is.custom_attributes.contains(one)) {
-        steps.push(format!("It is no longer told {} as before", quoted(&attribute.name)));
+    for attribute in was
+        .custom_attributes
+        .iter()
+        .filter(|one| !is.custom_attributes.contains(one))
+    {
+        steps.push(format!(
+            "It is no longer told {} as before",
+            quoted(&attribute.name)
+        ));
     }
     if was.metadata_url != is.metadata_url {
         steps.push(match &is.metadata_url {
@@ -223,17 +312,34 @@ fn changed_provider(before: &ServiceProvider, after: &ServiceProvider) -> Vec<St
         });
     }
     let consumers = |provider: &ServiceProvider| -> Vec<String> {
-        provider.settings.acs.iter().map(|consumer| consumer.url.as_str().to_owned()).collect()
+        provider
+            .settings
+            .acs
+            .iter()
+            .map(|consumer| consumer.url.as_str().to_owned())
+            .collect()
     };
     let (was, is) = (consumers(before), consumers(after));
     steps.extend((was != is).then(|| answered_at(&was, &is)));
-    let (was, is) = (&before.settings.single_logout, &after.settings.single_logout);
+    let (was, is) = (
+        &before.settings.single_logout,
+        &after.settings.single_logout,
+    );
     if was != is {
         steps.push(match is {
             None => "It is no longer notified of the end of sessions".to_owned(),
-            Some(SingleLogout { url, response_url, .. }) => {
-                let urls: Vec<&str> = [url].into_iter().chain(response_url).map(|url| url.as_str()).collect();
-                format!("It is notified of the end of sessions, with the name of the user, at {}", addresses(&urls))
+            Some(SingleLogout {
+                url, response_url, ..
+            }) => {
+                let urls: Vec<&str> = [url]
+                    .into_iter()
+                    .chain(response_url)
+                    .map(|url| url.as_str())
+                    .collect();
+                format!(
+                    "It is notified of the end of sessions, with the name of the user, at {}",
+                    addresses(&urls)
+                )
             }
         });
     }
@@ -266,7 +372,9 @@ fn proof(is: &ClientAuthentication, was: Option<&ClientAuthentication>) -> Optio
             format!("It proves itself by {CERTIFICATE} {}", certificate.sha256)
         }
         // Of the one before nothing is kept that would do.
-        ClientAuthentication::ClientSecretJwt if was.is_some() => "It proves itself by a new client secret".to_owned(),
+        ClientAuthentication::ClientSecretJwt if was.is_some() => {
+            "It proves itself by a new client secret".to_owned()
+        }
         _ => return None,
     })
 }
@@ -274,14 +382,19 @@ fn proof(is: &ClientAuthentication, was: Option<&ClientAuthentication>) -> Optio
 /// What is new first; none twice.
 fn proven_by(nothing: &str, kind: &str, was: &[String], is: &[String]) -> String {
     let distinct = BTreeSet::from_iter(is.iter().map(String::as_str));
-    let (known, new): (Vec<&str>, Vec<&str>) =
-        distinct.into_iter().partition(|one| was.iter().any(|known| known == one));
+    let (known, new): (Vec<&str>, Vec<&str>) = distinct
+        .into_iter()
+        .partition(|one| was.iter().any(|known| known == one));
     let before = |known: Vec<&str>| format!("as before by {kind} {}", known.join(" and "));
     match (new.is_empty(), known.is_empty()) {
         (true, true) => nothing.to_owned(),
         (true, false) => format!("It proves itself {}", before(known)),
         (false, true) => format!("It proves itself by {kind} {}", new.join(" and ")),
-        (false, false) => format!("It proves itself by {kind} {}; {}", new.join(" and "), before(known)),
+        (false, false) => format!(
+            "It proves itself by {kind} {}; {}",
+            new.join(" and "),
+            before(known)
+        ),
     }
 }
 
@@ -292,12 +405,18 @@ fn answered_at(before: &[String], after: &[String]) -> String {
 
 /// Addresses after a change, the new ones first; `nowhere` where there are none.
 fn at(what: &str, nowhere: &str, before: &[String], after: &[String]) -> String {
-    let (known, new): (Vec<&str>, Vec<&str>) =
-        after.iter().map(String::as_str).partition(|uri| before.iter().any(|known| known == uri));
+    let (known, new): (Vec<&str>, Vec<&str>) = after
+        .iter()
+        .map(String::as_str)
+        .partition(|uri| before.iter().any(|known| known == uri));
     match (new.is_empty(), known.is_empty()) {
         (true, true) => nowhere.to_owned(),
         (true, false) => format!("{what} no new address, as before at: {}", addresses(&known)),
         (false, true) => format!("{what}: {}", addresses(&new)),
-        (false, false) => format!("{what}: {}; as before at: {}", addresses(&new), addresses(&known)),
+        (false, false) => format!(
+            "{what}: {}; as before at: {}",
+            addresses(&new),
+            addresses(&known)
+        ),
     }
 }

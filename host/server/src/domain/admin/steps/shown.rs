@@ -13,7 +13,10 @@ const LONGEST_ORIGIN: usize = 300;
 
 /// What somebody called something, in quotes that the text can't end. It is shown whole where it was bounded before.
 pub(super) fn quoted(text: &str) -> String {
-    let inner: String = text.chars().filter(|c| !c.is_control() && !QUOTES.contains(*c)).collect();
+    let inner: String = text
+        .chars()
+        .filter(|c| !c.is_control() && !QUOTES.contains(*c))
+        .collect();
     format!("“{inner}”")
 }
 
@@ -25,7 +28,11 @@ pub(super) fn shortened(text: &str) -> String {
 fn shortened_to(text: &str, longest: usize) -> String {
     let mut characters = text.chars().filter(|c| !c.is_control());
     let shown: String = characters.by_ref().take(longest).collect();
-    if characters.next().is_some() { shown + "…" } else { shown }
+    if characters.next().is_some() {
+        shown + "…"
+    } else {
+        shown
+    }
 }
 
 /// Where an address begins: scheme, name and port, which say whose it is.
@@ -51,7 +58,11 @@ pub(super) fn addresses(all: &[&str]) -> String {
     let (list, _) = fitting(all.iter().map(|one| address(one)));
     let (shown, others) = all.split_at(list.len());
     let known: BTreeSet<String> = shown.iter().map(|one| origin(one)).collect();
-    let others_at: BTreeSet<String> = others.iter().map(|one| origin(one)).filter(|one| !known.contains(one)).collect();
+    let others_at: BTreeSet<String> = others
+        .iter()
+        .map(|one| origin(one))
+        .filter(|one| !known.contains(one))
+        .collect();
     let at = match others_at.is_empty() {
         true => String::new(),
         false => format!(" at {}", Vec::from_iter(others_at).join(", ")),
@@ -71,7 +82,11 @@ fn fitting(texts: impl Iterator<Item = String>) -> (Vec<String>, Vec<String>) {
 }
 
 fn and_more(more: usize) -> String {
-    if more == 0 { String::new() } else { format!(", and {more} more") }
+    if more == 0 {
+        String::new()
+    } else {
+        format!(", and {more} more")
+    }
 }
 
 #[cfg(test)]
@@ -80,20 +95,35 @@ mod tests {
 
     #[test]
     fn no_text_ends_its_quotes() {
-        assert_eq!(quoted("Wiki”. It has the key \"abc＂\n"), "“Wiki. It has the key abc”");
+        assert_eq!(
+            quoted("Wiki”. It has the key \"abc＂\n"),
+            "“Wiki. It has the key abc”"
+        );
     }
 
     #[test]
     fn each_origin_is_seen_however_much_stands_before_it() {
-        let long: Vec<String> = (0..6).map(|n| format!("https://a.example/{n}/{}", "x".repeat(200))).collect();
+        let long: Vec<String> = (0..6)
+            .map(|n| format!("https://a.example/{n}/{}", "x".repeat(200)))
+            .collect();
         let mut all: Vec<&str> = long.iter().map(String::as_str).collect();
         let far = format!("https://{}.evil.example/cb", "y".repeat(150));
         all.push(&far);
         let told = addresses(&all);
-        assert!(told.ends_with(&format!(", and 4 more at https://{}.evil.example", "y".repeat(150))), "{told}");
+        assert!(
+            told.ends_with(&format!(
+                ", and 4 more at https://{}.evil.example",
+                "y".repeat(150)
+            )),
+            "{told}"
+        );
         assert_eq!(address(&far), far.trim_end_matches("cb").to_owned() + "…");
         assert_eq!(address("myapp:/cb"), "myapp:/cb");
         let schemes = ["x:1"; 200];
-        assert!(addresses(&schemes).ends_with(", and 40 more"), "{}", addresses(&schemes));
+        assert!(
+            addresses(&schemes).ends_with(", and 40 more"),
+            "{}",
+            addresses(&schemes)
+        );
     }
 }

@@ -7,7 +7,9 @@ use super::shown::{quoted, shortened};
 use crate::domain::admin::approval_addresses::address_there;
 use crate::domain::admin::service_providers::{certificate_digest, saml_certificates};
 use crate::domain::admin::users::email_address;
-use crate::domain::admin::{Caller, ImportReport, Refused, Result, UserChange, account, invalid, registered, user};
+use crate::domain::admin::{
+    Caller, ImportReport, Refused, Result, UserChange, account, invalid, registered, user,
+};
 use crate::domain::{Host, plugins};
 use assent_model::administration::Danger;
 use assent_model::application::Registered;
@@ -36,10 +38,14 @@ pub async fn in_words(
     match danger {
         Danger::DeleteUser | Danger::EraseUser | Danger::ChangeUser | Danger::AddDevice => {
             let user = match subject {
-                Some(id) => Some(user(host, id.parse().map_err(|_| Refused::NotFound("user"))?).await?),
+                Some(id) => {
+                    Some(user(host, id.parse().map_err(|_| Refused::NotFound("user"))?).await?)
+                }
                 None => None,
             };
-            let Some(mut text) = of_user(danger, user.as_ref(), body) else { return Ok(None) };
+            let Some(mut text) = of_user(danger, user.as_ref(), body) else {
+                return Ok(None);
+            };
             if let Some(user) = &user {
                 caller.must_reach(user)?;
             }
@@ -58,7 +64,9 @@ pub async fn in_words(
         }
         Danger::SetApprovalAddress => given_address(host, caller, (subject, key), body).await,
         Danger::GiveAccount => given_account(host, caller, subject, body).await,
-        Danger::ChangeAccount | Danger::DeleteAccount => of_account(host, caller, danger, subject, body).await,
+        Danger::ChangeAccount | Danger::DeleteAccount => {
+            of_account(host, caller, danger, subject, body).await
+        }
         Danger::RemoveDevice => {
             let unknown = || Refused::NotFound("device");
             let id = subject.unwrap_or_default().parse().map_err(|_| unknown())?;
@@ -66,19 +74,30 @@ pub async fn in_words(
             let owner = user(host, device.user_id).await?;
             caller.must_reach(&owner)?;
             let named = || {
-                format!("Remove the device {} of {}, who has a role in the console", quoted(&device.name), owner.name)
+                format!(
+                    "Remove the device {} of {}, who has a role in the console",
+                    quoted(&device.name),
+                    owner.name
+                )
             };
-            Ok(owner.console_role.is_some().then(|| of_person(named(), &owner)))
+            Ok(owner
+                .console_role
+                .is_some()
+                .then(|| of_person(named(), &owner)))
         }
         // How much of it is new is in the words of [`table_in_words`], for whoever has read it.
         Danger::ImportTable => Ok(Some(Words::of_nobody("Import a table".to_owned()))),
         Danger::ReloadPlugins => Ok(Some(Words::of_nobody("Exchange the plugins".to_owned()))),
         // [`component_in_words`] names the component, once a caller has read it.
-        Danger::TryComponent => Ok(Some(Words::of_nobody("Try a component that is not loaded".to_owned()))),
+        Danger::TryComponent => Ok(Some(Words::of_nobody(
+            "Try a component that is not loaded".to_owned(),
+        ))),
         Danger::RollBackPlugins => {
             // These are put back or none: the body names them, and the approval is for that body.
             let digest = body.get("previous").and_then(Value::as_str);
-            let digest = digest.ok_or_else(|| invalid("previous", "expected the digest of the plugins to put back"))?;
+            let digest = digest.ok_or_else(|| {
+                invalid("previous", "expected the digest of the plugins to put back")
+            })?;
             let previous = plugins::previous_known_by(host, Some(digest))?;
             let previous = previous.in_words();
             Ok(Some(Words::of_nobody(format!(
@@ -93,20 +112,37 @@ pub async fn in_words(
         | Danger::RotateKey
         | Danger::RevokeKey => {
             let application = match subject {
-                Some(id) => Some(registered(host, &id.parse().map_err(|_| Refused::NotFound("application"))?).await?),
+                Some(id) => Some(
+                    registered(
+                        host,
+                        &id.parse().map_err(|_| Refused::NotFound("application"))?,
+                    )
+                    .await?,
+                ),
                 None => None,
             };
             if let Some(application) = &application {
                 caller.must_reach_registered(application)?;
             }
-            if body.get("admin_scopes").is_some_and(|scopes| !scopes.is_null()) {
+            if body
+                .get("admin_scopes")
+                .is_some_and(|scopes| !scopes.is_null())
+            {
                 caller.must_give_scopes()?;
             }
             let certificate = match (&application, key) {
-                (Some(application), Some(key)) => Some(certificate_of(host, application.id(), key).await?),
+                (Some(application), Some(key)) => {
+                    Some(certificate_of(host, application.id(), key).await?)
+                }
                 _ => None,
             };
-            Ok(of_application(danger, application.as_ref(), certificate.as_deref().or(key), body).map(Words::of_nobody))
+            Ok(of_application(
+                danger,
+                application.as_ref(),
+                certificate.as_deref().or(key),
+                body,
+            )
+            .map(Words::of_nobody))
         }
     }
 }
@@ -122,7 +158,10 @@ pub fn component_in_words(plugin: &str, component: &Digest) -> Words {
 
 /// Words that mention this person.
 fn of_person(text: String, person: &User) -> Words {
-    Words { text, mentions: Some(Mentioned::User(person.id)) }
+    Words {
+        text,
+        mentions: Some(Mentioned::User(person.id)),
+    }
 }
 
 /// A text of the body, of somebody or something that is to be.
@@ -146,19 +185,33 @@ async fn given_address(
     (id, channel): (Option<&str>, Option<&str>),
     body: &Map<String, Value>,
 ) -> Result<Option<Words>> {
-    let id = id.and_then(|id| id.parse().ok()).ok_or(Refused::NotFound("user"))?;
+    let id = id
+        .and_then(|id| id.parse().ok())
+        .ok_or(Refused::NotFound("user"))?;
     let user = user(host, id).await?;
     caller.must_reach(&user)?;
     // What has none is refused further on.
-    let (Some(channel), Some(Value::String(address))) = (channel, body.get("address")) else { return Ok(None) };
+    let (Some(channel), Some(Value::String(address))) = (channel, body.get("address")) else {
+        return Ok(None);
+    };
     if user.is_only_invited() {
         return Ok(None);
     }
     let ApprovalAddress { channel, address } = address_there(host, channel, address)?;
-    let before = host.store.approval_addresses(id).await?.into_iter().find(|known| known.channel == channel);
-    let before = before.map(|known| format!(", in place of {}", quoted(&known.address))).unwrap_or_default();
+    let before = host
+        .store
+        .approval_addresses(id)
+        .await?
+        .into_iter()
+        .find(|known| known.channel == channel);
+    let before = before
+        .map(|known| format!(", in place of {}", quoted(&known.address)))
+        .unwrap_or_default();
     let (address, channel) = (quoted(&address), quoted(&channel));
-    let text = format!("Let whoever is {address} at the channel {channel} approve as {}{before}", user.name);
+    let text = format!(
+        "Let whoever is {address} at the channel {channel} approve as {}{before}",
+        user.name
+    );
     Ok(Some(of_person(text, &user)))
 }
 
@@ -168,22 +221,45 @@ async fn given_account(
     application: Option<&str>,
     body: &Map<String, Value>,
 ) -> Result<Option<Words>> {
-    let Some(id) = body.get("user_id").and_then(Value::as_str).and_then(|id| id.parse().ok()) else { return Ok(None) };
+    let Some(id) = body
+        .get("user_id")
+        .and_then(Value::as_str)
+        .and_then(|id| id.parse().ok())
+    else {
+        return Ok(None);
+    };
     let user = user(host, id).await?;
-    let Some(name) = account_name(body).filter(|name| *name != user.name.as_str()) else { return Ok(None) };
+    let Some(name) = account_name(body).filter(|name| *name != user.name.as_str()) else {
+        return Ok(None);
+    };
     caller.must_reach(&user)?;
-    let id = application.and_then(|id| id.parse().ok()).ok_or(Refused::NotFound("application"))?;
+    let id = application
+        .and_then(|id| id.parse().ok())
+        .ok_or(Refused::NotFound("application"))?;
     let application = registered(host, &id).await?;
     must_be_free(host, &id, &name).await?;
     let (name, application) = (quoted(&name), quoted(application.name()));
-    let text = format!("Let {} be called {name} in the application {application}", user.name);
+    let text = format!(
+        "Let {} be called {name} in the application {application}",
+        user.name
+    );
     Ok(Some(of_person(text, &user)))
 }
 
 /// Nobody is asked about a name that is somebody's.
 async fn must_be_free(host: &Host, application: &Did, name: &str) -> Result<()> {
-    let named = host.store.accounts_by_names(application, &[name.to_owned()]).await?;
-    if named.is_empty() { Ok(()) } else { Err(Refused::TakenAt("name", "an account of this application has the name")) }
+    let named = host
+        .store
+        .accounts_by_names(application, &[name.to_owned()])
+        .await?;
+    if named.is_empty() {
+        Ok(())
+    } else {
+        Err(Refused::TakenAt(
+            "name",
+            "an account of this application has the name",
+        ))
+    }
 }
 
 async fn of_account(
@@ -193,14 +269,22 @@ async fn of_account(
     id: Option<&str>,
     body: &Map<String, Value>,
 ) -> Result<Option<Words>> {
-    let id = id.and_then(|id| id.parse().ok()).ok_or(Refused::NotFound("account"))?;
+    let id = id
+        .and_then(|id| id.parse().ok())
+        .ok_or(Refused::NotFound("account"))?;
     let account = account(host, id).await?;
     let user = user(host, account.user_id).await?;
     let application = registered(host, &account.application_id).await?;
-    let (person, before, application) = (&user.name, quoted(&account.name), quoted(application.name()));
+    let (person, before, application) = (
+        &user.name,
+        quoted(&account.name),
+        quoted(application.name()),
+    );
     let steps: Vec<String> = match danger {
         Danger::DeleteAccount => {
-            vec![format!("Delete the account {before} of {person} in the application {application}")]
+            vec![format!(
+                "Delete the account {before} of {person} in the application {application}"
+            )]
         }
         _ => {
             let renamed = account_name(body).filter(|name| *name != account.name);
@@ -230,35 +314,63 @@ async fn of_account(
 ///
 /// # Errors
 /// [`Refused::NotFound`] where there is no such application.
-pub async fn table_in_words(host: &Host, application: Option<&Did>, report: &ImportReport) -> Result<Option<Words>> {
-    let ImportReport { rows, created, changed, readdressed, renamed, .. } = report;
+pub async fn table_in_words(
+    host: &Host,
+    application: Option<&Did>,
+    report: &ImportReport,
+) -> Result<Option<Words>> {
+    let ImportReport {
+        rows,
+        created,
+        changed,
+        readdressed,
+        renamed,
+        ..
+    } = report;
     if created + changed == 0 {
         return Ok(None);
     }
     let what = match application {
         Some(id) => {
             let application = registered(host, id).await?;
-            format!("{} of the application {}", counted(*rows, "account"), quoted(application.name()))
+            format!(
+                "{} of the application {}",
+                counted(*rows, "account"),
+                quoted(application.name())
+            )
         }
         None => counted(*rows, "user"),
     };
     // Applications may know a person by the name or the address.
-    let noted =
-        |count: &u64, what: &str| if *count == 0 { String::new() } else { format!(", {count} with another {what}") };
+    let noted = |count: &u64, what: &str| {
+        if *count == 0 {
+            String::new()
+        } else {
+            format!(", {count} with another {what}")
+        }
+    };
     let (names, addresses) = (noted(renamed, "name"), noted(readdressed, "e-mail address"));
-    let text = format!("Import a table of {what}: {created} new, {changed} changed{names}{addresses}");
+    let text =
+        format!("Import a table of {what}: {created} new, {changed} changed{names}{addresses}");
     Ok(Some(Words::of_nobody(text)))
 }
 
 /// The digest of the certificate that signs for a service provider and has this id.
 async fn certificate_of(host: &Host, application: &Did, key: &str) -> Result<String> {
     let all = saml_certificates(host, application).await?;
-    let found = all.iter().find(|(known, _)| known.id.to_string() == key).ok_or(Refused::NotFound("certificate"))?;
+    let found = all
+        .iter()
+        .find(|(known, _)| known.id.to_string() == key)
+        .ok_or(Refused::NotFound("certificate"))?;
     Ok(certificate_digest(&found.0.certificate))
 }
 
 fn counted(count: u64, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+    if count == 1 {
+        format!("1 {what}")
+    } else {
+        format!("{count} {what}s")
+    }
 }
 
 /// Refuses what a body says of a user, who is known or new, that this caller may not say.
@@ -271,7 +383,9 @@ fn may_say(caller: &Caller, known: bool, body: &Map<String, Value>) -> Result<()
         state: closes(body).then_some(LifeState::Terminated),
         name: None,
     };
-    change.beyond(caller, known).map_or(Ok(()), |(_, why)| Err(Refused::Forbidden(why)))
+    change
+        .beyond(caller, known)
+        .map_or(Ok(()), |(_, why)| Err(Refused::Forbidden(why)))
 }
 
 fn closes(body: &Map<String, Value>) -> bool {
@@ -290,7 +404,11 @@ async fn ways_in(host: &Host, user: &User) -> Result<String> {
         0 => String::new(),
         count => format!(" and {}", counted(count, "vendor's authenticator")),
     };
-    Ok(format!("; {} approves with {}{vendors}", user.name, counted(devices, "device")))
+    Ok(format!(
+        "; {} approves with {}{vendors}",
+        user.name,
+        counted(devices, "device")
+    ))
 }
 
 /// Refuses members that are not of the kind that they are looked at as. A value of an enumeration may be written as an object, too,
@@ -311,28 +429,50 @@ fn of_expected_kinds(body: &Map<String, Value>) -> Result<()> {
         "name_id_format",
         "name_id_source",
     ];
-    const LISTS: [&str; 5] = ["admin_scopes", "redirect_uris", "grant_types", "scopes", "other_name_id_formats"];
+    const LISTS: [&str; 5] = [
+        "admin_scopes",
+        "redirect_uris",
+        "grant_types",
+        "scopes",
+        "other_name_id_formats",
+    ];
     let is_text = |value: &Value| value.is_string() || value.is_null();
-    let is_list =
-        |value: &Value| value.is_null() || value.as_array().is_some_and(|all| all.iter().all(Value::is_string));
+    let is_list = |value: &Value| {
+        value.is_null()
+            || value
+                .as_array()
+                .is_some_and(|all| all.iter().all(Value::is_string))
+    };
     let is_switch = |value: &Value| value.is_boolean() || value.is_null();
     let all = |names: &[&'static str], fits: &dyn Fn(&Value) -> bool, expected: &str| {
-        let unfit = names.iter().find(|name| body.get(**name).is_some_and(|value| !fits(value)));
+        let unfit = names
+            .iter()
+            .find(|name| body.get(**name).is_some_and(|value| !fits(value)));
         unfit.map_or(Ok(()), |name| Err(invalid(name, expected)))
     };
     all(&TEXTS, &is_text, "expected a text")?;
     all(&LISTS, &is_list, "expected a list of texts")?;
     let is_consumer = |one: &Value| one.get("url").is_some_and(Value::is_string);
-    let are_consumers =
-        |value: &Value| value.is_null() || value.as_array().is_some_and(|all| all.iter().all(is_consumer));
-    all(&["acs"], &are_consumers, "expected a list of objects such as {\"url\": \"https://app.example.org/acs\"}")?;
+    let are_consumers = |value: &Value| {
+        value.is_null()
+            || value
+                .as_array()
+                .is_some_and(|all| all.iter().all(is_consumer))
+    };
+    all(
+        &["acs"],
+        &are_consumers,
+        "expected a list of objects such as {\"url\": \"https://app.example.org/acs\"}",
+    )?;
     all(&["apply", "now"], &is_switch, "expected true or false")
 }
 
 fn of_user(danger: Danger, user: Option<&User>, body: &Map<String, Value>) -> Option<String> {
     // Whoever is made has the name that the body says.
-    let name =
-        user.map_or_else(|| new_name(body).map_or_else(|| "?".to_owned(), String::from), |user| user.name.to_string());
+    let name = user.map_or_else(
+        || new_name(body).map_or_else(|| "?".to_owned(), String::from),
+        |user| user.name.to_string(),
+    );
     match danger {
         Danger::DeleteUser => Some(format!("Delete the user {name}")),
         Danger::EraseUser => Some(format!("Erase who the user {name} was")),
@@ -346,9 +486,15 @@ fn of_user(danger: Danger, user: Option<&User>, body: &Map<String, Value>) -> Op
             // The role last, since what follows it is about the role.
             let role = body.get("console_role").map(|role| match role {
                 Value::Null => format!("Take the role in the console from {name}"),
-                role => format!("Give {name} the role {} in the console", shortened(role.as_str().unwrap_or("?"))),
+                role => format!(
+                    "Give {name} the role {} in the console",
+                    shortened(role.as_str().unwrap_or("?"))
+                ),
             });
-            let steps: Vec<String> = [closed, renamed, address, role].into_iter().flatten().collect();
+            let steps: Vec<String> = [closed, renamed, address, role]
+                .into_iter()
+                .flatten()
+                .collect();
             (!steps.is_empty()).then(|| steps.join("; "))
         }
     }
@@ -365,10 +511,15 @@ fn of_name(user: &User, body: &Map<String, Value>) -> Option<String> {
 fn of_address(user: &User, body: &Map<String, Value>) -> Option<String> {
     let (name, text) = (&user.name, body.get("email").and_then(Value::as_str)?);
     if text.is_empty() {
-        return user.email.as_ref().map(|email| format!("Take the e-mail address {email} from {name}"));
+        return user
+            .email
+            .as_ref()
+            .map(|email| format!("Take the e-mail address {email} from {name}"));
     }
     // What is no address is refused further on.
-    let email = email_address(text).ok().filter(|email| user.email.as_ref() != Some(email))?;
+    let email = email_address(text)
+        .ok()
+        .filter(|email| user.email.as_ref() != Some(email))?;
     Some(format!("Change the e-mail address of {name} to {email}"))
 }
 
@@ -383,14 +534,18 @@ fn of_application(
         Danger::DeleteApplication => Some(format!("Delete the application {name}")),
         Danger::NewSecret => Some(format!("Make a new client secret for {name}")),
         // What it says is in the words of [`metadata_in_words`], for whoever has read it.
-        Danger::ApplyMetadata => Some(format!("Change the application {name} to what its metadata says")),
+        Danger::ApplyMetadata => Some(format!(
+            "Change the application {name} to what its metadata says"
+        )),
         // What it would be is in the words of [`application_in_words`], for whoever knows that.
-        Danger::GiveAdminScopes => {
-            body.get("admin_scopes").map(|_| format!("Let the application {name} administer this server"))
-        }
+        Danger::GiveAdminScopes => body
+            .get("admin_scopes")
+            .map(|_| format!("Let the application {name} administer this server")),
         Danger::RotateKey if application.is_some() => Some(match key {
             Some(digest) => {
-                format!("Let the certificate with the SHA-256 digest {digest} sign for {name} from this moment")
+                format!(
+                    "Let the certificate with the SHA-256 digest {digest} sign for {name} from this moment"
+                )
             }
             None => format!("Make another certificate, which is to sign for {name}"),
         }),
@@ -398,14 +553,21 @@ fn of_application(
             Some("Let a new key sign ID tokens, from this moment".to_owned())
         }
         Danger::RotateKey => Some("Let a new key sign ID tokens".to_owned()),
-        Danger::RevokeKey if application.is_some() => {
-            Some(format!("Withdraw the certificate with the SHA-256 digest {} of {name}", key.unwrap_or("?")))
-        }
-        Danger::RevokeKey => Some(format!("Revoke the signing key {}", shortened(key.unwrap_or("?")))),
+        Danger::RevokeKey if application.is_some() => Some(format!(
+            "Withdraw the certificate with the SHA-256 digest {} of {name}",
+            key.unwrap_or("?")
+        )),
+        Danger::RevokeKey => Some(format!(
+            "Revoke the signing key {}",
+            shortened(key.unwrap_or("?"))
+        )),
         _ => {
-            let is_service =
-                matches!(application, Some(Registered::Client(client)) if client.settings.is_service_account());
-            let is_harmful = if is_service { !body.is_empty() } else { body.keys().any(|member| is_harmful(member)) };
+            let is_service = matches!(application, Some(Registered::Client(client)) if client.settings.is_service_account());
+            let is_harmful = if is_service {
+                !body.is_empty()
+            } else {
+                body.keys().any(|member| is_harmful(member))
+            };
             is_harmful.then(|| format!("Change the application {name}"))
         }
     }

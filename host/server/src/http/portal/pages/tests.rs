@@ -16,7 +16,10 @@ fn said() -> Message {
 }
 
 fn form() -> Form {
-    Form { action: "/sessions/1/end".to_owned(), csrf: text() }
+    Form {
+        action: "/sessions/1/end".to_owned(),
+        csrf: text(),
+    }
 }
 
 fn when() -> When {
@@ -24,12 +27,25 @@ fn when() -> When {
 }
 
 fn frame(tab: Tab) -> Frame {
-    let user = Some(SignedIn { name: text(), sign_out: "/sign-out".to_owned(), csrf: text() });
-    Frame { user, tab, told: Some(said()) }
+    let user = Some(SignedIn {
+        name: text(),
+        sign_out: "/sign-out".to_owned(),
+        csrf: text(),
+    });
+    Frame {
+        user,
+        tab,
+        told: Some(said()),
+    }
 }
 
 fn applications() -> ApplicationsPage {
-    let tile = |start, logo| ApplicationTile { name: text(), logo, initial: "<".to_owned(), start };
+    let tile = |start, logo| ApplicationTile {
+        name: text(),
+        logo,
+        initial: "<".to_owned(),
+        start,
+    };
     ApplicationsPage {
         layout: Layout::default(),
         frame: frame(Tab::Applications),
@@ -37,7 +53,10 @@ fn applications() -> ApplicationsPage {
         administers: true,
         applications: vec![
             tile(TileStart::Form(form()), None),
-            tile(TileStart::Link("/applications/x/start".to_owned()), Some("/logos/x?v=1".to_owned())),
+            tile(
+                TileStart::Link("/applications/x/start".to_owned()),
+                Some("/logos/x?v=1".to_owned()),
+            ),
             tile(TileStart::Elsewhere, None),
         ],
     }
@@ -55,12 +74,23 @@ fn devices() -> DevicesPage {
         revoke: "/devices/1/revoke".to_owned(),
     };
     let devices = vec![device(Some(when()), true), device(None, false)];
-    DevicesPage { layout: Layout::default(), frame: frame(Tab::Devices), devices }
+    DevicesPage {
+        layout: Layout::default(),
+        frame: frame(Tab::Devices),
+        devices,
+    }
 }
 
 fn revoke() -> RevokeDevicePage {
     let (layout, frame) = (Layout::default(), frame(Tab::Devices));
-    RevokeDevicePage { layout, frame, name: text(), last: true, codes: Some(when()), form: form() }
+    RevokeDevicePage {
+        layout,
+        frame,
+        name: text(),
+        last: true,
+        codes: Some(when()),
+        form: form(),
+    }
 }
 
 fn sessions() -> SessionsPage {
@@ -94,29 +124,69 @@ fn consents(offline: bool) -> ConsentsPage {
     ConsentsPage {
         layout: Layout::default(),
         frame: frame(Tab::Consents),
-        consents: Consents { rows: vec![row], withdraw: "/consents/withdraw".to_owned(), csrf: text() },
-        withdrawn: Some(Withdrawn { application: text(), asks_again: !offline }),
+        consents: Consents {
+            rows: vec![row],
+            withdraw: "/consents/withdraw".to_owned(),
+            csrf: text(),
+        },
+        withdrawn: Some(Withdrawn {
+            application: text(),
+            asks_again: !offline,
+        }),
     }
 }
 
 fn activity() -> ActivityPage {
-    let row = ActivityRow { what: said(), when: when(), by: Some(said()), place: Some(said()), browser: Some(said()) };
+    let row = ActivityRow {
+        what: said(),
+        when: when(),
+        by: Some(said()),
+        place: Some(said()),
+        browser: Some(said()),
+    };
     let older = Some("/activity?before=1".to_owned());
-    ActivityPage { layout: Layout::default(), frame: frame(Tab::Activity), rows: vec![row], older, first: false }
+    ActivityPage {
+        layout: Layout::default(),
+        frame: frame(Tab::Activity),
+        rows: vec![row],
+        older,
+        first: false,
+    }
 }
 
 fn facts() -> Vec<Fact> {
-    vec![Fact { label: said(), values: vec![said()] }, Fact { label: said(), values: vec![said(), said()] }]
+    vec![
+        Fact {
+            label: said(),
+            values: vec![said()],
+        },
+        Fact {
+            label: said(),
+            values: vec![said(), said()],
+        },
+    ]
 }
 
 fn profile() -> ProfilePage {
     let applications = vec![("/profile/x".to_owned(), text())];
-    ProfilePage { layout: Layout::default(), frame: frame(Tab::Profile), facts: facts(), applications }
+    ProfilePage {
+        layout: Layout::default(),
+        frame: frame(Tab::Profile),
+        facts: facts(),
+        applications,
+    }
 }
 
 fn seen(stopped: Option<SeenStopped>, after_consent: bool) -> SeenPage {
     let (layout, frame) = (Layout::default(), frame(Tab::Profile));
-    SeenPage { layout, frame, application: text(), after_consent, facts: facts(), stopped }
+    SeenPage {
+        layout,
+        frame,
+        application: text(),
+        after_consent,
+        facts: facts(),
+        stopped,
+    }
 }
 
 /// Each page in a language, with and without what may be missing.
@@ -131,21 +201,42 @@ pub(in crate::http) fn every_page_in(language: Language) -> Vec<String> {
     }
     render!(
         applications(),
-        ApplicationsPage { administers: false, applications: Vec::new(), ..applications() },
+        ApplicationsPage {
+            administers: false,
+            applications: Vec::new(),
+            ..applications()
+        },
         devices(),
-        DevicesPage { devices: Vec::new(), ..devices() },
+        DevicesPage {
+            devices: Vec::new(),
+            ..devices()
+        },
         revoke(),
         sessions(),
-        SessionsPage { end_others: None, ..sessions() },
+        SessionsPage {
+            end_others: None,
+            ..sessions()
+        },
         consents(false),
         consents(true),
         activity(),
-        ActivityPage { rows: Vec::new(), older: None, first: true, ..activity() },
+        ActivityPage {
+            rows: Vec::new(),
+            older: None,
+            first: true,
+            ..activity()
+        },
         profile(),
-        ProfilePage { applications: Vec::new(), ..profile() },
+        ProfilePage {
+            applications: Vec::new(),
+            ..profile()
+        },
         seen(None, false),
         seen(None, true),
-        SeenPage { facts: Vec::new(), ..seen(None, false) },
+        SeenPage {
+            facts: Vec::new(),
+            ..seen(None, false)
+        },
         seen(Some(SeenStopped::Denied(text())), false),
         seen(Some(SeenStopped::Failed), false),
     );
@@ -156,18 +247,35 @@ pub(in crate::http) fn every_page_in(language: Language) -> Vec<String> {
 fn the_start_page_shows_the_console_to_administrators_alone() {
     let page = applications().render().unwrap();
     assert!(page.contains("href=\"/admin\"") && page.contains("href=\"/applications/x/start\""));
-    assert!(page.contains("<img src=\"/logos/x?v=1\"") && page.contains("aria-current=\"page\">Applications</a>"));
-    let page = ApplicationsPage { administers: false, ..applications() }.render().unwrap();
+    assert!(
+        page.contains("<img src=\"/logos/x?v=1\"")
+            && page.contains("aria-current=\"page\">Applications</a>")
+    );
+    let page = ApplicationsPage {
+        administers: false,
+        ..applications()
+    }
+    .render()
+    .unwrap();
     assert!(!page.contains("href=\"/admin\""));
 }
 
 #[test]
 fn a_consent_says_until_when_it_holds_and_what_was_taken_back() {
     let page = consents(false).render().unwrap();
-    assert!(page.contains("You are not asked again until 15 May 2025."), "{page}");
-    assert!(page.contains("role=\"status\"") && page.contains("is no longer allowed; it has to ask you again."));
+    assert!(
+        page.contains("You are not asked again until 15 May 2025."),
+        "{page}"
+    );
+    assert!(
+        page.contains("role=\"status\"")
+            && page.contains("is no longer allowed; it has to ask you again.")
+    );
     let page = consents(true).render().unwrap();
-    assert!(page.contains("You are asked each time it wants to keep access while you are away;"), "{page}");
+    assert!(
+        page.contains("You are asked each time it wants to keep access while you are away;"),
+        "{page}"
+    );
     assert!(page.contains("</bdi> is no longer allowed.</p>"), "{page}");
 }
 
@@ -175,11 +283,24 @@ fn a_consent_says_until_when_it_holds_and_what_was_taken_back() {
 fn only_the_last_device_is_warned_of() {
     let warning = "This is your last device.";
     assert!(revoke().render().unwrap().contains(warning));
-    assert!(!RevokeDevicePage { last: false, ..revoke() }.render().unwrap().contains(warning));
+    assert!(
+        !RevokeDevicePage {
+            last: false,
+            ..revoke()
+        }
+        .render()
+        .unwrap()
+        .contains(warning)
+    );
 }
 
 #[test]
 fn a_moment_is_told_in_greenwich_and_for_scripts() {
     let page = devices().render().unwrap();
-    assert!(page.contains("<time datetime=\"2025-05-01T00:00:00Z\">1 May 2025, <bdi>00:00</bdi> UTC</time>"), "{page}");
+    assert!(
+        page.contains(
+            "<time datetime=\"2025-05-01T00:00:00Z\">1 May 2025, <bdi>00:00</bdi> UTC</time>"
+        ),
+        "{page}"
+    );
 }
