@@ -1,13 +1,14 @@
 //! Dangerous steps in the console: each waits for a fresh approval on the phone, of that very step.
 
+use std::sync::Arc;
+
 use assent::authenticator::{Authenticator, Request};
-use assent::domain::admin::{Refused, Standing};
+use assent::domain::admin::{Principal, Refused};
 use assent::domain::audit::verify;
-use assent_model::audit::{Actor, By, Origin};
+use assent_model::audit::By;
 use assent_model::chain::Break;
-use assent_model::id::ApprovalId;
+use assent_model::id::UserId;
 use assent_model::statement::{ApprovalStatement, Decision};
-use assent_model::user::ConsoleRole;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -543,40 +544,22 @@ async fn what_is_not_dangerous_or_can_not_be_read_asks_nobody() {
     host.admin_ok(Method::DELETE, &path, Value::Null).await;
 }
 
-/// What needed no phone when it was asked for needs one if the person got something to approve with meanwhile.
+/// What needed no approval when it was planned needs one if the person got something to approve with meanwhile.
 #[tokio::test]
 async fn nobody_gets_another_way_in_that_no_phone_was_asked_about() {
     let host = TestHost::start().await;
     let bob = host.user("bob").await;
-    let known = async || {
-        host.host
-            .store
-            .user(id(&bob).parse().expect("an id"))
-            .await
-            .expect("read")
-            .expect("bob")
-    };
-    let by = By::new(Actor::Person(known().await.id), Origin::default());
-    let of = |by: By, standing| assent::domain::admin::Caller { by, standing };
-    let console = || of(by.clone(), Standing::Person(ConsoleRole::Owner));
-    assert!(console().must_have_asked_about(&known().await).is_ok());
+    let user: UserId = id(&bob).parse().expect("an id");
+    let operator = AdminContext::of_operator(Arc::clone(&host.host));
+    let planned = async || EnrolDevice(user).plan(&operator).await.expect("planned");
+    let before = planned().await;
+    assert_eq!(before.action(), None);
     host.authenticator(&bob).await;
-    let now = known().await;
-    assert!(matches!(
-        console().must_have_asked_about(&now),
-        Err(Refused::Conflict(_))
-    ));
-    let approved = by.clone().with_approval(ApprovalId::from_bytes([7; 16]));
-    assert!(
-        of(approved, Standing::Person(ConsoleRole::Owner))
-            .must_have_asked_about(&now)
-            .is_ok()
-    );
-    // Who has no phone to ask.
-    assert!(
-        of(by, Standing::Machine)
-            .must_have_asked_about(&now)
-            .is_ok()
+    let executed = EnrolDevice::execute(&operator, before.into_plan(), &By::HOST).await;
+    assert!(matches!(executed, Ok(Execution::Overtaken)));
+    assert_eq!(
+        planned().await.action(),
+        Some(&ProtectedAction::EnrolDevice(user))
     );
 }
 

@@ -15,12 +15,24 @@ pub struct Caller {
     /// Who, and from where.
     pub by: By,
     /// As what.
-    pub standing: Standing,
+    pub principal: Principal,
+}
+
+/// Proof that the checks of a [`Caller`] authorized a use case. Nothing else makes one.
+#[derive(Debug)]
+#[must_use]
+pub struct Authorization(());
+
+impl Authorization {
+    /// Both.
+    pub fn and(self, _: Self) -> Self {
+        self
+    }
 }
 
 /// As what somebody calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum Principal {
     /// Whoever holds the machine: as an owner.
     Machine,
     /// A person with this role in the console.
@@ -32,10 +44,10 @@ pub enum Standing {
 impl Caller {
     /// Whether they may do this.
     pub fn may(&self, permission: Permission) -> bool {
-        match &self.standing {
-            Standing::Machine => true,
-            Standing::Person(role) => role.gives(permission),
-            Standing::Service(scopes) => scopes.give(permission),
+        match &self.principal {
+            Principal::Machine => true,
+            Principal::Person(role) => role.gives(permission),
+            Principal::Service(scopes) => scopes.give(permission),
         }
     }
 
@@ -60,16 +72,32 @@ impl Caller {
         }
     }
 
+    /// Authorizes what needs this permission.
+    ///
+    /// # Errors
+    /// [`Refused::Forbidden`], with `why`.
+    pub fn authorize(&self, permission: Permission, why: &'static str) -> Result<Authorization> {
+        self.must(permission, why).map(|()| Authorization(()))
+    }
+
+    /// Authorizes to act upon a user. Who could enrol a device for an owner, or revoke an owner's device, would be an owner.
+    ///
+    /// # Errors
+    /// [`Refused::Forbidden`].
+    pub fn authorize_user_access(&self, user: &User) -> Result<Authorization> {
+        self.must_reach(user).map(|()| Authorization(()))
+    }
+
     /// Refuses to act upon somebody whom they may not act upon: who could make a link to enrol a phone for an owner, or take
     /// an owner's phone away, would be one.
     ///
     /// # Errors
     /// [`Refused::Forbidden`].
     pub fn must_reach(&self, user: &User) -> Result<()> {
-        let reaches = match &self.standing {
-            Standing::Machine => true,
-            Standing::Person(role) => role.may_act_upon(user.console_role),
-            Standing::Service(_) => user.console_role.is_none(),
+        let reaches = match &self.principal {
+            Principal::Machine => true,
+            Principal::Person(role) => role.may_act_upon(user.console_role),
+            Principal::Service(_) => user.console_role.is_none(),
         };
         let why = match user.console_role {
             Some(ConsoleRole::Owner) => "the user is an owner; only an owner may do this",
@@ -80,21 +108,6 @@ impl Caller {
         } else {
             Err(Refused::Forbidden(why))
         }
-    }
-
-    /// Refuses to give somebody something to approve with that whoever calls from the console was not asked about on the phone. It
-    /// was not needed when the request came, and the person has got something meanwhile.
-    ///
-    /// # Errors
-    /// [`Refused::Conflict`].
-    pub fn must_have_asked_about(&self, user: &User) -> Result<()> {
-        let is_asked = matches!(self.standing, Standing::Person(_));
-        if is_asked && self.by.approval.is_none() && !user.is_only_invited() {
-            return Err(Refused::Conflict(
-                "the person can sign in by now; send it again to be asked on your phone",
-            ));
-        }
-        Ok(())
     }
 
     /// Refuses to give or take admin scopes.
@@ -159,6 +172,6 @@ pub async fn service_account(
     let by = By::new(Actor::Application(application), from);
     Ok((!scopes.is_empty()).then_some(Caller {
         by,
-        standing: Standing::Service(scopes),
+        principal: Principal::Service(scopes),
     }))
 }

@@ -7,6 +7,7 @@ mod approval_addresses;
 mod caller;
 mod changes;
 mod claims_preview;
+mod command;
 mod custom_attributes;
 mod directory;
 mod import;
@@ -15,27 +16,32 @@ mod import_users;
 mod logos;
 mod names;
 mod overview;
+pub mod protected_actions;
 mod service_providers;
 pub mod steps;
 mod users;
 
 pub use accounts::{
-    AccountChange, account, accounts, accounts_of_user, change_account, create_account,
-    delete_account, new_account,
+    AccountChange, CreateAccount, DeleteAccount, NewAccount, UpdateAccount, account, accounts,
+    accounts_of_user, new_account,
 };
-
-pub use activity::{consents, end_session, end_sessions, sessions, withdraw_consent};
+pub use activity::{EndSession, EndSessions, WithdrawConsent, consents, sessions};
 pub use applications::{
     ApplicationChange, ApplicationQuery, AuthenticationChange, application, applications,
     change_application, create_application, create_secret, delete_application, find_applications,
     foresee_application, foresee_application_change, registered,
 };
-pub use approval_addresses::{approval_addresses, remove_approval_address, set_approval_address};
-pub use caller::{Caller, Standing, service_account};
+pub use approval_addresses::{
+    RemoveExternalAuthenticator, SetExternalAuthenticator, approval_addresses,
+};
+pub use caller::{Authorization, Caller, Principal, service_account};
 pub(super) use changes::Settings;
 pub use claims_preview::{
     Comparison, Deed, Difference, Origin, Preview, PreviewRequest, PreviewedName, PreviewedToken,
     Stopped, Told, compare, preview,
+};
+pub use command::{
+    AdminCommand, AdminContext, Execution, ExpectedVersion, Field, Member, NamedApproval, Planned,
 };
 pub use custom_attributes::notes_of as service_provider_notes;
 pub use directory::{AccountQuery, UserQuery, find_accounts, find_users};
@@ -53,12 +59,13 @@ pub use service_providers::{
 };
 
 pub use users::{
-    UserChange, change_user, create_enrolment, create_user, delete_user, devices, erase_user,
-    foresee_user, new_user, revoke_device, user,
+    CreateUser, DeleteUser, EnrolDevice, EnrolmentLink, EraseUser, RevokeDevice, UpdateUser,
+    UserChange, devices, new_user, user,
 };
 
 use std::time::Duration;
 
+use self::steps::AskedStep;
 use super::{Broken, Host, audit, seconds};
 use crate::keys::fresh_ed25519_public_key;
 use assent_model::audit::{By, Event};
@@ -99,6 +106,9 @@ pub enum Refused {
     /// The value of a field is taken: somebody has it.
     #[error("{0}: {1}")]
     TakenAt(&'static str, &'static str),
+    /// The action is protected, and the administrator's device was asked about it; with the summary.
+    #[error("the action needs an approval")]
+    ApprovalRequired(Box<(AskedStep, String)>),
     /// The host broke.
     #[error(transparent)]
     Broken(#[from] Broken),

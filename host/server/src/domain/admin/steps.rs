@@ -1,7 +1,6 @@
 //! Dangerous steps in the console: each needs a fresh approval on the phone of whoever takes it, for that very request.
 
 mod application_words;
-mod shown;
 mod words;
 
 use std::sync::Arc;

@@ -18,7 +18,7 @@ use super::{id_of, moment};
 use crate::domain::account::Obstacle;
 use crate::domain::admin::{
     self, Caller, Comparison, Deed, Difference, Origin, Preview, PreviewRequest, PreviewedName,
-    PreviewedToken, Refused, Standing, Stopped, Told,
+    PreviewedToken, Principal, Refused, Stopped, Told,
 };
 use crate::domain::limits::CallerKey;
 use crate::domain::token_claims::{AtSignIn, OfToken};
@@ -345,7 +345,7 @@ async fn preview(
 }
 
 /// What is to be compared.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct CandidatePreview {
     /// Whose claims.
@@ -360,7 +360,7 @@ struct CandidatePreview {
 }
 
 /// A claim mapper as it might be. At least one of `component` and `config` is of use.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = PluginCandidate)]
 struct CandidateInput {
@@ -485,7 +485,7 @@ async fn compare(
         config,
     } = candidate;
     let component = decoded(component)?;
-    if component.is_some() && matches!(caller.standing, Standing::Service(_)) {
+    if component.is_some() && matches!(caller.principal, Principal::Service(_)) {
         let detail = "a service account can't upload a component; use the console or a token of `assent admin token`";
         return Err(Refused::Forbidden(detail).into());
     }

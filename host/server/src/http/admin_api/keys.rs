@@ -66,7 +66,7 @@ async fn list(State(host): State<Arc<Host>>) -> Result<Json<List<KeyView>>, Prob
 }
 
 /// What is to be rotated, and when.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct Rotation {
     /// Of both algorithms without it.

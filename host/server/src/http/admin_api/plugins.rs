@@ -80,7 +80,7 @@ const fn longest_wait() -> u64 {
 }
 
 /// Which plugins are put back.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct RollBack {
     /// The `digest` of the previous plugins: these are put back, or none. A session of the console has to name them.

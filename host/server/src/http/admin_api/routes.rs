@@ -51,6 +51,8 @@ pub(super) struct Route {
     /// The schemas that it names.
     pub(super) schemas: Vec<(String, RefOr<Schema>)>,
     handler: MethodRouter<Arc<Host>>,
+    /// Whether its handler runs a command, which asks for approvals by itself.
+    runs_command: bool,
 }
 
 /// The routes of one area.
@@ -81,6 +83,21 @@ impl Area {
             },
             described,
         )
+    }
+
+    /// With one more route, whose command may be a protected action of this kind.
+    pub(super) fn protected(
+        self,
+        permission: Permission,
+        danger: Danger,
+        described: UtoipaMethodRouter<Arc<Host>, Infallible>,
+    ) -> Self {
+        let known = self.routes.len();
+        let mut area = self.danger(permission, danger, described);
+        for route in area.routes.iter_mut().skip(known) {
+            route.runs_command = true;
+        }
+        area
     }
 
     /// With one more route that could do harm.
@@ -124,6 +141,7 @@ impl Area {
                     operation,
                     schemas,
                     handler,
+                    runs_command: false,
                 });
             }
         }
@@ -176,7 +194,11 @@ impl Route {
                 .route_layer(from_fn(conditional::without_version)),
         };
         let rule = self.rule;
-        let handler = handler.route_layer(from_fn_with_state(Arc::clone(host), steps::approved));
+        let handler = if self.runs_command {
+            handler
+        } else {
+            handler.route_layer(from_fn_with_state(Arc::clone(host), steps::approved))
+        };
         // Before anything else reads the body.
         let handler = if is_import {
             handler.route_layer(from_fn_with_state(Arc::clone(host), transfers::alone))

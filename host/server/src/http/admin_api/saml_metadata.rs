@@ -55,7 +55,7 @@ pub(super) async fn create(
 }
 
 /// What to do with the metadata of a service provider that is known.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = MetadataRefresh)]
 pub(super) struct Refresh {

@@ -19,7 +19,7 @@ use super::conditional::IfMatch;
 use super::input::{self, Query};
 use super::routes::{Area, Rule};
 use super::transfers::{self, Foreseen};
-use super::{applications, claims, id_of, moment, saml_metadata, users};
+use super::{applications, claims, id_of, moment, saml_metadata};
 use crate::domain::Host;
 use crate::domain::admin::steps::{self, Console, StepState};
 use crate::domain::admin::{Caller, Refused};
@@ -132,12 +132,6 @@ async fn checked(
         .unwrap_or_default();
     let digest = digest(parts.method.as_str(), &address, &bytes);
     let Some(named) = parts.headers.get(STEP) else {
-        // Nobody approves in vain because of a value that was mistyped.
-        if danger == Danger::ChangeUser {
-            users::foresee(host, caller, of_path("id"), &when, &bytes)
-                .await
-                .map_err(problem)?;
-        }
         return Err(ask(host, console, danger, words, digest)
             .await
             .into_response());
@@ -164,7 +158,7 @@ async fn checked(
     }
     let caller = Caller {
         by: caller.by.clone().with_approval(approval),
-        standing: caller.standing.clone(),
+        principal: caller.principal.clone(),
     };
     parts.extensions.insert(caller.by.clone());
     parts.extensions.insert(caller);

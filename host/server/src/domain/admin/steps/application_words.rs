@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::shown::{address, addresses, listed, quoted};
 use crate::domain::admin::certificate_digest;
+use crate::domain::admin::protected_actions::escape::{address, addresses, listed, quoted};
 use crate::keys::client;
 use assent_model::application::{Application, OidcSettings};
 use assent_model::client_auth::{ClientAuthentication, ClientKeys};

@@ -1,0 +1,11 @@
+//! Protected actions: what an administrator does in the console only with a fresh approval on their own device, for that very action.
+//!
+//! [`ProtectedAction`] says what is to be done, in types. [`summarize`] renders it for the administrator, whose device signs the
+//! text. The approval holds for the same action with the same summary, and for nothing else.
+
+mod action;
+pub(in crate::domain::admin) mod escape;
+mod summary;
+
+pub use action::{Authenticators, ProtectedAccountChange, ProtectedAction, ProtectedUserChange};
+pub use summary::summarize;
