@@ -309,7 +309,6 @@ activity-claims-compared = Ein Plugin wurde von der Verwaltung mit dem ausprobie
 activity-trial-begun = Sie haben begonnen, die Anmeldung einer Anwendung auszuprobieren
 activity-trial-ended = Sie haben die Anmeldung einer Anwendung ausprobiert
 activity-admin-token = Zugangstoken für die Administration erstellt
-activity-chain-begun = Protokoll gegen Änderungen gesichert
 profile-heading = Ihr Profil
 profile-lead = Was bei { $operator } über Sie gespeichert ist. Wenn etwas nicht stimmt, bitten Sie Ihre Administration, es zu ändern.
 profile-did-about = Die dezentrale Kennung ist ein fester Name, unter dem Anwendungen Sie führen können. Sie ist nicht geheim, und Sie brauchen sie sich nicht zu merken.

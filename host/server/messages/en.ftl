@@ -310,7 +310,6 @@ activity-claims-compared = An administrator tried a plugin with what { $applicat
 activity-trial-begun = You began to try the sign-in of an application
 activity-trial-ended = You tried the sign-in of an application
 activity-admin-token = Administrator’s token made
-activity-chain-begun = Log secured against changes
 profile-heading = Your profile
 profile-lead = What { $operator } keeps of you. If something is wrong, ask your administrator to change it.
 profile-did-about = The decentralized identifier is a fixed name by which applications can know you. It is no secret, and you need not remember it.
