@@ -10,7 +10,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::domain::Broken;
+use crate::domain::InternalError;
 use crate::domain::admin::Refused;
 
 /// Defines the kinds of problems: name, status, title.
@@ -267,7 +267,7 @@ impl From<Refused> for Problem {
                     expires_at: crate::domain::audit::moment_text(asked.expires_at),
                 });
             }
-            Refused::Broken(_) => {
+            Refused::Internal(_) => {
                 tracing::error!(error = %refused, "an administrator's request failed");
                 return Self::of(
                     ProblemKind::Internal,
@@ -279,9 +279,9 @@ impl From<Refused> for Problem {
     }
 }
 
-impl From<Broken> for Problem {
-    fn from(broken: Broken) -> Self {
-        Refused::from(broken).into()
+impl From<InternalError> for Problem {
+    fn from(error: InternalError) -> Self {
+        Refused::from(error).into()
     }
 }
 

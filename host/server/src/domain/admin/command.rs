@@ -10,7 +10,7 @@ use super::caller::{Authorization, Principal};
 use super::protected_actions::{ProtectedAction, summarize};
 use super::steps::{self, Console};
 use super::{Caller, Refused, Result};
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 use assent_model::audit::By;
 use assent_model::id::{ApprovalId, LoginId};
 use assent_store::StoreError;
@@ -244,7 +244,7 @@ impl AdminContext {
         const NOT_APPROVED: &str = "this step was not approved for this request, was taken before, or too long ago, or the request \
                                     would do something else by now; send it without X-Assent-Step to be asked on your phone again";
         let summary = summarize(&self.host, action).await?;
-        let digest = action.digest().map_err(Broken::from)?;
+        let digest = action.digest().map_err(InternalError::from)?;
         if let Some(used) = used {
             let is_same = used.action == digest && used.summary == summary.text;
             return if is_same {
