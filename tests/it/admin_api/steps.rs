@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use assent::authenticator::{Authenticator, Request};
-use assent::domain::admin::{Principal, Refused};
+use assent::domain::admin::protected_actions::ProtectedAction;
+use assent::domain::admin::{AdminCommand, AdminContext, EnrolDevice, Execution};
 use assent::domain::audit::verify;
 use assent_model::audit::By;
 use assent_model::chain::Break;
