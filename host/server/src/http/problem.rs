@@ -258,6 +258,7 @@ impl From<Refused> for Problem {
             Refused::Taken(_) | Refused::Conflict(_) => ProblemKind::Conflict,
             Refused::Forbidden(_) => ProblemKind::Forbidden,
             Refused::Stale => ProblemKind::Stale,
+            Refused::TooMany(_) => ProblemKind::TooMany,
             Refused::ApprovalRequired(asked) => {
                 let (asked, summary) = &**asked;
                 return Self::approval_required(StepView {

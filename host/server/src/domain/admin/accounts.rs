@@ -255,7 +255,7 @@ impl AdminCommand for UpdateAccount {
         let ProtectedAccountMembers { name, state } = change.protected();
         let is_terminated = *state == Some(LifeState::Terminated);
         if name.is_some() || change.roles.is_some() || is_terminated {
-            caller.must_write_accounts()?;
+            caller.authorize_account_writes()?;
         }
         let Person {
             user,

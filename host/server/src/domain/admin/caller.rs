@@ -20,7 +20,6 @@ pub struct Caller {
 
 /// Proof that the checks of a [`Caller`] authorized a use case. Nothing else makes one.
 #[derive(Debug)]
-#[must_use]
 pub struct Authorization(());
 
 impl Authorization {
@@ -60,24 +59,16 @@ impl Caller {
             .collect()
     }
 
-    /// Refuses what they may not do.
-    ///
-    /// # Errors
-    /// [`Refused::Forbidden`], with `why`.
-    pub fn must(&self, permission: Permission, why: &'static str) -> Result<()> {
-        if self.may(permission) {
-            Ok(())
-        } else {
-            Err(Refused::Forbidden(why))
-        }
-    }
-
     /// Authorizes what needs this permission.
     ///
     /// # Errors
     /// [`Refused::Forbidden`], with `why`.
     pub fn authorize(&self, permission: Permission, why: &'static str) -> Result<Authorization> {
-        self.must(permission, why).map(|()| Authorization(()))
+        if self.may(permission) {
+            Ok(Authorization(()))
+        } else {
+            Err(Refused::Forbidden(why))
+        }
     }
 
     /// Authorizes to act upon a user. Who could enrol a device for an owner, or revoke an owner's device, would be an owner.
@@ -85,15 +76,6 @@ impl Caller {
     /// # Errors
     /// [`Refused::Forbidden`].
     pub fn authorize_user_access(&self, user: &User) -> Result<Authorization> {
-        self.must_reach(user).map(|()| Authorization(()))
-    }
-
-    /// Refuses to act upon somebody whom they may not act upon: who could make a link to enrol a phone for an owner, or take
-    /// an owner's phone away, would be one.
-    ///
-    /// # Errors
-    /// [`Refused::Forbidden`].
-    pub fn must_reach(&self, user: &User) -> Result<()> {
         let reaches = match &self.principal {
             Principal::Machine => true,
             Principal::Person(role) => role.may_act_upon(user.console_role),
@@ -104,56 +86,56 @@ impl Caller {
             _ => "the user has a role in the console; only an owner or admin may do this",
         };
         if reaches {
-            Ok(())
+            Ok(Authorization(()))
         } else {
             Err(Refused::Forbidden(why))
         }
     }
 
-    /// Refuses to give or take admin scopes.
+    /// Authorizes to change more of an account than whether it may be used.
     ///
     /// # Errors
     /// [`Refused::Forbidden`].
-    pub fn must_give_scopes(&self) -> Result<()> {
-        self.must(
-            Permission::RolesWrite,
-            "admin_scopes: only an owner may give or take them",
-        )
-    }
-
-    /// Refuses to change more of an account than whether it may be used.
-    ///
-    /// # Errors
-    /// [`Refused::Forbidden`].
-    pub fn must_write_accounts(&self) -> Result<()> {
-        self.must(
+    pub fn authorize_account_writes(&self) -> Result<Authorization> {
+        self.authorize(
             Permission::AccountsWrite,
             "you may suspend an account and let it be used again, and nothing else",
         )
     }
 
-    /// Refuses to change an application that is a service account: who could make a secret for it could act as it does.
+    /// Authorizes to change applications, but service accounts.
     ///
     /// # Errors
     /// [`Refused::Forbidden`].
-    pub fn must_reach_application(&self, application: &Application) -> Result<()> {
+    pub fn authorize_application_writes(&self) -> Result<Authorization> {
+        self.authorize(
+            Permission::ApplicationsWrite,
+            "you may not change applications",
+        )
+    }
+
+    /// Authorizes to change a client. Who could make a secret for a service account could act as it does.
+    ///
+    /// # Errors
+    /// [`Refused::Forbidden`].
+    pub fn authorize_application(&self, application: &Application) -> Result<Authorization> {
         match application.settings.is_service_account() {
-            true => self.must(
+            true => self.authorize(
                 Permission::RolesWrite,
                 "the application has admin scopes; only an owner may change it",
             ),
-            false => Ok(()),
+            false => self.authorize_application_writes(),
         }
     }
 
-    /// The same, whatever the application speaks.
+    /// Authorizes to change an application of either protocol.
     ///
     /// # Errors
     /// [`Refused::Forbidden`].
-    pub fn must_reach_registered(&self, application: &Registered) -> Result<()> {
+    pub fn authorize_registered(&self, application: &Registered) -> Result<Authorization> {
         match application {
-            Registered::Client(client) => self.must_reach_application(client),
-            Registered::ServiceProvider(_) => Ok(()),
+            Registered::Client(client) => self.authorize_application(client),
+            Registered::ServiceProvider(_) => self.authorize_application_writes(),
         }
     }
 }

@@ -331,7 +331,7 @@ fn plan(
             )
             .into());
         }
-        caller.must_reach(before)?;
+        caller.authorize_user_access(before)?;
         user.updated_at = host.now();
     }
     Ok(Planned {

@@ -60,23 +60,6 @@ impl IfMatch {
         let version = |tag: &String| tag.strip_prefix('"')?.strip_suffix('"')?.parse().ok();
         ExpectedVersion::OneOf(tags.iter().filter_map(version).collect())
     }
-
-    /// Refuses another version than those that are named.
-    ///
-    /// # Errors
-    /// [`Refused::Stale`].
-    pub(super) fn check(&self, version: i64) -> Result<(), Refused> {
-        // A weak tag never matches here (section 13.1.1), and ours are strong.
-        let names = |tags: &Vec<String>| {
-            tags.iter()
-                .any(|tag| *tag == "*" || *tag == tag_of(version))
-        };
-        if self.0.as_ref().is_none_or(names) {
-            Ok(())
-        } else {
-            Err(Refused::Stale)
-        }
-    }
 }
 
 impl<S: Sync> FromRequestParts<S> for IfMatch {

@@ -17,7 +17,6 @@ use utoipa_axum::router::UtoipaMethodRouter;
 
 use super::conditional;
 use super::idempotency;
-use super::steps;
 use super::transfers;
 use crate::domain::Host;
 use crate::domain::admin::Caller;
@@ -51,8 +50,6 @@ pub(super) struct Route {
     /// The schemas that it names.
     pub(super) schemas: Vec<(String, RefOr<Schema>)>,
     handler: MethodRouter<Arc<Host>>,
-    /// Whether its handler runs a command, which asks for approvals by itself.
-    runs_command: bool,
 }
 
 /// The routes of one area.
@@ -92,21 +89,6 @@ impl Area {
         danger: Danger,
         described: UtoipaMethodRouter<Arc<Host>, Infallible>,
     ) -> Self {
-        let known = self.routes.len();
-        let mut area = self.danger(permission, danger, described);
-        for route in area.routes.iter_mut().skip(known) {
-            route.runs_command = true;
-        }
-        area
-    }
-
-    /// With one more route that could do harm.
-    pub(super) fn danger(
-        self,
-        permission: Permission,
-        danger: Danger,
-        described: UtoipaMethodRouter<Arc<Host>, Infallible>,
-    ) -> Self {
         self.add(
             Rule {
                 permission,
@@ -141,7 +123,6 @@ impl Area {
                     operation,
                     schemas,
                     handler,
-                    runs_command: false,
                 });
             }
         }
@@ -194,11 +175,6 @@ impl Route {
                 .route_layer(from_fn(conditional::without_version)),
         };
         let rule = self.rule;
-        let handler = if self.runs_command {
-            handler
-        } else {
-            handler.route_layer(from_fn_with_state(Arc::clone(host), steps::approved))
-        };
         // Before anything else reads the body.
         let handler = if is_import {
             handler.route_layer(from_fn_with_state(Arc::clone(host), transfers::alone))

@@ -1,10 +1,15 @@
 //! What is to be done, in types.
 
 use serde::Serialize;
+use serde_json::Value;
 
+use crate::domain::admin::Member;
 use assent_model::administration::Danger;
+use assent_model::application::{Application, OidcSettings};
 use assent_model::id::{AccountId, DeviceId, Did, UserId};
+use assent_model::key::SigningAlgorithm;
 use assent_model::name::LoginName;
+use assent_model::saml::{SamlSettings, ServiceProvider};
 use assent_model::secret::Digest;
 use assent_model::user::ConsoleRole;
 
@@ -63,6 +68,171 @@ pub enum ProtectedAction {
     },
     /// Deletes an account.
     DeleteAccount(AccountId),
+    /// Creates a client with admin scopes.
+    CreateApplication(ClientState),
+    /// Updates a client.
+    UpdateClient {
+        /// The client.
+        application: Did,
+        /// Before the update.
+        before: ClientState,
+        /// After the update.
+        after: ClientState,
+        /// The members of the request.
+        members: Vec<ChangedMember>,
+    },
+    /// Updates a service provider.
+    UpdateServiceProvider {
+        /// The service provider.
+        application: Did,
+        /// Before the update.
+        before: ServiceProviderState,
+        /// After the update.
+        after: ServiceProviderState,
+        /// The members of the request.
+        members: Vec<ChangedMember>,
+    },
+    /// Updates a service provider to what its metadata says.
+    ApplyMetadata {
+        /// The service provider.
+        application: Did,
+        /// Before the update.
+        before: ServiceProviderState,
+        /// After the update.
+        after: ServiceProviderState,
+        /// The members that differ.
+        members: Vec<String>,
+    },
+    /// Deletes an application.
+    DeleteApplication(Did),
+    /// Replaces the secret of a client.
+    RotateClientSecret(Did),
+    /// Publishes the next certificate of a service provider.
+    IssueCertificate(Did),
+    /// Lets a certificate of a service provider sign.
+    ActivateCertificate {
+        /// The service provider.
+        application: Did,
+        /// The digest of the certificate, in hexadecimal.
+        sha256: String,
+    },
+    /// Takes a certificate of a service provider out of its metadata.
+    WithdrawCertificate {
+        /// The service provider.
+        application: Did,
+        /// The digest of the certificate, in hexadecimal.
+        sha256: String,
+    },
+    /// Publishes the next signing keys.
+    RotateSigningKeys {
+        /// The algorithm; all of them without one.
+        algorithm: Option<SigningAlgorithm>,
+        /// Whether they sign at once.
+        now: bool,
+    },
+    /// Takes a signing key out of use.
+    RevokeSigningKey {
+        /// The key's identifier.
+        kid: String,
+    },
+    /// Replaces the plugins by those that the settings name.
+    ReloadPlugins,
+    /// Restores the plugins that were there before the last exchange.
+    RollBackPlugins {
+        /// The digest of these plugins.
+        digest: String,
+    },
+    /// Runs a component that is not loaded.
+    TryComponent {
+        /// The plugin whose place it takes, and whose grants it has.
+        plugin: String,
+        /// The digest of the component.
+        component: String,
+    },
+    /// Imports a table of users, or of the accounts of an application.
+    ImportTable {
+        /// The application; users without one.
+        application: Option<Did>,
+        /// The table.
+        table: ImportedTable,
+    },
+}
+
+/// A table, and what its import does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ImportedTable {
+    /// The digest of its rows.
+    pub digest: String,
+    /// How many rows it has.
+    pub rows: u64,
+    /// How many of them are new.
+    pub created: u64,
+    /// How many change what is there.
+    pub changed: u64,
+    /// How many change a name.
+    pub renamed: u64,
+    /// How many change an e-mail address.
+    pub readdressed: u64,
+}
+
+/// The name and settings of a client.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ClientState {
+    /// The name that people see.
+    pub name: String,
+    /// The settings.
+    pub settings: Box<OidcSettings>,
+}
+
+impl ClientState {
+    /// The state of this client.
+    pub fn of(client: &Application) -> Self {
+        Self {
+            name: client.name.clone(),
+            settings: Box::new(client.settings.clone()),
+        }
+    }
+}
+
+/// The name and settings of a service provider.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ServiceProviderState {
+    /// The name that people see.
+    pub name: String,
+    /// The settings.
+    pub settings: Box<SamlSettings>,
+}
+
+impl ServiceProviderState {
+    /// The state of this service provider.
+    pub fn of(provider: &ServiceProvider) -> Self {
+        Self {
+            name: provider.name.clone(),
+            settings: Box::new(provider.settings.clone()),
+        }
+    }
+}
+
+/// A member of a request that changes an application, with the value that was sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ChangedMember {
+    /// Its name in the admin API.
+    pub name: &'static str,
+    /// Its value.
+    pub value: Value,
+}
+
+impl ChangedMember {
+    /// The protected members of a request, or all of them, in the order of their names.
+    pub fn of(members: Vec<Member>, all: bool) -> Vec<Self> {
+        let mut changed: Vec<Self> = members
+            .into_iter()
+            .filter(|member| all || member.is_protected)
+            .map(|Member { name, value, .. }| Self { name, value })
+            .collect();
+        changed.sort_unstable_by_key(|member| member.name);
+        changed
+    }
 }
 
 /// A change of a user that needs an approval.
@@ -118,6 +288,20 @@ impl ProtectedAction {
             Self::CreateAccount { .. } => Danger::GiveAccount,
             Self::UpdateAccount { .. } => Danger::ChangeAccount,
             Self::DeleteAccount(_) => Danger::DeleteAccount,
+            Self::CreateApplication(_) => Danger::GiveAdminScopes,
+            Self::UpdateClient { .. } | Self::UpdateServiceProvider { .. } => {
+                Danger::ChangeApplication
+            }
+            Self::ApplyMetadata { .. } => Danger::ApplyMetadata,
+            Self::DeleteApplication(_) => Danger::DeleteApplication,
+            Self::RotateClientSecret(_) => Danger::NewSecret,
+            Self::IssueCertificate(_) | Self::ActivateCertificate { .. } => Danger::RotateKey,
+            Self::RotateSigningKeys { .. } => Danger::RotateKey,
+            Self::WithdrawCertificate { .. } | Self::RevokeSigningKey { .. } => Danger::RevokeKey,
+            Self::ReloadPlugins => Danger::ReloadPlugins,
+            Self::RollBackPlugins { .. } => Danger::RollBackPlugins,
+            Self::TryComponent { .. } => Danger::TryComponent,
+            Self::ImportTable { .. } => Danger::ImportTable,
         }
     }
 

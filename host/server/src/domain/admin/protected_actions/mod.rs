@@ -4,8 +4,12 @@
 //! text. The approval holds for the same action with the same summary, and for nothing else.
 
 mod action;
+mod application_summary;
 pub(in crate::domain::admin) mod escape;
 mod summary;
 
-pub use action::{Authenticators, ProtectedAccountChange, ProtectedAction, ProtectedUserChange};
+pub use action::{
+    Authenticators, ChangedMember, ClientState, ImportedTable, ProtectedAccountChange,
+    ProtectedAction, ProtectedUserChange, ServiceProviderState,
+};
 pub use summary::summarize;

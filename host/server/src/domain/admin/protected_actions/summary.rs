@@ -1,10 +1,14 @@
 //! The summary of a protected action, in English: the text that the administrator's device shows and signs.
 
-use super::action::{Authenticators, ProtectedAccountChange, ProtectedAction, ProtectedUserChange};
-use super::escape::quoted;
+use super::action::{
+    Authenticators, ImportedTable, ProtectedAccountChange, ProtectedAction, ProtectedUserChange,
+};
+use super::application_summary;
+use super::escape::{quoted, shortened};
 use crate::domain::Host;
 use crate::domain::admin::{Refused, Result, account, registered, user};
-use assent_model::id::AccountId;
+use crate::domain::plugins::previous_known_by;
+use assent_model::id::{AccountId, Did};
 use assent_model::step::{Mentioned, Words};
 use assent_model::user::User;
 
@@ -104,7 +108,114 @@ pub async fn summarize(host: &Host, action: &ProtectedAction) -> Result<Words> {
             );
             of_user(text, &user)
         }
+        ProtectedAction::CreateApplication(client) => {
+            Words::of_nobody(application_summary::new_client(client))
+        }
+        ProtectedAction::UpdateClient {
+            application,
+            before,
+            after,
+            members,
+        } => Words::of_nobody(application_summary::updated_client(
+            application,
+            before,
+            after,
+            members,
+        )),
+        ProtectedAction::UpdateServiceProvider {
+            before,
+            after,
+            members,
+            ..
+        } => Words::of_nobody(application_summary::updated_service_provider(
+            before, after, members,
+        )),
+        ProtectedAction::ApplyMetadata {
+            before,
+            after,
+            members,
+            ..
+        } => Words::of_nobody(application_summary::applied_metadata(
+            before, after, members,
+        )),
+        ProtectedAction::DeleteApplication(id) => {
+            Words::of_nobody(format!("Delete the application {}", named(host, id).await?))
+        }
+        ProtectedAction::RotateClientSecret(id) => Words::of_nobody(format!(
+            "Make a new client secret for {}",
+            named(host, id).await?
+        )),
+        ProtectedAction::IssueCertificate(id) => Words::of_nobody(format!(
+            "Make another certificate, which is to sign for {}",
+            named(host, id).await?
+        )),
+        ProtectedAction::ActivateCertificate {
+            application,
+            sha256,
+        } => Words::of_nobody(format!(
+            "Let the certificate with the SHA-256 digest {sha256} sign for {} from this moment",
+            named(host, application).await?
+        )),
+        ProtectedAction::WithdrawCertificate {
+            application,
+            sha256,
+        } => Words::of_nobody(format!(
+            "Withdraw the certificate with the SHA-256 digest {sha256} of {}",
+            named(host, application).await?
+        )),
+        ProtectedAction::RotateSigningKeys { now, .. } => Words::of_nobody(
+            match now {
+                true => "Let a new key sign ID tokens, from this moment",
+                false => "Let a new key sign ID tokens",
+            }
+            .to_owned(),
+        ),
+        ProtectedAction::RevokeSigningKey { kid } => {
+            Words::of_nobody(format!("Revoke the signing key {}", shortened(kid)))
+        }
+        ProtectedAction::ReloadPlugins => Words::of_nobody("Exchange the plugins".to_owned()),
+        ProtectedAction::RollBackPlugins { digest } => {
+            let previous = previous_known_by(host, Some(digest))?.in_words();
+            Words::of_nobody(format!(
+                "Put the plugins back that were there before the last exchange: {previous}"
+            ))
+        }
+        ProtectedAction::TryComponent { plugin, component } => Words::of_nobody(format!(
+            "Try a new component as the plugin {}, with the SHA-256 digest {component}",
+            quoted(plugin)
+        )),
+        ProtectedAction::ImportTable { application, table } => {
+            let what = match application {
+                Some(id) => format!(
+                    "{} of the application {}",
+                    counted(table.rows, "account"),
+                    named(host, id).await?
+                ),
+                None => counted(table.rows, "user"),
+            };
+            Words::of_nobody(import(&what, table))
+        }
     })
+}
+
+fn import(what: &str, table: &ImportedTable) -> String {
+    // Applications may know a user by the name or the address.
+    let noted = |count: u64, what: &str| match count {
+        0 => String::new(),
+        count => format!(", {count} with another {what}"),
+    };
+    format!(
+        "Import a table of {what}: {} new, {} changed{}{}",
+        table.created,
+        table.changed,
+        noted(table.renamed, "name"),
+        noted(table.readdressed, "e-mail address")
+    )
+}
+
+/// The name of an application, in quotes.
+async fn named(host: &Host, id: &Did) -> Result<String> {
+    Ok(quoted(registered(host, id).await?.name()))
 }
 
 /// A summary about this user.
