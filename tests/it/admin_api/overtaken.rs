@@ -7,6 +7,7 @@ use assent::domain::admin::{
     EndSessions, EnrolDevice, Execution, NewAccount, Planned, Principal, Refused, RevokeDevice,
     UpdateAccount, UpdateUser, UserChange, WithdrawConsent,
 };
+use assent_model::administration::{AdminScope, AdminScopes};
 use assent_model::audit::By;
 use assent_model::delivery::ApprovalAddress;
 use assent_model::id::{AccountId, DeviceId, Did, SessionId, UserId};
@@ -101,10 +102,10 @@ async fn nothing_is_done_to_who_was_given_a_role_since_they_were_checked_on_both
             roles: Some(vec!["root".to_owned()]),
             ..AccountChange::default()
         };
-        // Support may not change roles, whoever has them.
+        // Support may not change roles. A service account may, but of nobody with a console role.
         let operator = Caller {
             by: By::HOST,
-            principal: Principal::Person(ConsoleRole::Admin),
+            principal: Principal::Service(AdminScopes::from_iter([AdminScope::Users])),
         };
         let change = UpdateAccount { account, change };
         let owned = AdminContext::new(Arc::clone(&overtaken.host.host), operator);
@@ -112,7 +113,7 @@ async fn nothing_is_done_to_who_was_given_a_role_since_they_were_checked_on_both
         let Ok(planned) = planned else {
             panic!("an account");
         };
-        overtaken.role(Some(ConsoleRole::Owner)).await;
+        overtaken.role(Some(ConsoleRole::Admin)).await;
         let executed = UpdateAccount::execute(&owned, planned, &By::HOST).await;
         assert!(matches!(executed, Ok(Execution::Overtaken)), "{database:?}");
         let again = owned.run(&change).await;

@@ -286,7 +286,6 @@ async fn an_approval_is_good_for_one_request_in_one_console_and_for_two_minutes(
     };
     let step = approved(Method::PATCH, &of(&bob), &role("auditor")).await;
     let named = step["id"].as_str();
-    let erase = format!("{}/erase", of(&bob));
     let wrong = [
         console
             .call_once(Method::PATCH, &of(&eve), &role("auditor"), named)
@@ -298,7 +297,7 @@ async fn an_approval_is_good_for_one_request_in_one_console_and_for_two_minutes(
             .call_once(Method::DELETE, &of(&bob), &Value::Null, named)
             .await,
         console
-            .call_once(Method::POST, &erase, &Value::Null, named)
+            .call_once(Method::POST, "/keys/rotate", &json!({}), named)
             .await,
         other
             .call_once(Method::PATCH, &of(&bob), &role("auditor"), named)
