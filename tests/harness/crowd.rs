@@ -178,7 +178,7 @@ async fn people(host: &TestHost, count: usize) -> Vec<LoginName> {
             .expect("inserted");
         assert!(
             host.store
-                .set_approval_address(user.id, address, Vec::new(), None, host.now())
+                .set_external_authenticator(user.id, address, Vec::new(), None, host.now())
                 .await
                 .expect("set")
         );

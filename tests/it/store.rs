@@ -195,7 +195,7 @@ pub fn noted(pauses: &[u64]) -> Noted {
     };
     Noted {
         entry: entry(Event::SignInDenied),
-        pause: (pause, entry(Event::PauseBegun)),
+        pause: (pause, entry(Event::CooldownStarted)),
     }
 }
 
@@ -249,7 +249,7 @@ pub fn request(approval: Approval, known: Option<&User>) -> ApprovalRequest {
         kind: RequestKind::Typed,
         browser: Digest::of(b"browser"),
         numbers: MatchingNumber::shuffled(&SystemEntropy),
-        entry: entry(Event::SignInAsked),
+        entry: entry(Event::SignInRequested),
     }
 }
 
@@ -849,12 +849,18 @@ async fn old_rows_are_swept_in_slices_and_others_stay() {
         for _ in 0..1200 {
             store.insert_login(login()).await.expect("inserted");
         }
-        assert_eq!(store.sweep(retention, NOW + hour).await.expect("swept"), 0);
+        assert_eq!(
+            store
+                .apply_retention(retention, NOW + hour)
+                .await
+                .expect("swept"),
+            0
+        );
         assert!(store.approval(asked.id).await.expect("read").is_some());
         // The logins, and the link by which the phone was enrolled.
         assert_eq!(
             store
-                .sweep(retention, NOW + hour + hour)
+                .apply_retention(retention, NOW + hour + hour)
                 .await
                 .expect("swept"),
             1202
@@ -891,7 +897,7 @@ async fn a_consent_holds_for_its_time() {
         };
         let at = async |moment| {
             store
-                .consented(ada.id, &application.id, moment)
+                .consented_scopes(ada.id, &application.id, moment)
                 .await
                 .expect("read")
                 .to_string()

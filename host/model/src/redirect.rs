@@ -5,7 +5,7 @@ use url::{Host, Url};
 
 use crate::application::ApplicationType;
 use crate::id::Did;
-use crate::trial::OpenTrial;
+use crate::test_sign_in::OpenTrial;
 
 /// A redirect URI that an administrator registered. Two are the same only if their texts are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

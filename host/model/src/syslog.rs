@@ -7,8 +7,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::audit_line;
-use super::chain::Record;
+use crate::audit::chain::Record;
+use crate::audit::jsonl;
 
 /// Facility 13 ("log audit"), severity 6 ("informational"): RFC 5424 section 6.2.1.
 const PRIORITY: u32 = 13 * 8 + 6;
@@ -125,7 +125,7 @@ pub fn message(record: &Record, host: &str, longest: usize) -> Result<String, se
         }
     }
     message.push(']');
-    let line = audit_line::write(record)?;
+    let line = jsonl::write(record)?;
     if message.len() + line.len() + 4 <= longest {
         // What follows the mark is UTF-8 (section 6.4).
         message.push_str(" \u{feff}");
@@ -206,7 +206,7 @@ mod tests {
                 r#"[assent@32473 seq="7" id="01a2" event="session.ended" actorKind="channel" actor="a\"b\\c\]d" digest="d1"] "#
             )
         );
-        assert_eq!(audit_line::read(line).unwrap().seq, 7);
+        assert_eq!(jsonl::read(line).unwrap().seq, 7);
     }
 
     #[test]
@@ -271,7 +271,7 @@ mod tests {
                 ends
             });
             let rest = &header[6][end.unwrap().0 + 1..];
-            prop_assert_eq!(audit_line::read(rest.strip_prefix(" \u{feff}").unwrap()).unwrap().seq, 7);
+            prop_assert_eq!(jsonl::read(rest.strip_prefix(" \u{feff}").unwrap()).unwrap().seq, 7);
         }
     }
 }

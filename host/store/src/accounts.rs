@@ -5,11 +5,12 @@ use std::sync::LazyLock;
 
 use sqlx::AnyConnection;
 
-use super::lookup::Row;
-use super::rows::{from_json, life_state, moment, parse, to_json};
-use super::statement::{MOST, Statement};
-use super::users::{UserRow, all_of};
-use super::{Result, Store, StoreError, Whom, audit, endings, taken, terms};
+use crate::batch::bulk_sql::{MOST, Statement};
+use crate::batch::loader::Row;
+use crate::rows::{from_json, life_state, moment, parse, to_json};
+use crate::users::search_index;
+use crate::users::{UserRow, all_of};
+use crate::{Result, Store, StoreError, Whom, audit, deprovisioning, taken};
 use assent_model::account::Account;
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
@@ -17,8 +18,8 @@ use assent_model::id::{AccountId, Did, UserId};
 use assent_model::user::{LifeState, User};
 
 #[derive(sqlx::FromRow)]
-pub(super) struct AccountRow {
-    pub(super) id: String,
+pub(crate) struct AccountRow {
+    pub(crate) id: String,
     user_id: String,
     application_id: String,
     name: String,
@@ -46,7 +47,7 @@ impl TryFrom<AccountRow> for Account {
     }
 }
 
-pub(super) const PERSON: &str =
+pub(crate) const PERSON: &str =
     "SELECT a.id AS account_id, a.application_id, a.name AS account_name, a.roles, a.short_code,
     a.state AS account_state, a.version AS account_version, a.created_at AS account_created_at, u.*
     FROM accounts a JOIN users u ON u.id = a.user_id WHERE a.id IN ({$})";
@@ -61,8 +62,8 @@ pub struct Person {
 }
 
 #[derive(sqlx::FromRow)]
-pub(super) struct PersonRow {
-    pub(super) account_id: String,
+pub(crate) struct PersonRow {
+    pub(crate) account_id: String,
     application_id: String,
     account_name: String,
     roles: String,
@@ -162,7 +163,7 @@ async fn hold(db: &mut AnyConnection, accounts: &[Account], whom: &[Whom]) -> Re
 }
 
 /// Adds an account.
-pub(super) async fn insert(db: &mut AnyConnection, account: &Account, whom: Whom) -> Result<()> {
+pub(crate) async fn insert(db: &mut AnyConnection, account: &Account, whom: Whom) -> Result<()> {
     insert_all(db, std::slice::from_ref(account), &[whom]).await
 }
 
@@ -189,7 +190,7 @@ async fn insert_all(db: &mut AnyConnection, accounts: &[Account], whom: &[Whom])
             "the user has an account there already, or the name",
         )?;
     }
-    terms::add_accounts(db, &people).await
+    search_index::add_accounts(db, &people).await
 }
 
 /// Replaces what may change of an account: see [`Store::update_account`].
@@ -216,21 +217,21 @@ async fn update(
         return Ok(false);
     }
     for person in &people {
-        terms::replace_account(db, person).await?;
+        search_index::replace_account(db, person).await?;
     }
     if account.state != before {
         let (user, application) = (
             account.user_id.to_string(),
             account.application_id.to_string(),
         );
-        endings::of_account(db, user, application, account.state, now).await?;
+        deprovisioning::of_account(db, user, application, account.state, now).await?;
     }
     Ok(true)
 }
 
 /// Notes that a person signed in to an application: an account that was invited is active from then on, which `entry`
 /// tells of. It names both.
-pub(super) async fn signed_in_to(db: &mut AnyConnection, entry: &Entry) -> Result<()> {
+pub(crate) async fn signed_in_to(db: &mut AnyConnection, entry: &Entry) -> Result<()> {
     let activated: Option<(String,)> = sqlx::query_as(
         "UPDATE accounts SET state = 'active', version = version + 1
          WHERE user_id = $1 AND application_id = $2 AND state = 'invited' RETURNING id",
@@ -240,7 +241,7 @@ pub(super) async fn signed_in_to(db: &mut AnyConnection, entry: &Entry) -> Resul
     .fetch_optional(&mut *db)
     .await?;
     if let Some((id,)) = activated {
-        terms::set_account_state(db, &id, LifeState::Active).await?;
+        search_index::set_account_state(db, &id, LifeState::Active).await?;
         audit::append(db, std::slice::from_ref(entry)).await?;
     }
     Ok(())
@@ -298,7 +299,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Overtaken`] where one was changed since it was read, [`StoreError::Stale`] where its person was;
     /// [`StoreError::Taken`] where there is one already.
-    pub async fn keep_accounts(&self, writes: Vec<AccountWrite>, now: Timestamp) -> Result<()> {
+    pub async fn save_accounts(&self, writes: Vec<AccountWrite>, now: Timestamp) -> Result<()> {
         self.write(move |db| {
             let writes = writes.clone();
             Box::pin(async move {
@@ -353,7 +354,7 @@ impl Store {
                 .fetch_optional(&mut *db)
                 .await?;
                 let Some((user, application)) = deleted else { return Ok(false) };
-                endings::of_account(db, user, application, LifeState::Terminated, now).await?;
+                deprovisioning::of_account(db, user, application, LifeState::Terminated, now).await?;
                 audit::append(db, &entries).await?;
                 Ok(true)
             })

@@ -5,8 +5,8 @@
 
 use sqlx::AnyConnection;
 
-use super::rows::{parse, to_json};
-use super::{Result, Store, approval_conflicts, deliveries, repeats, users};
+use crate::rows::{parse, to_json};
+use crate::{Result, Store, approval_conflicts, deliveries, repeats, users};
 use assent_model::approval::{Approval, MatchingNumber, RequestKind};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
@@ -79,7 +79,7 @@ impl RefusedRequest {
     }
 
     /// The rows that are locked for it: those of the name and of the user.
-    pub(super) fn subjects(&self) -> (String, String) {
+    pub(crate) fn subjects(&self) -> (String, String) {
         subjects(self.name_digest, self.known)
     }
 }
@@ -134,7 +134,7 @@ fn subjects(name: Digest, known: Option<UserId>) -> (String, String) {
 }
 
 /// Locks a user or a typed name until the end of the transaction: requests, denials and reports of it come one after another.
-pub(super) async fn hold_subject(
+pub(crate) async fn hold_subject(
     db: &mut AnyConnection,
     subject: &str,
     now: Timestamp,
@@ -152,16 +152,16 @@ pub(super) async fn hold_subject(
 
 /// An unexpired request of the user or the name.
 #[derive(sqlx::FromRow)]
-pub(super) struct Unexpired {
-    pub(super) id: String,
+pub(crate) struct Unexpired {
+    pub(crate) id: String,
     number: String,
-    pub(super) kind: String,
-    pub(super) state: String,
+    pub(crate) kind: String,
+    pub(crate) state: String,
     user_id: Option<String>,
-    pub(super) name_digest: String,
-    pub(super) browser: String,
-    pub(super) letterless: i64,
-    pub(super) conflicted: i64,
+    pub(crate) name_digest: String,
+    pub(crate) browser: String,
+    pub(crate) letterless: i64,
+    pub(crate) conflicted: i64,
 }
 
 impl Unexpired {
@@ -389,8 +389,8 @@ async fn insert(
                                 letterless)
          VALUES ($1, $2,
                  CASE WHEN $11 IS NULL
-                       AND EXISTS (SELECT 1 FROM approval_pauses AS pause
-                                   WHERE pause.user_id = $3 AND pause.paused_until > $7) THEN NULL
+                       AND EXISTS (SELECT 1 FROM approval_cooldowns AS pause
+                                   WHERE pause.user_id = $3 AND pause.cooldown_until > $7) THEN NULL
                       ELSE $3 END,
                  $4, $5, $6, $7, $8, $9, 'requested', $10, $11, $12, $13, $14, $15, $16)
          RETURNING user_id",

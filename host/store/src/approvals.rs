@@ -2,10 +2,10 @@
 
 use sqlx::AnyConnection;
 
-use super::rows::{digest, from_json, moment, parse, to_json};
-use super::{
-    Result, Store, StoreError, approval_conflicts, approval_requests, audit, deliveries, devices,
-    passkeys, pauses,
+use crate::rows::{digest, from_json, moment, parse, to_json};
+use crate::{
+    Result, Store, StoreError, approval_conflicts, approval_requests, audit, cooldowns, deliveries,
+    devices, passkeys,
 };
 use assent_model::approval::{
     Approval, ApprovalStage, Approver, FailureReason, MatchingNumber, Pause, RequestKind,
@@ -211,7 +211,7 @@ impl Store {
         let row: Option<ApprovalRow> = sqlx::query_as(
             "SELECT * FROM approvals
              WHERE known_user = $1 AND user_id = $1 AND expires_at > $2 AND id <> $3 AND number = $4
-               AND state IN ('requested', 'replaced', 'cancelled') AND disowned = 0",
+               AND state IN ('requested', 'replaced', 'cancelled') AND reported = 0",
         )
         .bind(user.to_string())
         .bind(now.millis())
@@ -320,8 +320,8 @@ async fn decide(
     // A report keeps the state of a request that ended before: its page shows that already.
     let counted: Option<(String, String)> = sqlx::query_as(
         "UPDATE approvals SET state = CASE WHEN state = 'requested' THEN $2 ELSE state END,
-                              decided_at = $3, device_id = $4, amr = $5, disowned = $6
-         WHERE id = $1 AND disowned = 0 AND expires_at > $3
+                              decided_at = $3, device_id = $4, amr = $5, reported = $6
+         WHERE id = $1 AND reported = 0 AND expires_at > $3
            AND (state = 'requested'
                 OR $6 = 1 AND state IN ('replaced', 'cancelled', 'denied', 'wrong_number'))
            AND EXISTS (SELECT 1 FROM devices
@@ -383,7 +383,7 @@ async fn end_reported(
     now: Timestamp,
 ) -> Result<()> {
     let others: Vec<(String,)> = sqlx::query_as(
-        "UPDATE approvals SET state = 'reported', decided_at = $2, device_id = $3, disowned = 1
+        "UPDATE approvals SET state = 'reported', decided_at = $2, device_id = $3, reported = 1
          WHERE user_id = $1 AND state = 'requested' AND expires_at > $2 RETURNING id",
     )
     .bind(user.to_owned())
@@ -414,10 +414,10 @@ async fn note(
 ) -> Result<()> {
     audit::append(db, &[noted.entry]).await?;
     if approved {
-        return pauses::forget(db, user).await;
+        return cooldowns::forget(db, user).await;
     }
     let (pause, entry) = noted.pause;
-    pauses::begin(db, user, &pause, entry, now).await
+    cooldowns::begin(db, user, &pause, entry, now).await
 }
 
 async fn rule(
@@ -452,7 +452,7 @@ async fn rule(
                              AND accounts.application_id = approvals.application_id
                              AND accounts.state IN ('suspended', 'terminated'))
            AND EXISTS (SELECT 1 FROM approval_deliveries AS delivery
-                       JOIN approval_addresses AS known
+                       JOIN external_authenticators AS known
                          ON known.channel = delivery.channel AND known.address = delivery.address
                        WHERE delivery.id = $1 AND known.user_id = approvals.user_id)
          RETURNING id, user_id",
@@ -480,7 +480,7 @@ async fn wrong_number(
     now: Timestamp,
 ) -> Result<Answer> {
     let first = sqlx::query(
-        "INSERT INTO wrong_numbers (approval_id, device_id, number)
+        "INSERT INTO number_match_failures (approval_id, device_id, number)
          SELECT approvals.id, $2, $3 FROM approvals
          WHERE approvals.id = $1 AND approvals.state = 'requested' AND approvals.expires_at > $4
          ON CONFLICT (approval_id, device_id, number) DO NOTHING",

@@ -2,8 +2,8 @@
 
 use sqlx::AnyConnection;
 
-use super::rows::{moment, parse};
-use super::{Result, Store, Whom, audit};
+use crate::rows::{moment, parse};
+use crate::{Result, Store, Whom, audit};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::{ConsentId, Did, UserId};
@@ -40,7 +40,7 @@ pub struct ConsentGiven {
 }
 
 /// Remembers a consent, together with what the person let the application have before, as far as that holds at `now`.
-pub(super) async fn remember(
+pub(crate) async fn remember(
     db: &mut AnyConnection,
     given: &ConsentGiven,
     now: Timestamp,
@@ -96,7 +96,7 @@ impl Store {
     }
 
     /// The scopes that a person let an application have, as far as that holds at `now`.
-    pub async fn consented(
+    pub async fn consented_scopes(
         &self,
         user: UserId,
         application: &Did,
@@ -145,7 +145,7 @@ impl Store {
     /// such a consent.
     ///
     /// # Errors
-    /// [`StoreError::Stale`](super::StoreError::Stale) if they are not as they were seen.
+    /// [`StoreError::Stale`](crate::StoreError::Stale) if they are not as they were seen.
     pub async fn withdraw_consent(
         &self,
         whom: impl Into<Whom>,
@@ -163,7 +163,7 @@ impl Store {
                     .bind(application.clone())
                     .execute(&mut *db)
                     .await?;
-                sqlx::query("UPDATE accounts SET grants_from = $3 WHERE user_id = $1 AND application_id = $2")
+                sqlx::query("UPDATE accounts SET grants_not_before = $3 WHERE user_id = $1 AND application_id = $2")
                     .bind(user.to_string())
                     .bind(application)
                     // A grant of this very moment ends too.

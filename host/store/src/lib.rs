@@ -7,75 +7,68 @@
 mod accounts;
 mod admin_tokens;
 mod applications;
-mod approval_addresses;
 mod approval_conflicts;
 mod approval_requests;
 mod approvals;
-mod assertions;
 mod audit;
-mod chain;
+mod batch;
+mod bootstrap;
 mod codes;
 mod component_approvals;
 mod connect;
 mod consents;
+mod cooldowns;
 mod counts;
 mod deliveries;
+mod deprovisioning;
 mod devices;
-mod directory;
-mod endings;
-mod first_start;
-mod gather;
+mod external_authenticators;
 mod idempotency;
-mod issue;
 mod keys;
 mod logins;
 mod logos;
 mod logout;
-mod lookup;
 mod mentions;
 mod open_sign_ins;
 mod overview;
 mod passkeys;
-mod pauses;
-mod people;
 mod portal;
 mod recovery;
 mod repeats;
+mod replay_cache;
+mod retention;
 mod rows;
 mod saml_keys;
 mod saml_logouts;
 mod sessions;
 mod sign_on;
-mod statement;
 mod streams;
-mod sweep;
-mod terms;
+mod test_sign_ins;
 mod tokens;
 mod traces;
-mod trials;
 mod users;
 mod writer;
 
 pub use accounts::{AccountWrite, Person};
 pub use approval_requests::{ApprovalRequest, Asked, RefusedRequest};
 pub use approvals::{Answer, Noted, Verdict};
+pub use audit::chain::Chaining;
 pub use audit::{AuditFilter, AuditPage, KeptEntry};
-pub use chain::Chaining;
+pub use batch::token_issuance::{Redemption, Rotation};
+pub use bootstrap::FirstStart;
 pub use connect::Database;
 pub use consents::{Consent, ConsentGiven};
-pub use first_start::FirstStart;
 pub use idempotency::IdempotentRow;
-pub use issue::{Redemption, Rotation};
 pub use logins::{Given, LoginAnswer};
 pub use open_sign_ins::OpenSignIns;
 pub use overview::{QUARTER, SignInHour};
 pub use portal::OpenSession;
 pub use recovery::Recovery;
 pub use repeats::{COUNTED_FOR, Repeated};
-pub use sweep::Retention;
+pub use retention::Retention;
+pub use test_sign_ins::{KeptStep, TrialEnd};
 pub use tokens::{Family, FoundRefresh, OpenAccess};
 pub use traces::ClaimTrace;
-pub use trials::{KeptStep, TrialEnd};
 pub use users::{UserKept, UserSummary, UserWrite, Whom};
 
 use std::sync::Arc;
@@ -85,8 +78,8 @@ use sqlx::{AnyConnection, AnyPool};
 
 use assent_model::application::Registered;
 use assent_model::token::CodeGrant;
-use issue::Issuing;
-use lookup::{Lookup, lookup};
+use batch::loader::{Lookup, lookup};
+use batch::token_issuance::Issuing;
 
 /// Why the store could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -157,7 +150,7 @@ struct Lookups {
 impl Store {
     /// Starts the writers and readers of a database. `chaining` authenticates the audit log.
     pub async fn start(database: Database, chaining: Chaining) -> Result<Self> {
-        chain::ensure_ends(&database.writers, database.begin, &chaining).await?;
+        audit::chain::ensure_ends(&database.writers, database.begin, &chaining).await?;
         let chaining = Arc::new(chaining);
         let writer = writer::Writer::start(&database, database.writer_count, &chaining);
         let asks = if database.writer_count == 1 {

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::consents::ConsentGiven;
-use super::rows::{digest, from_json, moment, parse, to_json};
-use super::{
+use crate::consents::ConsentGiven;
+use crate::rows::{digest, from_json, moment, parse, to_json};
+use crate::{
     OpenSignIns, Result, Store, StoreError, accounts, audit, codes, consents, devices,
     open_sign_ins, sessions,
 };

@@ -3,8 +3,8 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::rows::parse;
-use super::{Result, Store, StoreError, audit};
+use crate::rows::parse;
+use crate::{Result, Store, StoreError, audit};
 use assent_model::audit::Entry;
 use assent_model::id::{Did, UserId};
 use assent_model::logo::{ApplicationLogo, PictureKind};

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use sqlx::AnyConnection;
 
-use super::rows::{moment, parse};
-use super::sweep::SLICE;
-use super::{Result, Store, audit};
+use crate::retention::SLICE;
+use crate::rows::{moment, parse};
+use crate::{Result, Store, audit};
 use assent_model::audit::{Actor, Entry};
 use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
@@ -34,7 +34,7 @@ pub struct Repeated {
 
 /// Adds the entry about a request, or counts the request instead after many. An unknown name costs the same.
 /// A request that a device of the user began always gets an entry.
-pub(super) async fn append(db: &mut AnyConnection, entry: &Entry, name: Digest) -> Result<()> {
+pub(crate) async fn append(db: &mut AnyConnection, entry: &Entry, name: Digest) -> Result<()> {
     if matches!(entry.actor, Actor::Device(_)) {
         return audit::append_if_about_somebody(db, entry, true).await;
     }
@@ -63,7 +63,7 @@ pub(super) async fn append(db: &mut AnyConnection, entry: &Entry, name: Digest) 
 }
 
 /// Deletes the counts of an erased user.
-pub(super) async fn erase(db: &mut AnyConnection, user: &str) -> Result<()> {
+pub(crate) async fn erase(db: &mut AnyConnection, user: &str) -> Result<()> {
     sqlx::query("DELETE FROM repeated_requests WHERE user_id = $1")
         .bind(user.to_owned())
         .execute(db)

@@ -84,7 +84,7 @@ impl Made {
             });
             host.host
                 .store
-                .keep_users(writes.collect())
+                .save_users(writes.collect())
                 .await
                 .expect("kept");
             let mut writes = Vec::new();
@@ -118,7 +118,7 @@ impl Made {
             }
             host.host
                 .store
-                .keep_accounts(writes, host.host.now())
+                .save_accounts(writes, host.host.now())
                 .await
                 .expect("kept");
             next = numbers.end;
@@ -300,9 +300,9 @@ fn account_made(host: &Arc<Host>, account: &Account, by: &By) -> Entry {
 fn sign_in(host: &Arc<Host>, draw: &mut Draw, people: &[User], applications: &[Did; 2]) -> Entry {
     let user = &people[draw.below(people.len())];
     let event = match draw.below(10_000) {
-        0 => Event::SignInNotMe,
+        0 => Event::SignInReported,
         1..300 => Event::SignInDenied,
-        300..600 => Event::SignInWrongNumber,
+        300..600 => Event::NumberMatchFailed,
         600..4000 => Event::SignInApproved,
         _ => Event::SignedIn,
     };

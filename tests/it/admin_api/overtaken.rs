@@ -214,17 +214,17 @@ async fn a_write_is_for_the_person_who_was_checked_on_both_databases() {
         };
         assert!(
             store
-                .set_approval_address(&seen, address.clone(), Vec::new(), None, now)
+                .set_external_authenticator(&seen, address.clone(), Vec::new(), None, now)
                 .await
                 .expect("set")
         );
         overtaken.role(Some(ConsoleRole::Admin)).await;
         let set = store
-            .set_approval_address(&seen, address, Vec::new(), None, now)
+            .set_external_authenticator(&seen, address, Vec::new(), None, now)
             .await;
         assert!(matches!(set, Err(StoreError::Stale)), "{database:?}");
         let removed = store
-            .remove_approval_address(&seen, "vendor", Vec::new())
+            .remove_external_authenticator(&seen, "vendor", Vec::new())
             .await;
         assert!(matches!(removed, Err(StoreError::Stale)), "{database:?}");
         assert_eq!(
@@ -251,7 +251,7 @@ async fn a_write_is_for_the_person_who_was_checked_on_both_databases() {
             before,
             entries: Vec::new(),
         };
-        let kept = store.keep_accounts(vec![write], now).await;
+        let kept = store.save_accounts(vec![write], now).await;
         assert!(matches!(kept, Err(StoreError::Stale)), "{database:?}");
         let kept = host
             .admin_ok(

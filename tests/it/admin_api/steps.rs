@@ -3,8 +3,8 @@
 use assent::authenticator::{Authenticator, Request};
 use assent::domain::admin::{Refused, Standing};
 use assent::domain::audit::verify;
+use assent_model::audit::chain::Break;
 use assent_model::audit::{Actor, By, Origin};
-use assent_model::chain::Break;
 use assent_model::id::ApprovalId;
 use assent_model::statement::{ApprovalStatement, Decision};
 use assent_model::user::ConsoleRole;

@@ -33,7 +33,7 @@ async fn known_as(store: &Store, person: &User, channel: &str, address: &str) {
     };
     assert!(
         store
-            .set_approval_address(person.id, address, Vec::new(), None, NOW)
+            .set_external_authenticator(person.id, address, Vec::new(), None, NOW)
             .await
             .expect("set")
     );
@@ -163,7 +163,7 @@ async fn news_that_comes_while_a_request_is_asked_about_has_it_asked_again() {
         let news = async |channel: &str, after: u64| {
             let ids = [asked.id, ApprovalId::new(NOW, &SystemEntropy)];
             store
-                .hasten_deliveries(channel, &ids, NOW + Duration::from_secs(after))
+                .expedite_deliveries(channel, &ids, NOW + Duration::from_secs(after))
                 .await
                 .expect("hastened")
         };
@@ -335,7 +335,7 @@ async fn a_vendors_word_counts_where_a_devices_answer_would_and_for_its_own_requ
         let by_none = delivery(store, asked, "vendor", vendor()).await;
         assert!(
             store
-                .remove_approval_address(person.id, "vendor", Vec::new())
+                .remove_external_authenticator(person.id, "vendor", Vec::new())
                 .await
                 .expect("removed")
         );

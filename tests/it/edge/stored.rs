@@ -231,7 +231,7 @@ async fn asked(host: &TestHost) -> Vec<Value> {
         .await
         .expect("a token");
     let request = http_client().get(format!(
-        "{}/admin/api/v1/audit?limit=200&event=sign-in.asked",
+        "{}/admin/api/v1/audit?limit=200&event=sign-in.requested",
         host.base
     ));
     let answer = request

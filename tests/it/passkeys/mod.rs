@@ -220,7 +220,7 @@ async fn denying_and_not_me_need_no_passkey() {
             .expect("an outcome"),
         "denied"
     );
-    it.ada.phone.lift_pause().await.expect("lifted");
+    it.ada.phone.lift_cooldown().await.expect("lifted");
     it.ada.ask(&Browser::new(&it.host.base), &[]).await;
     let request = it.ada.phone.waiting(5).await.expect("requests").remove(0);
     assert_eq!(
@@ -406,7 +406,7 @@ async fn a_question_that_nobody_answers_is_swept() {
     it.host.advance(121);
     let host = &it.host.host;
     host.store
-        .sweep(RETENTION, host.now())
+        .apply_retention(RETENTION, host.now())
         .await
         .expect("swept");
     assert_eq!(it.kept().await, (1, 0));

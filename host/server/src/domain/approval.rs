@@ -204,7 +204,12 @@ async fn put(
             .map_or(Actor::Host, |id| Actor::Application(id.clone()))
     };
     let actor = scanned_by.map_or_else(asking, Actor::Device);
-    let mut entry = about(host, Event::SignInAsked, &approval, &By::new(actor, from));
+    let mut entry = about(
+        host,
+        Event::SignInRequested,
+        &approval,
+        &By::new(actor, from),
+    );
     // Those who are not asked may want to know as well.
     entry.user = known;
     let letterless = channels::delegation(host, &login.request).without_letters;
@@ -296,9 +301,9 @@ pub(super) fn noted(host: &Host, event: Event, approval: &Approval, by: &By) -> 
         steps: settings.steps(),
         forgotten_after: seconds(settings.forget_denials),
         within: seconds(settings.denial_window),
-        report: (event == Event::SignInNotMe).then(|| seconds(settings.not_me_pause)),
+        report: (event == Event::SignInReported).then(|| seconds(settings.not_me_pause)),
     };
-    let begun = about(host, Event::PauseBegun, approval, by);
+    let begun = about(host, Event::CooldownStarted, approval, by);
     let mut entry = about(host, event, approval, by);
     // How long people wait, for the overview.
     if event == Event::SignInApproved && approval.shown.step.is_none() {
@@ -448,7 +453,7 @@ pub async fn answer(
     let typed = MatchingNumber::parse(&proof.number);
     let number_fits = typed == Some(approval.number);
     let (verdict, event) = match proof.decision {
-        Decision::NotMe => (Verdict::NotMe { device: device.id }, Event::SignInNotMe),
+        Decision::NotMe => (Verdict::NotMe { device: device.id }, Event::SignInReported),
         Decision::Deny => (Verdict::Deny { device: device.id }, Event::SignInDenied),
         Decision::Approve if number_fits => {
             let (purpose, left) = (Purpose::Approve(&statement), approval.remaining(now));
@@ -481,7 +486,7 @@ pub async fn answer(
                     device: device.id,
                     number,
                 },
-                Event::SignInWrongNumber,
+                Event::NumberMatchFailed,
             )
         }
     };
@@ -539,12 +544,12 @@ async fn end_console(host: &Host, approval: &Approval, by: &By) -> Result<(), Br
 }
 
 /// Ends the pause of a device's owner, because they say so. Whether there was one.
-pub async fn lift_pause(host: &Host, device: &Device, from: Origin) -> Result<bool, Broken> {
+pub async fn lift_cooldown(host: &Host, device: &Device, from: Origin) -> Result<bool, Broken> {
     let by = By::new(Actor::Device(device.id), from);
-    let entry = audit::entry(host, Event::PauseLifted, &by).about(device.user_id);
+    let entry = audit::entry(host, Event::CooldownLifted, &by).about(device.user_id);
     Ok(host
         .store
-        .lift_pause(device.user_id, entry, host.now())
+        .lift_cooldown(device.user_id, entry, host.now())
         .await?)
 }
 

@@ -44,7 +44,7 @@ pub async fn sum_up_repeated(host: &Host) -> Result<(), Broken> {
             .await?;
         let is_last = repeated.len() < SLICE as usize;
         for repeated in repeated {
-            let entry = entry(host, Event::SignInAsked, &By::HOST).about(repeated.user);
+            let entry = entry(host, Event::SignInRequested, &By::HOST).about(repeated.user);
             let entry = entry
                 .with("first_at", repeated.first_at.seconds())
                 .personal("address", repeated.network.clone());

@@ -24,7 +24,7 @@ pub async fn is_needed(
         ConsentPolicy::Ask => {
             let agreed = host
                 .store
-                .consented(user.id, &application.id, host.now())
+                .consented_scopes(user.id, &application.id, host.now())
                 .await?;
             Ok(!request.consent_scopes().within(&agreed))
         }

@@ -68,7 +68,7 @@ pub async fn link_another(
     enrolment.made_by = Some(LinkMaker::Device(device.id));
     enrolment.expires_at = enrolment.expires_at.min(host.now() + LINK_OF_DEVICE);
     let until = enrolment.expires_at;
-    let entry = audit::entry(host, Event::EnrolmentLinkMade, by).about(device.user_id);
+    let entry = audit::entry(host, Event::EnrolmentLinkCreated, by).about(device.user_id);
     let entry = entry.with("enrolment", enrolment.id.to_string());
     if !host
         .store
@@ -182,7 +182,7 @@ pub async fn enrol(
         .with("enrolment", enrolment.id.to_string())
         .personal("name", device.name.as_str());
     let activated = audit::of_state(
-        entry(Event::UserStateChanged),
+        entry(Event::UserLifecycleChanged),
         LifeState::Invited,
         LifeState::Active,
     );
@@ -334,7 +334,7 @@ pub struct Waiting {
     /// What they have not seen yet, the oldest first.
     pub news: Vec<Entry>,
     /// Until when none reaches their phones, if they denied one a moment ago.
-    pub paused_until: Option<Timestamp>,
+    pub cooldown_until: Option<Timestamp>,
 }
 
 /// The pending requests of a device's owner, and the news. While the pending requests are those that the device shows,
@@ -371,13 +371,16 @@ pub async fn request(
             {
                 return Ok(None);
             }
-            let paused_until = host.store.paused_until(device.user_id, host.now()).await?;
+            let cooldown_until = host
+                .store
+                .cooldown_until(device.user_id, host.now())
+                .await?;
             let pending = with_logos(host, pending).await?;
             return Ok(Some(Waiting {
                 user,
                 pending,
                 news,
-                paused_until,
+                cooldown_until,
             }));
         }
         listener

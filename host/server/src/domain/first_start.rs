@@ -50,7 +50,7 @@ pub async fn first_start(host: &Host, wish: &Wish) -> Result<Option<Made>, Refus
         entry(Event::UserCreated)
             .with("state", administrator.state.as_str())
             .personal("name", administrator.name.as_str()),
-        entry(Event::EnrolmentLinkMade).with("enrolment", enrolment.id.to_string()),
+        entry(Event::EnrolmentLinkCreated).with("enrolment", enrolment.id.to_string()),
     ];
     if let Some((application, account)) = &demo {
         let made = Settings::of_client(application).made(audit::entry(
@@ -74,7 +74,7 @@ pub async fn first_start(host: &Host, wish: &Wish) -> Result<Option<Made>, Refus
     };
     Ok(host
         .store
-        .first_start(first, host.now())
+        .bootstrap(first, host.now())
         .await?
         .then_some(made))
 }

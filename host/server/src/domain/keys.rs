@@ -139,11 +139,11 @@ pub async fn rotate(
     if takeover == Takeover::Now
         && let Some(next) = &published
     {
-        let entry = audit::entry(host, Event::SigningKeyTookOver, by);
+        let entry = audit::entry(host, Event::SigningKeyActivated, by);
         let entry = entry
             .with("algorithm", algorithm.as_str())
             .with("kid", next.key_id.as_str());
-        host.store.sign_from(next.id, now, entry).await?;
+        host.store.activate_signing_key(next.id, now, entry).await?;
         reload(host).await?;
     }
     match published.filter(|_| takeover == Takeover::InTime) {

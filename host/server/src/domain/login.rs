@@ -315,14 +315,14 @@ fn noted(host: &Host, outcome: &Outcome<'_>) -> (Vec<Entry>, Option<Entry>) {
         );
     }
     if let Some(consent) = consent {
-        entries.push(about(Event::ConsentGiven).with("scopes", consent.scopes.to_string()));
+        entries.push(about(Event::ConsentGranted).with("scopes", consent.scopes.to_string()));
     }
     let invited = account.is_some_and(|account| account.state == LifeState::Invited);
     (
         entries,
         invited.then(|| {
             audit::of_state(
-                about(Event::AccountStateChanged),
+                about(Event::AccountLifecycleChanged),
                 LifeState::Invited,
                 LifeState::Active,
             )

@@ -303,7 +303,7 @@ pub(super) async fn ask(
                 // It may be a copy that speaks as this device, so that the device itself is told too.
                 let by = By::new(Actor::Host, by.origin.clone());
                 host.store
-                    .append_audit(vec![entry(host, Event::PasskeyCounterBack, device, &by)])
+                    .append_audit(vec![entry(host, Event::PasskeyCloneSuspected, device, &by)])
                     .await?;
                 host.signals.send(Signal::News(device.user_id));
             }

@@ -31,7 +31,7 @@ pub async fn make(
         )
     });
     let by = By::new(Actor::Device(device.id), from);
-    let entry = audit::entry(host, Event::RecoveryCodesMade, &by)
+    let entry = audit::entry(host, Event::RecoveryCodesCreated, &by)
         .about(device.user_id)
         .with("codes", CODES);
     let whose = (device.user_id, device.id);
@@ -70,7 +70,7 @@ pub async fn redeem(
     enrolment.made_by = Some(LinkMaker::Code);
     let by = By::new(Actor::Host, from);
     let used = audit::entry(host, Event::RecoveryCodeUsed, &by).about(user);
-    let mut refused = audit::entry(host, Event::RecoveryRefused, &by);
+    let mut refused = audit::entry(host, Event::RecoveryFailed, &by);
     refused.user = known;
     let recovery = Recovery {
         used: used.with("enrolment", enrolment.id.to_string()),

@@ -138,7 +138,7 @@ pub async fn take_over(
     }
     let now = host.now();
     host.store
-        .saml_key_signs(id, now, told(host, Event::CertificateTookOver, &key, by))
+        .activate_saml_key(id, now, told(host, Event::CertificateActivated, &key, by))
         .await?;
     tracing::info!(%application, "the next SAML certificate takes over");
     Ok(Changed::Done(SamlKey {

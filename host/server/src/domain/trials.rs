@@ -25,7 +25,7 @@ use assent_model::clock::Timestamp;
 use assent_model::id::{CodeId, LoginId, TrialId, UserId};
 use assent_model::login::{Login, Refusal};
 use assent_model::secret::Digest;
-use assent_model::trial::{
+use assent_model::test_sign_in::{
     OpenTrial, StepNote, Trial, TrialOutcome, TrialStage, TrialStep, Visitor,
 };
 use assent_store::{KeptStep, TrialEnd};
@@ -140,7 +140,7 @@ pub async fn prepare(
 
 /// Keeps a trial whose request was made, and ends the one before of that session.
 pub async fn begin(host: &Host, trial: &Trial, request: StepNote, by: &By) -> Result<(), Broken> {
-    for before in host.store.open_trials(trial.session).await? {
+    for before in host.store.open_test_sign_ins(trial.session).await? {
         fail(
             host,
             &before,
@@ -149,12 +149,12 @@ pub async fn begin(host: &Host, trial: &Trial, request: StepNote, by: &By) -> Re
         )
         .await?;
     }
-    let entry = audit::entry(host, Event::TrialBegun, by)
+    let entry = audit::entry(host, Event::TestSignInStarted, by)
         .about(trial.user)
         .of(trial.application.clone());
     let entry = entry.with("trial", trial.id.to_string());
     host.store
-        .insert_trial(
+        .insert_test_sign_in(
             trial.clone(),
             kept(host, TrialStep::Request, &request)?,
             entry,
@@ -175,7 +175,7 @@ pub async fn open(
         session: signed_in.session.id,
         user: signed_in.user.id,
     };
-    let trial = host.store.trial(id).await?;
+    let trial = host.store.test_sign_in(id).await?;
     Ok(trial.and_then(|trial| OpenTrial::of(trial, visitor, address(host, id), host.now())))
 }
 
@@ -186,7 +186,7 @@ pub async fn login_began(host: &Host, login: &Login) -> Result<bool, Broken> {
     };
     let is_open = host
         .store
-        .give_trial_login(id, login.id, login.browser, host.now())
+        .set_test_sign_in_login(id, login.id, login.browser, host.now())
         .await?;
     if is_open {
         note(
@@ -216,7 +216,7 @@ pub async fn hindrance(
     login: LoginId,
     user: UserId,
 ) -> Result<Option<Hindrance>, Broken> {
-    let Some(trial) = host.store.trial(id).await? else {
+    let Some(trial) = host.store.test_sign_in(id).await? else {
         return Ok(Some(Hindrance::Over));
     };
     if trial.stage != TrialStage::Open
@@ -236,7 +236,9 @@ pub async fn hindrance(
 
 /// Notes what became of a step.
 pub async fn note(host: &Host, id: TrialId, name: TrialStep, note: StepNote) -> Result<(), Broken> {
-    host.store.note_trial(id, kept(host, name, &note)?).await?;
+    host.store
+        .record_test_sign_in_step(id, kept(host, name, &note)?)
+        .await?;
     host.signals.send(Signal::Tried(id));
     Ok(())
 }
@@ -284,7 +286,7 @@ pub async fn refused(host: &Host, id: TrialId, why: &Refusal) -> Result<(), Brok
         ),
         Refusal::OthersTrial => return Ok(()),
     };
-    let Some(trial) = host.store.trial(id).await? else {
+    let Some(trial) = host.store.test_sign_in(id).await? else {
         return Ok(());
     };
     if step == TrialStep::Account {
@@ -295,7 +297,7 @@ pub async fn refused(host: &Host, id: TrialId, why: &Refusal) -> Result<(), Brok
 
 /// What keeps whoever began a trial out of its application by now.
 async fn kept_out(host: &Host, id: TrialId) -> Result<Option<Obstacle>, Broken> {
-    let Some(trial) = host.store.trial(id).await? else {
+    let Some(trial) = host.store.test_sign_in(id).await? else {
         return Ok(None);
     };
     let Some(user) = host.store.user(trial.user).await? else {
@@ -327,7 +329,7 @@ pub async fn end(
         actor: Actor::Person(trial.user),
         ..By::HOST
     };
-    let entry = audit::entry(host, Event::TrialEnded, &by)
+    let entry = audit::entry(host, Event::TestSignInEnded, &by)
         .about(trial.user)
         .of(trial.application.clone());
     let entry = entry
@@ -339,7 +341,9 @@ pub async fn end(
         family,
         entry,
     };
-    host.store.end_trial(trial.id, end, host.now()).await?;
+    host.store
+        .finish_test_sign_in(trial.id, end, host.now())
+        .await?;
     host.signals.send(Signal::Tried(trial.id));
     Ok(())
 }
@@ -359,7 +363,7 @@ fn opened(host: &Host, kept: Vec<KeptStep>) -> Result<Vec<Noted>, Broken> {
 
 /// What the last step says that went wrong, if one did: to be told where the sign-in ends.
 pub async fn cause(host: &Host, id: TrialId) -> Result<Option<String>, Broken> {
-    let (kept, _) = host.store.trial_steps(id).await?;
+    let (kept, _) = host.store.test_sign_in_steps(id).await?;
     let failed = opened(host, kept)?
         .into_iter()
         .rfind(|(_, _, note)| !note.good);
@@ -402,7 +406,7 @@ pub async fn show(host: &Host, console: &Console, id: TrialId) -> Result<Option<
     };
     let Some(trial) = host
         .store
-        .trial(id)
+        .test_sign_in(id)
         .await?
         .filter(|trial| trial.is_of(visitor))
     else {
@@ -422,7 +426,7 @@ pub async fn show(host: &Host, console: &Console, id: TrialId) -> Result<Option<
             result: None,
         }));
     }
-    let (kept, result) = host.store.trial_steps(id).await?;
+    let (kept, result) = host.store.test_sign_in_steps(id).await?;
     let mut steps = opened(host, kept)?;
     // What the login's own rows tell is newer than what was noted.
     for step in of_login(host, &trial).await? {

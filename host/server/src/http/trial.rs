@@ -17,7 +17,7 @@ use crate::oidc::parameters::Parameters;
 use crate::saml;
 use assent_model::id::TrialId;
 use assent_model::language::Language;
-use assent_model::trial::{OpenTrial, TrialOutcome};
+use assent_model::test_sign_in::{OpenTrial, TrialOutcome};
 use assent_saml_core::binding::Incoming;
 
 /// The trial that an address or a relay state names, if it is open in this browser.
@@ -86,7 +86,10 @@ pub(super) async fn answered_by_post(
 
 /// Claims the one answer of a trial.
 async fn take(host: &Host, open: &OpenTrial) -> Result<bool, Broken> {
-    Ok(host.store.take_trial(open.trial().id, host.now()).await?)
+    Ok(host
+        .store
+        .claim_test_sign_in(open.trial().id, host.now())
+        .await?)
 }
 
 fn shown(

@@ -93,12 +93,12 @@ pub async fn resolve(host: &Host, text: &str) -> Result<OpenAccess, BearerError>
     if !found.used
         && found
             .grant
-            .watched_until
+            .track_use_until
             .is_some_and(|until| host.now() < until)
     {
         // Kept before it is answered: whoever used it got the answer of the refresh.
         host.store
-            .note_use(id, host.now())
+            .record_token_use(id, host.now())
             .await
             .map_err(Broken::from)?;
     }

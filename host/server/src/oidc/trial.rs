@@ -17,8 +17,8 @@ use assent_model::application::Application;
 use assent_model::id::CodeId;
 use assent_model::name::LoginName;
 use assent_model::secret::Token;
+use assent_model::test_sign_in::{OpenTrial, StepNote, Trial, TrialOutcome, TrialStep};
 use assent_model::token::prefix;
-use assent_model::trial::{OpenTrial, StepNote, Trial, TrialOutcome, TrialStep};
 
 /// How much of a token is shown, in characters: what kind it is, and nothing of its secret.
 const SHOWN: usize = 8;

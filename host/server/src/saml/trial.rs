@@ -10,7 +10,7 @@ use crate::domain::trials::{self, Derived};
 use crate::domain::{Broken, Host};
 use assent_model::saml::ServiceProvider;
 use assent_model::secret::Digest;
-use assent_model::trial::{OpenTrial, StepNote, Trial, TrialOutcome, TrialStep};
+use assent_model::test_sign_in::{OpenTrial, StepNote, Trial, TrialOutcome, TrialStep};
 use assent_saml_core::binding::{Incoming, Kind, Signature, redirect_location};
 use assent_saml_core::message::names::{
     NAME_ID, SAML, STATUS, STATUS_CODE, STATUS_MESSAGE, SUBJECT,

@@ -199,7 +199,7 @@ pub(super) fn differences(host: &Host, before: &Account, after: &Account, by: &B
         );
     }
     if before.state != after.state {
-        let entry = about(host, Event::AccountStateChanged, after, by);
+        let entry = about(host, Event::AccountLifecycleChanged, after, by);
         entries.push(audit::of_state(entry, before.state, after.state));
     }
     entries

@@ -174,7 +174,7 @@ pub async fn change_application(
             )
             .into_iter()
             .collect();
-        entries.extend(fresh.is_some().then(|| entry(Event::ClientSecretMade)));
+        entries.extend(fresh.is_some().then(|| entry(Event::ClientSecretRotated)));
         if host
             .store
             .update_application(application.clone(), entries)
@@ -219,7 +219,7 @@ pub async fn create_secret(
         }
         let secret = give_secret(host, &mut application)?;
         application.updated_at = host.now();
-        let entry = audit::entry(host, Event::ClientSecretMade, by).of(id.clone());
+        let entry = audit::entry(host, Event::ClientSecretRotated, by).of(id.clone());
         if host
             .store
             .update_application(application, vec![entry])

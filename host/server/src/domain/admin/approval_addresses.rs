@@ -16,11 +16,11 @@ const LONGEST: usize = 512;
 /// A person's addresses, by the names of their channels.
 pub async fn approval_addresses(host: &Host, id: UserId) -> Result<Vec<ApprovalAddress>> {
     user(host, id).await?;
-    Ok(host.store.approval_addresses(id).await?)
+    Ok(host.store.external_authenticators(id).await?)
 }
 
 /// Says what the vendor of a delegated channel knows a person by. Who was invited can sign in from then on.
-pub async fn set_approval_address(
+pub async fn set_external_authenticator(
     host: &Host,
     id: UserId,
     channel: &str,
@@ -30,7 +30,7 @@ pub async fn set_approval_address(
 ) -> Result<ApprovalAddress> {
     let entry = |event| audit::entry(host, event, by).about(id);
     let activated = audit::of_state(
-        entry(Event::UserStateChanged),
+        entry(Event::UserLifecycleChanged),
         LifeState::Invited,
         LifeState::Active,
     );
@@ -38,12 +38,12 @@ pub async fn set_approval_address(
         let user = user(host, id).await?;
         guard(&user)?;
         let address = address_there(host, channel, address)?;
-        let set = entry(Event::ApprovalAddressSet).with("channel", channel);
+        let set = entry(Event::ExternalAuthenticatorSet).with("channel", channel);
         let entries = vec![set.personal("address_there", address.address.as_str())];
         let activated = Some(activated.clone());
         match host
             .store
-            .set_approval_address(&user, address.clone(), entries, activated, host.now())
+            .set_external_authenticator(&user, address.clone(), entries, activated, host.now())
             .await
         {
             Err(StoreError::Stale) => {}
@@ -81,14 +81,14 @@ pub(super) fn address_there(host: &Host, channel: &str, address: &str) -> Result
 }
 
 /// Takes a person's address for a channel away, be the channel configured or not.
-pub async fn remove_approval_address(
+pub async fn remove_external_authenticator(
     host: &Host,
     id: UserId,
     channel: &str,
     by: &By,
     guard: Guard<'_, User>,
 ) -> Result<()> {
-    let entry = audit::entry(host, Event::ApprovalAddressRemoved, by)
+    let entry = audit::entry(host, Event::ExternalAuthenticatorRemoved, by)
         .about(id)
         .with("channel", channel);
     let removed = loop {
@@ -96,7 +96,7 @@ pub async fn remove_approval_address(
         guard(&user)?;
         match host
             .store
-            .remove_approval_address(&user, channel, vec![entry.clone()])
+            .remove_external_authenticator(&user, channel, vec![entry.clone()])
             .await
         {
             Err(StoreError::Stale) => {}

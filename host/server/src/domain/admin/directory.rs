@@ -44,7 +44,7 @@ pub async fn find_users(host: &Host, query: &UserQuery, limit: u32) -> Result<Ve
     let after = query.after.clone().unwrap_or_default();
     Ok(host
         .store
-        .users_found(&prefix, query.state, query.role, &after, limit)
+        .search_users(&prefix, query.state, query.role, &after, limit)
         .await?)
 }
 
@@ -92,7 +92,7 @@ pub async fn find_accounts(
     let after = query.after.clone().unwrap_or_default();
     Ok(host
         .store
-        .accounts_found(id, &prefix, query.state, &after, limit)
+        .search_accounts(id, &prefix, query.state, &after, limit)
         .await?)
 }
 

@@ -287,7 +287,7 @@ async fn keep(
     let writes: Vec<(u64, AccountWrite)> = planned.into_iter().map(write).collect();
     for batch in writes.chunks(BATCH) {
         let all = batch.iter().map(|(_, write)| write.clone()).collect();
-        let Err(error) = host.store.keep_accounts(all, host.now()).await else {
+        let Err(error) = host.store.save_accounts(all, host.now()).await else {
             continue;
         };
         overtaken(error)?;
@@ -295,7 +295,7 @@ async fn keep(
         for (line, write) in batch {
             if let Err(error) = host
                 .store
-                .keep_accounts(vec![write.clone()], host.now())
+                .save_accounts(vec![write.clone()], host.now())
                 .await
             {
                 let done = if write.before.is_some() {

@@ -452,14 +452,14 @@ async fn keep(
             .collect::<Result<Vec<_>>>()?;
         let all = host
             .store
-            .keep_users(batch.iter().map(|(_, write)| write.clone()).collect())
+            .save_users(batch.iter().map(|(_, write)| write.clone()).collect())
             .await;
         let Err(error) = all else { continue };
         overtaken(error)?;
         // One of them was overtaken, and the others need not suffer for it.
         for (line, write) in batch {
             let is_known = write.before.is_some();
-            if let Err(error) = host.store.keep_users(vec![write]).await {
+            if let Err(error) = host.store.save_users(vec![write]).await {
                 let done = if is_known {
                     &mut report.changed
                 } else {

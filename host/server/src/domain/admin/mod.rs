@@ -30,7 +30,9 @@ pub use applications::{
     change_application, create_application, create_secret, delete_application, find_applications,
     foresee_application, foresee_application_change, registered,
 };
-pub use approval_addresses::{approval_addresses, remove_approval_address, set_approval_address};
+pub use approval_addresses::{
+    approval_addresses, remove_external_authenticator, set_external_authenticator,
+};
 pub use caller::{Caller, Standing, service_account};
 pub(super) use changes::Settings;
 pub use claims_preview::{
@@ -154,7 +156,7 @@ pub async fn issue_admin_token_for(
     let token = Token::new(prefix::ADMIN, id.as_bytes(), &*host.entropy);
     let until = now + life;
     // The id is what entries name as the actor; the secret is another part of the token.
-    let entry = audit::entry(host, Event::AdminTokenMade, by);
+    let entry = audit::entry(host, Event::AdminTokenCreated, by);
     let entry = entry
         .with("token", id.to_string())
         .with("until", until.seconds());

@@ -89,7 +89,7 @@ pub async fn count_sign_ins(host: &Host) -> std::result::Result<(), Broken> {
     let today = host.now().millis().div_euclid(HOUR * DAY);
     counted(host, (today - DAYS) * DAY).await?;
     host.store
-        .forget_sign_in_hours((today - 2 * DAYS) * DAY)
+        .delete_sign_in_hours((today - 2 * DAYS) * DAY)
         .await?;
     Ok(())
 }
@@ -114,7 +114,7 @@ async fn counted(
     let settled = (host.now() - SETTLED).millis().div_euclid(HOUR);
     let new = host.store.count_sign_ins(open, this_hour).await?;
     host.store
-        .keep_sign_in_hours(
+        .save_sign_in_hours(
             new.iter()
                 .filter(|hour| hour.hour < settled)
                 .cloned()

@@ -247,7 +247,7 @@ pub(super) fn differences(host: &Host, before: &User, after: &User, by: &By) -> 
     }
     if before.state != after.state {
         entries.push(audit::of_state(
-            entry(Event::UserStateChanged),
+            entry(Event::UserLifecycleChanged),
             before.state,
             after.state,
         ));
@@ -445,7 +445,7 @@ pub async fn create_enrolment(
 ) -> Result<(String, Timestamp)> {
     let (enrolment, token) = device::prepare_enrolment(host, id);
     let until = enrolment.expires_at;
-    let entry = audit::entry(host, Event::EnrolmentLinkMade, by)
+    let entry = audit::entry(host, Event::EnrolmentLinkCreated, by)
         .about(id)
         .with("enrolment", enrolment.id.to_string());
     loop {

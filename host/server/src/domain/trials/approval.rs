@@ -10,7 +10,7 @@ use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::clock::Timestamp;
 use assent_model::id::{TrialId, UserId};
 use assent_model::name::LoginName;
-use assent_model::trial::{StepNote, Trial, TrialStep};
+use assent_model::test_sign_in::{StepNote, Trial, TrialStep};
 use assent_store::Asked;
 
 /// An attempt to ask a phone.
@@ -32,7 +32,7 @@ pub async fn asked(
     approval: &Approval,
     attempt: Attempt,
 ) -> Result<(), Broken> {
-    let Some(trial) = host.store.trial(id).await? else {
+    let Some(trial) = host.store.test_sign_in(id).await? else {
         return Ok(());
     };
     let told = match attempt.asked {
@@ -61,7 +61,7 @@ async fn unasked(
     let begin = "no request went to your phone";
     if let Some(until) = host
         .store
-        .paused_until(trial.user, approval.requested_at)
+        .cooldown_until(trial.user, approval.requested_at)
         .await?
     {
         let until = audit::moment_text(until);
@@ -69,7 +69,7 @@ async fn unasked(
             "{begin}: requests to it are paused until {until}, since some were denied; wait, or lift the pause in your \
              authenticator, and begin the sign-in again"
         );
-        return Ok(StepNote::bad(detail).with(json!({ "paused_until": until })));
+        return Ok(StepNote::bad(detail).with(json!({ "cooldown_until": until })));
     }
     let why = match (is_open, approval.user_id) {
         (false, _) => obstacle(host, trial)

@@ -22,7 +22,7 @@ use crate::{oidc, saml};
 use assent_model::administration::Permission;
 use assent_model::application::Registered;
 use assent_model::id::{Did, TrialId};
-use assent_model::trial::TrialStep;
+use assent_model::test_sign_in::TrialStep;
 
 /// How long an answer waits at most, in seconds.
 const LONGEST_WAIT: u64 = 25;
@@ -247,7 +247,7 @@ async fn read(
     let shown = trials::show(&host, &console, id)
         .await?
         .ok_or(Refused::NotFound("trial"))?;
-    let step = |(name, at, note): (TrialStep, _, assent_model::trial::StepNote)| StepView {
+    let step = |(name, at, note): (TrialStep, _, assent_model::test_sign_in::StepNote)| StepView {
         at: moment(at),
         name,
         title: name.title(),

@@ -19,8 +19,8 @@ use assent_model::application::Application;
 use assent_model::id::{CodeId, LoginId};
 use assent_model::login::{AuthorizationRequest, Refusal};
 use assent_model::secret::Token;
+use assent_model::test_sign_in::{StepNote, TrialStep};
 use assent_model::token::{CodeGrant, GrantContext, GrantSubject, prefix};
-use assent_model::trial::{StepNote, TrialStep};
 use assent_plugin_host::{MapFailure, MapFailureKind, Sink};
 use assent_store::Given;
 
@@ -85,7 +85,9 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Brok
     match &answer {
         Answer::Refused(why) => trials::refused(host, trial, why).await?,
         Answer::Granted(_) => {
-            host.store.give_trial_session(trial, session.id).await?;
+            host.store
+                .set_test_sign_in_session(trial, session.id)
+                .await?;
             let consent = match question.agreement {
                 Agreement::Given => "you agreed on the page",
                 Agreement::Open => {

@@ -23,7 +23,7 @@ use assent_model::id::{Did, TrialId};
 use assent_model::login::AuthorizationRequest;
 use assent_model::name::Quoted;
 use assent_model::redirect::CheckedRedirect;
-use assent_model::trial::OpenTrial;
+use assent_model::test_sign_in::OpenTrial;
 
 /// Why a request can't be answered to the application: it is not known where the application is. A page says so.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -91,7 +91,7 @@ pub(super) async fn exchange(
         lifetimes.access_token,
     );
     let repeatable_since = (!window.is_zero()).then(|| now - window);
-    access.watched_until = repeatable_since.map(|_| now + window + SETTLE);
+    access.track_use_until = repeatable_since.map(|_| now + window + SETTLE);
     let (refresh_token, refresh) =
         new_refresh(host, client, family.id, family.created_at).ok_or(INVALID)?;
     let pair = IssuedPair {
@@ -100,7 +100,7 @@ pub(super) async fn exchange(
     };
     let id = found.grant.id;
     let by = By::new(Actor::Application(application.id.clone()), Origin::NOWHERE);
-    let reuse = audit::entry(host, Event::RefreshReused, &by)
+    let reuse = audit::entry(host, Event::RefreshTokenReused, &by)
         .about(user.id)
         .of(application.id.clone());
     let rotation = rotate(

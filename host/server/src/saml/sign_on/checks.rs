@@ -19,7 +19,7 @@ use assent_model::saml::{
     Binding, KeptRequest, NameIdFormat, RequestedSubject, ServiceProvider, SignOnRequest,
     UnknownRelayState,
 };
-use assent_model::trial::OpenTrial;
+use assent_model::test_sign_in::OpenTrial;
 use assent_saml_core::binding::{BindingError, Incoming, Kind, Signature, Untrusted};
 use assent_saml_core::message::{
     AuthnRequest, Comparison, MessageError, NameIdPolicy, RequestedAuthnContext, Unsupported,
@@ -183,7 +183,7 @@ pub async fn check(
     };
     if !host
         .store
-        .keep_sign_on(kept.clone(), once)
+        .store_sign_on_request(kept.clone(), once)
         .await
         .map_err(Broken::from)?
     {

@@ -19,7 +19,7 @@ use assent_model::login::Refusal;
 use assent_model::redirect::CheckedRedirect;
 use assent_model::saml::{NameId, Participation, ServiceProvider, SignOnRequest};
 use assent_model::secret::Digest;
-use assent_model::trial::{StepNote, TrialStep};
+use assent_model::test_sign_in::{StepNote, TrialStep};
 use assent_plugin_host::{MapFailure, MapFailureKind, SamlAttribute, Sink, Step};
 use assent_store::Given;
 
@@ -80,7 +80,11 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Brok
     let answer = answered(host, question).await?;
     match &answer {
         Answer::Refused(why) => trials::refused(host, trial, why).await?,
-        Answer::Granted(_) => host.store.give_trial_session(trial, session.id).await?,
+        Answer::Granted(_) => {
+            host.store
+                .set_test_sign_in_session(trial, session.id)
+                .await?
+        }
         Answer::Failed(_) | Answer::AnsweredBefore => {}
     }
     Ok(answer)

@@ -200,7 +200,7 @@ async fn given_address(
     let ApprovalAddress { channel, address } = address_there(host, channel, address)?;
     let before = host
         .store
-        .approval_addresses(id)
+        .external_authenticators(id)
         .await?
         .into_iter()
         .find(|known| known.channel == channel);
@@ -399,7 +399,7 @@ fn gives_role(body: &Map<String, Value>) -> bool {
 /// With what a person approves, who is to have a role: whoever made one of these for themselves before would have the role too.
 async fn ways_in(host: &Host, user: &User) -> Result<String> {
     let devices = host.store.devices_of(user.id).await?.len() as u64;
-    let addresses = host.store.approval_addresses(user.id).await?.len() as u64;
+    let addresses = host.store.external_authenticators(user.id).await?.len() as u64;
     let vendors = match addresses {
         0 => String::new(),
         count => format!(" and {}", counted(count, "vendor's authenticator")),

@@ -7,10 +7,10 @@ use std::sync::{Arc, LazyLock};
 use futures_util::future::BoxFuture;
 use sqlx::AnyConnection;
 
-use super::gather::{Answers, Gather, MOST};
-use super::statement::Statement;
-use super::writer::Writer;
-use super::{Result, Store, StoreError, audit, codes, tokens};
+use crate::batch::batcher::{Answers, Gather, MOST};
+use crate::batch::bulk_sql::Statement;
+use crate::writer::Writer;
+use crate::{Result, Store, StoreError, audit, codes, tokens};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::{CodeId, TokenId};
@@ -40,7 +40,7 @@ pub enum Rotation {
 struct Redeeming {
     code: CodeId,
     tokens: IssuedPair,
-    kept_until: Timestamp,
+    retain_until: Timestamp,
     now: Timestamp,
 }
 
@@ -61,7 +61,7 @@ struct ClientToken {
 
 /// What issues tokens.
 #[derive(Clone, Debug)]
-pub(super) struct Issuing {
+pub(crate) struct Issuing {
     redemptions: Gather<Redeeming, Redemption>,
     rotations: Gather<Rotating, Rotation>,
     client_tokens: Gather<ClientToken, bool>,
@@ -70,7 +70,7 @@ pub(super) struct Issuing {
 impl Issuing {
     /// Begins to issue, with one transaction of a kind at a time: of two at once that claim the same rows in another order,
     /// each would wait for the other.
-    pub(super) fn start(writer: &Writer) -> Self {
+    pub(crate) fn start(writer: &Writer) -> Self {
         Self {
             redemptions: together(writer, |db, asked| Box::pin(redeem(db, asked))),
             rotations: together(writer, |db, asked| Box::pin(rotate(db, asked))),
@@ -104,14 +104,14 @@ where
 
 impl Store {
     /// Exchanges a code for tokens. However many try at once, one succeeds; a second use revokes what the first one
-    /// gave (RFC 6749 section 4.1.2). From then on the row is that of the tokens' family, and is kept until `kept_until`:
+    /// gave (RFC 6749 section 4.1.2). From then on the row is that of the tokens' family, and is kept until `retain_until`:
     /// as long as any of them, or a second use of the code, may come. A code is worth nothing if what was granted with its
     /// account has ended since.
     pub async fn redeem_code(
         &self,
         code: CodeId,
         tokens: IssuedPair,
-        kept_until: Timestamp,
+        retain_until: Timestamp,
         now: Timestamp,
     ) -> Result<Redemption> {
         self.issuing
@@ -119,7 +119,7 @@ impl Store {
             .ask(Redeeming {
                 code,
                 tokens,
-                kept_until,
+                retain_until,
                 now,
             })
             .await
@@ -160,11 +160,11 @@ impl Store {
 
 static REDEEM: LazyLock<Statement> = LazyLock::new(|| {
     Statement::new(
-        "UPDATE codes SET used_at = v.column2, claims = $1, kept_until = v.column3
+        "UPDATE codes SET used_at = v.column2, claims = $1, retain_until = v.column3
          FROM (VALUES {($, $, $)}) AS v
          WHERE codes.id = v.column1 AND used_at IS NULL AND revoked_at IS NULL AND expires_at > v.column2
            AND EXISTS (SELECT 1 FROM accounts WHERE accounts.id = codes.account_id
-                       AND accounts.grants_from <= codes.created_at)
+                       AND accounts.grants_not_before <= codes.created_at)
          RETURNING codes.id",
         1,
     )
@@ -175,7 +175,7 @@ async fn redeem(db: &mut AnyConnection, asked: &[Redeeming]) -> Result<Vec<Redem
     let mut query = sqlx::query_as::<_, (String,)>(REDEEM.of(first.len())).bind("{}");
     for Redeeming {
         code,
-        kept_until,
+        retain_until,
         now,
         ..
     } in REDEEM.filled(&first)
@@ -183,7 +183,7 @@ async fn redeem(db: &mut AnyConnection, asked: &[Redeeming]) -> Result<Vec<Redem
         query = query
             .bind(code.to_string())
             .bind(now.millis())
-            .bind(kept_until.millis());
+            .bind(retain_until.millis());
     }
     let mut claimed = claimed(query.fetch_all(&mut *db).await?);
     let mut answers = Vec::with_capacity(asked.len());
@@ -203,7 +203,7 @@ async fn redeem(db: &mut AnyConnection, asked: &[Redeeming]) -> Result<Vec<Redem
 
 static ROTATE: LazyLock<Statement> = LazyLock::new(|| {
     Statement::new(
-        "UPDATE refresh_tokens SET used_at = v.column2, answer_access = v.column3, answer_refresh = v.column4
+        "UPDATE refresh_tokens SET used_at = v.column2, rotated_to_access = v.column3, rotated_to_refresh = v.column4
          FROM (VALUES {($, $, $, $)}) AS v
          WHERE refresh_tokens.id = v.column1 AND used_at IS NULL AND revoked_at IS NULL AND expires_at > v.column2
            AND EXISTS (SELECT 1 FROM codes WHERE codes.id = refresh_tokens.family_id AND codes.revoked_at IS NULL)
@@ -282,7 +282,7 @@ async fn insert_client_tokens(db: &mut AnyConnection, asked: &[ClientToken]) -> 
 }
 
 /// Keeps tokens that are issued.
-pub(super) async fn insert(db: &mut AnyConnection, pairs: &[&IssuedPair]) -> Result<()> {
+pub(crate) async fn insert(db: &mut AnyConnection, pairs: &[&IssuedPair]) -> Result<()> {
     let access: Vec<&AccessGrant> = pairs.iter().map(|pair| &pair.access).collect();
     let refresh: Vec<&RefreshGrant> = pairs
         .iter()
@@ -296,7 +296,7 @@ pub(super) async fn insert(db: &mut AnyConnection, pairs: &[&IssuedPair]) -> Res
 static INSERT_ACCESS: LazyLock<Statement> = LazyLock::new(|| {
     Statement::new(
         "INSERT INTO access_tokens (id, digest, application_id, family_id, scopes, certificate, issued_at, expires_at,
-                                    watched_until)
+                                    track_use_until)
          VALUES {($, $, $, $, $, $, $, $, $)} ON CONFLICT (id) DO NOTHING",
         0,
     )
@@ -318,7 +318,7 @@ async fn insert_access(db: &mut AnyConnection, grants: &[&AccessGrant]) -> Resul
                 .bind(token.certificate.map(|digest| digest.to_text()))
                 .bind(token.issued_at.millis())
                 .bind(token.expires_at.millis())
-                .bind(token.watched_until.map(Timestamp::millis));
+                .bind(token.track_use_until.map(Timestamp::millis));
         }
         all_kept(query.execute(&mut *db).await?.rows_affected(), grants.len())?;
     }

@@ -13,12 +13,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Map, Value};
 use sqlx::{AnyConnection, AnyPool, Connection, SqlSafeStr};
 
-use super::rows::to_json;
-use super::statement::Statement;
-use super::sweep::SLICE;
-use super::{Result, Store, StoreError};
+use crate::batch::bulk_sql::Statement;
+use crate::retention::SLICE;
+use crate::rows::to_json;
+use crate::{Result, Store, StoreError};
+use assent_model::audit::chain::{ChainKey, End, KeptMark, Mark, Record, Walk, personal_digest};
 use assent_model::audit::{Entry, Event};
-use assent_model::chain::{ChainKey, End, KeptMark, Mark, Record, Walk, personal_digest};
 use assent_model::clock::Timestamp;
 use assent_model::entropy::SharedEntropy;
 use assent_model::secret::Digest;
@@ -73,10 +73,10 @@ tokio::task_local! {
 }
 
 /// What a transaction added to the log.
-pub(super) struct Appended(Vec<Pending>);
+pub(crate) struct Appended(Vec<Pending>);
 
 /// Runs the work of a transaction; what it adds to the log comes back with its outcome.
-pub(super) async fn collect<T>(work: impl Future<Output = Result<T>>) -> Result<(T, Appended)> {
+pub(crate) async fn collect<T>(work: impl Future<Output = Result<T>>) -> Result<(T, Appended)> {
     let with_entries = async {
         let outcome = work.await?;
         Ok((
@@ -88,7 +88,7 @@ pub(super) async fn collect<T>(work: impl Future<Output = Result<T>>) -> Result<
 }
 
 /// Adds an entry to what the transaction that runs will chain.
-pub(super) fn add(entry: &Entry, wanted: bool) -> Result<()> {
+pub(crate) fn add(entry: &Entry, wanted: bool) -> Result<()> {
     let mentions = entry.mentions.as_ref().map(Mentioned::to_text);
     let pending = Pending {
         record: record(entry)?,
@@ -104,7 +104,7 @@ pub(super) fn add(entry: &Entry, wanted: bool) -> Result<()> {
 const OUTSIDE: &str = "an entry was added outside of a transaction of the writer's";
 
 /// What says who somebody is goes out of the entries about them, and of those that mention them, that wait in this transaction, too.
-pub(super) fn erase_pending(user: &str, names: &[Mentioned]) {
+pub(crate) fn erase_pending(user: &str, names: &[Mentioned]) {
     let names: Vec<String> = names.iter().map(Mentioned::to_text).collect();
     // Outside of a transaction nothing waits.
     let _ = PENDING.try_with(|all| {
@@ -165,7 +165,7 @@ fn salt(record: &mut Record, chaining: &Chaining) {
 }
 
 /// Chains what a transaction added, as its last step.
-pub(super) async fn append(
+pub(crate) async fn append(
     db: &mut AnyConnection,
     chaining: &Chaining,
     Appended(mut all): Appended,
@@ -310,7 +310,7 @@ async fn set(
 
 /// Creates the ends of the chain where they are missing: both at the start of a new database. If entries exist without an end, somebody
 /// deleted the end. Then the chain continues, but its ends stay unauthenticated, so verification fails.
-pub(super) async fn ensure_ends(
+pub(crate) async fn ensure_ends(
     pool: &AnyPool,
     begin: &'static str,
     chaining: &Chaining,
@@ -345,7 +345,7 @@ pub(super) async fn ensure_ends(
 }
 
 #[derive(sqlx::FromRow)]
-pub(super) struct RecordRow {
+pub(crate) struct RecordRow {
     seq: i64,
     previous: String,
     digest: String,
@@ -404,7 +404,7 @@ macro_rules! records_where {
     };
 }
 
-pub(super) use records_where;
+pub(crate) use records_where;
 
 const AFTER: &str = records_where!("seq > $1 ORDER BY seq LIMIT $2");
 impl Store {
@@ -466,7 +466,11 @@ impl Store {
 
     /// Takes away a slice of the oldest entries, those made before `before`, and moves the anchor; none beyond `streamed`. How
     /// many there were.
-    pub(super) async fn sweep_audit(&self, before: Timestamp, streamed: i64) -> Result<u64> {
+    pub(crate) async fn delete_old_audit_entries(
+        &self,
+        before: Timestamp,
+        streamed: i64,
+    ) -> Result<u64> {
         let chaining = std::sync::Arc::clone(&self.chaining);
         self.write(move |db| {
             let chaining = std::sync::Arc::clone(&chaining);

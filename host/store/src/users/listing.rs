@@ -1,9 +1,9 @@
 //! Lists of users and accounts, filtered and searched. Each statement has an index whose order is the list's, so that a page costs
 //! the same however many there are.
 
-use super::accounts::AccountRow;
-use super::users::UserRow;
-use super::{Result, Store, StoreError};
+use crate::accounts::AccountRow;
+use crate::users::UserRow;
+use crate::{Result, Store, StoreError};
 use assent_model::account::Account;
 use assent_model::id::{Did, UserId};
 use assent_model::search::{Place, Prefix};
@@ -30,11 +30,11 @@ macro_rules! users_found {
     ($condition:literal) => {
         concat!(
             "SELECT found.term, users.* FROM
-                 (SELECT terms.term, terms.user_id FROM user_terms AS terms
+                 (SELECT terms.term, terms.user_id FROM user_search AS terms
                   WHERE ",
             $condition,
             "     AND (terms.term, terms.user_id) > ($1, $2) AND terms.term < $3
-                  AND terms.term = (SELECT other.term FROM user_terms AS other
+                  AND terms.term = (SELECT other.term FROM user_search AS other
                                     WHERE other.user_id = terms.user_id AND other.term >= $4 AND other.term < $3
                                     ORDER BY other.term LIMIT 1)
                   ORDER BY terms.term, terms.user_id LIMIT $5) AS found
@@ -108,7 +108,7 @@ impl Store {
     }
 
     /// Up to `limit` users that are found by a term which begins so, each once, in the order of the terms, after `after`.
-    pub async fn users_found(
+    pub async fn search_users(
         &self,
         prefix: &Prefix,
         state: Option<LifeState>,
@@ -159,7 +159,7 @@ impl Store {
 
     /// Up to `limit` accounts of an application that are found by a term which begins so, each once, in the order of the terms,
     /// after `after`.
-    pub async fn accounts_found(
+    pub async fn search_accounts(
         &self,
         application: &Did,
         prefix: &Prefix,
@@ -175,10 +175,10 @@ impl Store {
             let Stretch { after, first, end } = Stretch::new(prefix, after);
             let rows: Vec<FoundAccount> = sqlx::query_as(
                 "SELECT found.term, accounts.* FROM
-                     (SELECT terms.term, terms.account_id FROM account_terms AS terms
+                     (SELECT terms.term, terms.account_id FROM account_search AS terms
                       WHERE terms.application_id = $6 AND terms.state = $7
                         AND (terms.term, terms.account_id) > ($1, $2) AND terms.term < $3
-                        AND terms.term = (SELECT other.term FROM account_terms AS other
+                        AND terms.term = (SELECT other.term FROM account_search AS other
                                           WHERE other.account_id = terms.account_id AND other.term >= $4 AND other.term < $3
                                           ORDER BY other.term LIMIT 1)
                       ORDER BY terms.term, terms.account_id LIMIT $5) AS found

@@ -1,12 +1,16 @@
 //! Users.
 
+mod bulk;
+mod listing;
+pub(crate) mod search_index;
+
 use std::sync::LazyLock;
 
 use sqlx::AnyConnection;
 
-use super::rows::{console_role, from_json, life_state, moment, parse, to_json};
-use super::statement::{MOST, Statement};
-use super::{Result, Store, StoreError, audit, counts, devices, endings, mentions, terms};
+use crate::batch::bulk_sql::{MOST, Statement};
+use crate::rows::{console_role, from_json, life_state, moment, parse, to_json};
+use crate::{Result, Store, StoreError, audit, counts, deprovisioning, devices, mentions};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
@@ -14,8 +18,8 @@ use assent_model::name::LoginName;
 use assent_model::user::{ConsoleRole, LifeState, User};
 
 #[derive(sqlx::FromRow)]
-pub(super) struct UserRow {
-    pub(super) id: String,
+pub(crate) struct UserRow {
+    pub(crate) id: String,
     did: String,
     subject: String,
     name: String,
@@ -114,7 +118,7 @@ impl Whom {
     ///
     /// # Errors
     /// [`StoreError::Stale`] if they are not as they were seen.
-    pub(super) async fn held(self, db: &mut AnyConnection) -> Result<UserId> {
+    pub(crate) async fn held(self, db: &mut AnyConnection) -> Result<UserId> {
         let Some(version) = self.version else {
             return Ok(self.id);
         };
@@ -134,7 +138,7 @@ impl Whom {
     ///
     /// # Errors
     /// [`StoreError::Stale`].
-    pub(super) fn must_be(self, user: &User) -> Result<()> {
+    pub(crate) fn must_be(self, user: &User) -> Result<()> {
         let is_seen = self.version.is_none_or(|version| version == user.version);
         if is_seen && self.id == user.id {
             Ok(())
@@ -174,7 +178,7 @@ async fn is_last_owner(
     if role != Some(ConsoleRole::Owner) {
         return Ok(false);
     }
-    sqlx::query("UPDATE latches SET name = name WHERE name = 'owners'")
+    sqlx::query("UPDATE row_locks SET name = name WHERE name = 'owners'")
         .execute(&mut *db)
         .await?;
     let last: Option<(i64,)> = sqlx::query_as(
@@ -231,7 +235,7 @@ async fn add_login_names(db: &mut AnyConnection, users: &[User]) -> Result<()> {
 }
 
 /// Fails where fewer rows were kept than there are: somebody has one already.
-pub(super) fn all_of(rows: usize, kept: u64, what: &'static str) -> Result<()> {
+pub(crate) fn all_of(rows: usize, kept: u64, what: &'static str) -> Result<()> {
     if kept == rows as u64 {
         Ok(())
     } else {
@@ -240,7 +244,7 @@ pub(super) fn all_of(rows: usize, kept: u64, what: &'static str) -> Result<()> {
 }
 
 /// Adds a user.
-pub(super) async fn insert(db: &mut AnyConnection, user: &User) -> Result<()> {
+pub(crate) async fn insert(db: &mut AnyConnection, user: &User) -> Result<()> {
     insert_all(db, std::slice::from_ref(user)).await
 }
 
@@ -280,7 +284,7 @@ async fn insert_all(db: &mut AnyConnection, users: &[User]) -> Result<()> {
     .await?;
     add_login_names(db, users).await?;
     mentions::are(db, users).await?;
-    terms::add_users(db, users).await
+    search_index::add_users(db, users).await
 }
 
 /// Replaces what may change of a user: see [`Store::update_user`].
@@ -321,10 +325,10 @@ async fn update(db: &mut AnyConnection, user: &User, before: LifeState) -> Resul
     if user.name != was.name {
         mentions::are(db, std::slice::from_ref(user)).await?;
     }
-    terms::replace_user(db, &was, user).await?;
+    search_index::replace_user(db, &was, user).await?;
     if user.state != before {
         counts::note_change(db, was.state, user.state).await?;
-        endings::of_user(db, user.id, user.state, user.updated_at).await?;
+        deprovisioning::of_user(db, user.id, user.state, user.updated_at).await?;
         if was.state == LifeState::Invited {
             devices::end_links(db, user.id).await?;
         }
@@ -339,14 +343,14 @@ async fn update(db: &mut AnyConnection, user: &User, before: LifeState) -> Resul
             .console_role
             .is_some_and(|before| before.may_act_upon(Some(role)))
         {
-            endings::of_sign_ins(db, user.id, user.updated_at).await?;
+            deprovisioning::of_sign_ins(db, user.id, user.updated_at).await?;
         }
     }
     Ok(UserKept::Done)
 }
 
 /// Holds a person until the transaction ends, in whatever state: whoever changes them waits, or was before.
-pub(super) async fn hold(db: &mut AnyConnection, id: UserId) -> Result<()> {
+pub(crate) async fn hold(db: &mut AnyConnection, id: UserId) -> Result<()> {
     sqlx::query("UPDATE users SET version = version WHERE id = $1")
         .bind(id.to_string())
         .execute(db)
@@ -356,7 +360,7 @@ pub(super) async fn hold(db: &mut AnyConnection, id: UserId) -> Result<()> {
 
 /// Whether somebody is still there and called as in these words, which are about them. Whoever erases them waits until the transaction
 /// ends, and finds what it keeps; or was before.
-pub(super) async fn is_still_called_as_in(
+pub(crate) async fn is_still_called_as_in(
     db: &mut AnyConnection,
     id: UserId,
     words: &str,
@@ -371,7 +375,7 @@ pub(super) async fn is_still_called_as_in(
 
 /// Notes that a person has something to approve with: who was invited is active from then on, which `entry` tells of. Links that
 /// are left over end, since they were made without a phone being asked.
-pub(super) async fn activate(
+pub(crate) async fn activate(
     db: &mut AnyConnection,
     id: UserId,
     entry: Option<&Entry>,
@@ -385,7 +389,7 @@ pub(super) async fn activate(
     .execute(&mut *db)
     .await?;
     if activated.rows_affected() > 0 {
-        terms::set_user_state(db, id, LifeState::Active).await?;
+        search_index::set_user_state(db, id, LifeState::Active).await?;
         counts::note_change(db, LifeState::Invited, LifeState::Active).await?;
         devices::end_links(db, id).await?;
         audit::append(db, entry.map(std::slice::from_ref).unwrap_or_default()).await?;
@@ -434,7 +438,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Overtaken`] where one was changed since it was read, or is the last owner;
     /// [`StoreError::Taken`] where somebody has a name of theirs.
-    pub async fn keep_users(&self, writes: Vec<UserWrite>) -> Result<()> {
+    pub async fn save_users(&self, writes: Vec<UserWrite>) -> Result<()> {
         self.write(move |db| {
             let writes = writes.clone();
             Box::pin(async move {
@@ -490,8 +494,8 @@ impl Store {
                     Err(StoreError::Stale) => return Ok(UserKept::Stale),
                     held => held?,
                 };
-                endings::of_user(db, id, LifeState::Terminated, now).await?;
-                let names = endings::erase(db, id, now).await?;
+                deprovisioning::of_user(db, id, LifeState::Terminated, now).await?;
+                let names = deprovisioning::erase(db, id, now).await?;
                 sqlx::query("DELETE FROM users WHERE id = $1")
                     .bind(id.to_string())
                     .execute(&mut *db)
@@ -531,8 +535,8 @@ impl Store {
                 if erased.rows_affected() == 0 {
                     return Ok(false);
                 }
-                endings::of_user(db, id, LifeState::Terminated, now).await?;
-                let names = endings::erase(db, id, now).await?;
+                deprovisioning::of_user(db, id, LifeState::Terminated, now).await?;
+                let names = deprovisioning::erase(db, id, now).await?;
                 let emptied = audit::erase(db, id, &names).await?;
                 audit::append(db, &mentions::naming(entries, &emptied)).await?;
                 Ok(true)

@@ -7,18 +7,18 @@ use sqlx::AssertSqlSafe;
 /// How many rows a statement is for: the least of these that suffices.
 const SIZES: [usize; 5] = [1, 4, 16, 32, MOST];
 /// How many rows a statement is for at most.
-pub(super) const MOST: usize = 64;
+pub(crate) const MOST: usize = 64;
 
 /// A statement over up to 64 rows. Places that are left over name the last row once more, so a row that stands there
 /// twice must do no harm.
-pub(super) struct Statement {
+pub(crate) struct Statement {
     texts: [(usize, Arc<str>); SIZES.len()],
 }
 
 impl Statement {
     /// The statement of this text. In it, `{$}` stands for the places of all ids, `$1, $2, ...`, and `{($, $)}` for those
     /// of all rows of so many columns. They begin after the `before` places that the text itself has.
-    pub(super) fn new(text: &str, before: usize) -> Self {
+    pub(crate) fn new(text: &str, before: usize) -> Self {
         let (head, rest) = text.split_once('{').unwrap_or((text, ""));
         let (row, tail) = rest.split_once('}').unwrap_or(("", rest));
         let texts = SIZES.map(|size| {
@@ -32,7 +32,7 @@ impl Statement {
     }
 
     /// The statement for so many rows.
-    pub(super) fn of(&self, rows: usize) -> AssertSqlSafe<Arc<str>> {
+    pub(crate) fn of(&self, rows: usize) -> AssertSqlSafe<Arc<str>> {
         let found = self
             .texts
             .iter()
@@ -42,7 +42,7 @@ impl Statement {
     }
 
     /// These rows, and the last of them again for each place that the statement for them has left.
-    pub(super) fn filled<'r, T>(&self, rows: &'r [T]) -> impl Iterator<Item = &'r T> {
+    pub(crate) fn filled<'r, T>(&self, rows: &'r [T]) -> impl Iterator<Item = &'r T> {
         let size = SIZES
             .into_iter()
             .find(|size| *size >= rows.len())

@@ -9,18 +9,18 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
-use super::{Result, StoreError};
+use crate::{Result, StoreError};
 
 /// How many are done at once at most.
-pub(super) const MOST: usize = 64;
+pub(crate) const MOST: usize = 64;
 /// How many may wait before further ones wait to be let in.
 const QUEUE: usize = 1024;
 
 /// What came of a batch: an answer to each question, in their order.
-pub(super) type Answers<A> = Result<Vec<Result<A>>>;
+pub(crate) type Answers<A> = Result<Vec<Result<A>>>;
 
 /// Does things of one kind.
-pub(super) struct Gather<Q, A> {
+pub(crate) struct Gather<Q, A> {
     queue: mpsc::Sender<Question<Q, A>>,
 }
 
@@ -31,7 +31,7 @@ struct Question<Q, A> {
 
 impl<Q: Clone + Send + Sync + 'static, A: Send + 'static> Gather<Q, A> {
     /// Begins to do `work`, so many batches at a time. It ends with its last user.
-    pub(super) fn start<F>(at_a_time: u32, work: F) -> Self
+    pub(crate) fn start<F>(at_a_time: u32, work: F) -> Self
     where
         F: Fn(Vec<Q>) -> BoxFuture<'static, Answers<A>> + Clone + Send + Sync + 'static,
     {
@@ -44,7 +44,7 @@ impl<Q: Clone + Send + Sync + 'static, A: Send + 'static> Gather<Q, A> {
     }
 
     /// Has this done, together with whatever else waits.
-    pub(super) async fn ask(&self, asked: Q) -> Result<A> {
+    pub(crate) async fn ask(&self, asked: Q) -> Result<A> {
         let (reply, answer) = oneshot::channel();
         self.queue
             .send(Question { asked, reply })
@@ -161,7 +161,7 @@ fn only<A>(mut answers: Vec<Result<A>>) -> Result<A> {
 
 impl StoreError {
     /// The same error for somebody else: the database's own can't be told twice.
-    pub(super) fn again(&self) -> Self {
+    pub(crate) fn again(&self) -> Self {
         match self {
             Self::Corrupt(what) => Self::Corrupt(what),
             Self::Taken(what) => Self::Taken(what),
@@ -171,7 +171,7 @@ impl StoreError {
     }
 
     /// Whether the database could not be reached, broke off, or is too busy: trying anew would only make others wait longer.
-    pub(super) fn is_outage(&self) -> bool {
+    pub(crate) fn is_outage(&self) -> bool {
         use sqlx::Error::{Database, Io, PoolClosed, PoolTimedOut, Protocol, Tls, WorkerCrashed};
         match self {
             Self::Unavailable(_) | Self::Closed => true,

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::accounts::AccountRow;
-use super::statement::{MOST, Statement};
-use super::users::UserRow;
-use super::{Result, Store};
+use crate::accounts::AccountRow;
+use crate::batch::bulk_sql::{MOST, Statement};
+use crate::users::UserRow;
+use crate::{Result, Store};
 use assent_model::account::Account;
 use assent_model::id::{Did, UserId};
 use assent_model::name::LoginName;
@@ -53,7 +53,7 @@ impl Store {
             }
             for row in query.fetch_all(&self.readers).await? {
                 found.insert(
-                    super::rows::parse(&row.called, "a name")?,
+                    crate::rows::parse(&row.called, "a name")?,
                     row.user.try_into()?,
                 );
             }
