@@ -32,13 +32,13 @@ pub enum SyslogAddress {
 /// A text that is no address for syslog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected udp://HOST:PORT, tcp://HOST:PORT or unix:///PATH")]
-pub struct InvalidSyslogAddress;
+pub struct SyslogAddressError;
 
 impl FromStr for SyslogAddress {
-    type Err = InvalidSyslogAddress;
+    type Err = SyslogAddressError;
 
-    fn from_str(text: &str) -> Result<Self, InvalidSyslogAddress> {
-        let url = Url::parse(text).map_err(|_| InvalidSyslogAddress)?;
+    fn from_str(text: &str) -> Result<Self, SyslogAddressError> {
+        let url = Url::parse(text).map_err(|_| SyslogAddressError)?;
         let plain = url.username().is_empty()
             && url.password().is_none()
             && url.query().is_none()
@@ -57,7 +57,7 @@ impl FromStr for SyslogAddress {
             ("unix", None, None, path) if plain && path.len() > 1 => {
                 Ok(Self::Unix(PathBuf::from(path)))
             }
-            _ => Err(InvalidSyslogAddress),
+            _ => Err(SyslogAddressError),
         }
     }
 }
@@ -80,9 +80,9 @@ impl std::fmt::Display for SyslogAddress {
 }
 
 impl TryFrom<String> for SyslogAddress {
-    type Error = InvalidSyslogAddress;
+    type Error = SyslogAddressError;
 
-    fn try_from(text: String) -> Result<Self, InvalidSyslogAddress> {
+    fn try_from(text: String) -> Result<Self, SyslogAddressError> {
         text.parse()
     }
 }
@@ -247,7 +247,7 @@ mod tests {
         ] {
             assert_eq!(
                 text.parse::<SyslogAddress>(),
-                Err(InvalidSyslogAddress),
+                Err(SyslogAddressError),
                 "{text}"
             );
         }

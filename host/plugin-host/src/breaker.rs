@@ -228,7 +228,7 @@ mod tests {
                 it.breakers.admit(&it.ours).is_err(),
                 "only one trial at a time"
             );
-            assert!(test-sign-in.ended(Some(&LIMIT)));
+            assert!(trial.ended(Some(&LIMIT)));
         }
         it.later(60);
         drop(it.breakers.admit(&it.ours).expect("one is tried"));

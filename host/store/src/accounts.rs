@@ -5,17 +5,17 @@ use std::sync::LazyLock;
 
 use sqlx::AnyConnection;
 
-use crate::batch::bulk_sql::{MOST, Statement};
+use crate::batch::bulk_sql::{BulkSql, MOST};
 use crate::batch::loader::Row;
 use crate::rows::{from_json, life_state, moment, parse, to_json};
 use crate::users::search_index;
 use crate::users::{UserRow, all_of};
-use crate::{Result, Store, StoreError, Whom, audit, deprovisioning, taken};
+use crate::{Result, Store, StoreError, UserGuard, audit, deprovisioning, taken};
 use assent_model::account::Account;
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::{AccountId, Did, UserId};
-use assent_model::user::{LifeState, User};
+use assent_model::user::{LifecycleState, User};
 
 #[derive(sqlx::FromRow)]
 pub(crate) struct AccountRow {
@@ -110,21 +110,21 @@ pub struct AccountWrite {
     /// The account as it shall be.
     pub account: Account,
     /// Whose it is.
-    pub whom: Whom,
+    pub whom: UserGuard,
     /// The state of one that is there; `None` of a new one.
-    pub before: Option<LifeState>,
+    pub before: Option<LifecycleState>,
     /// What the audit log is told.
     pub entries: Vec<Entry>,
 }
 
-static HOLD: LazyLock<Statement> = LazyLock::new(|| {
-    Statement::new(
+static HOLD: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
         "UPDATE users SET version = version WHERE id IN ({$}) RETURNING *",
         0,
     )
 });
-static INSERT: LazyLock<Statement> = LazyLock::new(|| {
-    Statement::new(
+static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
         "INSERT INTO accounts (id, user_id, application_id, name, roles, short_code, state, version, created_at)
          VALUES {($, $, $, $, $, $, $, $, $)} ON CONFLICT DO NOTHING",
         0,
@@ -133,7 +133,11 @@ static INSERT: LazyLock<Statement> = LazyLock::new(|| {
 
 /// The accounts with the people whose they are, who are not changed until the transaction ends: what they are called is what their
 /// accounts are found by. Fails where one of them is not as they were seen.
-async fn hold(db: &mut AnyConnection, accounts: &[Account], whom: &[Whom]) -> Result<Vec<Person>> {
+async fn hold(
+    db: &mut AnyConnection,
+    accounts: &[Account],
+    whom: &[UserGuard],
+) -> Result<Vec<Person>> {
     let mut ids: Vec<UserId> = accounts.iter().map(|account| account.user_id).collect();
     ids.sort_unstable();
     ids.dedup();
@@ -148,7 +152,7 @@ async fn hold(db: &mut AnyConnection, accounts: &[Account], whom: &[Whom]) -> Re
             users.insert(user.id, user);
         }
     }
-    let person = |(account, whom): (&Account, &Whom)| {
+    let person = |(account, whom): (&Account, &UserGuard)| {
         let user = users
             .get(&account.user_id)
             .cloned()
@@ -163,11 +167,19 @@ async fn hold(db: &mut AnyConnection, accounts: &[Account], whom: &[Whom]) -> Re
 }
 
 /// Adds an account.
-pub(crate) async fn insert(db: &mut AnyConnection, account: &Account, whom: Whom) -> Result<()> {
+pub(crate) async fn insert(
+    db: &mut AnyConnection,
+    account: &Account,
+    whom: UserGuard,
+) -> Result<()> {
     insert_all(db, std::slice::from_ref(account), &[whom]).await
 }
 
-async fn insert_all(db: &mut AnyConnection, accounts: &[Account], whom: &[Whom]) -> Result<()> {
+async fn insert_all(
+    db: &mut AnyConnection,
+    accounts: &[Account],
+    whom: &[UserGuard],
+) -> Result<()> {
     let people = hold(db, accounts, whom).await?;
     for rows in accounts.chunks(MOST) {
         let mut query = sqlx::query(INSERT.of(rows.len()));
@@ -197,8 +209,8 @@ async fn insert_all(db: &mut AnyConnection, accounts: &[Account], whom: &[Whom])
 async fn update(
     db: &mut AnyConnection,
     account: &Account,
-    whom: Whom,
-    before: LifeState,
+    whom: UserGuard,
+    before: LifecycleState,
     now: Timestamp,
 ) -> Result<bool> {
     let people = hold(db, std::slice::from_ref(account), &[whom]).await?;
@@ -241,7 +253,7 @@ pub(crate) async fn signed_in_to(db: &mut AnyConnection, entry: &Entry) -> Resul
     .fetch_optional(&mut *db)
     .await?;
     if let Some((id,)) = activated {
-        search_index::set_account_state(db, &id, LifeState::Active).await?;
+        search_index::set_account_state(db, &id, LifecycleState::Active).await?;
         audit::append(db, std::slice::from_ref(entry)).await?;
     }
     Ok(())
@@ -255,7 +267,7 @@ impl Store {
     pub async fn insert_account(
         &self,
         account: Account,
-        whom: impl Into<Whom>,
+        whom: impl Into<UserGuard>,
         entries: Vec<Entry>,
     ) -> Result<()> {
         let whom = whom.into();
@@ -278,8 +290,8 @@ impl Store {
     pub async fn update_account(
         &self,
         account: Account,
-        whom: impl Into<Whom>,
-        before: LifeState,
+        whom: impl Into<UserGuard>,
+        before: LifecycleState,
         entries: Vec<Entry>,
         now: Timestamp,
     ) -> Result<bool> {
@@ -337,7 +349,7 @@ impl Store {
     pub async fn delete_account(
         &self,
         (id, version): (AccountId, i64),
-        whom: impl Into<Whom>,
+        whom: impl Into<UserGuard>,
         entries: Vec<Entry>,
         now: Timestamp,
     ) -> Result<bool> {
@@ -354,7 +366,7 @@ impl Store {
                 .fetch_optional(&mut *db)
                 .await?;
                 let Some((user, application)) = deleted else { return Ok(false) };
-                deprovisioning::of_account(db, user, application, LifeState::Terminated, now).await?;
+                deprovisioning::of_account(db, user, application, LifecycleState::Terminated, now).await?;
                 audit::append(db, &entries).await?;
                 Ok(true)
             })
@@ -388,7 +400,7 @@ impl Store {
     pub async fn accounts_of(
         &self,
         application: &Did,
-        state: Option<LifeState>,
+        state: Option<LifecycleState>,
         after: Option<AccountId>,
         limit: u32,
     ) -> Result<Vec<Account>> {
@@ -402,7 +414,7 @@ impl Store {
         };
         let rows: Vec<AccountRow> = sqlx::query_as(statement)
             .bind(application.to_string())
-            .bind(state.map(LifeState::as_str).unwrap_or_default())
+            .bind(state.map(LifecycleState::as_str).unwrap_or_default())
             .bind(after.map(|id| id.to_string()).unwrap_or_default())
             .bind(i64::from(limit))
             .fetch_all(&self.readers)

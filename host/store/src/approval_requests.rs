@@ -86,7 +86,7 @@ impl RefusedRequest {
 
 /// The result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum RequestOutcome {
     /// It is to be sent to the devices of this user.
     Person(UserId),
     /// The login waits as for any other, but the request is not sent: no user who may sign in has the name, a cooldown runs,
@@ -100,7 +100,7 @@ pub enum Asked {
 
 impl Store {
     /// Adds an approval, for which its login then waits. It replaces the pending one of the same browser for the same name.
-    pub async fn request_approval(&self, request: ApprovalRequest) -> Result<Asked> {
+    pub async fn request_approval(&self, request: ApprovalRequest) -> Result<RequestOutcome> {
         self.asks
             .write(move |db| {
                 let request = request.clone();
@@ -170,12 +170,12 @@ impl Unexpired {
     }
 }
 
-async fn add(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<Asked> {
+async fn add(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<RequestOutcome> {
     let approval = &request.approval;
     if let (Some(Mentioned::User(id)), Some(step)) = (&approval.mentions, &approval.shown.step)
         && !users::is_still_called_as_in(db, *id, &step.words).await?
     {
-        return Ok(Asked::NotOpen);
+        return Ok(RequestOutcome::NotOpen);
     }
     let (name, user) = subjects(approval.name_digest, request.known);
     let unexpired = lock_and_read(db, name.clone(), user.clone(), approval.requested_at).await?;
@@ -183,10 +183,10 @@ async fn add(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<Asked>
         if approval_conflicts::is_typed(request.kind.as_str()) {
             approval_conflicts::refuse(db, &unexpired, &RefusedRequest::of(request)).await?;
         }
-        return Ok(Asked::TooMany);
+        return Ok(RequestOutcome::TooMany);
     };
     if !claim_login(db, request).await? {
-        return Ok(Asked::NotOpen);
+        return Ok(RequestOutcome::NotOpen);
     }
     let replaced = replace(db, request).await?;
     let pending: Vec<&Unexpired> = unexpired
@@ -209,7 +209,7 @@ async fn add(db: &mut AnyConnection, request: &ApprovalRequest) -> Result<Asked>
         .transpose()?;
     let entry = request.entry.clone().with("reached", reached.is_some());
     repeats::append(db, &entry, approval.name_digest).await?;
-    Ok(reached.map_or(Asked::Nobody, Asked::Person))
+    Ok(reached.map_or(RequestOutcome::Nobody, RequestOutcome::Person))
 }
 
 /// Locks the name and the user, in an order that is the same for all, and reads their unexpired requests.

@@ -8,7 +8,7 @@ use crate::{
     devices, passkeys,
 };
 use assent_model::approval::{
-    Approval, ApprovalStage, Approver, FailureReason, MatchingNumber, Pause, RequestKind,
+    Approval, ApprovalStage, Approver, CooldownPolicy, FailureReason, MatchingNumber, RequestKind,
 };
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
@@ -113,7 +113,7 @@ impl TryFrom<ApprovalRow> for Approval {
 
 /// A device's verified answer.
 #[derive(Clone, Debug)]
-pub enum Verdict {
+pub enum DeviceAnswer {
     /// The person approved.
     Approve {
         /// The device whose proof was verified.
@@ -144,16 +144,16 @@ pub enum Verdict {
 
 /// What is noted of an answer, if it counts.
 #[derive(Clone, Debug)]
-pub struct Noted {
+pub struct AuditNote {
     /// What the audit log is told of it.
     pub entry: Entry,
     /// The pause that it begins if it is a denial, with what the audit log is told of that.
-    pub pause: (Pause, Entry),
+    pub pause: (CooldownPolicy, Entry),
 }
 
 /// What came of a device's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum AnswerOutcome {
     /// It counts.
     Counted,
     /// The number was wrong; it may be typed that often again.
@@ -228,29 +228,29 @@ impl Store {
     pub async fn answer_approval(
         &self,
         id: ApprovalId,
-        verdict: Verdict,
-        noted: Noted,
+        verdict: DeviceAnswer,
+        noted: AuditNote,
         now: Timestamp,
-    ) -> Result<Answer> {
+    ) -> Result<AnswerOutcome> {
         self.write(move |db| {
             let (verdict, noted) = (verdict.clone(), noted.clone());
             Box::pin(async move {
                 let decision = match verdict {
-                    Verdict::WrongNumber { device, number } => {
+                    DeviceAnswer::WrongNumber { device, number } => {
                         return wrong_number(db, id, device, number, noted, now).await;
                     }
-                    Verdict::Approve {
+                    DeviceAnswer::Approve {
                         device,
                         amr,
                         passkey,
                     } => {
                         if !passkeys::allow(db, device, passkey.as_deref()).await? {
-                            return Ok(Answer::NoPasskey);
+                            return Ok(AnswerOutcome::NoPasskey);
                         }
                         (device, Decided::Approved(to_json(&amr)?))
                     }
-                    Verdict::Deny { device } => (device, Decided::Denied),
-                    Verdict::NotMe { device } => (device, Decided::NotMe),
+                    DeviceAnswer::Deny { device } => (device, Decided::Denied),
+                    DeviceAnswer::NotMe { device } => (device, Decided::NotMe),
                 };
                 decide(db, id, decision, noted, now).await
             })
@@ -265,7 +265,7 @@ impl Store {
         &self,
         delivery: DeliveryId,
         ruling: Ruling,
-        noted: Noted,
+        noted: AuditNote,
         now: Timestamp,
     ) -> Result<bool> {
         self.write(move |db| {
@@ -306,9 +306,9 @@ async fn decide(
     db: &mut AnyConnection,
     id: ApprovalId,
     (device, decided): (DeviceId, Decided),
-    noted: Noted,
+    noted: AuditNote,
     now: Timestamp,
-) -> Result<Answer> {
+) -> Result<AnswerOutcome> {
     let (state, amr) = match &decided {
         Decided::Approved(amr) => ("approved", Some(amr.clone())),
         Decided::Denied => ("denied", None),
@@ -342,7 +342,7 @@ async fn decide(
     .fetch_optional(&mut *db)
     .await?;
     let Some((user, kind)) = counted else {
-        return Ok(Answer::Late);
+        return Ok(AnswerOutcome::Late);
     };
     deliveries::wake(db, &id.to_string()).await?;
     devices::used(db, device, now).await?;
@@ -357,7 +357,7 @@ async fn decide(
         now,
     )
     .await?;
-    Ok(Answer::Counted)
+    Ok(AnswerOutcome::Counted)
 }
 
 /// Locks the user of a request, so that a new request sees the cooldown that a denial or report begins.
@@ -409,7 +409,7 @@ async fn note(
     db: &mut AnyConnection,
     user: &str,
     approved: bool,
-    noted: Noted,
+    noted: AuditNote,
     now: Timestamp,
 ) -> Result<()> {
     audit::append(db, &[noted.entry]).await?;
@@ -424,7 +424,7 @@ async fn rule(
     db: &mut AnyConnection,
     delivery: DeliveryId,
     ruling: Ruling,
-    noted: Noted,
+    noted: AuditNote,
     now: Timestamp,
 ) -> Result<bool> {
     let state = match ruling {
@@ -476,9 +476,9 @@ async fn wrong_number(
     id: ApprovalId,
     device: DeviceId,
     number: Digest,
-    noted: Noted,
+    noted: AuditNote,
     now: Timestamp,
-) -> Result<Answer> {
+) -> Result<AnswerOutcome> {
     let first = sqlx::query(
         "INSERT INTO number_match_failures (approval_id, device_id, number)
          SELECT approvals.id, $2, $3 FROM approvals
@@ -505,7 +505,7 @@ async fn wrong_number(
     .fetch_optional(&mut *db)
     .await?;
     let Some((left,)) = left else {
-        return Ok(Answer::Late);
+        return Ok(AnswerOutcome::Late);
     };
     let attempts_left = u32::try_from(left).unwrap_or(0);
     if first > 0 {
@@ -514,5 +514,5 @@ async fn wrong_number(
     if attempts_left == 0 {
         deliveries::wake(db, &id.to_string()).await?;
     }
-    Ok(Answer::WrongNumber { attempts_left })
+    Ok(AnswerOutcome::WrongNumber { attempts_left })
 }

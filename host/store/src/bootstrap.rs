@@ -10,7 +10,7 @@ use assent_model::user::User;
 
 /// What the first start makes.
 #[derive(Clone, Debug)]
-pub struct FirstStart {
+pub struct Bootstrap {
     /// The first administrator.
     pub administrator: User,
     /// The right to enrol the administrator's authenticator.
@@ -23,7 +23,7 @@ pub struct FirstStart {
 
 impl Store {
     /// Makes all of it, or nothing if a first start was made before. Whether it was made.
-    pub async fn bootstrap(&self, first: FirstStart, now: Timestamp) -> Result<bool> {
+    pub async fn bootstrap(&self, first: Bootstrap, now: Timestamp) -> Result<bool> {
         self.write(move |db| {
             let first = first.clone();
             Box::pin(async move {

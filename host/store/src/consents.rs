@@ -3,7 +3,7 @@
 use sqlx::AnyConnection;
 
 use crate::rows::{moment, parse};
-use crate::{Result, Store, Whom, audit};
+use crate::{Result, Store, UserGuard, audit};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::{ConsentId, Did, UserId};
@@ -26,7 +26,7 @@ pub struct Consent {
 
 /// A consent as it is given.
 #[derive(Clone, Debug)]
-pub struct ConsentGiven {
+pub struct ConsentGrant {
     /// The row's id, if there is none for this person and application.
     pub id: ConsentId,
     /// The person.
@@ -42,7 +42,7 @@ pub struct ConsentGiven {
 /// Remembers a consent, together with what the person let the application have before, as far as that holds at `now`.
 pub(crate) async fn remember(
     db: &mut AnyConnection,
-    given: &ConsentGiven,
+    given: &ConsentGrant,
     now: Timestamp,
 ) -> Result<()> {
     // The row that is there is held until the commit, so that of two consents at once neither is lost.
@@ -87,7 +87,7 @@ pub(crate) async fn remember(
 
 impl Store {
     /// Remembers that a person let an application have these scopes, together with what they let it have before.
-    pub async fn remember_consent(&self, given: ConsentGiven, now: Timestamp) -> Result<()> {
+    pub async fn remember_consent(&self, given: ConsentGrant, now: Timestamp) -> Result<()> {
         self.write(move |db| {
             let given = given.clone();
             Box::pin(async move { remember(db, &given, now).await })
@@ -148,7 +148,7 @@ impl Store {
     /// [`StoreError::Stale`](crate::StoreError::Stale) if they are not as they were seen.
     pub async fn withdraw_consent(
         &self,
-        whom: impl Into<Whom>,
+        whom: impl Into<UserGuard>,
         application: Did,
         entries: Vec<Entry>,
         now: Timestamp,

@@ -5,7 +5,7 @@ use sqlx::AnyConnection;
 
 use crate::rows::{moment, parse};
 use crate::{Result, Store, audit};
-use assent_model::approval::Pause;
+use assent_model::approval::CooldownPolicy;
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
@@ -14,7 +14,7 @@ use assent_model::id::UserId;
 pub(crate) async fn begin(
     db: &mut AnyConnection,
     user: &str,
-    pause: &Pause,
+    pause: &CooldownPolicy,
     entry: Entry,
     now: Timestamp,
 ) -> Result<()> {

@@ -11,7 +11,7 @@ use assent_model::clock::Timestamp;
 use assent_model::id::{DeviceId, UserId};
 use assent_model::secret::Digest;
 use assent_model::step::Mentioned;
-use assent_model::user::LifeState;
+use assent_model::user::LifecycleState;
 
 /// The longest that a code may be good.
 const LONGEST_CODE: Duration = Duration::from_secs(600);
@@ -27,12 +27,12 @@ const UNUSED: &str = "UPDATE approvals SET state = 'withdrawn', decided_at = $2
 pub(crate) async fn of_user(
     db: &mut AnyConnection,
     user: UserId,
-    state: LifeState,
+    state: LifecycleState,
     now: Timestamp,
 ) -> Result<()> {
     of_open_request(db, user, now).await?;
     let statements = match state {
-        LifeState::Invited | LifeState::Active => [
+        LifecycleState::Invited | LifecycleState::Active => [
             "UPDATE accounts SET grants_not_before = $2 WHERE user_id = $1 AND grants_not_before < $2",
             // Whoever was let in before they were suspended is not let in by that afterwards. Until then the browser is
             // told that the account is closed.
@@ -40,7 +40,7 @@ pub(crate) async fn of_user(
         ]
         .as_slice(),
         // A grant of this very moment ends too. So do links and recovery codes: whoever has them may be why the person is suspended.
-        LifeState::Suspended | LifeState::Terminated => &[
+        LifecycleState::Suspended | LifecycleState::Terminated => &[
             "UPDATE accounts SET grants_not_before = $2 + 1 WHERE user_id = $1",
             "DELETE FROM enrolments WHERE user_id = $1 AND created_at <= $2",
             "DELETE FROM recovery_codes WHERE user_id = $1 AND created_at <= $2",
@@ -76,7 +76,7 @@ pub(crate) async fn of_account(
     db: &mut AnyConnection,
     user: String,
     application: String,
-    state: LifeState,
+    state: LifecycleState,
     now: Timestamp,
 ) -> Result<()> {
     let mut statements = vec![

@@ -1,7 +1,7 @@
 //! Devices and the right to enrol one.
 
 use crate::rows::{digest, from_json, moment, parse, to_json};
-use crate::{Result, Store, StoreError, Whom, audit, taken, users};
+use crate::{Result, Store, StoreError, UserGuard, audit, taken, users};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::device::{Device, Enrolment, LinkMaker, PushSubscription};
@@ -167,7 +167,7 @@ impl Store {
     pub async fn insert_enrolment(
         &self,
         enrolment: Enrolment,
-        whom: impl Into<Whom>,
+        whom: impl Into<UserGuard>,
         entries: Vec<Entry>,
         now: Timestamp,
     ) -> Result<()> {

@@ -1,6 +1,6 @@
 //! What vendors' authenticators know people by.
 
-use crate::{Result, Store, Whom, audit, users};
+use crate::{Result, Store, UserGuard, audit, users};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::delivery::ApprovalAddress;
@@ -28,7 +28,7 @@ impl Store {
     /// [`StoreError::Stale`](crate::StoreError::Stale) if they are not as they were seen.
     pub async fn set_external_authenticator(
         &self,
-        whom: impl Into<Whom>,
+        whom: impl Into<UserGuard>,
         address: ApprovalAddress,
         entries: Vec<Entry>,
         activated: Option<Entry>,
@@ -67,7 +67,7 @@ impl Store {
     /// [`StoreError::Stale`](crate::StoreError::Stale) if they are not as they were seen.
     pub async fn remove_external_authenticator(
         &self,
-        whom: impl Into<Whom>,
+        whom: impl Into<UserGuard>,
         channel: &str,
         entries: Vec<Entry>,
     ) -> Result<bool> {

@@ -50,26 +50,26 @@ mod users;
 mod writer;
 
 pub use accounts::{AccountWrite, Person};
-pub use approval_requests::{ApprovalRequest, Asked, RefusedRequest};
-pub use approvals::{Answer, Noted, Verdict};
+pub use approval_requests::{ApprovalRequest, RefusedRequest, RequestOutcome};
+pub use approvals::{AnswerOutcome, AuditNote, DeviceAnswer};
 pub use audit::chain::Chaining;
-pub use audit::{AuditFilter, AuditPage, KeptEntry};
+pub use audit::{AuditFilter, AuditPage, StoredEntry};
 pub use batch::token_issuance::{Redemption, Rotation};
-pub use bootstrap::FirstStart;
+pub use bootstrap::Bootstrap;
 pub use connect::Database;
-pub use consents::{Consent, ConsentGiven};
+pub use consents::{Consent, ConsentGrant};
 pub use idempotency::IdempotentRow;
-pub use logins::{Given, LoginAnswer};
+pub use logins::{IssuedGrant, LoginAnswer};
 pub use open_sign_ins::OpenSignIns;
 pub use overview::{QUARTER, SignInHour};
 pub use portal::OpenSession;
 pub use recovery::Recovery;
-pub use repeats::{COUNTED_FOR, Repeated};
+pub use repeats::{COUNTED_FOR, RepetitionCount};
 pub use retention::Retention;
-pub use test_sign_ins::{KeptStep, TrialEnd};
-pub use tokens::{Family, FoundRefresh, OpenAccess};
+pub use test_sign_ins::{StepRecord, TestSignInResult};
+pub use tokens::{ActiveAccessToken, RefreshTokenState, TokenFamily};
 pub use traces::ClaimTrace;
-pub use users::{UserKept, UserSummary, UserWrite, Whom};
+pub use users::{UserGuard, UserSummary, UserUpdateOutcome, UserWrite};
 
 use std::sync::Arc;
 
@@ -78,8 +78,8 @@ use sqlx::{AnyConnection, AnyPool};
 
 use assent_model::application::Registered;
 use assent_model::token::CodeGrant;
-use batch::loader::{Lookup, lookup};
-use batch::token_issuance::Issuing;
+use batch::loader::{Loader, start_loader};
+use batch::token_issuance::TokenIssuance;
 
 /// Why the store could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -132,19 +132,19 @@ pub struct Store {
     /// Writes approvals that are asked for, one batch at a time: of two at once that ask for the same names in another
     /// order, each would wait for the other.
     asks: writer::Writer,
-    lookups: Lookups,
-    issuing: Issuing,
+    lookups: Loaders,
+    issuing: TokenIssuance,
     chaining: Arc<Chaining>,
 }
 
 /// What applications' requests look up.
 #[derive(Clone, Debug)]
-struct Lookups {
-    applications: Lookup<Registered>,
-    persons: Lookup<Person>,
-    codes: Lookup<CodeGrant>,
-    access_tokens: Lookup<tokens::Access>,
-    refresh_tokens: Lookup<tokens::Refresh>,
+struct Loaders {
+    applications: Loader<Registered>,
+    persons: Loader<Person>,
+    codes: Loader<CodeGrant>,
+    access_tokens: Loader<tokens::Access>,
+    refresh_tokens: Loader<tokens::Refresh>,
 }
 
 impl Store {
@@ -161,18 +161,22 @@ impl Store {
         let readers = database.readers;
         // One connection that hangs holds up no other where there are several.
         let at_a_time = if database.writer_count == 1 { 1 } else { 2 };
-        let lookups = Lookups {
-            applications: lookup::<applications::ApplicationRow>(
+        let lookups = Loaders {
+            applications: start_loader::<applications::ApplicationRow>(
                 &readers,
                 at_a_time,
                 applications::BY_ID,
             ),
-            persons: lookup::<accounts::PersonRow>(&readers, at_a_time, accounts::PERSON),
-            codes: lookup::<codes::CodeRow>(&readers, at_a_time, codes::BY_ID),
-            access_tokens: lookup::<tokens::AccessRow>(&readers, at_a_time, tokens::ACCESS),
-            refresh_tokens: lookup::<tokens::RefreshRow>(&readers, at_a_time, tokens::REFRESH),
+            persons: start_loader::<accounts::PersonRow>(&readers, at_a_time, accounts::PERSON),
+            codes: start_loader::<codes::CodeRow>(&readers, at_a_time, codes::BY_ID),
+            access_tokens: start_loader::<tokens::AccessRow>(&readers, at_a_time, tokens::ACCESS),
+            refresh_tokens: start_loader::<tokens::RefreshRow>(
+                &readers,
+                at_a_time,
+                tokens::REFRESH,
+            ),
         };
-        let issuing = Issuing::start(&writer);
+        let issuing = TokenIssuance::start(&writer);
         Ok(Self {
             readers,
             writer,

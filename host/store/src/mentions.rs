@@ -7,7 +7,7 @@ use serde_json::Value;
 use sqlx::AnyConnection;
 
 use crate::audit::chain::{RecordRow, records_where};
-use crate::batch::bulk_sql::{MOST, Statement};
+use crate::batch::bulk_sql::{BulkSql, MOST};
 use crate::{Result, Store};
 use assent_model::audit::chain::Record;
 use assent_model::audit::{Entry, Event};
@@ -26,13 +26,13 @@ const MENTIONING: &str =
     records_where!("mentions = $1 AND personal IS NOT NULL AND seq IS NOT NULL ORDER BY seq");
 
 /// Where somebody was mentioned before they were there, as in the step that adds them, it is they.
-static ARE_MENTIONED: LazyLock<[Statement; 2]> = LazyLock::new(|| {
+static ARE_MENTIONED: LazyLock<[BulkSql; 2]> = LazyLock::new(|| {
     let of = |table| {
         format!(
             "UPDATE {table} SET mentions = v.column2 FROM (VALUES {{($, $)}}) AS v WHERE {table}.mentions = v.column1"
         )
     };
-    ["approvals", "audit_entries"].map(|table| Statement::new(&of(table), 0))
+    ["approvals", "audit_entries"].map(|table| BulkSql::new(&of(table), 0))
 });
 
 /// Notes that these users, who are new or have another name, are who was mentioned by it.

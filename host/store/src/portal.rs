@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use sqlx::AnyConnection;
 
 use crate::rows::{moment, parse};
-use crate::{Result, Store, Whom, audit, deprovisioning, devices, sessions};
+use crate::{Result, Store, UserGuard, audit, deprovisioning, devices, sessions};
 use assent_model::audit::{Entry, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::id::{DeviceId, SessionId, UserId};
@@ -97,7 +97,7 @@ impl Store {
     /// [`StoreError::Stale`](crate::StoreError::Stale) if they are not as they were seen.
     pub async fn end_session_of(
         &self,
-        whom: impl Into<Whom>,
+        whom: impl Into<UserGuard>,
         id: SessionId,
         entry: Entry,
         now: Timestamp,
@@ -129,7 +129,7 @@ impl Store {
     /// [`StoreError::Stale`](crate::StoreError::Stale) if they are not as they were seen.
     pub async fn end_other_sessions_of(
         &self,
-        whom: impl Into<Whom>,
+        whom: impl Into<UserGuard>,
         keep: String,
         entry: Entry,
         now: Timestamp,
@@ -204,7 +204,7 @@ impl Store {
     /// [`StoreError::Stale`](crate::StoreError::Stale) if they are not as they were seen.
     pub async fn revoke_device_of(
         &self,
-        whom: impl Into<Whom>,
+        whom: impl Into<UserGuard>,
         id: DeviceId,
         codes: CodesOfDevice,
         entry: Entry,

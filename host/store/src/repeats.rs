@@ -22,7 +22,7 @@ pub const COUNTED_FOR: Duration = Duration::from_secs(3600);
 
 /// Requests that repeat.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Repeated {
+pub struct RepetitionCount {
     /// The user of the name.
     pub user: UserId,
     /// Where they came from.
@@ -81,7 +81,11 @@ struct RepeatedRow {
 
 impl Store {
     /// Forgets the counts that began at `before` or earlier and were single requests, and reads up to `limit` of the others.
-    pub async fn repeated_requests(&self, before: Timestamp, limit: u32) -> Result<Vec<Repeated>> {
+    pub async fn repeated_requests(
+        &self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<RepetitionCount>> {
         loop {
             let deleted = self
                 .write(move |db| {
@@ -116,7 +120,7 @@ impl Store {
         .fetch_all(&self.readers)
         .await?;
         let repeated = rows.into_iter().map(|row| {
-            Ok(Repeated {
+            Ok(RepetitionCount {
                 user: parse(&row.user_id, "the user of repeated requests")?,
                 network: row.network,
                 first_at: moment(row.first_at),
@@ -127,7 +131,7 @@ impl Store {
     }
 
     /// Ends the count of repeated requests. The entry is completed with how many had none, and when the last came.
-    pub async fn sum_up_repeated(&self, repeated: Repeated, entry: Entry) -> Result<()> {
+    pub async fn sum_up_repeated(&self, repeated: RepetitionCount, entry: Entry) -> Result<()> {
         self.write(move |db| {
             let (repeated, entry) = (repeated.clone(), entry.clone());
             Box::pin(async move {

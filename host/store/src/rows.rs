@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use crate::{Result, StoreError};
 use assent_model::clock::Timestamp;
 use assent_model::secret::Digest;
-use assent_model::user::{ConsoleRole, LifeState};
+use assent_model::user::{ConsoleRole, LifecycleState};
 
 pub(crate) fn parse<T: std::str::FromStr>(text: &str, what: &'static str) -> Result<T> {
     text.parse().map_err(|_| StoreError::Corrupt(what))
@@ -28,12 +28,12 @@ pub(crate) const fn moment(millis: i64) -> Timestamp {
     Timestamp::from_millis(millis)
 }
 
-pub(crate) fn life_state(text: &str) -> Result<LifeState> {
+pub(crate) fn life_state(text: &str) -> Result<LifecycleState> {
     match text {
-        "invited" => Ok(LifeState::Invited),
-        "active" => Ok(LifeState::Active),
-        "suspended" => Ok(LifeState::Suspended),
-        "terminated" => Ok(LifeState::Terminated),
+        "invited" => Ok(LifecycleState::Invited),
+        "active" => Ok(LifecycleState::Active),
+        "suspended" => Ok(LifecycleState::Suspended),
+        "terminated" => Ok(LifecycleState::Terminated),
         _ => Err(StoreError::Corrupt("a state")),
     }
 }

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use sqlx::AnyConnection;
 
-use crate::batch::bulk_sql::{MOST, Statement};
+use crate::batch::bulk_sql::{BulkSql, MOST};
 use crate::rows::{digest, from_json, moment, parse, to_json};
 use crate::{Result, Store, StoreError, audit, logout};
 use assent_model::audit::{Entry, Origin};
@@ -203,8 +203,8 @@ pub(crate) async fn leave(
     logout::queue(db, told, now).await
 }
 
-static BY_INDEX: LazyLock<Statement> = LazyLock::new(|| {
-    Statement::new(
+static BY_INDEX: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
         "SELECT sid, application_id, user_id, name_format, name, session_index FROM saml_participants
          WHERE application_id = $1 AND session_index IN ({$})",
         1,

@@ -6,9 +6,9 @@ use crate::rows::{digest, moment, parse};
 use crate::{Result, Store, StoreError, audit};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
-use assent_model::id::{CodeId, LoginId, SessionId, TrialId};
+use assent_model::id::{CodeId, LoginId, SessionId, TestSignInId};
 use assent_model::secret::Digest;
-use assent_model::test_sign_in::{Trial, TrialOutcome, TrialStage, TrialStep};
+use assent_model::test_sign_in::{TestSignIn, TestSignInOutcome, TestSignInStage, TestSignInStep};
 
 #[derive(sqlx::FromRow)]
 struct TrialRow {
@@ -24,15 +24,15 @@ struct TrialRow {
     outcome: Option<String>,
 }
 
-impl TryFrom<TrialRow> for Trial {
+impl TryFrom<TrialRow> for TestSignIn {
     type Error = StoreError;
     fn try_from(row: TrialRow) -> Result<Self> {
         let stage = match (row.outcome.as_deref(), row.taken_at) {
-            (Some("done"), _) => TrialStage::Finished(TrialOutcome::Done),
-            (Some("failed"), _) => TrialStage::Finished(TrialOutcome::Failed),
+            (Some("done"), _) => TestSignInStage::Finished(TestSignInOutcome::Done),
+            (Some("failed"), _) => TestSignInStage::Finished(TestSignInOutcome::Failed),
             (Some(_), _) => return Err(StoreError::Corrupt("a trial's outcome")),
-            (None, Some(_)) => TrialStage::Taken,
-            (None, None) => TrialStage::Open,
+            (None, Some(_)) => TestSignInStage::Taken,
+            (None, None) => TestSignInStage::Open,
         };
         Ok(Self {
             id: parse(&row.id, "a trial's id")?,
@@ -54,9 +54,9 @@ impl TryFrom<TrialRow> for Trial {
 
 /// A step of a trial as it is kept.
 #[derive(Clone, Debug)]
-pub struct KeptStep {
+pub struct StepRecord {
     /// Which one.
-    pub name: TrialStep,
+    pub name: TestSignInStep,
     /// When it was.
     pub at: Timestamp,
     /// What is known of it, sealed.
@@ -65,9 +65,9 @@ pub struct KeptStep {
 
 /// How a trial ends.
 #[derive(Clone, Debug)]
-pub struct TrialEnd {
+pub struct TestSignInResult {
     /// How.
-    pub outcome: TrialOutcome,
+    pub outcome: TestSignInOutcome,
     /// What the application would have been told, sealed.
     pub result: String,
     /// The family of the tokens that it gave.
@@ -76,7 +76,7 @@ pub struct TrialEnd {
     pub entry: Entry,
 }
 
-async fn keep_step(db: &mut AnyConnection, id: TrialId, step: &KeptStep) -> Result<()> {
+async fn keep_step(db: &mut AnyConnection, id: TestSignInId, step: &StepRecord) -> Result<()> {
     sqlx::query(
         "INSERT INTO test_sign_in_steps (test_sign_in_id, name, at, step) SELECT id, $2, $3, $4 FROM test_sign_ins WHERE id = $1
          ON CONFLICT (test_sign_in_id, name) DO UPDATE SET at = excluded.at, step = excluded.step",
@@ -94,8 +94,8 @@ impl Store {
     /// Adds a trial, with its first step.
     pub async fn insert_test_sign_in(
         &self,
-        trial: Trial,
-        step: KeptStep,
+        trial: TestSignIn,
+        step: StepRecord,
         entry: Entry,
     ) -> Result<()> {
         self.write(move |db| {
@@ -122,7 +122,7 @@ impl Store {
     }
 
     /// The trial with this id.
-    pub async fn test_sign_in(&self, id: TrialId) -> Result<Option<Trial>> {
+    pub async fn test_sign_in(&self, id: TestSignInId) -> Result<Option<TestSignIn>> {
         let row: Option<TrialRow> = sqlx::query_as(
             "SELECT id, application_id, user_id, session_id, browser, login_id, created_at, expires_at, taken_at, outcome
              FROM test_sign_ins WHERE id = $1",
@@ -130,11 +130,11 @@ impl Store {
         .bind(id.to_string())
         .fetch_optional(&self.readers)
         .await?;
-        row.map(Trial::try_from).transpose()
+        row.map(TestSignIn::try_from).transpose()
     }
 
     /// The trials of a session of the console that go on, and were not answered.
-    pub async fn open_test_sign_ins(&self, session: SessionId) -> Result<Vec<Trial>> {
+    pub async fn open_test_sign_ins(&self, session: SessionId) -> Result<Vec<TestSignIn>> {
         let rows: Vec<TrialRow> = sqlx::query_as(
             "SELECT id, application_id, user_id, session_id, browser, login_id, created_at, expires_at, taken_at, outcome
              FROM test_sign_ins WHERE session_id = $1 AND taken_at IS NULL AND finished_at IS NULL",
@@ -142,11 +142,14 @@ impl Store {
         .bind(session.to_string())
         .fetch_all(&self.readers)
         .await?;
-        rows.into_iter().map(Trial::try_from).collect()
+        rows.into_iter().map(TestSignIn::try_from).collect()
     }
 
     /// What a trial went through, in the order of the steps, and its result, sealed both.
-    pub async fn test_sign_in_steps(&self, id: TrialId) -> Result<(Vec<KeptStep>, Option<String>)> {
+    pub async fn test_sign_in_steps(
+        &self,
+        id: TestSignInId,
+    ) -> Result<(Vec<StepRecord>, Option<String>)> {
         let rows: Vec<(String, i64, String)> = sqlx::query_as(
             "SELECT name, at, step FROM test_sign_in_steps WHERE test_sign_in_id = $1",
         )
@@ -154,7 +157,7 @@ impl Store {
         .fetch_all(&self.readers)
         .await?;
         let known = |text: &str| {
-            TrialStep::ALL
+            TestSignInStep::ALL
                 .into_iter()
                 .find(|step| step.as_str() == text)
         };
@@ -162,7 +165,7 @@ impl Store {
             .into_iter()
             .map(|(name, at, sealed)| {
                 let name = known(&name).ok_or(StoreError::Corrupt("a trial's step"))?;
-                Ok(KeptStep {
+                Ok(StepRecord {
                     name,
                     at: moment(at),
                     sealed,
@@ -179,7 +182,7 @@ impl Store {
     }
 
     /// Keeps a step of a trial in the place of what was known of it.
-    pub async fn record_test_sign_in_step(&self, id: TrialId, step: KeptStep) -> Result<()> {
+    pub async fn record_test_sign_in_step(&self, id: TestSignInId, step: StepRecord) -> Result<()> {
         self.write(move |db| {
             let step = step.clone();
             Box::pin(async move { keep_step(db, id, &step).await })
@@ -190,7 +193,7 @@ impl Store {
     /// Lets this login answer a trial, and none before it. Whether the trial is open still, and of the browser with this digest.
     pub async fn set_test_sign_in_login(
         &self,
-        id: TrialId,
+        id: TestSignInId,
         login: LoginId,
         browser: Digest,
         now: Timestamp,
@@ -214,7 +217,11 @@ impl Store {
     }
 
     /// Notes the session that came of a trial, so that it ends with it.
-    pub async fn set_test_sign_in_session(&self, id: TrialId, session: SessionId) -> Result<()> {
+    pub async fn set_test_sign_in_session(
+        &self,
+        id: TestSignInId,
+        session: SessionId,
+    ) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
                 sqlx::query("UPDATE test_sign_ins SET made_session = $2 WHERE id = $1")
@@ -229,7 +236,7 @@ impl Store {
     }
 
     /// Claims the one answer of a trial. `false` if it was answered before, or is over.
-    pub async fn claim_test_sign_in(&self, id: TrialId, now: Timestamp) -> Result<bool> {
+    pub async fn claim_test_sign_in(&self, id: TestSignInId, now: Timestamp) -> Result<bool> {
         self.write(move |db| {
             Box::pin(async move {
                 let claimed: Option<(String,)> = sqlx::query_as(
@@ -250,8 +257,8 @@ impl Store {
     /// before.
     pub async fn finish_test_sign_in(
         &self,
-        id: TrialId,
-        end: TrialEnd,
+        id: TestSignInId,
+        end: TestSignInResult,
         now: Timestamp,
     ) -> Result<bool> {
         self.write(move |db| {

@@ -15,7 +15,7 @@ use assent_model::token::{AccessGrant, GrantContext, GrantSubject, IssuedPair, R
 
 /// A token's family as it stands.
 #[derive(Clone, Debug)]
-pub struct Family {
+pub struct TokenFamily {
     /// Its id: the code's.
     pub id: CodeId,
     /// The scopes that were granted.
@@ -30,22 +30,22 @@ pub struct Family {
 
 /// An access token that is good, as far as the database tells.
 #[derive(Clone, Debug)]
-pub struct OpenAccess {
+pub struct ActiveAccessToken {
     /// What it stands for.
     pub grant: AccessGrant,
     /// Its family; `None` for an application's own token.
-    pub family: Option<Family>,
+    pub family: Option<TokenFamily>,
     /// Whether its first use was noted.
     pub used: bool,
 }
 
 /// A refresh token as it stands.
 #[derive(Clone, Debug)]
-pub struct FoundRefresh {
+pub struct RefreshTokenState {
     /// What it stands for.
     pub grant: RefreshGrant,
     /// Its family.
-    pub family: Family,
+    pub family: TokenFamily,
     /// Whether it is neither used, nor revoked, nor over.
     pub good: bool,
 }
@@ -78,7 +78,7 @@ pub(crate) const REFRESH: &str =
 
 /// An access token that is open, whenever that was asked.
 #[derive(Clone)]
-pub(crate) struct Access(Option<OpenAccess>);
+pub(crate) struct Access(Option<ActiveAccessToken>);
 
 /// A refresh token as it stands, whenever that was asked.
 #[derive(Clone)]
@@ -86,7 +86,7 @@ pub(crate) struct Refresh {
     open: bool,
     unused: bool,
     grant: RefreshGrant,
-    family: Family,
+    family: TokenFamily,
 }
 
 #[derive(sqlx::FromRow)]
@@ -152,7 +152,7 @@ impl TryFrom<AccessRow> for Access {
             )?),
             _ => return Err(StoreError::Corrupt("a token without its family")),
         };
-        let found = OpenAccess {
+        let found = ActiveAccessToken {
             grant: AccessGrant {
                 id: parse(&row.id, "a token's id")?,
                 digest: digest(&row.digest, "a token's digest")?,
@@ -234,9 +234,9 @@ fn family(
     subject: [&str; 3],
     context: &str,
     created_at: i64,
-) -> Result<Family> {
+) -> Result<TokenFamily> {
     let [user, account, session] = subject;
-    Ok(Family {
+    Ok(TokenFamily {
         id,
         scopes: Scopes::known(scopes),
         subject: GrantSubject {
@@ -252,7 +252,11 @@ fn family(
 impl Store {
     /// The access token with this id, if neither it nor its family is revoked or over at `now`. Whether the person and
     /// the account may still be used is not looked at.
-    pub async fn open_access(&self, id: TokenId, now: Timestamp) -> Result<Option<OpenAccess>> {
+    pub async fn open_access(
+        &self,
+        id: TokenId,
+        now: Timestamp,
+    ) -> Result<Option<ActiveAccessToken>> {
         let found = self.lookups.access_tokens.ask(id.to_string()).await?;
         Ok(found
             .and_then(|Access(found)| found)
@@ -277,7 +281,11 @@ impl Store {
     }
 
     /// The refresh token with this id, good or not, unless its family is revoked or over.
-    pub async fn refresh_token(&self, id: TokenId, now: Timestamp) -> Result<Option<FoundRefresh>> {
+    pub async fn refresh_token(
+        &self,
+        id: TokenId,
+        now: Timestamp,
+    ) -> Result<Option<RefreshTokenState>> {
         let found = self
             .lookups
             .refresh_tokens
@@ -290,7 +298,7 @@ impl Store {
                  grant,
                  family,
                  ..
-             }| FoundRefresh {
+             }| RefreshTokenState {
                 good: unused && grant.expires_at > now,
                 grant,
                 family,

@@ -1,7 +1,7 @@
 //! Every change that an administrator makes is told, with what was before and what is now, and without keys.
 
 use assent::domain::keys::{self, Takeover};
-use assent_model::audit::{Actor, By, Event, Origin};
+use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::id::ApprovalId;
 use assent_model::key::SigningAlgorithm;
 use openssl::pkey::PKey;
@@ -212,7 +212,7 @@ async fn keys_and_tokens_are_told_by_name_alone_on_both_databases() {
             "{database:?}"
         );
 
-        let by = By::new(Actor::Host, Origin::NOWHERE);
+        let by = AuditContext::new(Actor::Host, Origin::NOWHERE);
         let approval = ApprovalId::from_bytes([7; 16]);
         let by = by.with_approval(approval);
         keys::rotate(&host.host, SigningAlgorithm::Rs256, Takeover::Now, &by)

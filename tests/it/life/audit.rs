@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use assent::domain::audit;
 use assent_model::id::UserId;
-use assent_model::user::LifeState;
+use assent_model::user::LifecycleState;
 use assent_store::{AuditFilter, Retention};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -388,7 +388,7 @@ async fn entries_are_kept_for_their_days_and_an_invited_user_for_ever() {
             .expect("read");
         assert_eq!(
             kept.map(|user| user.state),
-            Some(LifeState::Invited),
+            Some(LifecycleState::Invited),
             "{database:?}"
         );
     }

@@ -9,7 +9,7 @@ use assent_model::entropy::SystemEntropy;
 use assent_model::id::{ApprovalId, DeliveryId};
 use assent_model::statement::{ApprovalStatement, Decision};
 use assent_model::user::User;
-use assent_store::{Answer, Asked, Retention, Store, Verdict};
+use assent_store::{AnswerOutcome, DeviceAnswer, RequestOutcome, Retention, Store};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -635,7 +635,7 @@ async fn an_address_and_a_browser_ask_so_often() {
     }
 }
 
-async fn asked_by(store: &Store, person: &User, name: &str) -> (ApprovalId, Asked) {
+async fn asked_by(store: &Store, person: &User, name: &str) -> (ApprovalId, RequestOutcome) {
     let login = login();
     store.insert_login(login.clone()).await.expect("inserted");
     let approval = approval(&login, Some(person), name);
@@ -662,7 +662,7 @@ async fn a_vendors_denial_is_a_denial_on_both_databases() {
                 .expect("set")
         );
         let (id, asked) = asked_by(store, &person, "ada").await;
-        assert_eq!(asked, Asked::Person(person.id));
+        assert_eq!(asked, RequestOutcome::Person(person.id));
         let recipient = Recipient::Vendor {
             address: known.address,
         };
@@ -681,13 +681,13 @@ async fn a_vendors_denial_is_a_denial_on_both_databases() {
         );
         // The second of two: the first was at a device.
         let (first, _) = asked_by(store, &person, "ada@example.org").await;
-        let deny = Verdict::Deny { device: phone.id };
+        let deny = DeviceAnswer::Deny { device: phone.id };
         assert_eq!(
             store
                 .answer_approval(first, deny, noted(&[30]), NOW)
                 .await
                 .expect("denied"),
-            Answer::Counted
+            AnswerOutcome::Counted
         );
         assert_eq!(
             store.cooldown_until(person.id, NOW).await.expect("read"),
@@ -702,7 +702,10 @@ async fn a_vendors_denial_is_a_denial_on_both_databases() {
         );
         let until = store.cooldown_until(person.id, NOW).await.expect("read");
         assert_eq!(until, Some(NOW + Duration::from_secs(30)), "{database:?}");
-        assert_eq!(asked_by(store, &person, "ada").await.1, Asked::Nobody);
+        assert_eq!(
+            asked_by(store, &person, "ada").await.1,
+            RequestOutcome::Nobody
+        );
     }
 }
 
@@ -715,15 +718,16 @@ async fn a_request_at_the_moment_of_a_report_reaches_no_phone_afterwards_on_both
         let (person, phone) = ada(store).await;
         for round in 0..20 {
             let (id, asked) = asked_by(store, &person, "ada").await;
-            assert_eq!(asked, Asked::Person(person.id));
+            assert_eq!(asked, RequestOutcome::Person(person.id));
             let mut noted = noted(&[30]);
             noted.pause.0.report = Some(Duration::from_secs(30));
-            let report = store.answer_approval(id, Verdict::NotMe { device: phone.id }, noted, NOW);
+            let report =
+                store.answer_approval(id, DeviceAnswer::NotMe { device: phone.id }, noted, NOW);
             let (reported, (other, _)) =
                 tokio::join!(report, asked_by(store, &person, "ada@example.org"));
             assert_eq!(
                 reported.expect("answered"),
-                Answer::Counted,
+                AnswerOutcome::Counted,
                 "{database:?} {round}"
             );
             assert!(

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use assent_model::administration::AdminScopes;
-use assent_model::audit::{By, Entry, Event};
+use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::entropy::SystemEntropy;
 use assent_model::id::TokenId;
 use assent_model::scope::Scopes;
@@ -473,7 +473,14 @@ async fn a_second_repeat_ends_the_family_though_the_first_hangs_up_then() {
             refresh: None,
         };
         let store = &host.host.store;
-        let reuse = || Entry::new(Event::RefreshTokenReused, &By::HOST, now, &SystemEntropy);
+        let reuse = || {
+            Entry::new(
+                Event::RefreshTokenReused,
+                &AuditContext::HOST,
+                now,
+                &SystemEntropy,
+            )
+        };
         let repeat = async || {
             store
                 .rotate(

@@ -117,9 +117,9 @@ pub fn read(line: &str) -> Result<Record, serde_json::Error> {
 mod tests {
     use proptest::prelude::*;
 
+    use super::*;
     use crate::audit::chain::{Mark, Walk, personal_digest};
     use crate::secret::Digest;
-    use crate::*;
 
     /// Any record, in its place after the first mark.
     fn any_record() -> impl Strategy<Value = Record> {

@@ -48,7 +48,7 @@ pub struct Entry {
 
 impl Entry {
     /// An entry about nobody yet.
-    pub fn new(event: Event, by: &By, at: Timestamp, entropy: &dyn Entropy) -> Self {
+    pub fn new(event: Event, by: &AuditContext, at: Timestamp, entropy: &dyn Entropy) -> Self {
         let mut entry = Self {
             id: AuditId::new(at, entropy),
             at,
@@ -114,7 +114,7 @@ impl Entry {
 
 /// Who does something, and from where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct By {
+pub struct AuditContext {
     /// Who.
     pub actor: Actor,
     /// From where.
@@ -123,7 +123,7 @@ pub struct By {
     pub approval: Option<ApprovalId>,
 }
 
-impl By {
+impl AuditContext {
     /// The host itself, or whoever holds its machine.
     pub const HOST: Self = Self {
         actor: Actor::Host,

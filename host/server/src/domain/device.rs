@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::signals::Signal;
 use super::{Broken, Host, audit, news, seconds};
 use assent_model::approval::Approval;
-use assent_model::audit::{Actor, By, Entry, Event, Origin};
+use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::device::{Device, DeviceKey, Enrolment, LinkMaker, PushSubscription};
 use assent_model::id::{ApprovalId, AuditId, DeviceId, EnrolmentId, UserId};
@@ -17,8 +17,8 @@ use assent_model::saml::SessionEnd;
 use assent_model::secret::Token;
 use assent_model::statement::{CallStatement, EnrolmentStatement};
 use assent_model::token::prefix;
-use assent_model::user::{LifeState, User};
-use assent_store::{StoreError, Whom};
+use assent_model::user::{LifecycleState, User};
+use assent_store::{StoreError, UserGuard};
 
 /// How many devices a person may have: each is told of each request and of news.
 const MOST_DEVICES: usize = 20;
@@ -62,7 +62,7 @@ const LINK_OF_DEVICE: Duration = Duration::from_secs(15 * 60);
 pub async fn link_another(
     host: &Arc<Host>,
     device: &Device,
-    by: &By,
+    by: &AuditContext,
 ) -> Result<Option<(String, Timestamp)>, Broken> {
     let (mut enrolment, token) = prepare_enrolment(host, device.user_id);
     enrolment.made_by = Some(LinkMaker::Device(device.id));
@@ -175,7 +175,7 @@ pub async fn enrol(
         created_at: now,
         revoked_at: None,
     };
-    let by = By::new(Actor::Device(device.id), from);
+    let by = AuditContext::new(Actor::Device(device.id), from);
     let entry = |event| audit::entry(host, event, &by).about(user.id);
     let enrolled = entry(Event::DeviceEnrolled)
         .with("device", device.id.to_string())
@@ -183,8 +183,8 @@ pub async fn enrol(
         .personal("name", device.name.as_str());
     let activated = audit::of_state(
         entry(Event::UserLifecycleChanged),
-        LifeState::Invited,
-        LifeState::Active,
+        LifecycleState::Invited,
+        LifecycleState::Active,
     );
     match host
         .store
@@ -247,7 +247,7 @@ pub async fn rename(
     owner: UserId,
     id: DeviceId,
     name: &str,
-    by: &By,
+    by: &AuditContext,
 ) -> Result<Renaming, Broken> {
     let Some(device) = of_owner(host, owner, id).await? else {
         return Ok(Renaming::Unknown);
@@ -361,7 +361,7 @@ pub async fn request(
         let told = news
             .last()
             .is_some_and(|last| known.is_none_or(|known| last.id > known));
-        let over = user.state != LifeState::Active || tokio::time::Instant::now() >= deadline;
+        let over = user.state != LifecycleState::Active || tokio::time::Instant::now() >= deadline;
         if changed || told || over {
             if host
                 .store
@@ -457,7 +457,7 @@ pub async fn revoke(
     host: &Arc<Host>,
     device: &Device,
     codes: CodesOfDevice,
-    by: &By,
+    by: &AuditContext,
 ) -> Result<Option<SessionEnd>, Broken> {
     Ok(revoke_of(host, device, device.user_id, codes, by).await?)
 }
@@ -469,9 +469,9 @@ pub async fn revoke(
 pub async fn revoke_of(
     host: &Arc<Host>,
     device: &Device,
-    owner: impl Into<Whom>,
+    owner: impl Into<UserGuard>,
     codes: CodesOfDevice,
-    by: &By,
+    by: &AuditContext,
 ) -> Result<Option<SessionEnd>, StoreError> {
     let entry = audit::entry(host, Event::DeviceRevoked, by)
         .about(device.user_id)

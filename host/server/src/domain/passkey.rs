@@ -20,7 +20,7 @@ use serde_json::Value;
 use super::signals::Signal;
 use super::{Broken, Host, audit, news};
 use crate::config::Settings;
-use assent_model::audit::{Actor, By, Entry, Event};
+use assent_model::audit::{Actor, AuditContext, Entry, Event};
 use assent_model::device::Device;
 use assent_model::id::DeviceId;
 use assent_model::passkey::{DevicePasskey, PasskeyUse, Purpose};
@@ -134,7 +134,7 @@ pub async fn add(
     host: &Arc<Host>,
     device: &Device,
     made: &RegisterPublicKeyCredential,
-    by: &By,
+    by: &AuditContext,
 ) -> Result<Added, Broken> {
     let Some(RelyingParty(webauthn)) = &host.passkeys else {
         return Ok(Added::Refused);
@@ -189,7 +189,7 @@ pub async fn remove(
     host: &Arc<Host>,
     device: &Device,
     assertion: Option<&PublicKeyCredential>,
-    by: &By,
+    by: &AuditContext,
 ) -> Result<Removed, Broken> {
     Ok(
         match ask(host, device, Purpose::Remove, assertion, PATIENCE, by).await? {
@@ -229,7 +229,7 @@ pub async fn confirm(
     device: &Device,
     call: &str,
     assertion: Option<&PublicKeyCredential>,
-    by: &By,
+    by: &AuditContext,
 ) -> Result<Confirmed, Broken> {
     Ok(
         match ask(host, device, Purpose::Call(call), assertion, PATIENCE, by).await? {
@@ -264,7 +264,7 @@ pub(super) async fn ask(
     purpose: Purpose<'_>,
     assertion: Option<&PublicKeyCredential>,
     patience: Duration,
-    by: &By,
+    by: &AuditContext,
 ) -> Result<Asked, Broken> {
     let Some(DevicePasskey { mut credential, .. }) = host.store.passkey(device.id).await? else {
         return Ok(Asked::NoPasskey);
@@ -301,7 +301,7 @@ pub(super) async fn ask(
             tracing::warn!(device = %device.id, %error, "an assertion was refused");
             if matches!(error, WebauthnError::CredentialPossibleCompromise) {
                 // It may be a copy that speaks as this device, so that the device itself is told too.
-                let by = By::new(Actor::Host, by.origin.clone());
+                let by = AuditContext::new(Actor::Host, by.origin.clone());
                 host.store
                     .append_audit(vec![entry(host, Event::PasskeyCloneSuspected, device, &by)])
                     .await?;
@@ -348,7 +348,7 @@ fn broken(error: impl std::fmt::Display) -> Broken {
 }
 
 /// An entry of the audit log about a device's passkey.
-fn entry(host: &Host, event: Event, device: &Device, by: &By) -> Entry {
+fn entry(host: &Host, event: Event, device: &Device, by: &AuditContext) -> Entry {
     audit::entry(host, event, by)
         .about(device.user_id)
         .with("device", device.id.to_string())

@@ -20,15 +20,16 @@ use super::session::SignedIn;
 use super::signals::Signal;
 use super::{Broken, Host, account, audit};
 use assent_model::application::{GrantType, Registered};
-use assent_model::audit::{Actor, By, Event};
+use assent_model::audit::{Actor, AuditContext, Event};
 use assent_model::clock::Timestamp;
-use assent_model::id::{CodeId, LoginId, TrialId, UserId};
+use assent_model::id::{CodeId, LoginId, TestSignInId, UserId};
 use assent_model::login::{Login, Refusal};
 use assent_model::secret::Digest;
 use assent_model::test_sign_in::{
-    OpenTrial, StepNote, Trial, TrialOutcome, TrialStage, TrialStep, Visitor,
+    OpenTestSignIn, StepNote, TestSignIn, TestSignInOutcome, TestSignInStage, TestSignInStep,
+    Visitor,
 };
-use assent_store::{KeptStep, TrialEnd};
+use assent_store::{StepRecord, TestSignInResult};
 
 /// How long a trial is good, and what is known of it is kept.
 pub const LIFE: Duration = Duration::from_secs(15 * 60);
@@ -52,7 +53,7 @@ pub enum Derived {
 }
 
 /// A value of a trial that nobody guesses who does not hold the master key.
-pub fn derived(host: &Host, id: TrialId, what: Derived) -> Result<String, Broken> {
+pub fn derived(host: &Host, id: TestSignInId, what: Derived) -> Result<String, Broken> {
     let name = match what {
         Derived::State => "state",
         Derived::Nonce => "nonce",
@@ -70,14 +71,14 @@ pub fn derived(host: &Host, id: TrialId, what: Derived) -> Result<String, Broken
 }
 
 /// What comes back with an answer of a trial, and shows that this host made it for that trial, letter by letter.
-pub fn vouched(host: &Host, id: TrialId, answer: &str) -> Result<String, Broken> {
+pub fn vouched(host: &Host, id: TestSignInId, answer: &str) -> Result<String, Broken> {
     let message = format!("answer\n{id}\n{}", Digest::of(answer.as_bytes()).to_text());
     let code = host.master_key.authenticate("trial", message.as_bytes())?;
     Ok(URL_SAFE_NO_PAD.encode(code))
 }
 
 /// Where the answer of a trial goes.
-pub fn address(host: &Host, id: TrialId) -> String {
+pub fn address(host: &Host, id: TestSignInId) -> String {
     format!(
         "{}{PATH}{id}",
         host.settings.base_url.as_str().trim_end_matches('/')
@@ -85,7 +86,7 @@ pub fn address(host: &Host, id: TrialId) -> String {
 }
 
 /// The trial whose address it is.
-pub fn at(host: &Host, address: &str) -> Option<TrialId> {
+pub fn at(host: &Host, address: &str) -> Option<TestSignInId> {
     let base = host.settings.base_url.as_str().trim_end_matches('/');
     address.strip_prefix(base)?.strip_prefix(PATH)?.parse().ok()
 }
@@ -98,7 +99,7 @@ pub async fn prepare(
     host: &Host,
     console: &Console,
     application: &Registered,
-) -> Result<Trial, Refused> {
+) -> Result<TestSignIn, Refused> {
     let (id, has_codes) = match application {
         Registered::Client(client) => (
             &client.id,
@@ -125,8 +126,8 @@ pub async fn prepare(
         Some(obstacle) => return Err(Refused::Conflict(obstacle.words())),
     }
     let now = host.now();
-    Ok(Trial {
-        id: TrialId::new(now, &*host.entropy),
+    Ok(TestSignIn {
+        id: TestSignInId::new(now, &*host.entropy),
         application: id.clone(),
         user: user.id,
         session: console.signed_in.session.id,
@@ -134,12 +135,17 @@ pub async fn prepare(
         login: None,
         created_at: now,
         expires_at: now + LIFE,
-        stage: TrialStage::Open,
+        stage: TestSignInStage::Open,
     })
 }
 
 /// Keeps a trial whose request was made, and ends the one before of that session.
-pub async fn begin(host: &Host, trial: &Trial, request: StepNote, by: &By) -> Result<(), Broken> {
+pub async fn begin(
+    host: &Host,
+    trial: &TestSignIn,
+    request: StepNote,
+    by: &AuditContext,
+) -> Result<(), Broken> {
     for before in host.store.open_test_sign_ins(trial.session).await? {
         fail(
             host,
@@ -156,7 +162,7 @@ pub async fn begin(host: &Host, trial: &Trial, request: StepNote, by: &By) -> Re
     host.store
         .insert_test_sign_in(
             trial.clone(),
-            kept(host, TrialStep::Request, &request)?,
+            kept(host, TestSignInStep::Request, &request)?,
             entry,
         )
         .await?;
@@ -166,17 +172,17 @@ pub async fn begin(host: &Host, trial: &Trial, request: StepNote, by: &By) -> Re
 /// The trial with this id as an open one, if it is of this browser and session.
 pub async fn open(
     host: &Host,
-    id: TrialId,
+    id: TestSignInId,
     browser: Digest,
     signed_in: &SignedIn,
-) -> Result<Option<OpenTrial>, Broken> {
+) -> Result<Option<OpenTestSignIn>, Broken> {
     let visitor = Visitor {
         browser,
         session: signed_in.session.id,
         user: signed_in.user.id,
     };
     let trial = host.store.test_sign_in(id).await?;
-    Ok(trial.and_then(|trial| OpenTrial::of(trial, visitor, address(host, id), host.now())))
+    Ok(trial.and_then(|trial| OpenTestSignIn::of(trial, visitor, address(host, id), host.now())))
 }
 
 /// Notes that a login began for a trial, which alone may answer it from then on. Whether the trial is open still.
@@ -192,7 +198,7 @@ pub async fn login_began(host: &Host, login: &Login) -> Result<bool, Broken> {
         note(
             host,
             id,
-            TrialStep::Checked,
+            TestSignInStep::Checked,
             StepNote::good("the request is accepted, as for any application"),
         )
         .await?;
@@ -212,14 +218,14 @@ pub enum Hindrance {
 /// Whether a login may answer its trial for this person: `None` if so.
 pub async fn hindrance(
     host: &Host,
-    id: TrialId,
+    id: TestSignInId,
     login: LoginId,
     user: UserId,
 ) -> Result<Option<Hindrance>, Broken> {
     let Some(trial) = host.store.test_sign_in(id).await? else {
         return Ok(Some(Hindrance::Over));
     };
-    if trial.stage != TrialStage::Open
+    if trial.stage != TestSignInStage::Open
         || trial.login != Some(login)
         || host.now() >= trial.expires_at
     {
@@ -229,13 +235,18 @@ pub async fn hindrance(
         return Ok(None);
     }
     let detail = "somebody else approved than who began the trial; nothing of theirs is shown";
-    note(host, id, TrialStep::Approved, StepNote::bad(detail)).await?;
+    note(host, id, TestSignInStep::Approved, StepNote::bad(detail)).await?;
     fail(host, &trial, "somebody_else", detail).await?;
     Ok(Some(Hindrance::SomebodyElse))
 }
 
 /// Notes what became of a step.
-pub async fn note(host: &Host, id: TrialId, name: TrialStep, note: StepNote) -> Result<(), Broken> {
+pub async fn note(
+    host: &Host,
+    id: TestSignInId,
+    name: TestSignInStep,
+    note: StepNote,
+) -> Result<(), Broken> {
     host.store
         .record_test_sign_in_step(id, kept(host, name, &note)?)
         .await?;
@@ -243,8 +254,8 @@ pub async fn note(host: &Host, id: TrialId, name: TrialStep, note: StepNote) -> 
     Ok(())
 }
 
-fn kept(host: &Host, name: TrialStep, note: &StepNote) -> Result<KeptStep, Broken> {
-    Ok(KeptStep {
+fn kept(host: &Host, name: TestSignInStep, note: &StepNote) -> Result<StepRecord, Broken> {
+    Ok(StepRecord {
         name,
         at: host.now(),
         sealed: sealed(host, &json!(note))?,
@@ -262,26 +273,29 @@ fn unsealed(host: &Host, sealed: &str) -> Result<Value, Broken> {
 }
 
 /// Notes why a person was turned away who had approved, which ends the trial.
-pub async fn refused(host: &Host, id: TrialId, why: &Refusal) -> Result<(), Broken> {
+pub async fn refused(host: &Host, id: TestSignInId, why: &Refusal) -> Result<(), Broken> {
     let (step, detail) = match why {
         Refusal::ApplicationGone => (
-            TrialStep::Account,
+            TestSignInStep::Account,
             "the application was removed meanwhile".to_owned(),
         ),
         Refusal::AddressGone => (
-            TrialStep::Account,
+            TestSignInStep::Account,
             "the application takes no answer at this address".to_owned(),
         ),
-        Refusal::NoAccount(_) => (TrialStep::Account, Obstacle::NoAccount.words().to_owned()),
+        Refusal::NoAccount(_) => (
+            TestSignInStep::Account,
+            Obstacle::NoAccount.words().to_owned(),
+        ),
         Refusal::AccountClosed(_) | Refusal::PersonClosed => (
-            TrialStep::Account,
+            TestSignInStep::Account,
             kept_out(host, id)
                 .await?
                 .map_or(CLOSED, Obstacle::words)
                 .to_owned(),
         ),
         Refusal::Plugin(reason) => (
-            TrialStep::Claims,
+            TestSignInStep::Claims,
             format!("a plugin turns you away: {reason}"),
         ),
         Refusal::OthersTrial => return Ok(()),
@@ -289,14 +303,14 @@ pub async fn refused(host: &Host, id: TrialId, why: &Refusal) -> Result<(), Brok
     let Some(trial) = host.store.test_sign_in(id).await? else {
         return Ok(());
     };
-    if step == TrialStep::Account {
+    if step == TestSignInStep::Account {
         note(host, id, step, StepNote::bad(detail.clone())).await?;
     }
     fail(host, &trial, "refused", &detail).await
 }
 
 /// What keeps whoever began a trial out of its application by now.
-async fn kept_out(host: &Host, id: TrialId) -> Result<Option<Obstacle>, Broken> {
+async fn kept_out(host: &Host, id: TestSignInId) -> Result<Option<Obstacle>, Broken> {
     let Some(trial) = host.store.test_sign_in(id).await? else {
         return Ok(None);
     };
@@ -309,25 +323,25 @@ async fn kept_out(host: &Host, id: TrialId) -> Result<Option<Obstacle>, Broken> 
 /// Ends a trial with an error.
 pub async fn fail(
     host: &Host,
-    trial: &Trial,
+    trial: &TestSignIn,
     error: &str,
     description: &str,
 ) -> Result<(), Broken> {
     let result = json!({ "error": error, "error_description": description });
-    end(host, trial, TrialOutcome::Failed, result, None).await
+    end(host, trial, TestSignInOutcome::Failed, result, None).await
 }
 
 /// Ends a trial: the result is kept until the trial is over, and what it gave is over at once.
 pub async fn end(
     host: &Host,
-    trial: &Trial,
-    outcome: TrialOutcome,
+    trial: &TestSignIn,
+    outcome: TestSignInOutcome,
     result: Value,
     family: Option<CodeId>,
 ) -> Result<(), Broken> {
-    let by = By {
+    let by = AuditContext {
         actor: Actor::Person(trial.user),
-        ..By::HOST
+        ..AuditContext::HOST
     };
     let entry = audit::entry(host, Event::TestSignInEnded, &by)
         .about(trial.user)
@@ -335,7 +349,7 @@ pub async fn end(
     let entry = entry
         .with("trial", trial.id.to_string())
         .with("outcome", outcome.as_str());
-    let end = TrialEnd {
+    let end = TestSignInResult {
         outcome,
         result: sealed(host, &result)?,
         family,
@@ -349,12 +363,12 @@ pub async fn end(
 }
 
 /// A step, when it was, and what is known of it.
-pub type Noted = (TrialStep, Timestamp, StepNote);
+pub type Noted = (TestSignInStep, Timestamp, StepNote);
 
 /// What was noted, in the order of the steps.
-fn opened(host: &Host, kept: Vec<KeptStep>) -> Result<Vec<Noted>, Broken> {
+fn opened(host: &Host, kept: Vec<StepRecord>) -> Result<Vec<Noted>, Broken> {
     let mut steps = Vec::new();
-    for KeptStep { name, at, sealed } in kept {
+    for StepRecord { name, at, sealed } in kept {
         let note: Option<StepNote> = serde_json::from_value(unsealed(host, &sealed)?).ok();
         steps.extend(note.map(|note| (name, at, note)));
     }
@@ -362,7 +376,7 @@ fn opened(host: &Host, kept: Vec<KeptStep>) -> Result<Vec<Noted>, Broken> {
 }
 
 /// What the last step says that went wrong, if one did: to be told where the sign-in ends.
-pub async fn cause(host: &Host, id: TrialId) -> Result<Option<String>, Broken> {
+pub async fn cause(host: &Host, id: TestSignInId) -> Result<Option<String>, Broken> {
     let (kept, _) = host.store.test_sign_in_steps(id).await?;
     let failed = opened(host, kept)?
         .into_iter()
@@ -374,7 +388,7 @@ pub async fn cause(host: &Host, id: TrialId) -> Result<Option<String>, Broken> {
 #[derive(Clone, Debug)]
 pub struct Shown {
     /// The trial.
-    pub trial: Trial,
+    pub trial: TestSignIn,
     /// How it stands.
     pub state: TrialState,
     /// What it went through.
@@ -397,7 +411,11 @@ pub enum TrialState {
 }
 
 /// A trial of this console; `None` if there is none.
-pub async fn show(host: &Host, console: &Console, id: TrialId) -> Result<Option<Shown>, Broken> {
+pub async fn show(
+    host: &Host,
+    console: &Console,
+    id: TestSignInId,
+) -> Result<Option<Shown>, Broken> {
     let signed_in = &console.signed_in;
     let visitor = Visitor {
         browser: console.browser,
@@ -414,9 +432,9 @@ pub async fn show(host: &Host, console: &Console, id: TrialId) -> Result<Option<
     };
     let state = match trial.stage {
         _ if host.now() >= trial.expires_at => TrialState::Over,
-        TrialStage::Finished(TrialOutcome::Done) => TrialState::Done,
-        TrialStage::Finished(TrialOutcome::Failed) => TrialState::Failed,
-        TrialStage::Open | TrialStage::Taken => TrialState::Waiting,
+        TestSignInStage::Finished(TestSignInOutcome::Done) => TrialState::Done,
+        TestSignInStage::Finished(TestSignInOutcome::Failed) => TrialState::Failed,
+        TestSignInStage::Open | TestSignInStage::Taken => TrialState::Waiting,
     };
     if state == TrialState::Over {
         return Ok(Some(Shown {
@@ -444,7 +462,7 @@ pub async fn show(host: &Host, console: &Console, id: TrialId) -> Result<Option<
 }
 
 /// Returns when there is something new to show of a trial that goes on.
-pub async fn changed(host: &Arc<Host>, console: &Console, id: TrialId) -> Result<(), Broken> {
+pub async fn changed(host: &Arc<Host>, console: &Console, id: TestSignInId) -> Result<(), Broken> {
     let mut listener = host.signals.listen();
     let look = async || -> Result<_, Broken> {
         let shown = show(host, console, id).await?;

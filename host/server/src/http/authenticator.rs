@@ -36,7 +36,7 @@ use crate::domain::{self, Broken, Host};
 use crate::http::context::RequestOrigin;
 use crate::http::texts::PageLanguage;
 use assent_model::approval::{Approval, ApprovalStage};
-use assent_model::audit::{Actor, By, Origin};
+use assent_model::audit::{Actor, AuditContext, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::device::{CallCredentials, Device, DeviceKey, PushSubscription};
 use assent_model::id::{ApprovalId, AuditId};
@@ -271,8 +271,8 @@ pub(super) struct SignedCall {
 
 impl SignedCall {
     /// Who calls, and from where.
-    pub(super) fn by(&self) -> By {
-        By::new(Actor::Device(self.device.id), self.origin.clone())
+    pub(super) fn by(&self) -> AuditContext {
+        AuditContext::new(Actor::Device(self.device.id), self.origin.clone())
     }
 }
 

@@ -13,11 +13,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Map, Value};
 use sqlx::{AnyConnection, AnyPool, Connection, SqlSafeStr};
 
-use crate::batch::bulk_sql::Statement;
+use crate::batch::bulk_sql::BulkSql;
 use crate::retention::SLICE;
 use crate::rows::to_json;
 use crate::{Result, Store, StoreError};
-use assent_model::audit::chain::{ChainKey, End, KeptMark, Mark, Record, Walk, personal_digest};
+use assent_model::audit::chain::{ChainKey, End, Mark, Record, StoredMark, Walk, personal_digest};
 use assent_model::audit::{Entry, Event};
 use assent_model::clock::Timestamp;
 use assent_model::entropy::SharedEntropy;
@@ -58,7 +58,7 @@ impl Chaining {
 }
 
 /// An entry on its way into the log.
-struct Pending {
+struct PendingEntry {
     record: Record,
     /// Another person who is mentioned in it. No part of the record: it goes when that one is erased.
     mentions: Option<String>,
@@ -69,19 +69,21 @@ struct Pending {
 
 tokio::task_local! {
     /// What the transaction that runs has added so far, in its order.
-    static PENDING: RefCell<Vec<Pending>>;
+    static PENDING: RefCell<Vec<PendingEntry>>;
 }
 
 /// What a transaction added to the log.
-pub(crate) struct Appended(Vec<Pending>);
+pub(crate) struct PendingEntries(Vec<PendingEntry>);
 
 /// Runs the work of a transaction; what it adds to the log comes back with its outcome.
-pub(crate) async fn collect<T>(work: impl Future<Output = Result<T>>) -> Result<(T, Appended)> {
+pub(crate) async fn collect<T>(
+    work: impl Future<Output = Result<T>>,
+) -> Result<(T, PendingEntries)> {
     let with_entries = async {
         let outcome = work.await?;
         Ok((
             outcome,
-            Appended(PENDING.try_with(RefCell::take).unwrap_or_default()),
+            PendingEntries(PENDING.try_with(RefCell::take).unwrap_or_default()),
         ))
     };
     PENDING.scope(RefCell::default(), with_entries).await
@@ -90,7 +92,7 @@ pub(crate) async fn collect<T>(work: impl Future<Output = Result<T>>) -> Result<
 /// Adds an entry to what the transaction that runs will chain.
 pub(crate) fn add(entry: &Entry, wanted: bool) -> Result<()> {
     let mentions = entry.mentions.as_ref().map(Mentioned::to_text);
-    let pending = Pending {
+    let pending = PendingEntry {
         record: record(entry)?,
         mentions,
         wanted,
@@ -108,7 +110,7 @@ pub(crate) fn erase_pending(user: &str, names: &[Mentioned]) {
     let names: Vec<String> = names.iter().map(Mentioned::to_text).collect();
     // Outside of a transaction nothing waits.
     let _ = PENDING.try_with(|all| {
-        let tells = |pending: &Pending| {
+        let tells = |pending: &PendingEntry| {
             let mentions = |text: &String| text == user || names.contains(text);
             pending.record.user.as_deref() == Some(user)
                 || pending.mentions.as_ref().is_some_and(mentions)
@@ -168,7 +170,7 @@ fn salt(record: &mut Record, chaining: &Chaining) {
 pub(crate) async fn append(
     db: &mut AnyConnection,
     chaining: &Chaining,
-    Appended(mut all): Appended,
+    PendingEntries(mut all): PendingEntries,
 ) -> Result<()> {
     if all.is_empty() {
         return Ok(());
@@ -188,8 +190,8 @@ pub(crate) async fn append(
     set(db, chaining, End::Head, &last, head.authentic).await
 }
 
-static INSERT: LazyLock<Statement> = LazyLock::new(|| {
-    Statement::new(
+static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
         "INSERT INTO audit_entries (seq, previous, digest, id, happened_at, event, actor_kind, actor, user_id, application_id,
                                     approval_id, detail, personal, personal_salt, personal_digest, news, mentions, origin,
                                     origin_salt, origin_digest)
@@ -201,9 +203,9 @@ static INSERT: LazyLock<Statement> = LazyLock::new(|| {
     )
 });
 
-async fn insert(db: &mut AnyConnection, rows: &[Pending]) -> Result<()> {
+async fn insert(db: &mut AnyConnection, rows: &[PendingEntry]) -> Result<()> {
     let mut query = sqlx::query(INSERT.of(rows.len()));
-    for Pending {
+    for PendingEntry {
         record,
         mentions,
         wanted,
@@ -251,7 +253,7 @@ struct MarkRow {
 
 impl MarkRow {
     /// The place, and whether its code is a holder's of the key. A digest that is none is no holder's.
-    fn kept(&self, chaining: &Chaining, end: End) -> Result<KeptMark> {
+    fn kept(&self, chaining: &Chaining, end: End) -> Result<StoredMark> {
         let digest = Digest::from_text(&self.digest);
         let mark = Mark {
             seq: self.seq,
@@ -259,12 +261,12 @@ impl MarkRow {
         };
         let authentic =
             digest.is_some() && Digest::from_text(&self.code) == Some(chaining.code(end, &mark)?);
-        Ok(KeptMark { mark, authentic })
+        Ok(StoredMark { mark, authentic })
     }
 }
 
 /// An end of the chain, which nobody else changes until this transaction is over.
-async fn lock(db: &mut AnyConnection, chaining: &Chaining, end: End) -> Result<KeptMark> {
+async fn lock(db: &mut AnyConnection, chaining: &Chaining, end: End) -> Result<StoredMark> {
     // What both databases understand as locking a row.
     let row: Option<MarkRow> = sqlx::query_as(
         "UPDATE audit_chain SET seq = seq WHERE name = $1 RETURNING seq, digest, code",
@@ -409,14 +411,14 @@ pub(crate) use records_where;
 const AFTER: &str = records_where!("seq > $1 ORDER BY seq LIMIT $2");
 impl Store {
     /// An end of the audit log's chain.
-    pub async fn audit_end(&self, end: End) -> Result<KeptMark> {
+    pub async fn audit_end(&self, end: End) -> Result<StoredMark> {
         let row: Option<MarkRow> =
             sqlx::query_as("SELECT seq, digest, code FROM audit_chain WHERE name = $1")
                 .bind(end.as_str())
                 .fetch_optional(&self.readers)
                 .await?;
         row.map_or(
-            Ok(KeptMark {
+            Ok(StoredMark {
                 mark: Mark::START,
                 authentic: false,
             }),

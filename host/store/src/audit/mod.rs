@@ -17,7 +17,7 @@ use assent_model::step::Mentioned;
 
 /// An entry with its place in the chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeptEntry {
+pub struct StoredEntry {
     /// Its position, from 1.
     pub seq: i64,
     /// Its digest, in hexadecimal.
@@ -26,7 +26,7 @@ pub struct KeptEntry {
     pub entry: Entry,
 }
 
-impl Deref for KeptEntry {
+impl Deref for StoredEntry {
     type Target = Entry;
 
     fn deref(&self) -> &Entry {
@@ -51,7 +51,7 @@ struct EntryRow {
     origin: Option<String>,
 }
 
-impl TryFrom<EntryRow> for KeptEntry {
+impl TryFrom<EntryRow> for StoredEntry {
     type Error = StoreError;
     fn try_from(row: EntryRow) -> Result<Self> {
         let entry = Entry {
@@ -295,7 +295,7 @@ impl AuditFilter {
 #[derive(Clone, Debug, Default)]
 pub struct AuditPage {
     /// The entries, the latest first.
-    pub entries: Vec<KeptEntry>,
+    pub entries: Vec<StoredEntry>,
     /// The position before which the next page begins; `None` where there is no more. A page that has one may be short, and even
     /// empty: so much was looked at that did not fit.
     pub next: Option<i64>,
@@ -335,7 +335,7 @@ impl Store {
         .fetch_all(&self.readers)
         .await?;
         rows.into_iter()
-            .map(|row| Ok(KeptEntry::try_from(row)?.entry))
+            .map(|row| Ok(StoredEntry::try_from(row)?.entry))
             .collect()
     }
 
@@ -366,7 +366,7 @@ impl Store {
         filter: &AuditFilter,
         before: Option<i64>,
         limit: u32,
-    ) -> Result<Vec<KeptEntry>> {
+    ) -> Result<Vec<StoredEntry>> {
         let conditions = filter.indexed();
         let stretch = self.stretch(filter, before).await?;
         self.entries(filter, conditions.first(), stretch, limit)
@@ -454,7 +454,7 @@ impl Store {
         begin_with: Option<&Indexed>,
         (first, end): (i64, i64),
         limit: u32,
-    ) -> Result<Vec<KeptEntry>> {
+    ) -> Result<Vec<StoredEntry>> {
         let moment = |at: Option<Timestamp>, or: i64| at.map_or(or, Timestamp::millis);
         let rows: Vec<EntryRow> = sqlx::query_as(begin_with.map_or(ALL_ENTRIES, |one| one.entries))
             .persistent(false)
@@ -475,6 +475,6 @@ impl Store {
             .bind(i64::from(limit))
             .fetch_all(&self.readers)
             .await?;
-        rows.into_iter().map(KeptEntry::try_from).collect()
+        rows.into_iter().map(StoredEntry::try_from).collect()
     }
 }

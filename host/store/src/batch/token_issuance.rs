@@ -7,8 +7,8 @@ use std::sync::{Arc, LazyLock};
 use futures_util::future::BoxFuture;
 use sqlx::AnyConnection;
 
-use crate::batch::batcher::{Answers, Gather, MOST};
-use crate::batch::bulk_sql::Statement;
+use crate::batch::batcher::{BatchResult, Batcher, MOST};
+use crate::batch::bulk_sql::BulkSql;
 use crate::writer::Writer;
 use crate::{Result, Store, StoreError, audit, codes, tokens};
 use assent_model::audit::Entry;
@@ -37,7 +37,7 @@ pub enum Rotation {
 }
 
 #[derive(Clone)]
-struct Redeeming {
+struct RedemptionRequest {
     code: CodeId,
     tokens: IssuedPair,
     retain_until: Timestamp,
@@ -45,7 +45,7 @@ struct Redeeming {
 }
 
 #[derive(Clone)]
-struct Rotating {
+struct RotationRequest {
     id: TokenId,
     pair: IssuedPair,
     repeatable_since: Option<Timestamp>,
@@ -61,13 +61,13 @@ struct ClientToken {
 
 /// What issues tokens.
 #[derive(Clone, Debug)]
-pub(crate) struct Issuing {
-    redemptions: Gather<Redeeming, Redemption>,
-    rotations: Gather<Rotating, Rotation>,
-    client_tokens: Gather<ClientToken, bool>,
+pub(crate) struct TokenIssuance {
+    redemptions: Batcher<RedemptionRequest, Redemption>,
+    rotations: Batcher<RotationRequest, Rotation>,
+    client_tokens: Batcher<ClientToken, bool>,
 }
 
-impl Issuing {
+impl TokenIssuance {
     /// Begins to issue, with one transaction of a kind at a time: of two at once that claim the same rows in another order,
     /// each would wait for the other.
     pub(crate) fn start(writer: &Writer) -> Self {
@@ -84,20 +84,20 @@ impl Issuing {
 type Work<Q, A> = for<'c> fn(&'c mut AnyConnection, &'c [Q]) -> BoxFuture<'c, Result<Vec<A>>>;
 
 /// Gathers what `work` does in one transaction.
-fn together<Q, A>(writer: &Writer, work: Work<Q, A>) -> Gather<Q, A>
+fn together<Q, A>(writer: &Writer, work: Work<Q, A>) -> Batcher<Q, A>
 where
     Q: Clone + Send + Sync + 'static,
     A: Send + 'static,
 {
     let writer = writer.clone();
-    Gather::start(1, move |asked: Vec<Q>| {
+    Batcher::start(1, move |asked: Vec<Q>| {
         let (writer, asked) = (writer.clone(), Arc::new(asked));
         Box::pin(async move {
             let answers = writer.write(move |db| {
                 let asked = Arc::clone(&asked);
                 Box::pin(async move { work(db, &asked).await })
             });
-            Ok(answers.await?.into_iter().map(Ok).collect()) as Answers<A>
+            Ok(answers.await?.into_iter().map(Ok).collect()) as BatchResult<A>
         })
     })
 }
@@ -116,7 +116,7 @@ impl Store {
     ) -> Result<Redemption> {
         self.issuing
             .redemptions
-            .ask(Redeeming {
+            .ask(RedemptionRequest {
                 code,
                 tokens,
                 retain_until,
@@ -138,7 +138,7 @@ impl Store {
     ) -> Result<Rotation> {
         self.issuing
             .rotations
-            .ask(Rotating {
+            .ask(RotationRequest {
                 id,
                 pair,
                 repeatable_since,
@@ -158,8 +158,8 @@ impl Store {
     }
 }
 
-static REDEEM: LazyLock<Statement> = LazyLock::new(|| {
-    Statement::new(
+static REDEEM: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
         "UPDATE codes SET used_at = v.column2, claims = $1, retain_until = v.column3
          FROM (VALUES {($, $, $)}) AS v
          WHERE codes.id = v.column1 AND used_at IS NULL AND revoked_at IS NULL AND expires_at > v.column2
@@ -170,10 +170,10 @@ static REDEEM: LazyLock<Statement> = LazyLock::new(|| {
     )
 });
 
-async fn redeem(db: &mut AnyConnection, asked: &[Redeeming]) -> Result<Vec<Redemption>> {
+async fn redeem(db: &mut AnyConnection, asked: &[RedemptionRequest]) -> Result<Vec<Redemption>> {
     let first = first_of_each(asked, |redeeming| redeeming.code);
     let mut query = sqlx::query_as::<_, (String,)>(REDEEM.of(first.len())).bind("{}");
-    for Redeeming {
+    for RedemptionRequest {
         code,
         retain_until,
         now,
@@ -201,8 +201,8 @@ async fn redeem(db: &mut AnyConnection, asked: &[Redeeming]) -> Result<Vec<Redem
     Ok(answers)
 }
 
-static ROTATE: LazyLock<Statement> = LazyLock::new(|| {
-    Statement::new(
+static ROTATE: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
         "UPDATE refresh_tokens SET used_at = v.column2, rotated_to_access = v.column3, rotated_to_refresh = v.column4
          FROM (VALUES {($, $, $, $)}) AS v
          WHERE refresh_tokens.id = v.column1 AND used_at IS NULL AND revoked_at IS NULL AND expires_at > v.column2
@@ -212,10 +212,10 @@ static ROTATE: LazyLock<Statement> = LazyLock::new(|| {
     )
 });
 
-async fn rotate(db: &mut AnyConnection, asked: &[Rotating]) -> Result<Vec<Rotation>> {
+async fn rotate(db: &mut AnyConnection, asked: &[RotationRequest]) -> Result<Vec<Rotation>> {
     let first = first_of_each(asked, |rotating| rotating.id);
     let mut query = sqlx::query_as::<_, (String,)>(ROTATE.of(first.len()));
-    for Rotating { id, pair, now, .. } in ROTATE.filled(&first) {
+    for RotationRequest { id, pair, now, .. } in ROTATE.filled(&first) {
         query = query
             .bind(id.to_string())
             .bind(now.millis())
@@ -237,7 +237,7 @@ async fn rotate(db: &mut AnyConnection, asked: &[Rotating]) -> Result<Vec<Rotati
     Ok(answers)
 }
 
-async fn used_before(db: &mut AnyConnection, rotating: &Rotating) -> Result<Rotation> {
+async fn used_before(db: &mut AnyConnection, rotating: &RotationRequest) -> Result<Rotation> {
     if let Some(since) = rotating.repeatable_since {
         let repeated: Option<(String,)> = sqlx::query_as(
             "UPDATE refresh_tokens SET repeated = 1
@@ -293,8 +293,8 @@ pub(crate) async fn insert(db: &mut AnyConnection, pairs: &[&IssuedPair]) -> Res
 }
 
 // A place that is left over repeats a row, which is there already then.
-static INSERT_ACCESS: LazyLock<Statement> = LazyLock::new(|| {
-    Statement::new(
+static INSERT_ACCESS: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
         "INSERT INTO access_tokens (id, digest, application_id, family_id, scopes, certificate, issued_at, expires_at,
                                     track_use_until)
          VALUES {($, $, $, $, $, $, $, $, $)} ON CONFLICT (id) DO NOTHING",
@@ -325,8 +325,8 @@ async fn insert_access(db: &mut AnyConnection, grants: &[&AccessGrant]) -> Resul
     Ok(())
 }
 
-static INSERT_REFRESH: LazyLock<Statement> = LazyLock::new(|| {
-    Statement::new(
+static INSERT_REFRESH: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
         "INSERT INTO refresh_tokens (id, digest, application_id, family_id, issued_at, expires_at, repeated)
          VALUES {($, $, $, $, $, $, 0)} ON CONFLICT (id) DO NOTHING",
         0,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::accounts::AccountRow;
-use crate::batch::bulk_sql::{MOST, Statement};
+use crate::batch::bulk_sql::{BulkSql, MOST};
 use crate::users::UserRow;
 use crate::{Result, Store};
 use assent_model::account::Account;
@@ -20,23 +20,23 @@ struct NamedRow {
     user: UserRow,
 }
 
-static BY_LOGIN: LazyLock<Statement> = LazyLock::new(|| {
-    Statement::new(
+static BY_LOGIN: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
         "SELECT login_names.name AS called, users.* FROM login_names JOIN users ON users.id = login_names.user_id
          WHERE login_names.name IN ({$})",
         0,
     )
 });
-static BY_ID: LazyLock<Statement> =
-    LazyLock::new(|| Statement::new("SELECT * FROM users WHERE id IN ({$})", 0));
-static BY_USER: LazyLock<Statement> = LazyLock::new(|| {
-    Statement::new(
+static BY_ID: LazyLock<BulkSql> =
+    LazyLock::new(|| BulkSql::new("SELECT * FROM users WHERE id IN ({$})", 0));
+static BY_USER: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
         "SELECT * FROM accounts WHERE application_id = $1 AND user_id IN ({$})",
         1,
     )
 });
-static BY_NAME: LazyLock<Statement> = LazyLock::new(|| {
-    Statement::new(
+static BY_NAME: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
         "SELECT * FROM accounts WHERE application_id = $1 AND name IN ({$})",
         1,
     )
@@ -106,7 +106,7 @@ impl Store {
 
     async fn accounts_by(
         &self,
-        statement: &Statement,
+        statement: &BulkSql,
         application: &Did,
         keys: &[String],
     ) -> Result<Vec<Account>> {

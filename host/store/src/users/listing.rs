@@ -6,8 +6,8 @@ use crate::users::UserRow;
 use crate::{Result, Store, StoreError};
 use assent_model::account::Account;
 use assent_model::id::{Did, UserId};
-use assent_model::search::{Place, Prefix};
-use assent_model::user::{ConsoleRole, LifeState, User};
+use assent_model::search::{Cursor, Prefix};
+use assent_model::user::{ConsoleRole, LifecycleState, User};
 
 /// A user with the term by which it was found.
 #[derive(sqlx::FromRow)]
@@ -51,7 +51,7 @@ struct Stretch {
 }
 
 impl Stretch {
-    fn new(prefix: &Prefix, after: &Place) -> Self {
+    fn new(prefix: &Prefix, after: &Cursor) -> Self {
         let first = prefix.first().as_bytes().to_vec();
         // A cursor of another search begins where that search would.
         let after =
@@ -65,15 +65,15 @@ impl Stretch {
 }
 
 /// The first `limit` of what several lists found, in the order of the places.
-fn merged<T>(mut found: Vec<(Place, T)>, limit: u32) -> Vec<(Place, T)> {
+fn merged<T>(mut found: Vec<(Cursor, T)>, limit: u32) -> Vec<(Cursor, T)> {
     found.sort_by(|(one, _), (other, _)| one.cmp(other));
     found.truncate(limit as usize);
     found
 }
 
-fn place(term: Vec<u8>, id: &str) -> Result<Place> {
+fn place(term: Vec<u8>, id: &str) -> Result<Cursor> {
     let term = String::from_utf8(term).map_err(|_| StoreError::Corrupt("a term"))?;
-    Ok(Place {
+    Ok(Cursor {
         term,
         id: id.to_owned(),
     })
@@ -84,7 +84,7 @@ impl Store {
     /// are given.
     pub async fn users_in(
         &self,
-        state: Option<LifeState>,
+        state: Option<LifecycleState>,
         role: Option<ConsoleRole>,
         after: Option<UserId>,
         limit: u32,
@@ -98,7 +98,7 @@ impl Store {
             }
         };
         let rows: Vec<UserRow> = sqlx::query_as(statement)
-            .bind(state.map(LifeState::as_str).unwrap_or_default())
+            .bind(state.map(LifecycleState::as_str).unwrap_or_default())
             .bind(role.map(ConsoleRole::as_str).unwrap_or_default())
             .bind(after.map(|id| id.to_string()).unwrap_or_default())
             .bind(i64::from(limit))
@@ -111,11 +111,11 @@ impl Store {
     pub async fn search_users(
         &self,
         prefix: &Prefix,
-        state: Option<LifeState>,
+        state: Option<LifecycleState>,
         role: Option<ConsoleRole>,
-        after: &Place,
+        after: &Cursor,
         limit: u32,
-    ) -> Result<Vec<(Place, User)>> {
+    ) -> Result<Vec<(Cursor, User)>> {
         let mut found = Vec::new();
         // Each state has a stretch of its own in the index; those with a role are few.
         let lists: Vec<(&'static str, &'static str, &'static str)> = match (state, role) {
@@ -125,12 +125,12 @@ impl Store {
                 vec![(
                     statement,
                     role.as_str(),
-                    state.map(LifeState::as_str).unwrap_or_default(),
+                    state.map(LifecycleState::as_str).unwrap_or_default(),
                 )]
             }
             (state, None) => {
                 let statement = users_found!("terms.state = $6 AND $7 = ''");
-                let wanted = LifeState::ALL
+                let wanted = LifecycleState::ALL
                     .into_iter()
                     .filter(|one| state.is_none_or(|state| state == *one));
                 wanted
@@ -163,12 +163,12 @@ impl Store {
         &self,
         application: &Did,
         prefix: &Prefix,
-        state: Option<LifeState>,
-        after: &Place,
+        state: Option<LifecycleState>,
+        after: &Cursor,
         limit: u32,
-    ) -> Result<Vec<(Place, Account)>> {
+    ) -> Result<Vec<(Cursor, Account)>> {
         let mut found = Vec::new();
-        for state in LifeState::ALL
+        for state in LifecycleState::ALL
             .into_iter()
             .filter(|one| state.is_none_or(|state| state == *one))
         {

@@ -7,20 +7,20 @@ use sqlx::AnyConnection;
 
 use crate::Result;
 use crate::accounts::{AccountRow, Person};
-use crate::batch::bulk_sql::{MOST, Statement};
+use crate::batch::bulk_sql::{BulkSql, MOST};
 use assent_model::account::Account;
 use assent_model::id::UserId;
 use assent_model::search;
-use assent_model::user::{ConsoleRole, LifeState, User};
+use assent_model::user::{ConsoleRole, LifecycleState, User};
 
-static OF_USER: LazyLock<Statement> = LazyLock::new(|| {
-    Statement::new(
+static OF_USER: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
         "INSERT INTO user_search (state, term, user_id, console_role) VALUES {($, $, $, $)} ON CONFLICT DO NOTHING",
         0,
     )
 });
-static OF_ACCOUNT: LazyLock<Statement> = LazyLock::new(|| {
-    Statement::new(
+static OF_ACCOUNT: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
         "INSERT INTO account_search (application_id, state, term, account_id) VALUES {($, $, $, $)} ON CONFLICT DO NOTHING",
         0,
     )
@@ -110,7 +110,7 @@ pub(crate) async fn replace_account(db: &mut AnyConnection, person: &Person) -> 
 pub(crate) async fn set_account_state(
     db: &mut AnyConnection,
     id: &str,
-    state: LifeState,
+    state: LifecycleState,
 ) -> Result<()> {
     sqlx::query("UPDATE account_search SET state = $2 WHERE account_id = $1")
         .bind(id.to_owned())
@@ -124,7 +124,7 @@ pub(crate) async fn set_account_state(
 pub(crate) async fn set_user_state(
     db: &mut AnyConnection,
     id: UserId,
-    state: LifeState,
+    state: LifecycleState,
 ) -> Result<()> {
     sqlx::query("UPDATE user_search SET state = $2 WHERE user_id = $1")
         .bind(id.to_string())

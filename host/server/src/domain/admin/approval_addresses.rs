@@ -2,11 +2,11 @@
 
 use super::{Guard, Refused, Result, invalid, user};
 use crate::domain::{Host, audit};
-use assent_model::audit::{By, Event};
+use assent_model::audit::{AuditContext, Event};
 use assent_model::delivery::ApprovalAddress;
 use assent_model::id::UserId;
 use assent_model::name::display_text;
-use assent_model::user::{LifeState, User};
+use assent_model::user::{LifecycleState, User};
 use assent_plugin_host::Trust;
 use assent_store::StoreError;
 
@@ -25,14 +25,14 @@ pub async fn set_external_authenticator(
     id: UserId,
     channel: &str,
     address: &str,
-    by: &By,
+    by: &AuditContext,
     guard: Guard<'_, User>,
 ) -> Result<ApprovalAddress> {
     let entry = |event| audit::entry(host, event, by).about(id);
     let activated = audit::of_state(
         entry(Event::UserLifecycleChanged),
-        LifeState::Invited,
-        LifeState::Active,
+        LifecycleState::Invited,
+        LifecycleState::Active,
     );
     let address = loop {
         let user = user(host, id).await?;
@@ -85,7 +85,7 @@ pub async fn remove_external_authenticator(
     host: &Host,
     id: UserId,
     channel: &str,
-    by: &By,
+    by: &AuditContext,
     guard: Guard<'_, User>,
 ) -> Result<()> {
     let entry = audit::entry(host, Event::ExternalAuthenticatorRemoved, by)

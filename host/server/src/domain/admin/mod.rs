@@ -63,7 +63,7 @@ use std::time::Duration;
 
 use super::{Broken, Host, audit, seconds};
 use crate::keys::fresh_ed25519_public_key;
-use assent_model::audit::{By, Event};
+use assent_model::audit::{AuditContext, Event};
 use assent_model::clock::Timestamp;
 use assent_model::id::{Did, TokenId};
 use assent_model::secret::Token;
@@ -140,7 +140,7 @@ fn invalid(field: &'static str, expected: impl Into<String>) -> Refused {
 /// A fresh token for the admin API, and until when it is good.
 pub async fn issue_admin_token(
     host: &Host,
-    by: &By,
+    by: &AuditContext,
 ) -> std::result::Result<(Token, Timestamp), Broken> {
     issue_admin_token_for(host, seconds(host.settings.lifetimes.admin_token), by).await
 }
@@ -149,7 +149,7 @@ pub async fn issue_admin_token(
 pub async fn issue_admin_token_for(
     host: &Host,
     life: Duration,
-    by: &By,
+    by: &AuditContext,
 ) -> std::result::Result<(Token, Timestamp), Broken> {
     let now = host.now();
     let id = TokenId::new(now, &*host.entropy);

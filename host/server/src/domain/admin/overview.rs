@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::Result;
 use crate::domain::{Broken, Host};
 use assent_model::clock::Timestamp;
-use assent_model::user::LifeState;
+use assent_model::user::LifecycleState;
 use assent_store::{QUARTER, SignInHour};
 
 /// An hour in milliseconds.
@@ -32,7 +32,7 @@ pub enum Range {
 #[derive(Clone, Debug)]
 pub struct Overview {
     /// How many users there are in each state.
-    pub users: Vec<(LifeState, u64)>,
+    pub users: Vec<(LifecycleState, u64)>,
     /// How many OpenID Connect clients there are.
     pub clients: u64,
     /// How many SAML service providers there are.

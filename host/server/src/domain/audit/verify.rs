@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io::{BufRead, Read};
 
-use assent_model::audit::chain::{Break, Checked, End, Mark, Record, Walk};
+use assent_model::audit::chain::{Break, End, Mark, Record, VerificationCounts, Walk};
 use assent_model::audit::jsonl;
 use assent_model::secret::Digest;
 use assent_store::{Store, StoreError};
@@ -21,7 +21,7 @@ const REPEATED: usize = 2_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// What was found good, up to the break.
-    pub checked: Checked,
+    pub checked: VerificationCounts,
     /// The last place that was found good.
     pub last: Mark,
     /// The first break, where there is one.
