@@ -18,7 +18,7 @@ use super::admin::Refused;
 use super::admin::steps::Console;
 use super::session::SignedIn;
 use super::signals::Signal;
-use super::{Broken, Host, account, audit};
+use super::{Host, InternalError, account, audit};
 use assent_model::application::{GrantType, Registered};
 use assent_model::audit::{Actor, AuditContext, Event};
 use assent_model::clock::Timestamp;
@@ -53,7 +53,7 @@ pub enum Derived {
 }
 
 /// A value of a trial that nobody guesses who does not hold the master key.
-pub fn derived(host: &Host, id: TestSignInId, what: Derived) -> Result<String, Broken> {
+pub fn derived(host: &Host, id: TestSignInId, what: Derived) -> Result<String, InternalError> {
     let name = match what {
         Derived::State => "state",
         Derived::Nonce => "nonce",
@@ -71,7 +71,7 @@ pub fn derived(host: &Host, id: TestSignInId, what: Derived) -> Result<String, B
 }
 
 /// What comes back with an answer of a trial, and shows that this host made it for that trial, letter by letter.
-pub fn vouched(host: &Host, id: TestSignInId, answer: &str) -> Result<String, Broken> {
+pub fn vouched(host: &Host, id: TestSignInId, answer: &str) -> Result<String, InternalError> {
     let message = format!("answer\n{id}\n{}", Digest::of(answer.as_bytes()).to_text());
     let code = host.master_key.authenticate("trial", message.as_bytes())?;
     Ok(URL_SAFE_NO_PAD.encode(code))
@@ -145,7 +145,7 @@ pub async fn begin(
     trial: &TestSignIn,
     request: StepNote,
     by: &AuditContext,
-) -> Result<(), Broken> {
+) -> Result<(), InternalError> {
     for before in host.store.open_test_sign_ins(trial.session).await? {
         fail(
             host,
@@ -175,7 +175,7 @@ pub async fn open(
     id: TestSignInId,
     browser: Digest,
     signed_in: &SignedIn,
-) -> Result<Option<OpenTestSignIn>, Broken> {
+) -> Result<Option<OpenTestSignIn>, InternalError> {
     let visitor = Visitor {
         browser,
         session: signed_in.session.id,
@@ -186,7 +186,7 @@ pub async fn open(
 }
 
 /// Notes that a login began for a trial, which alone may answer it from then on. Whether the trial is open still.
-pub async fn login_began(host: &Host, login: &Login) -> Result<bool, Broken> {
+pub async fn login_began(host: &Host, login: &Login) -> Result<bool, InternalError> {
     let Some(id) = login.request.trial() else {
         return Ok(true);
     };
@@ -221,7 +221,7 @@ pub async fn hindrance(
     id: TestSignInId,
     login: LoginId,
     user: UserId,
-) -> Result<Option<Hindrance>, Broken> {
+) -> Result<Option<Hindrance>, InternalError> {
     let Some(trial) = host.store.test_sign_in(id).await? else {
         return Ok(Some(Hindrance::Over));
     };
@@ -246,7 +246,7 @@ pub async fn note(
     id: TestSignInId,
     name: TestSignInStep,
     note: StepNote,
-) -> Result<(), Broken> {
+) -> Result<(), InternalError> {
     host.store
         .record_test_sign_in_step(id, kept(host, name, &note)?)
         .await?;
@@ -254,7 +254,7 @@ pub async fn note(
     Ok(())
 }
 
-fn kept(host: &Host, name: TestSignInStep, note: &StepNote) -> Result<StepRecord, Broken> {
+fn kept(host: &Host, name: TestSignInStep, note: &StepNote) -> Result<StepRecord, InternalError> {
     Ok(StepRecord {
         name,
         at: host.now(),
@@ -262,18 +262,18 @@ fn kept(host: &Host, name: TestSignInStep, note: &StepNote) -> Result<StepRecord
     })
 }
 
-fn sealed(host: &Host, value: &Value) -> Result<String, Broken> {
+fn sealed(host: &Host, value: &Value) -> Result<String, InternalError> {
     Ok(host
         .master_key
         .seal("trial", value.to_string().as_bytes(), &*host.entropy)?)
 }
 
-fn unsealed(host: &Host, sealed: &str) -> Result<Value, Broken> {
+fn unsealed(host: &Host, sealed: &str) -> Result<Value, InternalError> {
     Ok(serde_json::from_slice(&host.master_key.open("trial", sealed)?).unwrap_or_default())
 }
 
 /// Notes why a person was turned away who had approved, which ends the trial.
-pub async fn refused(host: &Host, id: TestSignInId, why: &Refusal) -> Result<(), Broken> {
+pub async fn refused(host: &Host, id: TestSignInId, why: &Refusal) -> Result<(), InternalError> {
     let (step, detail) = match why {
         Refusal::ApplicationGone => (
             TestSignInStep::Account,
@@ -310,7 +310,7 @@ pub async fn refused(host: &Host, id: TestSignInId, why: &Refusal) -> Result<(),
 }
 
 /// What keeps whoever began a trial out of its application by now.
-async fn kept_out(host: &Host, id: TestSignInId) -> Result<Option<Obstacle>, Broken> {
+async fn kept_out(host: &Host, id: TestSignInId) -> Result<Option<Obstacle>, InternalError> {
     let Some(trial) = host.store.test_sign_in(id).await? else {
         return Ok(None);
     };
@@ -326,7 +326,7 @@ pub async fn fail(
     trial: &TestSignIn,
     error: &str,
     description: &str,
-) -> Result<(), Broken> {
+) -> Result<(), InternalError> {
     let result = json!({ "error": error, "error_description": description });
     end(host, trial, TestSignInOutcome::Failed, result, None).await
 }
@@ -338,7 +338,7 @@ pub async fn end(
     outcome: TestSignInOutcome,
     result: Value,
     family: Option<CodeId>,
-) -> Result<(), Broken> {
+) -> Result<(), InternalError> {
     let by = AuditContext {
         actor: Actor::Person(trial.user),
         ..AuditContext::HOST
@@ -366,7 +366,7 @@ pub async fn end(
 pub type Noted = (TestSignInStep, Timestamp, StepNote);
 
 /// What was noted, in the order of the steps.
-fn opened(host: &Host, kept: Vec<StepRecord>) -> Result<Vec<Noted>, Broken> {
+fn opened(host: &Host, kept: Vec<StepRecord>) -> Result<Vec<Noted>, InternalError> {
     let mut steps = Vec::new();
     for StepRecord { name, at, sealed } in kept {
         let note: Option<StepNote> = serde_json::from_value(unsealed(host, &sealed)?).ok();
@@ -376,7 +376,7 @@ fn opened(host: &Host, kept: Vec<StepRecord>) -> Result<Vec<Noted>, Broken> {
 }
 
 /// What the last step says that went wrong, if one did: to be told where the sign-in ends.
-pub async fn cause(host: &Host, id: TestSignInId) -> Result<Option<String>, Broken> {
+pub async fn cause(host: &Host, id: TestSignInId) -> Result<Option<String>, InternalError> {
     let (kept, _) = host.store.test_sign_in_steps(id).await?;
     let failed = opened(host, kept)?
         .into_iter()
@@ -415,7 +415,7 @@ pub async fn show(
     host: &Host,
     console: &Console,
     id: TestSignInId,
-) -> Result<Option<Shown>, Broken> {
+) -> Result<Option<Shown>, InternalError> {
     let signed_in = &console.signed_in;
     let visitor = Visitor {
         browser: console.browser,
@@ -462,9 +462,13 @@ pub async fn show(
 }
 
 /// Returns when there is something new to show of a trial that goes on.
-pub async fn changed(host: &Arc<Host>, console: &Console, id: TestSignInId) -> Result<(), Broken> {
+pub async fn changed(
+    host: &Arc<Host>,
+    console: &Console,
+    id: TestSignInId,
+) -> Result<(), InternalError> {
     let mut listener = host.signals.listen();
-    let look = async || -> Result<_, Broken> {
+    let look = async || -> Result<_, InternalError> {
         let shown = show(host, console, id).await?;
         let named = |shown: &Shown| {
             shown

@@ -9,9 +9,9 @@ use axum::response::Response;
 
 use super::context::Browser;
 use super::pages::TrialPage;
-use super::reply::{ErrorReply, broken, layout, page};
+use super::reply::{ErrorReply, internal_error, layout, page};
 use super::texts::Message;
-use crate::domain::{Broken, Host, trials};
+use crate::domain::{Host, InternalError, trials};
 use crate::oidc;
 use crate::oidc::parameters::Parameters;
 use crate::saml;
@@ -25,7 +25,7 @@ pub(super) async fn open(
     host: &Host,
     browser: &Browser,
     id: Option<TestSignInId>,
-) -> Result<Option<OpenTestSignIn>, Broken> {
+) -> Result<Option<OpenTestSignIn>, InternalError> {
     let Some(id) = id else { return Ok(None) };
     match browser.signed_in(host).await? {
         Some(signed_in) => trials::open(host, id, browser.digest(), &signed_in).await,
@@ -85,7 +85,7 @@ pub(super) async fn answered_by_post(
 }
 
 /// Claims the one answer of a trial.
-async fn take(host: &Host, open: &OpenTestSignIn) -> Result<bool, Broken> {
+async fn take(host: &Host, open: &OpenTestSignIn) -> Result<bool, InternalError> {
     Ok(host
         .store
         .claim_test_sign_in(open.trial().id, host.now())
@@ -95,7 +95,7 @@ async fn take(host: &Host, open: &OpenTestSignIn) -> Result<bool, Broken> {
 fn shown(
     host: &Host,
     language: Language,
-    outcome: Result<Option<TestSignInOutcome>, Broken>,
+    outcome: Result<Option<TestSignInOutcome>, InternalError>,
 ) -> Response {
     match outcome {
         Ok(Some(outcome)) => {
@@ -109,7 +109,7 @@ fn shown(
             )
         }
         Ok(None) => unknown(host, language),
-        Err(error) => broken(host, language, &error),
+        Err(error) => internal_error(host, language, &error),
     }
 }
 

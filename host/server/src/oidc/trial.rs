@@ -12,7 +12,7 @@ use super::grant::{self, Presented};
 use super::parameters::Parameters;
 use super::userinfo;
 use crate::domain::trials::{self, Derived};
-use crate::domain::{Broken, Host, traces};
+use crate::domain::{Host, InternalError, traces};
 use assent_model::application::Application;
 use assent_model::id::CodeId;
 use assent_model::name::LoginName;
@@ -31,7 +31,7 @@ pub fn request(
     trial: &TestSignIn,
     application: &Application,
     name: &LoginName,
-) -> Result<(String, StepNote), Broken> {
+) -> Result<(String, StepNote), InternalError> {
     let verifier = trials::derived(host, trial.id, Derived::Verifier)?;
     let challenge = URL_SAFE_NO_PAD.encode(openssl::sha::sha256(verifier.as_bytes()));
     let parameters = [
@@ -60,7 +60,11 @@ pub fn request(
 }
 
 /// Whether an answer came to a trial that is of its own request. Nothing else ends it.
-pub fn is_answer(host: &Host, trial: &TestSignIn, parameters: &Parameters) -> Result<bool, Broken> {
+pub fn is_answer(
+    host: &Host,
+    trial: &TestSignIn,
+    parameters: &Parameters,
+) -> Result<bool, InternalError> {
     let state = trials::derived(host, trial.id, Derived::State)?;
     Ok(parameters.get("state") == Some(state.as_str())
         && parameters.get("iss") == Some(host.issuer.as_str()))
@@ -71,7 +75,7 @@ pub async fn take_up(
     host: &Host,
     open: &OpenTestSignIn,
     parameters: &Parameters,
-) -> Result<TestSignInOutcome, Broken> {
+) -> Result<TestSignInOutcome, InternalError> {
     let trial = open.trial();
     let Some(code) = parameters.get("code") else {
         let error = parameters.get("error").unwrap_or("server_error");
@@ -109,7 +113,7 @@ async fn finish(
     outcome: TestSignInOutcome,
     result: Value,
     family: Option<CodeId>,
-) -> Result<TestSignInOutcome, Broken> {
+) -> Result<TestSignInOutcome, InternalError> {
     let mut told = json!({ "protocol": "openid_connect" });
     if let (Some(told), Value::Object(result)) = (told.as_object_mut(), result) {
         told.extend(result);
@@ -123,7 +127,7 @@ async fn redeem(
     host: &Host,
     open: &OpenTestSignIn,
     code: &str,
-) -> Result<(TestSignInOutcome, Value), Broken> {
+) -> Result<(TestSignInOutcome, Value), InternalError> {
     let trial = open.trial();
     let failed = |error: &str, description: String| {
         (

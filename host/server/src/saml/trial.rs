@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::partner::single_sign_on_url;
 use crate::domain::trials::{self, Derived};
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 use assent_model::saml::ServiceProvider;
 use assent_model::secret::Digest;
 use assent_model::test_sign_in::{
@@ -29,7 +29,7 @@ pub fn request(
     host: &Host,
     trial: &TestSignIn,
     provider: &ServiceProvider,
-) -> Result<(String, StepNote), Broken> {
+) -> Result<(String, StepNote), InternalError> {
     let endpoint = single_sign_on_url(host, &provider.id);
     let header = Header {
         id: trials::derived(host, trial.id, Derived::Message)?,
@@ -37,12 +37,12 @@ pub fn request(
         issue_instant: host.now(),
         destination: Some(endpoint.clone()),
     };
-    let broken = |error: &dyn std::fmt::Display| Broken::Saml(error.to_string());
+    let internal = |error: &dyn std::fmt::Display| InternalError::Saml(error.to_string());
     let xml = AuthnRequest::asking_anew(&header, &trials::address(host, trial.id))
-        .map_err(|error| broken(&error))?;
+        .map_err(|error| internal(&error))?;
     let relay_state = trial.id.to_string();
     let url = redirect_location(&endpoint, Kind::Request, &xml, Some(&relay_state), None)
-        .map_err(|error| broken(&error))?;
+        .map_err(|error| internal(&error))?;
     let signing = match provider.settings.require_signed_requests {
         true => {
             "an AuthnRequest in the application's place; it has to sign its own, and this server takes its own request for that"
@@ -60,7 +60,7 @@ pub fn is_request(
     open: &OpenTestSignIn,
     provider: &ServiceProvider,
     request: &AuthnRequest,
-) -> Result<bool, Broken> {
+) -> Result<bool, InternalError> {
     let id = trials::derived(host, open.trial().id, Derived::Message)?;
     Ok(request.header.id == id
         && open
@@ -74,7 +74,7 @@ pub fn is_answer(
     trial: &TestSignIn,
     incoming: &Incoming,
     body: &[u8],
-) -> Result<bool, Broken> {
+) -> Result<bool, InternalError> {
     let vouched = trials::vouched(host, trial.id, &posted(body))?;
     // Digests are compared in constant time.
     let same = |state: &str| Digest::of(state.as_bytes()) == Digest::of(vouched.as_bytes());
@@ -95,7 +95,7 @@ pub async fn take_up(
     open: &OpenTestSignIn,
     incoming: &Incoming,
     body: &[u8],
-) -> Result<TestSignInOutcome, Broken> {
+) -> Result<TestSignInOutcome, InternalError> {
     let trial = open.trial();
     let asked = trials::derived(host, trial.id, Derived::Message)?;
     // This host made it: whose signature it has is known.

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{Noted, note};
 use crate::domain::account::{self, Obstacle};
 use crate::domain::login::{self, Ended, View};
-use crate::domain::{Broken, Host, audit};
+use crate::domain::{Host, InternalError, audit};
 use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::clock::Timestamp;
 use assent_model::id::{TestSignInId, UserId};
@@ -31,7 +31,7 @@ pub async fn asked(
     id: TestSignInId,
     approval: &Approval,
     attempt: Attempt,
-) -> Result<(), Broken> {
+) -> Result<(), InternalError> {
     let Some(trial) = host.store.test_sign_in(id).await? else {
         return Ok(());
     };
@@ -58,7 +58,7 @@ async fn unasked(
     trial: &TestSignIn,
     approval: &Approval,
     is_open: bool,
-) -> Result<StepNote, Broken> {
+) -> Result<StepNote, InternalError> {
     let begin = "no request went to your phone";
     if let Some(until) = host
         .store
@@ -84,7 +84,7 @@ async fn unasked(
     Ok(StepNote::bad(format!("{begin}: {why}")))
 }
 
-async fn obstacle(host: &Host, trial: &TestSignIn) -> Result<Option<Obstacle>, Broken> {
+async fn obstacle(host: &Host, trial: &TestSignIn) -> Result<Option<Obstacle>, InternalError> {
     match host.store.user(trial.user).await? {
         Some(user) => account::kept_out(host, &user, &trial.application).await,
         None => Ok(None),
@@ -92,7 +92,7 @@ async fn obstacle(host: &Host, trial: &TestSignIn) -> Result<Option<Obstacle>, B
 }
 
 /// The steps that the login's own rows tell of.
-pub(super) async fn of_login(host: &Host, trial: &TestSignIn) -> Result<Vec<Noted>, Broken> {
+pub(super) async fn of_login(host: &Host, trial: &TestSignIn) -> Result<Vec<Noted>, InternalError> {
     let Some(login) = trial.login else {
         return Ok(Vec::new());
     };
@@ -117,7 +117,11 @@ pub(super) async fn of_login(host: &Host, trial: &TestSignIn) -> Result<Vec<Note
 }
 
 /// Whether who began the trial is meant by the name that was given.
-async fn is_own(host: &Host, trial: &TestSignIn, approval: &Approval) -> Result<bool, Broken> {
+async fn is_own(
+    host: &Host,
+    trial: &TestSignIn,
+    approval: &Approval,
+) -> Result<bool, InternalError> {
     if let Some(user) = approval.user_id {
         return Ok(user == trial.user);
     }
