@@ -8,7 +8,7 @@ use assent::domain::admin::{
     UpdateAccount, UpdateUser, UserChange, WithdrawConsent,
 };
 use assent_model::administration::{AdminScope, AdminScopes};
-use assent_model::audit::By;
+use assent_model::audit::AuditContext;
 use assent_model::delivery::ApprovalAddress;
 use assent_model::id::{AccountId, DeviceId, Did, SessionId, UserId};
 use assent_model::user::ConsoleRole;
@@ -36,7 +36,7 @@ impl Overtaken {
         let ada = host.ada().await;
         let user = id(&ada.user).parse().expect("an id");
         let caller = Caller {
-            by: By::HOST,
+            by: AuditContext::HOST,
             principal: Principal::Person(ConsoleRole::Support),
         };
         let support = AdminContext::new(Arc::clone(&host.host), caller);
@@ -71,7 +71,7 @@ impl Overtaken {
             panic!("{what}: the person has no role yet");
         };
         self.role(Some(ConsoleRole::Admin)).await;
-        let executed = C::execute(&self.support, planned.into_plan(), &By::HOST).await;
+        let executed = C::execute(&self.support, planned.into_plan(), &AuditContext::HOST).await;
         assert!(matches!(executed, Ok(Execution::Overtaken)), "{what}");
         let again = self.support.run(&command).await;
         assert!(matches!(again, Err(Refused::Forbidden(_))), "{what}");
@@ -104,7 +104,7 @@ async fn nothing_is_done_to_who_was_given_a_role_since_they_were_checked_on_both
         };
         // Support may not change roles. A service account may, but of nobody with a console role.
         let operator = Caller {
-            by: By::HOST,
+            by: AuditContext::HOST,
             principal: Principal::Service(AdminScopes::from_iter([AdminScope::Users])),
         };
         let change = UpdateAccount { account, change };
@@ -114,7 +114,7 @@ async fn nothing_is_done_to_who_was_given_a_role_since_they_were_checked_on_both
             panic!("an account");
         };
         overtaken.role(Some(ConsoleRole::Admin)).await;
-        let executed = UpdateAccount::execute(&owned, planned, &By::HOST).await;
+        let executed = UpdateAccount::execute(&owned, planned, &AuditContext::HOST).await;
         assert!(matches!(executed, Ok(Execution::Overtaken)), "{database:?}");
         let again = owned.run(&change).await;
         assert!(matches!(again, Err(Refused::Forbidden(_))), "{database:?}");
@@ -176,7 +176,7 @@ async fn nothing_is_done_to_who_was_given_a_role_since_they_were_checked_on_both
                 ..UserChange::default()
             })
             .await;
-        let executed = EnrolDevice::execute(&overtaken.support, planned, &By::HOST).await;
+        let executed = EnrolDevice::execute(&overtaken.support, planned, &AuditContext::HOST).await;
         assert!(matches!(executed, Ok(Execution::Overtaken)), "{database:?}");
         overtaken
             .support
@@ -204,17 +204,17 @@ async fn a_write_is_for_the_person_who_was_checked_on_both_databases() {
         };
         assert!(
             store
-                .set_approval_address(&seen, address.clone(), Vec::new(), None, now)
+                .set_external_authenticator(&seen, address.clone(), Vec::new(), None, now)
                 .await
                 .expect("set")
         );
         overtaken.role(Some(ConsoleRole::Admin)).await;
         let set = store
-            .set_approval_address(&seen, address, Vec::new(), None, now)
+            .set_external_authenticator(&seen, address, Vec::new(), None, now)
             .await;
         assert!(matches!(set, Err(StoreError::Stale)), "{database:?}");
         let removed = store
-            .remove_approval_address(&seen, "vendor", Vec::new())
+            .remove_external_authenticator(&seen, "vendor", Vec::new())
             .await;
         assert!(matches!(removed, Err(StoreError::Stale)), "{database:?}");
         assert_eq!(
@@ -241,7 +241,7 @@ async fn a_write_is_for_the_person_who_was_checked_on_both_databases() {
             before,
             entries: Vec::new(),
         };
-        let kept = store.keep_accounts(vec![write], now).await;
+        let kept = store.save_accounts(vec![write], now).await;
         assert!(matches!(kept, Err(StoreError::Stale)), "{database:?}");
         let kept = host
             .admin_ok(

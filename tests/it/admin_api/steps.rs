@@ -6,8 +6,8 @@ use assent::authenticator::{Authenticator, Request};
 use assent::domain::admin::protected_actions::ProtectedAction;
 use assent::domain::admin::{AdminCommand, AdminContext, EnrolDevice, Execution};
 use assent::domain::audit::verify;
-use assent_model::audit::By;
-use assent_model::chain::Break;
+use assent_model::audit::AuditContext;
+use assent_model::audit::chain::Break;
 use assent_model::id::UserId;
 use assent_model::statement::{ApprovalStatement, Decision};
 use reqwest::{Method, StatusCode};
@@ -555,7 +555,7 @@ async fn nobody_gets_another_way_in_that_no_phone_was_asked_about() {
     let before = planned().await;
     assert_eq!(before.action(), None);
     host.authenticator(&bob).await;
-    let executed = EnrolDevice::execute(&operator, before.into_plan(), &By::HOST).await;
+    let executed = EnrolDevice::execute(&operator, before.into_plan(), &AuditContext::HOST).await;
     assert!(matches!(executed, Ok(Execution::Overtaken)));
     assert_eq!(
         planned().await.action(),

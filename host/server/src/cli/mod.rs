@@ -29,7 +29,7 @@ use crate::domain::{Host, admin};
 use crate::http::admin_api::openapi_document;
 use crate::places::Places;
 use assent_admin_client::{failure, terminal};
-use assent_model::audit::By;
+use assent_model::audit::AuditContext;
 use assent_plugin_host as plugins;
 use assent_store::Store;
 
@@ -281,7 +281,7 @@ async fn enrolment(file: &Path, user: &str) -> anyhow::Result<()> {
 
 async fn token(file: &Path) -> anyhow::Result<()> {
     let host = host_without_plugins(file).await?;
-    let (token, until) = admin::issue_admin_token(&host, &By::HOST).await?;
+    let (token, until) = admin::issue_admin_token(&host, &AuditContext::HOST).await?;
     host.store.close().await;
     let minutes = until.remaining(host.now()).as_secs().div_ceil(60);
     eprintln!(

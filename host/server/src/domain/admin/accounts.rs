@@ -11,10 +11,10 @@ use super::{Refused, Result, invalid, registered};
 use crate::domain::signals::Signal;
 use crate::domain::{Host, audit};
 use assent_model::account::Account;
-use assent_model::audit::{By, Entry, Event};
+use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::id::{AccountId, Did, UserId};
 use assent_model::name::display_text;
-use assent_model::user::{LifeState, User};
+use assent_model::user::{LifecycleState, User};
 use assent_store::Person;
 
 crate::admin_command! {
@@ -29,7 +29,7 @@ crate::admin_command! {
         /// The person's roles there.
         harmless roles: Option<Vec<String>>,
         /// Active without it; `invited` until the person first signs in.
-        harmless state: Option<LifeState>,
+        harmless state: Option<LifecycleState>,
     }
 }
 
@@ -43,12 +43,12 @@ crate::admin_command! {
         /// The person's roles there.
         harmless roles: Option<Vec<String>>,
         /// Whether the account may be used.
-        protected state: Option<LifeState>,
+        protected state: Option<LifecycleState>,
     }
 }
 
 /// An entry of the audit log about an account.
-fn about(host: &Host, event: Event, account: &Account, by: &By) -> Entry {
+fn about(host: &Host, event: Event, account: &Account, by: &AuditContext) -> Entry {
     audit::entry(host, event, by)
         .about(account.user_id)
         .of(account.application_id.clone())
@@ -91,7 +91,7 @@ impl AdminCommand for CreateAccount {
         let user = user(host, id).await?;
         let authorization = context.caller.authorize_user_access(&user)?;
         let mut account = new_account(host, &user, self.application.clone());
-        account.state = state.unwrap_or(LifeState::Active);
+        account.state = state.unwrap_or(LifecycleState::Active);
         if !account.state.is_open() {
             return Err(invalid("state", "a new account is invited or active"));
         }
@@ -120,7 +120,7 @@ impl AdminCommand for CreateAccount {
     async fn execute(
         context: &AdminContext,
         Person { user, account }: Person,
-        by: &By,
+        by: &AuditContext,
     ) -> Result<Execution<Account>> {
         let host = &context.host;
         let entries = vec![creation(host, &account, by)];
@@ -153,7 +153,7 @@ async fn must_be_free(host: &Host, account: &Account) -> Result<()> {
 }
 
 /// What the audit log is told of a new account.
-pub(super) fn creation(host: &Host, account: &Account, by: &By) -> Entry {
+pub(super) fn creation(host: &Host, account: &Account, by: &AuditContext) -> Entry {
     about(host, Event::AccountCreated, account, by)
         .with("state", account.state.as_str())
         .personal("after", Value::Object(shown(account)))
@@ -169,7 +169,7 @@ pub fn new_account(host: &Host, user: &User, application: Did) -> Account {
         name: user.name.to_string(),
         roles: Vec::new(),
         short_code: short_code(host),
-        state: LifeState::Active,
+        state: LifecycleState::Active,
         version: 1,
         created_at: now,
     }
@@ -210,7 +210,7 @@ async fn person(host: &Host, id: AccountId) -> Result<Person> {
 pub async fn accounts(
     host: &Host,
     id: &Did,
-    state: Option<LifeState>,
+    state: Option<LifecycleState>,
     after: Option<AccountId>,
     limit: u32,
 ) -> Result<Vec<Account>> {
@@ -253,7 +253,7 @@ impl AdminCommand for UpdateAccount {
     async fn plan(&self, context: &AdminContext) -> Result<Planned<AccountUpdate>> {
         let (host, caller, change) = (&context.host, &context.caller, &self.change);
         let ProtectedAccountMembers { name, state } = change.protected();
-        let is_terminated = *state == Some(LifeState::Terminated);
+        let is_terminated = *state == Some(LifecycleState::Terminated);
         if name.is_some() || change.roles.is_some() || is_terminated {
             caller.authorize_account_writes()?;
         }
@@ -288,7 +288,7 @@ impl AdminCommand for UpdateAccount {
     async fn execute(
         context: &AdminContext,
         plan: AccountUpdate,
-        by: &By,
+        by: &AuditContext,
     ) -> Result<Execution<Account>> {
         let host = &context.host;
         let AccountUpdate {
@@ -312,7 +312,12 @@ impl AdminCommand for UpdateAccount {
 }
 
 /// What the audit log is told of a change: what was there before and what is there now, of what is not as it was.
-pub(super) fn differences(host: &Host, before: &Account, after: &Account, by: &By) -> Vec<Entry> {
+pub(super) fn differences(
+    host: &Host,
+    before: &Account,
+    after: &Account,
+    by: &AuditContext,
+) -> Vec<Entry> {
     let mut entries = Vec::new();
     let (was, is) = changed(shown(before), shown(after));
     if !is.is_empty() {
@@ -324,7 +329,7 @@ pub(super) fn differences(host: &Host, before: &Account, after: &Account, by: &B
         );
     }
     if before.state != after.state {
-        let entry = about(host, Event::AccountStateChanged, after, by);
+        let entry = about(host, Event::AccountLifecycleChanged, after, by);
         entries.push(audit::of_state(entry, before.state, after.state));
     }
     entries
@@ -380,7 +385,7 @@ impl AdminCommand for DeleteAccount {
     async fn execute(
         context: &AdminContext,
         Person { user, account }: Person,
-        by: &By,
+        by: &AuditContext,
     ) -> Result<Execution<()>> {
         let host = &context.host;
         let entry = about(host, Event::AccountDeleted, &account, by)

@@ -4,7 +4,7 @@ use super::command::{AdminCommand, AdminContext, Execution, Planned};
 use super::{Refused, Result, user};
 use crate::domain::signals::Signal;
 use crate::domain::{Host, audit, consent, portal};
-use assent_model::audit::{By, Event};
+use assent_model::audit::{AuditContext, Event};
 use assent_model::id::{Did, SessionId, UserId};
 use assent_model::user::User;
 use assent_store::{Consent, OpenSession};
@@ -36,7 +36,7 @@ impl AdminCommand for EndSession {
     async fn execute(
         context: &AdminContext,
         (user, session): (User, SessionId),
-        by: &By,
+        by: &AuditContext,
     ) -> Result<Execution<()>> {
         let host = &context.host;
         let entry = audit::entry(host, Event::SessionEnded, by)
@@ -70,7 +70,11 @@ impl AdminCommand for EndSessions {
         Ok(Planned::harmless(authorization, user))
     }
 
-    async fn execute(context: &AdminContext, user: User, by: &By) -> Result<Execution<()>> {
+    async fn execute(
+        context: &AdminContext,
+        user: User,
+        by: &AuditContext,
+    ) -> Result<Execution<()>> {
         let host = &context.host;
         let entry = audit::entry(host, Event::SessionEnded, by).about(user.id);
         // No session has an empty name, so none is kept.
@@ -114,7 +118,7 @@ impl AdminCommand for WithdrawConsent {
     async fn execute(
         context: &AdminContext,
         (user, application): (User, Did),
-        by: &By,
+        by: &AuditContext,
     ) -> Result<Execution<()>> {
         let host = &context.host;
         let entry = audit::entry(host, Event::ConsentWithdrawn, by)

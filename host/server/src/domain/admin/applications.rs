@@ -19,7 +19,7 @@ use assent_model::application::{
     Application, ApplicationType, BackchannelLogout, ConsentPolicy, GrantType, InitiateLoginUri,
     OidcSettings, Protocol, Registered, SubjectType,
 };
-use assent_model::audit::{By, Entry, Event};
+use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
 use assent_model::id::Did;
 use assent_model::key::SigningAlgorithm;
@@ -131,7 +131,7 @@ impl AdminCommand for CreateClient {
     async fn execute(
         context: &AdminContext,
         application: Application,
-        by: &By,
+        by: &AuditContext,
     ) -> Result<Execution<Application>> {
         let host = &context.host;
         let entry = audit::entry(host, Event::ApplicationCreated, by).of(application.id.clone());
@@ -244,7 +244,7 @@ impl AdminCommand for UpdateClient {
     async fn execute(
         context: &AdminContext,
         ClientUpdate { before, mut after }: ClientUpdate,
-        by: &By,
+        by: &AuditContext,
     ) -> Result<Execution<(Application, Option<Secret>)>> {
         let host = &context.host;
         let entry = |event| audit::entry(host, event, by).of(before.id.clone());
@@ -267,7 +267,7 @@ impl AdminCommand for UpdateClient {
             )
             .into_iter()
             .collect();
-        entries.extend(fresh.is_some().then(|| entry(Event::ClientSecretMade)));
+        entries.extend(fresh.is_some().then(|| entry(Event::ClientSecretRotated)));
         if !host
             .store
             .update_application(after.clone(), entries)
@@ -321,13 +321,13 @@ impl AdminCommand for RotateClientSecret {
     async fn execute(
         context: &AdminContext,
         mut application: Application,
-        by: &By,
+        by: &AuditContext,
     ) -> Result<Execution<Secret>> {
         let host = &context.host;
         let id = application.id.clone();
         let secret = give_secret(host, &mut application)?;
         application.updated_at = host.now();
-        let entry = audit::entry(host, Event::ClientSecretMade, by).of(id.clone());
+        let entry = audit::entry(host, Event::ClientSecretRotated, by).of(id.clone());
         if !host
             .store
             .update_application(application, vec![entry])
@@ -730,7 +730,11 @@ impl AdminCommand for DeleteApplication {
         Ok(Planned::protected(authorization, known, action))
     }
 
-    async fn execute(context: &AdminContext, known: Registered, by: &By) -> Result<Execution<()>> {
+    async fn execute(
+        context: &AdminContext,
+        known: Registered,
+        by: &AuditContext,
+    ) -> Result<Execution<()>> {
         let (host, id) = (&context.host, known.id().clone());
         let settings = match &known {
             Registered::Client(client) => Settings::of_client(client),

@@ -4,11 +4,11 @@ use super::command::{AdminCommand, AdminContext, Execution, Planned};
 use super::protected_actions::ProtectedAction;
 use super::{Refused, Result, invalid, user};
 use crate::domain::{Host, audit};
-use assent_model::audit::{By, Event};
+use assent_model::audit::{AuditContext, Event};
 use assent_model::delivery::ApprovalAddress;
 use assent_model::id::UserId;
 use assent_model::name::display_text;
-use assent_model::user::{LifeState, User};
+use assent_model::user::{LifecycleState, User};
 use assent_plugin_host::Trust;
 
 /// The longest address, in characters.
@@ -17,7 +17,7 @@ const LONGEST: usize = 512;
 /// A person's addresses, by the names of their channels.
 pub async fn approval_addresses(host: &Host, id: UserId) -> Result<Vec<ApprovalAddress>> {
     user(host, id).await?;
-    Ok(host.store.approval_addresses(id).await?)
+    Ok(host.store.external_authenticators(id).await?)
 }
 
 /// Sets by what the vendor of a delegated channel knows a person. Who was invited can sign in from then on.
@@ -44,7 +44,7 @@ impl AdminCommand for SetExternalAuthenticator {
         let action = if user.is_only_invited() {
             None
         } else {
-            let known = host.store.approval_addresses(user.id).await?;
+            let known = host.store.external_authenticators(user.id).await?;
             let replaced = known
                 .into_iter()
                 .find(|known| known.channel == address.channel);
@@ -61,20 +61,26 @@ impl AdminCommand for SetExternalAuthenticator {
     async fn execute(
         context: &AdminContext,
         (user, address): (User, ApprovalAddress),
-        by: &By,
+        by: &AuditContext,
     ) -> Result<Execution<ApprovalAddress>> {
         let host = &context.host;
         let entry = |event| audit::entry(host, event, by).about(user.id);
         let activated = audit::of_state(
-            entry(Event::UserStateChanged),
-            LifeState::Invited,
-            LifeState::Active,
+            entry(Event::UserLifecycleChanged),
+            LifecycleState::Invited,
+            LifecycleState::Active,
         );
-        let set = entry(Event::ApprovalAddressSet).with("channel", address.channel.as_str());
+        let set = entry(Event::ExternalAuthenticatorSet).with("channel", address.channel.as_str());
         let entries = vec![set.personal("address_there", address.address.as_str())];
         let set = host
             .store
-            .set_approval_address(&user, address.clone(), entries, Some(activated), host.now())
+            .set_external_authenticator(
+                &user,
+                address.clone(),
+                entries,
+                Some(activated),
+                host.now(),
+            )
             .await;
         match Execution::of(set)? {
             Execution::Done(true) => {}
@@ -135,15 +141,15 @@ impl AdminCommand for RemoveExternalAuthenticator {
     async fn execute(
         context: &AdminContext,
         (user, channel): (User, String),
-        by: &By,
+        by: &AuditContext,
     ) -> Result<Execution<()>> {
-        let entry = audit::entry(&context.host, Event::ApprovalAddressRemoved, by)
+        let entry = audit::entry(&context.host, Event::ExternalAuthenticatorRemoved, by)
             .about(user.id)
             .with("channel", channel.as_str());
         let removed = context
             .host
             .store
-            .remove_approval_address(&user, &channel, vec![entry])
+            .remove_external_authenticator(&user, &channel, vec![entry])
             .await;
         match Execution::of(removed)? {
             Execution::Done(true) => {}

@@ -17,7 +17,7 @@ use crate::domain::{Host, InternalError, audit, name_id};
 use assent_model::account::Account;
 use assent_model::administration::Permission;
 use assent_model::application::{Application, Registered};
-use assent_model::audit::{By, Event};
+use assent_model::audit::{AuditContext, Event};
 use assent_model::id::{AccountId, Did};
 use assent_model::saml::{NameIdFormat, ServiceProvider};
 use assent_model::scope::{Scope, Scopes};
@@ -208,7 +208,11 @@ impl AdminCommand for TryCandidate {
         Ok(Planned::new(authorization, self.clone(), action))
     }
 
-    async fn execute(context: &AdminContext, plan: Self, by: &By) -> Result<Execution<Comparison>> {
+    async fn execute(
+        context: &AdminContext,
+        plan: Self,
+        by: &AuditContext,
+    ) -> Result<Execution<Comparison>> {
         let host = Arc::clone(&context.host);
         if let (Some(_), Some(console), Some(component)) = (
             by.approval.as_ref(),
@@ -270,7 +274,7 @@ async fn compare(
     application: &Did,
     request: &PreviewRequest,
     candidate: Candidate,
-    by: &By,
+    by: &AuditContext,
 ) -> Result<Comparison> {
     let previewed = Previewed::find(host, application, request).await?;
     note(host, application, &previewed, &candidate, by).await?;
@@ -307,7 +311,7 @@ async fn note(
     Candidate {
         plugin, component, ..
     }: &Candidate,
-    by: &By,
+    by: &AuditContext,
 ) -> Result<()> {
     let digest = match component {
         Some(bytes) => Some(Digest::of(bytes).to_text()),

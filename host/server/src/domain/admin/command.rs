@@ -11,7 +11,7 @@ use super::protected_actions::{ProtectedAction, summarize};
 use super::steps::{self, Console};
 use super::{Caller, Refused, Result};
 use crate::domain::{Host, InternalError};
-use assent_model::audit::By;
+use assent_model::audit::AuditContext;
 use assent_model::id::{ApprovalId, LoginId};
 use assent_store::StoreError;
 
@@ -39,7 +39,7 @@ pub trait AdminCommand: Sync {
     fn execute(
         context: &AdminContext,
         plan: Self::Plan,
-        by: &By,
+        by: &AuditContext,
     ) -> impl Future<Output = Result<Execution<Self::Outcome>>> + Send;
 }
 
@@ -183,7 +183,7 @@ impl AdminContext {
     /// The operator, at the command line of this instance.
     pub fn of_operator(host: Arc<Host>) -> Self {
         let caller = Caller {
-            by: By::HOST,
+            by: AuditContext::HOST,
             principal: Principal::Machine,
         };
         Self::new(host, caller)

@@ -7,7 +7,7 @@ use super::protected_actions::{ImportedTable, ProtectedAction};
 use super::{Caller, ImportReport, ImportRow, Result, import_accounts, import_users};
 use crate::domain::{Host, InternalError};
 use assent_model::administration::Permission;
-use assent_model::audit::By;
+use assent_model::audit::AuditContext;
 use assent_model::id::Did;
 
 /// Imports a table of users, or of the accounts of an application.
@@ -80,7 +80,7 @@ impl AdminCommand for ImportTable {
     async fn execute(
         context: &AdminContext,
         plan: TablePlan,
-        by: &By,
+        by: &AuditContext,
     ) -> Result<Execution<ImportReport>> {
         let table = match plan {
             TablePlan::Report(report) => return Ok(Execution::Done(report)),

@@ -5,7 +5,7 @@ use super::protected_actions::ProtectedAction;
 use super::{Refused, Result};
 use crate::domain::keys::{self, Revoked, Takeover};
 use assent_model::administration::Permission;
-use assent_model::audit::By;
+use assent_model::audit::AuditContext;
 use assent_model::key::{KeyStage, SigningAlgorithm};
 
 /// Why a caller may not change keys.
@@ -33,7 +33,11 @@ impl AdminCommand for RotateSigningKeys {
         Ok(Planned::protected(authorization, *self, action))
     }
 
-    async fn execute(context: &AdminContext, plan: Self, by: &By) -> Result<Execution<()>> {
+    async fn execute(
+        context: &AdminContext,
+        plan: Self,
+        by: &AuditContext,
+    ) -> Result<Execution<()>> {
         let Self { algorithm, now } = plan;
         let takeover = if now { Takeover::Now } else { Takeover::InTime };
         for algorithm in SigningAlgorithm::ALL
@@ -74,7 +78,11 @@ impl AdminCommand for RevokeSigningKey {
         Ok(Planned::protected(authorization, kid, action))
     }
 
-    async fn execute(context: &AdminContext, kid: String, by: &By) -> Result<Execution<()>> {
+    async fn execute(
+        context: &AdminContext,
+        kid: String,
+        by: &AuditContext,
+    ) -> Result<Execution<()>> {
         match keys::revoke(&context.host, &kid, by).await? {
             Revoked::Done { .. } => Ok(Execution::Done(())),
             Revoked::Already => Err(ALREADY),

@@ -3,7 +3,7 @@
 use super::command::{AdminCommand, AdminContext, Execution, Planned};
 use super::{Refused, Result, invalid, registered};
 use crate::domain::{Host, audit};
-use assent_model::audit::{By, Event};
+use assent_model::audit::{AuditContext, Event};
 use assent_model::id::Did;
 use assent_model::logo::ApplicationLogo;
 
@@ -39,7 +39,7 @@ impl AdminCommand for SetLogo {
     async fn execute(
         context: &AdminContext,
         (application, logo): (Did, ApplicationLogo),
-        by: &By,
+        by: &AuditContext,
     ) -> Result<Execution<ApplicationLogo>> {
         let host = &context.host;
         let entry = audit::entry(host, Event::LogoSet, by)
@@ -72,7 +72,11 @@ impl AdminCommand for RemoveLogo {
         Ok(Planned::harmless(authorization, self.0.clone()))
     }
 
-    async fn execute(context: &AdminContext, application: Did, by: &By) -> Result<Execution<()>> {
+    async fn execute(
+        context: &AdminContext,
+        application: Did,
+        by: &AuditContext,
+    ) -> Result<Execution<()>> {
         let host = &context.host;
         let entry = audit::entry(host, Event::LogoRemoved, by).of(application.clone());
         if host.store.remove_logo(application.clone(), entry).await? {

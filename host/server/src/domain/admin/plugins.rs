@@ -9,7 +9,7 @@ use super::protected_actions::ProtectedAction;
 use super::{Result, invalid};
 use crate::domain::plugins::{self, Reload, ReloadError};
 use assent_model::administration::Permission;
-use assent_model::audit::By;
+use assent_model::audit::AuditContext;
 
 /// Why a caller may not change plugins.
 const FORBIDDEN: &str = "you may not exchange plugins";
@@ -34,7 +34,11 @@ impl AdminCommand for ReloadPlugins {
         ))
     }
 
-    async fn execute(context: &AdminContext, (): (), by: &By) -> Result<Execution<Self::Outcome>> {
+    async fn execute(
+        context: &AdminContext,
+        (): (),
+        by: &AuditContext,
+    ) -> Result<Execution<Self::Outcome>> {
         let (host, by) = (Arc::clone(&context.host), by.clone());
         let exchanging = tokio::spawn(async move { plugins::reload(&host, &by).await });
         Ok(Execution::Done(exchanging))
@@ -77,7 +81,7 @@ impl AdminCommand for RollBackPlugins {
     async fn execute(
         context: &AdminContext,
         previous: Option<String>,
-        by: &By,
+        by: &AuditContext,
     ) -> Result<Execution<()>> {
         plugins::roll_back(&context.host, previous.as_deref(), by).await?;
         Ok(Execution::Done(()))

@@ -15,7 +15,7 @@ use super::{Refused, Result, fresh_did, invalid};
 use crate::domain::{Host, audit, saml_keys};
 use crate::keys::{client, saml};
 use assent_model::application::ApplicationType;
-use assent_model::audit::{By, Entry, Event};
+use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::id::{Did, KeyId};
 use assent_model::name::display_text;
 use assent_model::redirect::RedirectUri;
@@ -172,7 +172,7 @@ impl AdminCommand for CreateServiceProvider {
     async fn execute(
         context: &AdminContext,
         provider: ServiceProvider,
-        by: &By,
+        by: &AuditContext,
     ) -> Result<Execution<ServiceProvider>> {
         let host = &context.host;
         let key = saml_keys::first(host, &provider.id).await?;
@@ -229,7 +229,7 @@ impl AdminCommand for UpdateServiceProvider {
     async fn execute(
         context: &AdminContext,
         ServiceProviderUpdate { before, after }: ServiceProviderUpdate,
-        by: &By,
+        by: &AuditContext,
     ) -> Result<Execution<ServiceProvider>> {
         let host = &context.host;
         let entry = audit::entry(host, Event::ApplicationChanged, by);
@@ -244,7 +244,7 @@ pub async fn replace_service_provider(
     host: &Host,
     before: &ServiceProvider,
     provider: ServiceProvider,
-    by: &By,
+    by: &AuditContext,
 ) -> Result<Option<ServiceProvider>> {
     replace(
         host,
@@ -322,7 +322,11 @@ impl AdminCommand for IssueCertificate {
         Ok(Planned::protected(authorization, provider.id, action))
     }
 
-    async fn execute(context: &AdminContext, id: Did, by: &By) -> Result<Execution<SamlKey>> {
+    async fn execute(
+        context: &AdminContext,
+        id: Did,
+        by: &AuditContext,
+    ) -> Result<Execution<SamlKey>> {
         let key = saml_keys::renew(&context.host, &id, by).await?;
         Ok(Execution::Done(key))
     }
@@ -394,7 +398,7 @@ impl AdminCommand for ActivateCertificate {
     async fn execute(
         context: &AdminContext,
         plan: CertificateOf,
-        by: &By,
+        by: &AuditContext,
     ) -> Result<Execution<SamlKey>> {
         let CertificateOf {
             application,
@@ -436,7 +440,7 @@ impl AdminCommand for WithdrawCertificate {
     async fn execute(
         context: &AdminContext,
         plan: CertificateOf,
-        by: &By,
+        by: &AuditContext,
     ) -> Result<Execution<SamlKey>> {
         let CertificateOf {
             application,

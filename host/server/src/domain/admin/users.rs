@@ -14,14 +14,14 @@ use crate::domain::device::OwnDevice;
 use crate::domain::signals::Signal;
 use crate::domain::{Host, audit, device, news};
 use assent_model::administration::Permission;
-use assent_model::audit::{By, Entry, Event};
+use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::clock::Timestamp;
 use assent_model::device::Device;
 use assent_model::id::{DeviceId, Did, UserId};
 use assent_model::name::LoginName;
 use assent_model::recovery::CodesOfDevice;
-use assent_model::user::{ConsoleRole, LifeState, Profile, User};
-use assent_store::UserKept;
+use assent_model::user::{ConsoleRole, LifecycleState, Profile, User};
+use assent_store::UserUpdateOutcome;
 
 crate::admin_command! {
     /// What makes or changes a user. Where a user is changed, what is missing stays as it is.
@@ -39,7 +39,7 @@ crate::admin_command! {
         #[serde(default, deserialize_with = "present")]
         protected console_role: Option<Option<ConsoleRole>>,
         /// Whether the person may sign in.
-        protected state: Option<LifeState>,
+        protected state: Option<LifecycleState>,
     }
 }
 
@@ -116,7 +116,7 @@ impl UserChange {
             ),
             (known && self.name.is_some(), Permission::UsersManage, NAME),
             (
-                self.state == Some(LifeState::Terminated),
+                self.state == Some(LifecycleState::Terminated),
                 Permission::UsersManage,
                 STATE,
             ),
@@ -161,7 +161,11 @@ impl AdminCommand for CreateUser {
         Ok(Planned::new(authorization, user, action))
     }
 
-    async fn execute(context: &AdminContext, user: User, by: &By) -> Result<Execution<User>> {
+    async fn execute(
+        context: &AdminContext,
+        user: User,
+        by: &AuditContext,
+    ) -> Result<Execution<User>> {
         let host = &context.host;
         let entries = vec![creation(host, &user, by)];
         host.store.insert_user(user.clone(), entries).await?;
@@ -198,7 +202,7 @@ fn made(host: &Host, change: UserChange) -> Result<User> {
         .ok_or_else(|| invalid("name", "expected a name"))?;
     let mut user = new_user(host, login_name("name", &name)?)?;
     apply_to_user(&mut user, change)?;
-    if user.state == LifeState::Terminated {
+    if user.state == LifecycleState::Terminated {
         return Err(invalid(
             "state",
             "a new user is invited, active or suspended",
@@ -208,7 +212,7 @@ fn made(host: &Host, change: UserChange) -> Result<User> {
 }
 
 /// What the audit log is told of a new user.
-pub(super) fn creation(host: &Host, user: &User, by: &By) -> Entry {
+pub(super) fn creation(host: &Host, user: &User, by: &AuditContext) -> Entry {
     let entry = audit::entry(host, Event::UserCreated, by)
         .about(user.id)
         .with("state", user.state.as_str());
@@ -235,7 +239,7 @@ pub(super) fn user_with(host: &Host, name: LoginName, did: Did) -> User {
         email: None,
         profile: Profile::default(),
         console_role: None,
-        state: LifeState::Invited,
+        state: LifecycleState::Invited,
         version: 1,
         created_at: now,
         updated_at: now,
@@ -266,7 +270,7 @@ impl UpdateUser {
             state,
         } = self.change.protected();
         let mut changes = Vec::new();
-        if *state == Some(LifeState::Terminated) {
+        if *state == Some(LifecycleState::Terminated) {
             changes.push(ProtectedUserChange::Terminate);
         }
         if name.is_some() && after.name != before.name {
@@ -281,7 +285,7 @@ impl UpdateUser {
                 role: *role,
                 authenticators: Authenticators {
                     devices: host.store.devices_of(before.id).await?.len() as u64,
-                    external: host.store.approval_addresses(before.id).await?.len() as u64,
+                    external: host.store.external_authenticators(before.id).await?.len() as u64,
                 },
             }),
             Some(None) => changes.push(ProtectedUserChange::RemoveRole),
@@ -329,7 +333,7 @@ impl AdminCommand for UpdateUser {
     async fn execute(
         context: &AdminContext,
         UserUpdate { before, mut after }: UserUpdate,
-        by: &By,
+        by: &AuditContext,
     ) -> Result<Execution<User>> {
         let host = &context.host;
         after.updated_at = host.now();
@@ -339,9 +343,9 @@ impl AdminCommand for UpdateUser {
             .update_user(after.clone(), before.state, entries)
             .await?
         {
-            UserKept::Done => {}
-            UserKept::LastOwner => return Err(LAST_OWNER),
-            UserKept::Stale => return Ok(Execution::Overtaken),
+            UserUpdateOutcome::Done => {}
+            UserUpdateOutcome::LastOwner => return Err(LAST_OWNER),
+            UserUpdateOutcome::Stale => return Ok(Execution::Overtaken),
         }
         tracing::info!(user = %after.id, state = ?after.state, "user changed");
         host.signals.send(Signal::LoggedOut);
@@ -351,7 +355,12 @@ impl AdminCommand for UpdateUser {
 }
 
 /// What the audit log is told of a change: what was there before and what is there now, of what is not as it was.
-pub(super) fn differences(host: &Host, before: &User, after: &User, by: &By) -> Vec<Entry> {
+pub(super) fn differences(
+    host: &Host,
+    before: &User,
+    after: &User,
+    by: &AuditContext,
+) -> Vec<Entry> {
     let entry = |event| audit::entry(host, event, by).about(after.id);
     let mut entries = Vec::new();
     let (was, is) = changed(shown(before), shown(after));
@@ -371,7 +380,7 @@ pub(super) fn differences(host: &Host, before: &User, after: &User, by: &By) -> 
     }
     if before.state != after.state {
         entries.push(audit::of_state(
-            entry(Event::UserStateChanged),
+            entry(Event::UserLifecycleChanged),
             before.state,
             after.state,
         ));
@@ -407,7 +416,7 @@ pub(super) fn changed(
 
 pub(super) fn apply_to_user(user: &mut User, change: UserChange) -> Result<()> {
     // What says who they were may have been erased, and shall not come back.
-    if user.state == LifeState::Terminated
+    if user.state == LifecycleState::Terminated
         && (change.name.is_some()
             || change.email.is_some()
             || change.profile.is_some()
@@ -489,7 +498,7 @@ fn merged(profile: &Profile, members: Map<String, Value>) -> Result<Profile> {
 
 fn login_name(field: &'static str, text: &str) -> Result<LoginName> {
     text.parse()
-        .map_err(|error: assent_model::name::InvalidName| invalid(field, error.to_string()))
+        .map_err(|error: assent_model::name::LoginNameError| invalid(field, error.to_string()))
 }
 
 pub(super) fn email_address(text: &str) -> Result<LoginName> {
@@ -531,7 +540,11 @@ impl AdminCommand for DeleteUser {
         Ok(Planned::protected(authorization, known, action))
     }
 
-    async fn execute(context: &AdminContext, known: User, by: &By) -> Result<Execution<()>> {
+    async fn execute(
+        context: &AdminContext,
+        known: User,
+        by: &AuditContext,
+    ) -> Result<Execution<()>> {
         let host = &context.host;
         let entry = audit::entry(host, Event::UserDeleted, by).about(known.id);
         match host
@@ -539,9 +552,9 @@ impl AdminCommand for DeleteUser {
             .delete_user(known.id, known.version, vec![entry], host.now())
             .await?
         {
-            UserKept::Done => {}
-            UserKept::LastOwner => return Err(LAST_OWNER),
-            UserKept::Stale => return Ok(Execution::Overtaken),
+            UserUpdateOutcome::Done => {}
+            UserUpdateOutcome::LastOwner => return Err(LAST_OWNER),
+            UserUpdateOutcome::Stale => return Ok(Execution::Overtaken),
         }
         host.signals.send(Signal::LoggedOut);
         tracing::info!(user = %known.id, "user deleted");
@@ -562,7 +575,7 @@ impl AdminCommand for EraseUser {
         let id = self.0;
         let known = user(&context.host, id).await?;
         let authorization = context.caller.authorize_user_access(&known)?;
-        if known.state != LifeState::Terminated {
+        if known.state != LifecycleState::Terminated {
             return Err(Refused::Conflict(
                 "only a terminated user can be erased; set the state to \"terminated\" first",
             ));
@@ -575,7 +588,7 @@ impl AdminCommand for EraseUser {
     async fn execute(
         context: &AdminContext,
         (id, name): (UserId, LoginName),
-        by: &By,
+        by: &AuditContext,
     ) -> Result<Execution<User>> {
         let host = &context.host;
         let entry = audit::entry(host, Event::UserErased, by).about(id);
@@ -626,12 +639,12 @@ impl AdminCommand for EnrolDevice {
     async fn execute(
         context: &AdminContext,
         user: User,
-        by: &By,
+        by: &AuditContext,
     ) -> Result<Execution<EnrolmentLink>> {
         let host = &context.host;
         let (enrolment, token) = device::prepare_enrolment(host, user.id);
         let expires_at = enrolment.expires_at;
-        let entry = audit::entry(host, Event::EnrolmentLinkMade, by)
+        let entry = audit::entry(host, Event::EnrolmentLinkCreated, by)
             .about(user.id)
             .with("enrolment", enrolment.id.to_string());
         let inserted = host
@@ -677,7 +690,7 @@ impl AdminCommand for RevokeDevice {
     async fn execute(
         context: &AdminContext,
         (device, owner): (Device, User),
-        by: &By,
+        by: &AuditContext,
     ) -> Result<Execution<()>> {
         let revoked =
             device::revoke_of(&context.host, &device, &owner, CodesOfDevice::End, by).await;

@@ -23,7 +23,7 @@ use crate::http::problem::Problem;
 use assent_model::account::Account;
 use assent_model::administration::{Danger, Permission};
 use assent_model::id::Did;
-use assent_model::user::LifeState;
+use assent_model::user::LifecycleState;
 
 /// The name of an account asks the phone, since applications know people by it: to give another, and to make one free by deleting or
 /// closing the account that has it. Its roles do not: to give and take them is everyday work, which an application may need many
@@ -67,7 +67,7 @@ pub(super) struct AccountView {
     roles: Vec<String>,
     /// The claim `user_short_code`.
     short_code: String,
-    state: LifeState,
+    state: LifecycleState,
     #[schema(format = DateTime)]
     created_at: String,
 }
@@ -132,7 +132,7 @@ struct AccountsQuery {
     q: Search,
     /// Those in this state alone.
     #[param(inline)]
-    state: Option<LifeState>,
+    state: Option<LifecycleState>,
     /// Where the page begins: `next` of the page before.
     after: Option<String>,
     /// How many items the page has at most.
@@ -180,7 +180,7 @@ pub(super) async fn page(
     host: &Host,
     application: &Did,
     q: Option<String>,
-    state: Option<LifeState>,
+    state: Option<LifecycleState>,
     cursor: Option<&str>,
     limit: u32,
 ) -> Result<Vec<(String, Account)>, Problem> {

@@ -18,7 +18,7 @@ use crate::domain::admin::{
 use crate::domain::{Host, InternalError};
 use crate::http::problem::Problem;
 use crate::saml::metadata::{self, Given};
-use assent_model::audit::By;
+use assent_model::audit::AuditContext;
 use assent_model::id::Did;
 use assent_model::saml::ServiceProvider;
 use assent_model::secret::Digest;
@@ -180,7 +180,7 @@ impl AdminCommand for ApplyMetadata {
     async fn execute(
         context: &AdminContext,
         (found, applies): (Comparison, bool),
-        by: &By,
+        by: &AuditContext,
     ) -> admin::Result<Execution<Comparison>> {
         if !applies {
             return Ok(Execution::Done(found));

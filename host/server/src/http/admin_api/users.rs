@@ -22,7 +22,7 @@ use crate::domain::device::OwnDevice;
 use crate::domain::{Host, recovery};
 use crate::http::problem::Problem;
 use assent_model::administration::{Danger, Permission};
-use assent_model::user::{ConsoleRole, LifeState, Profile, User};
+use assent_model::user::{ConsoleRole, LifecycleState, Profile, User};
 
 pub(super) fn routes() -> Area {
     Area::new("Users")
@@ -58,7 +58,7 @@ pub(super) struct UserView {
     profile: Profile,
     /// The role in the console.
     console_role: Option<ConsoleRole>,
-    state: LifeState,
+    state: LifecycleState,
     #[schema(format = DateTime)]
     created_at: String,
     #[schema(format = DateTime)]
@@ -108,7 +108,7 @@ struct UsersQuery {
     q: Search,
     /// Those in this state alone.
     #[param(inline)]
-    state: Option<LifeState>,
+    state: Option<LifecycleState>,
     /// Those with this role in the console alone.
     #[param(inline)]
     role: Option<ConsoleRole>,
@@ -155,7 +155,7 @@ async fn list(
 pub(super) async fn page(
     host: &Host,
     q: Option<String>,
-    (state, role): (Option<LifeState>, Option<ConsoleRole>),
+    (state, role): (Option<LifecycleState>, Option<ConsoleRole>),
     cursor: Option<&str>,
     limit: u32,
 ) -> Result<Vec<(String, User)>, Problem> {
