@@ -36,4 +36,4 @@
 
   document.addEventListener('visibilitychange', look);
   look();
-}());
+})();

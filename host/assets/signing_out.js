@@ -5,7 +5,9 @@
   var page = document.getElementById('signing-out');
   var frame = page.getElementsByTagName('iframe')[0];
 
-  function reload() { location.reload(); }
+  function reload() {
+    location.reload();
+  }
 
   // What the frame holds can only be seen once it is ours again.
   function look() {

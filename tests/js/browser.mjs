@@ -18,7 +18,11 @@ const screenshots = process.env.SCREENSHOTS ?? new URL('../../target/screenshots
 const LAUNCH = {
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
   args: [
-    '--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync',
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
     '--no-first-run',
   ],
 };
@@ -96,7 +100,14 @@ export async function inspect(page, name) {
 /** A phone's browser whose profile is kept in a folder: it is there again after a restart. No private window, so it can install apps. */
 export async function keptPhone(folder, options = {}) {
   const made = await chromium.launchPersistentContext(folder, {
-    ...LAUNCH, locale: 'en-GB', reducedMotion: 'reduce', viewport: PHONE, isMobile: true, hasTouch: true, deviceScaleFactor: 2, ...options,
+    ...LAUNCH,
+    locale: 'en-GB',
+    reducedMotion: 'reduce',
+    viewport: PHONE,
+    isMobile: true,
+    hasTouch: true,
+    deviceScaleFactor: 2,
+    ...options,
   });
   made.setDefaultTimeout(PATIENCE);
   return made;

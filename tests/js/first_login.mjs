@@ -54,9 +54,9 @@ async function requestOn(page) {
 
 async function claimsOn(page) {
   const rows = await page.locator('tr[data-claim]').all();
-  const pairs = await Promise.all(rows.map(async (row) => [
-    await row.getAttribute('data-claim'), await row.locator('.value').textContent(),
-  ]));
+  const pairs = await Promise.all(
+    rows.map(async (row) => [await row.getAttribute('data-claim'), await row.locator('.value').textContent()]),
+  );
   return Object.fromEntries(pairs);
 }
 
@@ -67,7 +67,10 @@ function checkClaims(claims) {
   const { roles } = JSON.parse(claims.account);
   assert.ok(Array.isArray(roles) && roles.length > 0, 'the claim `account` holds the roles');
   const amr = JSON.parse(claims.amr);
-  assert.ok(amr.some((method) => ['swk', 'hwk'].includes(method)), `amr names a proof of possession: ${claims.amr}`);
+  assert.ok(
+    amr.some((method) => ['swk', 'hwk'].includes(method)),
+    `amr names a proof of possession: ${claims.amr}`,
+  );
 }
 
 async function approvedLogin(desk, mobile) {

@@ -5,11 +5,11 @@
 // many seconds); CHROMIUM and SCREENSHOTS as in browser.mjs.
 
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
 import { randomBytes } from 'node:crypto';
-import { inflateRawSync, deflateRawSync } from 'node:zlib';
+import { createServer } from 'node:http';
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
 
-import { PATIENCE, complaints, desktop, inspect, launch, phone } from './browser.mjs';
+import { complaints, desktop, inspect, launch, PATIENCE, phone } from './browser.mjs';
 
 const { BASE_URL, ENROL_URL, LOGIN_NAME, USER_ID, ADMIN_TOKEN, SURROUNDINGS_URL } = process.env;
 assert.ok(BASE_URL && ENROL_URL && LOGIN_NAME && USER_ID && ADMIN_TOKEN && SURROUNDINGS_URL, 'a variable is missing');
@@ -26,7 +26,8 @@ async function admin(method, path, body) {
 
 const now = () => new Date().toISOString();
 const id = () => `_${randomBytes(16).toString('hex')}`;
-const namespaces = 'xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion"';
+const namespaces =
+  'xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion"';
 const escaped = (text) => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
 
 const authnRequest = ({ entityId }) =>
@@ -36,7 +37,9 @@ const authnRequest = ({ entityId }) =>
 /** A page that posts a form by itself. */
 const posting = (action, fields) =>
   `<!doctype html><title>Posting</title><form method="post" action="${escaped(action)}">` +
-  Object.entries(fields).map(([name, value]) => `<input type="hidden" name="${name}" value="${escaped(value)}">`).join('') +
+  Object.entries(fields)
+    .map(([name, value]) => `<input type="hidden" name="${name}" value="${escaped(value)}">`)
+    .join('') +
   '<button>Go</button></form><script>document.forms[0].submit()</script>';
 
 // Service providers, at an address that is another site than the identity provider's.
@@ -51,7 +54,9 @@ const server = createServer(async (request, response) => {
   if (!provider) return response.writeHead(404).end();
   const form = new URLSearchParams(body);
   if (action === 'start') {
-    return html(posting(provider.signOn, { SAMLRequest: btoa(authnRequest(provider)), RelayState: `for "${name}" & <others>` }));
+    return html(
+      posting(provider.signOn, { SAMLRequest: btoa(authnRequest(provider)), RelayState: `for "${name}" & <others>` }),
+    );
   }
   if (action === 'acs') {
     const xml = atob(form.get('SAMLResponse'));
@@ -63,7 +68,11 @@ const server = createServer(async (request, response) => {
   const encoded = byPost ? form.get('SAMLRequest') : url.searchParams.get('SAMLRequest');
   const bytes = Buffer.from(encoded, 'base64');
   const xml = (byPost ? bytes : inflateRawSync(bytes)).toString();
-  provider.logouts.push({ xml, byPost, signed: byPost ? xml.includes('<ds:Signature') : url.searchParams.has('Signature') });
+  provider.logouts.push({
+    xml,
+    byPost,
+    signed: byPost ? xml.includes('<ds:Signature') : url.searchParams.has('Signature'),
+  });
   if (provider.silent) return html('<!doctype html><title>Silence</title>');
   const asked = /LogoutRequest[^>]* ID="([^"]+)"/.exec(xml)[1];
   const answer = `<samlp:LogoutResponse ${namespaces} ID="${id()}" Version="2.0" IssueInstant="${now()}" InResponseTo="${asked}"><saml:Issuer>${provider.entityId}</saml:Issuer><samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></samlp:Status></samlp:LogoutResponse>`;
@@ -77,14 +86,22 @@ const base = `http://127.0.0.1:${server.address().port}`;
 async function provide(name, binding, silent = false) {
   const entityId = `${base}/${name}`;
   const application = await admin('POST', '/applications', {
-    protocol: 'saml', name: `Service ${name}`, entity_id: entityId, acs: [{ url: `${entityId}/acs` }],
+    protocol: 'saml',
+    name: `Service ${name}`,
+    entity_id: entityId,
+    acs: [{ url: `${entityId}/acs` }],
     single_logout: { url: `${entityId}/slo`, binding },
   });
   await admin('POST', `/applications/${application.id}/accounts`, { user_id: USER_ID });
   const address = (service) => `${BASE_URL}/sso/${service}/${application.id}`;
   providers[name] = {
-    id: application.id, entityId, silent, responses: [], logouts: [],
-    signOn: address('SingleSignOnService'), singleLogout: address('SingleLogoutService'),
+    id: application.id,
+    entityId,
+    silent,
+    responses: [],
+    logouts: [],
+    signOn: address('SingleSignOnService'),
+    singleLogout: address('SingleLogoutService'),
   };
 }
 

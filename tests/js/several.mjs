@@ -32,7 +32,10 @@ async function otherNumber(mobile, number) {
   await approve(mobile);
   await mobile.getByRole('heading', { name: 'Wrong number for this request' }).waitFor();
   const words = await mobile.locator('.card.request .lead').textContent();
-  assert.match(words, /This number belongs to another sign-in request: Books & <Co>, Firefox on Windows, This computer, started at .+\. If you did not start it, report it\./);
+  assert.match(
+    words,
+    /This number belongs to another sign-in request: Books & <Co>, Firefox on Windows, This computer, started at .+\. If you did not start it, report it\./,
+  );
 }
 
 async function picksTheRightOne(browser, mobile, other) {
@@ -98,7 +101,11 @@ try {
     await picksTheRightOne(browser, mobile, other);
     await reportsTheOther(browser, mobile, other);
     // The browser itself notes the answers that refuse.
-    assert.deepEqual(collected.filter((line) => !/\b422\b/.test(line)), [], 'the app complains of nothing on its console');
+    assert.deepEqual(
+      collected.filter((line) => !/\b422\b/.test(line)),
+      [],
+      'the app complains of nothing on its console',
+    );
   } catch (failure) {
     await shot(mobile, 'failed-phone');
     throw failure;

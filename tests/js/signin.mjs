@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import * as client from 'openid-client';
 
-import { PlainBrowser, attribute, text } from './plain_browser.mjs';
+import { attribute, PlainBrowser, text } from './plain_browser.mjs';
 
 const REFRESH_MS = 300;
 const PATIENCE_MS = 300_000;
@@ -82,7 +82,9 @@ async function step(from, action) {
   try {
     return await action();
   } catch (failure) {
-    const refusal = [client.AuthorizationResponseError, client.ResponseBodyError].some((kind) => failure instanceof kind);
+    const refusal = [client.AuthorizationResponseError, client.ResponseBodyError].some(
+      (kind) => failure instanceof kind,
+    );
     if (!refusal) throw failure;
     // openid-client reads the redirect and asks the token endpoint in one call.
     const origin = failure instanceof client.AuthorizationResponseError ? 'authorization' : from;
@@ -106,12 +108,14 @@ async function main() {
   const browser = new PlainBrowser((url) => url.origin === redirectUri.origin && url.pathname === redirectUri.pathname);
   const answer = await approve(browser, start);
 
-  const tokens = await step('token', () => client.authorizationCodeGrant(config, answer, {
-    pkceCodeVerifier: verifier,
-    expectedNonce: nonce,
-    expectedState: state,
-    idTokenExpected: true,
-  }));
+  const tokens = await step('token', () =>
+    client.authorizationCodeGrant(config, answer, {
+      pkceCodeVerifier: verifier,
+      expectedNonce: nonce,
+      expectedState: state,
+      idTokenExpected: true,
+    }),
+  );
   if (!tokens) return;
   const claims = tokens.claims();
   const userinfo = await step('userinfo', () => client.fetchUserInfo(config, tokens.access_token, claims.sub));

@@ -34,13 +34,17 @@ async function approve(mobile, number) {
 }
 
 /** A call of the admin API from a page of the console, with what its session needs. */
-const call = (desk, method, path, step) => desk.evaluate(async ([method, path, step]) => {
-  const me = await (await fetch('/admin/api/v1/me')).json();
-  const headers = { 'X-Assent-CSRF': me.csrf_token, ...(step && { 'X-Assent-Step': step }) };
-  const answer = await fetch(`/admin/api/v1${path}`, { method, headers });
-  const text = await answer.text();
-  return { status: answer.status, body: text === '' ? null : JSON.parse(text) };
-}, [method, path, step]);
+const call = (desk, method, path, step) =>
+  desk.evaluate(
+    async ([method, path, step]) => {
+      const me = await (await fetch('/admin/api/v1/me')).json();
+      const headers = { 'X-Assent-CSRF': me.csrf_token, ...(step && { 'X-Assent-Step': step }) };
+      const answer = await fetch(`/admin/api/v1${path}`, { method, headers });
+      const text = await answer.text();
+      return { status: answer.status, body: text === '' ? null : JSON.parse(text) };
+    },
+    [method, path, step],
+  );
 
 const browser = await launch();
 try {

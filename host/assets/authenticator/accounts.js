@@ -38,27 +38,54 @@ export function accountCard(account, { standing, gone, lost, passkey, offering }
     say(text('app-account-removed'));
     await forget();
   };
-  return el('article', { class: 'card account' },
-    el('div', { class: 'account-head' },
-      el('span', { class: 'initial', 'aria-hidden': 'true' }, Array.from(account.displayName.trim())[0]?.toUpperCase() ?? '?'),
-      el('div', {},
+  return el(
+    'article',
+    { class: 'card account' },
+    el(
+      'div',
+      { class: 'account-head' },
+      el(
+        'span',
+        { class: 'initial', 'aria-hidden': 'true' },
+        Array.from(account.displayName.trim())[0]?.toUpperCase() ?? '?',
+      ),
+      el(
+        'div',
+        {},
         el('h3', {}, el('bdi', {}, account.displayName)),
         el('p', {}, el('bdi', {}, account.account), ' · ', el('bdi', {}, account.operator)),
-        el('p', {}, ...phrase('app-account-device', { device: account.deviceName })))),
+        el('p', {}, ...phrase('app-account-device', { device: account.deviceName })),
+      ),
+    ),
     lost && notice(text('app-account-lost', { operator: account.operator }), 'bad'),
     gone && !lost && notice(text('app-account-gone', { operator: account.operator }), 'bad'),
     !gone && STATES[standing] && notice(text(STATES[standing]), 'bad'),
     !gone && !offering && protection(account, passkey, protectedBy),
     !gone && history(account),
     error,
-    el('div', { class: 'actions' }, ...(gone
-      ? [button(text('app-account-forget'), forget, 'small')]
-      : [button(text('app-account-devices'), () => devices(account), 'quiet small'), button(text('app-account-remove'), part, 'quiet danger small')])));
+    el(
+      'div',
+      { class: 'actions' },
+      ...(gone
+        ? [button(text('app-account-forget'), forget, 'small')]
+        : [
+            button(text('app-account-devices'), () => devices(account), 'quiet small'),
+            button(text('app-account-remove'), part, 'quiet danger small'),
+          ]),
+    ),
+  );
 }
 
 /** A form that takes an enrolment link that was copied. `opened(token)` is called with what it holds. */
 export function addAccount(opened, unfolded) {
-  const input = el('input', { id: 'link', type: 'url', autocomplete: 'off', inputmode: 'url', dir: 'ltr', 'aria-describedby': 'link-error' });
+  const input = el('input', {
+    id: 'link',
+    type: 'url',
+    autocomplete: 'off',
+    inputmode: 'url',
+    dir: 'ltr',
+    'aria-describedby': 'link-error',
+  });
   const error = el('p', { class: 'field-error', id: 'link-error', role: 'alert', hidden: true });
   const submit = (event) => {
     event.preventDefault();
@@ -72,10 +99,16 @@ export function addAccount(opened, unfolded) {
     }
     opened(token);
   };
-  return el('details', { class: 'card', open: unfolded },
+  return el(
+    'details',
+    { class: 'card', open: unfolded },
     el('summary', {}, text('app-add')),
     el('p', { class: 'muted' }, text('app-add-about')),
-    el('form', { class: 'stack', novalidate: true, onsubmit: submit },
+    el(
+      'form',
+      { class: 'stack', novalidate: true, onsubmit: submit },
       el('div', { class: 'field' }, el('label', { for: 'link' }, text('app-add-link')), input, error),
-      el('button', { class: 'button', type: 'submit' }, text('app-add-go-on'))));
+      el('button', { class: 'button', type: 'submit' }, text('app-add-go-on')),
+    ),
+  );
 }

@@ -55,7 +55,7 @@ const WORDS = {
 
 /** What to tell the person of a failure. */
 export function inWords(failure) {
-  return text(failure instanceof Failure ? WORDS[failure.code] ?? 'app-failure-server' : 'app-failure');
+  return text(failure instanceof Failure ? (WORDS[failure.code] ?? 'app-failure-server') : 'app-failure');
 }
 
 async function exchange(path, init, { signal, limit = LIMIT_MS } = {}) {

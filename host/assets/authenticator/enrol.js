@@ -1,6 +1,6 @@
 // Enrolment: a one-time link makes this browser an authenticator of one account.
 
-import { Failure, enrol, inWords, lookAtEnrolment } from './api.js';
+import { enrol, Failure, inWords, lookAtEnrolment } from './api.js';
 import { enrolmentText, newKey, publicJwk, sign as signText } from './canonical.js';
 import { put } from './store.js';
 import { phrase, region, text } from './texts.js';
@@ -22,9 +22,14 @@ export function tokenOf(link) {
 /** What to call this device, from what the browser tells of it. */
 function deviceName(agent = navigator.userAgent) {
   const known = [
-    [/iPhone/, 'iPhone'], [/iPad/, 'iPad'], [/Android.*Mobile/, text('app-device-android-phone')],
-    [/Android/, text('app-device-android-tablet')], [/CrOS/, 'Chromebook'], [/Windows/, text('app-device-windows')],
-    [/Macintosh/, 'Mac'], [/Linux/, text('app-device-linux')],
+    [/iPhone/, 'iPhone'],
+    [/iPad/, 'iPad'],
+    [/Android.*Mobile/, text('app-device-android-phone')],
+    [/Android/, text('app-device-android-tablet')],
+    [/CrOS/, 'Chromebook'],
+    [/Windows/, text('app-device-windows')],
+    [/Macintosh/, 'Mac'],
+    [/Linux/, text('app-device-linux')],
   ];
   return known.find(([pattern]) => pattern.test(agent))?.[1] ?? text('app-device-other');
 }
@@ -36,9 +41,17 @@ function isAppleBrowserTab() {
 /** The picture of a QR code that the server drew. As an image it can run nothing. */
 function scanPanel(svg) {
   const source = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
-  return el('div', { class: 'scan' },
+  return el(
+    'div',
+    { class: 'scan' },
     el('img', { src: source, alt: text('app-enrol-scan-picture'), width: '176', height: '176' }),
-    el('div', {}, el('p', {}, el('strong', {}, text('app-enrol-scan'))), el('p', { class: 'muted' }, text('app-enrol-scan-about'))));
+    el(
+      'div',
+      {},
+      el('p', {}, el('strong', {}, text('app-enrol-scan'))),
+      el('p', { class: 'muted' }, text('app-enrol-scan-about')),
+    ),
+  );
 }
 
 /** On iPhone and iPad an app on the Home Screen has a storage of its own, so it must be there before it is enrolled. */
@@ -75,20 +88,44 @@ export async function showEnrolment(place, token, accounts, { done, left }) {
 }
 
 function unreachable(failure, again, left) {
-  return el('div', { class: 'card' }, sign('mark', 'warn'), el('h2', {}, text('app-enrol-unchecked')),
+  return el(
+    'div',
+    { class: 'card' },
+    sign('mark', 'warn'),
+    el('h2', {}, text('app-enrol-unchecked')),
     el('p', { class: 'lead' }, inWords(failure)),
-    el('div', { class: 'actions' }, button(text('app-enrol-again-try'), again, 'primary'), button(text('app-enrol-not-now'), left)));
+    el(
+      'div',
+      { class: 'actions' },
+      button(text('app-enrol-again-try'), again, 'primary'),
+      button(text('app-enrol-not-now'), left),
+    ),
+  );
 }
 
 function unusable(failure, left) {
   const used = failure.status === 404 || failure.status === 410 || failure.status === 409;
-  return el('div', { class: 'card' }, sign('mark', 'warn'), el('h2', {}, text('app-enrol-unusable')),
+  return el(
+    'div',
+    { class: 'card' },
+    sign('mark', 'warn'),
+    el('h2', {}, text('app-enrol-unusable')),
     el('p', { class: 'lead' }, used ? text('app-enrol-unusable-about') : inWords(failure)),
-    el('div', { class: 'actions' }, button(text('app-enrol-leave'), left, 'primary')));
+    el('div', { class: 'actions' }, button(text('app-enrol-leave'), left, 'primary')),
+  );
 }
 
 function enrolmentCard(offer, token, accounts, { done, left }) {
-  const name = el('input', { id: 'device-name', type: 'text', value: deviceName(), maxlength: String(LONGEST_NAME), autocomplete: 'off', required: true, dir: 'auto', 'aria-describedby': 'device-name-error' });
+  const name = el('input', {
+    id: 'device-name',
+    type: 'text',
+    value: deviceName(),
+    maxlength: String(LONGEST_NAME),
+    autocomplete: 'off',
+    required: true,
+    dir: 'auto',
+    'aria-describedby': 'device-name-error',
+  });
   const error = el('p', { class: 'field-error', id: 'device-name-error', hidden: true });
   const confirm = el('button', { class: 'button primary', type: 'submit' }, text('app-enrol-confirm'));
   const complain = (words) => {
@@ -121,17 +158,27 @@ function enrolmentCard(offer, token, accounts, { done, left }) {
   };
   const known = accounts.some((account) => account.issuer === offer.issuer && account.account === offer.account);
   const until = new Date(offer.expires_at * 1000).toLocaleString(region, { dateStyle: 'medium', timeStyle: 'short' });
-  return el('div', { class: 'card' },
+  return el(
+    'div',
+    { class: 'card' },
     typeof offer.link_qr === 'string' && offer.link_qr !== '' && scanPanel(offer.link_qr),
     sign('shield', 'calm'),
     el('h2', {}, ...phrase('app-enrol-title', { name: offer.display_name, operator: offer.operator })),
     el('p', { class: 'lead' }, text('app-enrol-lead')),
-    facts([[text('app-enrol-account'), offer.account], [text('app-enrol-server'), offer.issuer], [text('app-enrol-until'), until]]),
+    facts([
+      [text('app-enrol-account'), offer.account],
+      [text('app-enrol-server'), offer.issuer],
+      [text('app-enrol-until'), until],
+    ]),
     known && notice(text('app-enrol-again'), 'warn'),
     isAppleBrowserTab() && homeScreenHint(),
-    el('form', { class: 'stack', novalidate: true, onsubmit: submit },
+    el(
+      'form',
+      { class: 'stack', novalidate: true, onsubmit: submit },
       el('div', { class: 'field' }, el('label', { for: 'device-name' }, text('app-enrol-name')), name, error),
-      el('div', { class: 'actions' }, confirm, button(text('app-enrol-not-now'), left))));
+      el('div', { class: 'actions' }, confirm, button(text('app-enrol-not-now'), left)),
+    ),
+  );
 }
 
 async function enrolHere(offer, token, chosen) {

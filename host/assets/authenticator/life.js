@@ -28,7 +28,14 @@ export function offerUpdate(place) {
   const workers = navigator.serviceWorker;
   let had = Boolean(workers?.controller);
   workers?.addEventListener('controllerchange', () => {
-    if (had) place.replaceChildren(notice(text('app-update-ready'), 'calm', button(text('app-update'), () => location.reload())));
+    if (had)
+      place.replaceChildren(
+        notice(
+          text('app-update-ready'),
+          'calm',
+          button(text('app-update'), () => location.reload()),
+        ),
+      );
     had = true;
   });
 }

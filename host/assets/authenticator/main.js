@@ -1,7 +1,7 @@
 // The authenticator: what waits for an answer, and the accounts of this browser.
 
 import { accountCard, addAccount } from './accounts.js';
-import { Failure, call, inWords } from './api.js';
+import { call, Failure, inWords } from './api.js';
 import { newsCard, showDevices } from './devices.js';
 import { showEnrolment, tokenOf } from './enrol.js';
 import { badge, lookForUpdate, offerInstall, offerUpdate } from './life.js';
@@ -97,8 +97,15 @@ function showWaiting() {
   if (requestList.size > 0 || !able) {
     empty?.remove();
   } else if (!empty) {
-    zones.requests.append(el('div', { class: 'card ready' }, sign('shield', 'good'), el('h2', {}, text('app-nothing')),
-      el('p', { class: 'muted' }, text('app-nothing-about'))));
+    zones.requests.append(
+      el(
+        'div',
+        { class: 'card ready' },
+        sign('shield', 'good'),
+        el('h2', {}, text('app-nothing')),
+        el('p', { class: 'muted' }, text('app-nothing-about')),
+      ),
+    );
   }
 }
 
@@ -117,14 +124,19 @@ function showAttention() {
     if (codes && !(await ask(text('app-recovery-leave'), text('app-recovery-once'), text('app-recovery-kept')))) return;
     backHome(card ? zones.requests : zones.told);
   };
-  attention.replaceChildren(...(words === '' ? [] : [notice(words, 'warn', button(text('app-attention-go'), go, 'small'))]));
+  attention.replaceChildren(
+    ...(words === '' ? [] : [notice(words, 'warn', button(text('app-attention-go'), go, 'small'))]),
+  );
 }
 
 /** Says whose sign-ins are paused, since they denied one or said that it was not theirs, and lets them go on. */
 function showPauses() {
   const paused = [...followed.values()].filter((known) => !known.gone && known.pausedUntil > Date.now() / 1000);
   const lifted = [...followed.values()].filter((known) => known.lifted);
-  const shown = [...paused.map((known) => `${known.account.deviceId} ${Math.round(known.pausedUntil)}`), lifted.length].join();
+  const shown = [
+    ...paused.map((known) => `${known.account.deviceId} ${Math.round(known.pausedUntil)}`),
+    lifted.length,
+  ].join();
   if (zones.pauses.dataset.shown === shown) return;
   zones.pauses.dataset.shown = shown;
   const notices = paused.map((known) => {
@@ -143,15 +155,28 @@ function showPauses() {
         error.textContent = inWords(failure);
       }
     };
-    return notice(text('app-paused', { name: account.displayName, time }), 'warn', button(text('app-pause-lift'), lift, 'small'), error);
+    return notice(
+      text('app-paused', { name: account.displayName, time }),
+      'warn',
+      button(text('app-pause-lift'), lift, 'small'),
+      error,
+    );
   });
   const seen = (known) => {
     known.lifted = false;
     showPauses();
     focusOn(zones.requests);
   };
-  zones.pauses.replaceChildren(...notices,
-    ...lifted.map((known) => notice(text('app-pause-lifted'), 'calm', button(text('app-done'), () => seen(known), 'small'))));
+  zones.pauses.replaceChildren(
+    ...notices,
+    ...lifted.map((known) =>
+      notice(
+        text('app-pause-lifted'),
+        'calm',
+        button(text('app-done'), () => seen(known), 'small'),
+      ),
+    ),
+  );
 }
 
 /** Says what is new of somebody's devices and codes, until they have seen it. */
@@ -161,14 +186,18 @@ function showNews() {
   const shown = told.map((known) => `${known.account.deviceId} ${known.news.at(-1).id}`).join();
   if (zones.told.dataset.shown === shown) return;
   zones.told.dataset.shown = shown;
-  zones.told.replaceChildren(...told.map((known) => newsCard(known.account, known.news, {
-    look: () => startDevices(known.account),
-    seen() {
-      known.news = [];
-      showNews();
-      focusOn(zones.accounts);
-    },
-  })));
+  zones.told.replaceChildren(
+    ...told.map((known) =>
+      newsCard(known.account, known.news, {
+        look: () => startDevices(known.account),
+        seen() {
+          known.news = [];
+          showNews();
+          focusOn(zones.accounts);
+        },
+      }),
+    ),
+  );
   if (told.length > 0) say(text('app-news', { name: told[0].account.displayName }));
 }
 
@@ -186,15 +215,17 @@ function showConnection() {
 }
 
 function showAccounts() {
-  const list = [...followed.values()].map((known) => accountCard(known.account, known, {
-    forgotten,
-    devices: startDevices,
-    protectedBy(standing) {
-      known.passkey = standing;
-      showAccounts();
-      focusOn(zones.accounts);
-    },
-  }));
+  const list = [...followed.values()].map((known) =>
+    accountCard(known.account, known, {
+      forgotten,
+      devices: startDevices,
+      protectedBy(standing) {
+        known.passkey = standing;
+        showAccounts();
+        focusOn(zones.accounts);
+      },
+    }),
+  );
   const heading = list.length > 0 && el('h2', {}, text('app-your-accounts', { count: list.length }));
   zones.accounts.replaceChildren(...[heading, ...list, addAccount(startEnrolment, list.length === 0)].filter(Boolean));
 }
@@ -219,7 +250,10 @@ async function showPush() {
     const error = el('p', { role: 'alert' });
     const turn = async () => {
       try {
-        await turnOn(registration, able.map((known) => known.account));
+        await turnOn(
+          registration,
+          able.map((known) => known.account),
+        );
         say(text('app-push-on'));
         await showPush();
       } catch (failure) {
@@ -228,7 +262,9 @@ async function showPush() {
       }
       return undefined;
     };
-    zones.push.replaceChildren(notice(text('app-push-offer'), 'calm', button(text('app-push-turn-on'), turn, 'primary'), error));
+    zones.push.replaceChildren(
+      notice(text('app-push-offer'), 'calm', button(text('app-push-turn-on'), turn, 'primary'), error),
+    );
   } else {
     zones.push.replaceChildren();
   }
@@ -238,7 +274,16 @@ function follow(account) {
   // A browser may have dropped the key and kept the rest.
   const lost = !(account.privateKey instanceof CryptoKey);
   const known = {
-    account, standing: 'active', gone: lost, lost, passkey: null, offering: false, failure: null, pausedUntil: null, lifted: false, news: [],
+    account,
+    standing: 'active',
+    gone: lost,
+    lost,
+    passkey: null,
+    offering: false,
+    failure: null,
+    pausedUntil: null,
+    lifted: false,
+    news: [],
   };
   known.poll = new Poll(account, listener);
   followed.set(account.deviceId, known);
@@ -248,7 +293,18 @@ function follow(account) {
 
 function showHome() {
   elsewhere = false;
-  app.replaceChildren(zones.update, ...(followed.size === 0 ? [welcome()] : []), zones.news, zones.pauses, zones.requests, zones.told, zones.scan, zones.push, zones.install, zones.accounts);
+  app.replaceChildren(
+    zones.update,
+    ...(followed.size === 0 ? [welcome()] : []),
+    zones.news,
+    zones.pauses,
+    zones.requests,
+    zones.told,
+    zones.scan,
+    zones.push,
+    zones.install,
+    zones.accounts,
+  );
   zones.scan.replaceChildren(...(navigator.mediaDevices ? [button(text('app-scan'), startScan)] : []));
   showAccounts();
   showWaiting();
@@ -257,10 +313,15 @@ function showHome() {
 }
 
 function welcome() {
-  return el('div', { class: 'card ready' }, sign('shield', 'calm'), el('h2', {}, text('app-welcome')),
+  return el(
+    'div',
+    { class: 'card ready' },
+    sign('shield', 'calm'),
+    el('h2', {}, text('app-welcome')),
     el('p', { class: 'muted' }, ...phrase('app-welcome-about', { operator: app.dataset.operator })),
     !parted && el('p', { class: 'muted small' }, text('app-welcome-lost')),
-    el('p', {}, el('a', { href: '/recover' }, text('app-welcome-recover'))));
+    el('p', {}, el('a', { href: '/recover' }, text('app-welcome-recover'))),
+  );
 }
 
 function leaveLink() {
@@ -275,26 +336,31 @@ function leaveHome() {
 
 function startEnrolment(token) {
   leaveHome();
-  showEnrolment(app, token, [...followed.values()].map((known) => known.account), {
-    left: () => backHome(zones.accounts),
-    async done(account, passkey, recovered) {
-      leaveLink();
-      const known = follow(account);
-      known.offering = true;
-      showHome();
-      // Where notifications are on for another account, they are to be on for this one too.
-      refresh(registration, [account]);
-      const settled = (standing) => {
-        Object.assign(known, { passkey: standing, offering: false });
-        showAccounts();
-        welcomeAccount(account, recovered);
-      };
-      const protection = await offer(account, passkey, settled);
-      if (protection === null) return settled(passkey);
-      zones.news.replaceChildren(protection.card);
-      return protection.focus();
+  showEnrolment(
+    app,
+    token,
+    [...followed.values()].map((known) => known.account),
+    {
+      left: () => backHome(zones.accounts),
+      async done(account, passkey, recovered) {
+        leaveLink();
+        const known = follow(account);
+        known.offering = true;
+        showHome();
+        // Where notifications are on for another account, they are to be on for this one too.
+        refresh(registration, [account]);
+        const settled = (standing) => {
+          Object.assign(known, { passkey: standing, offering: false });
+          showAccounts();
+          welcomeAccount(account, recovered);
+        };
+        const protection = await offer(account, passkey, settled);
+        if (protection === null) return settled(passkey);
+        zones.news.replaceChildren(protection.card);
+        return protection.focus();
+      },
     },
-  });
+  );
 }
 
 /** Says that an account is enrolled, and what to do next. Who came by a recovery code has lost a device, and used up a code. */
@@ -303,9 +369,19 @@ function welcomeAccount(account, recovered) {
   const done = (kind) => button(text('app-done'), () => (card.remove(), focusOn(zones.requests)), kind);
   const devices = (label, kind) => button(text(label), () => startDevices(account), kind);
   const about = el('p', { class: 'lead' }, ...phrase('app-enrolled-about', { name: account.displayName }));
-  const card = el('div', { class: 'card outcome' }, sign('check', 'good'), heading, about,
+  const card = el(
+    'div',
+    { class: 'card outcome' },
+    sign('check', 'good'),
+    heading,
+    about,
     el('p', { class: 'muted' }, text(recovered ? 'app-enrolled-recovered' : 'app-enrolled-codes-about')),
-    el('div', { class: 'actions' }, ...(recovered ? [devices('app-news-look', 'primary'), done()] : [done('primary'), devices('app-enrolled-codes')])));
+    el(
+      'div',
+      { class: 'actions' },
+      ...(recovered ? [devices('app-news-look', 'primary'), done()] : [done('primary'), devices('app-enrolled-codes')]),
+    ),
+  );
   zones.news.replaceChildren(card);
   focusOn(heading);
   say(text('app-enrolled-news'));
@@ -384,7 +460,15 @@ function listen() {
 }
 
 function unsupported(why) {
-  app.replaceChildren(el('div', { class: 'card' }, sign('mark', 'warn'), el('h2', {}, text('app-unsupported')), el('p', { class: 'lead' }, why)));
+  app.replaceChildren(
+    el(
+      'div',
+      { class: 'card' },
+      sign('mark', 'warn'),
+      el('h2', {}, text('app-unsupported')),
+      el('p', { class: 'lead' }, why),
+    ),
+  );
 }
 
 async function start() {

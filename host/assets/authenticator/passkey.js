@@ -1,7 +1,7 @@
 // The passkey of an account: a second key, which the phone uses only after face, finger or PIN (W3C Web Authentication).
 // The server asks for it with each approval once it is added.
 
-import { Failure, call, inWords } from './api.js';
+import { call, Failure, inWords } from './api.js';
 import { base64url, fromBase64url } from './canonical.js';
 import { text } from './texts.js';
 import { ask, button, el, focusOn, say } from './view.js';
@@ -27,7 +27,13 @@ async function unlocked(act) {
 // Not every browser that shows notifications has `parseCreationOptionsFromJSON` and `toJSON`, so it is done here.
 function inJson(credential, names) {
   const response = Object.fromEntries(names.map((name) => [name, base64url(credential.response[name])]));
-  return { id: credential.id, rawId: base64url(credential.rawId), type: credential.type, clientExtensionResults: {}, response };
+  return {
+    id: credential.id,
+    rawId: base64url(credential.rawId),
+    type: credential.type,
+    clientExtensionResults: {},
+    response,
+  };
 }
 
 /** Has the phone make a passkey with the server's options: what to send back. */
@@ -45,7 +51,11 @@ async function make(options) {
 /** Has the phone use its passkey with the server's options: what to send back. */
 export async function show(options) {
   // It was made in this phone, so no other device needs to be offered.
-  const known = options.allowCredentials.map(({ type, id }) => ({ type, id: fromBase64url(id), transports: ['internal'] }));
+  const known = options.allowCredentials.map(({ type, id }) => ({
+    type,
+    id: fromBase64url(id),
+    transports: ['internal'],
+  }));
   const publicKey = { ...options, challenge: fromBase64url(options.challenge), allowCredentials: known };
   const shown = await unlocked(() => navigator.credentials.get({ publicKey }));
   return inJson(shown, ['clientDataJSON', 'authenticatorData', 'signature']);
@@ -69,7 +79,8 @@ export async function protect(account) {
 }
 
 async function unprotect(account) {
-  if (!(await ask(text('app-passkey-remove-ask'), text('app-passkey-remove-about'), text('app-passkey-remove-yes')))) return false;
+  if (!(await ask(text('app-passkey-remove-ask'), text('app-passkey-remove-about'), text('app-passkey-remove-yes'))))
+    return false;
   await callWithPasskey(account, 'POST', '/device/passkey/removal', {});
   say(text('app-passkey-removed'));
   return true;
@@ -97,11 +108,25 @@ export function protection(account, standing, changed) {
   const place = el('div', { class: 'zone protection' });
   lockable.then((able) => {
     if (standing === 'set') {
-      place.append(el('p', {}, text('app-passkey-set')),
-        ...act(text('app-passkey-remove'), 'quiet small', () => unprotect(account), () => changed('none')));
+      place.append(
+        el('p', {}, text('app-passkey-set')),
+        ...act(
+          text('app-passkey-remove'),
+          'quiet small',
+          () => unprotect(account),
+          () => changed('none'),
+        ),
+      );
     } else if (standing === 'none' && able) {
-      place.append(el('p', {}, text('app-passkey-offer')),
-        ...act(text('app-passkey-add'), 'small', () => protect(account), () => changed('set')));
+      place.append(
+        el('p', {}, text('app-passkey-offer')),
+        ...act(
+          text('app-passkey-add'),
+          'small',
+          () => protect(account),
+          () => changed('set'),
+        ),
+      );
     } else if (standing === 'none') {
       place.append(el('p', { class: 'muted small' }, text('app-passkey-no-lock')));
     } else if (standing === 'impossible') {
@@ -115,9 +140,18 @@ export function protection(account, standing, changed) {
 export async function offer(account, standing, done) {
   if (standing !== 'none' || !(await lockable)) return null;
   const heading = el('h2', {}, text('app-passkey-offer-title'));
-  const card = el('div', { class: 'card ready' }, heading,
+  const card = el(
+    'div',
+    { class: 'card ready' },
+    heading,
     el('p', { class: 'lead' }, text('app-passkey-offer')),
-    ...act(text('app-passkey-add-recommended'), 'primary', () => protect(account), () => done('set')),
-    button(text('app-passkey-skip'), () => done('none')));
+    ...act(
+      text('app-passkey-add-recommended'),
+      'primary',
+      () => protect(account),
+      () => done('set'),
+    ),
+    button(text('app-passkey-skip'), () => done('none')),
+  );
   return { card, focus: () => focusOn(heading) };
 }

@@ -41,7 +41,9 @@ export async function turnOn(registration, accounts) {
   const able = accounts.filter((account) => account.pushKey);
   if (able.length === 0) return;
   const subscription = await subscribe(registration, able[0].pushKey);
-  await Promise.all(able.map((account) => call(account, 'PUT', '/device/push', { value: { subscription: subscription.toJSON() } })));
+  await Promise.all(
+    able.map((account) => call(account, 'PUT', '/device/push', { value: { subscription: subscription.toJSON() } })),
+  );
 }
 
 /** Tells the server the subscription's present address, which a browser may change. A failure waits for the next start. */

@@ -75,8 +75,15 @@ export class RequestCard {
     this.error = el('p', { class: 'field-error', id: `${id}-error`, hidden: true });
     this.tries = el('p', { class: 'muted', id: `${id}-tries`, hidden: true });
     this.input = el('input', {
-      id: `${id}-number`, type: 'text', inputmode: 'numeric', pattern: '[0-9]*', size: '2', dir: 'ltr',
-      autocomplete: 'off', enterkeyhint: 'done', 'aria-describedby': `${id}-error ${id}-tries`,
+      id: `${id}-number`,
+      type: 'text',
+      inputmode: 'numeric',
+      pattern: '[0-9]*',
+      size: '2',
+      dir: 'ltr',
+      autocomplete: 'off',
+      enterkeyhint: 'done',
+      'aria-describedby': `${id}-error ${id}-tries`,
       oninput: () => this.typed(),
     });
     this.approve = el('button', { class: 'button primary', type: 'submit' }, text('app-request-approve'));
@@ -85,8 +92,11 @@ export class RequestCard {
     this.title = request.step
       ? el('h2', { id: `${id}-title` }, el('bdi', {}, request.step))
       : el('h2', { id: `${id}-title` }, ...phrase('app-request-title', { application: request.application.name }));
-    this.element = el('article', { class: 'card request', 'aria-labelledby': `${id}-title` },
-      request.application.logo && el('img', { class: 'picture', src: request.application.logo, alt: '', width: '48', height: '48' }),
+    this.element = el(
+      'article',
+      { class: 'card request', 'aria-labelledby': `${id}-title` },
+      request.application.logo &&
+        el('img', { class: 'picture', src: request.application.logo, alt: '', width: '48', height: '48' }),
       this.title,
       request.step && el('p', { class: 'lead' }, text('app-step-about')),
       facts([
@@ -96,25 +106,50 @@ export class RequestCard {
         [text('app-request-browser'), request.browser || text('app-request-not-known')],
         [text('app-request-time'), timeOfDay(request.requested_at)],
       ]),
-      el('form', { class: 'stack', novalidate: true, onsubmit: (event) => this.submitted(event) },
-        el('div', { class: 'field number-field' },
+      el(
+        'form',
+        { class: 'stack', novalidate: true, onsubmit: (event) => this.submitted(event) },
+        el(
+          'div',
+          { class: 'field number-field' },
           el('label', { for: `${id}-number` }, request.step ? text('app-step-number') : text('app-request-number')),
-          this.input, this.error, this.tries),
+          this.input,
+          this.error,
+          this.tries,
+        ),
         el('div', { class: 'actions' }, this.approve, this.deny),
-        el('div', { class: 'clock' }, this.bar, this.left)),
-      el('div', { class: 'not-me' }, el('p', { class: 'muted small' }, text('app-request-not-you')), this.notMe));
+        el('div', { class: 'clock' }, this.bar, this.left),
+      ),
+      el('div', { class: 'not-me' }, el('p', { class: 'muted small' }, text('app-request-not-you')), this.notMe),
+    );
     this.pickLeft = el('span', { class: 'muted' });
-    this.pick = el('li', {}, el('button', { type: 'button', class: 'pick', onclick: () => listener.picked(this) },
-      el('strong', {}, el('bdi', {}, request.step ?? request.application.name)),
-      el('span', {}, ...joined([request.browser, request.place])),
-      el('span', { class: 'muted' }, ...joined([request.account, text('app-requests-started', { time: timeOfDay(request.requested_at) })])),
-      this.pickLeft));
+    this.pick = el(
+      'li',
+      {},
+      el(
+        'button',
+        { type: 'button', class: 'pick', onclick: () => listener.picked(this) },
+        el('strong', {}, el('bdi', {}, request.step ?? request.application.name)),
+        el('span', {}, ...joined([request.browser, request.place])),
+        el(
+          'span',
+          { class: 'muted' },
+          ...joined([request.account, text('app-requests-started', { time: timeOfDay(request.requested_at) })]),
+        ),
+        this.pickLeft,
+      ),
+    );
     this.update(request, skew);
   }
 
   /** Whether the user has begun to answer it. */
   isInUse() {
-    return this.state === 'sending' || this.other !== null || this.input.value !== '' || this.element.contains(document.activeElement);
+    return (
+      this.state === 'sending' ||
+      this.other !== null ||
+      this.input.value !== '' ||
+      this.element.contains(document.activeElement)
+    );
   }
 
   /** Takes what the server says of it now. `skew` is the server's clock less ours, in seconds. */
@@ -227,8 +262,12 @@ export class RequestCard {
 
   approved() {
     const { step, application } = this.request;
-    this.finish('check', 'good', text('app-request-approved'),
-      step ? [text('app-step-approved')] : phrase('app-request-approved-about', { application: application.name }));
+    this.finish(
+      'check',
+      'good',
+      text('app-request-approved'),
+      step ? [text('app-step-approved')] : phrase('app-request-approved-about', { application: application.name }),
+    );
   }
 
   end(kind) {
@@ -269,10 +308,14 @@ export class RequestCard {
     };
     const reporting = button(text('app-request-not-me'), report, 'danger');
     const named = [other.step ?? other.application.name, other.browser, other.place].filter(Boolean).join(', ');
-    this.element.replaceChildren(sign('mark', 'warn'), heading,
+    this.element.replaceChildren(
+      sign('mark', 'warn'),
+      heading,
       el('p', { class: 'lead' }, ...phrase('app-other-about', { request: named, time: timeOfDay(other.requested_at) })),
-      el('p', { class: 'muted' }, text(other.state === 'pending' ? 'app-other-pending' : 'app-other-ended')), error,
-      el('div', { class: 'actions' }, reporting, button(text('app-other-back'), back)));
+      el('p', { class: 'muted' }, text(other.state === 'pending' ? 'app-other-pending' : 'app-other-ended')),
+      error,
+      el('div', { class: 'actions' }, reporting, button(text('app-other-back'), back)),
+    );
     focusOn(heading);
     say(this.element.querySelector('.lead').textContent, true);
   }
@@ -292,7 +335,15 @@ export class RequestCard {
       }
     };
     const control = button(text('app-request-not-me'), disown, 'quiet danger small');
-    return [el('div', { class: 'not-me' }, el('p', { class: 'muted small' }, text('app-request-denied-not-you')), error, control)];
+    return [
+      el(
+        'div',
+        { class: 'not-me' },
+        el('p', { class: 'muted small' }, text('app-request-denied-not-you')),
+        error,
+        control,
+      ),
+    ];
   }
 
   finish(shape, tone, title, about, more = []) {
@@ -305,7 +356,13 @@ export class RequestCard {
     this.element.removeAttribute('aria-busy');
     this.title.remove();
     heading.id = this.title.id;
-    this.element.replaceChildren(sign(shape, tone), heading, detail, button(text('app-done'), () => this.listener.closed(this)), ...more);
+    this.element.replaceChildren(
+      sign(shape, tone),
+      heading,
+      detail,
+      button(text('app-done'), () => this.listener.closed(this)),
+      ...more,
+    );
     this.listener.ended(this);
     if (hadFocus) focusOn(heading);
     say(`${title}. ${detail.textContent}`);

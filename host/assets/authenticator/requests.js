@@ -21,8 +21,13 @@ export class RequestList {
     this.chosen = null;
     this.title = el('h2', { id: 'requests-title' });
     this.items = el('ul', { class: 'picks' });
-    this.list = el('section', { class: 'card', 'aria-labelledby': 'requests-title' },
-      this.title, el('p', { class: 'lead' }, text('app-requests-choose')), this.items);
+    this.list = el(
+      'section',
+      { class: 'card', 'aria-labelledby': 'requests-title' },
+      this.title,
+      el('p', { class: 'lead' }, text('app-requests-choose')),
+      this.items,
+    );
     this.all = button('', () => this.back());
   }
 
@@ -49,13 +54,18 @@ export class RequestList {
         continue;
       }
       fresh = true;
-      this.cards.set(request.id, new RequestCard(account, request, skew, {
-        closed: (card) => this.close(card),
-        picked: (card) => this.pick(card),
-        ended: () => this.show(),
-        reported: (card) => this.drop(card),
-      }));
-      say(request.step ?? text('app-request-news', { application: request.application.name, account: request.account }));
+      this.cards.set(
+        request.id,
+        new RequestCard(account, request, skew, {
+          closed: (card) => this.close(card),
+          picked: (card) => this.pick(card),
+          ended: () => this.show(),
+          reported: (card) => this.drop(card),
+        }),
+      );
+      say(
+        request.step ?? text('app-request-news', { application: request.application.name, account: request.account }),
+      );
     }
     // What the user is at must not move away from under their fingers; else the list is shown, so that nobody has to guess.
     if (fresh && this.chosen === null && before.length === 1 && before[0].isInUse()) [this.chosen] = before;
@@ -86,7 +96,8 @@ export class RequestList {
 
   /** A report ends the account's other requests as well: nothing more is to be said of them. */
   drop(reported) {
-    for (const card of this.of(reported.account)) if (card !== reported && card.state !== 'ended') this.cards.delete(card.request.id);
+    for (const card of this.of(reported.account))
+      if (card !== reported && card.state !== 'ended') this.cards.delete(card.request.id);
   }
 
   back() {

@@ -38,10 +38,20 @@ export async function showLogin(place, token, accounts, { asked, left }) {
     place.replaceChildren(el('div', { class: 'card' }, ...children));
     if (heading) focusOn(heading);
   };
-  const failed = (failure, again) => show(sign('mark', 'warn'), el('h2', {}, text('app-scan-failed')),
-    el('p', { class: 'lead' }, inWords(failure)),
-    el('div', { class: 'actions' }, failure.passing && button(text('app-enrol-again-try'), again, 'primary'), button(text('app-enrol-leave'), left)));
-  const wait = (words) => place.replaceChildren(el('div', { class: 'card ready' }, el('p', { class: 'muted', role: 'status' }, words)));
+  const failed = (failure, again) =>
+    show(
+      sign('mark', 'warn'),
+      el('h2', {}, text('app-scan-failed')),
+      el('p', { class: 'lead' }, inWords(failure)),
+      el(
+        'div',
+        { class: 'actions' },
+        failure.passing && button(text('app-enrol-again-try'), again, 'primary'),
+        button(text('app-enrol-leave'), left),
+      ),
+    );
+  const wait = (words) =>
+    place.replaceChildren(el('div', { class: 'card ready' }, el('p', { class: 'muted', role: 'status' }, words)));
   const take = async (account) => {
     wait(text('app-scan-asking'));
     try {
@@ -56,22 +66,33 @@ export async function showLogin(place, token, accounts, { asked, left }) {
     try {
       const { application, place: where, browser } = await lookAt(token, accounts);
       // Always asked, also with one account: whoever leads a phone to such a code must not learn whose it is.
-      show(el('h2', {}, ...phrase('app-scan-which', { application: application.name })),
+      show(
+        el('h2', {}, ...phrase('app-scan-which', { application: application.name })),
         el('p', { class: 'lead' }, text('app-scan-which-about')),
         facts([
           [text('app-request-place'), where || text('app-request-not-known')],
           [text('app-request-browser'), browser || text('app-request-not-known')],
         ]),
-        el('div', { class: 'stack' },
-          ...accounts.map((account) => button(text('app-scan-as', { name: account.displayName, account: account.account }), () => take(account))),
-          button(text('app-enrol-not-now'), left, 'quiet')));
+        el(
+          'div',
+          { class: 'stack' },
+          ...accounts.map((account) =>
+            button(text('app-scan-as', { name: account.displayName, account: account.account }), () => take(account)),
+          ),
+          button(text('app-enrol-not-now'), left, 'quiet'),
+        ),
+      );
     } catch (failure) {
       failed(failure, offer);
     }
   };
   if (accounts.length === 0) {
-    show(sign('mark', 'warn'), el('h2', {}, text('app-scan-not-enrolled')),
-      el('p', { class: 'lead' }, text('app-scan-not-enrolled-about')), button(text('app-enrol-leave'), left, 'primary'));
+    show(
+      sign('mark', 'warn'),
+      el('h2', {}, text('app-scan-not-enrolled')),
+      el('p', { class: 'lead' }, text('app-scan-not-enrolled-about')),
+      button(text('app-enrol-leave'), left, 'primary'),
+    );
     return;
   }
   await offer();
@@ -88,8 +109,17 @@ export async function showCamera(place, { found, left }) {
     for (const track of stream?.getTracks() ?? []) track.stop();
   };
   const heading = el('h2', {}, text('app-scan'));
-  place.replaceChildren(el('div', { class: 'card' }, heading, el('p', { class: 'muted' }, text('app-scan-about')), video, error,
-    button(text('app-scan-stop'), () => (stop(), left()))));
+  place.replaceChildren(
+    el(
+      'div',
+      { class: 'card' },
+      heading,
+      el('p', { class: 'muted' }, text('app-scan-about')),
+      video,
+      error,
+      button(text('app-scan-stop'), () => (stop(), left())),
+    ),
+  );
   focusOn(heading);
   try {
     stream = await navigator.mediaDevices.getUserMedia({ video: { facingMode: 'environment' }, audio: false });
@@ -138,5 +168,7 @@ function read(video, canvas, context, decode) {
 
 /** Whether a link leads here: a code of another server is for another app. */
 function isOurs(link) {
-  return link.startsWith(`${location.origin}/authenticator#`) && (loginTokenOf(link) !== null || tokenOf(link) !== null);
+  return (
+    link.startsWith(`${location.origin}/authenticator#`) && (loginTokenOf(link) !== null || tokenOf(link) !== null)
+  );
 }

@@ -21,7 +21,11 @@ self.addEventListener('install', (event) => {
 self.addEventListener('activate', (event) => {
   const forgetOthers = async () => {
     const names = await caches.keys();
-    await Promise.all(names.filter((name) => name.startsWith('assent-authenticator-') && name !== CACHE).map((name) => caches.delete(name)));
+    await Promise.all(
+      names
+        .filter((name) => name.startsWith('assent-authenticator-') && name !== CACHE)
+        .map((name) => caches.delete(name)),
+    );
     await self.clients.claim();
   };
   event.waitUntil(forgetOthers());

@@ -26,8 +26,16 @@ const SHAPES = {
 export function sign(shape, tone) {
   const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
   const path = document.createElementNS('http://www.w3.org/2000/svg', 'path');
-  for (const [name, value] of Object.entries({ viewBox: '0 0 24 24', width: 24, height: 24 })) svg.setAttribute(name, value);
-  const look = { d: SHAPES[shape], fill: 'none', stroke: 'currentColor', 'stroke-width': 2.2, 'stroke-linecap': 'round', 'stroke-linejoin': 'round' };
+  for (const [name, value] of Object.entries({ viewBox: '0 0 24 24', width: 24, height: 24 }))
+    svg.setAttribute(name, value);
+  const look = {
+    d: SHAPES[shape],
+    fill: 'none',
+    stroke: 'currentColor',
+    'stroke-width': 2.2,
+    'stroke-linecap': 'round',
+    'stroke-linejoin': 'round',
+  };
   for (const [name, value] of Object.entries(look)) path.setAttribute(name, value);
   svg.append(path);
   return el('span', { class: `sign ${tone}`, 'aria-hidden': 'true' }, svg);
@@ -65,7 +73,10 @@ export function say(text, urgent = false) {
   // The same text twice is news too.
   region.textContent = region.textContent === text ? `${text}\u00a0` : text;
   clearTimeout(silences.get(region));
-  silences.set(region, setTimeout(() => (region.textContent = ''), SAID_MS));
+  silences.set(
+    region,
+    setTimeout(() => (region.textContent = ''), SAID_MS),
+  );
 }
 
 /** Asks before something that can't be undone. Gives true for yes. */

@@ -98,12 +98,17 @@ async function change(method, address, options) {
       return change(method, address, { ...options, again: true });
     }
     if (problem.kind !== 'approval-required') throw problem;
-    if (!(await approve(problem.step))) throw new Problem(403, { type: 'dropped', detail: 'It was not approved; nothing was changed.' });
+    if (!(await approve(problem.step)))
+      throw new Problem(403, { type: 'dropped', detail: 'It was not approved; nothing was changed.' });
     return exchange(method, address, { ...options, headers: { ...options.headers, 'X-Assent-Step': problem.step.id } });
   }
 }
 
-async function exchange(method, address, { body, type = 'application/json', headers = {}, signal, limit = LIMIT_MS, keepalive } = {}) {
+async function exchange(
+  method,
+  address,
+  { body, type = 'application/json', headers = {}, signal, limit = LIMIT_MS, keepalive } = {},
+) {
   const all = { Accept: 'application/json', ...headers };
   if (method !== 'GET') all['X-Assent-CSRF'] = csrf;
   if (body !== undefined) all['Content-Type'] = type;
@@ -112,7 +117,15 @@ async function exchange(method, address, { body, type = 'application/json', head
   let answer;
   let text;
   try {
-    answer = await fetch(BASE + address, { method, headers: all, body: sent, signal: AbortSignal.any(signals), cache: 'no-store', redirect: 'error', keepalive });
+    answer = await fetch(BASE + address, {
+      method,
+      headers: all,
+      body: sent,
+      signal: AbortSignal.any(signals),
+      cache: 'no-store',
+      redirect: 'error',
+      keepalive,
+    });
     text = await answer.text();
   } catch (cause) {
     if (signal?.aborted) throw cause;
@@ -122,7 +135,7 @@ async function exchange(method, address, { body, type = 'application/json', head
   try {
     if (text !== '') value = JSON.parse(text);
   } catch {
-    if (answer.ok) throw new Problem(answer.status, { detail: 'The answer can\'t be read.' });
+    if (answer.ok) throw new Problem(answer.status, { detail: "The answer can't be read." });
   }
   if (!answer.ok) throw new Problem(answer.status, value ?? {});
   return { value, version: answer.headers.get('etag') };

@@ -1,9 +1,10 @@
 // The console: which page an address is, and the frame around it. It is a client of the admin API and of nothing else.
 
 import { askWith, whoAmI } from './api.js';
+import { giveUpUnsaved, isUnsaved } from './form.js';
+import { account } from './pages/account.js';
 import { applicationPages } from './pages/application.js';
 import { applications } from './pages/applications.js';
-import { account } from './pages/account.js';
 import { audit } from './pages/audit.js';
 import { claims } from './pages/claims.js';
 import { keys } from './pages/keys.js';
@@ -14,7 +15,6 @@ import { settings } from './pages/settings.js';
 import { userPages } from './pages/user.js';
 import { importUsers, newUser, users } from './pages/users.js';
 import { approveStep } from './step.js';
-import { giveUpUnsaved, isUnsaved } from './form.js';
 import { ask, el, explain, link, screen } from './view.js';
 
 // Where to go on after signing in again.
@@ -122,7 +122,11 @@ async function show(address, { keep = false } = {}) {
   } catch (problem) {
     if (problem?.status === 401) return signInAgain(address);
     if (!(problem instanceof Error) || problem.status === undefined) console.error(problem);
-    made = screen({ title: problem?.status === 404 ? 'Not found' : 'That did not work' }, el('div', { class: 'notice bad', role: 'alert' }, ...explain(problem)), el('p', {}, link('/admin', 'Back to the overview')));
+    made = screen(
+      { title: problem?.status === 404 ? 'Not found' : 'That did not work' },
+      el('div', { class: 'notice bad', role: 'alert' }, ...explain(problem)),
+      el('p', {}, link('/admin', 'Back to the overview')),
+    );
   }
   if (mine !== round) return undefined;
   const scroll = [scrollX, scrollY];
@@ -139,7 +143,14 @@ async function show(address, { keep = false } = {}) {
 }
 
 function refused() {
-  return screen({ title: 'Not for your role' }, el('p', {}, `Your role in the console is ${me.role ?? 'none'}, which does not open this page. An owner can give you another.`));
+  return screen(
+    { title: 'Not for your role' },
+    el(
+      'p',
+      {},
+      `Your role in the console is ${me.role ?? 'none'}, which does not open this page. An owner can give you another.`,
+    ),
+  );
 }
 
 /** The session is over: the sign-in leads back to where the person was. */
@@ -206,9 +217,25 @@ async function moved() {
 /** A press on a link of the console changes the page without loading it anew. */
 function follow(event) {
   const pressed = event.target.closest?.('a[href]');
-  if (!pressed || event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  if (
+    !pressed ||
+    event.defaultPrevented ||
+    event.button !== 0 ||
+    event.metaKey ||
+    event.ctrlKey ||
+    event.shiftKey ||
+    event.altKey
+  )
+    return;
   const address = new URL(pressed.href);
-  if (address.origin !== location.origin || pressed.target || pressed.hasAttribute('download') || !find(address.pathname) || address.hash) return;
+  if (
+    address.origin !== location.origin ||
+    pressed.target ||
+    pressed.hasAttribute('download') ||
+    !find(address.pathname) ||
+    address.hash
+  )
+    return;
   event.preventDefault();
   mayLeave().then((yes) => yes && go(address));
 }
@@ -219,10 +246,21 @@ async function start() {
     me = await whoAmI();
   } catch (problem) {
     if (problem.status === 401) return signInAgain(new URL(location.href));
-    place.replaceChildren(el('h1', {}, 'Administration'), el('div', { class: 'notice bad', role: 'alert' }, ...explain(problem)));
+    place.replaceChildren(
+      el('h1', {}, 'Administration'),
+      el('div', { class: 'notice bad', role: 'alert' }, ...explain(problem)),
+    );
     return undefined;
   }
-  nav.replaceChildren(el('ul', {}, ...PARTS.filter(([, , permission]) => me.permissions.includes(permission)).map(([to, label]) => el('li', {}, link(to, label)))));
+  nav.replaceChildren(
+    el(
+      'ul',
+      {},
+      ...PARTS.filter(([, , permission]) => me.permissions.includes(permission)).map(([to, label]) =>
+        el('li', {}, link(to, label)),
+      ),
+    ),
+  );
   menu.hidden = false;
   menu.addEventListener('click', () => open(menu.getAttribute('aria-expanded') !== 'true'));
   document.addEventListener('click', follow);

@@ -10,9 +10,17 @@ export function screen({ title, lead, back, badges = [], actions = [] }, ...cont
     title,
     body: [
       back && el('p', { class: 'back' }, link(back[0], back[1])),
-      el('div', { class: 'head' },
-        el('div', { class: 'head-text' }, el('h1', { tabindex: -1 }, el('bdi', {}, title), ...badges.map((one) => [' ', one]).flat()), lead && el('p', { class: 'lead' }, lead)),
-        actions.some(Boolean) && el('div', { class: 'ways' }, ...actions)),
+      el(
+        'div',
+        { class: 'head' },
+        el(
+          'div',
+          { class: 'head-text' },
+          el('h1', { tabindex: -1 }, el('bdi', {}, title), ...badges.map((one) => [' ', one]).flat()),
+          lead && el('p', { class: 'lead' }, lead),
+        ),
+        actions.some(Boolean) && el('div', { class: 'ways' }, ...actions),
+      ),
       ...content,
     ].filter(Boolean),
   };
@@ -74,7 +82,16 @@ export function fail(element, problem) {
 
 /** A problem in words. */
 export function explain(problem) {
-  if (problem?.status === 401) return [el('p', {}, 'Your session is over. ', el('a', { href: '/admin', target: '_blank', rel: 'noopener' }, 'Sign in in another tab'), ', then try again here: nothing that you typed is lost.')];
+  if (problem?.status === 401)
+    return [
+      el(
+        'p',
+        {},
+        'Your session is over. ',
+        el('a', { href: '/admin', target: '_blank', rel: 'noopener' }, 'Sign in in another tab'),
+        ', then try again here: nothing that you typed is lost.',
+      ),
+    ];
   if (!(problem instanceof Error)) return [el('p', {}, 'That did not work.')];
   const errors = (problem.errors ?? []).filter(({ detail }) => detail !== problem.message);
   const named = errors.map(({ pointer, detail }) => el('li', {}, `${pointer.replace(/^\//, '')}: ${detail}`));
@@ -82,7 +99,12 @@ export function explain(problem) {
     problem.title && el('p', {}, el('strong', {}, problem.title)),
     el('p', {}, problem.message),
     named.length > 0 && el('ul', {}, ...named),
-    problem.status === 412 && el('div', { class: 'ways' }, button('Read it anew', () => dispatchEvent(new Event('reread')))),
+    problem.status === 412 &&
+      el(
+        'div',
+        { class: 'ways' },
+        button('Read it anew', () => dispatchEvent(new Event('reread'))),
+      ),
   ].filter(Boolean);
 }
 
@@ -94,13 +116,18 @@ export function badge(text, state = text) {
 /** A list of names and values; what has no value is left out. */
 export function facts(pairs) {
   const rows = pairs.filter(([, value]) => value !== null && value !== undefined && value !== false);
-  return el('dl', { class: 'facts' }, ...rows.map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, shown(value)))));
+  return el(
+    'dl',
+    { class: 'facts' },
+    ...rows.map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, shown(value)))),
+  );
 }
 
 function shown(value) {
   if (value === '') return '';
   if (value instanceof Node) return value;
-  if (Array.isArray(value)) return value.length === 0 ? 'None' : el('ul', {}, ...value.map((one) => el('li', {}, shown(one))));
+  if (Array.isArray(value))
+    return value.length === 0 ? 'None' : el('ul', {}, ...value.map((one) => el('li', {}, shown(one))));
   if (typeof value === 'boolean') return value ? 'Yes' : 'No';
   return el('bdi', {}, String(value));
 }
@@ -115,7 +142,11 @@ export function moment(text) {
   if (!text) return 'Never';
   const date = new Date(text);
   if (Number.isNaN(date.valueOf())) return String(text);
-  return el('time', { datetime: text, title: text }, date.toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'short' }));
+  return el(
+    'time',
+    { datetime: text, title: text },
+    date.toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'short' }),
+  );
 }
 
 /** A number with its thousands apart. */
@@ -137,7 +168,12 @@ export function copyable(text, label = 'Copy', { wide = false } = {}) {
     }
     setTimeout(() => (press.textContent = 'Copy'), 3000);
   });
-  return el('div', { class: wide ? 'copyable wide-copy' : 'copyable' }, wide ? el('pre', { tabindex: 0 }, el('code', {}, text)) : el('code', {}, text), press);
+  return el(
+    'div',
+    { class: wide ? 'copyable wide-copy' : 'copyable' },
+    wide ? el('pre', { tabindex: 0 }, el('code', {}, text)) : el('code', {}, text),
+    press,
+  );
 }
 
 /** A file for the person to keep. */
@@ -153,10 +189,23 @@ export function download(name, type, text) {
  */
 export function table(columns, rows, { empty = 'None.', caption } = {}) {
   const body = el('tbody', { role: 'rowgroup' });
-  const made = el('table', { role: 'table' },
+  const made = el(
+    'table',
+    { role: 'table' },
     caption && el('caption', { class: 'hidden-text' }, caption),
-    el('thead', { role: 'rowgroup' }, el('tr', { role: 'row' }, ...columns.map(({ label, figure: isFigure }) => el('th', { role: 'columnheader', scope: 'col', class: isFigure && 'figure' }, label)))),
-    body);
+    el(
+      'thead',
+      { role: 'rowgroup' },
+      el(
+        'tr',
+        { role: 'row' },
+        ...columns.map(({ label, figure: isFigure }) =>
+          el('th', { role: 'columnheader', scope: 'col', class: isFigure && 'figure' }, label),
+        ),
+      ),
+    ),
+    body,
+  );
   const none = el('p', { class: 'empty' }, empty);
   const whole = el('div', { class: 'table' }, made, none);
   const add = (more) => {
@@ -172,9 +221,14 @@ export function table(columns, rows, { empty = 'None.', caption } = {}) {
 
 function line(columns, row) {
   const [first, ...others] = columns;
-  return el('tr', { role: 'row' },
+  return el(
+    'tr',
+    { role: 'row' },
     el('th', { role: 'rowheader', scope: 'row' }, shown(first.cell(row))),
-    ...others.map(({ label, cell, figure: isFigure }) => el('td', { role: 'cell', 'data-label': label, class: isFigure && 'figure' }, shown(cell(row) ?? ''))));
+    ...others.map(({ label, cell, figure: isFigure }) =>
+      el('td', { role: 'cell', 'data-label': label, class: isFigure && 'figure' }, shown(cell(row) ?? '')),
+    ),
+  );
 }
 
 /** A list that comes by pages: `load(after)` gives `{ items, next }`. */
@@ -212,7 +266,8 @@ export async function searched(controls, load, columns, options) {
       if (!after) rows.clear();
       rows.add(items);
       rest.replaceChildren(...(next ? [button('Show more', () => fill(next))] : []));
-      status.textContent = items.length === 0 ? 'Nothing found.' : `${items.length} shown${next ? ', and there are more' : ''}.`;
+      status.textContent =
+        items.length === 0 ? 'Nothing found.' : `${items.length} shown${next ? ', and there are more' : ''}.`;
       problem.replaceChildren();
     } catch (failure) {
       if (mine !== round) return;
@@ -236,14 +291,35 @@ export async function searched(controls, load, columns, options) {
   };
   for (const field of fields) field.addEventListener('input', changed);
   await fill();
-  const form = el('form', { class: 'search', role: 'search', onsubmit: (event) => { event.preventDefault(); changed(); } }, ...fields);
+  const form = el(
+    'form',
+    {
+      class: 'search',
+      role: 'search',
+      onsubmit: (event) => {
+        event.preventDefault();
+        changed();
+      },
+    },
+    ...fields,
+  );
   return el('div', {}, form, problem, status, rows, rest);
 }
 
 /** A line of links to the parts of one thing. */
 export function tabs(label, links) {
   const here = location.pathname + (links.some(([address]) => address.includes('?')) ? location.search : '');
-  return el('nav', { class: 'tabs', 'aria-label': label }, el('ul', {}, ...links.map(([address, text]) => el('li', {}, el('a', { href: address, 'aria-current': address === here && 'page' }, text)))));
+  return el(
+    'nav',
+    { class: 'tabs', 'aria-label': label },
+    el(
+      'ul',
+      {},
+      ...links.map(([address, text]) =>
+        el('li', {}, el('a', { href: address, 'aria-current': address === here && 'page' }, text)),
+      ),
+    ),
+  );
 }
 
 /** JSON, as it is. */
@@ -294,25 +370,45 @@ export function dialog(title, content) {
 
 /** Asks before something that can't be undone. With `name` that has to be typed. Gives true for yes. */
 export async function ask(title, text, yes, name) {
-  return (await dialog(title, (close) => {
-    const typed = el('input', { id: 'typed', autocomplete: 'off', spellcheck: 'false' });
-    const error = el('p', { class: 'field-error', id: 'typed-error', role: 'alert' });
-    const submit = (event) => {
-      event.preventDefault();
-      if (name !== undefined && typed.value.trim() !== name.trim()) {
-        typed.setAttribute('aria-invalid', 'true');
-        error.textContent = 'That is another name.';
-        typed.focus();
-        return;
-      }
-      close(true);
-    };
-    const field = name !== undefined && el('div', { class: 'field' },
-      el('label', { for: 'typed' }, 'To go on, type ', el('bdi', {}, el('b', {}, name))), typed, error);
-    return [el('form', { onsubmit: submit, class: 'stack' },
-      el('p', {}, text), field,
-      el('div', { class: 'actions' }, el('button', { class: 'button danger', type: 'submit' }, yes), el('button', { class: 'button', type: 'button', onclick: () => close(false) }, 'Cancel')))].filter(Boolean);
-  })) === true;
+  return (
+    (await dialog(title, (close) => {
+      const typed = el('input', { id: 'typed', autocomplete: 'off', spellcheck: 'false' });
+      const error = el('p', { class: 'field-error', id: 'typed-error', role: 'alert' });
+      const submit = (event) => {
+        event.preventDefault();
+        if (name !== undefined && typed.value.trim() !== name.trim()) {
+          typed.setAttribute('aria-invalid', 'true');
+          error.textContent = 'That is another name.';
+          typed.focus();
+          return;
+        }
+        close(true);
+      };
+      const field =
+        name !== undefined &&
+        el(
+          'div',
+          { class: 'field' },
+          el('label', { for: 'typed' }, 'To go on, type ', el('bdi', {}, el('b', {}, name))),
+          typed,
+          error,
+        );
+      return [
+        el(
+          'form',
+          { onsubmit: submit, class: 'stack' },
+          el('p', {}, text),
+          field,
+          el(
+            'div',
+            { class: 'actions' },
+            el('button', { class: 'button danger', type: 'submit' }, yes),
+            el('button', { class: 'button', type: 'button', onclick: () => close(false) }, 'Cancel'),
+          ),
+        ),
+      ].filter(Boolean);
+    })) === true
+  );
 }
 
 /** Shows a secret that is never shown again. */
@@ -324,7 +420,11 @@ export function showOnce(title, text, secret, kept = 'Assent keeps a digest of i
       el('p', {}, text),
       copyable(secret, title.toLowerCase(), { wide: secret.includes('\n') }),
       notice(`It is shown this once. ${kept}, and does not show it again.`, 'warn'),
-      el('div', { class: 'actions' }, el('button', { class: 'button primary', type: 'button', onclick: () => close() }, 'I have kept it')),
+      el(
+        'div',
+        { class: 'actions' },
+        el('button', { class: 'button primary', type: 'button', onclick: () => close() }, 'I have kept it'),
+      ),
     ];
   });
 }

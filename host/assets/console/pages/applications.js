@@ -17,20 +17,35 @@ export async function applications({ may }) {
   const list = await searched(
     [
       text('q', 'Name or id', { type: 'search' }),
-      select('protocol', 'Protocol', [['', 'Any'], ['openid_connect', 'OpenID Connect'], ['saml', 'SAML']], { none: '' }),
+      select(
+        'protocol',
+        'Protocol',
+        [
+          ['', 'Any'],
+          ['openid_connect', 'OpenID Connect'],
+          ['saml', 'SAML'],
+        ],
+        { none: '' },
+      ),
     ],
     (values, after) => get(`/applications${query({ ...values, after })}`),
     [
       { label: 'Name', cell: (row) => link(applicationAddress(row.id), row.name) },
       { label: 'Kind', cell: (row) => badge(kindOf(row), 'kind') },
       { label: 'Id', cell: (row) => code(row.id) },
-      { label: 'Answered at', cell: (row) => (row.protocol === 'saml' ? row.acs.map(({ url }) => code(url)) : row.redirect_uris.map(code)) },
+      {
+        label: 'Answered at',
+        cell: (row) => (row.protocol === 'saml' ? row.acs.map(({ url }) => code(url)) : row.redirect_uris.map(code)),
+      },
     ],
     { empty: 'There is no such application.', caption: 'Applications' },
   );
-  return screen({
-    title: 'Applications',
-    lead: 'What people sign in to.',
-    actions: [may('applications:write') && way('/admin/applications/new', 'Connect an application', 'primary')],
-  }, list);
+  return screen(
+    {
+      title: 'Applications',
+      lead: 'What people sign in to.',
+      actions: [may('applications:write') && way('/admin/applications/new', 'Connect an application', 'primary')],
+    },
+    list,
+  );
 }

@@ -11,8 +11,24 @@ let made = 0;
 export function picker(name, label, { hint, load, label: labelled, chosen: onChosen, isId = () => false }) {
   const id = `picker-${(made += 1)}`;
   let value;
-  const input = el('input', { id, type: 'search', autocomplete: 'off', spellcheck: 'false', role: 'combobox', 'aria-expanded': 'false', 'aria-controls': `${id}-list`, 'aria-autocomplete': 'list', 'aria-describedby': `${id}-error` });
-  const list = el('ul', { id: `${id}-list`, class: 'found', role: 'listbox', 'aria-label': `Found for ${label}`, hidden: true });
+  const input = el('input', {
+    id,
+    type: 'search',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    role: 'combobox',
+    'aria-expanded': 'false',
+    'aria-controls': `${id}-list`,
+    'aria-autocomplete': 'list',
+    'aria-describedby': `${id}-error`,
+  });
+  const list = el('ul', {
+    id: `${id}-list`,
+    class: 'found',
+    role: 'listbox',
+    'aria-label': `Found for ${label}`,
+    hidden: true,
+  });
   const error = el('p', { class: 'field-error', id: `${id}-error`, role: 'alert' });
   let round = 0;
   let timer;
@@ -50,8 +66,32 @@ export function picker(name, label, { hint, load, label: labelled, chosen: onCho
     }
     if (mine !== round || document.activeElement !== input) return;
     items = found;
-    const options = items.map((item, place) => el('li', { role: 'option', id: `${id}-${place}`, 'aria-selected': 'false', onmousedown: (event) => { event.preventDefault(); choose(item); } }, el('bdi', {}, labelled(item))));
-    list.replaceChildren(...(options.length > 0 ? options : [el('li', { role: 'option', 'aria-disabled': 'true', 'aria-selected': 'false' }, 'Nobody and nothing is called so.')]));
+    const options = items.map((item, place) =>
+      el(
+        'li',
+        {
+          role: 'option',
+          id: `${id}-${place}`,
+          'aria-selected': 'false',
+          onmousedown: (event) => {
+            event.preventDefault();
+            choose(item);
+          },
+        },
+        el('bdi', {}, labelled(item)),
+      ),
+    );
+    list.replaceChildren(
+      ...(options.length > 0
+        ? options
+        : [
+            el(
+              'li',
+              { role: 'option', 'aria-disabled': 'true', 'aria-selected': 'false' },
+              'Nobody and nothing is called so.',
+            ),
+          ]),
+    );
     list.hidden = false;
     input.setAttribute('aria-expanded', 'true');
     at = -1;
@@ -77,7 +117,8 @@ export function picker(name, label, { hint, load, label: labelled, chosen: onCho
     } else if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
       event.preventDefault();
       if (list.hidden) search();
-      else if (items.length > 0) mark((at + (event.key === 'ArrowDown' ? 1 : items.length - (at < 0 ? 0 : 1))) % items.length);
+      else if (items.length > 0)
+        mark((at + (event.key === 'ArrowDown' ? 1 : items.length - (at < 0 ? 0 : 1))) % items.length);
     } else if (event.key === 'Enter' && input.value !== '' && value === undefined) {
       event.preventDefault();
       // Nothing is guessed: it is marked, or the only one.
@@ -85,7 +126,14 @@ export function picker(name, label, { hint, load, label: labelled, chosen: onCho
       if (only && (at >= 0 || items.length === 1)) choose(only);
     }
   });
-  const element = el('div', { class: 'field picker' }, el('label', { for: id }, label), hint && el('p', { class: 'hint' }, hint), el('div', { class: 'below' }, input, list), error);
+  const element = el(
+    'div',
+    { class: 'field picker' },
+    el('label', { for: id }, label),
+    hint && el('p', { class: 'hint' }, hint),
+    el('div', { class: 'below' }, input, list),
+    error,
+  );
   return {
     name,
     element,
@@ -97,10 +145,13 @@ export function picker(name, label, { hint, load, label: labelled, chosen: onCho
       value = typeof item === 'string' ? item || undefined : item?.id;
       input.value = typeof item === 'string' ? item : item ? labelled(item) : '';
       if (typeof item === 'string' && item !== '') {
-        load(item).then(({ items: found }) => {
-          const known = found.find(({ id: one }) => one === item);
-          if (known && value === item) input.value = labelled(known);
-        }, () => {});
+        load(item).then(
+          ({ items: found }) => {
+            const known = found.find(({ id: one }) => one === item);
+            if (known && value === item) input.value = labelled(known);
+          },
+          () => {},
+        );
       }
     },
   };
