@@ -1,5 +1,5 @@
-// The authenticator's service worker: shows that a sign-in waits, and keeps the app's files for when there is no network.
-// The server fills in the version, the list of files, and what a notification says.
+// The authenticator's service worker: shows that a sign-in waits, and keeps the app's files for when there is no
+// network. The server fills in the version, the list of files, and what a notification says.
 
 const VERSION = '{version}';
 const SHELL = '{shell}'.split(' ');
