@@ -1,4 +1,5 @@
-// A client of the admin API, as whoever writes one from its OpenAPI document alone would: every type here is the document's.
+// A client of the admin API, as whoever writes one from its OpenAPI document alone would: every type here is the
+// document's.
 import type { components, operations, paths } from './admin-api.js';
 
 type User = components['schemas']['User'];
@@ -14,7 +15,7 @@ async function call<T>(path: keyof paths, init?: RequestInit): Promise<T> {
   const response = await fetch(path, init);
   if (!response.ok) {
     const problem = (await response.json()) as Problem;
-    throw new Error(problem.type + ': ' + problem.detail);
+    throw new Error(`${problem.type}: ${problem.detail}`);
   }
   return (await response.json()) as T;
 }

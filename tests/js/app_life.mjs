@@ -1,5 +1,5 @@
-// The app's own life: it can be installed, opens without a network, takes a newer version, and keeps its keys through that and
-// through a restart of the browser; and it explains a key that is gone.
+// The app's own life: it can be installed, opens without a network, takes a newer version, and keeps its keys through
+// that and through a restart of the browser; and it explains a key that is gone.
 //
 // Environment: BASE_URL, ENROL_URL (of an administrator); CHROMIUM and SCREENSHOTS as in browser.mjs.
 

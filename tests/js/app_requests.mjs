@@ -1,8 +1,9 @@
-// Requests on more than one phone: without notifications, with one that was pushed, answered on two phones at once, too late.
+// Requests on more than one phone: without notifications, with one that was pushed, answered on two phones at once,
+// too late.
 //
-// Environment: BASE_URL, ENROL_URL and SECOND_ENROL_URL (of one administrator), SURROUNDINGS_URL (what the test has around the
-// host: `/push` takes messages of the host's push sender, `/pushed` gives the next, `/advance` moves the host's clock by so
-// many seconds); CHROMIUM and SCREENSHOTS as in browser.mjs.
+// Environment: BASE_URL, ENROL_URL and SECOND_ENROL_URL (of one administrator), SURROUNDINGS_URL (what the test has
+// around the host: `/push` takes messages of the host's push sender, `/pushed` gives the next, `/advance` moves the
+// host's clock by so many seconds); CHROMIUM and SCREENSHOTS as in browser.mjs.
 
 import assert from 'node:assert/strict';
 import { createDecipheriv, createECDH, hkdfSync, randomBytes } from 'node:crypto';
@@ -97,8 +98,8 @@ function decrypted({ pair, p256dh, auth }, body) {
 }
 
 /**
- * Chromium here has no push service of its own, so the test is that service: the app subscribes at its address, the host's
- * sender comes to it, and what it brings is handed to the service worker as the browser would.
+ * Chromium here has no push service of its own, so the test is that service: the app subscribes at its address, the
+ * host's sender comes to it, and what it brings is handed to the service worker as the browser would.
  */
 async function pushed(browser, context, first) {
   const keys = subscription();

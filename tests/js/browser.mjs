@@ -10,7 +10,10 @@ const PHONE = { width: 360, height: 740 };
 const DESKTOP = { width: 1280, height: 800 };
 const SCHEMES = ['light', 'dark'];
 
-/** How long a test waits for what must come, in milliseconds: long enough for a slow machine. What comes sooner ends the wait. */
+/**
+ * How long a test waits for what must come, in milliseconds: long enough for a slow machine. What comes sooner ends
+ * the wait.
+ */
 export const PATIENCE = 180_000;
 
 const screenshots = process.env.SCREENSHOTS ?? new URL('../../target/screenshots', import.meta.url).pathname;
@@ -28,8 +31,8 @@ const LAUNCH = {
 };
 
 /**
- * Starts Debian's Chromium, or the one that CHROMIUM names, with these environment variables and switches. It calls no one on
- * its own.
+ * Starts Debian's Chromium, or the one that CHROMIUM names, with these environment variables and switches. It calls
+ * no one on its own.
  */
 export function launch(variables = {}, switches = []) {
   return chromium.launch({ ...LAUNCH, env: { ...process.env, ...variables }, args: [...LAUNCH.args, ...switches] });
@@ -97,7 +100,10 @@ export async function inspect(page, name) {
   return findings;
 }
 
-/** A phone's browser whose profile is kept in a folder: it is there again after a restart. No private window, so it can install apps. */
+/**
+ * A phone's browser whose profile is kept in a folder: it is there again after a restart. No private window, so it
+ * can install apps.
+ */
 export async function keptPhone(folder, options = {}) {
   const made = await chromium.launchPersistentContext(folder, {
     ...LAUNCH,

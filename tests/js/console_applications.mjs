@@ -1,5 +1,5 @@
-// An administrator who has never seen the console connects a web application, a single-page app, a native app and a SAML service
-// provider: each with a real client library, from what the console shows and nothing else.
+// An administrator who has never seen the console connects a web application, a single-page app, a native app and a
+// SAML service provider: each with a real client library, from what the console shows and nothing else.
 //
 // Environment: BASE_URL, ENROL_URL and LOGIN_NAME of an owner; CHROMIUM and SCREENSHOTS as in browser.mjs.
 
@@ -153,7 +153,8 @@ async function singlePageApp(admin) {
         `
         const manager = new oidc.UserManager(${JSON.stringify(settings)});
         const show = (user) => { document.title = 'in'; document.body.textContent = 'Hello, ' + user.profile.name; };
-        if (new URLSearchParams(location.search).has('code')) manager.signinRedirectCallback().then(show, (failure) => { document.body.textContent = failure.message; });
+        const fail = (failure) => { document.body.textContent = failure.message; };
+        if (new URLSearchParams(location.search).has('code')) manager.signinRedirectCallback().then(show, fail);
         else manager.signinRedirect();`,
       ],
     };
@@ -387,7 +388,7 @@ async function pausedTrial(admin) {
 }
 
 /** The preview says that a slim ID token has few claims, and that nobody is let in whose account is suspended. */
-async function slimAndSuspended(admin, id) {
+async function slimAndSuspended(admin) {
   const account = async (press, said) => {
     await admin.part('Accounts');
     await admin.desk.locator('tbody').getByRole('link', { name: LOGIN_NAME }).first().click();
@@ -478,7 +479,7 @@ async function settings(admin, id) {
   assert.equal(await admin.desk.getByText('slim_id_token').count(), 0);
   await admin.look('claims');
   await activeScopes(admin);
-  await slimAndSuspended(admin, id);
+  await slimAndSuspended(admin);
 
   await trial(admin, /"amr"/);
   await admin.look('trial-web');

@@ -1,7 +1,9 @@
-// An administrator looks after the host in the console: plugins, keys, settings, the audit log; and what the other roles see of it.
+// An administrator looks after the host in the console: plugins, keys, settings, the audit log; and what the other
+// roles see of it.
 //
-// Environment: BASE_URL, ENROL_URL and LOGIN_NAME of an owner; SUPPORT_URL and AUDITOR_URL, links to enrol phones of two users called
-// support and auditor with those roles; PLAIN_URL of a user called plain without one; CHROMIUM and SCREENSHOTS as in browser.mjs.
+// Environment: BASE_URL, ENROL_URL and LOGIN_NAME of an owner; SUPPORT_URL and AUDITOR_URL, links to enrol phones of
+// two users called support and auditor with those roles; PLAIN_URL of a user called plain without one; CHROMIUM and
+// SCREENSHOTS as in browser.mjs.
 
 import assert from 'node:assert/strict';
 

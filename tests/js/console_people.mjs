@@ -1,6 +1,8 @@
-// An administrator looks after people in the console: invites one, helps them to a phone, gives and takes access, and closes the user.
+// An administrator looks after people in the console: invites one, helps them to a phone, gives and takes access, and
+// closes the user.
 //
-// Environment: BASE_URL, ENROL_URL and LOGIN_NAME of an owner; APPLICATION_NAME of an application; CHROMIUM and SCREENSHOTS as in browser.mjs.
+// Environment: BASE_URL, ENROL_URL and LOGIN_NAME of an owner; APPLICATION_NAME of an application; CHROMIUM and
+// SCREENSHOTS as in browser.mjs.
 
 import assert from 'node:assert/strict';
 

@@ -1,4 +1,5 @@
-// A door before the host: it can be shut, as where there is no network, and can put a newer version of the app before it.
+// A door before the host: it can be shut, as where there is no network, and can put a newer version of the app before
+// it.
 
 import http from 'node:http';
 

@@ -1,7 +1,8 @@
 // The first login as a person has it, in two browser windows: a phone becomes an authenticator, a desktop signs in to
 // the demo application, the phone approves; then once more, and the phone denies.
 //
-// Environment: ENROL_URL, DEMO_URL, LOGIN_NAME; CHROMIUM and SCREENSHOTS as in browser.mjs. The exit code is 0 if all held.
+// Environment: ENROL_URL, DEMO_URL, LOGIN_NAME; CHROMIUM and SCREENSHOTS as in browser.mjs. The exit code is 0 if all
+// held.
 
 import assert from 'node:assert/strict';
 

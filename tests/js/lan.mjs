@@ -1,5 +1,5 @@
-// A trial with a phone: the page that explains the certificate, a browser that comes to trust it, and the authenticator at
-// an address that no public authority vouches for.
+// A trial with a phone: the page that explains the certificate, a browser that comes to trust it, and the
+// authenticator at an address that no public authority vouches for.
 //
 // Environment: PAGE_URL (the page), ORIGIN (Assent), ENROL_URL; CHROMIUM and SCREENSHOTS as in browser.mjs.
 

@@ -1,7 +1,9 @@
-// Every page that the first login does not come by: front door, errors, a name that can't be one, a cancelled login, the
-// console; the console's login is gone through with scripts off. Each at both widths, light and dark, with axe-core.
+// Every page that the first login does not come by: front door, errors, a name that can't be one, a cancelled login,
+// the console; the console's login is gone through with scripts off. Each at both widths, light and dark, with
+// axe-core.
 //
-// Environment: BASE_URL, ENROL_URL, LOGIN_NAME (an administrator), AUTHORIZE_URL (an application's request); CHROMIUM and SCREENSHOTS as in browser.mjs.
+// Environment: BASE_URL, ENROL_URL, LOGIN_NAME (an administrator), AUTHORIZE_URL (an application's request); CHROMIUM
+// and SCREENSHOTS as in browser.mjs.
 
 import assert from 'node:assert/strict';
 
@@ -83,7 +85,9 @@ async function consoleWithoutScripts(page, mobile) {
   await page.waitForURL(`${BASE_URL}/admin`);
 }
 
-/** Goes through an application's request with a session: the choice of account, the consent, the form that goes back. */
+/**
+ * Goes through an application's request with a session: the choice of account, the consent, the form that goes back.
+ */
 async function consentAndFormPost(page) {
   const posted = [];
   // The application is not there; what would be posted to it is.

@@ -1,6 +1,7 @@
 // Approvals that need face, finger or PIN, with Chromium's virtual authenticator in place of the phone's lock.
 //
-// Environment: BASE_URL, ENROL_URL and SECOND_ENROL_URL (of two administrators); CHROMIUM and SCREENSHOTS as in browser.mjs.
+// Environment: BASE_URL, ENROL_URL and SECOND_ENROL_URL (of two administrators); CHROMIUM and SCREENSHOTS as in
+// browser.mjs.
 
 import assert from 'node:assert/strict';
 

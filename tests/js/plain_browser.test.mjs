@@ -58,7 +58,7 @@ before(async () => {
 
 after(() => server.close());
 
-test('a form goes out with its hidden fields, its cookies and its origin, and the way back is not followed', async () => {
+test('a form goes out with its hidden fields, cookies and origin, and the way back is not followed', async () => {
   const browser = new PlainBrowser((url) => url.host === 'app.example');
   const { page } = await browser.open(`${origin}/start`);
   assert.equal(page.url.href, `${origin}/form`);

@@ -1,7 +1,9 @@
-// The portal in Chromium: each page at both widths, light and dark, with axe-core; a device renamed and another revoked after
-// a sign-in of a moment ago, sessions ended, a consent withdrawn; and all of it once more with scripts off.
+// The portal in Chromium: each page at both widths, light and dark, with axe-core; a device renamed and another
+// revoked after a sign-in of a moment ago, sessions ended, a consent withdrawn; and all of it once more with scripts
+// off.
 //
-// Environment: BASE_URL, ENROL_URL, LOGIN_NAME, AUTHORIZE_URL (an application's request); CHROMIUM and SCREENSHOTS as in browser.mjs.
+// Environment: BASE_URL, ENROL_URL, LOGIN_NAME, AUTHORIZE_URL (an application's request); CHROMIUM and SCREENSHOTS as
+// in browser.mjs.
 
 import assert from 'node:assert/strict';
 

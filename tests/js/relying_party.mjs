@@ -3,12 +3,12 @@
 //
 // First line: the application's registration, see `Registration` in tests/it/clients/relying_party.rs.
 // Then:
-//   {"call":"authorize","parameters":{}}       -> {"url"}                          begins a sign-in, with these parameters too
-//   {"call":"sign_in","url","form"}            -> {"claims","userinfo","tokens"}   the browser came back there, with that body
+//   {"call":"authorize","parameters":{}}       -> {"url"}   begins a sign-in, with these parameters too
+//   {"call":"sign_in","url","form"}            -> {"claims","userinfo","tokens"}   the browser came back there with it
 //   {"call":"refresh"}                         -> {"claims","userinfo","tokens"}
 //   {"call":"introspect"}                      -> what the provider says of the access token
-//   {"call":"revoke"}                          -> {}                               the refresh token, or else the access token
-//   {"call":"end_session","parameters":{}}     -> {"url"}                          where the browser goes to sign out
+//   {"call":"revoke"}                          -> {}   the refresh token, or else the access token
+//   {"call":"end_session","parameters":{}}     -> {"url"}   where the browser goes to sign out
 //   {"call":"client_credentials","scope"}      -> {"tokens"}
 // A refusal in the protocol's own terms is {"error","error_description"}. Anything else ends the program with code 1.
 

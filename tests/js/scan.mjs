@@ -1,6 +1,8 @@
-// Signing in without typing: the phone's camera reads the code of the login page, or the page is opened on the phone itself.
+// Signing in without typing: the phone's camera reads the code of the login page, or the page is opened on the phone
+// itself.
 //
-// Environment: BASE_URL, ENROL_URL and SECOND_ENROL_URL (of two administrators); CHROMIUM and SCREENSHOTS as in browser.mjs.
+// Environment: BASE_URL, ENROL_URL and SECOND_ENROL_URL (of two administrators); CHROMIUM and SCREENSHOTS as in
+// browser.mjs.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -10,8 +10,8 @@ import { text } from 'node:stream/consumers';
 import { SAML, ValidateInResponseTo } from '@node-saml/node-saml';
 import { DOMParser } from '@xmldom/xmldom';
 
-// What has to come back as it went, whatever is in it. Without a space or an apostrophe: node-saml escapes those in one way
-// where it signs, and in another where it sends.
+// What has to come back as it went, whatever is in it. Without a space or an apostrophe: node-saml escapes those in
+// one way where it signs, and in another where it sends.
 const RELAY_STATE = 'st&te="<ö>+%20';
 const COOKIE = 'node-saml';
 const BINDINGS = { redirect: 'HTTP-Redirect', post: 'HTTP-POST' };
@@ -70,7 +70,10 @@ class ServiceProvider {
       wantAssertionsSigned: true,
       validateInResponseTo: ValidateInResponseTo.always,
       cacheProvider: {
-        saveAsync: async (key, value) => (requests.set(key, value), { value, createdAt: Date.now() }),
+        saveAsync: async (key, value) => {
+          requests.set(key, value);
+          return { value, createdAt: Date.now() };
+        },
         getAsync: async (key) => requests.get(key) ?? null,
         removeAsync: async (key) => (requests.delete(key) ? key : null),
       },

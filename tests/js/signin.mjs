@@ -1,7 +1,8 @@
 // Signs in as an application and a browser with no JavaScript do, and tells how it went in lines of JSON:
 //   {"event":"waiting","number":"42"}                          the number to type on the phone
 //   {"event":"done","claims":{},"userinfo":{},"tokens":{}}     signed in, every check of openid-client passed
-//   {"event":"error","from":"authorization"|"token"|"userinfo","error":"","error_description":""}   refused in the protocol's own terms
+//   {"event":"error","from":"authorization"|"token"|"userinfo","error":"","error_description":""}
+//                                                              refused in the protocol's own terms
 //   {"event":"failed","message":""}                            anything else; the exit code is 1
 //
 // Environment: ASSENT_ISSUER, CLIENT_ID, CLIENT_SECRET (none for a public client), REDIRECT_URI, LOGIN_NAME, SCOPE.

@@ -1,7 +1,8 @@
-// A dangerous step in the console: the page asks as the console does, the phone shows what it would do, and only then is it done.
+// A dangerous step in the console: the page asks as the console does, the phone shows what it would do, and only then
+// is it done.
 //
-// Environment: BASE_URL and ENROL_URL of an owner called ada, and USER_ID of somebody to delete; CHROMIUM and SCREENSHOTS as in
-// browser.mjs.
+// Environment: BASE_URL and ENROL_URL of an owner called ada, and USER_ID of somebody to delete; CHROMIUM and
+// SCREENSHOTS as in browser.mjs.
 
 import assert from 'node:assert/strict';
 

@@ -14,8 +14,8 @@ function svg(tag, attributes, ...children) {
 }
 
 /**
- * Bars, each made of parts that are stacked. `series` are { name, tone, of(row) }, with told(row) where the figure is not the part's height; `label(row)` says when, `short(row)` says it below some of
- * the bars.
+ * Bars, each made of parts that are stacked. `series` are { name, tone, of(row) }, with told(row) where the figure is
+ * not the part's height; `label(row)` says when, `short(row)` says it below some of the bars.
  */
 export function bars(title, rows, series, { label, short, unit = '' }) {
   const sums = rows.map((row) => series.reduce((sum, { of }) => sum + (of(row) ?? 0), 0));

@@ -17,10 +17,19 @@ import { importUsers, newUser, users } from './pages/users.js';
 import { approveStep } from './step.js';
 import { ask, el, explain, link, screen } from './view.js';
 
+/**
+ * @typedef {import('./types.d.ts').Context} Context
+ * @typedef {import('./types.d.ts').Page} Page
+ * @typedef {import('./types.d.ts').Permission} Permission
+ */
+
 // Where to go on after signing in again.
 const RETURN = 'assent-console-return';
 
-// Address, page, and the permission that it needs.
+/**
+ * Address, page, and the permission that it needs.
+ * @type {Array<[string, (context: Context, values: any) => Promise<Page> | Page, Permission]>}
+ */
 const PAGES = [
   ['/admin', overview, 'me'],
   ['/admin/applications', applications, 'applications:read'],
@@ -48,7 +57,10 @@ const PAGES = [
   ['/admin/settings', settings, 'settings:read'],
 ];
 
-// What the navigation leads to.
+/**
+ * What the navigation leads to.
+ * @type {Array<[string, string, Permission]>}
+ */
 const PARTS = [
   ['/admin', 'Overview', 'me'],
   ['/admin/applications', 'Applications', 'applications:read'],
@@ -60,16 +72,24 @@ const PARTS = [
   ['/admin/settings', 'Settings', 'settings:read'],
 ];
 
-const place = document.getElementById('console');
-const { operator, issuer, address: base } = place.dataset;
-const nav = document.getElementById('parts');
-const menu = document.getElementById('menu');
+/** @param {string} id */
+const part = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+
+const place = part('console');
+const { operator = '', issuer = '', address: base = '' } = place.dataset;
+const nav = part('parts');
+const menu = part('menu');
+/** @type {Context['me']} */
 let me;
 let round = 0;
 // Which of the pages that were opened one after the other this is.
 let at = history.state?.at ?? 0;
 
-/** What each page is given beside the values of its address. */
+/**
+ * What each page is given beside the values of its address.
+ * @param {URL} address
+ * @returns {Context}
+ */
 function surroundings(address) {
   return {
     me,
@@ -114,14 +134,15 @@ async function show(address, { keep = false } = {}) {
   const mine = ++round;
   const found = find(address.pathname);
   place.setAttribute('aria-busy', 'true');
-  let made;
+  let /** @type {Page} */ made;
   try {
     if (!found) made = screen({ title: 'There is no such page' }, el('p', {}, link('/admin', 'Back to the overview')));
     else if (!me.permissions.includes(found.permission)) made = refused();
     else made = await found.page(surroundings(address), found.values);
-  } catch (problem) {
+  } catch (cause) {
+    const problem = /** @type {any} */ (cause);
     if (problem?.status === 401) return signInAgain(address);
-    if (!(problem instanceof Error) || problem.status === undefined) console.error(problem);
+    if (problem?.status === undefined) console.error(problem);
     made = screen(
       { title: problem?.status === 404 ? 'Not found' : 'That did not work' },
       el('div', { class: 'notice bad', role: 'alert' }, ...explain(problem)),
@@ -129,12 +150,12 @@ async function show(address, { keep = false } = {}) {
     );
   }
   if (mine !== round) return undefined;
-  const scroll = [scrollX, scrollY];
+  const [left, top] = [scrollX, scrollY];
   place.replaceChildren(...made.body);
   place.removeAttribute('aria-busy');
   document.title = `${made.title} · ${operator}`;
   mark(address.pathname);
-  if (keep) scrollTo(...scroll);
+  if (keep) scrollTo(left, top);
   else {
     scrollTo(0, 0);
     place.querySelector('h1')?.focus({ preventScroll: true });
@@ -189,7 +210,8 @@ async function mayLeave() {
   return yes;
 }
 
-// What the next change of the history is: the browser's, the way back to a page that is not left yet, or the one that was asked about.
+// What the next change of the history is: the browser's, the way back to a page that is not left yet, or the one that
+// was asked about.
 let moving = 'by-browser';
 
 /** Back and forward. The browser has left the page already, so it is gone back to while the person is asked. */
@@ -237,14 +259,15 @@ function follow(event) {
   )
     return;
   event.preventDefault();
-  mayLeave().then((yes) => yes && go(address));
+  mayLeave().then((yes) => (yes ? go(address) : undefined));
 }
 
 async function start() {
   askWith(approveStep);
   try {
     me = await whoAmI();
-  } catch (problem) {
+  } catch (cause) {
+    const problem = /** @type {any} */ (cause);
     if (problem.status === 401) return signInAgain(new URL(location.href));
     place.replaceChildren(
       el('h1', {}, 'Administration'),

@@ -11,7 +11,7 @@ export async function approveStep(step) {
   const answer = await dialog('Approve on your phone', (close) => {
     const left = el('p', { class: 'muted', role: 'timer' });
     const tick = () => {
-      const seconds = Math.max(0, Math.round((new Date(step.expires_at) - Date.now()) / 1000));
+      const seconds = Math.max(0, Math.round((Date.parse(step.expires_at) - Date.now()) / 1000));
       left.textContent = seconds === 0 ? 'Time is over.' : `${seconds} seconds left`;
     };
     tick();

@@ -2,14 +2,33 @@
 
 import { get, getVersion, patch, path, remove } from '../api.js';
 import { form, lines, text } from '../form.js';
-import { ask, badge, button, code, el, facts, link, moment, panel, say, screen, section, way } from '../view.js';
+import {
+  ask,
+  badge,
+  button,
+  code,
+  disableAll,
+  el,
+  facts,
+  link,
+  moment,
+  panel,
+  say,
+  screen,
+  section,
+  way,
+} from '../view.js';
 import { applicationAddress } from './applications.js';
 import { userAddress } from './users.js';
 
 export const accountAddress = (id) => `/admin/accounts/${id}`;
 
+/**
+ * @param {import('../types.d.ts').Context} context
+ */
 export async function account(context, { id }) {
   const { may, go, reload } = context;
+  /** @type {import('../types.d.ts').Versioned<import('../types.d.ts').Schema<'Account'>>} */
   const { value, version } = await getVersion(path`/accounts/${id}`);
   const [person, application] = await Promise.all([
     may('users:read') ? get(path`/users/${value.user_id}`) : null,
@@ -35,8 +54,7 @@ export async function account(context, { id }) {
       },
     },
   );
-  if (!may('accounts:write'))
-    made.querySelectorAll('input, textarea, button').forEach((control) => (control.disabled = true));
+  if (!may('accounts:write')) disableAll(made);
   const suspend = async () =>
     (await ask(
       'Suspend this account?',

@@ -2,7 +2,22 @@
 
 import { get, getVersion, patch, path, post, put, query, remove } from '../api.js';
 import { form, lines, select, text } from '../form.js';
-import { ask, badge, button, el, link, moment, notice, panel, say, screen, searched, showOnce, tabs } from '../view.js';
+import {
+  ask,
+  badge,
+  button,
+  disableAll,
+  el,
+  link,
+  moment,
+  notice,
+  panel,
+  say,
+  screen,
+  searched,
+  showOnce,
+  tabs,
+} from '../view.js';
 import { accountAddress } from './account.js';
 import { applicationAddress, kindOf } from './applications.js';
 import { previewOf } from './claims.js';
@@ -15,8 +30,14 @@ import { fromForm, providerFields, toForm } from './provider_fields.js';
 import { trial } from './trial.js';
 import { importer } from './users.js';
 
-/** A page about one application, below its name and the links to its other pages. */
+/**
+ * A page about one application, below its name and the links to its other pages.
+ * @param {import('../types.d.ts').Context} context
+ * @param {any} id
+ * @param {any} fill
+ */
 async function page({ may, wish }, id, fill) {
+  /** @type {import('../types.d.ts').Versioned<import('../types.d.ts').Schema<'Application'>>} */
   const { value, version } = await getVersion(path`/applications/${id}`);
   const at = applicationAddress(id);
   const parts = [
@@ -27,7 +48,7 @@ async function page({ may, wish }, id, fill) {
     may('claims:read') && [`${at}/claims`, 'Claims'],
     may('applications:write') && [`${at}/try`, 'Try sign-in'],
     may('applications:write') && [`${at}/delete`, 'Delete'],
-  ].filter(Boolean);
+  ].flatMap((part) => (part ? [part] : []));
   return screen(
     { title: value.name, back: ['/admin/applications', 'Applications'], badges: [badge(kindOf(value), 'kind')] },
     tabs('Parts of the application', parts),
@@ -36,6 +57,11 @@ async function page({ may, wish }, id, fill) {
   );
 }
 
+/**
+ * @param {import('../types.d.ts').Schema<'Application'>} application
+ * @param {string | null} version
+ * @param {import('../types.d.ts').Context} context
+ */
 async function settings(application, version, { me, may, reload, go }) {
   const saml = application.protocol === 'saml';
   const fields = saml ? providerFields() : clientFields(application.application_type, { owner: may('roles:write') });
@@ -65,13 +91,16 @@ async function settings(application, version, { me, may, reload, go }) {
     },
   });
   if (!may('applications:write')) {
-    made.querySelectorAll('input, textarea, select, button').forEach((control) => (control.disabled = true));
+    disableAll(made);
     return [notice(`Your role, ${me.role}, reads settings and does not change them.`, 'calm'), made];
   }
   return [saml && metadata(application, reload), logo(application), made].filter(Boolean);
 }
 
-/** The picture that people see beside the name. */
+/**
+ * The picture that people see beside the name.
+ * @param {import('../types.d.ts').Schema<'Application'>} application
+ */
 function logo(application) {
   const address = path`/applications/${application.id}/logo`;
   const place = el('div', {});
@@ -83,10 +112,9 @@ function logo(application) {
     );
   const file = el('input', { type: 'file', id: 'logo-file', accept: 'image/png,image/jpeg,image/webp' });
   const set = button('Use the chosen file', async () => {
-    if (!file.files[0]) throw new Error('Choose a file first.');
-    show(
-      await put(address, await file.files[0].arrayBuffer(), { type: file.files[0].type || 'application/octet-stream' }),
-    );
+    const chosen = file.files?.[0];
+    if (!chosen) throw new Error('Choose a file first.');
+    show(await put(address, await chosen.arrayBuffer(), { type: chosen.type || 'application/octet-stream' }));
     say('The picture was set.');
   });
   const take = button('Take it away', async () => {
@@ -111,7 +139,11 @@ function logo(application) {
   );
 }
 
-/** The settings beside what the service provider's metadata says now. */
+/**
+ * The settings beside what the service provider's metadata says now.
+ * @param {import('../types.d.ts').Schema<'ServiceProvider'>} application
+ * @param {any} reload
+ */
 function metadata(application, reload) {
   const place = el('div', {});
   const compare = async (given) => {
@@ -150,8 +182,9 @@ function metadata(application, reload) {
     { class: 'ways' },
     application.metadata_url && button('Read it again from its address', () => compare({})),
     button('Compare with the chosen file', async () => {
-      if (!file.files[0]) throw new Error('Choose a file first.');
-      await compare({ metadata: await metadataOf(file.files[0]) });
+      const chosen = file.files?.[0];
+      if (!chosen) throw new Error('Choose a file first.');
+      await compare({ metadata: await metadataOf(chosen) });
     }),
   );
   return el(
@@ -177,6 +210,10 @@ const STATES = [
   ['terminated', 'Terminated'],
 ];
 
+/**
+ * @param {import('../types.d.ts').Schema<'Application'>} application
+ * @param {import('../types.d.ts').Context} context
+ */
 async function accounts(application, { may, reload }) {
   const list = await searched(
     [
@@ -230,7 +267,8 @@ async function accounts(application, { may, reload }) {
             el(
               'p',
               {},
-              'The first line names the columns: person (a name, an address or an id), name, roles, state. The file is checked first.',
+              'The first line names the columns: person (a name, an address or an id), name, roles, state. ' +
+                'The file is checked first.',
             ),
           ],
           'The list below shows them.',
@@ -240,6 +278,10 @@ async function accounts(application, { may, reload }) {
   return [may('accounts:write') && newAccount(application, reload), transfer, list].filter(Boolean);
 }
 
+/**
+ * @param {import('../types.d.ts').Schema<'Application'>} application
+ * @param {any} reload
+ */
 function newAccount(application, reload) {
   const person = picker('user_id', 'Person', {
     hint: 'How the name or the e-mail address begins.',
@@ -270,13 +312,19 @@ function newAccount(application, reload) {
   );
 }
 
+/**
+ * @param {import('../types.d.ts').Schema<'Application'>} application
+ * @param {string | null} version
+ * @param {import('../types.d.ts').Context} context
+ */
 function removal(application, version, { go }) {
   const press = button(
     'Delete this application',
     async () => {
       const yes = await ask(
         `Delete ${application.name}?`,
-        "Nobody can sign in to it any more. Its accounts, its tokens and what people consented to are deleted with it. This can't be undone.",
+        'Nobody can sign in to it any more. Its accounts, its tokens and what people consented to are deleted' +
+          " with it. This can't be undone.",
         'Delete it',
         application.name,
       );
@@ -293,7 +341,8 @@ function removal(application, version, { go }) {
       el(
         'p',
         {},
-        'Its accounts go with it, and everybody who is signed in to it through Assent has to find another way. If it only has to stop for a while, suspend the accounts.',
+        'Its accounts go with it, and everybody who is signed in to it through Assent has to find another ' +
+          'way. If it only has to stop for a while, suspend the accounts.',
       ),
       el('div', { class: 'ways' }, press),
     ),

@@ -6,13 +6,19 @@ import { badge, code, link, screen, searched, way } from '../view.js';
 
 export const KINDS = { web: 'Web application', spa: 'Single-page app', native: 'Native app', saml: 'SAML' };
 
-/** What kind of application it is, in a word. */
+/**
+ * What kind of application it is, in a word.
+ * @param {import('../types.d.ts').Schema<'Application'>} application
+ */
 export function kindOf(application) {
   return application.protocol === 'saml' ? KINDS.saml : KINDS[application.application_type];
 }
 
 export const applicationAddress = (id) => `/admin/applications/${encodeURIComponent(id)}`;
 
+/**
+ * @param {import('../types.d.ts').Context} context
+ */
 export async function applications({ may }) {
   const list = await searched(
     [

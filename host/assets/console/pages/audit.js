@@ -112,11 +112,18 @@ function details(row) {
   );
 }
 
-/** Entries of the log, by pages. */
+/**
+ * Entries of the log, by pages.
+ * @param {any} load
+ * @param {import('../types.d.ts').Context} context
+ */
 export function entries(load, context) {
   return pages(load, columns(context), { empty: 'Nothing happened yet.', caption: 'Entries' });
 }
 
+/**
+ * @param {import('../types.d.ts').Context} context
+ */
 export async function audit(context) {
   const { items: events } = await get('/audit/events');
   const { may } = context;
@@ -155,8 +162,9 @@ export async function audit(context) {
       panel(
         found.good
           ? notice(
-              `The last ${figure(found.entries)} entries are as they were written, and none is missing. On the machine, "assent audit verify" looks at all.`,
+              `The last ${figure(found.entries)} entries are as they were written, and none is missing.`,
               'calm',
+              el('p', {}, 'On the machine, "assent audit verify" looks at all.'),
             )
           : notice(`It is broken: ${found.broken?.message ?? 'unknown'}`, 'bad'),
         facts([

@@ -14,7 +14,10 @@ const SINKS = {
 };
 const DEEDS = { told: 'told', added: 'added', overwrote: 'in place of another value', removed: 'removed' };
 
-/** The page of its own: the application is chosen first. */
+/**
+ * The page of its own: the application is chosen first.
+ * @param {import('../types.d.ts').Context} context
+ */
 export async function claims(context) {
   const application = picker('application', 'Application', {
     load: (q) => get(`/applications${query({ q, limit: 8 })}`),
@@ -24,13 +27,19 @@ export async function claims(context) {
   return screen(
     {
       title: 'Claims preview',
-      lead: 'What an application would be told of a person, without a sign-in: made as a sign-in would, by the same code.',
+      lead:
+        'What an application would be told of a person, without a sign-in: made as a sign-in would, by the same' +
+        ' code.',
     },
     panel(application.element),
   );
 }
 
-/** The preview of one application. */
+/**
+ * The preview of one application.
+ * @param {import('../types.d.ts').Schema<'Application'>} application
+ * @param {import('../types.d.ts').Context} context
+ */
 export async function previewOf(application, context) {
   const saml = application.protocol === 'saml';
   const labelled = (account) =>
@@ -68,7 +77,7 @@ export async function previewOf(application, context) {
     {
       submit: 'Preview',
       asks: true,
-      values: { account: known || undefined, scopes: application.scopes },
+      values: { account: known || undefined, scopes: 'scopes' in application ? application.scopes : undefined },
       send: async (values) => {
         if (!values.account) throw Object.assign(new Error('Choose an account from the list.'), { field: 'account' });
         const scope = values.scopes?.join(' ');
@@ -104,7 +113,8 @@ function one({ sinks }) {
         preview.stopped?.plugin && stopped(preview.stopped),
         preview.token?.slim_id_token &&
           notice(
-            'This application has slim_id_token on: the claims of its scopes are not in the ID token, and UserInfo tells them.',
+            'This application has slim_id_token on: the claims of its scopes are not in the ID token, and ' +
+              'UserInfo tells them.',
             'calm',
           ),
         values(preview),
@@ -114,7 +124,10 @@ function one({ sinks }) {
   return [...byHost(sinks), ...shown];
 }
 
-/** What the host itself stops is the same in each place, and said once. What would be told once it is mended is shown below. */
+/**
+ * What the host itself stops is the same in each place, and said once. What would be told once it is mended is shown
+ * below.
+ */
 function byHost(sinks, name) {
   const found = sinks.find((preview) => preview.stopped && !preview.stopped.plugin);
   return found ? [stopped(found.stopped, name)] : [];
@@ -124,13 +137,14 @@ function byHost(sinks, name) {
 function stopped({ plugin, outcome, reason }, name) {
   const whose = name ? `${name}: ` : '';
   if (!plugin) return notice(`${whose}Nobody would be signed in: ${reason}.`, 'bad');
-  return notice(
-    `${whose}${outcome === 'denied' ? 'Nobody would be signed in: the plugin' : 'The sign-in would fail: the plugin'} ${plugin} ${outcome === 'denied' ? 'refuses this person' : 'failed'}: ${reason}`,
-    'bad',
-  );
+  const words =
+    outcome === 'denied'
+      ? `Nobody would be signed in: the plugin ${plugin} refuses this person: ${reason}`
+      : `The sign-in would fail: the plugin ${plugin} failed: ${reason}`;
+  return notice(whose + words, 'bad');
 }
 
-function valueOf(preview, name) {
+function claimShown(preview, name) {
   if (preview.claims) return preview.claims[name];
   const found = (preview.attributes ?? []).filter((attribute) => attribute.name === name);
   return found.length === 0 ? undefined : found.flatMap((attribute) => attribute.values).join(', ');
@@ -169,7 +183,7 @@ function values(preview) {
   const shown = (row) => {
     if (row.what === 'removed') return el('span', { class: 'muted' }, 'removed');
     if (row.made) return el('span', { class: 'muted' }, MADE);
-    return el('span', { class: 'value' }, row.value ?? words(valueOf(preview, row.name)));
+    return el('span', { class: 'value' }, row.value ?? words(claimShown(preview, row.name)));
   };
   return table(
     [
@@ -220,8 +234,8 @@ function two(left, right, [one, other]) {
       const names = [...new Set([...preview.origins, ...beside.origins].map(({ name }) => name))];
       const rows = names.map((name) => ({
         name,
-        left: words(valueOf(preview, name)),
-        right: words(valueOf(beside, name)),
+        left: words(claimShown(preview, name)),
+        right: words(claimShown(beside, name)),
       }));
       if (preview.name_id || beside.name_id)
         rows.unshift({ name: 'NameID', left: named(preview), right: named(beside) });
@@ -253,7 +267,13 @@ function two(left, right, [one, other]) {
 // In place of a plugin's name: the candidate has one of its own.
 const NEW = '+';
 
-/** The plugins of today beside one that is thought of. */
+/**
+ * The plugins of today beside one that is thought of.
+ * @param {import('../types.d.ts').Schema<'Application'>} application
+ * @param {any} account
+ * @param {any} scopes
+ * @param {any} loaded
+ */
 function candidate(application, account, scopes, loaded) {
   const place = el('div', { 'aria-live': 'polite' });
   const mappers = loaded
@@ -309,7 +329,8 @@ function candidate(application, account, scopes, loaded) {
       el(
         'p',
         {},
-        'Runs a component, or other settings, for this one preview, in the same sandbox and with the same rights. Nothing of it is kept.',
+        'Runs a component, or other settings, for this one preview, in the same sandbox and with the same ' +
+          'rights. Nothing of it is kept.',
       ),
       made,
       place,

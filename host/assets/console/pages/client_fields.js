@@ -19,6 +19,7 @@ const EXAMPLES = {
 
 /** What is wrong with a redirect URI, by the host's own rules; nothing where it fits. */
 async function unfit(type, uri) {
+  /** @type {import('../types.d.ts').Read<'/checks/redirect-uri'>} */
   const { fits, detail } = await get(`/checks/redirect-uri${query({ application_type: type, uri })}`);
   return fits ? undefined : detail;
 }
@@ -84,7 +85,9 @@ export function clientFields(type, { owner }) {
         { hint: "With pairwise ones, two applications can't tell that two people are one." },
       ),
       text('sector_identifier', 'Sector', {
-        hint: 'With pairwise names: the host name that applications share which may recognise people. Without it, that of the redirect URIs.',
+        hint:
+          'With pairwise names: the host name that applications share which may recognise people. Without it, ' +
+          'that of the redirect URIs.',
       }),
     ),
     group(
@@ -117,7 +120,8 @@ export function clientFields(type, { owner }) {
       ? [
           group(
             'Administration',
-            'As a service account it may call the admin API with a token of client_credentials. Who may change such an application may do what it does.',
+            'As a service account it may call the admin API with a token of client_credentials. Who may ' +
+              'change such an application may do what it does.',
             several('admin_scopes', 'Admin scopes', [
               ['admin:read', 'admin:read: read everything'],
               ['admin:users', 'admin:users: manage users and accounts'],

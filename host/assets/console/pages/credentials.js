@@ -22,10 +22,20 @@ import {
 import { credentialFields } from './client_fields.js';
 import { keptAs, makeSecret } from './guide.js';
 
+/**
+ * @param {import('../types.d.ts').Schema<'Application'>} application
+ * @param {string | null} version
+ * @param {import('../types.d.ts').Context} context
+ */
 export async function credentials(application, version, context) {
   return application.protocol === 'saml' ? certificates(application, context) : client(application, version, context);
 }
 
+/**
+ * @param {import('../types.d.ts').Schema<'Client'>} application
+ * @param {string | null} version
+ * @param {import('../types.d.ts').Context} context
+ */
 function client(application, version, { may, reload }) {
   const { token_endpoint_auth_method: method } = application;
   if (application.application_type !== 'web') {
@@ -42,7 +52,7 @@ function client(application, version, { may, reload }) {
           application.has_secret ? 'Made, and not shown again' : 'None yet',
         ],
         application.jwks_uri && ['Key set', application.jwks_uri],
-      ].filter(Boolean),
+      ].flatMap((pair) => (pair ? [pair] : [])),
     ),
     application.jwks && json(application.jwks),
     application.certificate && copyable(application.certificate, 'certificate', { wide: true }),
@@ -91,7 +101,8 @@ function client(application, version, { may, reload }) {
         el(
           'p',
           { class: 'muted' },
-          "The application can't get tokens until it does the same. A change to a method without a secret ends the secret.",
+          "The application can't get tokens until it does the same. A change to a method without a secret " +
+            'ends the secret.',
         ),
         made,
       ),
@@ -106,7 +117,12 @@ const STAGES = {
   over: 'over',
 };
 
+/**
+ * @param {import('../types.d.ts').Schema<'Application'>} application
+ * @param {import('../types.d.ts').Context} context
+ */
 async function certificates(application, { may, reload }) {
+  /** @type {import('../types.d.ts').Read<'/applications/{id}/certificates'>} */
   const { items } = await get(path`/applications/${application.id}/certificates`);
   const one = path`/applications/${application.id}/certificates`;
   const writes = may('applications:write');
@@ -180,7 +196,8 @@ async function certificates(application, { may, reload }) {
     el(
       'p',
       { class: 'lead' },
-      'Responses and assertions are signed with these. The next one is published a while before it signs, so that the service provider can learn of it.',
+      'Responses and assertions are signed with these. The next one is published a while before it signs, so ' +
+        'that the service provider can learn of it.',
     ),
     list,
     renew,

@@ -6,6 +6,10 @@ import { applicationAddress } from './applications.js';
 
 const step = (title, ...content) => el('li', {}, el('h2', {}, title), ...content.filter(Boolean));
 
+/**
+ * @param {import('../types.d.ts').Schema<'Application'>} application
+ * @param {import('../types.d.ts').Context} context
+ */
 export async function guide(application, context) {
   const steps = application.protocol === 'saml' ? await saml(application, context) : client(application, context);
   const { may } = context;
@@ -45,7 +49,11 @@ const pasted = (pairs) =>
 export const keptAs = ({ token_endpoint_auth_method: method }) =>
   method === 'client_secret_jwt' ? 'Assent keeps it sealed with its master key' : 'Assent keeps a digest of it';
 
-/** Makes a secret, and shows it once. */
+/**
+ * Makes a secret, and shows it once.
+ * @param {import('../types.d.ts').Schema<'Client'>} application
+ * @param {any} reload
+ */
 export async function makeSecret(application, reload) {
   if (
     application.has_secret &&
@@ -66,6 +74,10 @@ export async function makeSecret(application, reload) {
   await reload();
 }
 
+/**
+ * @param {import('../types.d.ts').Schema<'Client'>} application
+ * @param {import('../types.d.ts').Context} context
+ */
 function client(application, { issuer, may, reload }) {
   const { application_type: type, token_endpoint_auth_method: method } = application;
   const secret = method.startsWith('client_secret');
@@ -167,6 +179,10 @@ function client(application, { issuer, may, reload }) {
   ].filter(Boolean);
 }
 
+/**
+ * @param {import('../types.d.ts').Schema<'Client'>} application
+ * @param {any} issuer
+ */
 function example(application, issuer) {
   const uri = application.redirect_uris[0] ?? 'https://app.example.org/callback';
   const quoted = (value) => JSON.stringify(value);
@@ -210,12 +226,17 @@ OIDC_SCOPES="openid profile email"`,
   ];
 }
 
+/**
+ * @param {import('../types.d.ts').Schema<'ServiceProvider'>} application
+ */
 async function saml(application, { base, issuer }) {
   const id = encodeURIComponent(application.id).replaceAll('%3A', ':');
   const metadata = `${base}/sso/metadata/${id}`;
   const at = applicationAddress(application.id);
+  /** @type {import('../types.d.ts').Read<'/applications/{id}/certificates'>} */
   const { items } = await get(path`/applications/${application.id}/certificates`);
   const certificates = items.filter(({ stage }) => stage === 'signing').map(({ certificate }) => certificate);
+  const nameSource = application.name_id_source === 'user_email' ? 'the e-mail address' : "the account's name";
   const keep = async () => {
     const answer = await fetch(`/sso/metadata/${id}`);
     if (!answer.ok) throw new Error('The metadata could not be read.');
@@ -245,10 +266,7 @@ async function saml(application, { base, issuer }) {
       facts([
         ['SP entity ID', application.entity_id],
         ['ACS', application.acs.map(({ url }) => url)],
-        [
-          'NameID',
-          `${application.name_id_format}, from ${application.name_id_source === 'user_email' ? 'the e-mail address' : "the account's name"}`,
-        ],
+        ['NameID', `${application.name_id_format}, from ${nameSource}`],
         ['Signed requests', application.require_signed_requests ? 'required' : 'not required'],
       ]),
       application.acs.length === 0 && panel(notice('It has no ACS: nobody can sign in.', 'bad')),

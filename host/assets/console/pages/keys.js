@@ -12,6 +12,9 @@ const STAGES = {
   over: 'over',
 };
 
+/**
+ * @param {import('../types.d.ts').Context} context
+ */
 export async function keys({ may, reload }) {
   const { items } = await get('/keys');
   const writes = may('keys:write');
@@ -28,7 +31,8 @@ export async function keys({ may, reload }) {
     if (
       !(await ask(
         'Revoke this key?',
-        'Every ID token that it signed is refused from now on, and another key signs. Do it when the key may be known to somebody.',
+        'Every ID token that it signed is refused from now on, and another key signs. Do it when the key may ' +
+          'be known to somebody.',
         'Revoke it',
       ))
     )
@@ -69,7 +73,9 @@ export async function keys({ may, reload }) {
   return screen(
     {
       title: 'Keys',
-      lead: 'ID tokens are signed with these. They are rotated by themselves; SAML applications have certificates of their own.',
+      lead:
+        'ID tokens are signed with these. They are rotated by themselves; SAML applications have certificates ' +
+        'of their own.',
       actions: writes ? [button('Rotate', rotate(false)), button('Rotate at once', rotate(true))] : [],
     },
     el('div', {}, list),

@@ -20,6 +20,9 @@ const KINDS = [
   ['saml', 'SAML service provider', "Software that asks for SAML 2.0 or an identity provider's metadata.", 'SAML 2.0'],
 ];
 
+/**
+ * @param {import('../types.d.ts').Context} context
+ */
 export async function newApplication(context) {
   const kind = context.query.get('kind');
   const known = KINDS.find(([id]) => id === kind);
@@ -50,6 +53,10 @@ function choose() {
   );
 }
 
+/**
+ * @param {import('../types.d.ts').Context} context
+ * @param {string[]} kind
+ */
 function client({ go }, [type, title]) {
   const made = form([panelOf(clientName(), redirectUris(type, 'expected one redirect URI at least'))], {
     submit: 'Connect it',
@@ -73,6 +80,9 @@ function panelOf(...fields) {
   return { group: true, fields, element: panel(...fields.map((field) => field.element)) };
 }
 
+/**
+ * @param {import('../types.d.ts').Context} context
+ */
 function saml({ go, query, wish }) {
   const way = query.get('from') ?? 'file';
   const address = (from) => `/admin/applications/new?kind=saml&from=${from}`;
@@ -117,7 +127,7 @@ function saml({ go, query, wish }) {
     'aria-label': 'Metadata file',
   });
   file.addEventListener('change', async () => {
-    const [chosen] = file.files;
+    const chosen = file.files?.[0];
     if (chosen) metadata.write(chosen.size > LARGEST_METADATA ? '' : await metadataOf(chosen));
     metadata.fail(
       chosen && chosen.size > LARGEST_METADATA

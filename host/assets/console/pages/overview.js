@@ -4,6 +4,9 @@ import { get, query } from '../api.js';
 import { bars } from '../chart.js';
 import { badge, el, figure, link, panel, screen, section, table, tabs, way } from '../view.js';
 
+/**
+ * @param {import('../types.d.ts').Context} context
+ */
 export async function overview(context) {
   const { me, may } = context;
   const content = may('overview:read') ? await counted(context) : [first(may)];
@@ -13,8 +16,12 @@ export async function overview(context) {
   );
 }
 
+/**
+ * @param {import('../types.d.ts').Context} context
+ */
 async function counted({ may, query: asked }) {
   const range = asked.get('range') === 'month' ? 'month' : 'day';
+  /** @type {import('../types.d.ts').Read<'/overview'>} */
   const { users, applications, sign_ins: periods, responses } = await get(`/overview${query({ range })}`);
   const people = users.active + users.invited + users.suspended + users.terminated;
   const clients = applications.openid_connect + applications.saml;
@@ -145,7 +152,8 @@ function begin() {
     el(
       'p',
       {},
-      'Tell Assent of the application, paste what it shows you into the application, and give people an account there. It takes a few minutes.',
+      'Tell Assent of the application, paste what it shows you into the application, and give people an ' +
+        'account there. It takes a few minutes.',
     ),
     el('div', { class: 'ways' }, way('/admin/applications/new', 'Connect an application', 'primary')),
   );

@@ -5,11 +5,15 @@ import { el } from '../view.js';
 let made = 0;
 
 /**
- * `load(text)` gives `{ items }`, `label(item)` says which one it is. The value is the `id` of what was chosen; where `isId(text)`, an id
- * may be typed as well, of something that is gone or that nobody may see.
+ * `load(text)` gives `{ items }`, `label(item)` says which one it is. The value is the `id` of what was chosen; where
+ * `isId(text)`, an id may be typed as well, of something that is gone or that nobody may see.
+ * @param {string} name
+ * @param {string} label
+ * @param {import('../types.d.ts').PickerOptions} options
  */
 export function picker(name, label, { hint, load, label: labelled, chosen: onChosen, isId = () => false }) {
-  const id = `picker-${(made += 1)}`;
+  made += 1;
+  const id = `picker-${made}`;
   let value;
   const input = el('input', {
     id,
@@ -52,7 +56,7 @@ export function picker(name, label, { hint, load, label: labelled, chosen: onCho
   };
   const mark = (next) => {
     at = next;
-    [...list.children].forEach((one, place) => one.setAttribute('aria-selected', String(place === at)));
+    for (const [place, one] of [...list.children].entries()) one.setAttribute('aria-selected', String(place === at));
     if (at >= 0) input.setAttribute('aria-activedescendant', `${id}-${at}`);
   };
   const search = async () => {
@@ -61,7 +65,7 @@ export function picker(name, label, { hint, load, label: labelled, chosen: onCho
     try {
       found = (await load(input.value.trim())).items;
     } catch (problem) {
-      error.textContent = problem.message;
+      error.textContent = /** @type {Error} */ (problem).message;
       return;
     }
     if (mine !== round || document.activeElement !== input) return;

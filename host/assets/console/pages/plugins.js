@@ -18,6 +18,9 @@ import {
   table,
 } from '../view.js';
 
+/**
+ * @param {import('../types.d.ts').Context} context
+ */
 export async function plugins({ may, reload }) {
   const known = await get('/plugins');
   const writes = may('plugins:write');
@@ -43,17 +46,17 @@ export async function plugins({ may, reload }) {
       ))
     )
       return;
-    await post('/plugins/rollback', { previous: previous.digest });
+    await post('/plugins/rollback', { previous: previous?.digest });
     await reload();
     say('The plugins of before serve again.');
   };
   const { last_reload: last, previous } = known;
   const news = [
     last?.error && notice(`The last reload failed: ${last.error}`, 'bad'),
-    last?.needs_restart?.length > 0 &&
+    last?.needs_restart?.length &&
       notice(`The host has to be started again for: ${last.needs_restart.join(', ')}`, 'warn'),
     known.changed_on_disk && notice('The files or settings on this host differ from what is loaded.', 'warn'),
-  ].filter(Boolean);
+  ].flatMap((part) => part || []);
   const before =
     previous &&
     panel(
@@ -72,7 +75,9 @@ export async function plugins({ may, reload }) {
   return screen(
     {
       title: 'Plugins',
-      lead: 'Sandboxed components that decide what applications learn, and carry approvals. They are in the settings of the host.',
+      lead:
+        'Sandboxed components that decide what applications learn, and carry approvals. They are in the ' +
+        'settings of the host.',
       actions: writes ? [button('Load them again', exchange), previous && button('Go back', back)] : [],
     },
     ...news,
@@ -104,7 +109,11 @@ function one(plugin) {
       ['Serves', granted.applications ? granted.applications.map(code) : 'Every application'],
       [
         'Calls',
-        `${figure(measured.calls)}, of which ${figure(measured.denials)} denied and ${figure(measured.faults)} failed; ${figure(measured.turned_away)} turned away, ${figure(measured.waiting)} waiting, ${figure(measured.suspensions)} times suspended`,
+        [
+          `${figure(measured.calls)}, of which ${figure(measured.denials)} denied, ${figure(measured.faults)} failed`,
+          `${figure(measured.turned_away)} turned away, ${figure(measured.waiting)} waiting`,
+          `${figure(measured.suspensions)} times suspended`,
+        ].join('; '),
       ],
       [
         'Time of a call',

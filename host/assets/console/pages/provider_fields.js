@@ -9,6 +9,7 @@ const FORMATS = [
   ['unspecified', 'unspecified'],
 ];
 
+/** @param {string | null} [needed] */
 export const providerName = (needed = 'expected a name') =>
   text('name', 'Name', { needed, hint: 'People see it on their phone when they approve.' });
 export const entityId = () =>
@@ -54,7 +55,8 @@ export function providerFields() {
     ),
     group(
       'Attributes',
-      'Custom attributes are in each assertion, beside those of the plugins. A value may hold {email}, {name}, {roles} and other places of the person and the account.',
+      'Custom attributes are in each assertion, beside those of the plugins. A value may hold {email}, ' +
+        '{name}, {roles} and other places of the person and the account.',
       rows(
         'custom_attributes',
         'Custom attributes',

@@ -30,7 +30,9 @@ export async function settings() {
   return screen(
     {
       title: 'Settings',
-      lead: 'As this host read them when it started, from its file and its environment. To change one, change it there and start the host again.',
+      lead:
+        'As this host read them when it started, from its file and its environment. To change one, change it ' +
+        'there and start the host again.',
     },
     list,
   );

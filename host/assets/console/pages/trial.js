@@ -3,6 +3,10 @@
 import { get, path, post, query } from '../api.js';
 import { badge, button, el, facts, json, more, notice, panel, say } from '../view.js';
 
+/**
+ * @param {import('../types.d.ts').Schema<'Application'>} application
+ * @param {import('../types.d.ts').Context} context
+ */
 export async function trial(application, { me, may, reload }) {
   const place = el('div', { 'aria-live': 'polite' });
   const blocked = el('div', { role: 'status' });
@@ -43,7 +47,9 @@ export async function trial(application, { me, may, reload }) {
       el(
         'p',
         {},
-        'A new tab opens and signs you in to this application, as yourself: with its own settings, by the same endpoints, with an approval on your phone. The answer does not go to the application; it comes back here, with each step.',
+        'A new tab opens and signs you in to this application, as yourself: with its own settings, by the ' +
+          'same endpoints, with an approval on your phone. The answer does not go to the application; it comes ' +
+          'back here, with each step.',
       ),
       el('div', { class: 'ways' }, begin),
     ),
@@ -53,9 +59,12 @@ export async function trial(application, { me, may, reload }) {
   ];
 }
 
-/** Whoever has no account in the application does not get in, in a trial as little as elsewhere: one can be had here. */
+/**
+ * Whoever has no account in the application does not get in, in a trial as little as elsewhere: one can be had here.
+ */
 async function withoutAccount(application, me, may, reload) {
   if (!may('accounts:read')) return [];
+  /** @type {import('../types.d.ts').Read<'/users/{id}/accounts'>} */
   const { items, next } = await get(`${path`/users/${me.id}/accounts`}${query({ limit: 200 })}`);
   if (next || items.some((account) => account.application_id === application.id)) return [];
   const give = button('Give me an account', async () => {
@@ -72,19 +81,31 @@ async function withoutAccount(application, me, may, reload) {
   ];
 }
 
-/** The entry of the browser's history remembers the trial, so that it is shown again where the page is loaded anew. */
+/**
+ * The entry of the browser's history remembers the trial, so that it is shown again where the page is loaded anew.
+ * @param {import('../types.d.ts').Schema<'Application'>} application
+ * @param {any} id
+ */
 function keep(application, id) {
   history.replaceState({ ...history.state, trial: { application: application.id, id } }, '');
 }
 
+/**
+ * @param {import('../types.d.ts').Schema<'Application'>} application
+ */
 function kept(application) {
   const trial = history.state?.trial;
   return trial?.application === application.id ? trial.id : undefined;
 }
 
-/** Shows the trial again that was begun on this page before it was loaded anew, while it can be read. */
+/**
+ * Shows the trial again that was begun on this page before it was loaded anew, while it can be read.
+ * @param {import('../types.d.ts').Schema<'Application'>} application
+ * @param {any} place
+ */
 async function resume(application, place) {
   const id = kept(application);
+  /** @type {import('../types.d.ts').Read<'/trials/{id}'> | undefined} */
   const standing = id && (await get(path`/trials/${id}`).catch(() => undefined));
   if (!standing || standing.state === 'over') return;
   show(place, standing);
@@ -96,6 +117,7 @@ async function resume(application, place) {
 async function follow(place, id) {
   let wait = 0;
   for (;;) {
+    /** @type {import('../types.d.ts').Read<'/trials/{id}'>} */
     const standing = await get(`${path`/trials/${id}`}${query({ wait })}`);
     wait = 25;
     // Another page is shown by now, or another trial was begun here.
@@ -113,6 +135,10 @@ const ENDS = {
   over: ['Nobody finished it in time.', 'warn'],
 };
 
+/**
+ * @param {HTMLElement} place
+ * @param {import('../types.d.ts').Read<'/trials/{id}'>} standing
+ */
 function show(place, { state, steps, result }) {
   const last = steps.at(-1);
   const unasked = state === 'waiting' && last?.name === 'asked' && !last.good;
@@ -139,12 +165,14 @@ function show(place, { state, steps, result }) {
   place.replaceChildren(notice(text, tone), list, ...(result ? [outcome(result)] : []));
 }
 
+/** @param {NonNullable<import('../types.d.ts').Read<'/trials/{id}'>['result']>} result */
 function outcome(result) {
   if (result.error)
     return facts([
       ['Error', result.error],
       ['Description', result.error_description],
     ]);
+  const attributes = result.attributes ?? [];
   if (result.protocol === 'saml') {
     return el(
       'section',
@@ -155,8 +183,7 @@ function outcome(result) {
         ['Why', result.error_description],
         ['NameID', result.name_id && `${result.name_id.value} (${result.name_id.format ?? 'no format'})`],
       ]),
-      (result.attributes ?? []).length > 0 &&
-        facts(result.attributes.map((one) => [one.friendly_name ?? one.name ?? '', one.values])),
+      attributes.length > 0 && facts(attributes.map((one) => [one.friendly_name ?? one.name ?? '', one.values])),
       result.response &&
         more('The response, without its signatures', el('pre', { tabindex: 0 }, el('code', {}, result.response))),
     );

@@ -9,6 +9,7 @@ import {
   code,
   copyable,
   dialog,
+  disableAll,
   el,
   facts,
   link,
@@ -28,7 +29,13 @@ import { entries } from './audit.js';
 import { picker } from './picker.js';
 import { ROLES, userAddress } from './users.js';
 
+/**
+ * @param {import('../types.d.ts').Context} context
+ * @param {any} id
+ * @param {any} fill
+ */
 async function page({ may }, id, fill) {
+  /** @type {import('../types.d.ts').Versioned<import('../types.d.ts').Schema<'User'>>} */
   const { value: user, version } = await getVersion(path`/users/${id}`);
   const at = userAddress(user.id);
   const parts = [
@@ -37,7 +44,7 @@ async function page({ may }, id, fill) {
     [`${at}/sessions`, 'Sessions and consents'],
     may('accounts:read') && [`${at}/accounts`, 'Accounts'],
     [`${at}/activity`, 'Activity'],
-  ].filter(Boolean);
+  ].flatMap((part) => (part ? [part] : []));
   const badges = [badge(user.state), user.console_role && badge(user.console_role, 'kind')].filter(Boolean);
   return screen(
     {
@@ -67,6 +74,7 @@ const CLAIMS = [
   ['locale', 'Language', 'Such as en-GB.'],
 ];
 
+/** @type {Array<[string, string, string?, number?]>} */
 const ADDRESS = [
   ['street_address', 'Street and number', undefined, 2],
   ['postal_code', 'Postal code'],
@@ -76,10 +84,18 @@ const ADDRESS = [
   ['formatted', 'The whole address', 'As it stands on an envelope, in lines.', 4],
 ];
 
-/** A field of the address: several lines where it may have them. */
+/**
+ * A field of the address: several lines where it may have them.
+ * @param {(typeof ADDRESS)[number]} member
+ */
 const addressField = ([name, label, hint, rows]) =>
   (rows ? area : text)(`address_${name}`, label, { none: null, hint, rows });
 
+/**
+ * @param {import('../types.d.ts').Schema<'User'>} user
+ * @param {string | null} version
+ * @param {import('../types.d.ts').Context} context
+ */
 async function profile(user, version, context) {
   const { may, me, reload } = context;
   const manages = may('users:manage');
@@ -144,7 +160,7 @@ async function profile(user, version, context) {
     ]),
   );
   if (!may('users:write') || user.state === 'terminated') {
-    made.querySelectorAll('input, textarea, select, button').forEach((control) => (control.disabled = true));
+    disableAll(made);
     if (!may('users:write')) return [made, ids];
   }
   return [
@@ -176,7 +192,12 @@ function ofMembers(problem) {
   return problem;
 }
 
-/** What the person may do, and how that is changed. */
+/**
+ * What the person may do, and how that is changed.
+ * @param {import('../types.d.ts').Schema<'User'>} user
+ * @param {string | null} version
+ * @param {import('../types.d.ts').Context} context
+ */
 function state(user, version, { may, reload }) {
   const set = async (to, said) => {
     await patch(path`/users/${user.id}`, { state: to }, version);
@@ -194,14 +215,14 @@ function state(user, version, { may, reload }) {
       'Suspend this person?',
       'Every session and every token in their name ends at once, and applications are told. It can be lifted again.',
       'Suspend',
-    ).then((yes) => yes && set('suspended', 'The person is suspended.'));
+    ).then((yes) => (yes ? set('suspended', 'The person is suspended.') : undefined));
   const terminate = () =>
     ask(
       'Close this user for good?',
       "Every session and every token ends at once, and the phones are of no use any more. This can't be undone.",
       'Terminate',
       user.name,
-    ).then((yes) => yes && set('terminated', 'The user is terminated.'));
+    ).then((yes) => (yes ? set('terminated', 'The user is terminated.') : undefined));
   return panel(
     el('h2', {}, 'State'),
     el('p', {}, texts[user.state]),
@@ -216,6 +237,12 @@ function state(user, version, { may, reload }) {
   );
 }
 
+/**
+ * @param {import('../types.d.ts').Schema<'User'>} user
+ * @param {string | null} version
+ * @param {any} own
+ * @param {any} reload
+ */
 function role(user, version, own, reload) {
   const made = form([select('console_role', 'Role', ROLES, { none: null })], {
     values: { console_role: user.console_role },
@@ -244,12 +271,18 @@ function role(user, version, own, reload) {
   );
 }
 
+/**
+ * @param {import('../types.d.ts').Schema<'User'>} user
+ * @param {string | null} version
+ * @param {import('../types.d.ts').Context} context
+ */
 function erasure(user, version, { go, reload }) {
   const erase = async () => {
     if (
       !(await ask(
         'Erase who this was?',
-        "Name, addresses and profile go, from the audit log as well. The user stays under an erased name, so that its ids are never another's. This can't be undone.",
+        'Name, addresses and profile go, from the audit log as well. The user stays under an erased name, so ' +
+          "that its ids are never another's. This can't be undone.",
         'Erase',
         user.name,
       ))
@@ -295,9 +328,21 @@ function erasure(user, version, { go, reload }) {
   );
 }
 
+/**
+ * @param {import('../types.d.ts').Schema<'User'>} user
+ * @param {string | null} _version
+ * @param {import('../types.d.ts').Context} context
+ */
 async function devices(user, _version, context) {
   const { may, wish, reload } = context;
   const writes = may('users:write') && user.state !== 'terminated';
+  /**
+   * @type {[
+   *   import('../types.d.ts').Read<'/users/{id}/devices'>,
+   *   import('../types.d.ts').Read<'/users/{id}/recovery-codes'>,
+   *   import('../types.d.ts').Read<'/users/{id}/approval-addresses'>,
+   * ]}
+   */
   const [{ items: phones }, { left }, { items: addresses }] = await Promise.all([
     get(path`/users/${user.id}/devices`),
     get(path`/users/${user.id}/recovery-codes`),
@@ -354,13 +399,17 @@ async function devices(user, _version, context) {
   ];
 }
 
+/**
+ * @param {import('../types.d.ts').Schema<'User'>} user
+ */
 async function enrolmentLink(user) {
   const { link: address, expires_at: until } = await post(path`/users/${user.id}/enrolments`);
   await dialog('A link to enrol a phone', (close) => [
     el(
       'p',
       {},
-      'Give it to the person, on a way that is theirs alone: whoever opens it first becomes able to sign in as them. It is good once.',
+      'Give it to the person, on a way that is theirs alone: whoever opens it first becomes able to sign in ' +
+        'as them. It is good once.',
     ),
     copyable(address, 'the link', { wide: true }),
     el('p', { class: 'muted' }, 'Until ', moment(until), '. It is not shown again.'),
@@ -372,7 +421,13 @@ async function enrolmentLink(user) {
   ]);
 }
 
-/** Where a vendor's authenticator reaches the person. */
+/**
+ * Where a vendor's authenticator reaches the person.
+ * @param {import('../types.d.ts').Schema<'User'>} user
+ * @param {any} addresses
+ * @param {any} writes
+ * @param {any} reload
+ */
 function channels(user, addresses, writes, reload) {
   const list = table(
     [
@@ -425,7 +480,18 @@ function channels(user, addresses, writes, reload) {
   );
 }
 
+/**
+ * @param {import('../types.d.ts').Schema<'User'>} user
+ * @param {string | null} _version
+ * @param {import('../types.d.ts').Context} context
+ */
 async function sessions(user, _version, { may, reload }) {
+  /**
+   * @type {[
+   *   import('../types.d.ts').Read<'/users/{id}/sessions'>,
+   *   import('../types.d.ts').Read<'/users/{id}/consents'>,
+   * ]}
+   */
   const [{ items: open }, { items: consents }] = await Promise.all([
     get(path`/users/${user.id}/sessions`),
     get(path`/users/${user.id}/consents`),
@@ -504,6 +570,11 @@ async function sessions(user, _version, { may, reload }) {
   ];
 }
 
+/**
+ * @param {import('../types.d.ts').Schema<'User'>} user
+ * @param {string | null} _version
+ * @param {import('../types.d.ts').Context} context
+ */
 async function accounts(user, _version, { may, reload }) {
   const list = await pages(
     (after) => get(`${path`/users/${user.id}/accounts`}${query({ after })}`),
@@ -553,6 +624,11 @@ async function accounts(user, _version, { may, reload }) {
   ];
 }
 
+/**
+ * @param {import('../types.d.ts').Schema<'User'>} user
+ * @param {string | null} _version
+ * @param {import('../types.d.ts').Context} context
+ */
 async function activity(user, _version, context) {
   return [
     notice("What was done in the person's name, and what was done to the user, the latest first.", 'calm'),

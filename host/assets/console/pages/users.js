@@ -24,6 +24,9 @@ const LONGEST_MS = 300_000;
 
 export const userAddress = (id) => `/admin/users/${id}`;
 
+/**
+ * @param {import('../types.d.ts').Context} context
+ */
 export async function users({ may }) {
   const controls = [
     text('q', 'Name, e-mail address or id', { type: 'search' }),
@@ -49,8 +52,10 @@ export async function users({ may }) {
     { empty: 'There is no such user.', caption: 'Users' },
   );
   const kept = el('a', { class: 'button small', download: 'users.csv' }, 'Export');
-  const chosen = () =>
-    (kept.href = `/admin/api/v1/users/export${query(Object.fromEntries(controls.map((control) => [control.name, control.read()])))}`);
+  const chosen = () => {
+    const values = Object.fromEntries(controls.map((control) => [control.name, control.read()]));
+    kept.href = `/admin/api/v1/users/export${query(values)}`;
+  };
   kept.addEventListener('pointerdown', chosen);
   kept.addEventListener('focus', chosen);
   chosen();
@@ -77,6 +82,9 @@ const person = () => [
   text('full', 'Full name', { hint: 'What applications are told, such as Ada Lovelace.' }),
 ];
 
+/**
+ * @param {import('../types.d.ts').Context} context
+ */
 export async function newUser({ go, may }) {
   const link = toggle('link', 'Make a link to enrol a phone at once', {
     hint: 'It is shown on the next page, to be given to the person.',
@@ -107,7 +115,7 @@ export function importer(address, about, done) {
   // One key for each file: it is imported once, however often it is sent.
   let key = freshKey();
   const send = async (dry) => {
-    const [chosen] = file.files;
+    const chosen = file.files?.[0];
     if (!chosen) throw new Error('Choose a file first.');
     return post(`${address}${query({ dry_run: dry ? 'true' : undefined })}`, await chosen.arrayBuffer(), {
       type: 'text/csv',
@@ -121,20 +129,19 @@ export function importer(address, about, done) {
       ...(result.refused > 0 && result.created + result.changed === 0
         ? [
             notice(
-              `${figure(result.refused)} of ${figure(result.rows)} rows can't be taken, so nothing is imported. Mend them in the file, then choose it again.`,
+              `${figure(result.refused)} of ${figure(result.rows)} rows can't be taken, so nothing is imported. ` +
+                'Mend them in the file, then choose it again.',
               'bad',
             ),
           ]
         : [
-            facts(
-              [
-                ['Rows', figure(result.rows)],
-                [result.dry_run ? 'Would be made' : 'Made', figure(result.created)],
-                [result.dry_run ? 'Would be changed' : 'Changed', figure(result.changed)],
-                ['As they are', figure(result.unchanged)],
-                result.refused > 0 && ['Refused, since somebody was quicker', figure(result.refused)],
-              ].filter(Boolean),
-            ),
+            facts([
+              ['Rows', figure(result.rows)],
+              [result.dry_run ? 'Would be made' : 'Made', figure(result.created)],
+              [result.dry_run ? 'Would be changed' : 'Changed', figure(result.changed)],
+              ['As they are', figure(result.unchanged)],
+              ...(result.refused > 0 ? [['Refused, since somebody was quicker', figure(result.refused)]] : []),
+            ]),
           ]),
       ...(result.errors.length > 0
         ? [
@@ -193,7 +200,8 @@ export async function importUsers() {
         el(
           'p',
           {},
-          'The first line names the columns; an export shows which there are. A row whose id or name is known changes that user, any other makes one, who is invited.',
+          'The first line names the columns; an export shows which there are. A row whose id or name is known' +
+            ' changes that user, any other makes one, who is invited.',
         ),
         el('p', {}, 'The file is checked first, and nothing is changed while a row is wrong.'),
       ],
