@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a plugin says about itself. `assent-plugin check` shows it, and the host holds the plugin to `writes`.
+/// A plugin's description of itself. `assent-plugin check` shows it, and the host enforces `writes`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Description {
     /// The plugin's name, as in its `plugin.toml`.

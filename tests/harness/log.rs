@@ -26,18 +26,30 @@ impl Log {
     pub fn capture() -> Self {
         let text = Buffer::default();
         let writer = text.clone();
-        let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
-        Self { text, _guard: tracing::subscriber::set_default(subscriber) }
+        let subscriber = tracing_subscriber::fmt()
+            .with_ansi(false)
+            .with_writer(move || writer.clone())
+            .finish();
+        Self {
+            text,
+            _guard: tracing::subscriber::set_default(subscriber),
+        }
     }
 
     /// The lines so far.
     pub fn lines(&self) -> Vec<String> {
         let bytes = self.text.0.lock().expect("the log").clone();
-        String::from_utf8(bytes).expect("text").lines().map(str::to_owned).collect()
+        String::from_utf8(bytes)
+            .expect("text")
+            .lines()
+            .map(str::to_owned)
+            .collect()
     }
 
     /// The line with all these words.
     pub fn has(&self, words: &[&str]) -> bool {
-        self.lines().iter().any(|line| words.iter().all(|word| line.contains(word)))
+        self.lines()
+            .iter()
+            .any(|line| words.iter().all(|word| line.contains(word)))
     }
 }

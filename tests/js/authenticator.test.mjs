@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test';
 
 import { complaints, launch, phone } from './browser.mjs';
 
-const host = new URL('../../host/', import.meta.url);
+const host = new URL('../../host/server/', import.meta.url);
 const ISSUER = 'https://id.example.com/oidc';
 
 /** The messages of the catalogue, each on one line as a list of parts; one with plurals is its id. */

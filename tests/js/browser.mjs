@@ -11,8 +11,8 @@ const DESKTOP = { width: 1280, height: 800 };
 const SCHEMES = ['light', 'dark'];
 
 /**
- * How long a test waits for what must come, in milliseconds: long enough for a slow machine. What comes sooner ends
- * the wait.
+ * How long a test waits for an expected event, in milliseconds: long enough for a slow machine. The event ends the
+ * wait.
  */
 export const PATIENCE = 180_000;
 

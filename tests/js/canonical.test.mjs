@@ -10,7 +10,7 @@ import { test } from 'node:test';
 globalThis.crypto ??= webcrypto;
 
 // The browser loads it as a module by its type, not by its name, so it is loaded here from its text.
-const source = await readFile(new URL('../../host/assets/authenticator/canonical.js', import.meta.url), 'utf8');
+const source = await readFile(new URL('../../host/server/assets/authenticator/canonical.js', import.meta.url), 'utf8');
 const canonical = await import(`data:text/javascript;base64,${Buffer.from(source).toString('base64')}`);
 
 const ISSUER = 'https://id.example.com/oidc';

@@ -350,7 +350,7 @@ async function trial(admin, shown) {
   await admin.desk.locator('#console section', { hasText: shown }).first().waitFor();
 }
 
-/** A sign-in of the administrator's own after two denials: no request goes to the phone, and the console says so. */
+/** A sign-in of the administrator's own after two denials: no request goes to the phone, and the console shows it. */
 async function pausedTrial(admin) {
   await admin.part('Try sign-in');
   const [tab] = await Promise.all([admin.desk.context().waitForEvent('page'), admin.press('Try sign-in')]);

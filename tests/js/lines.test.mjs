@@ -22,7 +22,7 @@ async function scripts(folder) {
 }
 
 test(`no line is over ${LONGEST} characters`, async () => {
-  const folders = await Promise.all(['host/assets/', 'lan/src/', 'tests/js/'].map(scripts));
+  const folders = await Promise.all(['host/server/assets/', 'lan/src/', 'tests/js/'].map(scripts));
   const files = folders.flat();
   assert.ok(files.length > 50, `only ${files.length} scripts were found`);
   const long = [];

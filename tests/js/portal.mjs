@@ -44,8 +44,12 @@ async function open(page, part) {
 
 async function applications(page) {
   await page.getByRole('heading', { name: '<b>Books</b> & Co' }).waitFor();
-  const shown = await page.locator('.application img').evaluate((image) => image.complete && image.naturalWidth > 0);
-  assert.ok(shown, 'the picture of the application is shown');
+  // The page is there before its pictures are; `decode` waits for this one and fails if it cannot be shown.
+  const width = await page.locator('.application img').evaluate(async (image) => {
+    await image.decode();
+    return image.naturalWidth;
+  });
+  assert.ok(width > 0, 'the picture of the application is shown');
   await look(page, 'portal-applications');
   await page.getByRole('link', { name: 'Open <b>Books</b> & Co' }).click();
   await page.waitForURL(`${BASE_URL}/authenticator?iss=*`);

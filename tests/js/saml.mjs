@@ -208,7 +208,7 @@ try {
   await page.getByRole('button', { name: /sign out/i }).click();
   await page.getByText(/Service gamma is told/).waitFor();
   await look(page, 'saml-logout');
-  // Looking takes as long as it takes; only now the time is over.
+  // The check of the page takes any real time, because only this step moves the host's clock past the timeout.
   await fetch(`${SURROUNDINGS_URL}/advance`, { method: 'POST', body: '61' });
   await page.getByRole('heading', { name: /signed out/i }).waitFor();
   assert.match(await page.getByRole('main').innerText(), /could not be told[\s\S]*Service gamma/);

@@ -57,7 +57,7 @@ async function approve(desk, mobile) {
   await mobile.getByRole('button', { name: /done/i }).click();
 }
 
-/** The browser names the account before it is signed in, since anyone who sees its page could have scanned it. */
+/** The browser names the account before it is signed in, since any viewer of its page could have scanned it. */
 async function confirm(desk, name) {
   await desk.getByText(`(${name})`).waitFor();
   await look(desk, 'scan-confirm');

@@ -1,5 +1,5 @@
-// Several pending sign-in requests: the device lists all of them, the user picks one, and a number of another is said
-// to be one.
+// Several pending sign-in requests: the device lists all of them, the user picks one, and the app names the request of
+// another number.
 //
 // Environment: BASE_URL, ENROL_URL (of an administrator, `ada`), AUTHORIZE_URL (an application's request); CHROMIUM and
 // SCREENSHOTS as in browser.mjs.
@@ -49,7 +49,7 @@ async function picksTheRightOne(browser, mobile, other) {
   assert.equal(await numberOn(mobile).count(), 0, 'a number is typed for a chosen request only');
   await look(mobile, 'requests-several');
 
-  // By keyboard, as anybody may use it.
+  // By keyboard.
   await picks.first().focus();
   await mobile.keyboard.press('Enter');
   await mobile.getByRole('article', { name: /Sign in to/ }).waitFor();

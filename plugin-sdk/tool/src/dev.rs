@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
-use assent::cli::{CandidateTrial, Connection};
-use assent::model::printable::lines;
-use assent::plugins::{Compiler, inspect};
+use assent_admin_client::candidate::CandidateTrial;
+use assent_admin_client::connection::Connection;
+use assent_model::printable::lines;
+use assent_plugin_host::{Compiler, inspect};
 use serde_json::{Map, Value};
 use tokio::runtime::Runtime;
 
@@ -24,7 +25,7 @@ const BUILT: [&str; 4] = ["target", "node_modules", "build", "pack"];
 /// Files that a build writes.
 const WRITTEN: [&str; 2] = [MANIFEST, "Cargo.lock"];
 
-/// What is tried, and where.
+/// The candidate and the instance that tries it.
 #[derive(clap::Args)]
 pub struct DevOptions {
     /// The folder of the plugin's project.
@@ -32,13 +33,13 @@ pub struct DevOptions {
     /// The application: its name or id.
     #[arg(long)]
     application: String,
-    /// The user whose claims are made: name, e-mail address or id.
+    /// The user of the claims: name, e-mail address or id.
     #[arg(long)]
     user: String,
-    /// The scopes, with a space between them. Without it, all that the application may request.
+    /// The scopes, with a space between them. The default is every scope that the application may request.
     #[arg(long)]
     scope: Option<String>,
-    /// The plugin in the instance's settings whose place the component takes. Without it, the one with the project's name; where
+    /// The plugin in the instance's settings that the component replaces. The default is the one with the project's name; where
     /// none has that name, the component runs after the others.
     #[arg(long, value_name = "NAME")]
     replace: Option<String>,
@@ -60,8 +61,19 @@ pub fn dev(options: DevOptions, choice: Choice) -> Result<()> {
     {
         must_be_a_mapper(role)?;
     }
-    let DevOptions { plugin: folder, application, user, scope, replace, plugin_config, once, connection } = options;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let DevOptions {
+        plugin: folder,
+        application,
+        user,
+        scope,
+        replace,
+        plugin_config,
+        once,
+        connection,
+    } = options;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
     let mut round = Round {
         runtime: runtime.context("the runtime can't start")?,
         name: replace.unwrap_or(plugin.name),
@@ -79,7 +91,10 @@ pub fn dev(options: DevOptions, choice: Choice) -> Result<()> {
         if let Err(error) = round.run() {
             crate::report(&error);
         }
-        say(&format!("\nWatching {}. Ctrl-C ends.", round.folder.display()));
+        say(&format!(
+            "\nWatching {}. Ctrl-C ends.",
+            round.folder.display()
+        ));
         let mut now = round.watched();
         while now == before {
             std::thread::sleep(INTERVAL);
@@ -107,18 +122,21 @@ fn must_be_a_mapper(role: Role) -> Result<()> {
     )
 }
 
-#[allow(clippy::print_stdout, reason = "what would change is what the command is run for")]
+#[allow(
+    clippy::print_stdout,
+    reason = "the differences are the command's result"
+)]
 fn say(text: &str) {
     println!("{text}");
 }
 
-/// What each round needs.
+/// The inputs of each round.
 struct Round {
     runtime: Runtime,
     folder: PathBuf,
-    /// The plugin in whose place the component runs.
+    /// The plugin that the component replaces.
     name: String,
-    /// Where and for whom, in words.
+    /// The application and the user, as text.
     subject: String,
     plugin_config: Option<PathBuf>,
     trial: CandidateTrial,
@@ -132,18 +150,29 @@ impl Round {
     /// Builds the component and tries it.
     fn run(&mut self) -> Result<()> {
         let subject = Subject::of(&self.folder, self.choice)?;
-        let plugin = subject.plugin.as_ref().context("`dev` needs the folder of a project")?;
-        let inspection = self.runtime.block_on(inspect(&subject.component, &Compiler::InProcess))?;
+        let plugin = subject
+            .plugin
+            .as_ref()
+            .context("`dev` needs the folder of a project")?;
+        let inspection = self
+            .runtime
+            .block_on(inspect(&subject.component, &Compiler::InProcess))?;
         must_be_a_mapper(role(&inspection))?;
         settle(plugin, &inspection)?;
         must_be_grantable(&inspection)?;
         let file = subject.component.display();
-        let bytes = std::fs::read(&subject.component).with_context(|| format!("{file} can't be read"))?;
+        let bytes =
+            std::fs::read(&subject.component).with_context(|| format!("{file} can't be read"))?;
         let config = self.config()?;
-        let told = self.runtime.block_on(self.trial.run(&self.name, &bytes, config.as_ref()))?;
+        let told = self
+            .runtime
+            .block_on(self.trial.run(&self.name, &bytes, config.as_ref()))?;
         let described = &inspection.description;
         let size = thousands(&inspection.size);
-        let what = lines(&format!("{} {} ({size} bytes) {}", described.name, described.version, self.subject));
+        let what = lines(&format!(
+            "{} {} ({size} bytes) {}",
+            described.name, described.version, self.subject
+        ));
         say(&format!("\n{what}:\n{}", told.trim_end()));
         Ok(())
     }
@@ -152,9 +181,12 @@ impl Round {
     fn config(&self) -> Result<Option<Map<String, Value>>> {
         let value = match &self.plugin_config {
             Some(file) => {
-                let text =
-                    std::fs::read_to_string(file).with_context(|| format!("{} can't be read", file.display()))?;
-                Some(toml::from_str(&text).with_context(|| format!("{} is not as expected", file.display()))?)
+                let text = std::fs::read_to_string(file)
+                    .with_context(|| format!("{} can't be read", file.display()))?;
+                Some(
+                    toml::from_str(&text)
+                        .with_context(|| format!("{} is not as expected", file.display()))?,
+                )
             }
             None => Example::of(&self.folder.join("fixtures"), Role::ClaimMapper).config,
         };
@@ -171,9 +203,11 @@ impl Round {
     }
 }
 
-/// Notes the files below a folder, without those that a build writes.
+/// Records the files below a folder, without the output of a build.
 fn look(folder: &Path, watched: &mut Watched) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return;
+    };
     for entry in entries.flatten() {
         let (path, name) = (entry.path(), entry.file_name());
         let name = name.to_string_lossy();
@@ -205,7 +239,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let write = |path: &str, text: &str| {
             let file = folder.path().join(path);
-            std::fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+            std::fs::create_dir_all(file.parent().expect("a folder")).expect("created");
             std::fs::write(file, text).expect("written");
         };
         let watched = || {
@@ -217,7 +251,13 @@ mod tests {
         write("fixtures/a.json", "{}");
         let before = watched();
         assert_eq!(before.len(), 2);
-        for built in ["target/debug/a", "build/a.wasm", "node_modules/a/b.js", "pack/a.wasm", ".git/a"] {
+        for built in [
+            "target/debug/a",
+            "build/a.wasm",
+            "node_modules/a/b.js",
+            "pack/a.wasm",
+            ".git/a",
+        ] {
             write(built, "built");
         }
         write("plugin.toml", "generated");

@@ -79,15 +79,23 @@ impl ClaimMapper for ClaimMap {
     type Config = Config;
 
     fn describe() -> Description {
-        Description::new("claim-map", env!("CARGO_PKG_VERSION"), env!("CARGO_PKG_DESCRIPTION"))
-            .writes(["*", "attribute:*"])
-            .denies()
-            .config_schema(schema::of_settings())
+        Description::new(
+            "claim-map",
+            env!("CARGO_PKG_VERSION"),
+            env!("CARGO_PKG_DESCRIPTION"),
+        )
+        .writes(["*", "attribute:*"])
+        .denies()
+        .config_schema(schema::of_settings())
     }
 
     fn validate(config: &Config) -> Result<(), Vec<String>> {
         let errors = check::errors(config);
-        if errors.is_empty() { Ok(()) } else { Err(errors) }
+        if errors.is_empty() {
+            Ok(())
+        } else {
+            Err(errors)
+        }
     }
 
     fn map(config: &Config, input: &Input) -> Result<Vec<Edit>, Failure> {

@@ -7,4 +7,4 @@ mod head;
 mod limits;
 mod lockout;
 mod stored;
-pub mod tls;
+mod tls;

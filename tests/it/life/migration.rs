@@ -1,8 +1,8 @@
 //! A database of the release before goes on: everybody keeps their state, and what was open is put in order.
 
-use assent::id::Did;
-use assent::model::search::{Place, Prefix};
-use assent::model::user::LifeState;
+use assent_model::id::Did;
+use assent_model::search::{Place, Prefix};
+use assent_model::user::LifeState;
 use sqlx::migrate::Migrator;
 use sqlx::{AnyConnection, Connection};
 
@@ -15,7 +15,7 @@ const LAST: &str = "0007";
 pub async fn release(last: &str, url: &str, folder: &std::path::Path) -> AnyConnection {
     let released = folder.join("released");
     std::fs::create_dir(&released).expect("a folder");
-    let all = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/migrations");
+    let all = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/store/migrations");
     for file in std::fs::read_dir(all).expect("a folder") {
         let file = file.expect("a file");
         if file.file_name().to_string_lossy().as_ref() < format!("{last}~").as_str() {
@@ -23,10 +23,17 @@ pub async fn release(last: &str, url: &str, folder: &std::path::Path) -> AnyConn
         }
     }
     sqlx::any::install_default_drivers();
-    let url = if url.starts_with("sqlite:") { format!("{url}?mode=rwc") } else { url.to_owned() };
+    let url = if url.starts_with("sqlite:") {
+        format!("{url}?mode=rwc")
+    } else {
+        url.to_owned()
+    };
     let mut connection = AnyConnection::connect(&url).await.expect("the database");
     let migrator = Migrator::new(released).await.expect("the migrations");
-    migrator.run_direct(None, &mut connection, false).await.expect("the tables");
+    migrator
+        .run_direct(None, &mut connection, false)
+        .await
+        .expect("the tables");
     connection
 }
 
@@ -39,7 +46,10 @@ async fn everybody_keeps_their_state_and_each_person_has_one_open_request_on_bot
         let states = ["active", "suspended", "terminated"];
         let id = |kind: usize, number: usize| format!("01a0000000007{kind:03}80000000{number:08}");
         let execute = async |connection: &mut AnyConnection, text: String| {
-            sqlx::raw_sql(sqlx::AssertSqlSafe(text)).execute(connection).await.expect("kept");
+            sqlx::raw_sql(sqlx::AssertSqlSafe(text))
+                .execute(connection)
+                .await
+                .expect("kept");
         };
         let application = "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK";
         execute(
@@ -82,28 +92,54 @@ async fn everybody_keeps_their_state_and_each_person_has_one_open_request_on_bot
 
         let store = open_store(&url).await.expect("brought up to date");
         store.close().await;
-        let options = if url.starts_with("sqlite:") { format!("{url}?mode=rw") } else { url.clone() };
-        let mut connection = AnyConnection::connect(&options).await.expect("the database");
+        let options = if url.starts_with("sqlite:") {
+            format!("{url}?mode=rw")
+        } else {
+            url.clone()
+        };
+        let mut connection = AnyConnection::connect(&options)
+            .await
+            .expect("the database");
         for table in ["users", "accounts"] {
-            let kept: Vec<(String,)> =
-                sqlx::query_as(sqlx::AssertSqlSafe(format!("SELECT state FROM {table} ORDER BY id")))
-                    .fetch_all(&mut connection)
-                    .await
-                    .expect("read");
-            assert_eq!(kept.iter().map(|(state,)| state.as_str()).collect::<Vec<_>>(), states, "{database:?} {table}");
-            let invited = format!("UPDATE {table} SET state = 'invited' WHERE state = 'active'");
-            execute(&mut connection, invited).await;
-            let nonsense = sqlx::AssertSqlSafe(format!("UPDATE {table} SET state = 'nonsense'"));
-            assert!(sqlx::query(nonsense).execute(&mut connection).await.is_err(), "{database:?} {table}");
-        }
-        let open: Vec<(String, String)> = sqlx::query_as("SELECT name_digest, state FROM approvals ORDER BY id")
+            let kept: Vec<(String,)> = sqlx::query_as(sqlx::AssertSqlSafe(format!(
+                "SELECT state FROM {table} ORDER BY id"
+            )))
             .fetch_all(&mut connection)
             .await
             .expect("read");
+            assert_eq!(
+                kept.iter()
+                    .map(|(state,)| state.as_str())
+                    .collect::<Vec<_>>(),
+                states,
+                "{database:?} {table}"
+            );
+            let invited = format!("UPDATE {table} SET state = 'invited' WHERE state = 'active'");
+            execute(&mut connection, invited).await;
+            let nonsense = sqlx::AssertSqlSafe(format!("UPDATE {table} SET state = 'nonsense'"));
+            assert!(
+                sqlx::query(nonsense)
+                    .execute(&mut connection)
+                    .await
+                    .is_err(),
+                "{database:?} {table}"
+            );
+        }
+        let open: Vec<(String, String)> =
+            sqlx::query_as("SELECT name_digest, state FROM approvals ORDER BY id")
+                .fetch_all(&mut connection)
+                .await
+                .expect("read");
         let open: Vec<&str> = open.iter().map(|(_, state)| state.as_str()).collect();
-        assert_eq!(open, ["withdrawn", "requested", "requested"], "{database:?}");
-        let (accounts,): (i64,) =
-            sqlx::query_as("SELECT COUNT(*) FROM accounts").fetch_one(&mut connection).await.expect("read");
+        assert_eq!(
+            open,
+            ["withdrawn", "requested", "requested"],
+            "{database:?}"
+        );
+        let (accounts,): (i64,) = sqlx::query_as("SELECT COUNT(*) FROM accounts")
+            .fetch_one(&mut connection)
+            .await
+            .expect("read");
         assert_eq!(accounts, 3, "{database:?}");
     }
 }
@@ -125,7 +161,11 @@ async fn who_was_there_before_is_found_and_counted_on_both_databases() {
             // What can't be read keeps nobody from starting.
             let mut key = [7; 32];
             key[..4].copy_from_slice(&number.to_be_bytes());
-            let did = if number == 7 { "nonsense".to_owned() } else { Did::from_ed25519(&key).to_string() };
+            let did = if number == 7 {
+                "nonsense".to_owned()
+            } else {
+                Did::from_ed25519(&key).to_string()
+            };
             text.push_str(&format!(
                 "INSERT INTO users (id, did, subject, name, profile, state, version, created_at, updated_at)
                  VALUES ('{user}', '{did}', 'sub {number}', 'user{number}', '{{\"name\": \"Ada Nº{number}\"}}', 'active', 1, 0, 0);
@@ -133,23 +173,52 @@ async fn who_was_there_before_is_found_and_counted_on_both_databases() {
                  VALUES ('{account}', '{user}', '{application}', 'there{number}', '[]', 'S{number}', 'suspended', 1, 0);"
             ));
         }
-        sqlx::raw_sql(sqlx::AssertSqlSafe(text)).execute(&mut connection).await.expect("kept");
+        sqlx::raw_sql(sqlx::AssertSqlSafe(text))
+            .execute(&mut connection)
+            .await
+            .expect("kept");
         connection.close().await.expect("closed");
         for _ in 0..2 {
             let store = open_store(&url).await.expect("brought up to date");
             let prefix = |text: &str| Prefix::of(text).expect("a text");
-            let found = store.users_found(&prefix("nº599"), None, None, &Place::default(), 9).await.expect("read");
+            let found = store
+                .users_found(&prefix("nº599"), None, None, &Place::default(), 9)
+                .await
+                .expect("read");
             assert_eq!(
-                found.iter().map(|(_, user)| user.name.as_str()).collect::<Vec<_>>(),
+                found
+                    .iter()
+                    .map(|(_, user)| user.name.as_str())
+                    .collect::<Vec<_>>(),
                 ["user599"],
                 "{database:?}"
             );
             let application = application.parse().expect("an id");
-            let found = store.accounts_found(&application, &prefix("ada nº59"), None, &Place::default(), 99).await;
+            let found = store
+                .accounts_found(
+                    &application,
+                    &prefix("ada nº59"),
+                    None,
+                    &Place::default(),
+                    99,
+                )
+                .await;
             assert_eq!(found.expect("read").len(), 11, "{database:?}");
-            let found = store.accounts_found(&application, &prefix("there599"), None, &Place::default(), 9).await;
+            let found = store
+                .accounts_found(
+                    &application,
+                    &prefix("there599"),
+                    None,
+                    &Place::default(),
+                    9,
+                )
+                .await;
             assert_eq!(found.expect("read").len(), 1, "{database:?}");
-            assert_eq!(store.users_by_state().await.expect("read"), [(LifeState::Active, 600)], "{database:?}");
+            assert_eq!(
+                store.users_by_state().await.expect("read"),
+                [(LifeState::Active, 600)],
+                "{database:?}"
+            );
             store.close().await;
         }
     }

@@ -1,7 +1,7 @@
 """A stub of the vendor, for trials on this machine: python3 stub.py [PORT] [STATUS]
 
 It prints each question with its letters, and answers each poll with STATUS: approved, denied, expired or pending. It
-authenticates nobody, so it is for trials only.
+authenticates no caller, so it is for trials only.
 """
 
 import json

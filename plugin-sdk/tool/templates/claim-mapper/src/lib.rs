@@ -25,7 +25,7 @@ impl ClaimMapper for Plugin {
     type Config = Config;
 
     fn describe() -> Description {
-        let summary = "Tells applications the department of a person";
+        let summary = "Sends applications the department of a person";
         Description::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), summary)
             .writes(["department"])
             .config_schema(json!({

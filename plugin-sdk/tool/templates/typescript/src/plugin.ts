@@ -15,7 +15,7 @@ export const department = claimMapper<Config>({
   description: {
     name,
     version,
-    summary: "Tells applications the department of a person",
+    summary: "Sends applications the department of a person",
     writes: ["department"],
     config_schema: {
       type: "object",

@@ -1,0 +1,7 @@
+//! SAML 2.0.
+
+pub mod logout;
+pub mod metadata;
+pub mod partner;
+pub mod sign_on;
+pub mod trial;

@@ -1,0 +1,84 @@
+//! Hosts that speak TLS, and clients that trust them.
+
+use std::path::Path;
+
+use openssl::asn1::Asn1Time;
+use openssl::bn::BigNum;
+use openssl::hash::MessageDigest;
+use openssl::pkey::{PKey, Private};
+use openssl::rsa::Rsa;
+use openssl::x509::extension::SubjectAlternativeName;
+use openssl::x509::{X509, X509NameBuilder};
+use reqwest::{Certificate, Client, Identity};
+
+/// A self-signed certificate for localhost with its key.
+pub fn certificate_of(name: &str) -> (X509, PKey<Private>) {
+    let key = PKey::from_rsa(Rsa::generate(2048).expect("a key")).expect("a key");
+    let made = || {
+        let mut subject = X509NameBuilder::new()?;
+        subject.append_entry_by_text("CN", name)?;
+        let subject = subject.build();
+        let mut builder = X509::builder()?;
+        builder.set_version(2)?;
+        let serial = BigNum::from_u32(1)?.to_asn1_integer()?;
+        builder.set_serial_number(&serial)?;
+        builder.set_subject_name(&subject)?;
+        builder.set_issuer_name(&subject)?;
+        let (from, until) = (Asn1Time::days_from_now(0)?, Asn1Time::days_from_now(2)?);
+        builder.set_not_before(&from)?;
+        builder.set_not_after(&until)?;
+        builder.set_pubkey(&key)?;
+        let names = SubjectAlternativeName::new()
+            .dns("localhost")
+            .build(&builder.x509v3_context(None, None))?;
+        builder.append_extension(names)?;
+        builder.sign(&key, MessageDigest::sha256())?;
+        Ok::<_, openssl::error::ErrorStack>(builder.build())
+    };
+    (made().expect("a certificate"), key)
+}
+
+/// Writes a certificate and its key; the lines of the settings that name them.
+pub fn files(folder: &Path, certificate: &X509, key: &PKey<Private>) -> String {
+    let (certificate_file, key_file) = (folder.join("certificate.pem"), folder.join("key.pem"));
+    std::fs::write(&certificate_file, certificate.to_pem().expect("PEM")).expect("written");
+    std::fs::write(&key_file, key.private_key_to_pem_pkcs8().expect("PEM")).expect("written");
+    format!("certificate_file = {certificate_file:?}\nkey_file = {key_file:?}\n")
+}
+
+/// A client that trusts this certificate, and shows its own.
+pub fn client(server: &X509, own: Option<&(X509, PKey<Private>)>) -> Client {
+    let trusted = Certificate::from_der(&server.to_der().expect("DER")).expect("a certificate");
+    let mut builder = Client::builder()
+        .add_root_certificate(trusted)
+        .redirect(reqwest::redirect::Policy::none());
+    if let Some((certificate, key)) = own {
+        let (certificate, key) = (
+            certificate.to_pem().expect("PEM"),
+            key.private_key_to_pem_pkcs8().expect("PEM"),
+        );
+        builder =
+            builder.identity(Identity::from_pkcs8_pem(&certificate, &key).expect("an identity"));
+    }
+    builder.build().expect("a client")
+}
+
+/// The settings of a host that speaks https, and its certificate. The folder holds the certificate and its key.
+pub fn https_settings(folder: &Path) -> (String, X509) {
+    let (certificate, key) = certificate_of("server");
+    (
+        format!("[http.tls]\n{}", files(folder, &certificate, &key)),
+        certificate,
+    )
+}
+
+/// The settings of a host with a listener for client certificates, and the certificate of that listener. `http` holds further lines
+/// of the table `[http]`; lines of `[http.mtls]` and further tables may follow.
+pub fn mtls_settings(folder: &Path, http: &str) -> (String, X509) {
+    let (certificate, key) = certificate_of("server");
+    let settings = format!(
+        "[http]\nmtls_url = \"https://localhost:{{mtls_port}}\"\n{http}[http.mtls]\nlisten = \"127.0.0.1:{{mtls_port}}\"\n{}",
+        files(folder, &certificate, &key)
+    );
+    (settings, certificate)
+}
