@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import http from 'node:http';
 import { after, before, test } from 'node:test';
 
-import { complaints, launch, phone } from './browser.mjs';
+import { axe, complaints, launch, phone } from './browser.mjs';
 
 const host = new URL('../../host/server/', import.meta.url);
 const ISSUER = 'https://id.example.com/oidc';
@@ -34,7 +34,7 @@ async function frame() {
   const body = main.replaceAll(/\{\{.*?\}\}/g, 'Keep');
   const script = '<script type="module" src="/assets/authenticator/main.js"></script>';
   const head = `<meta charset="utf-8"><title>Authenticator</title>${script}`;
-  return `<!doctype html><html lang="en"><head>${head}</head><body>${body}</body></html>`;
+  return `<!doctype html><html lang="en"><head>${head}</head><body><main>${body}</main></body></html>`;
 }
 
 /** An approval request, begun `age` seconds ago. */
@@ -62,6 +62,9 @@ const server = {
   decisions: [],
   decided: [],
   codesMade: 0,
+  passkey: 'impossible',
+  pausedUntil: null,
+  devices: [],
   waiting: [],
 };
 
@@ -75,8 +78,8 @@ function pending() {
   return {
     now: Math.floor(Date.now() / 1000),
     account: { name: 'ada', display_name: 'Ada Lovelace', state: 'active' },
-    paused_until: null,
-    passkey: 'impossible',
+    paused_until: server.pausedUntil,
+    passkey: server.passkey,
     requests: server.requests,
     news: server.news,
   };
@@ -97,7 +100,7 @@ async function answered(method, path, query, body) {
           device_id: 'd1',
           device_name: body.device_name,
           push_key: null,
-          passkey: 'impossible',
+          passkey: server.passkey,
           recovered: false,
         },
       ];
@@ -107,7 +110,46 @@ async function answered(method, path, query, body) {
       return [200, pending()];
     }
     case 'GET /devices':
-      return [200, { devices: [], recovery_codes: 0 }];
+      return [200, { devices: server.devices, recovery_codes: 0 }];
+    case 'PATCH /devices/d1':
+      if (body.name === '') return [422, { error: 'bad_name' }];
+      server.devices[0].name = body.name;
+      return [200, {}];
+    case 'POST /devices/link': {
+      const now = Math.floor(Date.now() / 1000);
+      return [200, { link: `${base}/authenticator#enrol=second`, link_qr: null, made_at: now, expires_at: now + 600 }];
+    }
+    case 'POST /news/seen':
+      server.news = [];
+      return [200, {}];
+    case 'DELETE /pause':
+      server.pausedUntil = null;
+      return [200, {}];
+    case 'POST /scans/look':
+      return [200, { application: { id: 'x', name: 'Shop' }, place: '', browser: 'Safari' }];
+    case 'POST /scans':
+      list(request('s1'));
+      return [200, {}];
+    case 'GET /history': {
+      const past = { ...request('h1'), outcome: 'approved', at: Math.floor(Date.now() / 1000) };
+      return [200, { items: [past, { ...past, outcome: 'of a newer server' }] }];
+    }
+    case 'POST /device/passkey':
+      return [
+        200,
+        {
+          options: {
+            challenge: 'AAAA',
+            rp: { id: 'localhost', name: 'Example' },
+            user: { id: 'AAAA', name: 'ada', displayName: 'Ada' },
+            pubKeyCredParams: [{ type: 'public-key', alg: -7 }],
+            authenticatorSelection: { userVerification: 'required' },
+          },
+        },
+      ];
+    case 'PUT /device/passkey':
+      server.passkey = 'set';
+      return [200, {}];
     case 'POST /recovery-codes':
       server.codesMade += 1;
       return [200, { codes: ['AAAA-BBBB', 'CCCC-DDDD'] }];
@@ -140,8 +182,8 @@ let browser;
 let base;
 
 before(async () => {
-  await new Promise((resolve) => listener.listen(0, '127.0.0.1', resolve));
-  base = `http://127.0.0.1:${listener.address().port}`;
+  await new Promise((resolve) => listener.listen(0, 'localhost', resolve));
+  base = `http://localhost:${listener.address().port}`;
   browser = await launch();
 });
 
@@ -152,14 +194,24 @@ after(async () => {
   listener.close();
 });
 
-/** A phone that is enrolled, with nothing that waits. */
-async function enrolled() {
+/** A phone that is enrolled just now, with a server that says this. `prepare` does what is needed before that. */
+async function enrolling(says, prepare = async () => {}) {
   list();
-  Object.assign(server, { news: [], decisions: [], decided: [], codesMade: 0 });
+  const now = Math.floor(Date.now() / 1000);
+  const own = { id: 'd1', name: 'Phone', enrolled_at: now, used_at: null, this: true, passkey: false };
+  Object.assign(server, { news: [], decisions: [], decided: [], codesMade: 0, passkey: 'impossible' });
+  Object.assign(server, { pausedUntil: null, devices: [own], ...says });
   const page = await (await phone(browser)).newPage();
-  const wrong = complaints(page);
+  await prepare(page);
   await page.goto(`${base}/authenticator#enrol=token`);
   await page.getByRole('button', { name: /enrol/i }).click();
+  return page;
+}
+
+/** A phone that is enrolled, with nothing that waits. */
+async function enrolled() {
+  const page = await enrolling({});
+  const wrong = complaints(page);
   await page.getByRole('button', { name: 'Done' }).click();
   await page.getByText('Nothing to approve').waitFor();
   return { page, wrong: () => wrong.filter((line) => !/sw\.js|\b(404|422)\b/.test(line)) };
@@ -289,5 +341,96 @@ test('no button becomes another one under a finger', async () => {
   await page.getByRole('heading', { name: 'Denied' }).waitFor();
   assert.equal(await page.evaluate(() => window.denied.isConnected), false);
   assert.deepEqual(wrong(), []);
+  await page.context().close();
+});
+
+test('a device is renamed in its row, which keeps what was typed where that does not fit', async () => {
+  const { page, wrong } = await enrolled();
+  await page.getByRole('button', { name: /devices/i }).click();
+  await page.getByRole('button', { name: 'Rename' }).click();
+  const name = page.getByRole('textbox', { name: 'New name' });
+  assert.equal(await page.evaluate(() => getSelection().toString() || document.activeElement.value), 'Phone');
+  await page.keyboard.press('Delete');
+  await page.keyboard.press('Enter');
+  await page.getByRole('alert').getByText(/./).first().waitFor();
+  assert.ok(await name.evaluate((input) => input === document.activeElement));
+  await name.fill('My <b>own</b>');
+  await page.keyboard.press('Enter');
+  await page.locator('.devices').getByText('My <b>own</b>').waitFor();
+  assert.deepEqual(await axe(page), []);
+  assert.deepEqual(wrong(), []);
+  await page.context().close();
+});
+
+test('the screen of a link says which device it enrolled, and the home screen has the news', async () => {
+  const { page, wrong } = await enrolled();
+  await page.getByRole('button', { name: /devices/i }).click();
+  await page.getByRole('button', { name: 'Add another device' }).click();
+  await page.getByRole('button', { name: 'Copy the link' }).waitFor();
+  server.news = [{ id: 'n1', event: 'device.enrolled', name: 'Tablet', at: Math.ceil(Date.now() / 1000) }];
+  list();
+  await page.getByText(/“Tablet” was enrolled/).waitFor();
+  await page.getByRole('button', { name: 'Show it' }).click();
+  await page.getByText(/the device “Tablet” was enrolled/).waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement.dataset.zone), 'told');
+  await page.getByRole('button', { name: 'It was me' }).click();
+  await page.getByRole('heading', { name: /News of/ }).waitFor({ state: 'detached' });
+  assert.deepEqual(wrong(), []);
+  await page.context().close();
+});
+
+test('a scanned code asks first, and the pause of its account is lifted beside the request', async () => {
+  const { page, wrong } = await enrolled();
+  server.pausedUntil = Math.floor(Date.now() / 1000) + 600;
+  await page.evaluate(() => {
+    location.hash = '#login=AAAA';
+  });
+  const heading = page.getByRole('heading', { name: /Sign in to .*Shop/ });
+  await heading.waitFor();
+  assert.ok(await heading.evaluate((element) => element === document.activeElement));
+  assert.deepEqual(await axe(page), []);
+  await page.getByRole('button', { name: /\(ada\)/ }).click();
+  await field(page).fill('1');
+  await page.getByRole('button', { name: 'I want to sign in now' }).click();
+  await page.getByText(/are paused until/).waitFor({ state: 'detached' });
+  assert.equal(await page.evaluate(() => document.activeElement.dataset.zone), 'pauses');
+  assert.equal(await field(page).inputValue(), '1');
+  assert.deepEqual(await axe(page), []);
+  assert.deepEqual(wrong(), []);
+  await page.context().close();
+});
+
+test('the history is asked for when it is opened', async () => {
+  const { page, wrong } = await enrolled();
+  await page.getByText('Last sign-ins').click();
+  await page.locator('.past', { hasText: 'Approved' }).waitFor();
+  assert.equal(await page.locator('.past').count(), 1, 'an outcome without words is left out');
+  assert.deepEqual(wrong(), []);
+  await page.context().close();
+});
+
+test('a phone with a lock is offered a passkey once it is enrolled', async () => {
+  const page = await enrolling({ passkey: 'none' }, async (made) => {
+    const session = await made.context().newCDPSession(made);
+    await session.send('WebAuthn.enable');
+    await session.send('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        protocol: 'ctap2',
+        transport: 'internal',
+        hasResidentKey: true,
+        hasUserVerification: true,
+        isUserVerified: true,
+        automaticPresenceSimulation: true,
+      },
+    });
+  });
+  const heading = page.getByRole('heading', { name: 'Protect approvals' });
+  await heading.waitFor();
+  assert.ok(await heading.evaluate((element) => element === document.activeElement));
+  await page.getByRole('button', { name: /protect \(recommended\)/i }).click();
+  await page.getByRole('heading', { name: /is enrolled/i }).waitFor();
+  await page.getByRole('button', { name: 'Done' }).click();
+  await page.getByText('Each approval needs your face, finger or PIN.').waitFor();
+  assert.deepEqual(await axe(page), []);
   await page.context().close();
 });

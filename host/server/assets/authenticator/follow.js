@@ -55,8 +55,8 @@ const listener = {
       known.pausedUntil = answer.paused_until === null ? null : answer.paused_until - skew;
       const before = known.news.at(-1)?.id;
       known.news = answer.news;
-      if (answer.news.length > 0 && answer.news.at(-1)?.id !== before) sayNews();
       takeEnrolled(account, answer.news);
+      if (answer.news.length > 0 && answer.news.at(-1)?.id !== before) sayNews();
       const { focus, isFresh } = takeRequests(account, answer.requests, skew);
       if (isFresh) known.lifted = false;
       return focus;
