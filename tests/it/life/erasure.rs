@@ -34,6 +34,7 @@ pub async fn everything(host: &TestHost, database: Database) -> String {
         "approval_addresses",
         "approval_pauses",
         "approval_subjects",
+        "repeated_requests",
         "claim_traces",
         "audit_entries",
         "session_applications",
