@@ -23,7 +23,7 @@ use crate::domain::admin::{
 use crate::domain::limits::CallerKey;
 use crate::domain::token_claims::{AtSignIn, OfToken};
 use crate::domain::traces::{Explained, ExplainedAttribute, Outcome, ShownTrace};
-use crate::domain::{Broken, Host, traces};
+use crate::domain::{Host, InternalError, traces};
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::administration::{Danger, Permission};
 use assent_model::id::{AccountId, Did};
@@ -577,7 +577,7 @@ async fn list(
         .store
         .traces(user, application.as_ref(), before, query.limit.and_one())
         .await
-        .map_err(Broken::from)?;
+        .map_err(InternalError::from)?;
     Ok(Json(List::of(
         found,
         query.limit.get(),
@@ -596,7 +596,7 @@ async fn read(
         .store
         .trace(&traces::reference_of(&token))
         .await
-        .map_err(Broken::from)?;
+        .map_err(InternalError::from)?;
     let Some(trace) = found else {
         let hours = host.settings.plugins.trace_hours;
         let detail = format!(
