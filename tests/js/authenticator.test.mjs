@@ -78,7 +78,7 @@ function pending() {
   return {
     now: Math.floor(Date.now() / 1000),
     account: { name: 'ada', display_name: 'Ada Lovelace', state: 'active' },
-    paused_until: server.pausedUntil,
+    cooldown_until: server.pausedUntil,
     passkey: server.passkey,
     requests: server.requests,
     news: server.news,

@@ -52,7 +52,7 @@ const listener = {
       known.failure = null;
       known.standing = answer.account.state;
       known.passkey = answer.passkey;
-      known.pausedUntil = answer.paused_until === null ? null : answer.paused_until - skew;
+      known.pausedUntil = answer.cooldown_until === null ? null : answer.cooldown_until - skew;
       const before = known.news.at(-1)?.id;
       known.news = answer.news;
       takeEnrolled(account, answer.news);

@@ -55,7 +55,7 @@ export interface News {
 export interface Pending {
   now: number;
   account: { state: string };
-  paused_until: number | null;
+  cooldown_until: number | null;
   passkey: Passkey;
   requests: ApprovalRequest[];
   news: News[];

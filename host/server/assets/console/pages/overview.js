@@ -75,7 +75,7 @@ async function counted({ may, query: asked }) {
             {},
             link('/admin/audit?event=sign-in.denied', `${figure(sum('denied'))} denied`),
             `, ${figure(sum('expired'))} not decided, `,
-            link('/admin/audit?event=sign-in.wrong-number', `${figure(sum('failed'))} with a wrong number`),
+            link('/admin/audit?event=sign-in.number-match-failed', `${figure(sum('failed'))} with a wrong number`),
           ),
         ),
       ),
