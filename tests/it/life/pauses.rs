@@ -317,7 +317,7 @@ async fn denials_do_not_shorten_the_cooldown_of_a_report_on_both_databases() {
             ada.phone.not_me(request).await.expect("an outcome"),
             "not_me"
         );
-        let cooldown = ada.phone.paused_until().await.expect("an answer");
+        let cooldown = ada.phone.cooldown_until().await.expect("an answer");
         for _ in 0..2 {
             let browser = Browser::new(&host.base);
             let login = browser
@@ -331,7 +331,7 @@ async fn denials_do_not_shorten_the_cooldown_of_a_report_on_both_databases() {
                 .expect("taken");
             deny(&ada).await;
             assert_eq!(
-                ada.phone.paused_until().await.expect("an answer"),
+                ada.phone.cooldown_until().await.expect("an answer"),
                 cooldown,
                 "{database:?}"
             );
