@@ -863,7 +863,7 @@ async fn a_number_is_free_again_when_its_request_expires_and_not_when_it_ends_on
                 ..request(approval, Some(&ada))
             };
             let asked = store.request_approval(request).await.expect("asked");
-            assert_eq!(asked, AskOutcome::Person(ada.id), "{database:?}");
+            assert_eq!(asked, RequestOutcome::Person(ada.id), "{database:?}");
             store
                 .approval(id)
                 .await
