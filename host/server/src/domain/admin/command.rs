@@ -1,6 +1,7 @@
 //! Commands: what administrators ask for. A request is parsed once into a command; the command is planned, approved where it is
 //! protected, and executed as planned.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -16,7 +17,7 @@ use assent_model::id::{ApprovalId, LoginId};
 use assent_store::StoreError;
 
 /// What an administrator asks for.
-pub trait AdminCommand: Sync {
+pub trait AdminCommand: Debug + Sync {
     /// What is to be done, and under which versions.
     type Plan: Send;
     /// What came of it.
@@ -221,8 +222,12 @@ impl AdminContext {
             let Planned { plan, action } = command.plan(self).await?;
             let mut by = self.caller.by.clone();
             if let (Some(action), Some((console, named))) = (action, &self.console) {
+                // The approval is for all that the command says, what is harmless of it too.
+                let digest = action
+                    .digest_in(&format!("{command:?}"))
+                    .map_err(InternalError::from)?;
                 let approval = self
-                    .approved(console, *named, &action, approved.take())
+                    .approved(console, *named, (&action, digest), approved.take())
                     .await?;
                 by = by.with_approval(approval.id);
                 approved = Some(approval);
@@ -238,13 +243,12 @@ impl AdminContext {
         &self,
         console: &Console,
         named: NamedApproval,
-        action: &ProtectedAction,
+        (action, digest): (&ProtectedAction, String),
         used: Option<Approved>,
     ) -> Result<Approved> {
         const NOT_APPROVED: &str = "this step was not approved for this request, was taken before, or too long ago, or the request \
                                     would do something else by now; send it without X-Assent-Step to be asked on your phone again";
         let summary = summarize(&self.host, action).await?;
-        let digest = action.digest().map_err(InternalError::from)?;
         if let Some(used) = used {
             let is_same = used.action == digest && used.summary == summary.text;
             return if is_same {

@@ -50,7 +50,7 @@ pub(super) async fn described(
 }
 
 /// What to do with the metadata of a service provider that is known.
-#[derive(Deserialize, Serialize, ToSchema)]
+#[derive(Debug, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = MetadataRefresh)]
 pub(super) struct Refresh {
@@ -131,6 +131,7 @@ pub(super) async fn refresh(
 }
 
 /// Compares a service provider with its metadata and, if the request says so, updates it to that.
+#[derive(Debug)]
 struct ApplyMetadata {
     application: Did,
     refresh: Refresh,

@@ -305,11 +305,11 @@ impl ProtectedAction {
         }
     }
 
-    /// The digest of the action with all its values: two actions with the same digest do the same.
+    /// The digest of the action in this command: two actions with the same digest do the same.
     ///
     /// # Errors
     /// If the action cannot be serialized.
-    pub fn digest(&self) -> Result<String, serde_json::Error> {
-        Ok(Digest::of(&serde_json::to_vec(self)?).to_text())
+    pub fn digest_in(&self, command: &str) -> Result<String, serde_json::Error> {
+        Ok(Digest::of(&serde_json::to_vec(&(self, command))?).to_text())
     }
 }
