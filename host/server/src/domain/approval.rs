@@ -11,8 +11,8 @@ use webauthn_rs::prelude::PublicKeyCredential;
 use super::account::{Access, access};
 use super::known_browsers::Standing;
 use super::signals::Signal;
-use super::trials::Attempt;
-use super::{Host, InternalError, audit, channels, passkey, seconds, trials};
+use super::test_sign_in::Attempt;
+use super::{Host, InternalError, audit, channels, passkey, seconds, test_sign_in};
 use assent_model::approval::{
     Approval, ApprovalStage, MatchingNumber, NUMBER_ATTEMPTS, Pause, RequestKind, Shown,
 };
@@ -220,7 +220,7 @@ async fn put(
     let asked = host.store.request_approval(request).await?;
     tracing::info!(login = %login.id, approval = %approval.id, ?asked, "approval requested");
     if let Some(trial) = login.request.trial() {
-        trials::asked(
+        test_sign_in::asked(
             host,
             trial,
             &approval,
@@ -256,7 +256,7 @@ pub(super) async fn application_name(host: &Host, login: &Login) -> Result<Strin
         None => None,
     };
     let found = if login.request.trial().is_some() {
-        found.map(|name| format!("{name} (trial)"))
+        found.map(|name| format!("{name} (test sign-in)"))
     } else {
         found
     };

@@ -98,7 +98,7 @@ pub enum Ended {
 pub struct Approved {
     approval: Approval,
     authentication: Authentication,
-    /// It is a trial's, so the session is for that alone.
+    /// It is a test sign-in's, so the session is for that alone.
     is_trial: bool,
 }
 
@@ -214,7 +214,7 @@ pub async fn person(
     Ok(user.map(|user| {
         let (mut signed_in, cookie) = session::prepare(host, user, approved.authentication.clone());
         if approved.is_trial {
-            let end = host.now() + super::trials::LIFE;
+            let end = host.now() + super::test_sign_in::LIFE;
             signed_in.session.expires_at = signed_in.session.expires_at.min(end);
         } else if let Some(old) = old.filter(|old| old.user.id == signed_in.user.id) {
             signed_in.session.sid.clone_from(&old.session.sid);

@@ -135,7 +135,7 @@ async fn approved_reply(
     }
 }
 
-/// The browser's session, which ends where a sign-in begins another one. A trial's leaves it alone.
+/// The browser's session, which ends where a sign-in begins another one. A test sign-in's leaves it alone.
 pub(super) async fn session_before(
     host: &Host,
     browser: &Browser,
@@ -204,7 +204,7 @@ pub(super) async fn finish(
         // It signs nobody in.
         LoginRequest::Step(_) => return Ok(unknown(host, browser.language())),
     };
-    // Nobody gets the cookie of a trial's session.
+    // Nobody gets the cookie of a test sign-in's session.
     let session = session_of(person).filter(|_| request.trial.is_none());
     let question = Question {
         login: login.id,

@@ -17,10 +17,9 @@ use super::context::Browser;
 use super::pages::Link;
 use super::reply::{ErrorReply, fault_in_words, internal_error, see_other, with_browser};
 use super::texts::Message;
-use super::trial;
 use crate::domain::limits::Exhausted;
 use crate::domain::login::{self, Person};
-use crate::domain::{Host, trials};
+use crate::domain::{Host, test_sign_in};
 use crate::http::texts::PageLanguage;
 use crate::oidc::authorize::{self, Accepted, Agreement, Answer, Question, Rejected, Unanswerable};
 use crate::oidc::bearer::{BearerError, Shown, token_of};
@@ -56,8 +55,8 @@ pub(super) async fn auth(
         let parameters = parameters?;
         let tried = parameters
             .get("redirect_uri")
-            .and_then(|address| trials::at(&host, address));
-        let tried = trial::open(&host, &browser, tried).await?;
+            .and_then(|address| test_sign_in::at(&host, address));
+        let tried = super::test_sign_in::open(&host, &browser, tried).await?;
         let accepted = authorize::check(&host, &parameters, tried.as_ref()).await?;
         begin(&host, &browser, accepted).await
     };
@@ -109,8 +108,8 @@ async fn begin(host: &Host, browser: &Browser, accepted: Accepted) -> Result<Res
         Some(browser.network()),
     )
     .await?;
-    if !trials::login_began(host, &login).await? {
-        return Ok(trial::unknown(host, browser.language()));
+    if !test_sign_in::login_began(host, &login).await? {
+        return Ok(super::test_sign_in::unknown(host, browser.language()));
     }
     let page = see_other(&format!("/login/{}", login.id));
     let Some(signed_in) = session else {

@@ -16,9 +16,8 @@ use super::reply::{
     with_browser,
 };
 use super::texts::Message;
-use super::trial;
 use crate::domain::login::{self, Person};
-use crate::domain::{Host, InternalError, trials};
+use crate::domain::{Host, InternalError, test_sign_in};
 use crate::saml::partner::UnfitHeader;
 use crate::saml::sign_on::{self, Answer, Failure, Question, Rejected, SignOnAnswer, Unanswerable};
 use assent_model::id::SignOnId;
@@ -43,7 +42,7 @@ pub(super) async fn sign_on(
         match Incoming::read_redirect(query.as_bytes()) {
             Ok(incoming) => {
                 let tried = incoming.relay_state().and_then(|state| state.parse().ok());
-                let tried = trial::open(&host, &browser, tried).await?;
+                let tried = super::test_sign_in::open(&host, &browser, tried).await?;
                 asked(&host, &application, &incoming, tried.as_ref()).await
             }
             Err(BindingError::Missing) => start_page(&host, &browser, &application, &query).await,
@@ -144,8 +143,8 @@ async fn begin(
         Some(browser.network()),
     )
     .await?;
-    if !trials::login_began(host, &login).await? {
-        return Ok(trial::unknown(host, browser.language()));
+    if !test_sign_in::login_began(host, &login).await? {
+        return Ok(super::test_sign_in::unknown(host, browser.language()));
     }
     let page = see_other(&format!("/login/{}", login.id));
     let Some(signed_in) = session else {

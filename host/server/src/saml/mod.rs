@@ -4,4 +4,3 @@ pub mod logout;
 pub mod metadata;
 pub mod partner;
 pub mod sign_on;
-pub mod trial;

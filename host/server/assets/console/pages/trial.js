@@ -13,7 +13,7 @@ export async function trial(application, { me, may, reload }) {
     if (tab) tab.opener = null;
     let made;
     try {
-      made = await post(path`/applications/${application.id}/trials`);
+      made = await post(path`/applications/${application.id}/test-sign-ins`);
     } catch (problem) {
       tab?.close();
       throw problem;
@@ -39,7 +39,7 @@ async function withoutAccount(application, me, may, reload) {
     await reload();
     say('You have an account, without roles.');
   });
-  return [notice('You have no account in this application, so the trial will end with that.', 'warn', may('accounts:write') && el('div', { class: 'ways' }, give))];
+  return [notice('You have no account in this application, so the test sign-in will end with that.', 'warn', may('accounts:write') && el('div', { class: 'ways' }, give))];
 }
 
 /** The entry of the browser's history remembers the trial, so that it is shown again where the page is loaded anew. */
@@ -55,7 +55,7 @@ function kept(application) {
 /** Shows the trial again that was begun on this page before it was loaded anew, while it can be read. */
 async function resume(application, place) {
   const id = kept(application);
-  const standing = id && (await get(path`/trials/${id}`).catch(() => undefined));
+  const standing = id && (await get(path`/test-sign-ins/${id}`).catch(() => undefined));
   if (!standing || standing.state === 'over') return;
   show(place, standing);
   // Once the page is there.
@@ -65,7 +65,7 @@ async function resume(application, place) {
 async function follow(place, id) {
   let wait = 0;
   for (;;) {
-    const standing = await get(`${path`/trials/${id}`}${query({ wait })}`);
+    const standing = await get(`${path`/test-sign-ins/${id}`}${query({ wait })}`);
     wait = 25;
     // Another page is shown by now, or another trial was begun here.
     if (!place.isConnected || history.state?.trial?.id !== id) return;

@@ -204,7 +204,7 @@ fn every_page_in(language: Language) -> Vec<String> {
             untold: vec![text()],
             others: true
         },
-        TrialPage {
+        TestSignInPage {
             layout: layout(),
             done: true
         },

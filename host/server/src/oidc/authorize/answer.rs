@@ -12,8 +12,8 @@ use crate::domain::account::{Access, access};
 use crate::domain::claims::{self, Made, Subject};
 use crate::domain::login::{self, Outcome, Person};
 use crate::domain::session::SignedIn;
-use crate::domain::trials::Hindrance;
-use crate::domain::{Host, InternalError, consent, traces, trials};
+use crate::domain::test_sign_in::Hindrance;
+use crate::domain::{Host, InternalError, consent, test_sign_in, traces};
 use assent_model::account::Account;
 use assent_model::application::Application;
 use assent_model::id::{CodeId, LoginId};
@@ -73,7 +73,7 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Inte
         return answered(host, question).await;
     };
     let session = &question.person.signed_in.session;
-    match trials::hindrance(host, trial, question.login, session.user_id).await? {
+    match test_sign_in::hindrance(host, trial, question.login, session.user_id).await? {
         None => {}
         Some(Hindrance::Over) => return Ok(Answer::AnsweredBefore),
         Some(Hindrance::SomebodyElse) => {
@@ -83,7 +83,7 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Inte
     }
     let answer = answered(host, question).await?;
     match &answer {
-        Answer::Refused(why) => trials::refused(host, trial, why).await?,
+        Answer::Refused(why) => test_sign_in::refused(host, trial, why).await?,
         Answer::Granted(_) => {
             host.store.give_trial_session(trial, session.id).await?;
             let consent = match question.agreement {
@@ -92,7 +92,7 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Inte
                     "you were not asked: you agreed before, or the application needs no consent"
                 }
             };
-            trials::note(host, trial, TrialStep::Consent, StepNote::good(consent)).await?;
+            test_sign_in::note(host, trial, TrialStep::Consent, StepNote::good(consent)).await?;
         }
         Answer::AskConsent { .. } | Answer::Error(_) | Answer::AnsweredBefore => {}
     }
@@ -144,7 +144,7 @@ async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Interna
         }
     };
     if let Some(trial) = request.trial {
-        trials::note(
+        test_sign_in::note(
             host,
             trial,
             TrialStep::Account,
@@ -246,7 +246,7 @@ async fn id_token_claims(
     };
     let mapped = claims::map(host, subject, Sink::IdToken).await;
     if let Some(trial) = request.trial {
-        trials::note(host, trial, TrialStep::Claims, of_claims(&mapped)).await?;
+        test_sign_in::note(host, trial, TrialStep::Claims, of_claims(&mapped)).await?;
     }
     let sid = claims::sid_of(host, application, &signed_in.session.sid)?;
     Ok(mapped.map(|made| {
@@ -258,7 +258,7 @@ async fn id_token_claims(
     }))
 }
 
-/// What the plugins did, for the trial.
+/// What the plugins did, for the test sign-in.
 fn of_claims(mapped: &Result<Made, MapFailure>) -> StepNote {
     match mapped {
         Ok(made) => StepNote::good("the claims of the ID token were made")

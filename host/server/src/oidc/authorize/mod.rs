@@ -79,7 +79,7 @@ pub struct Accepted {
 }
 
 impl Accepted {
-    /// The same as the sign-in of a trial, which asks the phone anew whatever it says.
+    /// The same as the sign-in of a test sign-in, which asks the phone anew whatever it says.
     fn of_trial(mut self, trial: Option<TrialId>) -> Self {
         self.request.fresh_login |= trial.is_some();
         self.request.trial = trial;
@@ -98,7 +98,7 @@ impl Accepted {
 
 /// Checks a request. Until client and redirect URI are known errors can only be pages; from there on they go back to
 /// the application. The order is the order of the checks.
-/// With a trial that is open in the browser the answer may go to the trial's address too.
+/// With a test sign-in that is open in the browser the answer may go to the test sign-in's address too.
 pub async fn check(
     host: &Host,
     parameters: &Parameters,

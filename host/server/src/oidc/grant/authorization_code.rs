@@ -38,7 +38,7 @@ pub struct Presented<'a> {
     pub redirect_uri: &'a str,
     /// `code_verifier`
     pub verifier: Option<&'a str>,
-    /// The trial that the host itself exchanges it for; `None` for whoever calls the token endpoint.
+    /// The test sign-in that the host itself exchanges it for; `None` for whoever calls the token endpoint.
     pub trial: Option<TrialId>,
 }
 
@@ -51,7 +51,7 @@ pub async fn redeem(
     let application = &client.application;
     let grant = find(host, application, presented.code).await?;
     if grant.context.trial != presented.trial {
-        tracing::warn!(application = %application.id, code = %grant.id, "a code of a trial was refused");
+        tracing::warn!(application = %application.id, code = %grant.id, "a code of a test sign-in was refused");
         return Err(INVALID_CODE);
     }
     if grant.redirect_uri.as_str() != presented.redirect_uri {

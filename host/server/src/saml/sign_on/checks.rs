@@ -7,11 +7,11 @@ use std::time::Duration;
 use super::failure::Failure;
 use super::respond::{SignOnAnswer, failed};
 use super::response::{AUTHN_CONTEXT, UNSPECIFIED};
+use crate::domain::test_sign_in::{self, Derived};
 use crate::domain::{Host, InternalError};
 use crate::saml::partner::{
     UnfitHeader, check_header, find, once, single_sign_on_url, trusted_keys,
 };
-use crate::saml::trial;
 use assent_model::id::SignOnId;
 use assent_model::name::Quoted;
 use assent_model::redirect::CheckedRedirect;
@@ -98,8 +98,8 @@ pub struct Accepted {
 }
 
 /// Checks a request that a browser brought.
-/// With a trial that is open in the browser, the request may be the one that the host made for it: that needs no signature, and
-/// is answered at the trial's address.
+/// With a test sign-in that is open in the browser, the request may be the one that the host made for it: that needs no signature, and
+/// is answered at the test sign-in's address.
 pub async fn check(
     host: &Host,
     application: &str,
@@ -128,12 +128,10 @@ pub async fn check(
         Err(malformed) => return Err(malformed.into()),
     };
     let of_trial = match (trial, &message) {
-        (Some(open), Ok(message)) if trial::is_request(host, open, &provider, message)? => {
-            Some(open)
-        }
+        (Some(open), Ok(message)) if is_request(host, open, &provider, message)? => Some(open),
         _ => None,
     };
-    // Whoever has a trial open can't do without a signature in anything else.
+    // Whoever has a test sign-in open can't do without a signature in anything else.
     if is_signed && of_trial.is_none() && !trusted.is_signed() {
         return Err(Untrusted::Unsigned.into());
     }
@@ -195,6 +193,20 @@ pub async fn check(
         return Err(Unanswerable::Replay.into());
     }
     Ok(Accepted { id: kept.id })
+}
+
+/// Whether a request is the one that the host made for this test sign-in.
+fn is_request(
+    host: &Host,
+    open: &OpenTrial,
+    provider: &ServiceProvider,
+    request: &AuthnRequest,
+) -> Result<bool, InternalError> {
+    let id = test_sign_in::derived(host, open.trial().id, Derived::Message)?;
+    Ok(request.header.id == id
+        && open
+            .address_for(&provider.id)
+            .is_some_and(|address| request.acs_url.as_deref() == Some(address)))
 }
 
 /// A sign-on that begins here (SAML profiles section 4.1.5), with the RelayState that a link asks for.

@@ -10,8 +10,8 @@ use super::response::{self, Assertion, Envelope};
 use crate::domain::account::{Access, Obstacle, access};
 use crate::domain::login::{self, Outcome, Person};
 use crate::domain::session::SignedIn;
+use crate::domain::test_sign_in::{self, Hindrance};
 use crate::domain::traces::{self, Purpose};
-use crate::domain::trials::{self, Hindrance};
 use crate::domain::{Host, InternalError, claims, name_id};
 use crate::saml::partner::{entity_id, message_id, session_index, signer};
 use assent_model::id::LoginId;
@@ -69,7 +69,7 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Inte
         return answered(host, question).await;
     };
     let session = &question.person.signed_in.session;
-    match trials::hindrance(host, trial, question.login, session.user_id).await? {
+    match test_sign_in::hindrance(host, trial, question.login, session.user_id).await? {
         None => {}
         Some(Hindrance::Over) => return Ok(Answer::AnsweredBefore),
         Some(Hindrance::SomebodyElse) => {
@@ -79,7 +79,7 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Inte
     }
     let answer = answered(host, question).await?;
     match &answer {
-        Answer::Refused(why) => trials::refused(host, trial, why).await?,
+        Answer::Refused(why) => test_sign_in::refused(host, trial, why).await?,
         Answer::Granted(_) => host.store.give_trial_session(trial, session.id).await?,
         Answer::Failed(_) | Answer::AnsweredBefore => {}
     }
@@ -179,7 +179,7 @@ async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Interna
         name_id: name_id.clone(),
         session_index: Digest::of(session_index.as_bytes()),
     };
-    // The service provider never learns of a trial.
+    // The service provider never learns of a test sign-in.
     let participation = request.trial.is_none().then_some(participation);
     let given = Some((Given::Assertion(session.id, participation), &account));
     if !login::answer(
@@ -206,7 +206,7 @@ async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Interna
     Ok(Answer::Granted(answer(host, &provider, request, response)?))
 }
 
-/// Notes what became of a step, for a trial alone.
+/// Notes what became of a step, for a test sign-in alone.
 async fn note(
     host: &Host,
     request: &SignOnRequest,
@@ -214,7 +214,7 @@ async fn note(
     note: impl FnOnce() -> StepNote,
 ) -> Result<(), InternalError> {
     match request.trial {
-        Some(trial) => trials::note(host, trial, step, note()).await,
+        Some(trial) => test_sign_in::note(host, trial, step, note()).await,
         None => Ok(()),
     }
 }
@@ -234,7 +234,7 @@ fn of_attributes(made: &Result<(Vec<SamlAttribute>, Vec<Step>), MapFailure>) -> 
     }
 }
 
-/// Whether the service provider takes responses still where this one is to go. A trial's goes to this host.
+/// Whether the service provider takes responses still where this one is to go. A test sign-in's goes to this host.
 fn takes(provider: &Arc<ServiceProvider>, request: &SignOnRequest) -> bool {
     request.trial.is_some() || provider.settings.acs_by_url(request.acs.as_str()).is_some()
 }
@@ -307,9 +307,9 @@ fn answer(
     request: &SignOnRequest,
     response: String,
 ) -> Result<SignOnAnswer, InternalError> {
-    // By that the trial knows the response as this host's, letter by letter.
+    // By that the test sign-in knows the response as this host's, letter by letter.
     let relay_state = match request.trial {
-        Some(trial) => Some(trials::vouched(host, trial, &response)?),
+        Some(trial) => Some(test_sign_in::vouched(host, trial, &response)?),
         None => request.relay_state.clone(),
     };
     Ok(SignOnAnswer {

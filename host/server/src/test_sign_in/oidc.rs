@@ -1,4 +1,4 @@
-//! A trial of an OpenID Connect application: its authorization request, and its answer as the application would take it up. The
+//! A test sign-in of an OpenID Connect application: its authorization request, and its answer as the application would take it up. The
 //! host stands in for the client's authentication; all else is the code that serves applications.
 
 use serde_json::{Map, Value, json};
@@ -6,13 +6,13 @@ use serde_json::{Map, Value, json};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use super::bearer::Shown;
-use super::client_auth::Client;
-use super::grant::{self, Presented};
-use super::parameters::Parameters;
-use super::userinfo;
-use crate::domain::trials::{self, Derived};
+use crate::domain::test_sign_in::{self, Derived};
 use crate::domain::{Host, InternalError, traces};
+use crate::oidc::bearer::Shown;
+use crate::oidc::client_auth::Client;
+use crate::oidc::grant::{self, Presented};
+use crate::oidc::parameters::Parameters;
+use crate::oidc::userinfo;
 use assent_model::application::Application;
 use assent_model::id::CodeId;
 use assent_model::name::LoginName;
@@ -23,22 +23,28 @@ use assent_model::trial::{OpenTrial, StepNote, Trial, TrialOutcome, TrialStep};
 /// How much of a token is shown, in characters: what kind it is, and nothing of its secret.
 const SHOWN: usize = 8;
 
-/// The address that a trial begins at, and what the request says.
+/// The address that a test sign-in begins at, and what the request says.
 pub fn request(
     host: &Host,
     trial: &Trial,
     application: &Application,
     name: &LoginName,
 ) -> Result<(String, StepNote), InternalError> {
-    let verifier = trials::derived(host, trial.id, Derived::Verifier)?;
+    let verifier = test_sign_in::derived(host, trial.id, Derived::Verifier)?;
     let challenge = URL_SAFE_NO_PAD.encode(openssl::sha::sha256(verifier.as_bytes()));
     let parameters = [
         ("response_type", "code".to_owned()),
         ("client_id", application.id.to_string()),
-        ("redirect_uri", trials::address(host, trial.id)),
+        ("redirect_uri", test_sign_in::address(host, trial.id)),
         ("scope", application.settings.scopes.to_string()),
-        ("state", trials::derived(host, trial.id, Derived::State)?),
-        ("nonce", trials::derived(host, trial.id, Derived::Nonce)?),
+        (
+            "state",
+            test_sign_in::derived(host, trial.id, Derived::State)?,
+        ),
+        (
+            "nonce",
+            test_sign_in::derived(host, trial.id, Derived::Nonce)?,
+        ),
         ("code_challenge", challenge),
         ("code_challenge_method", "S256".to_owned()),
         ("prompt", "login".to_owned()),
@@ -57,18 +63,18 @@ pub fn request(
     Ok((url, note))
 }
 
-/// Whether an answer came to a trial that is of its own request. Nothing else ends it.
+/// Whether an answer came to a test sign-in that is of its own request. Nothing else ends it.
 pub fn is_answer(
     host: &Host,
     trial: &Trial,
     parameters: &Parameters,
 ) -> Result<bool, InternalError> {
-    let state = trials::derived(host, trial.id, Derived::State)?;
+    let state = test_sign_in::derived(host, trial.id, Derived::State)?;
     Ok(parameters.get("state") == Some(state.as_str())
         && parameters.get("iss") == Some(host.issuer.as_str()))
 }
 
-/// Takes up the answer of a trial, and ends it.
+/// Takes up the answer of a test sign-in, and ends it.
 pub async fn take_up(
     host: &Host,
     open: &OpenTrial,
@@ -78,14 +84,14 @@ pub async fn take_up(
     let Some(code) = parameters.get("code") else {
         let error = parameters.get("error").unwrap_or("server_error");
         let description = parameters.get("error_description").unwrap_or_default();
-        let cause = trials::cause(host, trial.id).await?;
+        let cause = test_sign_in::cause(host, trial.id).await?;
         let data = json!({ "error": error, "error_description": description });
         let detail = "the application would have got an error";
         let detail = cause.as_ref().map_or_else(
             || detail.to_owned(),
             |cause| format!("{detail}, since {cause}"),
         );
-        trials::note(
+        test_sign_in::note(
             host,
             trial.id,
             TrialStep::Answered,
@@ -99,7 +105,7 @@ pub async fn take_up(
     };
     let data = json!({ "code": shortened(code), "state": "as it was sent", "iss": host.issuer });
     let note = StepNote::good("a code, the state of the request and the issuer").with(data);
-    trials::note(host, trial.id, TrialStep::Answered, note).await?;
+    test_sign_in::note(host, trial.id, TrialStep::Answered, note).await?;
     let family = Token::parse(prefix::CODE, code).map(|token| CodeId::from_bytes(token.id()));
     let (outcome, result) = redeem(host, open, code).await?;
     finish(host, trial, outcome, result, family).await
@@ -116,7 +122,7 @@ async fn finish(
     if let (Some(told), Value::Object(result)) = (told.as_object_mut(), result) {
         told.extend(result);
     }
-    trials::end(host, trial, outcome, told, family).await?;
+    test_sign_in::end(host, trial, outcome, told, family).await?;
     Ok(outcome)
 }
 
@@ -144,8 +150,8 @@ async fn redeem(
         application,
         certificate: None,
     };
-    let verifier = trials::derived(host, trial.id, Derived::Verifier)?;
-    let redirect_uri = trials::address(host, trial.id);
+    let verifier = test_sign_in::derived(host, trial.id, Derived::Verifier)?;
+    let redirect_uri = test_sign_in::address(host, trial.id);
     let presented = Presented {
         code,
         redirect_uri: &redirect_uri,
@@ -156,7 +162,7 @@ async fn redeem(
         Ok(response) => serde_json::to_value(response).unwrap_or_default(),
         Err(error) => {
             let note = StepNote::bad(error.to_string()).with(json!({ "error": error.code() }));
-            trials::note(host, trial.id, TrialStep::Exchanged, note).await?;
+            test_sign_in::note(host, trial.id, TrialStep::Exchanged, note).await?;
             return Ok(failed(error.code(), error.to_string()));
         }
     };
@@ -168,7 +174,7 @@ async fn redeem(
             .to_owned()
     };
     let (header, claims) = decoded(&text("id_token"));
-    let nonce = trials::derived(host, trial.id, Derived::Nonce)?;
+    let nonce = test_sign_in::derived(host, trial.id, Derived::Nonce)?;
     let fits = claims.get("nonce") == Some(&json!(nonce));
     let detail = format!(
         "the server stands in for the application's authentication ({method}), which was not tried; the code, the redirect URI and PKCE were"
@@ -177,7 +183,7 @@ async fn redeem(
         good: fits,
         ..StepNote::good(detail)
     };
-    trials::note(host, trial.id, TrialStep::Exchanged, note).await?;
+    test_sign_in::note(host, trial.id, TrialStep::Exchanged, note).await?;
     let userinfo = match userinfo::made(
         host,
         Shown {
@@ -190,13 +196,13 @@ async fn redeem(
         Ok(made) => {
             let note = StepNote::good("the claims for the access token")
                 .with(json!({ "steps": traces::explain(&made.steps) }));
-            trials::note(host, trial.id, TrialStep::Userinfo, note).await?;
+            test_sign_in::note(host, trial.id, TrialStep::Userinfo, note).await?;
             Ok(Value::Object(made.claims))
         }
         Err(error) => {
             let code = error.code().unwrap_or("invalid_token");
             let note = StepNote::bad(error.to_string()).with(json!({ "error": code }));
-            trials::note(host, trial.id, TrialStep::Userinfo, note).await?;
+            test_sign_in::note(host, trial.id, TrialStep::Userinfo, note).await?;
             Err((code, error.to_string()))
         }
     };

@@ -1,4 +1,4 @@
-//! Trials: an administrator goes through the sign-in of an application, and nobody else gets anything of it.
+//! Test sign-ins: an administrator goes through the sign-in of an application, and nobody else gets anything of it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ async fn begin(caller: &Caller, application: &str) -> Value {
     let answer = caller
         .call(
             Method::POST,
-            &format!("/applications/{application}/trials"),
+            &format!("/applications/{application}/test-sign-ins"),
             Value::Null,
         )
         .await;
@@ -40,10 +40,13 @@ async fn begin(caller: &Caller, application: &str) -> Value {
 }
 
 async fn read(caller: &Caller, trial: &Value) -> Value {
-    caller.get(&format!("/trials/{}", id(trial))).await.good()
+    caller
+        .get(&format!("/test-sign-ins/{}", id(trial)))
+        .await
+        .good()
 }
 
-/// Opens the trial's address and says this name; the waiting page.
+/// Opens the test sign-in's address and says this name; the waiting page.
 async fn ask(browser: &Browser, trial: &Value, name: &str) -> Page {
     let mut page = browser
         .get(trial["url"].as_str().expect("an address"))
@@ -79,7 +82,7 @@ async fn decide(administrator: &Administrator, number: Option<&str>) -> Request 
     request
 }
 
-/// Goes through the sign-in, to the answer that goes to the trial's address.
+/// Goes through the sign-in, to the answer that goes to the test sign-in's address.
 async fn approved(grace: &Administrator, browser: &Browser, trial: &Value) -> Page {
     let waiting = ask(browser, trial, "grace").await;
     decide(grace, Some(&waiting.number())).await;
@@ -121,7 +124,7 @@ async fn a_web_application_is_tried_by_a_real_login_on_both_databases() {
         );
         let request = decide(&grace, Some(&waiting.number())).await;
         assert!(
-            request.application.name.ends_with("(trial)"),
+            request.application.name.ends_with("(test sign-in)"),
             "{}",
             request.application.name
         );
@@ -186,7 +189,7 @@ async fn a_web_application_is_tried_by_a_real_login_on_both_databases() {
             "no token is shown whole: {told}"
         );
 
-        // The console goes on, and nothing is left of the trial.
+        // The console goes on, and nothing is left of the test sign-in.
         console.get("/me").await.good();
         let sessions = host
             .admin_ok(
@@ -214,7 +217,7 @@ async fn a_web_application_is_tried_by_a_real_login_on_both_databases() {
             told.0, 0,
             "{database:?}: the application takes part in nothing"
         );
-        for event in ["trial.begun", "trial.ended"] {
+        for event in ["test-sign-in.started", "test-sign-in.ended"] {
             assert_eq!(
                 entries(&host, &format!("event={event}")).await.len(),
                 1,
@@ -222,7 +225,7 @@ async fn a_web_application_is_tried_by_a_real_login_on_both_databases() {
             );
         }
         host.advance(15 * 60);
-        let over = console.get(&format!("/trials/{}", id(&trial))).await;
+        let over = console.get(&format!("/test-sign-ins/{}", id(&trial))).await;
         assert!(
             over.status != StatusCode::OK
                 || (over.body["state"] == "over" && over.body.get("result").is_none())
@@ -294,7 +297,7 @@ async fn what_goes_wrong_is_a_result() {
 
     // Whoever has no account there, or a machine, can't begin.
     let other = host.web_application().await;
-    let path = format!("/applications/{}/trials", other.id);
+    let path = format!("/applications/{}/test-sign-ins", other.id);
     for caller in [
         &console,
         &Caller::machine(&host),
@@ -323,11 +326,13 @@ async fn a_trial_is_of_one_session_and_its_address_of_one_trial() {
     let (console, grace, browser) = grace(&host, &application).await;
     host.account(&grace.user, &other).await;
     let trial = begin(&console, &application.id).await;
-    let address = format!("{}/admin/trials/{}", host.base, id(&trial));
+    let address = format!("{}/admin/test-sign-ins/{}", host.base, id(&trial));
     let heidi = person(&host, "heidi", "owner").await;
     let again = grace.signed_in(&host).await;
     for stranger in [&heidi, &again, &Caller::machine(&host)] {
-        let answer = stranger.get(&format!("/trials/{}", id(&trial))).await;
+        let answer = stranger
+            .get(&format!("/test-sign-ins/{}", id(&trial)))
+            .await;
         assert_eq!(answer.status, StatusCode::NOT_FOUND, "{}", answer.body);
     }
     let (
@@ -435,11 +440,11 @@ async fn a_session_has_one_trial_and_few_calls_that_wait() {
         StatusCode::BAD_REQUEST
     );
     assert_eq!(read(&console, &second).await["state"], "waiting");
-    assert_eq!(entries(&host, "event=trial.ended").await.len(), 1);
+    assert_eq!(entries(&host, "event=test-sign-in.ended").await.len(), 1);
 
-    let path = format!("/trials/{}?wait=25", id(&second));
+    let path = format!("/test-sign-ins/{}?wait=25", id(&second));
     let more = async {
-        while !format!("{:?}", host.host.limits.trial_waits).contains(": 2}") {
+        while !format!("{:?}", host.host.limits.test_sign_in_waits).contains(": 2}") {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         // Answered at once, so before the two that wait for half a minute.
@@ -495,9 +500,9 @@ async fn a_saml_application_is_tried_whose_requests_must_be_signed() {
         let party = Party::register(&host, json!({"require_signed_requests": true})).await;
         let (console, grace, browser) = grace(&host, &party.application()).await;
         let trial = begin(&console, &party.id).await;
-        let address = format!("{}/admin/trials/{}", host.base, id(&trial));
+        let address = format!("{}/admin/test-sign-ins/{}", host.base, id(&trial));
 
-        // An open trial lets no other request go without a signature, and none be answered elsewhere.
+        // An open test sign-in lets no other request go without a signature, and none be answered elsewhere.
         let state = id(&trial).to_owned();
         let unsigned =
             crate::saml::party::query("SAMLRequest", &party.request(&host).xml(), Some(&state));
@@ -778,7 +783,7 @@ async fn a_saml_trial_without_a_name_says_what_to_do() {
         .iter()
         .map(|(name, value)| (*name, value.as_str()))
         .collect();
-    let address = format!("{}/admin/trials/{}", host.base, id(&trial));
+    let address = format!("{}/admin/test-sign-ins/{}", host.base, id(&trial));
     assert_eq!(browser.post(&address, &fields).await.outcome(), "failed");
 
     let told = read(&console, &trial).await;
@@ -865,7 +870,7 @@ async fn who_may_not_try_is_told_what_to_do() {
         json!({"state": "suspended"}),
     )
     .await;
-    let path = format!("/applications/{}/trials", application.id);
+    let path = format!("/applications/{}/test-sign-ins", application.id);
     let answer = console.call(Method::POST, &path, Value::Null).await;
     assert_eq!(
         (answer.status, answer.problem()),

@@ -1,4 +1,4 @@
-//! Trials: an administrator signs in to an application in its place, by a real login, and sees each step and what the
+//! Test sign-ins: an administrator signs in to an application in its place, by a real login, and sees each step and what the
 //! application would be told. Nobody else may complete it, and nothing that it gives is of use to anybody.
 
 mod approval;
@@ -30,15 +30,15 @@ use assent_model::trial::{
 };
 use assent_store::{KeptStep, TrialEnd};
 
-/// How long a trial is good, and what is known of it is kept.
+/// How long a test sign-in is good, and what is known of it is kept.
 pub const LIFE: Duration = Duration::from_secs(15 * 60);
 /// Where the answers go: a path of this host.
-const PATH: &str = "/admin/trials/";
+const PATH: &str = "/admin/test-sign-ins/";
 
 /// What is said where the reason is over by the time that somebody asks for it.
 const CLOSED: &str = "you were not let in at that moment, and would be now: try again";
 
-/// What the host derives for a trial, so that it needs to keep nothing secret.
+/// What the host derives for a test sign-in, so that it needs to keep nothing secret.
 #[derive(Clone, Copy, Debug)]
 pub enum Derived {
     /// The `state`, or the relay state.
@@ -51,7 +51,7 @@ pub enum Derived {
     Message,
 }
 
-/// A value of a trial that nobody guesses who does not hold the master key.
+/// A value of a test sign-in that nobody guesses who does not hold the master key.
 pub fn derived(host: &Host, id: TrialId, what: Derived) -> Result<String, InternalError> {
     let name = match what {
         Derived::State => "state",
@@ -61,7 +61,7 @@ pub fn derived(host: &Host, id: TrialId, what: Derived) -> Result<String, Intern
     };
     let code = host
         .master_key
-        .authenticate("trial", format!("{name}\n{id}").as_bytes())?;
+        .authenticate("test-sign-in", format!("{name}\n{id}").as_bytes())?;
     Ok(match what {
         // An `xs:ID` begins with a letter or an underscore.
         Derived::Message => format!("_{}", hex::encode(code)),
@@ -69,14 +69,16 @@ pub fn derived(host: &Host, id: TrialId, what: Derived) -> Result<String, Intern
     })
 }
 
-/// What comes back with an answer of a trial, and shows that this host made it for that trial, letter by letter.
+/// What comes back with an answer of a test sign-in, and shows that this host made it for that test sign-in, letter by letter.
 pub fn vouched(host: &Host, id: TrialId, answer: &str) -> Result<String, InternalError> {
     let message = format!("answer\n{id}\n{}", Digest::of(answer.as_bytes()).to_text());
-    let code = host.master_key.authenticate("trial", message.as_bytes())?;
+    let code = host
+        .master_key
+        .authenticate("test-sign-in", message.as_bytes())?;
     Ok(URL_SAFE_NO_PAD.encode(code))
 }
 
-/// Where the answer of a trial goes.
+/// Where the answer of a test sign-in goes.
 pub fn address(host: &Host, id: TrialId) -> String {
     format!(
         "{}{PATH}{id}",
@@ -84,13 +86,13 @@ pub fn address(host: &Host, id: TrialId) -> String {
     )
 }
 
-/// The trial whose address it is.
+/// The test sign-in whose address it is.
 pub fn at(host: &Host, address: &str) -> Option<TrialId> {
     let base = host.settings.base_url.as_str().trim_end_matches('/');
     address.strip_prefix(base)?.strip_prefix(PATH)?.parse().ok()
 }
 
-/// A trial of this application by whoever is signed in in a console, before its request is made. It is not kept yet.
+/// A test sign-in of this application by whoever is signed in in a console, before its request is made. It is not kept yet.
 ///
 /// # Errors
 /// [`Refused::Conflict`] where it could not work.
@@ -138,7 +140,7 @@ pub async fn prepare(
     })
 }
 
-/// Keeps a trial whose request was made, and ends the one before of that session.
+/// Keeps a test sign-in whose request was made, and ends the one before of that session.
 pub async fn begin(
     host: &Host,
     trial: &Trial,
@@ -150,14 +152,14 @@ pub async fn begin(
             host,
             &before,
             "replaced",
-            "another trial was begun in this session of the console",
+            "another test sign-in was begun in this session of the console",
         )
         .await?;
     }
-    let entry = audit::entry(host, Event::TrialBegun, by)
+    let entry = audit::entry(host, Event::TestSignInStarted, by)
         .about(trial.user)
         .of(trial.application.clone());
-    let entry = entry.with("trial", trial.id.to_string());
+    let entry = entry.with("test_sign_in", trial.id.to_string());
     host.store
         .insert_trial(
             trial.clone(),
@@ -168,7 +170,7 @@ pub async fn begin(
     Ok(())
 }
 
-/// The trial with this id as an open one, if it is of this browser and session.
+/// The test sign-in with this id as an open one, if it is of this browser and session.
 pub async fn open(
     host: &Host,
     id: TrialId,
@@ -184,7 +186,7 @@ pub async fn open(
     Ok(trial.and_then(|trial| OpenTrial::of(trial, visitor, address(host, id), host.now())))
 }
 
-/// Notes that a login began for a trial, which alone may answer it from then on. Whether the trial is open still.
+/// Notes that a login began for a test sign-in, which alone may answer it from then on. Whether the test sign-in is open still.
 pub async fn login_began(host: &Host, login: &Login) -> Result<bool, InternalError> {
     let Some(id) = login.request.trial() else {
         return Ok(true);
@@ -205,16 +207,16 @@ pub async fn login_began(host: &Host, login: &Login) -> Result<bool, InternalErr
     Ok(is_open)
 }
 
-/// Why a login of a trial is not answered for this person.
+/// Why a login of a test sign-in is not answered for this person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hindrance {
-    /// Another login took its place, or the trial is over.
+    /// Another login took its place, or the test sign-in is over.
     Over,
-    /// Somebody else began the trial.
+    /// Somebody else began the test sign-in.
     SomebodyElse,
 }
 
-/// Whether a login may answer its trial for this person: `None` if so.
+/// Whether a login may answer its test sign-in for this person: `None` if so.
 pub async fn hindrance(
     host: &Host,
     id: TrialId,
@@ -233,7 +235,8 @@ pub async fn hindrance(
     if trial.user == user {
         return Ok(None);
     }
-    let detail = "somebody else approved than who began the trial; nothing of theirs is shown";
+    let detail =
+        "somebody else approved than who began the test sign-in; nothing of theirs is shown";
     note(host, id, TrialStep::Approved, StepNote::bad(detail)).await?;
     fail(host, &trial, "somebody_else", detail).await?;
     Ok(Some(Hindrance::SomebodyElse))
@@ -247,7 +250,7 @@ pub async fn note(
     note: StepNote,
 ) -> Result<(), InternalError> {
     host.store.note_trial(id, kept(host, name, &note)?).await?;
-    host.signals.send(Signal::Tried(id));
+    host.signals.send(Signal::TestSignIn(id));
     Ok(())
 }
 
@@ -262,14 +265,14 @@ fn kept(host: &Host, name: TrialStep, note: &StepNote) -> Result<KeptStep, Inter
 fn sealed(host: &Host, value: &Value) -> Result<String, InternalError> {
     Ok(host
         .master_key
-        .seal("trial", value.to_string().as_bytes(), &*host.entropy)?)
+        .seal("test-sign-in", value.to_string().as_bytes(), &*host.entropy)?)
 }
 
 fn unsealed(host: &Host, sealed: &str) -> Result<Value, InternalError> {
-    Ok(serde_json::from_slice(&host.master_key.open("trial", sealed)?).unwrap_or_default())
+    Ok(serde_json::from_slice(&host.master_key.open("test-sign-in", sealed)?).unwrap_or_default())
 }
 
-/// Notes why a person was turned away who had approved, which ends the trial.
+/// Notes why a person was turned away who had approved, which ends the test sign-in.
 pub async fn refused(host: &Host, id: TrialId, why: &Refusal) -> Result<(), InternalError> {
     let (step, detail) = match why {
         Refusal::ApplicationGone => (
@@ -303,7 +306,7 @@ pub async fn refused(host: &Host, id: TrialId, why: &Refusal) -> Result<(), Inte
     fail(host, &trial, "refused", &detail).await
 }
 
-/// What keeps whoever began a trial out of its application by now.
+/// What keeps whoever began a test sign-in out of its application by now.
 async fn kept_out(host: &Host, id: TrialId) -> Result<Option<Obstacle>, InternalError> {
     let Some(trial) = host.store.trial(id).await? else {
         return Ok(None);
@@ -314,7 +317,7 @@ async fn kept_out(host: &Host, id: TrialId) -> Result<Option<Obstacle>, Internal
     account::kept_out(host, &user, &trial.application).await
 }
 
-/// Ends a trial with an error.
+/// Ends a test sign-in with an error.
 pub async fn fail(
     host: &Host,
     trial: &Trial,
@@ -325,7 +328,7 @@ pub async fn fail(
     end(host, trial, TrialOutcome::Failed, result, None).await
 }
 
-/// Ends a trial: the result is kept until the trial is over, and what it gave is over at once.
+/// Ends a test sign-in: the result is kept until the test sign-in is over, and what it gave is over at once.
 pub async fn end(
     host: &Host,
     trial: &Trial,
@@ -337,11 +340,11 @@ pub async fn end(
         actor: Actor::Person(trial.user),
         ..By::HOST
     };
-    let entry = audit::entry(host, Event::TrialEnded, &by)
+    let entry = audit::entry(host, Event::TestSignInEnded, &by)
         .about(trial.user)
         .of(trial.application.clone());
     let entry = entry
-        .with("trial", trial.id.to_string())
+        .with("test_sign_in", trial.id.to_string())
         .with("outcome", outcome.as_str());
     let end = TrialEnd {
         outcome,
@@ -350,7 +353,7 @@ pub async fn end(
         entry,
     };
     host.store.end_trial(trial.id, end, host.now()).await?;
-    host.signals.send(Signal::Tried(trial.id));
+    host.signals.send(Signal::TestSignIn(trial.id));
     Ok(())
 }
 
@@ -376,22 +379,22 @@ pub async fn cause(host: &Host, id: TrialId) -> Result<Option<String>, InternalE
     Ok(failed.map(|(_, _, note)| note.detail))
 }
 
-/// A trial as its administrator sees it.
+/// A test sign-in as its administrator sees it.
 #[derive(Clone, Debug)]
 pub struct Shown {
-    /// The trial.
+    /// The test sign-in.
     pub trial: Trial,
     /// How it stands.
-    pub state: TrialState,
+    pub state: TestSignInState,
     /// What it went through.
     pub steps: Vec<Noted>,
     /// What the application would have been told.
     pub result: Option<Value>,
 }
 
-/// How a trial stands.
+/// How a test sign-in stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TrialState {
+pub enum TestSignInState {
     /// It goes on.
     Waiting,
     /// The application would have signed the person in.
@@ -402,7 +405,7 @@ pub enum TrialState {
     Over,
 }
 
-/// A trial of this console; `None` if there is none.
+/// A test sign-in of this console; `None` if there is none.
 pub async fn show(
     host: &Host,
     console: &Console,
@@ -423,12 +426,12 @@ pub async fn show(
         return Ok(None);
     };
     let state = match trial.stage {
-        _ if host.now() >= trial.expires_at => TrialState::Over,
-        TrialStage::Finished(TrialOutcome::Done) => TrialState::Done,
-        TrialStage::Finished(TrialOutcome::Failed) => TrialState::Failed,
-        TrialStage::Open | TrialStage::Taken => TrialState::Waiting,
+        _ if host.now() >= trial.expires_at => TestSignInState::Over,
+        TrialStage::Finished(TrialOutcome::Done) => TestSignInState::Done,
+        TrialStage::Finished(TrialOutcome::Failed) => TestSignInState::Failed,
+        TrialStage::Open | TrialStage::Taken => TestSignInState::Waiting,
     };
-    if state == TrialState::Over {
+    if state == TestSignInState::Over {
         return Ok(Some(Shown {
             trial,
             state,
@@ -453,7 +456,7 @@ pub async fn show(
     }))
 }
 
-/// Returns when there is something new to show of a trial that goes on.
+/// Returns when there is something new to show of a test sign-in that goes on.
 pub async fn changed(
     host: &Arc<Host>,
     console: &Console,
@@ -471,12 +474,12 @@ pub async fn changed(
         };
         Ok(shown.map(|shown| (shown.state, named(&shown))))
     };
-    let first: Option<(TrialState, Vec<_>)> = look().await?;
-    if !matches!(first, Some((TrialState::Waiting, _))) {
+    let first: Option<(TestSignInState, Vec<_>)> = look().await?;
+    if !matches!(first, Some((TestSignInState::Waiting, _))) {
         return Ok(());
     }
     loop {
-        listener.next(Signal::Tried(id)).await;
+        listener.next(Signal::TestSignIn(id)).await;
         if look().await? != first {
             return Ok(());
         }
