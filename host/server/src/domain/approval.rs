@@ -219,7 +219,7 @@ async fn put(
     };
     let asked = host.store.request_approval(request).await?;
     tracing::info!(login = %login.id, approval = %approval.id, ?asked, "approval requested");
-    if let Some(trial) = login.request.trial() {
+    if let Some(trial) = login.request.purpose().test_sign_in() {
         test_sign_in::asked(
             host,
             trial,
@@ -255,7 +255,7 @@ pub(super) async fn application_name(host: &Host, login: &Login) -> Result<Strin
             .map(|application| application.name().to_owned()),
         None => None,
     };
-    let found = if login.request.trial().is_some() {
+    let found = if !login.request.purpose().is_application() {
         found.map(|name| format!("{name} (test sign-in)"))
     } else {
         found

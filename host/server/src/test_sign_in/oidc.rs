@@ -16,6 +16,7 @@ use crate::oidc::userinfo;
 use assent_model::application::Application;
 use assent_model::id::CodeId;
 use assent_model::name::LoginName;
+use assent_model::purpose::SignInPurpose;
 use assent_model::secret::Token;
 use assent_model::token::prefix;
 use assent_model::trial::{OpenTrial, StepNote, Trial, TrialOutcome, TrialStep};
@@ -156,7 +157,7 @@ async fn redeem(
         code,
         redirect_uri: &redirect_uri,
         verifier: Some(&verifier),
-        trial: Some(trial.id),
+        purpose: SignInPurpose::TestSignIn(trial.id),
     };
     let response = match grant::redeem(host, &client, presented).await {
         Ok(response) => serde_json::to_value(response).unwrap_or_default(),
