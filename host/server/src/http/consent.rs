@@ -215,7 +215,7 @@ pub(super) async fn withdrawn(
         browser,
         &withdrawn_by(user, &application),
         &told.token,
-    )? || consent::of(host, user)
+    )? || consent::consents_of(host, user)
         .await?
         .iter()
         .any(|consent| consent.application == application)
@@ -235,7 +235,7 @@ pub(super) async fn list(
     browser: &Browser,
     signed_in: &SignedIn,
 ) -> Result<Consents, InternalError> {
-    let rows = consent::of(host, &signed_in.user)
+    let rows = consent::consents_of(host, &signed_in.user)
         .await?
         .into_iter()
         .map(|consent| ConsentRow {

@@ -19,7 +19,7 @@ use super::reply::{
 use super::texts::Message;
 use crate::domain::sign_in::SignInContext;
 use crate::domain::{Host, InternalError, test_sign_in};
-use crate::saml::partner::UnfitHeader;
+use crate::saml::peer::UnfitHeader;
 use crate::saml::sign_on::{self, Answer, Failure, Question, Rejected, SignOnAnswer, Unanswerable};
 use assent_model::id::SignOnId;
 use assent_model::language::Language;

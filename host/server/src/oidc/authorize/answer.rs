@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::super::error::AuthorizeErrorCode;
 use super::super::id_token;
-use super::interaction::is_meant;
+use super::interaction::is_requested_subject;
 use super::response::{AuthorizationAnswer, Destination};
 use crate::domain::account::{Access, access};
 use crate::domain::claims::{self, Subject};
@@ -126,7 +126,7 @@ fn mismatch(
     request: &AuthorizationRequest,
     signed_in: &SignedIn,
 ) -> Result<Option<(AuthorizeErrorCode, &'static str)>, InternalError> {
-    if !is_meant(host, application, request, &signed_in.user)? {
+    if !is_requested_subject(host, application, request, &signed_in.user)? {
         return Ok(Some((
             AuthorizeErrorCode::LoginRequired,
             "somebody else signed in than the person whom the application meant",
@@ -163,7 +163,7 @@ async fn grant(
         person,
         old,
         given: Some((Given::Code(Box::new(code)), account)),
-        consent: agreed.then(|| consent::given(host, &signed_in.user, request)),
+        consent: agreed.then(|| consent::consent_to(host, &signed_in.user, request)),
     };
     if !login::answer(host, login, outcome).await? {
         return Ok(Answer::AnsweredBefore);

@@ -8,9 +8,7 @@ use super::failure::Failure;
 use super::respond::{SignOnAnswer, failed};
 use super::response::{AUTHN_CONTEXT, UNSPECIFIED};
 use crate::domain::{Host, InternalError};
-use crate::saml::partner::{
-    UnfitHeader, check_header, find, once, single_sign_on_url, trusted_keys,
-};
+use crate::saml::peer::{UnfitHeader, check_header, find, once, single_sign_on_url, trusted_keys};
 use assent_model::id::SignOnId;
 use assent_model::name::Quoted;
 use assent_model::purpose::SignInPurpose;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::failure::Failure;
-use super::meant;
+use super::requested_subject::is_requested_subject;
 use super::response::{self, Assertion, Envelope};
 use crate::domain::account::{Access, access};
 use crate::domain::login::{self, Outcome, Person};
@@ -11,7 +11,7 @@ use crate::domain::session::SignedIn;
 use crate::domain::sign_in::{self, SignInAnswer, SignInContext, SignInEvent};
 use crate::domain::traces::{self, Purpose};
 use crate::domain::{Host, InternalError, claims, name_id};
-use crate::saml::partner::{entity_id, message_id, session_index, signer};
+use crate::saml::peer::{entity_id, message_id, session_index, signer};
 use assent_model::account::Account;
 use assent_model::id::LoginId;
 use assent_model::login::Refusal;
@@ -89,14 +89,14 @@ async fn answered(
         }
     };
     observer.observe(SignInEvent::AccountFound).await?;
-    if !meant::is_meant(host, &provider, request, user, &account)? {
+    if !is_requested_subject(host, &provider, request, user, &account)? {
         return fail(host, login, request, &provider, Failure::OtherSubject).await;
     }
     if !super::meets(request, &session.authentication) {
         return fail(host, login, request, &provider, Failure::NoAuthnContext).await;
     }
     let format = request.name_id_format;
-    let name_id = name_id::of(host, &provider, user, &account, &session.sid, format)?;
+    let name_id = name_id::name_id_for(host, &provider, user, &account, &session.sid, format)?;
     observer
         .observe(SignInEvent::NameIdChosen(name_id.as_ref()))
         .await?;
