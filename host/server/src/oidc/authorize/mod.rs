@@ -120,42 +120,35 @@ pub async fn check(
         redirect_uri: redirect.uri,
         purpose: redirect.purpose,
     };
-    let checked = checked(host, parameters, &application, &destination).await?;
-    checked.map_err(|checks::Failure { code, description }| {
-        Rejected::Answer(destination.error(&host.issuer, code, description))
-    })
+    accept(host, parameters, &application, &destination)
+        .await
+        .map_err(|checks::Failure { code, description }| {
+            Rejected::Answer(destination.error(&host.issuer, code, description))
+        })
 }
 
-async fn checked(
+/// Makes the checks whose failure the application receives.
+async fn accept(
     host: &Host,
     parameters: &Parameters,
     application: &Application,
     destination: &Destination,
-) -> Result<Result<Accepted, checks::Failure>, InternalError> {
+) -> Result<Accepted, checks::Failure> {
     let request = checks::Request {
         parameters,
         application,
     };
-    let checked = request.not_repeated().and_then(|()| {
-        request.sizes()?;
-        request.no_request_object()?;
-        request.response_type()?;
-        request.known_response_mode(&destination.redirect_uri)?;
-        let scopes = request.scopes()?;
-        let code_challenge = request.code_challenge()?;
-        let prompt = request.prompt()?;
-        let max_age = request.max_age()?;
-        let claims = request.claims(host)?;
-        Ok((scopes, code_challenge, prompt, max_age, claims))
-    });
-    let (scopes, code_challenge, prompt, max_age, claims) = match checked {
-        Ok(checked) => checked,
-        Err(failure) => return Ok(Err(failure)),
-    };
-    let hinted_subject = match request.id_token_hint(host).await {
-        Ok(hinted) => hinted,
-        Err(failure) => return Ok(Err(failure)),
-    };
+    request.not_repeated()?;
+    request.sizes()?;
+    request.no_request_object()?;
+    request.response_type()?;
+    request.known_response_mode(&destination.redirect_uri)?;
+    let scopes = request.scopes()?;
+    let code_challenge = request.code_challenge()?;
+    let prompt = request.prompt()?;
+    let max_age = request.max_age()?;
+    let claims = request.claims(host)?;
+    let hinted_subject = request.id_token_hint(host).await?;
     // A hint that can't be a name is of no use.
     let login_hint = parameters
         .get("login_hint")
@@ -179,10 +172,11 @@ async fn checked(
         language: parameters.language(),
         purpose: destination.purpose,
     };
-    Ok(checks::may_be_kept(&request).map(|()| Accepted {
+    checks::may_be_kept(&request)?;
+    Ok(Accepted {
         request,
         silent: prompt.none,
-    }))
+    })
 }
 
 async fn find_application(
