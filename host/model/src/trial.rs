@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::clock::Timestamp;
 use crate::id::{Did, LoginId, SessionId, TrialId, UserId};
+use crate::name::LoginName;
 use crate::secret::Digest;
 
 /// A trial.
@@ -86,14 +87,30 @@ impl Trial {
 #[derive(Clone, Debug)]
 pub struct OpenTrial {
     trial: Trial,
-    address: String,
+    request: RequestMarks,
+}
+
+/// What identifies the request that the server makes for a test sign-in.
+#[derive(Clone, Debug)]
+pub struct RequestMarks {
+    /// Where the answer goes: an address of this server.
+    pub address: String,
+    /// The ID of the AuthnRequest.
+    pub request_id: String,
+    /// The name of the user who started the test sign-in.
+    pub login_hint: LoginName,
 }
 
 impl OpenTrial {
     /// The trial as an open one of this visitor, with the address where its answer goes.
-    pub fn of(trial: Trial, visitor: Visitor, address: String, now: Timestamp) -> Option<Self> {
+    pub fn of(
+        trial: Trial,
+        visitor: Visitor,
+        request: RequestMarks,
+        now: Timestamp,
+    ) -> Option<Self> {
         let is_open = trial.stage == TrialStage::Open && now < trial.expires_at;
-        (is_open && trial.is_of(visitor)).then_some(Self { trial, address })
+        (is_open && trial.is_of(visitor)).then_some(Self { trial, request })
     }
 
     /// The trial.
@@ -103,7 +120,17 @@ impl OpenTrial {
 
     /// Where the answer of this application's sign-in goes, if the trial is of it.
     pub fn address_for(&self, application: &Did) -> Option<&str> {
-        (self.trial.application == *application).then_some(self.address.as_str())
+        (self.trial.application == *application).then_some(self.request.address.as_str())
+    }
+
+    /// The ID of the server's AuthnRequest.
+    pub fn request_id(&self) -> &str {
+        &self.request.request_id
+    }
+
+    /// The name of the user who may complete it.
+    pub const fn login_hint(&self) -> &LoginName {
+        &self.request.login_hint
     }
 }
 

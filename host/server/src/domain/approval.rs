@@ -219,7 +219,7 @@ async fn put(
     };
     let asked = host.store.request_approval(request).await?;
     tracing::info!(login = %login.id, approval = %approval.id, ?asked, "approval requested");
-    if let Some(trial) = login.request.trial() {
+    if let Some(trial) = login.request.purpose().test_sign_in() {
         test_sign_in::asked(
             host,
             trial,
@@ -255,7 +255,7 @@ pub(super) async fn application_name(host: &Host, login: &Login) -> Result<Strin
             .map(|application| application.name().to_owned()),
         None => None,
     };
-    let found = if login.request.trial().is_some() {
+    let found = if !login.request.purpose().is_application() {
         found.map(|name| format!("{name} (test sign-in)"))
     } else {
         found
@@ -445,45 +445,15 @@ pub async fn answer(
         return Ok(Outcome::BadProof);
     }
     let by = By::new(Actor::Device(device.id), from);
-    let typed = MatchingNumber::parse(&proof.number);
-    let number_fits = typed == Some(approval.number);
-    let (verdict, event) = match proof.decision {
-        Decision::NotMe => (Verdict::NotMe { device: device.id }, Event::SignInNotMe),
-        Decision::Deny => (Verdict::Deny { device: device.id }, Event::SignInDenied),
-        Decision::Approve if number_fits => {
-            let (purpose, left) = (Purpose::Approve(&statement), approval.remaining(now));
-            let (amr, shown) =
-                match passkey::ask(host, device, purpose, proof.passkey.as_deref(), left, &by)
-                    .await?
-                {
-                    passkey::Asked::NoPasskey => (vec![Amr::Swk, Amr::User], None),
-                    passkey::Asked::Shown(shown) => {
-                        (vec![Amr::Swk, Amr::User, Amr::Mfa], Some(shown))
-                    }
-                    passkey::Asked::Required(options) => {
-                        return Ok(Outcome::PasskeyRequired(options));
-                    }
-                    passkey::Asked::Refused => return Ok(Outcome::PasskeyRefused),
-                };
-            (
-                Verdict::Approve {
-                    device: device.id,
-                    amr,
-                    passkey: shown,
-                },
-                Event::SignInApproved,
-            )
-        }
-        Decision::Approve => {
-            let number = Digest::of(proof.number.as_bytes());
-            (
-                Verdict::WrongNumber {
-                    device: device.id,
-                    number,
-                },
-                Event::SignInWrongNumber,
-            )
-        }
+    let verdict = match verdict(host, device, &approval, proof, &statement, &by).await? {
+        Ok(verdict) => verdict,
+        Err(outcome) => return Ok(outcome),
+    };
+    let event = match &verdict {
+        Verdict::NotMe { .. } => Event::SignInNotMe,
+        Verdict::Deny { .. } => Event::SignInDenied,
+        Verdict::Approve { .. } => Event::SignInApproved,
+        Verdict::WrongNumber { .. } => Event::SignInWrongNumber,
     };
     let counted = host
         .store
@@ -501,7 +471,8 @@ pub async fn answer(
         (Answer::Counted, Decision::Deny) => Outcome::Denied,
         (Answer::Counted, Decision::NotMe) => Outcome::NotMe,
         (Answer::WrongNumber { attempts_left }, _) => {
-            let other = match typed {
+            tracing::info!(approval = %id, device = %device.id, attempts_left, "wrong number for an approval");
+            let other = match MatchingNumber::parse(&proof.number) {
                 Some(number) => {
                     host.store
                         .approval_with_number(device.user_id, id, number, now)
@@ -509,7 +480,6 @@ pub async fn answer(
                 }
                 None => None,
             };
-            tracing::info!(approval = %id, device = %device.id, attempts_left, "wrong number for an approval");
             return Ok(Outcome::WrongNumber {
                 attempts_left,
                 other: other.map(Box::new),
@@ -520,6 +490,43 @@ pub async fn answer(
     };
     tracing::info!(approval = %id, device = %device.id, ?outcome, "approval answered");
     Ok(outcome)
+}
+
+/// What a proof with a valid signature decides. `Err` is the outcome of an approval without the passkey that it needs.
+async fn verdict(
+    host: &Host,
+    device: &Device,
+    approval: &Approval,
+    proof: &Proof,
+    statement: &str,
+    by: &By,
+) -> Result<Result<Verdict, Outcome>, InternalError> {
+    let device_id = device.id;
+    match proof.decision {
+        Decision::NotMe => return Ok(Ok(Verdict::NotMe { device: device_id })),
+        Decision::Deny => return Ok(Ok(Verdict::Deny { device: device_id })),
+        Decision::Approve => {}
+    }
+    if MatchingNumber::parse(&proof.number) != Some(approval.number) {
+        return Ok(Ok(Verdict::WrongNumber {
+            device: device_id,
+            number: Digest::of(proof.number.as_bytes()),
+        }));
+    }
+    let purpose = Purpose::Approve(statement);
+    let left = approval.remaining(host.now());
+    let asked = passkey::ask(host, device, purpose, proof.passkey.as_deref(), left, by).await?;
+    let (amr, passkey) = match asked {
+        passkey::Asked::NoPasskey => (vec![Amr::Swk, Amr::User], None),
+        passkey::Asked::Shown(shown) => (vec![Amr::Swk, Amr::User, Amr::Mfa], Some(shown)),
+        passkey::Asked::Required(options) => return Ok(Err(Outcome::PasskeyRequired(options))),
+        passkey::Asked::Refused => return Ok(Err(Outcome::PasskeyRefused)),
+    };
+    Ok(Ok(Verdict::Approve {
+        device: device_id,
+        amr,
+        passkey,
+    }))
 }
 
 /// Somebody took a step in the console that was not the person's: the session there is in other hands, and ends.

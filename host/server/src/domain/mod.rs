@@ -32,6 +32,7 @@ pub mod responses;
 pub mod saml_keys;
 pub mod scan;
 pub mod session;
+pub mod sign_in;
 pub mod signals;
 pub mod test_sign_in;
 pub mod token_claims;

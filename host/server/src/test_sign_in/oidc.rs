@@ -16,6 +16,7 @@ use crate::oidc::userinfo;
 use assent_model::application::Application;
 use assent_model::id::CodeId;
 use assent_model::name::LoginName;
+use assent_model::purpose::SignInPurpose;
 use assent_model::secret::Token;
 use assent_model::token::prefix;
 use assent_model::trial::{OpenTrial, StepNote, Trial, TrialOutcome, TrialStep};
@@ -126,24 +127,88 @@ async fn finish(
     Ok(outcome)
 }
 
-/// Exchanges the code, and asks UserInfo.
+/// Why a test sign-in failed: an error code, and its description.
+struct TestFailure {
+    error: String,
+    description: String,
+}
+
+impl TestFailure {
+    fn new(error: &str, description: impl ToString) -> Self {
+        Self {
+            error: error.to_owned(),
+            description: description.to_string(),
+        }
+    }
+
+    /// The result with this failure in it.
+    fn outcome(self, mut result: Map<String, Value>) -> (TrialOutcome, Value) {
+        result.insert("error".to_owned(), json!(self.error));
+        result.insert("error_description".to_owned(), json!(self.description));
+        (TrialOutcome::Failed, Value::Object(result))
+    }
+}
+
+/// A token response.
+struct Tokens {
+    response: Value,
+    header: Value,
+    claims: Value,
+    /// Whether the ID token has the nonce of the request.
+    has_nonce: bool,
+}
+
+impl Tokens {
+    fn text(&self, name: &str) -> &str {
+        text_of(&self.response, name)
+    }
+}
+
+fn text_of<'a>(response: &'a Value, name: &str) -> &'a str {
+    response
+        .get(name)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}
+
+/// Exchanges the code, and requests UserInfo.
 async fn redeem(
     host: &Host,
     open: &OpenTrial,
     code: &str,
 ) -> Result<(TrialOutcome, Value), InternalError> {
     let trial = open.trial();
-    let failed = |error: &str, description: String| {
-        (
-            TrialOutcome::Failed,
-            json!({ "error": error, "error_description": description }),
-        )
+    let tokens = match exchange(host, trial, code).await? {
+        Ok(tokens) => tokens,
+        Err(failure) => return Ok(failure.outcome(Map::new())),
     };
+    let userinfo = userinfo(host, trial, tokens.text("access_token")).await?;
+    let mut result = Map::new();
+    result.insert("token_response".to_owned(), shown(&tokens.response));
+    let id_token = json!({ "header": tokens.header, "claims": tokens.claims });
+    result.insert("id_token".to_owned(), id_token);
+    match userinfo {
+        Ok(claims) => {
+            result.insert("userinfo".to_owned(), claims);
+            let outcome = match tokens.has_nonce {
+                true => TrialOutcome::Done,
+                false => TrialOutcome::Failed,
+            };
+            Ok((outcome, Value::Object(result)))
+        }
+        Err(failure) => Ok(failure.outcome(result)),
+    }
+}
+
+/// Exchanges the code in the application's place, without its authentication.
+async fn exchange(
+    host: &Host,
+    trial: &Trial,
+    code: &str,
+) -> Result<Result<Tokens, TestFailure>, InternalError> {
     let Some(application) = host.store.application(&trial.application).await? else {
-        return Ok(failed(
-            "invalid_client",
-            "the application was removed meanwhile".to_owned(),
-        ));
+        let failure = TestFailure::new("invalid_client", "the application was removed meanwhile");
+        return Ok(Err(failure));
     };
     let method = application.settings.auth_method().as_str();
     let client = Client {
@@ -156,77 +221,59 @@ async fn redeem(
         code,
         redirect_uri: &redirect_uri,
         verifier: Some(&verifier),
-        trial: Some(trial.id),
+        purpose: SignInPurpose::TestSignIn(trial.id),
     };
     let response = match grant::redeem(host, &client, presented).await {
         Ok(response) => serde_json::to_value(response).unwrap_or_default(),
         Err(error) => {
             let note = StepNote::bad(error.to_string()).with(json!({ "error": error.code() }));
             test_sign_in::note(host, trial.id, TrialStep::Exchanged, note).await?;
-            return Ok(failed(error.code(), error.to_string()));
+            return Ok(Err(TestFailure::new(error.code(), error)));
         }
     };
-    let text = |name: &str| {
-        response
-            .get(name)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
-    };
-    let (header, claims) = decoded(&text("id_token"));
+    let (header, claims) = decoded(text_of(&response, "id_token"));
     let nonce = test_sign_in::derived(host, trial.id, Derived::Nonce)?;
-    let fits = claims.get("nonce") == Some(&json!(nonce));
+    let has_nonce = claims.get("nonce") == Some(&json!(nonce));
     let detail = format!(
         "the server stands in for the application's authentication ({method}), which was not tried; the code, the redirect URI and PKCE were"
     );
     let note = StepNote {
-        good: fits,
+        good: has_nonce,
         ..StepNote::good(detail)
     };
     test_sign_in::note(host, trial.id, TrialStep::Exchanged, note).await?;
-    let userinfo = match userinfo::made(
-        host,
-        Shown {
-            token: &text("access_token"),
-            certificate: None,
-        },
-    )
-    .await
-    {
+    Ok(Ok(Tokens {
+        response,
+        header,
+        claims,
+        has_nonce,
+    }))
+}
+
+/// The claims that UserInfo returns for an access token.
+async fn userinfo(
+    host: &Host,
+    trial: &Trial,
+    token: &str,
+) -> Result<Result<Value, TestFailure>, InternalError> {
+    let shown = Shown {
+        token,
+        certificate: None,
+    };
+    let (note, result) = match userinfo::made(host, shown).await {
         Ok(made) => {
             let note = StepNote::good("the claims for the access token")
                 .with(json!({ "steps": traces::explain(&made.steps) }));
-            test_sign_in::note(host, trial.id, TrialStep::Userinfo, note).await?;
-            Ok(Value::Object(made.claims))
+            (note, Ok(Value::Object(made.claims)))
         }
         Err(error) => {
             let code = error.code().unwrap_or("invalid_token");
             let note = StepNote::bad(error.to_string()).with(json!({ "error": code }));
-            test_sign_in::note(host, trial.id, TrialStep::Userinfo, note).await?;
-            Err((code, error.to_string()))
+            (note, Err(TestFailure::new(code, error)))
         }
     };
-    let mut result = json!({
-        "token_response": shown(&response),
-        "id_token": { "header": header, "claims": claims },
-    });
-    let outcome = match (userinfo, result.as_object_mut()) {
-        (Ok(userinfo), Some(result)) => {
-            result.insert("userinfo".to_owned(), userinfo);
-            if fits {
-                TrialOutcome::Done
-            } else {
-                TrialOutcome::Failed
-            }
-        }
-        (Err((code, description)), Some(result)) => {
-            result.insert("error".to_owned(), json!(code));
-            result.insert("error_description".to_owned(), json!(description));
-            TrialOutcome::Failed
-        }
-        (_, None) => TrialOutcome::Failed,
-    };
-    Ok((outcome, result))
+    test_sign_in::note(host, trial.id, TrialStep::Userinfo, note).await?;
+    Ok(result)
 }
 
 /// A token response of whose tokens nobody can make use.

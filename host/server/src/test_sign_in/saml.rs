@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::domain::test_sign_in::{self, Derived};
 use crate::domain::{Host, InternalError};
-use crate::saml::partner::single_sign_on_url;
+use crate::saml::peer::single_sign_on_url;
 use assent_model::saml::ServiceProvider;
 use assent_model::secret::Digest;
 use assent_model::trial::{OpenTrial, StepNote, Trial, TrialOutcome, TrialStep};

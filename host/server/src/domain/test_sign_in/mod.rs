@@ -2,9 +2,11 @@
 //! application would be told. Nobody else may complete it, and nothing that it gives is of use to anybody.
 
 mod approval;
+mod observer;
 
 use approval::of_login;
 pub use approval::{Attempt, asked};
+pub use observer::observer;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,11 +24,12 @@ use super::{Host, InternalError, account, audit};
 use assent_model::application::{GrantType, Registered};
 use assent_model::audit::{Actor, By, Event};
 use assent_model::clock::Timestamp;
-use assent_model::id::{CodeId, LoginId, TrialId, UserId};
+use assent_model::id::{CodeId, TrialId};
 use assent_model::login::{Login, Refusal};
+use assent_model::purpose::SignInPurpose;
 use assent_model::secret::Digest;
 use assent_model::trial::{
-    OpenTrial, StepNote, Trial, TrialOutcome, TrialStage, TrialStep, Visitor,
+    OpenTrial, RequestMarks, StepNote, Trial, TrialOutcome, TrialStage, TrialStep, Visitor,
 };
 use assent_store::{KeptStep, TrialEnd};
 
@@ -76,6 +79,19 @@ pub fn vouched(host: &Host, id: TrialId, answer: &str) -> Result<String, Interna
         .master_key
         .authenticate("test-sign-in", message.as_bytes())?;
     Ok(URL_SAFE_NO_PAD.encode(code))
+}
+
+/// The RelayState of a response. For a test sign-in it authenticates the response as one of this host.
+pub fn relay_state(
+    host: &Host,
+    purpose: SignInPurpose,
+    requested: Option<&str>,
+    response: &str,
+) -> Result<Option<String>, InternalError> {
+    match purpose {
+        SignInPurpose::Application => Ok(requested.map(str::to_owned)),
+        SignInPurpose::TestSignIn(id) => vouched(host, id, response).map(Some),
+    }
 }
 
 /// Where the answer of a test sign-in goes.
@@ -183,12 +199,17 @@ pub async fn open(
         user: signed_in.user.id,
     };
     let trial = host.store.trial(id).await?;
-    Ok(trial.and_then(|trial| OpenTrial::of(trial, visitor, address(host, id), host.now())))
+    let request = RequestMarks {
+        address: address(host, id),
+        request_id: derived(host, id, Derived::Message)?,
+        login_hint: signed_in.user.name.clone(),
+    };
+    Ok(trial.and_then(|trial| OpenTrial::of(trial, visitor, request, host.now())))
 }
 
 /// Notes that a login began for a test sign-in, which alone may answer it from then on. Whether the test sign-in is open still.
 pub async fn login_began(host: &Host, login: &Login) -> Result<bool, InternalError> {
-    let Some(id) = login.request.trial() else {
+    let Some(id) = login.request.purpose().test_sign_in() else {
         return Ok(true);
     };
     let is_open = host
@@ -205,41 +226,6 @@ pub async fn login_began(host: &Host, login: &Login) -> Result<bool, InternalErr
         .await?;
     }
     Ok(is_open)
-}
-
-/// Why a login of a test sign-in is not answered for this person.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hindrance {
-    /// Another login took its place, or the test sign-in is over.
-    Over,
-    /// Somebody else began the test sign-in.
-    SomebodyElse,
-}
-
-/// Whether a login may answer its test sign-in for this person: `None` if so.
-pub async fn hindrance(
-    host: &Host,
-    id: TrialId,
-    login: LoginId,
-    user: UserId,
-) -> Result<Option<Hindrance>, InternalError> {
-    let Some(trial) = host.store.trial(id).await? else {
-        return Ok(Some(Hindrance::Over));
-    };
-    if trial.stage != TrialStage::Open
-        || trial.login != Some(login)
-        || host.now() >= trial.expires_at
-    {
-        return Ok(Some(Hindrance::Over));
-    }
-    if trial.user == user {
-        return Ok(None);
-    }
-    let detail =
-        "somebody else approved than who began the test sign-in; nothing of theirs is shown";
-    note(host, id, TrialStep::Approved, StepNote::bad(detail)).await?;
-    fail(host, &trial, "somebody_else", detail).await?;
-    Ok(Some(Hindrance::SomebodyElse))
 }
 
 /// Notes what became of a step.
@@ -295,7 +281,7 @@ pub async fn refused(host: &Host, id: TrialId, why: &Refusal) -> Result<(), Inte
             TrialStep::Claims,
             format!("a plugin turns you away: {reason}"),
         ),
-        Refusal::OthersTrial => return Ok(()),
+        Refusal::OthersTestSignIn => return Ok(()),
     };
     let Some(trial) = host.store.trial(id).await? else {
         return Ok(());
