@@ -21,7 +21,7 @@ use assent::authenticator::Authenticator;
 use assent::config;
 use assent::domain::{Host, admin};
 use assent::keys::MasterKey;
-use assent_model::audit::By;
+use assent_model::audit::AuditContext;
 use assent_model::clock::{Clock, ManualClock, SystemClock};
 use assent_model::entropy::SystemEntropy;
 use assent_plugin_host::Compiler;
@@ -98,7 +98,7 @@ impl TestHost {
         let database = wish.database.create(folder.path()).await;
         let clock = Arc::new(ManualClock::new(SystemClock.now()));
         let (host, running, base) = launch(&wish, &database, folder.path(), &clock).await;
-        let (token, _) = admin::issue_admin_token(&host, &By::HOST)
+        let (token, _) = admin::issue_admin_token(&host, &AuditContext::HOST)
             .await
             .expect("a token");
         let admin = Admin {

@@ -239,13 +239,19 @@ async fn whoever_floods_a_name_does_not_keep_its_owner_from_signing_in_by_a_scan
             ada.phone.not_me(request).await.expect("an outcome"),
             "not_me"
         );
-        assert!(ada.phone.paused_until().await.expect("an answer").is_some());
+        assert!(
+            ada.phone
+                .cooldown_until()
+                .await
+                .expect("an answer")
+                .is_some()
+        );
 
         let (browser, login) = begun(&host, &ada).await;
         ada.phone.scan(&code(&login)).await.expect("taken");
         // Neither the cooldown nor requests with a typed name take it away from her.
         host.advance(70);
-        ada.phone.lift_pause().await.expect("lifted");
+        ada.phone.lift_cooldown().await.expect("lifted");
         flood(10).await;
         let requests = ada.phone.waiting(0).await.expect("requests");
         let waiting = browser.get(&login.url).await;

@@ -390,7 +390,7 @@ pub struct RequestedSubject {
 
 /// A checked request that waits for the browser to come with its cookies.
 #[derive(Clone, Debug)]
-pub struct KeptRequest {
+pub struct PendingSignOn {
     /// The row's id; it stands in the address that the browser is sent to.
     pub id: SignOnId,
     /// The request.
@@ -401,7 +401,7 @@ pub struct KeptRequest {
 
 /// A message that counts once, and how long another with its `ID` is known to be a replay.
 #[derive(Clone, Copy, Debug)]
-pub struct Once {
+pub struct MessageClaim {
     /// Tells the service provider's message from all others.
     pub digest: Digest,
     /// Until when it is remembered: as long as its `IssueInstant` would do.

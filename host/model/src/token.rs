@@ -109,7 +109,7 @@ pub struct AccessGrant {
     /// Until when it is good.
     pub expires_at: Timestamp,
     /// Until when its first use is noted: while the refresh that gave it may be repeated.
-    pub watched_until: Option<Timestamp>,
+    pub track_use_until: Option<Timestamp>,
 }
 
 /// What a refresh token stands for. Scopes, person and sign-in are its family's.

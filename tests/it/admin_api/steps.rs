@@ -3,8 +3,8 @@
 use assent::authenticator::{Authenticator, Request};
 use assent::domain::admin::{Refused, Standing};
 use assent::domain::audit::verify;
-use assent_model::audit::{Actor, By, Origin};
-use assent_model::chain::Break;
+use assent_model::audit::chain::Break;
+use assent_model::audit::{Actor, AuditContext, Origin};
 use assent_model::id::ApprovalId;
 use assent_model::statement::{ApprovalStatement, Decision};
 use assent_model::user::ConsoleRole;
@@ -556,8 +556,8 @@ async fn nobody_gets_another_way_in_that_no_phone_was_asked_about() {
             .expect("read")
             .expect("bob")
     };
-    let by = By::new(Actor::Person(known().await.id), Origin::default());
-    let of = |by: By, standing| assent::domain::admin::Caller { by, standing };
+    let by = AuditContext::new(Actor::Person(known().await.id), Origin::default());
+    let of = |by: AuditContext, standing| assent::domain::admin::Caller { by, standing };
     let console = || of(by.clone(), Standing::Person(ConsoleRole::Owner));
     assert!(console().must_have_asked_about(&known().await).is_ok());
     host.authenticator(&bob).await;

@@ -653,7 +653,7 @@ async fn a_test_sign_in_says_why_no_phone_was_asked_on_both_databases() {
             detail(&told, "asked").contains("paused"),
             "{database:?}: {told}"
         );
-        let until = step(&told, "asked")["data"]["paused_until"]
+        let until = step(&told, "asked")["data"]["cooldown_until"]
             .as_str()
             .expect("a moment")
             .to_owned();

@@ -47,7 +47,7 @@ impl Statements {
                 "logout_deliveries",
                 "FROM devices",
                 "claim_traces",
-                "milestones",
+                "run_once",
             ]
             .iter()
             .any(|table| statement.contains(table))
@@ -208,7 +208,7 @@ async fn the_same_is_done_and_answered_for_an_unknown_a_suspended_an_invited_a_p
     // Who is known was asked, and so all of this was not for nothing.
     let asked = super::entries(
         &host,
-        &format!("user={}&event=sign-in.asked", id(&known.user)),
+        &format!("user={}&event=sign-in.requested", id(&known.user)),
     )
     .await;
     assert!(

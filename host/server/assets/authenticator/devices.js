@@ -169,14 +169,14 @@ function copying(words, label) {
 
 /** What there is to say of each event. */
 const NEWS = {
-  'enrolment.link-made': ({ day, time }) => text('app-news-link', { day, time }),
+  'enrolment.link-created': ({ day, time }) => text('app-news-link', { day, time }),
   'device.enrolled': ({ device, day, time }) => text('app-news-enrolled', { device, day, time }),
   'device.revoked': ({ device, day, time }) => text('app-news-revoked', { device, day, time }),
   'passkey.added': ({ device, day, time }) => text('app-news-passkey-added', { device, day, time }),
   'passkey.removed': ({ device, day, time }) => text('app-news-passkey-removed', { device, day, time }),
-  'passkey.counter-back': ({ device, day, time }) => text('app-news-passkey-copied', { device, day, time }),
-  'approval-address.set': ({ day, time }) => text('app-news-address', { day, time }),
-  'recovery.codes-made': ({ day, time }) => text('app-news-codes', { day, time }),
+  'passkey.clone-suspected': ({ device, day, time }) => text('app-news-passkey-copied', { device, day, time }),
+  'external-authenticator.set': ({ day, time }) => text('app-news-address', { day, time }),
+  'recovery.codes-created': ({ day, time }) => text('app-news-codes', { day, time }),
   'recovery.code-used': ({ day, time }) => text('app-news-recovered', { day, time }),
 };
 

@@ -46,7 +46,7 @@ const requestList = new RequestList(zones.requests, showWaiting);
 
 const listener = {
   accounts: () => followed.size,
-  answered(account, { now, account: about, requests, news, paused_until: paused, passkey }) {
+  answered(account, { now, account: about, requests, news, cooldown_until: paused, passkey }) {
     const known = followed.get(account.deviceId);
     if (!known) return;
     known.failure = null;

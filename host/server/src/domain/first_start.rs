@@ -4,11 +4,11 @@ use super::admin::{self, Refused, Settings};
 use super::{Host, audit, device};
 use crate::config::{Demo, FirstStart as Wish};
 use assent_model::application::{Application, ApplicationType, InitiateLoginUri, OidcSettings};
-use assent_model::audit::{By, Event};
+use assent_model::audit::{AuditContext, Event};
 use assent_model::id::Did;
 use assent_model::redirect::RedirectUri;
 use assent_model::user::ConsoleRole;
-use assent_store::FirstStart;
+use assent_store::Bootstrap;
 
 /// What the first start made.
 #[derive(Debug)]
@@ -21,13 +21,15 @@ pub struct Made {
 
 /// Makes the first administrator and the demo application, unless a first start was made before.
 pub async fn first_start(host: &Host, wish: &Wish) -> Result<Option<Made>, Refused> {
-    let name = wish
-        .administrator
-        .parse()
-        .map_err(|error: assent_model::name::InvalidName| Refused::Invalid {
-            field: "first_start.administrator",
-            expected: error.to_string(),
-        })?;
+    let name =
+        wish.administrator
+            .parse()
+            .map_err(
+                |error: assent_model::name::LoginNameError| Refused::Invalid {
+                    field: "first_start.administrator",
+                    expected: error.to_string(),
+                },
+            )?;
     let mut administrator = admin::new_user(host, name)?;
     administrator.console_role = Some(ConsoleRole::Owner);
     administrator.profile.name = Some("First Administrator".to_owned());
@@ -45,18 +47,18 @@ pub async fn first_start(host: &Host, wish: &Wish) -> Result<Option<Made>, Refus
         enrolment_link: device::enrolment_link(host, &token),
         demo: demo.as_ref().map(|(application, _)| application.id.clone()),
     };
-    let entry = |event| audit::entry(host, event, &By::HOST).about(administrator.id);
+    let entry = |event| audit::entry(host, event, &AuditContext::HOST).about(administrator.id);
     let mut entries = vec![
         entry(Event::UserCreated)
             .with("state", administrator.state.as_str())
             .personal("name", administrator.name.as_str()),
-        entry(Event::EnrolmentLinkMade).with("enrolment", enrolment.id.to_string()),
+        entry(Event::EnrolmentLinkCreated).with("enrolment", enrolment.id.to_string()),
     ];
     if let Some((application, account)) = &demo {
         let made = Settings::of_client(application).made(audit::entry(
             host,
             Event::ApplicationCreated,
-            &By::HOST,
+            &AuditContext::HOST,
         ));
         entries.push(made.of(application.id.clone()));
         let entry = entry(Event::AccountCreated).of(application.id.clone());
@@ -66,7 +68,7 @@ pub async fn first_start(host: &Host, wish: &Wish) -> Result<Option<Made>, Refus
                 .with("state", account.state.as_str()),
         );
     }
-    let first = FirstStart {
+    let first = Bootstrap {
         administrator,
         enrolment,
         demo,
@@ -74,7 +76,7 @@ pub async fn first_start(host: &Host, wish: &Wish) -> Result<Option<Made>, Refus
     };
     Ok(host
         .store
-        .first_start(first, host.now())
+        .bootstrap(first, host.now())
         .await?
         .then_some(made))
 }

@@ -29,7 +29,7 @@ pub async fn of(host: &Host, device: &Device) -> Result<Vec<Entry>, InternalErro
 
 /// The owner has seen what there is up to this entry.
 pub async fn seen(host: &Host, device: &Device, last: AuditId) -> Result<(), InternalError> {
-    Ok(host.store.see_news(device.id, last).await?)
+    Ok(host.store.mark_news_seen(device.id, last).await?)
 }
 
 /// Has the person's devices told that there are news; not the one that did it.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::broadcast;
 
-use assent_model::id::{ApprovalId, LoginId, TrialId, UserId};
+use assent_model::id::{ApprovalId, LoginId, TestSignInId, UserId};
 
 /// How long to wait for a signal before looking all the same.
 const TICK: Duration = Duration::from_secs(1);

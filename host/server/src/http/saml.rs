@@ -106,7 +106,7 @@ pub(super) async fn go_on(
         let kept = match id.parse::<SignOnId>() {
             Ok(id) => host
                 .store
-                .take_sign_on(id, host.now())
+                .claim_sign_on_request(id, host.now())
                 .await
                 .map_err(InternalError::from)?,
             Err(_) => None,

@@ -16,15 +16,15 @@ use crate::oidc::parameters::Parameters;
 use crate::test_sign_in::{oidc, saml};
 use assent_model::id::TrialId;
 use assent_model::language::Language;
-use assent_model::trial::{OpenTrial, TrialOutcome};
+use assent_model::test_sign_in::{OpenTestSignIn, TestSignInOutcome};
 use assent_saml_core::binding::Incoming;
 
 /// The test sign-in that an address or a relay state names, if it is open in this browser.
 pub(super) async fn open(
     host: &Host,
     browser: &Browser,
-    id: Option<TrialId>,
-) -> Result<Option<OpenTrial>, InternalError> {
+    id: Option<TestSignInId>,
+) -> Result<Option<OpenTestSignIn>, InternalError> {
     let Some(id) = id else { return Ok(None) };
     match browser.signed_in(host).await? {
         Some(signed_in) => test_sign_in::open(host, id, browser.digest(), &signed_in).await,
@@ -86,11 +86,11 @@ async fn take(host: &Host, open: &OpenTrial) -> Result<bool, InternalError> {
 fn shown(
     host: &Host,
     language: Language,
-    outcome: Result<Option<TrialOutcome>, InternalError>,
+    outcome: Result<Option<TestSignInOutcome>, InternalError>,
 ) -> Response {
     match outcome {
         Ok(Some(outcome)) => {
-            let done = outcome == TrialOutcome::Done;
+            let done = outcome == TestSignInOutcome::Done;
             page(
                 &TestSignInPage {
                     layout: layout(host, language),

@@ -18,8 +18,10 @@ use assent_model::id::CodeId;
 use assent_model::name::LoginName;
 use assent_model::purpose::SignInPurpose;
 use assent_model::secret::Token;
+use assent_model::test_sign_in::{
+    OpenTestSignIn, StepNote, TestSignIn, TestSignInOutcome, TestSignInStep,
+};
 use assent_model::token::prefix;
-use assent_model::trial::{OpenTrial, StepNote, Trial, TrialOutcome, TrialStep};
 
 /// How much of a token is shown, in characters: what kind it is, and nothing of its secret.
 const SHOWN: usize = 8;
@@ -27,7 +29,7 @@ const SHOWN: usize = 8;
 /// The address that a test sign-in begins at, and what the request says.
 pub fn request(
     host: &Host,
-    trial: &Trial,
+    trial: &TestSignIn,
     application: &Application,
     name: &LoginName,
 ) -> Result<(String, StepNote), InternalError> {
@@ -67,7 +69,7 @@ pub fn request(
 /// Whether an answer came to a test sign-in that is of its own request. Nothing else ends it.
 pub fn is_answer(
     host: &Host,
-    trial: &Trial,
+    trial: &TestSignIn,
     parameters: &Parameters,
 ) -> Result<bool, InternalError> {
     let state = test_sign_in::derived(host, trial.id, Derived::State)?;
@@ -78,9 +80,9 @@ pub fn is_answer(
 /// Takes up the answer of a test sign-in, and ends it.
 pub async fn take_up(
     host: &Host,
-    open: &OpenTrial,
+    open: &OpenTestSignIn,
     parameters: &Parameters,
-) -> Result<TrialOutcome, InternalError> {
+) -> Result<TestSignInOutcome, InternalError> {
     let trial = open.trial();
     let Some(code) = parameters.get("code") else {
         let error = parameters.get("error").unwrap_or("server_error");
@@ -95,14 +97,14 @@ pub async fn take_up(
         test_sign_in::note(
             host,
             trial.id,
-            TrialStep::Answered,
+            TestSignInStep::Answered,
             StepNote::bad(detail).with(data),
         )
         .await?;
         // The application is told no more than its own description; who tries it is.
         let told =
             json!({ "error": error, "error_description": cause.as_deref().unwrap_or(description) });
-        return finish(host, trial, TrialOutcome::Failed, told, None).await;
+        return finish(host, trial, TestSignInOutcome::Failed, told, None).await;
     };
     let data = json!({ "code": shortened(code), "state": "as it was sent", "iss": host.issuer });
     let note = StepNote::good("a code, the state of the request and the issuer").with(data);
@@ -114,11 +116,11 @@ pub async fn take_up(
 
 async fn finish(
     host: &Host,
-    trial: &Trial,
-    outcome: TrialOutcome,
+    trial: &TestSignIn,
+    outcome: TestSignInOutcome,
     result: Value,
     family: Option<CodeId>,
-) -> Result<TrialOutcome, InternalError> {
+) -> Result<TestSignInOutcome, InternalError> {
     let mut told = json!({ "protocol": "openid_connect" });
     if let (Some(told), Value::Object(result)) = (told.as_object_mut(), result) {
         told.extend(result);
@@ -174,9 +176,9 @@ fn text_of<'a>(response: &'a Value, name: &str) -> &'a str {
 /// Exchanges the code, and requests UserInfo.
 async fn redeem(
     host: &Host,
-    open: &OpenTrial,
+    open: &OpenTestSignIn,
     code: &str,
-) -> Result<(TrialOutcome, Value), InternalError> {
+) -> Result<(TestSignInOutcome, Value), InternalError> {
     let trial = open.trial();
     let tokens = match exchange(host, trial, code).await? {
         Ok(tokens) => tokens,

@@ -32,7 +32,7 @@ async function counted({ may, query: asked }) {
       tile('/admin/audit?event=sign-in.completed', figure(good), good === 1 ? 'sign-in' : 'sign-ins', since),
       el('li', {}, el('div', {}, el('strong', {}, figure(failed)), el('b', {}, failed === 1 ? 'failure' : 'failures'), el('span', {},
         link('/admin/audit?event=sign-in.denied', `${figure(sum('denied'))} denied`), `, ${figure(sum('expired'))} not decided, `,
-        link('/admin/audit?event=sign-in.wrong-number', `${figure(sum('failed'))} with a wrong number`))))),
+        link('/admin/audit?event=sign-in.number-match-failed', `${figure(sum('failed'))} with a wrong number`))))),
     tabs('How far back', [['/admin', 'The last 24 hours'], ['/admin?range=month', 'The last 30 days']]),
     bars('Sign-ins', periods, [
       { name: 'signed in', tone: 'good', of: (period) => period.completed },

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::domain::Host;
 use crate::sinks::{FileSink, Sink, SinkError, SyslogSink};
-use assent_model::chain::{End, Record};
+use assent_model::audit::chain::{End, Record};
 use assent_store::StoreError;
 
 /// How often it is looked for new entries.

@@ -22,7 +22,7 @@ use super::session::SignedIn;
 use super::signals::Signal;
 use super::{Host, InternalError, account, audit};
 use assent_model::application::{GrantType, Registered};
-use assent_model::audit::{Actor, By, Event};
+use assent_model::audit::{Actor, AuditContext, Event};
 use assent_model::clock::Timestamp;
 use assent_model::id::{CodeId, TrialId};
 use assent_model::login::{Login, Refusal};
@@ -31,7 +31,7 @@ use assent_model::secret::Digest;
 use assent_model::trial::{
     OpenTrial, RequestMarks, StepNote, Trial, TrialOutcome, TrialStage, TrialStep, Visitor,
 };
-use assent_store::{KeptStep, TrialEnd};
+use assent_store::{StepRecord, TestSignInResult};
 
 /// How long a test sign-in is good, and what is known of it is kept.
 pub const LIFE: Duration = Duration::from_secs(15 * 60);
@@ -116,7 +116,7 @@ pub async fn prepare(
     host: &Host,
     console: &Console,
     application: &Registered,
-) -> Result<Trial, Refused> {
+) -> Result<TestSignIn, Refused> {
     let (id, has_codes) = match application {
         Registered::Client(client) => (
             &client.id,
@@ -143,8 +143,8 @@ pub async fn prepare(
         Some(obstacle) => return Err(Refused::Conflict(obstacle.words())),
     }
     let now = host.now();
-    Ok(Trial {
-        id: TrialId::new(now, &*host.entropy),
+    Ok(TestSignIn {
+        id: TestSignInId::new(now, &*host.entropy),
         application: id.clone(),
         user: user.id,
         session: console.signed_in.session.id,
@@ -152,18 +152,18 @@ pub async fn prepare(
         login: None,
         created_at: now,
         expires_at: now + LIFE,
-        stage: TrialStage::Open,
+        stage: TestSignInStage::Open,
     })
 }
 
 /// Keeps a test sign-in whose request was made, and ends the one before of that session.
 pub async fn begin(
     host: &Host,
-    trial: &Trial,
+    trial: &TestSignIn,
     request: StepNote,
-    by: &By,
+    by: &AuditContext,
 ) -> Result<(), InternalError> {
-    for before in host.store.open_trials(trial.session).await? {
+    for before in host.store.open_test_sign_ins(trial.session).await? {
         fail(
             host,
             &before,
@@ -177,9 +177,9 @@ pub async fn begin(
         .of(trial.application.clone());
     let entry = entry.with("test_sign_in", trial.id.to_string());
     host.store
-        .insert_trial(
+        .insert_test_sign_in(
             trial.clone(),
-            kept(host, TrialStep::Request, &request)?,
+            kept(host, TestSignInStep::Request, &request)?,
             entry,
         )
         .await?;
@@ -189,10 +189,10 @@ pub async fn begin(
 /// The test sign-in with this id as an open one, if it is of this browser and session.
 pub async fn open(
     host: &Host,
-    id: TrialId,
+    id: TestSignInId,
     browser: Digest,
     signed_in: &SignedIn,
-) -> Result<Option<OpenTrial>, InternalError> {
+) -> Result<Option<OpenTestSignIn>, InternalError> {
     let visitor = Visitor {
         browser,
         session: signed_in.session.id,
@@ -214,13 +214,13 @@ pub async fn login_began(host: &Host, login: &Login) -> Result<bool, InternalErr
     };
     let is_open = host
         .store
-        .give_trial_login(id, login.id, login.browser, host.now())
+        .set_test_sign_in_login(id, login.id, login.browser, host.now())
         .await?;
     if is_open {
         note(
             host,
             id,
-            TrialStep::Checked,
+            TestSignInStep::Checked,
             StepNote::good("the request is accepted, as for any application"),
         )
         .await?;
@@ -231,8 +231,8 @@ pub async fn login_began(host: &Host, login: &Login) -> Result<bool, InternalErr
 /// Notes what became of a step.
 pub async fn note(
     host: &Host,
-    id: TrialId,
-    name: TrialStep,
+    id: TestSignInId,
+    name: TestSignInStep,
     note: StepNote,
 ) -> Result<(), InternalError> {
     host.store.note_trial(id, kept(host, name, &note)?).await?;
@@ -240,8 +240,8 @@ pub async fn note(
     Ok(())
 }
 
-fn kept(host: &Host, name: TrialStep, note: &StepNote) -> Result<KeptStep, InternalError> {
-    Ok(KeptStep {
+fn kept(host: &Host, name: TestSignInStep, note: &StepNote) -> Result<StepRecord, InternalError> {
+    Ok(StepRecord {
         name,
         at: host.now(),
         sealed: sealed(host, &json!(note))?,
@@ -262,31 +262,34 @@ fn unsealed(host: &Host, sealed: &str) -> Result<Value, InternalError> {
 pub async fn refused(host: &Host, id: TrialId, why: &Refusal) -> Result<(), InternalError> {
     let (step, detail) = match why {
         Refusal::ApplicationGone => (
-            TrialStep::Account,
+            TestSignInStep::Account,
             "the application was removed meanwhile".to_owned(),
         ),
         Refusal::AddressGone => (
-            TrialStep::Account,
+            TestSignInStep::Account,
             "the application takes no answer at this address".to_owned(),
         ),
-        Refusal::NoAccount(_) => (TrialStep::Account, Obstacle::NoAccount.words().to_owned()),
+        Refusal::NoAccount(_) => (
+            TestSignInStep::Account,
+            Obstacle::NoAccount.words().to_owned(),
+        ),
         Refusal::AccountClosed(_) | Refusal::PersonClosed => (
-            TrialStep::Account,
+            TestSignInStep::Account,
             kept_out(host, id)
                 .await?
                 .map_or(CLOSED, Obstacle::words)
                 .to_owned(),
         ),
         Refusal::Plugin(reason) => (
-            TrialStep::Claims,
+            TestSignInStep::Claims,
             format!("a plugin turns you away: {reason}"),
         ),
         Refusal::OthersTestSignIn => return Ok(()),
     };
-    let Some(trial) = host.store.trial(id).await? else {
+    let Some(trial) = host.store.test_sign_in(id).await? else {
         return Ok(());
     };
-    if step == TrialStep::Account {
+    if step == TestSignInStep::Account {
         note(host, id, step, StepNote::bad(detail.clone())).await?;
     }
     fail(host, &trial, "refused", &detail).await
@@ -306,25 +309,25 @@ async fn kept_out(host: &Host, id: TrialId) -> Result<Option<Obstacle>, Internal
 /// Ends a test sign-in with an error.
 pub async fn fail(
     host: &Host,
-    trial: &Trial,
+    trial: &TestSignIn,
     error: &str,
     description: &str,
 ) -> Result<(), InternalError> {
     let result = json!({ "error": error, "error_description": description });
-    end(host, trial, TrialOutcome::Failed, result, None).await
+    end(host, trial, TestSignInOutcome::Failed, result, None).await
 }
 
 /// Ends a test sign-in: the result is kept until the test sign-in is over, and what it gave is over at once.
 pub async fn end(
     host: &Host,
-    trial: &Trial,
-    outcome: TrialOutcome,
+    trial: &TestSignIn,
+    outcome: TestSignInOutcome,
     result: Value,
     family: Option<CodeId>,
 ) -> Result<(), InternalError> {
-    let by = By {
+    let by = AuditContext {
         actor: Actor::Person(trial.user),
-        ..By::HOST
+        ..AuditContext::HOST
     };
     let entry = audit::entry(host, Event::TestSignInEnded, &by)
         .about(trial.user)
@@ -332,7 +335,7 @@ pub async fn end(
     let entry = entry
         .with("test_sign_in", trial.id.to_string())
         .with("outcome", outcome.as_str());
-    let end = TrialEnd {
+    let end = TestSignInResult {
         outcome,
         result: sealed(host, &result)?,
         family,
@@ -344,12 +347,12 @@ pub async fn end(
 }
 
 /// A step, when it was, and what is known of it.
-pub type Noted = (TrialStep, Timestamp, StepNote);
+pub type Noted = (TestSignInStep, Timestamp, StepNote);
 
 /// What was noted, in the order of the steps.
-fn opened(host: &Host, kept: Vec<KeptStep>) -> Result<Vec<Noted>, InternalError> {
+fn opened(host: &Host, kept: Vec<StepRecord>) -> Result<Vec<Noted>, InternalError> {
     let mut steps = Vec::new();
-    for KeptStep { name, at, sealed } in kept {
+    for StepRecord { name, at, sealed } in kept {
         let note: Option<StepNote> = serde_json::from_value(unsealed(host, &sealed)?).ok();
         steps.extend(note.map(|note| (name, at, note)));
     }
@@ -357,8 +360,8 @@ fn opened(host: &Host, kept: Vec<KeptStep>) -> Result<Vec<Noted>, InternalError>
 }
 
 /// What the last step says that went wrong, if one did: to be told where the sign-in ends.
-pub async fn cause(host: &Host, id: TrialId) -> Result<Option<String>, InternalError> {
-    let (kept, _) = host.store.trial_steps(id).await?;
+pub async fn cause(host: &Host, id: TestSignInId) -> Result<Option<String>, InternalError> {
+    let (kept, _) = host.store.test_sign_in_steps(id).await?;
     let failed = opened(host, kept)?
         .into_iter()
         .rfind(|(_, _, note)| !note.good);
@@ -395,7 +398,7 @@ pub enum TestSignInState {
 pub async fn show(
     host: &Host,
     console: &Console,
-    id: TrialId,
+    id: TestSignInId,
 ) -> Result<Option<Shown>, InternalError> {
     let signed_in = &console.signed_in;
     let visitor = Visitor {
@@ -405,7 +408,7 @@ pub async fn show(
     };
     let Some(trial) = host
         .store
-        .trial(id)
+        .test_sign_in(id)
         .await?
         .filter(|trial| trial.is_of(visitor))
     else {
@@ -425,7 +428,7 @@ pub async fn show(
             result: None,
         }));
     }
-    let (kept, result) = host.store.trial_steps(id).await?;
+    let (kept, result) = host.store.test_sign_in_steps(id).await?;
     let mut steps = opened(host, kept)?;
     // What the login's own rows tell is newer than what was noted.
     for step in of_login(host, &trial).await? {
@@ -446,7 +449,7 @@ pub async fn show(
 pub async fn changed(
     host: &Arc<Host>,
     console: &Console,
-    id: TrialId,
+    id: TestSignInId,
 ) -> Result<(), InternalError> {
     let mut listener = host.signals.listen();
     let look = async || -> Result<_, InternalError> {

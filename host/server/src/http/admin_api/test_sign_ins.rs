@@ -21,8 +21,8 @@ use crate::http::problem::{Problem, ProblemKind};
 use crate::test_sign_in::{oidc, saml};
 use assent_model::administration::Permission;
 use assent_model::application::Registered;
-use assent_model::id::{Did, TrialId};
-use assent_model::trial::TrialStep;
+use assent_model::id::{Did, TestSignInId};
+use assent_model::test_sign_in::TestSignInStep;
 
 /// How long an answer waits at most, in seconds.
 const LONGEST_WAIT: u64 = 25;
@@ -124,7 +124,7 @@ struct StepView {
     #[schema(format = DateTime)]
     at: String,
     #[schema(inline)]
-    name: TrialStep,
+    name: TestSignInStep,
     /// What it is, in a few words.
     title: &'static str,
     /// Whether it went well.

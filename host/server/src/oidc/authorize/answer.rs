@@ -19,9 +19,10 @@ use assent_model::application::Application;
 use assent_model::id::{CodeId, LoginId};
 use assent_model::login::{AuthorizationRequest, Refusal};
 use assent_model::secret::Token;
+use assent_model::test_sign_in::{StepNote, TestSignInStep};
 use assent_model::token::{CodeGrant, GrantContext, GrantSubject, prefix};
 use assent_plugin_host::{MapFailure, MapFailureKind, Sink};
-use assent_store::Given;
+use assent_store::IssuedGrant;
 
 /// A login that is to be answered for a person.
 #[derive(Clone, Copy, Debug)]

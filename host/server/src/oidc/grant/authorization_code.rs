@@ -82,12 +82,12 @@ pub async fn redeem(
     } else {
         now
     };
-    let kept_until = last_refresh + Duration::from_secs(lifetime.into()) + STILL_NOTICED;
+    let retain_until = last_refresh + Duration::from_secs(lifetime.into()) + STILL_NOTICED;
     // The code is claimed before anything is made of it.
     let tokens = IssuedPair { access, refresh };
     match host
         .store
-        .redeem_code(grant.id, tokens, kept_until, now)
+        .redeem_code(grant.id, tokens, retain_until, now)
         .await
         .map_err(InternalError::from)?
     {

@@ -25,7 +25,7 @@ use assent_model::scope::{Scope, Scopes};
 use assent_model::secret::Token;
 use assent_model::token::{IssuedPair, prefix};
 use assent_plugin_host::{MapFailureKind, Sink};
-use assent_store::{FoundRefresh, Person, Rotation, StoreError};
+use assent_store::{Person, RefreshTokenState, Rotation, StoreError};
 
 /// How long a repeat waits before it is answered. Requests that race each other are all there by then, and more than one
 /// repeat is a reuse.
@@ -214,7 +214,7 @@ impl RefreshRetry {
     }
 }
 
-async fn find(host: &Host, client: &Client, text: &str) -> Result<FoundRefresh, TokenError> {
+async fn find(host: &Host, client: &Client, text: &str) -> Result<RefreshTokenState, TokenError> {
     let token = Token::parse(prefix::REFRESH, text).ok_or(INVALID)?;
     let found = host
         .store

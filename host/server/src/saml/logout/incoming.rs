@@ -146,7 +146,7 @@ pub async fn requested(
         let status = Status::new(REQUESTER, Some(UNKNOWN_PRINCIPAL));
         return refuse(host, answer, status, Unanswerable::Principal).await;
     };
-    let by = By::new(Actor::Application(provider.id.clone()), Origin::NOWHERE);
+    let by = AuditContext::new(Actor::Application(provider.id.clone()), Origin::NOWHERE);
     let mut ended = SessionEnd::default();
     for sid in sessions {
         let SessionEnd {

@@ -14,7 +14,7 @@ use assent_model::name::Quoted;
 use assent_model::purpose::SignInPurpose;
 use assent_model::redirect::{AdmittedRedirect, OwnRequest, RedirectPolicy};
 use assent_model::saml::{
-    Binding, KeptRequest, NameIdFormat, RequestedSubject, ServiceProvider, SignOnRequest,
+    Binding, NameIdFormat, PendingSignOn, RequestedSubject, ServiceProvider, SignOnRequest,
     UnknownRelayState,
 };
 use assent_saml_core::binding::{BindingError, Incoming, Kind, Signature, Untrusted};
@@ -168,14 +168,14 @@ pub async fn check(
         )));
     }
     let now = host.now();
-    let kept = KeptRequest {
+    let kept = PendingSignOn {
         id: SignOnId::new(now, &*host.entropy),
         request,
         expires_at: now + KEPT_FOR,
     };
     if !host
         .store
-        .keep_sign_on(kept.clone(), once)
+        .store_sign_on_request(kept.clone(), once)
         .await
         .map_err(InternalError::from)?
     {
