@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::TrialId;
+use crate::id::TestSignInId;
 
 /// What a sign-in, and all that is granted by it, is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,7 +13,7 @@ pub enum SignInPurpose {
     Application,
     /// The server itself receives the answer, in the application's place, for this test sign-in. Only the server may exchange
     /// the code.
-    TestSignIn(TrialId),
+    TestSignIn(TestSignInId),
 }
 
 impl SignInPurpose {
@@ -23,7 +23,7 @@ impl SignInPurpose {
     }
 
     /// The test sign-in, if it is one.
-    pub const fn test_sign_in(self) -> Option<TrialId> {
+    pub const fn test_sign_in(self) -> Option<TestSignInId> {
         match self {
             Self::Application => None,
             Self::TestSignIn(id) => Some(id),

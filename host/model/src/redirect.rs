@@ -7,7 +7,7 @@ use crate::application::ApplicationType;
 use crate::id::Did;
 use crate::name::LoginName;
 use crate::purpose::SignInPurpose;
-use crate::trial::OpenTrial;
+use crate::test_sign_in::OpenTestSignIn;
 
 /// A redirect URI that an administrator registered. Two are the same only if their texts are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -134,7 +134,7 @@ pub enum RedirectPolicy<'a> {
     /// Only to an address that is registered for the application.
     Registered,
     /// Also to the server's own address, for this open test sign-in of the application.
-    RegisteredOrOwn(&'a OpenTrial),
+    RegisteredOrOwn(&'a OpenTestSignIn),
 }
 
 /// An address that a policy admits, and what a sign-in that is answered there is for.
@@ -157,7 +157,7 @@ pub struct OwnRequest<'a> {
 
 impl<'a> RedirectPolicy<'a> {
     /// The policy for a browser with this open test sign-in, if it has one.
-    pub fn of(open: Option<&'a OpenTrial>) -> Self {
+    pub fn of(open: Option<&'a OpenTestSignIn>) -> Self {
         open.map_or(Self::Registered, Self::RegisteredOrOwn)
     }
 
@@ -202,7 +202,11 @@ impl<'a> RedirectPolicy<'a> {
 }
 
 /// The server's own address, if the test sign-in is of this application, and the request names that address.
-fn own_redirect(open: &OpenTrial, application: &Did, requested: &str) -> Option<AdmittedRedirect> {
+fn own_redirect(
+    open: &OpenTestSignIn,
+    application: &Did,
+    requested: &str,
+) -> Option<AdmittedRedirect> {
     open.address_for(application)
         .filter(|address| *address == requested)
         .map(|address| AdmittedRedirect {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::clock::Timestamp;
-use crate::id::{Did, LoginId, SessionId, TrialId, UserId};
+use crate::id::{Did, LoginId, SessionId, TestSignInId, UserId};
 use crate::name::LoginName;
 use crate::secret::Digest;
 
@@ -85,8 +85,8 @@ impl TestSignIn {
 ///
 /// Without one no answer goes to a trial's address.
 #[derive(Clone, Debug)]
-pub struct OpenTrial {
-    trial: Trial,
+pub struct OpenTestSignIn {
+    trial: TestSignIn,
     request: RequestMarks,
 }
 
@@ -104,12 +104,12 @@ pub struct RequestMarks {
 impl OpenTestSignIn {
     /// The trial as an open one of this visitor, with the address where its answer goes.
     pub fn of(
-        trial: Trial,
+        trial: TestSignIn,
         visitor: Visitor,
         request: RequestMarks,
         now: Timestamp,
     ) -> Option<Self> {
-        let is_open = trial.stage == TrialStage::Open && now < trial.expires_at;
+        let is_open = trial.stage == TestSignInStage::Open && now < trial.expires_at;
         (is_open && trial.is_of(visitor)).then_some(Self { trial, request })
     }
 

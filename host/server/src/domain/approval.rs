@@ -457,16 +457,16 @@ pub async fn answer(
         tracing::warn!(approval = %id, device = %device.id, "a proof was refused: its signature is not over what was shown");
         return Ok(Outcome::BadProof);
     }
-    let by = By::new(Actor::Device(device.id), from);
+    let by = AuditContext::new(Actor::Device(device.id), from);
     let verdict = match verdict(host, device, &approval, proof, &statement, &by).await? {
         Ok(verdict) => verdict,
         Err(outcome) => return Ok(outcome),
     };
     let event = match &verdict {
-        Verdict::NotMe { .. } => Event::SignInNotMe,
-        Verdict::Deny { .. } => Event::SignInDenied,
-        Verdict::Approve { .. } => Event::SignInApproved,
-        Verdict::WrongNumber { .. } => Event::SignInWrongNumber,
+        DeviceAnswer::NotMe { .. } => Event::SignInReported,
+        DeviceAnswer::Deny { .. } => Event::SignInDenied,
+        DeviceAnswer::Approve { .. } => Event::SignInApproved,
+        DeviceAnswer::WrongNumber { .. } => Event::NumberMatchFailed,
     };
     let counted = host
         .store
@@ -480,10 +480,10 @@ pub async fn answer(
         end_console(host, &approval, &by).await?;
     }
     let outcome = match (counted, proof.decision) {
-        (Answer::Counted, Decision::Approve) => Outcome::Approved,
-        (Answer::Counted, Decision::Deny) => Outcome::Denied,
-        (Answer::Counted, Decision::NotMe) => Outcome::NotMe,
-        (Answer::WrongNumber { attempts_left }, _) => {
+        (AnswerOutcome::Counted, Decision::Approve) => Outcome::Approved,
+        (AnswerOutcome::Counted, Decision::Deny) => Outcome::Denied,
+        (AnswerOutcome::Counted, Decision::NotMe) => Outcome::NotMe,
+        (AnswerOutcome::WrongNumber { attempts_left }, _) => {
             tracing::info!(approval = %id, device = %device.id, attempts_left, "wrong number for an approval");
             let other = match MatchingNumber::parse(&proof.number) {
                 Some(number) => {
@@ -512,16 +512,16 @@ async fn verdict(
     approval: &Approval,
     proof: &Proof,
     statement: &str,
-    by: &By,
-) -> Result<Result<Verdict, Outcome>, InternalError> {
+    by: &AuditContext,
+) -> Result<Result<DeviceAnswer, Outcome>, InternalError> {
     let device_id = device.id;
     match proof.decision {
-        Decision::NotMe => return Ok(Ok(Verdict::NotMe { device: device_id })),
-        Decision::Deny => return Ok(Ok(Verdict::Deny { device: device_id })),
+        Decision::NotMe => return Ok(Ok(DeviceAnswer::NotMe { device: device_id })),
+        Decision::Deny => return Ok(Ok(DeviceAnswer::Deny { device: device_id })),
         Decision::Approve => {}
     }
     if MatchingNumber::parse(&proof.number) != Some(approval.number) {
-        return Ok(Ok(Verdict::WrongNumber {
+        return Ok(Ok(DeviceAnswer::WrongNumber {
             device: device_id,
             number: Digest::of(proof.number.as_bytes()),
         }));
@@ -535,7 +535,7 @@ async fn verdict(
         passkey::Asked::Required(options) => return Ok(Err(Outcome::PasskeyRequired(options))),
         passkey::Asked::Refused => return Ok(Err(Outcome::PasskeyRefused)),
     };
-    Ok(Ok(Verdict::Approve {
+    Ok(Ok(DeviceAnswer::Approve {
         device: device_id,
         amr,
         passkey,

@@ -32,7 +32,7 @@ pub async fn is_needed(
 }
 
 /// The person's consent to all that the request asks for, to be remembered with the answer.
-pub fn consent_to(host: &Host, user: &User, request: &AuthorizationRequest) -> ConsentGiven {
+pub fn consent_to(host: &Host, user: &User, request: &AuthorizationRequest) -> ConsentGrant {
     let now = host.now();
     ConsentGrant {
         id: ConsentId::new(now, &*host.entropy),

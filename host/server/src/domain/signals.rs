@@ -26,7 +26,7 @@ pub enum Signal {
     /// There is an approval request to look after, or news of one.
     Carried,
     /// A test sign-in went on.
-    TestSignIn(TrialId),
+    TestSignIn(TestSignInId),
     /// A session may have ended, so that applications are to be told.
     LoggedOut,
 }

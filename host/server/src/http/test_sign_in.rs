@@ -14,7 +14,7 @@ use super::texts::Message;
 use crate::domain::{Host, InternalError, test_sign_in};
 use crate::oidc::parameters::Parameters;
 use crate::test_sign_in::{oidc, saml};
-use assent_model::id::TrialId;
+use assent_model::id::TestSignInId;
 use assent_model::language::Language;
 use assent_model::test_sign_in::{OpenTestSignIn, TestSignInOutcome};
 use assent_saml_core::binding::Incoming;
@@ -79,8 +79,11 @@ pub(super) async fn answered_by_post(
 }
 
 /// Claims the one answer of a test sign-in.
-async fn take(host: &Host, open: &OpenTrial) -> Result<bool, InternalError> {
-    Ok(host.store.take_trial(open.trial().id, host.now()).await?)
+async fn take(host: &Host, open: &OpenTestSignIn) -> Result<bool, InternalError> {
+    Ok(host
+        .store
+        .claim_test_sign_in(open.trial().id, host.now())
+        .await?)
 }
 
 fn shown(

@@ -108,7 +108,7 @@ pub async fn take_up(
     };
     let data = json!({ "code": shortened(code), "state": "as it was sent", "iss": host.issuer });
     let note = StepNote::good("a code, the state of the request and the issuer").with(data);
-    test_sign_in::note(host, trial.id, TrialStep::Answered, note).await?;
+    test_sign_in::note(host, trial.id, TestSignInStep::Answered, note).await?;
     let family = Token::parse(prefix::CODE, code).map(|token| CodeId::from_bytes(token.id()));
     let (outcome, result) = redeem(host, open, code).await?;
     finish(host, trial, outcome, result, family).await
@@ -144,10 +144,10 @@ impl TestFailure {
     }
 
     /// The result with this failure in it.
-    fn outcome(self, mut result: Map<String, Value>) -> (TrialOutcome, Value) {
+    fn outcome(self, mut result: Map<String, Value>) -> (TestSignInOutcome, Value) {
         result.insert("error".to_owned(), json!(self.error));
         result.insert("error_description".to_owned(), json!(self.description));
-        (TrialOutcome::Failed, Value::Object(result))
+        (TestSignInOutcome::Failed, Value::Object(result))
     }
 }
 
@@ -193,8 +193,8 @@ async fn redeem(
         Ok(claims) => {
             result.insert("userinfo".to_owned(), claims);
             let outcome = match tokens.has_nonce {
-                true => TrialOutcome::Done,
-                false => TrialOutcome::Failed,
+                true => TestSignInOutcome::Done,
+                false => TestSignInOutcome::Failed,
             };
             Ok((outcome, Value::Object(result)))
         }
@@ -205,7 +205,7 @@ async fn redeem(
 /// Exchanges the code in the application's place, without its authentication.
 async fn exchange(
     host: &Host,
-    trial: &Trial,
+    trial: &TestSignIn,
     code: &str,
 ) -> Result<Result<Tokens, TestFailure>, InternalError> {
     let Some(application) = host.store.application(&trial.application).await? else {
@@ -229,7 +229,7 @@ async fn exchange(
         Ok(response) => serde_json::to_value(response).unwrap_or_default(),
         Err(error) => {
             let note = StepNote::bad(error.to_string()).with(json!({ "error": error.code() }));
-            test_sign_in::note(host, trial.id, TrialStep::Exchanged, note).await?;
+            test_sign_in::note(host, trial.id, TestSignInStep::Exchanged, note).await?;
             return Ok(Err(TestFailure::new(error.code(), error)));
         }
     };
@@ -243,7 +243,7 @@ async fn exchange(
         good: has_nonce,
         ..StepNote::good(detail)
     };
-    test_sign_in::note(host, trial.id, TrialStep::Exchanged, note).await?;
+    test_sign_in::note(host, trial.id, TestSignInStep::Exchanged, note).await?;
     Ok(Ok(Tokens {
         response,
         header,
@@ -255,7 +255,7 @@ async fn exchange(
 /// The claims that UserInfo returns for an access token.
 async fn userinfo(
     host: &Host,
-    trial: &Trial,
+    trial: &TestSignIn,
     token: &str,
 ) -> Result<Result<Value, TestFailure>, InternalError> {
     let shown = Shown {
@@ -274,7 +274,7 @@ async fn userinfo(
             (note, Err(TestFailure::new(code, error)))
         }
     };
-    test_sign_in::note(host, trial.id, TrialStep::Userinfo, note).await?;
+    test_sign_in::note(host, trial.id, TestSignInStep::Userinfo, note).await?;
     Ok(result)
 }
 

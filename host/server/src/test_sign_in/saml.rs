@@ -142,7 +142,7 @@ pub async fn take_up(
             (TestSignInOutcome::Failed, StepNote::bad(why), result)
         }
     };
-    test_sign_in::note(host, trial.id, TrialStep::Answered, note).await?;
+    test_sign_in::note(host, trial.id, TestSignInStep::Answered, note).await?;
     test_sign_in::end(host, trial, outcome, result, None).await?;
     Ok(outcome)
 }

@@ -117,7 +117,11 @@ pub(super) async fn of_login(host: &Host, trial: &TestSignIn) -> Result<Vec<Note
 }
 
 /// Whether who began the test sign-in is meant by the name that was given.
-async fn is_own(host: &Host, trial: &Trial, approval: &Approval) -> Result<bool, InternalError> {
+async fn is_own(
+    host: &Host,
+    trial: &TestSignIn,
+    approval: &Approval,
+) -> Result<bool, InternalError> {
     if let Some(user) = approval.user_id {
         return Ok(user == trial.user);
     }

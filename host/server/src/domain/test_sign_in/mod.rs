@@ -24,12 +24,13 @@ use super::{Host, InternalError, account, audit};
 use assent_model::application::{GrantType, Registered};
 use assent_model::audit::{Actor, AuditContext, Event};
 use assent_model::clock::Timestamp;
-use assent_model::id::{CodeId, TrialId};
+use assent_model::id::{CodeId, TestSignInId};
 use assent_model::login::{Login, Refusal};
 use assent_model::purpose::SignInPurpose;
 use assent_model::secret::Digest;
-use assent_model::trial::{
-    OpenTrial, RequestMarks, StepNote, Trial, TrialOutcome, TrialStage, TrialStep, Visitor,
+use assent_model::test_sign_in::{
+    OpenTestSignIn, RequestMarks, StepNote, TestSignIn, TestSignInOutcome, TestSignInStage,
+    TestSignInStep, Visitor,
 };
 use assent_store::{StepRecord, TestSignInResult};
 
@@ -55,7 +56,7 @@ pub enum Derived {
 }
 
 /// A value of a test sign-in that nobody guesses who does not hold the master key.
-pub fn derived(host: &Host, id: TrialId, what: Derived) -> Result<String, InternalError> {
+pub fn derived(host: &Host, id: TestSignInId, what: Derived) -> Result<String, InternalError> {
     let name = match what {
         Derived::State => "state",
         Derived::Nonce => "nonce",
@@ -73,7 +74,7 @@ pub fn derived(host: &Host, id: TrialId, what: Derived) -> Result<String, Intern
 }
 
 /// What comes back with an answer of a test sign-in, and shows that this host made it for that test sign-in, letter by letter.
-pub fn vouched(host: &Host, id: TrialId, answer: &str) -> Result<String, InternalError> {
+pub fn vouched(host: &Host, id: TestSignInId, answer: &str) -> Result<String, InternalError> {
     let message = format!("answer\n{id}\n{}", Digest::of(answer.as_bytes()).to_text());
     let code = host
         .master_key
@@ -95,7 +96,7 @@ pub fn relay_state(
 }
 
 /// Where the answer of a test sign-in goes.
-pub fn address(host: &Host, id: TrialId) -> String {
+pub fn address(host: &Host, id: TestSignInId) -> String {
     format!(
         "{}{PATH}{id}",
         host.settings.base_url.as_str().trim_end_matches('/')
@@ -103,7 +104,7 @@ pub fn address(host: &Host, id: TrialId) -> String {
 }
 
 /// The test sign-in whose address it is.
-pub fn at(host: &Host, address: &str) -> Option<TrialId> {
+pub fn at(host: &Host, address: &str) -> Option<TestSignInId> {
     let base = host.settings.base_url.as_str().trim_end_matches('/');
     address.strip_prefix(base)?.strip_prefix(PATH)?.parse().ok()
 }
@@ -198,13 +199,13 @@ pub async fn open(
         session: signed_in.session.id,
         user: signed_in.user.id,
     };
-    let trial = host.store.trial(id).await?;
+    let trial = host.store.test_sign_in(id).await?;
     let request = RequestMarks {
         address: address(host, id),
         request_id: derived(host, id, Derived::Message)?,
         login_hint: signed_in.user.name.clone(),
     };
-    Ok(trial.and_then(|trial| OpenTrial::of(trial, visitor, request, host.now())))
+    Ok(trial.and_then(|trial| OpenTestSignIn::of(trial, visitor, request, host.now())))
 }
 
 /// Notes that a login began for a test sign-in, which alone may answer it from then on. Whether the test sign-in is open still.
@@ -235,7 +236,9 @@ pub async fn note(
     name: TestSignInStep,
     note: StepNote,
 ) -> Result<(), InternalError> {
-    host.store.note_trial(id, kept(host, name, &note)?).await?;
+    host.store
+        .record_test_sign_in_step(id, kept(host, name, &note)?)
+        .await?;
     host.signals.send(Signal::TestSignIn(id));
     Ok(())
 }
@@ -259,7 +262,7 @@ fn unsealed(host: &Host, sealed: &str) -> Result<Value, InternalError> {
 }
 
 /// Notes why a person was turned away who had approved, which ends the test sign-in.
-pub async fn refused(host: &Host, id: TrialId, why: &Refusal) -> Result<(), InternalError> {
+pub async fn refused(host: &Host, id: TestSignInId, why: &Refusal) -> Result<(), InternalError> {
     let (step, detail) = match why {
         Refusal::ApplicationGone => (
             TestSignInStep::Account,
@@ -296,8 +299,8 @@ pub async fn refused(host: &Host, id: TrialId, why: &Refusal) -> Result<(), Inte
 }
 
 /// What keeps whoever began a test sign-in out of its application by now.
-async fn kept_out(host: &Host, id: TrialId) -> Result<Option<Obstacle>, InternalError> {
-    let Some(trial) = host.store.trial(id).await? else {
+async fn kept_out(host: &Host, id: TestSignInId) -> Result<Option<Obstacle>, InternalError> {
+    let Some(trial) = host.store.test_sign_in(id).await? else {
         return Ok(None);
     };
     let Some(user) = host.store.user(trial.user).await? else {
@@ -341,7 +344,9 @@ pub async fn end(
         family,
         entry,
     };
-    host.store.end_trial(trial.id, end, host.now()).await?;
+    host.store
+        .finish_test_sign_in(trial.id, end, host.now())
+        .await?;
     host.signals.send(Signal::TestSignIn(trial.id));
     Ok(())
 }
@@ -372,7 +377,7 @@ pub async fn cause(host: &Host, id: TestSignInId) -> Result<Option<String>, Inte
 #[derive(Clone, Debug)]
 pub struct Shown {
     /// The test sign-in.
-    pub trial: Trial,
+    pub trial: TestSignIn,
     /// How it stands.
     pub state: TestSignInState,
     /// What it went through.
@@ -416,9 +421,9 @@ pub async fn show(
     };
     let state = match trial.stage {
         _ if host.now() >= trial.expires_at => TestSignInState::Over,
-        TrialStage::Finished(TrialOutcome::Done) => TestSignInState::Done,
-        TrialStage::Finished(TrialOutcome::Failed) => TestSignInState::Failed,
-        TrialStage::Open | TrialStage::Taken => TestSignInState::Waiting,
+        TestSignInStage::Finished(TestSignInOutcome::Done) => TestSignInState::Done,
+        TestSignInStage::Finished(TestSignInOutcome::Failed) => TestSignInState::Failed,
+        TestSignInStage::Open | TestSignInStage::Taken => TestSignInState::Waiting,
     };
     if state == TestSignInState::Over {
         return Ok(Some(Shown {

@@ -8,10 +8,10 @@ use crate::domain::sign_in::{
     Admission, Agreement, NoObserver, Observation, SignInEvent, SignInObserver,
 };
 use crate::domain::{Host, InternalError, traces};
-use assent_model::id::{LoginId, TrialId, UserId};
+use assent_model::id::{LoginId, TestSignInId, UserId};
 use assent_model::purpose::SignInPurpose;
 use assent_model::saml::NameId;
-use assent_model::trial::{StepNote, TrialStage, TrialStep};
+use assent_model::test_sign_in::{StepNote, TestSignInStage, TestSignInStep};
 use assent_plugin_host::{MapFailure, Sink, Step};
 
 /// The observer of a sign-in for this purpose.
@@ -24,7 +24,7 @@ pub fn observer(host: &Host, purpose: SignInPurpose) -> Box<dyn SignInObserver +
 
 struct TestSignInObserver<'h> {
     host: &'h Host,
-    id: TrialId,
+    id: TestSignInId,
 }
 
 impl SignInObserver for TestSignInObserver<'_> {
@@ -40,10 +40,10 @@ impl SignInObserver for TestSignInObserver<'_> {
 impl TestSignInObserver<'_> {
     async fn admission(&self, login: LoginId, user: UserId) -> Result<Admission, InternalError> {
         let Self { host, id } = *self;
-        let Some(trial) = host.store.trial(id).await? else {
+        let Some(trial) = host.store.test_sign_in(id).await? else {
             return Ok(Admission::Expired);
         };
-        if trial.stage != TrialStage::Open
+        if trial.stage != TestSignInStage::Open
             || trial.login != Some(login)
             || host.now() >= trial.expires_at
         {
@@ -53,7 +53,7 @@ impl TestSignInObserver<'_> {
             return Ok(Admission::Admitted);
         }
         let detail = "another user approved than the one who started the test sign-in; nothing about them is shown";
-        note(host, id, TrialStep::Approved, StepNote::bad(detail)).await?;
+        note(host, id, TestSignInStep::Approved, StepNote::bad(detail)).await?;
         fail(host, &trial, "somebody_else", detail).await?;
         Ok(Admission::OtherUser)
     }
@@ -62,17 +62,17 @@ impl TestSignInObserver<'_> {
         let Self { host, id } = *self;
         let (step, detail) = match event {
             SignInEvent::AccountFound => (
-                TrialStep::Account,
+                TestSignInStep::Account,
                 StepNote::good("you have an account here, which is open"),
             ),
-            SignInEvent::NameIdChosen(name) => (TrialStep::NameId, of_name(name)),
+            SignInEvent::NameIdChosen(name) => (TestSignInStep::NameId, of_name(name)),
             SignInEvent::ClaimsMapped { sink, result } => {
-                (TrialStep::Claims, of_claims(sink, result))
+                (TestSignInStep::Claims, of_claims(sink, result))
             }
             SignInEvent::Granted { session, agreement } => {
-                host.store.give_trial_session(id, session).await?;
+                host.store.set_test_sign_in_session(id, session).await?;
                 match agreement {
-                    Some(agreement) => (TrialStep::Consent, of_agreement(agreement)),
+                    Some(agreement) => (TestSignInStep::Consent, of_agreement(agreement)),
                     None => return Ok(()),
                 }
             }

@@ -229,7 +229,7 @@ async fn read(
     Path(id): Path<String>,
     Query(Wait { wait }): Query<Wait>,
 ) -> Result<Json<TestSignInView>, Problem> {
-    let id: TrialId = id_of(&id, "test sign-in")?;
+    let id: TestSignInId = id_of(&id, "test sign-in")?;
     let Some(Extension(ConsoleSession { console, .. })) = session else {
         return Err(Refused::NotFound("test sign-in").into());
     };
@@ -251,14 +251,15 @@ async fn read(
     let shown = test_sign_in::show(&host, &console, id)
         .await?
         .ok_or(Refused::NotFound("test sign-in"))?;
-    let step = |(name, at, note): (TrialStep, _, assent_model::trial::StepNote)| StepView {
-        at: moment(at),
-        name,
-        title: name.title(),
-        good: note.good,
-        detail: note.detail,
-        data: note.data,
-    };
+    let step =
+        |(name, at, note): (TestSignInStep, _, assent_model::test_sign_in::StepNote)| StepView {
+            at: moment(at),
+            name,
+            title: name.title(),
+            good: note.good,
+            detail: note.detail,
+            data: note.data,
+        };
     Ok(Json(TestSignInView {
         id: id.to_string(),
         application_id: shown.trial.application.to_string(),

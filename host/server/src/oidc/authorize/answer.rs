@@ -19,7 +19,6 @@ use assent_model::application::Application;
 use assent_model::id::{CodeId, LoginId};
 use assent_model::login::{AuthorizationRequest, Refusal};
 use assent_model::secret::Token;
-use assent_model::test_sign_in::{StepNote, TestSignInStep};
 use assent_model::token::{CodeGrant, GrantContext, GrantSubject, prefix};
 use assent_plugin_host::{MapFailure, MapFailureKind, Sink};
 use assent_store::IssuedGrant;
@@ -163,7 +162,7 @@ async fn grant(
     let outcome = Outcome {
         person,
         old,
-        given: Some((Given::Code(Box::new(code)), account)),
+        given: Some((IssuedGrant::Code(Box::new(code)), account)),
         consent: agreed.then(|| consent::consent_to(host, &signed_in.user, request)),
     };
     if !login::answer(host, login, outcome).await? {

@@ -18,7 +18,7 @@ use crate::oidc::error::TokenError;
 use crate::oidc::id_token;
 use crate::oidc::parameters::Parameters;
 use assent_model::application::Application;
-use assent_model::audit::{Actor, By, Entry, Event, Origin};
+use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::id::TokenId;
 use assent_model::scope::{Scope, Scopes};
@@ -65,15 +65,15 @@ pub(super) async fn exchange(
         scopes.clone(),
         lifetimes.access_token,
     );
-    access.watched_until = retry.watched_until();
+    access.track_use_until = retry.track_use_until();
     let (refresh_token, refresh) =
         new_refresh(host, client, family.id, family.created_at).ok_or(INVALID)?;
     let pair = IssuedPair {
         access,
         refresh: Some(refresh),
     };
-    let by = By::new(Actor::Application(application.id.clone()), Origin::NOWHERE);
-    let reuse = audit::entry(host, Event::RefreshReused, &by)
+    let by = AuditContext::new(Actor::Application(application.id.clone()), Origin::NOWHERE);
+    let reuse = audit::entry(host, Event::RefreshTokenReused, &by)
         .about(person.user.id)
         .of(application.id.clone());
     let rotation = retry.rotate(host, found.grant.id, pair, reuse).await?;
@@ -102,7 +102,7 @@ pub(super) async fn exchange(
 async fn mapped_claims(
     host: &Host,
     application: &Application,
-    found: &FoundRefresh,
+    found: &RefreshTokenState,
     person: &Person,
     scopes: &Scopes,
 ) -> Result<Option<Map<String, Value>>, TokenError> {
@@ -179,7 +179,7 @@ impl RefreshRetry {
     }
 
     /// Until when the use of the access token counts: a retry is admitted only before it.
-    fn watched_until(&self) -> Option<Timestamp> {
+    fn track_use_until(&self) -> Option<Timestamp> {
         (!self.window.is_zero()).then(|| self.now + self.window + SETTLE)
     }
 

@@ -4,7 +4,7 @@ use super::principal::named_sessions;
 use super::propagation::{Begun, answer_with, begin};
 use crate::domain::{Host, InternalError, session};
 use crate::saml::peer::{UnfitHeader, check_header, find, once, single_logout_url, trusted_keys};
-use assent_model::audit::{Actor, By, Origin};
+use assent_model::audit::{Actor, AuditContext, Origin};
 use assent_model::id::LogoutId;
 use assent_model::saml::{Afterwards, LogoutAnswer, LogoutOutcome, ServiceProvider, SessionEnd};
 use assent_saml_core::binding::{BindingError, Incoming, Signature, Trusted, Untrusted};

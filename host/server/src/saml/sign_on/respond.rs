@@ -19,7 +19,7 @@ use assent_model::redirect::CheckedRedirect;
 use assent_model::saml::{NameId, Participation, ServiceProvider, SignOnRequest};
 use assent_model::secret::Digest;
 use assent_plugin_host::{MapFailureKind, SamlAttribute, Sink, Step};
-use assent_store::Given;
+use assent_store::IssuedGrant;
 
 /// A response on its way to the service provider: a form that the browser posts.
 #[derive(Clone, Debug)]
@@ -183,7 +183,7 @@ async fn grant(
         name_id: content.name_id.clone(),
         session_index: Digest::of(session_index.as_bytes()),
     });
-    let given = Given::Assertion(session.id, participation);
+    let given = IssuedGrant::Assertion(session.id, participation);
     let outcome = Outcome {
         person,
         old,
