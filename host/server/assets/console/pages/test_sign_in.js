@@ -60,7 +60,7 @@ export async function testSignIn(application, { me, may, reload }) {
 }
 
 /**
- * Whoever has no account in the application does not get in, in a test sign-in as little as elsewhere: one can be had here.
+ * A user without an account in the application cannot sign in, not even in a test. They can get an account here.
  */
 async function withoutAccount(application, me, may, reload) {
   if (!may('accounts:read')) return [];
@@ -82,7 +82,7 @@ async function withoutAccount(application, me, may, reload) {
 }
 
 /**
- * The entry of the browser's history remembers the test sign-in, so that it is shown again where the page is loaded anew.
+ * The browser history entry stores the test sign-in, so that the page shows it again after a reload.
  * @param {import('../types.d.ts').Schema<'Application'>} application
  * @param {any} id
  */
@@ -94,12 +94,12 @@ function keep(application, id) {
  * @param {import('../types.d.ts').Schema<'Application'>} application
  */
 function kept(application) {
-  const kept = history.state?.testSignIn;
-  return kept?.application === application.id ? kept.id : undefined;
+  const stored = history.state?.testSignIn;
+  return stored?.application === application.id ? stored.id : undefined;
 }
 
 /**
- * Shows the test sign-in again that was begun on this page before it was loaded anew, while it can be read.
+ * Shows the test sign-in that was started on this page before a reload, while it can be read.
  * @param {import('../types.d.ts').Schema<'Application'>} application
  * @param {any} place
  */
