@@ -92,7 +92,7 @@ impl AdminCommand for EndSessions {
 
 /// A person's consents that hold.
 pub async fn consents(host: &Host, id: UserId) -> Result<Vec<Consent>> {
-    Ok(consent::of(host, &user(host, id).await?).await?)
+    Ok(consent::consents_of(host, &user(host, id).await?).await?)
 }
 
 /// Withdraws a person's consent: the application's tokens end, and it has to ask again.
