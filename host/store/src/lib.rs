@@ -59,7 +59,7 @@ pub use bootstrap::Bootstrap;
 pub use connect::Database;
 pub use consents::{Consent, ConsentGrant};
 pub use idempotency::IdempotentRow;
-pub use logins::{IssuedGrant, LoginAnswer};
+pub use logins::{Completion, IssuedGrant, NewSession, SignInRecord};
 pub use open_sign_ins::OpenSignIns;
 pub use overview::{QUARTER, SignInHour};
 pub use portal::OpenSession;
