@@ -5,7 +5,7 @@ use std::time::Duration;
 use sqlx::AnyConnection;
 
 use crate::consents::ConsentGrant;
-use crate::rows::{digest, from_json, moment, parse, to_json};
+use crate::rows::{cell, digest, from_json, moment, parse, to_json};
 use crate::{
     OpenSignIns, Result, Store, StoreError, accounts, audit, codes, consents, devices,
     open_sign_ins, sessions,
@@ -37,17 +37,19 @@ impl TryFrom<LoginRow> for Login {
     fn try_from(row: LoginRow) -> Result<Self> {
         let stage = match (row.answered_at, row.approval_id, row.session_id) {
             (Some(_), ..) => LoginStage::Answered,
-            (None, Some(approval), _) => LoginStage::Asked(parse(&approval, "a login's approval")?),
+            (None, Some(approval), _) => {
+                LoginStage::Asked(parse(&approval, cell("logins", "approval_id", &row.id))?)
+            }
             (None, None, Some(session)) => {
-                LoginStage::SignedIn(parse(&session, "a login's session")?)
+                LoginStage::SignedIn(parse(&session, cell("logins", "session_id", &row.id))?)
             }
             (None, None, None) => LoginStage::Identify,
         };
         Ok(Self {
-            id: parse(&row.id, "a login's id")?,
-            browser: digest(&row.browser, "a login's browser")?,
-            context: from_json(&row.context, "a login's browser")?,
-            request: from_json(&row.request, "a login's request")?,
+            id: parse(&row.id, cell("logins", "id", &row.id))?,
+            browser: digest(&row.browser, cell("logins", "browser", &row.id))?,
+            context: from_json(&row.context, cell("logins", "context", &row.id))?,
+            request: from_json(&row.request, cell("logins", "request", &row.id))?,
             stage,
             created_at: moment(row.created_at),
             expires_at: moment(row.expires_at),
@@ -185,7 +187,7 @@ impl Store {
                 .bind((now - fresh).millis())
                 .fetch_optional(db)
                 .await?;
-                claimed.map(|(approval,)| parse(&approval, "a step's approval")).transpose()
+                claimed.map(|(approval,)| parse(&approval, cell("logins", "approval_id", ""))).transpose()
             })
         })
         .await
