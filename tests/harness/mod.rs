@@ -33,7 +33,7 @@ pub use certificate::certificate;
 pub use client::{http_client, http_client_builder};
 pub use crowd::{Crowd, crowd, slow_vendor};
 pub use database::{Database, DatabaseUrl, open_store};
-pub use log::Log;
+pub use log::{Log, let_one_thread_listen};
 
 /// What the hosts of all tests share: a folder in which compiled plugins are kept, since compiling them takes longer than
 /// most tests, and in it the master key that they are authenticated with.

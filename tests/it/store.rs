@@ -840,6 +840,57 @@ async fn ten_thousand_requests_of_strangers_never_have_the_number_of_an_unexpire
     assert!(drawn > 9000, "{refused} were refused");
 }
 
+/// The page of a replaced request may still show its number to somebody.
+#[tokio::test]
+async fn a_number_is_free_again_when_its_request_expires_and_not_when_it_ends_on_both_databases() {
+    for database in Database::BOTH {
+        let Fixture { store, .. } = &fixture(database).await;
+        let (ada, _) = ada(store).await;
+        let numbers = MatchingNumber::shuffled(&SystemEntropy);
+        // Each replaces the one before, since they are of the same browser and name.
+        let ask = async |seconds: u64| {
+            let login = login();
+            store.insert_login(login.clone()).await.expect("inserted");
+            let now = NOW + Duration::from_secs(seconds);
+            let approval = Approval {
+                requested_at: now,
+                expires_at: now + Duration::from_secs(120),
+                ..approval(&login, Some(&ada), "ada")
+            };
+            let id = approval.id;
+            let request = ApprovalRequest {
+                numbers: numbers.clone(),
+                ..request(approval, Some(&ada))
+            };
+            let asked = store.request_approval(request).await.expect("asked");
+            assert_eq!(asked, RequestOutcome::Person(ada.id), "{database:?}");
+            store
+                .approval(id)
+                .await
+                .expect("read")
+                .expect("an approval")
+        };
+        let (first, second) = (ask(0).await, ask(60).await);
+        let replaced = store
+            .approval(first.id)
+            .await
+            .expect("read")
+            .expect("an approval");
+        assert_eq!(replaced.stage, ApprovalStage::Replaced, "{database:?}");
+        let third = ask(119).await;
+        assert_ne!(
+            third.number, first.number,
+            "{database:?}: it ended, and has not expired"
+        );
+        assert_ne!(third.number, second.number, "{database:?}");
+        assert_eq!(
+            ask(120).await.number,
+            first.number,
+            "{database:?}: it has expired"
+        );
+    }
+}
+
 #[tokio::test]
 async fn old_rows_are_swept_in_slices_and_others_stay() {
     let hour = Duration::from_secs(3600);

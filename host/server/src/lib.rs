@@ -15,3 +15,4 @@ pub mod oidc;
 pub mod places;
 pub mod saml;
 pub mod sinks;
+pub mod test_sign_in;

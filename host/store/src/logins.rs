@@ -109,7 +109,7 @@ pub struct SignInRecord {
 pub enum IssuedGrant {
     /// An authorization code.
     Code(Box<CodeGrant>),
-    /// A SAML assertion, which makes it take part in the person's session, the one with this id; but for one of a trial.
+    /// A SAML assertion, which makes it take part in the person's session, the one with this id; except for a test sign-in.
     Assertion(SessionId, Option<Participation>),
 }
 
@@ -348,7 +348,7 @@ async fn insert_grant(db: &mut AnyConnection, grant: &IssuedGrant) -> Result<()>
         IssuedGrant::Code(code) => {
             codes::insert(db, code).await?;
             // The application never receives the code of a test sign-in.
-            if code.context.trial.is_none() {
+            if code.context.purpose.is_application() {
                 sessions::join(db, code).await?;
             }
             Ok(())

@@ -285,7 +285,12 @@ async fn an_approval_is_good_for_one_request_in_one_console_and_for_two_minutes(
     let step = approved(Method::PATCH, &of(&bob), &role("auditor")).await;
     let named = step["id"].as_str();
     let erase = format!("{}/erase", of(&bob));
+    // The words are the same.
+    let more = json!({"console_role": "auditor", "profile": {"nickname": "Bobby"}});
     let wrong = [
+        console
+            .call_once(Method::PATCH, &of(&bob), &more, named)
+            .await,
         console
             .call_once(Method::PATCH, &of(&eve), &role("auditor"), named)
             .await,

@@ -34,6 +34,7 @@ pub async fn everything(host: &TestHost, database: Database) -> String {
         "external_authenticators",
         "approval_cooldowns",
         "approval_subjects",
+        "repeated_requests",
         "claim_traces",
         "audit_entries",
         "session_applications",

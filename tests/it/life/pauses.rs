@@ -303,6 +303,43 @@ async fn a_report_changes_no_page_and_its_cooldown_survives_the_users_own_approv
 }
 
 #[tokio::test]
+async fn denials_do_not_shorten_the_cooldown_of_a_report_on_both_databases() {
+    for database in Database::BOTH {
+        let host = TestHost::start_with(Wish {
+            database,
+            ..Wish::default()
+        })
+        .await;
+        let ada = host.ada().await;
+        ask_as(&host, &ada, "ada").await;
+        let request = &ada.phone.waiting(5).await.expect("requests")[0];
+        assert_eq!(
+            ada.phone.not_me(request).await.expect("an outcome"),
+            "not_me"
+        );
+        let cooldown = ada.phone.cooldown_until().await.expect("an answer");
+        for _ in 0..2 {
+            let browser = Browser::new(&host.base);
+            let login = browser
+                .get(&ada.application.request(&[]))
+                .await
+                .followed()
+                .await;
+            ada.phone
+                .scan(&crate::scan::code(&login))
+                .await
+                .expect("taken");
+            deny(&ada).await;
+            assert_eq!(
+                ada.phone.cooldown_until().await.expect("an answer"),
+                cooldown,
+                "{database:?}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_request_that_was_cancelled_or_replaced_can_be_reported_until_it_expires() {
     let host = TestHost::start().await;
     let ada = host.ada().await;

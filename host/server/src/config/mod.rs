@@ -265,7 +265,7 @@ pub struct Session {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Log {
-    /// `error`, `warn`, `info`, `debug`, or directives such as `info,assent::plugins=debug`.
+    /// `error`, `warn`, `info`, `debug`, or directives such as `info,assent_plugin_host=debug`.
     pub level: String,
     /// Lines for people or JSON for machines.
     pub format: LogFormat,

@@ -32,10 +32,11 @@ pub mod responses;
 pub mod saml_keys;
 pub mod scan;
 pub mod session;
+pub mod sign_in;
 pub mod signals;
+pub mod test_sign_in;
 pub mod token_claims;
 pub mod traces;
-pub mod trials;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -70,7 +70,7 @@ pub async fn end_sessions(
 
 /// A person's consents that hold.
 pub async fn consents(host: &Host, id: UserId) -> Result<Vec<Consent>> {
-    Ok(consent::of(host, &user(host, id).await?).await?)
+    Ok(consent::consents_of(host, &user(host, id).await?).await?)
 }
 
 /// Takes a person's consent back: the application's tokens end, and it has to ask again.

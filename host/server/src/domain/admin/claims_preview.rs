@@ -368,7 +368,7 @@ impl Previewed {
                 value: None,
             }));
         }
-        let made = name_id::of(host, provider, &self.user, &self.account, "", format)?;
+        let made = name_id::name_id_for(host, provider, &self.user, &self.account, "", format)?;
         Ok(made.map(|name| PreviewedName {
             format: name.format,
             value: Some(name.value),

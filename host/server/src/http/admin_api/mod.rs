@@ -23,8 +23,8 @@ mod saml_metadata;
 mod service_providers;
 mod steps;
 mod table;
+mod test_sign_ins;
 mod transfers;
-mod trials;
 mod users;
 
 use std::sync::Arc;
@@ -61,7 +61,7 @@ fn all_routes() -> Vec<Route> {
         applications::routes(),
         service_providers::routes(),
         logos::routes(),
-        trials::routes(),
+        test_sign_ins::routes(),
         claims::routes(),
         audit::routes(),
         keys::routes(),
