@@ -137,6 +137,9 @@ pub enum InternalError {
     /// A plugin.
     #[error("the plugin {0}")]
     Plugin(String),
+    /// A value could not be serialized.
+    #[error("a value could not be serialized: {0}")]
+    Serialization(#[from] serde_json::Error),
 }
 
 const fn seconds(count: u32) -> Duration {

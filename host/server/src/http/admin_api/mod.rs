@@ -10,6 +10,7 @@ mod audit;
 mod authorize;
 mod claims;
 mod conditional;
+mod context;
 mod idempotency;
 mod input;
 mod keys;
