@@ -185,7 +185,9 @@ fn every_module_has_its_layer_and_calls_only_those_below() {
             own.is_some(),
             "{path}: the module {module} has no layer in this test"
         );
-        for other in used(&code(&text)) {
+        // An exported macro is at the root of its crate, whatever defines it.
+        let uses = used(&code(&text)).into_iter();
+        for other in uses.filter(|other| other != "admin_command") {
             let below = matches!((own, layer(&other)), (Some(own), Some(below)) if own < below);
             assert!(
                 other == module || below,

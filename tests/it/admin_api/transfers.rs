@@ -547,7 +547,10 @@ async fn a_table_waits_for_the_phone_and_comes_in_as_it_was_shown_there_on_both_
                 path,
                 "name,email,nickname\nbob,mine@example.org,B\neva,eva@example.org,\n",
             ),
-            ("/users/import?dry_run=false", table),
+            (
+                "/users/import",
+                "name,email,nickname\neve,eve@example.org,\n",
+            ),
         ] {
             let other = import_once(&console, path, table, named).await;
             assert_eq!(
