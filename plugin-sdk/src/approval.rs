@@ -142,13 +142,13 @@ macro_rules! approval_channel {
                 }
                 fn cancel(config: String, handle: Vec<u8>) -> Result<(), wit::Failure> {
                     $crate::approval::call::<$channel, _>(&config, |host, config| {
-                <$channel>::cancel(host, config, &handle)
+                        <$channel>::cancel(host, config, &handle)
                     })
                 }
             }
 
             use $crate::approval::ApprovalChannel as _;
-            $crate::bindings::approval::export!(Component with_types_in $crate::bindings::approval);
+    $crate::bindings::approval::export!(Component with_types_in $crate::bindings::approval);
         };
     };
 }

@@ -283,10 +283,10 @@ macro_rules! claim_mapper {
                 }
                 fn map_claims(input: wit::Input) -> Result<Vec<wit::Edit>, wit::Failure> {
                     $crate::claims::map::<$mapper>(input)
-        }
+                }
             }
 
-            $crate::bindings::claims::export!(Component with_types_in $crate::bindings::claims);
+    $crate::bindings::claims::export!(Component with_types_in $crate::bindings::claims);
         };
     };
 }

@@ -33,7 +33,7 @@ pub enum UnfitRedirectUri {
     Host,
     /// Not https.
     #[error(
-        "a redirect URI of a web application or SPA starts with https:// (http://localhost only where the configuration says `development = true`)"
+        "a redirect URI of a web application or SPA starts with https:// (http://localhost only where the configuration says `allow_insecure_redirect_uris = true`)"
     )]
     NotHttps,
     /// Neither a custom scheme nor a loopback address.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use crate::config::Settings;
+use crate::config::{HumanDuration, Settings};
 use crate::domain::first_start::{Made, first_start};
 use crate::domain::looks::{Logo, LogoError};
 use crate::domain::plugins::{SecretFileError, plugin_specs};
@@ -115,7 +115,7 @@ pub async fn compose(
         compiler,
         settings_file,
     } = surroundings;
-    let database = Database::open(&settings.store.url).await?;
+    let database = Database::open(&settings.database.url).await?;
     let master_key = match &settings.keys.master_key {
         Some(text) => MasterKey::from_text(text, "keys.master_key")?,
         // A fresh key in place of a lost one would open nothing, and hide that the old one is missing.
@@ -161,13 +161,13 @@ pub async fn compose(
         }
         None => None,
     };
-    let places = Places::open(settings.places.database_file.as_deref())?;
+    let places = Places::open(settings.geoip.database_file.as_deref())?;
     let logo = logo(&settings)?;
     let passkeys = domain::passkey::RelyingParty::new(&settings);
-    let outgoing = Outgoing::new(settings.outgoing.allow_private_addresses);
+    let outgoing = Outgoing::new(settings.egress.allow_private_addresses);
     Ok(Arc::new(Host {
         issuer: settings.issuer(),
-        limits: crate::domain::limits::Limits::new(settings.limits),
+        rate_limits: crate::domain::limits::Limits::new(settings.rate_limits),
         settings,
         outgoing,
         places,
@@ -195,7 +195,7 @@ pub async fn compose(
 /// The operator's logo, if the settings name one.
 pub fn logo(settings: &Settings) -> Result<Option<Logo>, LogoError> {
     settings
-        .pages
+        .branding
         .logo_file
         .as_deref()
         .map(Logo::read)
@@ -266,7 +266,7 @@ impl Credentials for PushCredentials {
 
 /// Makes what the first start makes, if this is the first.
 pub async fn prepare_first_start(host: &Host) -> Result<Option<Made>, StartError> {
-    let Some(wish) = &host.settings.first_start else {
+    let Some(wish) = &host.settings.bootstrap else {
         return Ok(None);
     };
     let Some(made) = first_start(host, wish).await? else {
@@ -378,11 +378,11 @@ pub fn serve(host: Arc<Host>, ports: Ports) -> Result<Running, StartError> {
         newcomers: Newcomers {
             most_of_network: usize::try_from(host.settings.http.connections_per_network)
                 .unwrap_or(usize::MAX),
-            patience: Duration::from_secs(host.settings.http.first_request_timeout.into()),
+            patience: host.settings.http.first_request_timeout.get(),
             exempt: host.settings.http.trusted_proxies.clone(),
         },
-        head_timeout: Duration::from_secs(host.settings.http.head_timeout.into()),
-        write_timeout: Duration::from_secs(host.settings.http.write_timeout.into()),
+        head_timeout: host.settings.http.head_timeout.get(),
+        write_timeout: host.settings.http.write_timeout.get(),
     };
     let mut servers = JoinSet::new();
     let mut most_of_main = most;
@@ -445,7 +445,7 @@ async fn told(mut stopped: tokio::sync::watch::Receiver<bool>) {
 
 async fn sweep(host: Arc<Host>) {
     let lifetimes = host.settings.lifetimes;
-    let after = |lifetime: u32, grace| Duration::from_secs(lifetime.into()) + grace;
+    let after = |lifetime: HumanDuration, grace| lifetime.get() + grace;
     let retention = Retention {
         // Anybody may begin a login, so nothing of it is kept.
         logins: after(lifetimes.login, Duration::ZERO),
@@ -456,13 +456,13 @@ async fn sweep(host: Arc<Host>) {
             DAY,
         ),
         refresh_tokens: after(lifetimes.refresh_token, DAY),
-        sessions: after(host.settings.longest_session(), DAY),
+        sessions: after(host.settings.session.absolute_timeout, DAY),
         enrolments: after(lifetimes.enrolment, DAY),
         admin_tokens: after(lifetimes.admin_token, DAY),
         traces: domain::traces::kept(&host),
         audit: domain::audit::kept(&host),
         streams: host.settings.audit.stream.names(),
-        denials: Duration::from_secs(host.settings.approvals.forget_denials.into()),
+        denials: host.settings.approvals.denial_reset_after.get(),
     };
     loop {
         if let Err(error) = domain::audit::sum_up_repeated(&host).await {

@@ -56,7 +56,7 @@ impl Stamp {
 #[derive(Debug, thiserror::Error)]
 pub enum PlacesError {
     /// The file can't be read.
-    #[error("places.database_file: {} can't be read: {reason}", file.display())]
+    #[error("geoip.database_file: {} can't be read: {reason}", file.display())]
     Unreadable {
         /// The file.
         file: PathBuf,
@@ -64,7 +64,7 @@ pub enum PlacesError {
         reason: std::io::Error,
     },
     /// It is something else.
-    #[error("places.database_file: {} is no database of places in the MaxMind DB format (.mmdb): {reason}", file.display())]
+    #[error("geoip.database_file: {} is no database of places in the MaxMind DB format (.mmdb): {reason}", file.display())]
     NoDatabase {
         /// The file.
         file: PathBuf,
@@ -323,7 +323,7 @@ mod tests {
         let file = folder.path().join("places.mmdb");
         let error = Places::open(Some(&file)).unwrap_err().to_string();
         assert!(
-            error.starts_with("places.database_file: ") && error.contains("can't be read"),
+            error.starts_with("geoip.database_file: ") && error.contains("can't be read"),
             "{error}"
         );
         std::fs::write(&file, "no database").unwrap();

@@ -439,7 +439,7 @@ async fn a_session_has_one_trial_and_few_calls_that_wait() {
 
     let path = format!("/trials/{}?wait=25", id(&second));
     let more = async {
-        while !format!("{:?}", host.host.limits.trial_waits).contains(": 2}") {
+        while !format!("{:?}", host.host.rate_limits.trial_waits).contains(": 2}") {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         // Answered at once, so before the two that wait for half a minute.
@@ -820,7 +820,7 @@ async fn a_saml_trial_without_a_name_says_what_to_do() {
 #[tokio::test]
 async fn a_trial_that_a_plugin_ends_says_so_where_it_ends() {
     let plugins = format!(
-        "[[plugins.claims]]\nname = \"broken\"\nfile = \"{}\"\nwrites = []\nconfig = {{ behaviour = \"panic\" }}\n",
+        "[[plugins.claim_mappers]]\nname = \"broken\"\nfile = \"{}\"\nwrites = []\nconfig = {{ behaviour = \"panic\" }}\n",
         component("hostile-mapper").display()
     );
     let host = TestHost::start_with(Wish {

@@ -19,7 +19,8 @@ use tokio::sync::mpsc;
 use super::token::userinfo;
 use crate::harness::{Ada, Application, Browser, Database, TestHost, Wish, id, in_time};
 
-const PRIVATE: &str = "development = true\n[outgoing]\nallow_private_addresses = true";
+const PRIVATE: &str =
+    "allow_insecure_redirect_uris = true\n[egress]\nallow_private_addresses = true";
 
 /// How long nothing may come: longer than the worker's look at the database.
 const QUIET: Duration = Duration::from_secs(4);
@@ -415,7 +416,7 @@ async fn applications_with_many_logouts_keep_another_waiting_for_no_more_than_a_
 #[tokio::test]
 async fn an_address_inside_is_not_called_unless_the_operator_says_so() {
     let host = TestHost::start_with(Wish {
-        settings: "development = true",
+        settings: "allow_insecure_redirect_uris = true",
         ..Wish::default()
     })
     .await;

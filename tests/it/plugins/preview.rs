@@ -277,7 +277,7 @@ async fn one_caller_makes_few_previews_at_once() {
     let holding: Vec<_> = (0..4)
         .map(|_| {
             host.host
-                .limits
+                .rate_limits
                 .previews
                 .hold(CallerKey::from(&caller))
                 .expect("held")

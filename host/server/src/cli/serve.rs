@@ -83,14 +83,14 @@ fn start_log(log: &Log) -> anyhow::Result<()> {
 fn greet(settings: &Settings, made: Option<&Made>) {
     let origin = settings.origin();
     let demo = settings
-        .first_start
+        .bootstrap
         .as_ref()
         .and_then(|first| first.demo.as_ref());
     let start = demo
         .and_then(|demo| url::Url::parse(&demo.redirect_uri).ok())
         .and_then(|url| url.join("/").ok());
     println!();
-    match (made, settings.first_start.as_ref()) {
+    match (made, settings.bootstrap.as_ref()) {
         (Some(made), Some(first)) => {
             println!(
                 "Enrol an authenticator for \"{}\" (good once):\n  {}",

@@ -12,7 +12,7 @@ use super::account::{Access, access};
 use super::known_browsers::Standing;
 use super::signals::Signal;
 use super::trials::Attempt;
-use super::{Broken, Host, audit, channels, passkey, seconds, trials};
+use super::{Broken, Host, audit, channels, passkey, trials};
 use assent_model::approval::{
     Approval, ApprovalStage, MatchingNumber, NUMBER_ATTEMPTS, Pause, RequestKind, Shown,
 };
@@ -83,7 +83,7 @@ pub async fn refuse(host: &Host, login: &Login, name: &LoginName) -> Result<(), 
         known,
         browser: login.browser,
         refused_at,
-        counts_until: refused_at + seconds(host.settings.lifetimes.approval),
+        counts_until: refused_at + host.settings.lifetimes.approval.get(),
     };
     Ok(host.store.refuse_request(refused).await?)
 }
@@ -193,7 +193,7 @@ async fn put(
         },
         mentions,
         requested_at: now,
-        expires_at: now + seconds(host.settings.lifetimes.approval),
+        expires_at: now + host.settings.lifetimes.approval.get(),
         attempts_left: NUMBER_ATTEMPTS,
         stage: ApprovalStage::Requested,
     };
@@ -293,10 +293,10 @@ fn about(host: &Host, event: Event, approval: &Approval, by: &By) -> Entry {
 pub(super) fn noted(host: &Host, event: Event, approval: &Approval, by: &By) -> Noted {
     let settings = &host.settings.approvals;
     let pause = Pause {
-        steps: settings.steps(),
-        forgotten_after: seconds(settings.forget_denials),
-        within: seconds(settings.denial_window),
-        report: (event == Event::SignInNotMe).then(|| seconds(settings.not_me_pause)),
+        steps: settings.cooldowns(),
+        forgotten_after: settings.denial_reset_after.get(),
+        within: settings.denial_window.get(),
+        report: (event == Event::SignInNotMe).then(|| settings.report_cooldown.get()),
     };
     let begun = about(host, Event::PauseBegun, approval, by);
     let mut entry = about(host, event, approval, by);
@@ -346,8 +346,8 @@ async fn whose(
     };
     let known = user.map(|user| user.id);
     let limit = match standing {
-        Standing::Known => &host.limits.known_browsers,
-        Standing::Stale | Standing::Unknown => &host.limits.person,
+        Standing::Known => &host.rate_limits.prompts_from_known_browsers,
+        Standing::Stale | Standing::Unknown => &host.rate_limits.prompts_per_user,
     };
     let asked = known.filter(|user| open && limit.take(user, host.now()).is_ok());
     Ok(Named {

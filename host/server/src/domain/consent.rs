@@ -1,6 +1,6 @@
 //! Consents: what a person lets an application know.
 
-use super::{Broken, Host, audit, seconds};
+use super::{Broken, Host, audit};
 use assent_model::application::{Application, ConsentPolicy};
 use assent_model::audit::{Actor, By, Event, Origin};
 use assent_model::id::{ConsentId, Did};
@@ -39,7 +39,7 @@ pub fn given(host: &Host, user: &User, request: &AuthorizationRequest) -> Consen
         user: user.id,
         application: request.application.clone(),
         scopes: request.consent_scopes(),
-        until: now + seconds(host.settings.lifetimes.consent),
+        until: now + host.settings.lifetimes.consent.get(),
     }
 }
 

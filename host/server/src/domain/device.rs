@@ -32,7 +32,7 @@ pub fn prepare_enrolment(host: &Host, user: UserId) -> (Enrolment, Token) {
     let now = host.now();
     let id = EnrolmentId::new(now, &*host.entropy);
     let token = Token::new(prefix::ENROLMENT, id.as_bytes(), &*host.entropy);
-    let expires_at = now + seconds(host.settings.lifetimes.enrolment);
+    let expires_at = now + host.settings.lifetimes.enrolment.get();
     (
         Enrolment {
             id,

@@ -2,7 +2,7 @@
 
 use super::admin::{self, Refused, Settings};
 use super::{Host, audit, device};
-use crate::config::{Demo, FirstStart as Wish};
+use crate::config::{Bootstrap as Wish, Demo};
 use assent_model::application::{Application, ApplicationType, InitiateLoginUri, OidcSettings};
 use assent_model::audit::{By, Event};
 use assent_model::id::Did;
@@ -25,7 +25,7 @@ pub async fn first_start(host: &Host, wish: &Wish) -> Result<Option<Made>, Refus
         .administrator
         .parse()
         .map_err(|error: assent_model::name::InvalidName| Refused::Invalid {
-            field: "first_start.administrator",
+            field: "bootstrap.administrator",
             expected: error.to_string(),
         })?;
     let mut administrator = admin::new_user(host, name)?;
@@ -81,19 +81,22 @@ pub async fn first_start(host: &Host, wish: &Wish) -> Result<Option<Made>, Refus
 
 fn demo_application(host: &Host, demo: &Demo) -> Result<Application, Refused> {
     let kind = ApplicationType::Native;
-    let uri = RedirectUri::register(&demo.redirect_uri, kind, host.settings.development).map_err(
-        |error| Refused::Invalid {
-            field: "first_start.demo.redirect_uri",
-            expected: error.to_string(),
-        },
-    )?;
+    let uri = RedirectUri::register(
+        &demo.redirect_uri,
+        kind,
+        host.settings.allow_insecure_redirect_uris,
+    )
+    .map_err(|error| Refused::Invalid {
+        field: "bootstrap.demo.redirect_uri",
+        expected: error.to_string(),
+    })?;
     let start = demo
         .initiate_login_uri
         .as_deref()
         .map(InitiateLoginUri::parse)
         .transpose();
     let initiate_login_uri = start.map_err(|error| Refused::Invalid {
-        field: "first_start.demo.initiate_login_uri",
+        field: "bootstrap.demo.initiate_login_uri",
         expected: error.to_string(),
     })?;
     let now = host.now();

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::{Broken, Host, audit, seconds};
+use super::{Broken, Host, audit};
 use assent_model::audit::{Entry, Event};
 use assent_model::clock::Timestamp;
 use assent_model::device::Device;
@@ -89,7 +89,7 @@ pub async fn of(host: &Host, device: &Device) -> Result<Vec<Past>, Broken> {
 
 /// The entries that tell how a person's requests ended, the latest first.
 async fn over(host: &Host, user: UserId) -> Result<Vec<(PastOutcome, Entry)>, Broken> {
-    let ended = host.now() - seconds(host.settings.lifetimes.approval);
+    let ended = host.now() - host.settings.lifetimes.approval.get();
     let entries = audit::of_user(host, user, None, READ).await?;
     let decided: HashSet<Value> = entries
         .iter()

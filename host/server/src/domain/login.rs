@@ -2,7 +2,7 @@
 
 use super::limits::Network;
 use super::session::{self, SignedIn};
-use super::{Broken, Host, audit, channels, seconds};
+use super::{Broken, Host, audit, channels};
 use assent_model::account::Account;
 use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::audit::{Actor, By, Entry, Event, Origin};
@@ -31,11 +31,11 @@ pub async fn begin(
         request,
         stage: session.map_or(LoginStage::Identify, LoginStage::SignedIn),
         created_at: now,
-        expires_at: now + seconds(host.settings.lifetimes.login),
+        expires_at: now + host.settings.lifetimes.login.get(),
     };
     let bounds = from
         .filter(|_| session.is_none())
-        .map(|from| host.limits.open_sign_ins.of(&from));
+        .map(|from| host.rate_limits.open_sign_ins.of(&from));
     host.store
         .insert_login_within(login.clone(), bounds)
         .await?;

@@ -93,7 +93,7 @@ pub struct Host {
     /// Tells waiting requests of changes.
     pub signals: signals::Signals,
     /// Who came how often.
-    pub limits: limits::Limits,
+    pub rate_limits: limits::Limits,
     /// The time.
     pub clock: SharedClock,
     /// Randomness.

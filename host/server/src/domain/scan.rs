@@ -13,7 +13,7 @@ use subtle::ConstantTimeEq;
 use super::account::{Access, access};
 use super::limits::Exhausted;
 use super::signals::Signal;
-use super::{Broken, Host, approval, seconds};
+use super::{Broken, Host, approval};
 use assent_model::audit::Origin;
 use assent_model::device::Device;
 use assent_model::id::LoginId;
@@ -105,7 +105,11 @@ pub async fn scan(
     {
         return Ok(Scanned::Closed);
     }
-    if let Err(exhausted) = host.limits.device.take(&device.id, host.now()) {
+    if let Err(exhausted) = host
+        .rate_limits
+        .actions_per_device
+        .take(&device.id, host.now())
+    {
         return Ok(Scanned::TooMany(exhausted));
     }
     Ok(
@@ -119,7 +123,7 @@ pub async fn scan(
             // The person was suspended at this moment.
             Asked::Nobody => Scanned::Closed,
             Asked::TooMany => {
-                Scanned::TooMany(Exhausted::within(seconds(host.settings.lifetimes.approval)))
+                Scanned::TooMany(Exhausted::within(host.settings.lifetimes.approval.get()))
             }
         },
     )

@@ -360,7 +360,7 @@ pub(super) async fn limit_failures(
         return CROSS_SITE.into_response();
     }
     let failed = |response: &Response| response.extensions().get::<Unproven>().is_some();
-    let limit = (&*host, &host.limits.authenticator_failures);
+    let limit = (&*host, &host.rate_limits.authenticator_failures);
     limits::failures(limit, from, request, next, failed, || {
         TOO_MANY.into_response()
     })

@@ -33,8 +33,8 @@ pub(super) async fn take(
             return Ok(StatusCode::NOT_FOUND.into_response());
         };
         if let Err(exhausted) = host
-            .limits
-            .callbacks
+            .rate_limits
+            .callbacks_per_ip
             .take(&(channel.name.clone(), from), host.now())
         {
             return Ok(limits::too_many_callbacks(exhausted));

@@ -31,7 +31,8 @@ pub(super) async fn front(
             Visitor::Administrator(signed_in) => render(&host, &browser, Some(&signed_in)),
             Visitor::Other => Ok(not_allowed(&host, browser.language())),
             Visitor::Unknown => {
-                if let Err(exhausted) = host.limits.sign_in.take(&from, host.now()) {
+                if let Err(exhausted) = host.rate_limits.login_pages_per_ip.take(&from, host.now())
+                {
                     let (refused, again) = (
                         Message::of("error-too-many-network"),
                         limits::try_again("/admin"),

@@ -113,8 +113,8 @@ pub(super) async fn recovery_codes(call: SignedCall) -> Reply {
 fn within_limit(call: &SignedCall) -> Result<(), Failure> {
     let taken = call
         .host
-        .limits
-        .device
+        .rate_limits
+        .actions_per_device
         .take(&call.device.id, call.host.now());
     taken.map_err(|exhausted| TOO_MANY_CALLS.with("retry_after", json!(exhausted.seconds())))
 }

@@ -7,7 +7,6 @@ use ended::{ended_page, refused, unknown};
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::extract::{FromRequest, Path, Request, State};
 use axum::http::header::SET_COOKIE;
@@ -343,9 +342,15 @@ pub(super) async fn identify(posted: Posted) -> Response {
             return Ok(reply);
         };
         // Counted before anything is looked for, so that it says nothing of who has an account.
-        let (limits, now) = (&host.limits, host.now());
-        let from = limits.address.take(&browser.origin().address.into(), now);
-        let from = from.and_then(|()| limits.browser.take(&browser.digest().into(), now));
+        let (limits, now) = (&host.rate_limits, host.now());
+        let from = limits
+            .sign_ins_per_ip
+            .take(&browser.origin().address.into(), now);
+        let from = from.and_then(|()| {
+            limits
+                .sign_ins_per_browser
+                .take(&browser.digest().into(), now)
+        });
         let from = from.map_err(|exhausted| (exhausted, Message::of("error-too-many-here")));
         let too_many = |(exhausted, refused)| {
             let next = try_again(&posted.address());
@@ -366,7 +371,7 @@ pub(super) async fn identify(posted: Posted) -> Response {
         // trust a report revoked: the refusal would show the report.
         let standing = browser.known_users(host).standing(host, &valid).await?;
         if standing == Standing::Unknown
-            && let Err(exhausted) = limits.login_name.take(&(&valid).into(), now)
+            && let Err(exhausted) = limits.sign_ins_per_user_name.take(&(&valid).into(), now)
         {
             approval::refuse(host, login, &valid).await?;
             return too_many((exhausted, by_name()));
@@ -380,7 +385,7 @@ pub(super) async fn identify(posted: Posted) -> Response {
         )
         .await?;
         if asked == Asked::TooMany {
-            let wait = Duration::from_secs(host.settings.lifetimes.approval.into());
+            let wait = host.settings.lifetimes.approval.get();
             return too_many((Exhausted::within(wait), by_name()));
         }
         Ok(remembering(
@@ -488,7 +493,11 @@ pub(super) async fn events(
         Ok(view) => view,
         Err(error) => return broken(&host, browser.language(), &error),
     };
-    let Some(holding) = host.limits.told_pages.hold(browser.origin().address.into()) else {
+    let Some(holding) = host
+        .rate_limits
+        .told_pages
+        .hold(browser.origin().address.into())
+    else {
         return StatusCode::TOO_MANY_REQUESTS.into_response();
     };
     let once = stream::once(async move {
@@ -638,7 +647,7 @@ fn waiting_page(
             .then(|| channels::binding(host, approval.id))
             .transpose()?,
         seconds_left: u32::try_from(seconds_left).unwrap_or(u32::MAX),
-        seconds_total: host.settings.lifetimes.approval,
+        seconds_total: host.settings.lifetimes.approval.whole_seconds(),
         events: format!("/login/{id}/events"),
         // Whoever typed a name may scan instead, whether the request was sent or not.
         scan: match approval.scanned_by {

@@ -19,7 +19,7 @@ use assent_model::secret::Token;
 
 /// What every page has.
 pub(super) fn layout(host: &Host, language: Language) -> Layout {
-    let pages = &host.settings.pages;
+    let pages = &host.settings.branding;
     let support = pages.support_address().zip(pages.support.clone());
     Layout {
         operator: host.settings.operator.clone(),

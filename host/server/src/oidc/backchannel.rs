@@ -158,7 +158,7 @@ async fn attempt(host: Arc<Host>, delivery: LogoutDelivery) -> Did {
         (Told::OutOfReach(why), _) => {
             tracing::warn!(
                 %application, sid, why,
-                "the application's backchannel_logout_uri may not be called, see [outgoing]; it is not told again"
+                "the application's backchannel_logout_uri may not be called, see [egress]; it is not told again"
             );
         }
         (Told::Failed(why), Some(_)) => {

@@ -177,7 +177,7 @@ async fn more(
         requested: &BTreeMap::new(),
     };
     let _place = host
-        .limits
+        .rate_limits
         .claim_lookups
         .hold(family.id)
         .ok_or(TokenError::Busy)?;

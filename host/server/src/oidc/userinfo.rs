@@ -47,7 +47,7 @@ pub async fn made(host: &Host, shown: Shown<'_>) -> Result<Made, BearerError> {
         requested,
     };
     let _place = host
-        .limits
+        .rate_limits
         .claim_lookups
         .hold(family.id)
         .ok_or(BearerError::Busy)?;

@@ -248,7 +248,7 @@ fn give_secret(host: &Host, application: &mut Application) -> Result<Secret> {
 }
 
 fn apply(host: &Host, application: &mut Application, change: ApplicationChange) -> Result<()> {
-    let (development, outgoing) = (host.settings.development, &host.outgoing);
+    let (development, outgoing) = (host.settings.allow_insecure_redirect_uris, &host.outgoing);
     if let Some(name) = change.name {
         application.name = display_text(&name, 120).ok_or_else(|| {
             invalid(
@@ -484,7 +484,7 @@ pub(super) fn server_address(field: &'static str, text: &str, outgoing: &Outgoin
     })?;
     outgoing.judge(&url).map_err(|refused| {
         let expected = "expected an address on the public internet that starts with https://; http and private addresses \
-                        only with [outgoing] allow_private_addresses = true in the settings";
+                        only with [egress] allow_private_addresses = true in the settings";
         invalid(field, format!("{refused}; {expected}"))
     })?;
     Ok(url)

@@ -59,7 +59,7 @@ pub use users::{
 
 use std::time::Duration;
 
-use super::{Broken, Host, audit, seconds};
+use super::{Broken, Host, audit};
 use crate::keys::fresh_ed25519_public_key;
 use assent_model::audit::{By, Event};
 use assent_model::clock::Timestamp;
@@ -140,7 +140,7 @@ pub async fn issue_admin_token(
     host: &Host,
     by: &By,
 ) -> std::result::Result<(Token, Timestamp), Broken> {
-    issue_admin_token_for(host, seconds(host.settings.lifetimes.admin_token), by).await
+    issue_admin_token_for(host, host.settings.lifetimes.admin_token.get(), by).await
 }
 
 /// A token for the admin API that is good for so long.

@@ -305,7 +305,7 @@ fn done(changed: saml_keys::Changed, expected: &'static str) -> Result<SamlKey> 
 }
 
 fn apply(host: &Host, provider: &mut ServiceProvider, change: ServiceProviderChange) -> Result<()> {
-    let development = host.settings.development;
+    let development = host.settings.allow_insecure_redirect_uris;
     if let Some(name) = change.name {
         provider.name = display_text(&name, 120).ok_or_else(|| {
             invalid(
@@ -420,7 +420,7 @@ fn entity_id(field: &'static str, text: String) -> Result<String> {
 fn address(field: &'static str, text: &str, development: bool) -> Result<RedirectUri> {
     RedirectUri::register(text, ApplicationType::Web, development).map_err(|_| {
         let expected = "expected an address that starts with https://, without user name or fragment (http://localhost \
-                        only where the configuration says `development = true`)";
+                        only where the configuration says `allow_insecure_redirect_uris = true`)";
         invalid(field, expected)
     })
 }

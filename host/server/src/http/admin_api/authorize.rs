@@ -52,7 +52,7 @@ pub(super) async fn limit_failures(
     };
     let failed = |response: &Response| response.status() == ProblemKind::Unauthenticated.status();
     limits::failures(
-        (&host, &host.limits.admin_failures),
+        (&host, &host.rate_limits.admin_failures),
         from,
         request,
         next,

@@ -333,7 +333,10 @@ async fn preview(
 ) -> Result<Json<PreviewView>, Problem> {
     let request = read_query(&query.unwrap_or_default())?;
     let application: Did = id_of(&id, "application")?;
-    let held = host.limits.previews.hold(CallerKey::from(&caller.by.actor));
+    let held = host
+        .rate_limits
+        .previews
+        .hold(CallerKey::from(&caller.by.actor));
     let _held = held.ok_or_else(|| {
         Problem::of(
             ProblemKind::TooMany,
@@ -491,11 +494,11 @@ async fn compare(
     }
     let busy = |detail: &'static str| Problem::of(ProblemKind::TooMany, detail);
     let alone = host
-        .limits
+        .rate_limits
         .candidate
         .hold(())
         .ok_or_else(|| busy("another candidate is tried at this moment"))?;
-    let often = host.limits.candidates.take(&(), host.now());
+    let often = host.rate_limits.candidates.take(&(), host.now());
     often.map_err(|_| {
         busy("too many candidates were tried in the last minute; try again in a while")
     })?;
@@ -598,9 +601,9 @@ async fn read(
         .await
         .map_err(Broken::from)?;
     let Some(trace) = found else {
-        let hours = host.settings.plugins.trace_hours;
+        let retention = host.settings.plugins.trace_retention;
         let detail = format!(
-            "nothing is kept about this token: no plugin served it, or it is older than {hours} hours"
+            "nothing is kept about this token: no plugin served it, or it is older than {retention}"
         );
         return Err(Problem::new(StatusCode::NOT_FOUND, detail));
     };

@@ -97,7 +97,7 @@ fn facts(user: &User) -> Vec<Fact> {
 /// `GET /profile/{application}`
 pub(super) async fn seen(owner: Owner, Path(id): Path<String>) -> Response {
     let reply = async {
-        let Some(_held) = owner.host.limits.looks.hold(owner.signed_in.user.id) else {
+        let Some(_held) = owner.host.rate_limits.looks.hold(owner.signed_in.user.id) else {
             let (refused, again) = (
                 Message::of("error-too-many-here"),
                 try_again(&format!("/profile/{id}")),

@@ -1,7 +1,5 @@
 //! Answering an authorization request.
 
-use std::time::Duration;
-
 use serde_json::{Map, Value, json};
 
 use super::super::error::AuthorizeErrorCode;
@@ -279,7 +277,7 @@ fn code(
     let now = host.now();
     let id = CodeId::new(now, &*host.entropy);
     let token = Token::new(prefix::CODE, id.as_bytes(), &*host.entropy);
-    let lifetime = Duration::from_secs(host.settings.lifetimes.authorization_code.into());
+    let lifetime = host.settings.lifetimes.authorization_code.get();
     let code = CodeGrant {
         id,
         digest: token.digest(),

@@ -98,7 +98,7 @@ type Reason = &'static str;
 pub async fn authenticate(host: &Host, call: Call<'_>) -> Result<Client, TokenError> {
     let by_header = call.authorization.is_some();
     let presented = presented(call)?;
-    let limit = &host.limits.client_failures;
+    let limit = &host.rate_limits.client_auth_failures;
     let caller = (presented.id().clone(), call.from);
     let found = host
         .store

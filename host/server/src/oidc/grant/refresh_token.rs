@@ -82,13 +82,13 @@ pub(super) async fn exchange(
     };
     let lifetimes = host.settings.lifetimes;
     let now = host.now();
-    let window = Duration::from_secs(lifetimes.refresh_repeat.into());
+    let window = lifetimes.refresh_token_grace.get();
     let (access_token, mut access) = new_access(
         host,
         client,
         Some(family.id),
         scopes.clone(),
-        lifetimes.access_token,
+        lifetimes.access_token.get(),
     );
     let repeatable_since = (!window.is_zero()).then(|| now - window);
     access.watched_until = repeatable_since.map(|_| now + window + SETTLE);
@@ -127,7 +127,7 @@ pub(super) async fn exchange(
     Ok(TokenResponse {
         access_token: access_token.expose().to_owned(),
         token_type: "Bearer",
-        expires_in: lifetimes.access_token,
+        expires_in: lifetimes.access_token.get().as_secs(),
         id_token,
         refresh_token: Some(refresh_token.expose().to_owned()),
         scope: scopes.to_string(),

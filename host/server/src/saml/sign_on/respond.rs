@@ -161,7 +161,7 @@ async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Broken>
         authentication: &session.authentication,
         session_index: &session_index,
         unspecified_context: request.unspecified_context,
-        lifetime: host.settings.saml.assertion(),
+        lifetime: host.settings.saml.assertion_validity.get(),
         attributes: &attributes,
     };
     // It is signed before the login counts as answered, so that nothing can go wrong between the two.
