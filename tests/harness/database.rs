@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use assent_model::chain::ChainKey;
-use assent_model::clock::{Clock, SystemClock};
 use assent_model::entropy::{Entropy, SystemEntropy};
 use assent_store::{Chaining, Store, StoreError};
 use sqlx::any::AnyConnectOptions;
@@ -36,12 +35,7 @@ impl DatabaseUrl {
 /// A store on the database at this URL, without a host. All of them have one key for the chain of the audit log.
 pub async fn open_store(url: &str) -> Result<Store, StoreError> {
     let chaining = Chaining::new(ChainKey::new([7; 32]), Arc::new(SystemEntropy));
-    Store::start(
-        assent_store::Database::open(url).await?,
-        chaining,
-        SystemClock.now(),
-    )
-    .await
+    Store::start(assent_store::Database::open(url).await?, chaining).await
 }
 
 impl Database {

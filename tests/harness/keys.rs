@@ -31,13 +31,9 @@ async fn made(master: &MasterKey) -> Vec<(KeyPurpose, String)> {
 pub async fn give_keys(url: &str, master: &MasterKey, now: Timestamp) {
     let code = master.authenticate("audit chain", b"").expect("a code");
     let chaining = Chaining::new(ChainKey::new(code), Arc::new(SystemEntropy));
-    let store = Store::start(
-        Database::open(url).await.expect("a database"),
-        chaining,
-        now,
-    )
-    .await
-    .expect("a store");
+    let store = Store::start(Database::open(url).await.expect("a database"), chaining)
+        .await
+        .expect("a store");
     for (purpose, sealed) in KEYS.get_or_init(async || made(master).await).await {
         let key = SigningKey {
             id: KeyId::new(now, &SystemEntropy),

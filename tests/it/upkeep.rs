@@ -1,6 +1,5 @@
 //! What a host does in the background: that it is right, and that it costs what there is to do and not what there is.
 
-use std::path::Path;
 use std::time::Duration;
 
 use assent_model::clock::Timestamp;
@@ -8,7 +7,6 @@ use assent_model::entropy::SystemEntropy;
 use assent_model::id::{Did, SessionId};
 use assent_store::{Retention, Store};
 use reqwest::StatusCode;
-use sqlx::migrate::Migrator;
 use sqlx::{AnyConnection, Connection};
 
 use crate::harness::{Browser, Database, DatabaseUrl, TestHost, Wish, open_store};
@@ -363,65 +361,5 @@ async fn a_code_that_nobody_exchanges_is_forgotten_and_one_that_was_is_not() {
             StatusCode::UNAUTHORIZED,
             "{database:?}"
         );
-    }
-}
-
-#[tokio::test]
-async fn what_an_earlier_release_kept_for_too_long_goes_too() {
-    for database in Database::BOTH {
-        let folder = tempfile::tempdir().expect("a folder");
-        let released = folder.path().join("released");
-        std::fs::create_dir(&released).expect("a folder");
-        let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/store/migrations");
-        for migration in [
-            "0001_first_light.sql",
-            "0002_whole_openid_connect.sql",
-            "0003_signing_keys.sql",
-        ] {
-            std::fs::copy(all.join(migration), released.join(migration)).expect("copied");
-        }
-        let url = database.create(folder.path()).await;
-        if database == Database::Sqlite {
-            std::fs::write(folder.path().join("assent.db"), "").expect("a file");
-        }
-        let mut connection = url.connection().await;
-        let migrator = Migrator::new(released).await.expect("migrations");
-        migrator
-            .run_direct(None, &mut connection, false)
-            .await
-            .expect("the tables");
-        for statement in [
-            "INSERT INTO users (id, did, subject, name, profile, state, version, created_at, updated_at)
-             VALUES ('ada', 'did', 'subject', 'ada', '{}', 'active', 1, 0, 0)",
-            "INSERT INTO applications (id, name, settings, version, created_at, updated_at)
-             VALUES ('books', 'Books', '{}', 1, 0, 0)",
-            "INSERT INTO sessions (id, digest, sid, user_id, auth_time, amr, created_at, expires_at, logged_out)
-             VALUES ('1', '', 'there', 'ada', 0, '[]', 0, 0, 0)",
-            "INSERT INTO session_applications (sid, application_id, user_id, subject)
-             VALUES ('there', 'books', 'ada', ''), ('gone', 'books', 'ada', '')",
-            "INSERT INTO codes (id, digest, application_id, redirect_uri, scopes, user_id, account_id, session_id,
-                                context, claims, offline, created_at, expires_at, kept_until, used_at)
-             VALUES ('exchanged', '', 'books', '', '', 'ada', '', '', '{}', '{}', 1, 0, 10, 20, 5),
-                    ('forgotten', '', 'books', '', '', 'ada', '', '', '{}', '{\"name\": \"Ada\"}', 1, 0, 10, 20, NULL)",
-        ] {
-            sqlx::query(statement).execute(&mut connection).await.expect("inserted");
-        }
-        let store = open_store(url.url()).await.expect("a store");
-        let kept: Vec<(String, i64)> =
-            sqlx::query_as("SELECT id, kept_until FROM codes ORDER BY id")
-                .fetch_all(&mut connection)
-                .await
-                .expect("read");
-        assert_eq!(
-            kept,
-            [("exchanged".to_owned(), 20), ("forgotten".to_owned(), 10)],
-            "{database:?}"
-        );
-        let known: Vec<(String,)> = sqlx::query_as("SELECT sid FROM session_applications")
-            .fetch_all(&mut connection)
-            .await
-            .expect("read");
-        assert_eq!(known, [("there".to_owned(),)], "{database:?}");
-        store.close().await;
     }
 }

@@ -352,8 +352,6 @@ events! {
     PluginsRolledBack = "plugins.rolled-back",
     /// A token for the admin API was made.
     AdminTokenMade = "admin-token.made",
-    /// The entries that were there were chained: what came before was not until then.
-    ChainBegun = "audit.chain-begun",
 }
 
 impl Event {

@@ -309,7 +309,6 @@ activity-claims-compared = Ein Plugin wurde von der Verwaltung mit dem ausprobie
 activity-trial-begun = Sie haben begonnen, die Anmeldung einer Anwendung auszuprobieren
 activity-trial-ended = Sie haben die Anmeldung einer Anwendung ausprobiert
 activity-admin-token = Zugangstoken für die Administration erstellt
-activity-chain-begun = Protokoll gegen Änderungen gesichert
 profile-heading = Ihr Profil
 profile-lead = Was bei { $operator } über Sie gespeichert ist. Wenn etwas nicht stimmt, bitten Sie Ihre Administration, es zu ändern.
 profile-did-about = Die dezentrale Kennung ist ein fester Name, unter dem Anwendungen Sie führen können. Sie ist nicht geheim, und Sie brauchen sie sich nicht zu merken.
@@ -398,9 +397,9 @@ error-wait =
         [one] Warten Sie { $seconds } Sekunde und versuchen Sie es dann noch einmal. Wenn die vielen Versuche nicht von Ihnen waren, sagen Sie Ihrer Administration Bescheid.
        *[other] Warten Sie { $seconds } Sekunden und versuchen Sie es dann noch einmal. Wenn die vielen Versuche nicht von Ihnen waren, sagen Sie Ihrer Administration Bescheid.
     }
-error-broken = Da ist etwas schiefgegangen
-error-broken-happened = Der Dienst konnte nicht antworten. Es wurde nichts geändert.
-error-broken-advice = Versuchen Sie es gleich noch einmal. Wenn es nicht aufhört, nennen Sie Ihrer Administration die Referenz.
+error-internal = Da ist etwas schiefgegangen
+error-internal-happened = Der Dienst konnte nicht antworten. Es wurde nichts geändert.
+error-internal-advice = Versuchen Sie es gleich noch einmal. Wenn es nicht aufhört, nennen Sie Ihrer Administration die Referenz.
 error-form = Dieses Formular ist abgelaufen
 error-form-happened = Das Formular stammt nicht von der Seite, die in diesem Browser offen ist. Deshalb wurde nichts getan.
 error-form-advice = Gehen Sie zurück, laden Sie die Seite neu und wiederholen Sie Ihre Eingabe. Für diese Website müssen Cookies erlaubt sein.

@@ -310,7 +310,6 @@ activity-claims-compared = An administrator tried a plugin with what { $applicat
 activity-trial-begun = You began to try the sign-in of an application
 activity-trial-ended = You tried the sign-in of an application
 activity-admin-token = Administrator’s token made
-activity-chain-begun = Log secured against changes
 profile-heading = Your profile
 profile-lead = What { $operator } keeps of you. If something is wrong, ask your administrator to change it.
 profile-did-about = The decentralized identifier is a fixed name by which applications can know you. It is no secret, and you need not remember it.
@@ -399,9 +398,9 @@ error-wait =
         [one] Wait { $seconds } second and try again. If you did not ask so often yourself, tell your administrator.
        *[other] Wait { $seconds } seconds and try again. If you did not ask so often yourself, tell your administrator.
     }
-error-broken = Something went wrong
-error-broken-happened = The service could not answer. Nothing was changed.
-error-broken-advice = Try again in a moment. If it goes on, tell your administrator the reference number.
+error-internal = Something went wrong
+error-internal-happened = The service could not answer. Nothing was changed.
+error-internal-advice = Try again in a moment. If it goes on, tell your administrator the reference number.
 error-form = This form has expired
 error-form-happened = The form did not come from the page that is open in this browser, so nothing was done.
 error-form-advice = Go back, load the page again and repeat what you did. Cookies must be allowed for this site.

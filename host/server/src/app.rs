@@ -126,7 +126,7 @@ pub async fn compose(
         ChainKey::new(master_key.authenticate("audit chain", b"")?),
         Arc::clone(&entropy),
     );
-    let store = Store::start(database, chaining, clock.now()).await?;
+    let store = Store::start(database, chaining).await?;
     let kept = with_first_keys(&store, &master_key, &clock, &entropy).await?;
     let key_ring = KeyRing::open(&kept, &master_key)?;
     let push_key = Arc::new(PushKey::open(

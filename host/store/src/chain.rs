@@ -17,7 +17,7 @@ use super::rows::to_json;
 use super::statement::Statement;
 use super::sweep::SLICE;
 use super::{Result, Store, StoreError};
-use assent_model::audit::{By, Entry, Event};
+use assent_model::audit::{Entry, Event};
 use assent_model::chain::{ChainKey, End, KeptMark, Mark, Record, Walk, personal_digest};
 use assent_model::clock::Timestamp;
 use assent_model::entropy::SharedEntropy;
@@ -26,8 +26,6 @@ use assent_model::step::Mentioned;
 
 /// How many entries one statement chains at most.
 const ROWS: usize = 64;
-/// How many entries of before there was a chain are read at a time.
-const OLD: i64 = 512;
 
 /// What the log is chained with.
 #[derive(Debug)]
@@ -310,27 +308,15 @@ async fn set(
     Ok(())
 }
 
-static CHAIN_OLD: LazyLock<Statement> = LazyLock::new(|| {
-    Statement::new(
-        "UPDATE audit_entries SET seq = v.column2, previous = v.column3, digest = v.column4, personal_salt = v.column5,
-                                  personal_digest = v.column6
-         FROM (VALUES {($, $, $, $, $, $)}) AS v WHERE audit_entries.id = v.column1",
-        0,
-    )
-});
-
-/// Begins the chain, if it was not begun: the entries that are there already come first. In one transaction, so it is done
-/// whole or not at all; of several hosts that start at once one does it.
-pub(super) async fn begin(
+/// Creates the ends of the chain where they are missing: both at the start of a new database. If entries exist without an end, somebody
+/// deleted the end. Then the chain continues, but its ends stay unauthenticated, so verification fails.
+pub(super) async fn ensure_ends(
     pool: &AnyPool,
     begin: &'static str,
     chaining: &Chaining,
-    now: Timestamp,
 ) -> Result<()> {
     let mut connection = pool.acquire().await?;
     let mut transaction = connection.begin_with(begin.into_sql_str()).await?;
-    let db = &mut *transaction;
-    // Somebody took an end away. The log goes on, and nothing vouches for it any more.
     for statement in [
         "INSERT INTO audit_chain (name, seq, digest, code)
          SELECT 'anchor', seq - 1, COALESCE(previous, ''), '' FROM audit_entries WHERE seq IS NOT NULL ORDER BY seq LIMIT 1
@@ -339,71 +325,21 @@ pub(super) async fn begin(
          SELECT 'head', seq, COALESCE(digest, ''), '' FROM audit_entries WHERE seq IS NOT NULL ORDER BY seq DESC LIMIT 1
          ON CONFLICT (name) DO NOTHING",
     ] {
-        sqlx::query(statement).execute(&mut *db).await?;
+        sqlx::query(statement).execute(&mut *transaction).await?;
     }
-    let first = Mark::START;
     for end in [End::Anchor, End::Head] {
-        let begun = sqlx::query(
+        let created = sqlx::query(
             "INSERT INTO audit_chain (name, seq, digest, code) VALUES ($1, 0, $2, $3) ON CONFLICT (name) DO NOTHING",
         )
         .bind(end.as_str())
-        .bind(first.digest.to_text())
-        .bind(chaining.code(end, &first)?.to_text())
-        .execute(&mut *db)
+        .bind(Mark::START.digest.to_text())
+        .bind(chaining.code(end, &Mark::START)?.to_text())
+        .execute(&mut *transaction)
         .await?;
-        if begun.rows_affected() == 0 {
-            return Ok(transaction.commit().await?);
-        }
-    }
-    let mut last = first;
-    loop {
-        let rows: Vec<RecordRow> = sqlx::query_as(
-            "SELECT id, happened_at, event, actor_kind, actor, user_id, application_id, detail, personal,
-                    CAST(0 AS BIGINT) AS seq, '' AS previous, '' AS digest, approval_id, personal_salt, personal_digest, origin, origin_salt,
-                    origin_digest
-             FROM audit_entries WHERE seq IS NULL ORDER BY id LIMIT $1",
-        )
-        .bind(OLD)
-        .fetch_all(&mut *db)
-        .await?;
-        if rows.is_empty() {
+        // The chain was begun before, so nothing may authenticate another end.
+        if created.rows_affected() == 0 {
             break;
         }
-        let mut records: Vec<Record> = rows.into_iter().map(Record::from).collect();
-        for record in &mut records {
-            salt(record, chaining);
-            last = record.follow(&last);
-        }
-        for records in records.chunks(ROWS) {
-            let mut query = sqlx::query(CHAIN_OLD.of(records.len()));
-            for record in CHAIN_OLD.filled(records) {
-                query = query
-                    .bind(record.id.clone())
-                    .bind(record.seq)
-                    .bind(record.previous.clone())
-                    .bind(record.digest.clone())
-                    .bind(record.salt.clone())
-                    .bind(record.personal_digest.clone());
-            }
-            query.execute(&mut *db).await?;
-        }
-    }
-    if last.seq > 0 {
-        set(db, chaining, End::Head, &last, true).await?;
-        tracing::info!(
-            entries = last.seq,
-            "the entries of the audit log were chained"
-        );
-        // Whoever had a log chained anew would have this here as well.
-        let told = Entry::new(Event::ChainBegun, &By::HOST, now, &*chaining.entropy)
-            .with("entries", last.seq);
-        let pending = Pending {
-            record: record(&told)?,
-            mentions: None,
-            wanted: true,
-            is_news: false,
-        };
-        append(db, chaining, Appended(vec![pending])).await?;
     }
     Ok(transaction.commit().await?)
 }

@@ -84,7 +84,6 @@ use futures_util::future::BoxFuture;
 use sqlx::{AnyConnection, AnyPool};
 
 use assent_model::application::Registered;
-use assent_model::clock::Timestamp;
 use assent_model::token::CodeGrant;
 use issue::Issuing;
 use lookup::{Lookup, lookup};
@@ -156,10 +155,9 @@ struct Lookups {
 }
 
 impl Store {
-    /// Goes on with a database, whose audit log is chained with `chaining`. Where it was not chained yet, its entries are now.
-    pub async fn start(database: Database, chaining: Chaining, now: Timestamp) -> Result<Self> {
-        chain::begin(&database.writers, database.begin, &chaining, now).await?;
-        terms::begin(&database.writers, database.begin, now).await?;
+    /// Starts the writers and readers of a database. `chaining` authenticates the audit log.
+    pub async fn start(database: Database, chaining: Chaining) -> Result<Self> {
+        chain::ensure_ends(&database.writers, database.begin, &chaining).await?;
         let chaining = Arc::new(chaining);
         let writer = writer::Writer::start(&database, database.writer_count, &chaining);
         let asks = if database.writer_count == 1 {

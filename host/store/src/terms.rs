@@ -3,20 +3,15 @@
 
 use std::sync::LazyLock;
 
-use sqlx::{AnyConnection, AnyPool, Connection, SqlSafeStr};
+use sqlx::AnyConnection;
 
 use super::Result;
-use super::accounts::{AccountRow, Person, PersonRow};
+use super::accounts::{AccountRow, Person};
 use super::statement::{MOST, Statement};
-use super::users::UserRow;
 use assent_model::account::Account;
-use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
 use assent_model::search;
 use assent_model::user::{ConsoleRole, LifeState, User};
-
-/// How many rows are read at a time of those that are older than the terms.
-const OLD: i64 = 512;
 
 static OF_USER: LazyLock<Statement> = LazyLock::new(|| {
     Statement::new(
@@ -154,68 +149,4 @@ async fn forget_accounts(db: &mut AnyConnection, user: UserId) -> Result<()> {
         .execute(db)
         .await?;
     Ok(())
-}
-
-static OLD_ACCOUNTS: &str =
-    "SELECT a.id AS account_id, a.application_id, a.name AS account_name, a.roles, a.short_code,
-            a.state AS account_state, a.version AS account_version, a.created_at AS account_created_at, u.*
-     FROM accounts a JOIN users u ON u.id = a.user_id WHERE a.id > $1 ORDER BY a.id LIMIT $2";
-
-/// Makes the terms of users and accounts that are older than these. In one transaction, so it is done whole or not at all; of
-/// several hosts that start at once one does it.
-pub(super) async fn begin(pool: &AnyPool, begin: &'static str, now: Timestamp) -> Result<()> {
-    let mut connection = pool.acquire().await?;
-    let mut transaction = connection.begin_with(begin.into_sql_str()).await?;
-    let db = &mut *transaction;
-    let begun = sqlx::query(
-        "INSERT INTO milestones (name, reached_at) VALUES ('search terms', $1) ON CONFLICT (name) DO NOTHING",
-    )
-    .bind(now.millis())
-    .execute(&mut *db)
-    .await?;
-    if begun.rows_affected() == 0 {
-        return Ok(transaction.commit().await?);
-    }
-    let mut made = 0;
-    let mut last = String::new();
-    loop {
-        let rows: Vec<UserRow> =
-            sqlx::query_as("SELECT * FROM users WHERE id > $1 ORDER BY id LIMIT $2")
-                .bind(last.clone())
-                .bind(OLD)
-                .fetch_all(&mut *db)
-                .await?;
-        let Some(row) = rows.last() else { break };
-        row.id.clone_into(&mut last);
-        made += rows.len();
-        // Whatever can't be read is not found, and keeps nobody from starting.
-        let users: Vec<User> = rows
-            .into_iter()
-            .filter_map(|row| row.try_into().ok())
-            .collect();
-        add_users(db, &users).await?;
-    }
-    last.clear();
-    loop {
-        let rows: Vec<PersonRow> = sqlx::query_as(OLD_ACCOUNTS)
-            .bind(last.clone())
-            .bind(OLD)
-            .fetch_all(&mut *db)
-            .await?;
-        let Some(row) = rows.last() else { break };
-        row.account_id.clone_into(&mut last);
-        made += rows.len();
-        let people: Vec<Person> = rows
-            .into_iter()
-            .filter_map(|row| row.try_into().ok())
-            .collect();
-        add_accounts(db, &people).await?;
-    }
-    if made > 0 {
-        tracing::info!(
-            users_and_accounts = made,
-            "what people are found by was made"
-        );
-    }
-    Ok(transaction.commit().await?)
 }

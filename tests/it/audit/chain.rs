@@ -10,12 +10,11 @@ use assent_model::id::UserId;
 use assent_store::{AuditFilter, Retention, UserKept};
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::{AnyConnection, Connection};
+use sqlx::AnyConnection;
 
 use super::{broken, tamper, verified};
-use crate::harness::{Browser, Database, TestHost, Wish, http_client, id, open_store};
+use crate::harness::{Browser, Database, TestHost, Wish, http_client, id};
 use crate::life::entries;
-use crate::life::migration::release;
 use crate::store::fixture;
 
 /// Puts the log back as it was saved.
@@ -425,52 +424,6 @@ async fn hosts_that_write_at_once_make_one_chain_on_both_databases() {
 }
 
 #[tokio::test]
-async fn entries_of_before_are_chained_once_when_hosts_of_this_release_start_on_both_databases() {
-    for database in Database::BOTH {
-        let folder = tempfile::tempdir().expect("a folder");
-        let url = database.create(folder.path()).await.url().to_owned();
-        let mut connection = release("0014", &url, folder.path()).await;
-        // More than are read at a time.
-        for number in 0..1100 {
-            let personal = if number % 3 == 0 {
-                "NULL"
-            } else {
-                "'{\"name\":\"ada\"}'"
-            };
-            let entry = format!(
-                "INSERT INTO audit_entries (id, happened_at, event, actor_kind, detail, personal, news)
-                 VALUES ('{number:032}', {number}, 'user.created', 'host', '{{}}', {personal}, 0)"
-            );
-            tamper(&mut connection, &[&entry]).await;
-        }
-        connection.close().await.expect("closed");
-        let stores = tokio::join!(open_store(&url), open_store(&url), open_store(&url));
-        let store = stores.0.expect("a store");
-        stores.1.expect("a store").close().await;
-        stores.2.expect("a store").close().await;
-        let verdict = verified(&store).await;
-        assert_eq!(
-            (verdict.broken, verdict.checked.entries),
-            (None, 1101),
-            "{database:?}"
-        );
-        let last = store.audit_records(1100, 10).await.expect("read");
-        assert_eq!(
-            (last.len(), last[0].event.as_str(), last[0].detail.as_str()),
-            (1, "audit.chain-begun", r#"{"entries":1100}"#)
-        );
-        store.close().await;
-        let again = open_store(&url).await.expect("a store");
-        assert_eq!(
-            verified(&again).await.checked.entries,
-            1101,
-            "{database:?}: once"
-        );
-        again.close().await;
-    }
-}
-
-#[tokio::test]
 async fn a_bounded_check_looks_at_the_last_entries_on_both_databases() {
     for database in Database::BOTH {
         let (host, mut connection) = host_with_log(database).await;
@@ -529,7 +482,7 @@ async fn another_key_finds_the_ends_forged() {
     let database = assent_store::Database::open(&fixture.url)
         .await
         .expect("open");
-    let other = assent_store::Store::start(database, chaining, crate::store::NOW)
+    let other = assent_store::Store::start(database, chaining)
         .await
         .expect("a store");
     assert!(matches!(

@@ -3,7 +3,6 @@
 mod commands;
 mod hints;
 mod life;
-mod migration;
 mod rotation;
 
 use std::sync::Arc;

@@ -5,7 +5,6 @@ mod audit;
 mod concurrent;
 mod devices;
 pub mod erasure;
-pub mod migration;
 mod pauses;
 mod recovery;
 mod same;

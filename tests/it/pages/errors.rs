@@ -270,11 +270,11 @@ async fn a_host_that_is_broken_says_so_with_a_reference() {
     ada.sign_in(&browser).await;
     host.host.store.close().await;
     let page = browser.get("/").await;
-    refers(&page, &log, 500, "error-broken", "ERROR");
+    refers(&page, &log, 500, "error-internal", "ERROR");
     speaks(
         &page,
         Language::German,
-        &["error-broken-happened", "error-broken-advice"],
+        &["error-internal-happened", "error-internal-advice"],
     );
 }
 

@@ -1,6 +1,6 @@
 //! Which account a person uses an application with.
 
-use super::{Broken, Host};
+use super::{Host, InternalError};
 use assent_model::account::Account;
 use assent_model::id::Did;
 use assent_model::token::GrantSubject;
@@ -88,7 +88,7 @@ pub fn obstacle(user: &User, account: Option<&Account>) -> Option<Obstacle> {
 }
 
 /// Whether a person may use an application at this moment.
-pub async fn access(host: &Host, user: &User, application: &Did) -> Result<Access, Broken> {
+pub async fn access(host: &Host, user: &User, application: &Did) -> Result<Access, InternalError> {
     // Asked first, so that who is suspended is not told apart by a quicker answer.
     let account = host.store.account_of(user.id, application).await?;
     Ok(match (obstacle(user, account.as_ref()), account) {
@@ -103,7 +103,7 @@ pub async fn kept_out(
     host: &Host,
     user: &User,
     application: &Did,
-) -> Result<Option<Obstacle>, Broken> {
+) -> Result<Option<Obstacle>, InternalError> {
     let account = host.store.account_of(user.id, application).await?;
     Ok(obstacle(user, account.as_ref()))
 }
@@ -113,7 +113,7 @@ pub async fn person(
     host: &Host,
     subject: GrantSubject,
     application: &Did,
-) -> Result<Option<Person>, Broken> {
+) -> Result<Option<Person>, InternalError> {
     let found = host.store.person(subject.account_id).await?;
     Ok(found.filter(|Person { user, account }| {
         user.id == subject.user_id

@@ -12,7 +12,7 @@ use super::account::{Access, access};
 use super::known_browsers::Standing;
 use super::signals::Signal;
 use super::trials::Attempt;
-use super::{Broken, Host, audit, channels, passkey, trials};
+use super::{Host, InternalError, audit, channels, passkey, trials};
 use assent_model::approval::{
     Approval, ApprovalStage, MatchingNumber, NUMBER_ATTEMPTS, Pause, RequestKind, Shown,
 };
@@ -42,7 +42,7 @@ pub async fn ask(
     (name, standing): (&LoginName, Standing),
     context: BrowserContext,
     from: Origin,
-) -> Result<Asked, Broken> {
+) -> Result<Asked, InternalError> {
     let kind = match standing {
         Standing::Known => RequestKind::KnownBrowser,
         Standing::Stale => RequestKind::StaleBrowser,
@@ -72,7 +72,7 @@ pub async fn ask(
 ///
 /// It writes even though a limit was reached, which the limit of pages for each network bounds. The queries are the same for any
 /// name.
-pub async fn refuse(host: &Host, login: &Login, name: &LoginName) -> Result<(), Broken> {
+pub async fn refuse(host: &Host, login: &Login, name: &LoginName) -> Result<(), InternalError> {
     if !channels::are_letterless(host) {
         return Ok(());
     }
@@ -96,7 +96,7 @@ pub(super) async fn ask_by_scan(
     device: &Device,
     user: &User,
     from: Origin,
-) -> Result<Asked, Broken> {
+) -> Result<Asked, InternalError> {
     let question = Question {
         name: &user.name,
         known: Some(user.id),
@@ -118,7 +118,7 @@ pub(super) async fn ask_about_step(
     device: DeviceId,
     user: &User,
     (step, mentions, from): (ShownStep, Option<Mentioned>, Origin),
-) -> Result<Asked, Broken> {
+) -> Result<Asked, InternalError> {
     let question = Question {
         name: &user.name,
         known: Some(user.id),
@@ -158,7 +158,7 @@ async fn put(
     login: &Login,
     question: Question<'_>,
     from: Origin,
-) -> Result<Asked, Broken> {
+) -> Result<Asked, InternalError> {
     let now = host.now();
     let Question {
         name,
@@ -246,7 +246,7 @@ async fn put(
 }
 
 /// What the application that asks is called.
-pub(super) async fn application_name(host: &Host, login: &Login) -> Result<String, Broken> {
+pub(super) async fn application_name(host: &Host, login: &Login) -> Result<String, InternalError> {
     let found = match login.request.application() {
         Some(id) => host
             .store
@@ -329,7 +329,7 @@ async fn whose(
     name: &LoginName,
     standing: Standing,
     application: Option<&Did>,
-) -> Result<Named, Broken> {
+) -> Result<Named, InternalError> {
     let user = host.store.user_by_login(name).await?;
     let open = match (&user, application) {
         (Some(user), None) => user.state == LifeState::Active,
@@ -417,7 +417,7 @@ pub async fn answer(
     id: ApprovalId,
     proof: &Proof,
     from: Origin,
-) -> Result<Outcome, Broken> {
+) -> Result<Outcome, InternalError> {
     let now = host.now();
     let found = host
         .store
@@ -523,7 +523,7 @@ pub async fn answer(
 }
 
 /// Somebody took a step in the console that was not the person's: the session there is in other hands, and ends.
-async fn end_console(host: &Host, approval: &Approval, by: &By) -> Result<(), Broken> {
+async fn end_console(host: &Host, approval: &Approval, by: &By) -> Result<(), InternalError> {
     let login = host.store.login(approval.login_id, host.now()).await?;
     let Some(LoginRequest::Step(step)) = login.map(|login| login.request) else {
         return Ok(());
@@ -539,7 +539,7 @@ async fn end_console(host: &Host, approval: &Approval, by: &By) -> Result<(), Br
 }
 
 /// Ends the pause of a device's owner, because they say so. Whether there was one.
-pub async fn lift_pause(host: &Host, device: &Device, from: Origin) -> Result<bool, Broken> {
+pub async fn lift_pause(host: &Host, device: &Device, from: Origin) -> Result<bool, InternalError> {
     let by = By::new(Actor::Device(device.id), from);
     let entry = audit::entry(host, Event::PauseLifted, &by).about(device.user_id);
     Ok(host

@@ -8,7 +8,7 @@ pub use verify::{Unreadable, Verdict, verify, verify_export};
 
 use std::time::Duration;
 
-use super::{Broken, Host};
+use super::{Host, InternalError};
 use assent_model::audit::{By, Entry, Event};
 use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
@@ -34,7 +34,7 @@ pub(crate) fn kept(host: &Host) -> Duration {
 
 /// Writes the entries about requests for sign-ins that repeated: a name that is typed often in one network has one entry with the
 /// count of those beyond the first.
-pub async fn sum_up_repeated(host: &Host) -> Result<(), Broken> {
+pub async fn sum_up_repeated(host: &Host) -> Result<(), InternalError> {
     /// How many are read at a time.
     const SLICE: u32 = 100;
     loop {
@@ -81,7 +81,7 @@ pub async fn list(
     filter: &AuditFilter,
     before: Option<i64>,
     limit: u32,
-) -> Result<AuditPage, Broken> {
+) -> Result<AuditPage, InternalError> {
     Ok(host.store.audit_page(filter, before, limit).await?)
 }
 
@@ -91,7 +91,7 @@ pub async fn of_user(
     user: UserId,
     before: Option<i64>,
     limit: u32,
-) -> Result<Vec<KeptEntry>, Broken> {
+) -> Result<Vec<KeptEntry>, InternalError> {
     let filter = AuditFilter {
         user: Some(user),
         ..AuditFilter::default()

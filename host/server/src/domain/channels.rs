@@ -13,7 +13,7 @@ use futures_util::future::join_all;
 use subtle::ConstantTimeEq;
 
 use super::signals::Signal;
-use super::{Broken, Host, device, evidence};
+use super::{Host, InternalError, device, evidence};
 use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::delivery::{Delivery, Recipient};
 use assent_model::device::{Device, PushSubscription};
@@ -141,7 +141,7 @@ pub async fn carry(host: Arc<Host>, user: UserId, approval: Approval, trusted: &
     }
 }
 
-async fn is_open(host: &Host, id: ApprovalId) -> Result<bool, Broken> {
+async fn is_open(host: &Host, id: ApprovalId) -> Result<bool, InternalError> {
     let found = host.store.approval(id).await?;
     Ok(found.is_some_and(|approval| approval.stage_at(host.now()) == ApprovalStage::Requested))
 }
@@ -161,7 +161,7 @@ async fn begin(
     user: UserId,
     approval: &Approval,
     channel: &ChannelInfo,
-) -> Result<Began, Broken> {
+) -> Result<Began, InternalError> {
     match channel.trust {
         Trust::Verified => notify(host, user, approval, channel).await,
         Trust::Delegated => question(host, user, approval, channel).await,
@@ -174,7 +174,7 @@ async fn notify(
     user: UserId,
     approval: &Approval,
     channel: &ChannelInfo,
-) -> Result<Began, Broken> {
+) -> Result<Began, InternalError> {
     let devices = host.store.devices_of(user).await?;
     let woken = devices
         .iter()
@@ -276,7 +276,7 @@ async fn wake(
     device: &Device,
     push: &PushSubscription,
     callback_url: &str,
-) -> Result<Began, Broken> {
+) -> Result<Began, InternalError> {
     let message = serde_json::json!({
         "version": 1,
         "kind": "approval",
@@ -322,7 +322,7 @@ async fn question(
     user: UserId,
     approval: &Approval,
     channel: &ChannelInfo,
-) -> Result<Began, Broken> {
+) -> Result<Began, InternalError> {
     let addresses = host.store.approval_addresses(user).await?;
     let Some(known) = addresses
         .into_iter()
@@ -378,7 +378,7 @@ async fn keep(
     channel: &ChannelInfo,
     recipient: Recipient,
     begun: Begun,
-) -> Result<(), Broken> {
+) -> Result<(), InternalError> {
     let Some(first) = begun.poll_after else {
         return Ok(());
     };
@@ -405,7 +405,7 @@ async fn keep(
 /// A few letters that the waiting page and the vendor's app both show, so that the person approves what their own browser asks
 /// for (`binding_message`, OpenID Connect CIBA Core section 7.1). They follow from the request, for each host alike, and
 /// can't be guessed from its id.
-pub fn binding(host: &Host, approval: ApprovalId) -> Result<String, Broken> {
+pub fn binding(host: &Host, approval: ApprovalId) -> Result<String, InternalError> {
     let code = host
         .master_key
         .authenticate("approval binding", approval.to_string().as_bytes())?;
@@ -422,7 +422,7 @@ pub fn binding(host: &Host, approval: ApprovalId) -> Result<String, Broken> {
 }
 
 /// Where a channel's callbacks come in. Its id can't be guessed, and is the same on every host and after a restart.
-fn callback_url(host: &Host, channel: &str) -> Result<String, Broken> {
+fn callback_url(host: &Host, channel: &str) -> Result<String, InternalError> {
     Ok(format!(
         "{}/approvals/callbacks/{}",
         host.settings.origin(),
@@ -430,7 +430,7 @@ fn callback_url(host: &Host, channel: &str) -> Result<String, Broken> {
     ))
 }
 
-fn callback_id(host: &Host, channel: &str) -> Result<String, Broken> {
+fn callback_id(host: &Host, channel: &str) -> Result<String, InternalError> {
     Ok(URL_SAFE_NO_PAD.encode(
         host.master_key
             .authenticate("approval callback", channel.as_bytes())?,
@@ -438,7 +438,7 @@ fn callback_id(host: &Host, channel: &str) -> Result<String, Broken> {
 }
 
 /// The channel whose callbacks have this id.
-pub fn called_back(host: &Host, id: &str) -> Result<Option<ChannelInfo>, Broken> {
+pub fn called_back(host: &Host, id: &str) -> Result<Option<ChannelInfo>, InternalError> {
     for channel in host.plugins.channels() {
         if bool::from(
             callback_id(host, &channel.name)?
@@ -457,7 +457,7 @@ pub async fn take_callback(
     host: &Host,
     channel: &ChannelInfo,
     callback: Callback,
-) -> Result<(), Broken> {
+) -> Result<(), InternalError> {
     let news = match host.plugins.on_callback(&channel.name, callback).await {
         Ok(news) => news,
         Err(failure) => {

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
 
 use super::token_claims::AtSignIn;
-use super::{Broken, Host};
+use super::{Host, InternalError};
 use assent_model::account::Account;
 use assent_model::application::{Application, SubjectType};
 use assent_model::claims_request::Wanted;
@@ -42,7 +42,11 @@ pub struct Subject<'a> {
 
 /// What an application calls a person: the `sub` claim (OpenID Connect Core section 8). The pairwise one can't be told
 /// from a random text without the master key, and is the same in all applications of a sector.
-pub fn subject_of(host: &Host, application: &Application, user: &User) -> Result<String, Broken> {
+pub fn subject_of(
+    host: &Host,
+    application: &Application,
+    user: &User,
+) -> Result<String, InternalError> {
     match &application.settings.subject_type {
         SubjectType::Public => Ok(user.subject.clone()),
         SubjectType::Pairwise { sector } => {
@@ -58,7 +62,7 @@ pub fn subject_of(host: &Host, application: &Application, user: &User) -> Result
 
 /// What an application calls a session: the `sid` claim. A pairwise one is another in each sector, as `sub` is, since a
 /// name that several applications have in common would tell them that two people are one.
-pub fn sid_of(host: &Host, application: &Application, sid: &str) -> Result<String, Broken> {
+pub fn sid_of(host: &Host, application: &Application, sid: &str) -> Result<String, InternalError> {
     match &application.settings.subject_type {
         SubjectType::Public => Ok(sid.to_owned()),
         SubjectType::Pairwise { sector } => {

@@ -1,6 +1,6 @@
 //! Consents: what a person lets an application know.
 
-use super::{Broken, Host, audit};
+use super::{Host, InternalError, audit};
 use assent_model::application::{Application, ConsentPolicy};
 use assent_model::audit::{Actor, By, Event, Origin};
 use assent_model::id::{ConsentId, Did};
@@ -15,7 +15,7 @@ pub async fn is_needed(
     application: &Application,
     user: &User,
     request: &AuthorizationRequest,
-) -> Result<bool, Broken> {
+) -> Result<bool, InternalError> {
     if request.ask_consent {
         return Ok(true);
     }
@@ -44,7 +44,7 @@ pub fn given(host: &Host, user: &User, request: &AuthorizationRequest) -> Consen
 }
 
 /// The consents of a person that hold.
-pub async fn of(host: &Host, user: &User) -> Result<Vec<Consent>, Broken> {
+pub async fn of(host: &Host, user: &User) -> Result<Vec<Consent>, InternalError> {
     Ok(host.store.consents_of(user.id, host.now()).await?)
 }
 
@@ -54,7 +54,7 @@ pub async fn withdraw(
     user: &User,
     application: Did,
     from: Origin,
-) -> Result<(), Broken> {
+) -> Result<(), InternalError> {
     let by = By::new(Actor::Person(user.id), from);
     let entry = audit::entry(host, Event::ConsentWithdrawn, &by)
         .about(user.id)

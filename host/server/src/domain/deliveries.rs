@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 use super::signals::Signal;
-use super::{Broken, Host, evidence};
+use super::{Host, InternalError, evidence};
 use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::audit::{Actor, By, Event, Origin};
 use assent_model::clock::Timestamp;
@@ -106,7 +106,7 @@ pub async fn run(host: Arc<Host>) {
 }
 
 /// Begins what is due, as far as there is room. How long there is nothing more to do, as far as is known.
-async fn claim(host: &Arc<Host>, work: &mut Work) -> Result<Duration, Broken> {
+async fn claim(host: &Arc<Host>, work: &mut Work) -> Result<Duration, InternalError> {
     let mut begun = false;
     for channel in host.store.due_channels(host.now()).await? {
         // Another host may have a channel that this one does not.
@@ -142,7 +142,7 @@ async fn look_after(host: Arc<Host>, leased: LeasedDelivery) -> String {
         if let Some(again) = step(&host, delivery).await? {
             host.store.release_delivery(&leased, again).await?;
         }
-        Ok::<_, Broken>(())
+        Ok::<_, InternalError>(())
     };
     if let Err(error) = done.await {
         tracing::warn!(delivery = %id, %approval, channel, %error, "a request could not be looked after; tried again later");
@@ -151,7 +151,7 @@ async fn look_after(host: Arc<Host>, leased: LeasedDelivery) -> String {
 }
 
 /// Takes a request one step further. When to look after it again; `None` if that is never.
-async fn step(host: &Host, delivery: &Delivery) -> Result<Option<Timestamp>, Broken> {
+async fn step(host: &Host, delivery: &Delivery) -> Result<Option<Timestamp>, InternalError> {
     // Without its approval the row is gone as well.
     let Some(approval) = host.store.approval(delivery.approval).await? else {
         return Ok(None);
@@ -207,7 +207,7 @@ async fn heard(
     delivery: &Delivery,
     approval: &Approval,
     state: ChannelState,
-) -> Result<Option<Duration>, Broken> {
+) -> Result<Option<Duration>, InternalError> {
     let ruling = match (state, &delivery.recipient) {
         (ChannelState::Pending(after), _) => return Ok(Some(after)),
         (ChannelState::Evidence(proof), Recipient::Device(device)) => {
@@ -247,7 +247,7 @@ async fn rule(
     approval: &Approval,
     channel: &str,
     ruling: Ruling,
-) -> Result<(), Broken> {
+) -> Result<(), InternalError> {
     let event = match ruling {
         Ruling::Approved => Event::SignInApproved,
         Ruling::Denied => Event::SignInDenied,
@@ -264,7 +264,7 @@ async fn rule(
 }
 
 /// Takes back a request whose approval is over, once, if the channel can.
-async fn take_back(host: &Host, delivery: &Delivery) -> Result<(), Broken> {
+async fn take_back(host: &Host, delivery: &Delivery) -> Result<(), InternalError> {
     if !host.store.end_delivery(delivery.id).await? {
         return Ok(());
     }
@@ -283,7 +283,7 @@ async fn take_back(host: &Host, delivery: &Delivery) -> Result<(), Broken> {
     Ok(())
 }
 
-fn handle(host: &Host, delivery: &Delivery) -> Result<Vec<u8>, Broken> {
+fn handle(host: &Host, delivery: &Delivery) -> Result<Vec<u8>, InternalError> {
     let purpose = sealed_for(delivery.approval, &delivery.channel);
     Ok(host.master_key.open(&purpose, &delivery.handle)?.to_vec())
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::signals::Signal;
-use super::{Broken, Host, audit, news, seconds};
+use super::{Host, InternalError, audit, news, seconds};
 use assent_model::approval::Approval;
 use assent_model::audit::{Actor, By, Entry, Event, Origin};
 use assent_model::clock::Timestamp;
@@ -63,7 +63,7 @@ pub async fn link_another(
     host: &Arc<Host>,
     device: &Device,
     by: &By,
-) -> Result<Option<(String, Timestamp)>, Broken> {
+) -> Result<Option<(String, Timestamp)>, InternalError> {
     let (mut enrolment, token) = prepare_enrolment(host, device.user_id);
     enrolment.made_by = Some(LinkMaker::Device(device.id));
     enrolment.expires_at = enrolment.expires_at.min(host.now() + LINK_OF_DEVICE);
@@ -83,7 +83,10 @@ pub async fn link_another(
 }
 
 /// The right that a link's token gives, with the person it is for.
-pub async fn find_enrolment(host: &Host, token: &str) -> Result<Option<(Enrolment, User)>, Broken> {
+pub async fn find_enrolment(
+    host: &Host,
+    token: &str,
+) -> Result<Option<(Enrolment, User)>, InternalError> {
     let Some(token) = Token::parse(prefix::ENROLMENT, token) else {
         return Ok(None);
     };
@@ -144,7 +147,7 @@ pub async fn enrol(
     host: &Arc<Host>,
     request: &EnrolmentRequest,
     from: Origin,
-) -> Result<Enrolled, Broken> {
+) -> Result<Enrolled, InternalError> {
     let Some((enrolment, user)) = find_enrolment(host, &request.token).await? else {
         return Ok(Enrolled::NoSuchLink);
     };
@@ -248,7 +251,7 @@ pub async fn rename(
     id: DeviceId,
     name: &str,
     by: &By,
-) -> Result<Renaming, Broken> {
+) -> Result<Renaming, InternalError> {
     let Some(device) = of_owner(host, owner, id).await? else {
         return Ok(Renaming::Unknown);
     };
@@ -297,7 +300,7 @@ pub enum Caller {
 }
 
 /// Finds out which device a call is of.
-pub async fn caller(host: &Host, call: Call<'_>) -> Result<Caller, Broken> {
+pub async fn caller(host: &Host, call: Call<'_>) -> Result<Caller, InternalError> {
     let found = host
         .store
         .device(call.device)
@@ -344,7 +347,7 @@ pub async fn request(
     device: &Device,
     patience: u32,
     (seen, known): (&HashSet<ApprovalId>, Option<AuditId>),
-) -> Result<Option<Waiting>, Broken> {
+) -> Result<Option<Waiting>, InternalError> {
     let mut listener = host.signals.listen();
     // Counted by the machine's clock, not the host's: a test that stops the one must not stop the other.
     let deadline = tokio::time::Instant::now() + seconds(patience);
@@ -389,7 +392,7 @@ pub async fn request(
 async fn with_logos(
     host: &Host,
     pending: Vec<Approval>,
-) -> Result<Vec<(Approval, Option<String>)>, Broken> {
+) -> Result<Vec<(Approval, Option<String>)>, InternalError> {
     let mut shown = Vec::with_capacity(pending.len());
     for approval in pending {
         let logo = match &approval.shown.application {
@@ -406,7 +409,7 @@ pub async fn set_push(
     host: &Host,
     device: &Device,
     push: Option<PushSubscription>,
-) -> Result<bool, Broken> {
+) -> Result<bool, InternalError> {
     if let Some(push) = &push {
         let fits = push.endpoint.len() <= 2000
             && url::Url::parse(&push.endpoint).is_ok_and(|url| url.has_host());
@@ -430,7 +433,7 @@ pub struct OwnDevice {
 }
 
 /// A person's devices, the one that was enrolled last first.
-pub async fn all_of(host: &Host, user: UserId) -> Result<Vec<OwnDevice>, Broken> {
+pub async fn all_of(host: &Host, user: UserId) -> Result<Vec<OwnDevice>, InternalError> {
     let uses = host.store.device_uses(user).await?;
     let passkeys = host.store.devices_with_passkey(user).await?;
     let devices = host.store.devices_of(user).await?.into_iter().rev();
@@ -444,7 +447,11 @@ pub async fn all_of(host: &Host, user: UserId) -> Result<Vec<OwnDevice>, Broken>
 }
 
 /// The device with this id, if it is this person's and not revoked.
-pub async fn of_owner(host: &Host, user: UserId, id: DeviceId) -> Result<Option<Device>, Broken> {
+pub async fn of_owner(
+    host: &Host,
+    user: UserId,
+    id: DeviceId,
+) -> Result<Option<Device>, InternalError> {
     let found = host.store.device(id).await?;
     Ok(found.filter(|device| device.user_id == user && device.revoked_at.is_none()))
 }
@@ -455,7 +462,7 @@ pub async fn revoke(
     device: &Device,
     codes: CodesOfDevice,
     by: &By,
-) -> Result<Option<SessionEnd>, Broken> {
+) -> Result<Option<SessionEnd>, InternalError> {
     Ok(revoke_of(host, device, device.user_id, codes, by).await?)
 }
 

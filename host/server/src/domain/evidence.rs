@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::approval::{self, Outcome, Proof};
-use super::{Broken, Host};
+use super::{Host, InternalError};
 use assent_model::audit::Origin;
 use assent_model::id::{ApprovalId, DeviceId};
 use assent_plugin_host::Evidence;
@@ -20,7 +20,7 @@ struct Carried {
 }
 
 /// Takes what a channel brought without being asked. Whether it decided the request.
-pub async fn take(host: &Host, channel: &str, evidence: &Evidence) -> Result<bool, Broken> {
+pub async fn take(host: &Host, channel: &str, evidence: &Evidence) -> Result<bool, InternalError> {
     verified(host, channel, evidence, None).await
 }
 
@@ -32,7 +32,7 @@ pub async fn take_answer(
     evidence: &Evidence,
     request: ApprovalId,
     device: DeviceId,
-) -> Result<bool, Broken> {
+) -> Result<bool, InternalError> {
     verified(host, channel, evidence, Some((request, device))).await
 }
 
@@ -42,7 +42,7 @@ async fn verified(
     channel: &str,
     evidence: &Evidence,
     expected: Option<(ApprovalId, DeviceId)>,
-) -> Result<bool, Broken> {
+) -> Result<bool, InternalError> {
     let fault = |what: &str| {
         tracing::warn!(
             plugin = channel,

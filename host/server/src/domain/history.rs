@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::{Broken, Host, audit};
+use super::{Host, InternalError, audit};
 use assent_model::audit::{Entry, Event};
 use assent_model::clock::Timestamp;
 use assent_model::device::Device;
@@ -66,7 +66,7 @@ impl PastOutcome {
 }
 
 /// What became of the last requests of a device's owner, on whichever device, the latest first.
-pub async fn of(host: &Host, device: &Device) -> Result<Vec<Past>, Broken> {
+pub async fn of(host: &Host, device: &Device) -> Result<Vec<Past>, InternalError> {
     let mut entries = over(host, device.user_id).await?;
     entries.truncate(MOST);
     let mut names: HashMap<Did, String> = HashMap::new();
@@ -88,7 +88,7 @@ pub async fn of(host: &Host, device: &Device) -> Result<Vec<Past>, Broken> {
 }
 
 /// The entries that tell how a person's requests ended, the latest first.
-async fn over(host: &Host, user: UserId) -> Result<Vec<(PastOutcome, Entry)>, Broken> {
+async fn over(host: &Host, user: UserId) -> Result<Vec<(PastOutcome, Entry)>, InternalError> {
     let ended = host.now() - host.settings.lifetimes.approval.get();
     let entries = audit::of_user(host, user, None, READ).await?;
     let decided: HashSet<Value> = entries

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::{Broken, Host};
+use super::{Host, InternalError};
 use assent_model::audit::Actor;
 use assent_model::secret::Digest;
 use assent_store::IdempotentRow;
@@ -51,7 +51,7 @@ pub enum Claim {
 }
 
 /// Claims the key of a request. However many ask at once, one is the first.
-pub async fn claim(host: &Host, request: &Request) -> Result<Claim, Broken> {
+pub async fn claim(host: &Host, request: &Request) -> Result<Claim, InternalError> {
     let now = host.now();
     let (id, body) = (request.id.clone(), request.body);
     let Some(IdempotentRow { body, answer }) = host
@@ -78,7 +78,7 @@ pub async fn keep(
     request: &Request,
     answer: &[u8],
     mentions: BTreeSet<String>,
-) -> Result<(), Broken> {
+) -> Result<(), InternalError> {
     let sealed = host
         .master_key
         .seal(&request.purpose(), answer, &*host.entropy)?;
@@ -89,6 +89,6 @@ pub async fn keep(
 }
 
 /// Gives the key of a request back that was refused.
-pub async fn release(host: &Host, request: &Request) -> Result<(), Broken> {
+pub async fn release(host: &Host, request: &Request) -> Result<(), InternalError> {
     Ok(host.store.release_request(request.id.clone()).await?)
 }

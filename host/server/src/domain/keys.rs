@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::{Broken, Host, audit};
+use super::{Host, InternalError, audit};
 use crate::keys::{self, KeyError, KnownKey, NotOurs};
 use assent_model::audit::{By, Entry, Event};
 use assent_model::id::KeyId;
@@ -52,7 +52,7 @@ pub enum Revoked {
 }
 
 /// Reads the keys anew.
-pub async fn reload(host: &Host) -> Result<(), Broken> {
+pub async fn reload(host: &Host) -> Result<(), InternalError> {
     let reading = host.key_ring.begin_reading();
     let kept = host.store.signing_keys().await?;
     Ok(host.key_ring.replace(reading, &kept, &host.master_key)?)
@@ -60,7 +60,7 @@ pub async fn reload(host: &Host) -> Result<(), Broken> {
 
 /// Does what is due: publishes next keys, forgets private halves that will not sign again, deletes what is over. Every
 /// host does so every few seconds; the store lets one of them count.
-pub async fn maintain(host: &Host) -> Result<(), Broken> {
+pub async fn maintain(host: &Host) -> Result<(), InternalError> {
     reload(host).await?;
     let (settings, now) = (&host.settings.keys, host.now());
     let mut changed = false;
@@ -123,7 +123,7 @@ pub async fn rotate(
     algorithm: SigningAlgorithm,
     takeover: Takeover,
     by: &By,
-) -> Result<Rotated, Broken> {
+) -> Result<Rotated, InternalError> {
     reload(host).await?;
     let waits = known(host, algorithm).any(|key| key.life.stage == KeyStage::Published);
     let mut made = false;
@@ -154,7 +154,7 @@ pub async fn rotate(
 }
 
 /// Takes the key with this `kid` out of use. If it signs, another one does at once.
-pub async fn revoke(host: &Host, key_id: &str, by: &By) -> Result<Revoked, Broken> {
+pub async fn revoke(host: &Host, key_id: &str, by: &By) -> Result<Revoked, InternalError> {
     reload(host).await?;
     let known = host.key_ring.known(host.now());
     let Some(key) = known.into_iter().find(|key| key.key_id == key_id) else {
@@ -224,7 +224,7 @@ async fn next_key(
     host: &Host,
     algorithm: SigningAlgorithm,
     takeover: Takeover,
-) -> Result<SigningKey, Broken> {
+) -> Result<SigningKey, InternalError> {
     let purpose = KeyPurpose::IdToken(algorithm);
     let last = known(host, algorithm)
         .map(|key| key.times.generation)

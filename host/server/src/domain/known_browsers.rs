@@ -10,7 +10,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Broken, Host};
+use super::{Host, InternalError};
 use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
 use assent_model::name::LoginName;
@@ -68,7 +68,7 @@ impl KnownUsers {
         host: &Host,
         browser: Digest,
         user: UserId,
-    ) -> Result<String, Broken> {
+    ) -> Result<String, InternalError> {
         self.0.retain(|known| known.user != user);
         self.0.insert(
             0,
@@ -85,7 +85,7 @@ impl KnownUsers {
     }
 
     /// What this browser is to the user with this name.
-    pub async fn standing(&self, host: &Host, name: &LoginName) -> Result<Standing, Broken> {
+    pub async fn standing(&self, host: &Host, name: &LoginName) -> Result<Standing, InternalError> {
         // A browser that knows no one makes no query, whatever the name is.
         if self.0.is_empty() {
             return Ok(Standing::Unknown);

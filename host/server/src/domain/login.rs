@@ -2,7 +2,7 @@
 
 use super::limits::Network;
 use super::session::{self, SignedIn};
-use super::{Broken, Host, audit, channels};
+use super::{Host, InternalError, audit, channels};
 use assent_model::account::Account;
 use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::audit::{Actor, By, Entry, Event, Origin};
@@ -22,7 +22,7 @@ pub async fn begin(
     context: BrowserContext,
     session: Option<SessionId>,
     from: Option<Network>,
-) -> Result<Login, Broken> {
+) -> Result<Login, InternalError> {
     let now = host.now();
     let login = Login {
         id: LoginId::new(now, &*host.entropy),
@@ -110,7 +110,7 @@ impl Approved {
 }
 
 /// Looks at a login. A login of another browser is as good as none; so is a step in the console, which has no pages.
-pub async fn view(host: &Host, id: LoginId, browser: Digest) -> Result<View, Broken> {
+pub async fn view(host: &Host, id: LoginId, browser: Digest) -> Result<View, InternalError> {
     let view = look(host, id, browser).await?;
     let is_step = view
         .login()
@@ -119,7 +119,7 @@ pub async fn view(host: &Host, id: LoginId, browser: Digest) -> Result<View, Bro
 }
 
 /// The same, for steps in the console too.
-pub(super) async fn look(host: &Host, id: LoginId, browser: Digest) -> Result<View, Broken> {
+pub(super) async fn look(host: &Host, id: LoginId, browser: Digest) -> Result<View, InternalError> {
     let now = host.now();
     let Some(login) = host
         .store
@@ -171,7 +171,7 @@ pub(super) async fn look(host: &Host, id: LoginId, browser: Digest) -> Result<Vi
 }
 
 /// Returns when the approval is no longer open: whether it was decided, or its time is over.
-pub async fn decided(host: &Host, approval: ApprovalId) -> Result<(), Broken> {
+pub async fn decided(host: &Host, approval: ApprovalId) -> Result<(), InternalError> {
     let mut listener = host.signals.listen();
     loop {
         let found = host.store.approval(approval).await?;
@@ -202,7 +202,7 @@ pub async fn person(
     approved: &Approved,
     old: Option<&SignedIn>,
     origin: Origin,
-) -> Result<Option<Person>, Broken> {
+) -> Result<Option<Person>, InternalError> {
     let Some(id) = approved.approval.user_id else {
         return Ok(None);
     };
@@ -242,7 +242,11 @@ pub struct Outcome<'a> {
 
 /// Gives the login its one answer: a new session begins, the browser's old one ends, the application is given
 /// what it asked for, a consent is remembered, all of it or nothing. Whether this was the answer.
-pub async fn answer(host: &Host, login: LoginId, outcome: Outcome<'_>) -> Result<bool, Broken> {
+pub async fn answer(
+    host: &Host,
+    login: LoginId,
+    outcome: Outcome<'_>,
+) -> Result<bool, InternalError> {
     let (entries, activated) = noted(host, &outcome);
     let Outcome {
         person,
@@ -331,7 +335,7 @@ fn noted(host: &Host, outcome: &Outcome<'_>) -> (Vec<Entry>, Option<Entry>) {
 }
 
 /// Ends the login without signing anybody in. Whether this was the answer.
-pub async fn give_up(host: &Host, login: LoginId) -> Result<bool, Broken> {
+pub async fn give_up(host: &Host, login: LoginId) -> Result<bool, InternalError> {
     Ok(host
         .store
         .answer_login(login, LoginAnswer::default(), host.now())
@@ -339,7 +343,7 @@ pub async fn give_up(host: &Host, login: LoginId) -> Result<bool, Broken> {
 }
 
 /// The person goes on with the session that their browser has.
-pub async fn go_on(host: &Host, login: &Login, signed_in: &SignedIn) -> Result<(), Broken> {
+pub async fn go_on(host: &Host, login: &Login, signed_in: &SignedIn) -> Result<(), InternalError> {
     host.store
         .continue_login(login.id, signed_in.session.id)
         .await?;
@@ -347,7 +351,7 @@ pub async fn go_on(host: &Host, login: &Login, signed_in: &SignedIn) -> Result<(
 }
 
 /// The person gave up in the browser while the phone was asked.
-pub async fn cancel(host: &Host, login: &Login) -> Result<(), Broken> {
+pub async fn cancel(host: &Host, login: &Login) -> Result<(), InternalError> {
     if let LoginStage::Asked(approval) = login.stage {
         host.store.cancel_approval(approval, host.now()).await?;
         host.signals.send(super::signals::Signal::Decided(approval));
@@ -356,7 +360,7 @@ pub async fn cancel(host: &Host, login: &Login) -> Result<(), Broken> {
 }
 
 /// Begins anew with the question who the person is.
-pub async fn again(host: &Host, login: &Login) -> Result<(), Broken> {
+pub async fn again(host: &Host, login: &Login) -> Result<(), InternalError> {
     cancel(host, login).await?;
     host.store.reset_login(login.id).await?;
     Ok(())

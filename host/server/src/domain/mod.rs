@@ -115,9 +115,9 @@ impl Host {
     }
 }
 
-/// Something broke in the host; the person can only try again, and the log says what it was.
+/// An internal failure. The user can only retry; the log has the cause.
 #[derive(Debug, thiserror::Error)]
-pub enum Broken {
+pub enum InternalError {
     /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),

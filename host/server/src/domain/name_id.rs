@@ -1,6 +1,6 @@
 //! What a service provider calls a person (SAML core section 8.3).
 
-use super::{Broken, Host};
+use super::{Host, InternalError};
 use assent_model::account::Account;
 use assent_model::saml::{NameId, NameIdFormat, NameIdSource, ServiceProvider};
 use assent_model::user::User;
@@ -16,9 +16,9 @@ pub fn of(
     account: &Account,
     sid: &str,
     format: NameIdFormat,
-) -> Result<Option<NameId>, Broken> {
+) -> Result<Option<NameId>, InternalError> {
     let settings = &provider.settings;
-    let opaque = |purpose, of: &str| -> Result<_, Broken> {
+    let opaque = |purpose, of: &str| -> Result<_, InternalError> {
         let message = format!("{}\n{of}", provider.id);
         Ok(Some(format!(
             "_{}",

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::signals::Signal;
-use super::{Broken, Host, channels};
+use super::{Host, InternalError, channels};
 use assent_model::audit::Entry;
 use assent_model::device::Device;
 use assent_model::id::{AuditId, DeviceId, UserId};
@@ -18,7 +18,7 @@ const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 const MOST: u32 = 20;
 
 /// What a device's owner has not seen on it yet, but for what they did with it, the oldest first.
-pub async fn of(host: &Host, device: &Device) -> Result<Vec<Entry>, Broken> {
+pub async fn of(host: &Host, device: &Device) -> Result<Vec<Entry>, InternalError> {
     // Not what led to this device itself.
     let since = (device.created_at + Duration::from_millis(1)).max(host.now() - KEPT);
     Ok(host
@@ -28,7 +28,7 @@ pub async fn of(host: &Host, device: &Device) -> Result<Vec<Entry>, Broken> {
 }
 
 /// The owner has seen what there is up to this entry.
-pub async fn seen(host: &Host, device: &Device, last: AuditId) -> Result<(), Broken> {
+pub async fn seen(host: &Host, device: &Device, last: AuditId) -> Result<(), InternalError> {
     Ok(host.store.see_news(device.id, last).await?)
 }
 

@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::signals::Signal;
-use super::{Broken, Host, audit, news};
+use super::{Host, InternalError, audit, news};
 use crate::config::Settings;
 use assent_model::audit::{Actor, By, Entry, Event};
 use assent_model::device::Device;
@@ -72,7 +72,7 @@ impl Standing {
 }
 
 /// How a device stands to passkeys.
-pub async fn standing(host: &Host, device: &Device) -> Result<Standing, Broken> {
+pub async fn standing(host: &Host, device: &Device) -> Result<Standing, InternalError> {
     Ok(match host.store.passkey(device.id).await? {
         Some(_) => Standing::Set,
         None if host.passkeys.is_some() => Standing::None,
@@ -94,7 +94,7 @@ pub enum Offer {
 /// Begins to add a passkey to a device.
 ///
 /// Its user handle is the device's id: two devices of a person in one phone would overwrite each other's passkey otherwise.
-pub async fn offer(host: &Host, device: &Device) -> Result<Offer, Broken> {
+pub async fn offer(host: &Host, device: &Device) -> Result<Offer, InternalError> {
     let Some(RelyingParty(webauthn)) = &host.passkeys else {
         return Ok(Offer::Impossible);
     };
@@ -109,7 +109,7 @@ pub async fn offer(host: &Host, device: &Device) -> Result<Offer, Broken> {
     let handle = Uuid::from_bytes(*device.id.as_bytes());
     let (mut options, state) = webauthn
         .start_passkey_registration(handle, user.name.as_str(), user.display_name(), None)
-        .map_err(broken)?;
+        .map_err(passkey_error)?;
     // The phone's own lock, rather than a security key. A wish: the browser sees to it.
     if let Some(selection) = &mut options.public_key.authenticator_selection {
         selection.authenticator_attachment = Some(AuthenticatorAttachment::Platform);
@@ -135,7 +135,7 @@ pub async fn add(
     device: &Device,
     made: &RegisterPublicKeyCredential,
     by: &By,
-) -> Result<Added, Broken> {
+) -> Result<Added, InternalError> {
     let Some(RelyingParty(webauthn)) = &host.passkeys else {
         return Ok(Added::Refused);
     };
@@ -190,7 +190,7 @@ pub async fn remove(
     device: &Device,
     assertion: Option<&PublicKeyCredential>,
     by: &By,
-) -> Result<Removed, Broken> {
+) -> Result<Removed, InternalError> {
     Ok(
         match ask(host, device, Purpose::Remove, assertion, PATIENCE, by).await? {
             Asked::NoPasskey => Removed::None,
@@ -230,7 +230,7 @@ pub async fn confirm(
     call: &str,
     assertion: Option<&PublicKeyCredential>,
     by: &By,
-) -> Result<Confirmed, Broken> {
+) -> Result<Confirmed, InternalError> {
     Ok(
         match ask(host, device, Purpose::Call(call), assertion, PATIENCE, by).await? {
             Asked::NoPasskey => Confirmed::Yes,
@@ -265,7 +265,7 @@ pub(super) async fn ask(
     assertion: Option<&PublicKeyCredential>,
     patience: Duration,
     by: &By,
-) -> Result<Asked, Broken> {
+) -> Result<Asked, InternalError> {
     let Some(DevicePasskey { mut credential, .. }) = host.store.passkey(device.id).await? else {
         return Ok(Asked::NoPasskey);
     };
@@ -277,7 +277,7 @@ pub(super) async fn ask(
         let known = [credential];
         let (options, state) = webauthn
             .start_passkey_authentication(&known)
-            .map_err(broken)?;
+            .map_err(passkey_error)?;
         begin(host, device.id, purpose, &state, patience.min(PATIENCE)).await?;
         return Ok(Asked::Required(json(&options.public_key)?));
     };
@@ -318,8 +318,8 @@ async fn begin<S: Serialize>(
     purpose: Purpose<'_>,
     state: &S,
     patience: Duration,
-) -> Result<(), Broken> {
-    let state = serde_json::to_string(state).map_err(broken)?;
+) -> Result<(), InternalError> {
+    let state = serde_json::to_string(state).map_err(passkey_error)?;
     Ok(host
         .store
         .begin_ceremony(device, purpose.digest(), state, host.now() + patience)
@@ -330,7 +330,7 @@ async fn claim<S: DeserializeOwned>(
     host: &Host,
     device: DeviceId,
     purpose: Purpose<'_>,
-) -> Result<Option<S>, Broken> {
+) -> Result<Option<S>, InternalError> {
     let state = host
         .store
         .claim_ceremony(device, purpose.digest(), host.now())
@@ -339,12 +339,12 @@ async fn claim<S: DeserializeOwned>(
     Ok(state.map_err(|_| StoreError::Corrupt("a passkey's ceremony"))?)
 }
 
-fn json<T: Serialize>(options: &T) -> Result<Value, Broken> {
-    serde_json::to_value(options).map_err(broken)
+fn json<T: Serialize>(options: &T) -> Result<Value, InternalError> {
+    serde_json::to_value(options).map_err(passkey_error)
 }
 
-fn broken(error: impl std::fmt::Display) -> Broken {
-    Broken::Passkey(error.to_string())
+fn passkey_error(error: impl std::fmt::Display) -> InternalError {
+    InternalError::Passkey(error.to_string())
 }
 
 /// An entry of the audit log about a device's passkey.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Broken, Host, audit, device, news};
+use super::{Host, InternalError, audit, device, news};
 use assent_model::audit::{Actor, By, Event, Origin};
 use assent_model::device::{Device, LinkMaker};
 use assent_model::id::{RecoveryCodeId, UserId};
@@ -19,7 +19,7 @@ pub async fn make(
     host: &Arc<Host>,
     device: &Device,
     from: Origin,
-) -> Result<Option<Vec<RecoveryCode>>, Broken> {
+) -> Result<Option<Vec<RecoveryCode>>, InternalError> {
     let now = host.now();
     let codes: Vec<RecoveryCode> = (0..CODES)
         .map(|_| RecoveryCode::random(&*host.entropy))
@@ -48,7 +48,7 @@ pub async fn make(
 }
 
 /// How many codes a person has that were not used.
-pub async fn left(host: &Host, user: UserId) -> Result<u32, Broken> {
+pub async fn left(host: &Host, user: UserId) -> Result<u32, InternalError> {
     Ok(host.store.recovery_codes_left(user).await?)
 }
 
@@ -59,7 +59,7 @@ pub async fn redeem(
     name: &LoginName,
     typed: &str,
     from: Origin,
-) -> Result<Option<String>, Broken> {
+) -> Result<Option<String>, InternalError> {
     let now = host.now();
     let known = host.store.user_by_login(name).await?.map(|user| user.id);
     let user = known.unwrap_or_else(|| UserId::new(now, &*host.entropy));

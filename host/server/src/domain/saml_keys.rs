@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Broken, Host, audit};
+use super::{Host, InternalError, audit};
 use crate::keys::KeyError;
 use crate::keys::saml::{self, OpenKey, Validity};
 use assent_model::audit::{By, Entry, Event};
@@ -21,13 +21,13 @@ pub struct Keys {
 }
 
 /// The key that signs for a service provider, opened.
-pub async fn signing(host: &Host, application: &Did) -> Result<Arc<OpenKey>, Broken> {
+pub async fn signing(host: &Host, application: &Did) -> Result<Arc<OpenKey>, InternalError> {
     let keys = keys(host, application).await?;
     Ok(host.saml_keys.open(&keys.signing, &host.master_key)?)
 }
 
 /// The keys in a service provider's metadata.
-pub async fn keys(host: &Host, application: &Did) -> Result<Keys, Broken> {
+pub async fn keys(host: &Host, application: &Did) -> Result<Keys, InternalError> {
     let mut signing = None;
     let mut published = Vec::new();
     for (key, stage) in staged(host, application).await? {
@@ -45,12 +45,12 @@ pub async fn keys(host: &Host, application: &Did) -> Result<Keys, Broken> {
 pub async fn staged(
     host: &Host,
     application: &Did,
-) -> Result<Vec<(SamlKey, SamlKeyStage)>, Broken> {
+) -> Result<Vec<(SamlKey, SamlKeyStage)>, InternalError> {
     Ok(stages(host.store.saml_keys(application).await?, host.now()))
 }
 
 /// The key that a new service provider begins with.
-pub async fn first(host: &Host, application: &Did) -> Result<SamlKey, Broken> {
+pub async fn first(host: &Host, application: &Did) -> Result<SamlKey, InternalError> {
     make(host, application, 1, Duration::ZERO).await
 }
 
@@ -59,7 +59,7 @@ async fn make(
     application: &Did,
     generation: i64,
     ahead: Duration,
-) -> Result<SamlKey, Broken> {
+) -> Result<SamlKey, InternalError> {
     let now = host.now();
     let validity = Validity {
         now,
@@ -95,7 +95,7 @@ pub enum Changed {
 }
 
 /// Publishes a service provider's next key, unless one waits already: that one is answered.
-pub async fn renew(host: &Host, application: &Did, by: &By) -> Result<SamlKey, Broken> {
+pub async fn renew(host: &Host, application: &Did, by: &By) -> Result<SamlKey, InternalError> {
     loop {
         let known = staged(host, application).await?;
         if let Some((waiting, SamlKeyStage::Published)) = known.first() {
@@ -125,7 +125,7 @@ pub async fn take_over(
     application: &Did,
     id: KeyId,
     by: &By,
-) -> Result<Changed, Broken> {
+) -> Result<Changed, InternalError> {
     let found = staged(host, application)
         .await?
         .into_iter()
@@ -153,7 +153,7 @@ pub async fn withdraw(
     application: &Did,
     id: KeyId,
     by: &By,
-) -> Result<Changed, Broken> {
+) -> Result<Changed, InternalError> {
     let found = staged(host, application)
         .await?
         .into_iter()
@@ -174,7 +174,7 @@ pub async fn withdraw(
 
 /// Does what is due: publishes the next key of each service provider whose certificate comes to its end, in time for
 /// its administrator to notice, and deletes keys that are over.
-pub async fn maintain(host: &Host) -> Result<(), Broken> {
+pub async fn maintain(host: &Host) -> Result<(), InternalError> {
     let (now, ahead) = (
         host.now(),
         host.settings.saml.certificate_publish_ahead.get(),

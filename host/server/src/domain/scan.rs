@@ -13,7 +13,7 @@ use subtle::ConstantTimeEq;
 use super::account::{Access, access};
 use super::limits::Exhausted;
 use super::signals::Signal;
-use super::{Broken, Host, approval};
+use super::{Host, InternalError, approval};
 use assent_model::audit::Origin;
 use assent_model::device::Device;
 use assent_model::id::LoginId;
@@ -30,7 +30,7 @@ const TELLING: Duration = Duration::from_secs(60);
 
 /// The path of the link that the code of a login's page is made of. The token is in the fragment, which browsers do not send
 /// and nobody logs.
-pub fn path(host: &Host, login: &Login) -> Result<String, Broken> {
+pub fn path(host: &Host, login: &Login) -> Result<String, InternalError> {
     let token: Vec<u8> = [login.id.as_bytes().as_slice(), &proof(host, login)?].concat();
     Ok(format!(
         "/authenticator#login={}",
@@ -39,7 +39,7 @@ pub fn path(host: &Host, login: &Login) -> Result<String, Broken> {
 }
 
 /// It can't be guessed, and follows from the login and its browser, so that each host knows it.
-fn proof(host: &Host, login: &Login) -> Result<[u8; PROOF], Broken> {
+fn proof(host: &Host, login: &Login) -> Result<[u8; PROOF], InternalError> {
     let message = [login.id.as_bytes().as_slice(), login.browser.as_bytes()].concat();
     let code = host.master_key.authenticate("login code", &message)?;
     let mut proof = [0; PROOF];
@@ -57,7 +57,7 @@ pub struct Look {
 }
 
 /// What the login is that a code is of. `None` if it is none of ours, its login is over, or somebody said already who signs in.
-pub async fn look(host: &Host, token: &str) -> Result<Option<Look>, Broken> {
+pub async fn look(host: &Host, token: &str) -> Result<Option<Look>, InternalError> {
     let Some(login) = find(host, token).await? else {
         return Ok(None);
     };
@@ -88,7 +88,7 @@ pub async fn scan(
     device: &Device,
     token: &str,
     from: Origin,
-) -> Result<Scanned, Broken> {
+) -> Result<Scanned, InternalError> {
     let Some(login) = find(host, token).await? else {
         return Ok(Scanned::NotOpen);
     };
@@ -130,7 +130,7 @@ pub async fn scan(
 }
 
 /// The login that a token belongs to, if its user is still undecided: no name was typed, or the typed request is pending.
-async fn find(host: &Host, token: &str) -> Result<Option<Login>, Broken> {
+async fn find(host: &Host, token: &str) -> Result<Option<Login>, InternalError> {
     let bytes = URL_SAFE_NO_PAD.decode(token).unwrap_or_default();
     let Some((id, shown)) = bytes
         .split_at_checked(ID)
@@ -169,7 +169,7 @@ async fn find(host: &Host, token: &str) -> Result<Option<Login>, Broken> {
 
 /// Returns when the page of this login has something new to show, since its code was scanned or its time is over: `true`; or
 /// when it should ask again: `false`.
-pub async fn scanned(host: &Host, id: LoginId) -> Result<bool, Broken> {
+pub async fn scanned(host: &Host, id: LoginId) -> Result<bool, InternalError> {
     let mut listener = host.signals.listen();
     // Counted by the machine's clock, not the host's: a test that stops the one must not stop the other.
     let deadline = tokio::time::Instant::now() + TELLING;

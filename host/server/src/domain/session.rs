@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::signals::Signal;
-use super::{Broken, Host, audit};
+use super::{Host, InternalError, audit};
 use assent_model::audit::{Actor, By, Event, Origin};
 use assent_model::id::SessionId;
 use assent_model::saml::SessionEnd;
@@ -28,7 +28,7 @@ pub struct SignedIn {
 }
 
 /// Who the browser with this session cookie is signed in as, if its session is good and the person may sign in.
-pub async fn current(host: &Host, cookie: &str) -> Result<Option<SignedIn>, Broken> {
+pub async fn current(host: &Host, cookie: &str) -> Result<Option<SignedIn>, InternalError> {
     let Some(token) = Token::parse(prefix::SESSION, cookie) else {
         return Ok(None);
     };
@@ -51,7 +51,7 @@ pub async fn current(host: &Host, cookie: &str) -> Result<Option<SignedIn>, Brok
 }
 
 /// The session after a use of it. With an idle timeout its end moves on, but not past the absolute timeout.
-async fn prolonged(host: &Host, mut session: Session) -> Result<Session, Broken> {
+async fn prolonged(host: &Host, mut session: Session) -> Result<Session, InternalError> {
     let settings = host.settings.session;
     let Some(idle_timeout) = settings.idle_timeout else {
         return Ok(session);
@@ -84,7 +84,11 @@ pub fn prepare(host: &Host, user: User, authentication: Authentication) -> (Sign
 /// Ends what the person is signed in to by this session: the session itself, the tokens that it gave but for
 /// `offline_access`, and the person's being in its applications. Clients are told behind the person's back; the service
 /// providers that are answered can only be told by the browser.
-pub async fn end(host: &Host, signed_in: &SignedIn, from: Origin) -> Result<SessionEnd, Broken> {
+pub async fn end(
+    host: &Host,
+    signed_in: &SignedIn,
+    from: Origin,
+) -> Result<SessionEnd, InternalError> {
     let entry = audit::entry(
         host,
         Event::SignedOut,
@@ -100,7 +104,7 @@ pub async fn end(host: &Host, signed_in: &SignedIn, from: Origin) -> Result<Sess
 }
 
 /// The same for the session with this `sid`, in whatever browser it is, because `by` says so.
-pub async fn end_named(host: &Host, sid: String, by: &By) -> Result<SessionEnd, Broken> {
+pub async fn end_named(host: &Host, sid: String, by: &By) -> Result<SessionEnd, InternalError> {
     let ended = host
         .store
         .log_out(sid, audit::entry(host, Event::SessionEnded, by), host.now())
@@ -111,7 +115,7 @@ pub async fn end_named(host: &Host, sid: String, by: &By) -> Result<SessionEnd, 
 
 /// Ends what a session gave that has run out by itself. One that is still open somewhere stays: who only holds an ID token
 /// signs nobody out of another browser.
-pub async fn end_if_over(host: &Host, sid: &str) -> Result<SessionEnd, Broken> {
+pub async fn end_if_over(host: &Host, sid: &str) -> Result<SessionEnd, InternalError> {
     let ended = host
         .store
         .log_out_if_over(sid.to_owned(), host.now())

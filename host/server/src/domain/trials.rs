@@ -18,7 +18,7 @@ use super::admin::Refused;
 use super::admin::steps::Console;
 use super::session::SignedIn;
 use super::signals::Signal;
-use super::{Broken, Host, account, audit};
+use super::{Host, InternalError, account, audit};
 use assent_model::application::{GrantType, Registered};
 use assent_model::audit::{Actor, By, Event};
 use assent_model::clock::Timestamp;
@@ -52,7 +52,7 @@ pub enum Derived {
 }
 
 /// A value of a trial that nobody guesses who does not hold the master key.
-pub fn derived(host: &Host, id: TrialId, what: Derived) -> Result<String, Broken> {
+pub fn derived(host: &Host, id: TrialId, what: Derived) -> Result<String, InternalError> {
     let name = match what {
         Derived::State => "state",
         Derived::Nonce => "nonce",
@@ -70,7 +70,7 @@ pub fn derived(host: &Host, id: TrialId, what: Derived) -> Result<String, Broken
 }
 
 /// What comes back with an answer of a trial, and shows that this host made it for that trial, letter by letter.
-pub fn vouched(host: &Host, id: TrialId, answer: &str) -> Result<String, Broken> {
+pub fn vouched(host: &Host, id: TrialId, answer: &str) -> Result<String, InternalError> {
     let message = format!("answer\n{id}\n{}", Digest::of(answer.as_bytes()).to_text());
     let code = host.master_key.authenticate("trial", message.as_bytes())?;
     Ok(URL_SAFE_NO_PAD.encode(code))
@@ -139,7 +139,12 @@ pub async fn prepare(
 }
 
 /// Keeps a trial whose request was made, and ends the one before of that session.
-pub async fn begin(host: &Host, trial: &Trial, request: StepNote, by: &By) -> Result<(), Broken> {
+pub async fn begin(
+    host: &Host,
+    trial: &Trial,
+    request: StepNote,
+    by: &By,
+) -> Result<(), InternalError> {
     for before in host.store.open_trials(trial.session).await? {
         fail(
             host,
@@ -169,7 +174,7 @@ pub async fn open(
     id: TrialId,
     browser: Digest,
     signed_in: &SignedIn,
-) -> Result<Option<OpenTrial>, Broken> {
+) -> Result<Option<OpenTrial>, InternalError> {
     let visitor = Visitor {
         browser,
         session: signed_in.session.id,
@@ -180,7 +185,7 @@ pub async fn open(
 }
 
 /// Notes that a login began for a trial, which alone may answer it from then on. Whether the trial is open still.
-pub async fn login_began(host: &Host, login: &Login) -> Result<bool, Broken> {
+pub async fn login_began(host: &Host, login: &Login) -> Result<bool, InternalError> {
     let Some(id) = login.request.trial() else {
         return Ok(true);
     };
@@ -215,7 +220,7 @@ pub async fn hindrance(
     id: TrialId,
     login: LoginId,
     user: UserId,
-) -> Result<Option<Hindrance>, Broken> {
+) -> Result<Option<Hindrance>, InternalError> {
     let Some(trial) = host.store.trial(id).await? else {
         return Ok(Some(Hindrance::Over));
     };
@@ -235,13 +240,18 @@ pub async fn hindrance(
 }
 
 /// Notes what became of a step.
-pub async fn note(host: &Host, id: TrialId, name: TrialStep, note: StepNote) -> Result<(), Broken> {
+pub async fn note(
+    host: &Host,
+    id: TrialId,
+    name: TrialStep,
+    note: StepNote,
+) -> Result<(), InternalError> {
     host.store.note_trial(id, kept(host, name, &note)?).await?;
     host.signals.send(Signal::Tried(id));
     Ok(())
 }
 
-fn kept(host: &Host, name: TrialStep, note: &StepNote) -> Result<KeptStep, Broken> {
+fn kept(host: &Host, name: TrialStep, note: &StepNote) -> Result<KeptStep, InternalError> {
     Ok(KeptStep {
         name,
         at: host.now(),
@@ -249,18 +259,18 @@ fn kept(host: &Host, name: TrialStep, note: &StepNote) -> Result<KeptStep, Broke
     })
 }
 
-fn sealed(host: &Host, value: &Value) -> Result<String, Broken> {
+fn sealed(host: &Host, value: &Value) -> Result<String, InternalError> {
     Ok(host
         .master_key
         .seal("trial", value.to_string().as_bytes(), &*host.entropy)?)
 }
 
-fn unsealed(host: &Host, sealed: &str) -> Result<Value, Broken> {
+fn unsealed(host: &Host, sealed: &str) -> Result<Value, InternalError> {
     Ok(serde_json::from_slice(&host.master_key.open("trial", sealed)?).unwrap_or_default())
 }
 
 /// Notes why a person was turned away who had approved, which ends the trial.
-pub async fn refused(host: &Host, id: TrialId, why: &Refusal) -> Result<(), Broken> {
+pub async fn refused(host: &Host, id: TrialId, why: &Refusal) -> Result<(), InternalError> {
     let (step, detail) = match why {
         Refusal::ApplicationGone => (
             TrialStep::Account,
@@ -294,7 +304,7 @@ pub async fn refused(host: &Host, id: TrialId, why: &Refusal) -> Result<(), Brok
 }
 
 /// What keeps whoever began a trial out of its application by now.
-async fn kept_out(host: &Host, id: TrialId) -> Result<Option<Obstacle>, Broken> {
+async fn kept_out(host: &Host, id: TrialId) -> Result<Option<Obstacle>, InternalError> {
     let Some(trial) = host.store.trial(id).await? else {
         return Ok(None);
     };
@@ -310,7 +320,7 @@ pub async fn fail(
     trial: &Trial,
     error: &str,
     description: &str,
-) -> Result<(), Broken> {
+) -> Result<(), InternalError> {
     let result = json!({ "error": error, "error_description": description });
     end(host, trial, TrialOutcome::Failed, result, None).await
 }
@@ -322,7 +332,7 @@ pub async fn end(
     outcome: TrialOutcome,
     result: Value,
     family: Option<CodeId>,
-) -> Result<(), Broken> {
+) -> Result<(), InternalError> {
     let by = By {
         actor: Actor::Person(trial.user),
         ..By::HOST
@@ -348,7 +358,7 @@ pub async fn end(
 pub type Noted = (TrialStep, Timestamp, StepNote);
 
 /// What was noted, in the order of the steps.
-fn opened(host: &Host, kept: Vec<KeptStep>) -> Result<Vec<Noted>, Broken> {
+fn opened(host: &Host, kept: Vec<KeptStep>) -> Result<Vec<Noted>, InternalError> {
     let mut steps = Vec::new();
     for KeptStep { name, at, sealed } in kept {
         let note: Option<StepNote> = serde_json::from_value(unsealed(host, &sealed)?).ok();
@@ -358,7 +368,7 @@ fn opened(host: &Host, kept: Vec<KeptStep>) -> Result<Vec<Noted>, Broken> {
 }
 
 /// What the last step says that went wrong, if one did: to be told where the sign-in ends.
-pub async fn cause(host: &Host, id: TrialId) -> Result<Option<String>, Broken> {
+pub async fn cause(host: &Host, id: TrialId) -> Result<Option<String>, InternalError> {
     let (kept, _) = host.store.trial_steps(id).await?;
     let failed = opened(host, kept)?
         .into_iter()
@@ -393,7 +403,11 @@ pub enum TrialState {
 }
 
 /// A trial of this console; `None` if there is none.
-pub async fn show(host: &Host, console: &Console, id: TrialId) -> Result<Option<Shown>, Broken> {
+pub async fn show(
+    host: &Host,
+    console: &Console,
+    id: TrialId,
+) -> Result<Option<Shown>, InternalError> {
     let signed_in = &console.signed_in;
     let visitor = Visitor {
         browser: console.browser,
@@ -440,9 +454,13 @@ pub async fn show(host: &Host, console: &Console, id: TrialId) -> Result<Option<
 }
 
 /// Returns when there is something new to show of a trial that goes on.
-pub async fn changed(host: &Arc<Host>, console: &Console, id: TrialId) -> Result<(), Broken> {
+pub async fn changed(
+    host: &Arc<Host>,
+    console: &Console,
+    id: TrialId,
+) -> Result<(), InternalError> {
     let mut listener = host.signals.listen();
-    let look = async || -> Result<_, Broken> {
+    let look = async || -> Result<_, InternalError> {
         let shown = show(host, console, id).await?;
         let named = |shown: &Shown| {
             shown

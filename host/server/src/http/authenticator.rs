@@ -32,7 +32,7 @@ use super::{limits, logos};
 use crate::domain::approval::{self, Outcome, Proof};
 use crate::domain::device::{self, Call, Caller, Enrolled, EnrolmentRequest, Waiting};
 use crate::domain::limits::Network;
-use crate::domain::{self, Broken, Host};
+use crate::domain::{self, Host, InternalError};
 use crate::http::context::RequestOrigin;
 use crate::http::texts::PageLanguage;
 use assent_model::approval::{Approval, ApprovalStage};
@@ -84,8 +84,8 @@ impl Failure {
     }
 }
 
-impl From<Broken> for Failure {
-    fn from(error: Broken) -> Self {
+impl From<InternalError> for Failure {
+    fn from(error: InternalError) -> Self {
         tracing::error!(%error, "a call of an authenticator failed");
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,

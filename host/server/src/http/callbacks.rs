@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::limits;
 use crate::domain::limits::Network;
-use crate::domain::{Broken, Host, channels};
+use crate::domain::{Host, InternalError, channels};
 use assent_plugin_host::Callback;
 
 /// How many headers reach a plugin at most.
@@ -53,7 +53,7 @@ pub(super) async fn take(
         .await?;
         Ok(StatusCode::NO_CONTENT.into_response())
     };
-    reply.await.unwrap_or_else(|error: Broken| {
+    reply.await.unwrap_or_else(|error: InternalError| {
         tracing::error!(%error, "a callback could not be taken");
         StatusCode::SERVICE_UNAVAILABLE.into_response()
     })

@@ -123,7 +123,7 @@ fn refused(host: &Host, error: &TokenError) -> Response {
         }
         TokenError::InvalidClient { .. } => StatusCode::UNAUTHORIZED,
         TokenError::Busy => StatusCode::SERVICE_UNAVAILABLE,
-        TokenError::Broken(cause) => {
+        TokenError::Internal(cause) => {
             description = fault_in_words(host, "an application's request failed", cause);
             StatusCode::INTERNAL_SERVER_ERROR
         }

@@ -13,7 +13,7 @@ use super::pages::ConfirmPage;
 use super::reply::{layout, page};
 use crate::domain::known_browsers::Standing;
 use crate::domain::login::{self, Approved, Person, View};
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 use crate::oidc::authorize::Agreement;
 use assent_model::id::LoginId;
 use assent_model::login::Login;
@@ -25,7 +25,7 @@ pub(super) async fn is_needed(
     browser: &Browser,
     approved: &Approved,
     user: &User,
-) -> Result<bool, Broken> {
+) -> Result<bool, InternalError> {
     if !approved.is_by_scan()
         || browser.known_users(host).standing(host, &user.name).await? == Standing::Known
     {
@@ -41,7 +41,7 @@ pub(super) async fn ask(
     browser: &Browser,
     login: &Login,
     user: &User,
-) -> Result<Response, Broken> {
+) -> Result<Response, InternalError> {
     let id = login.id.to_string();
     let asking = asking(host, login).await?;
     let confirming = ConfirmPage {

@@ -13,11 +13,11 @@ use super::csrf;
 use super::login::{Posted, answered_before, finish, resumed, session_before};
 use super::pages::{ConsentPage, ConsentRow, Consents, Withdrawn};
 use super::portal;
-use super::reply::{broken, forged, layout, page, see_other};
+use super::reply::{forged, internal_error, layout, page, see_other};
 use super::texts::Message;
 use crate::domain::login::{self, Person, View};
 use crate::domain::session::SignedIn;
-use crate::domain::{Broken, Host, consent};
+use crate::domain::{Host, InternalError, consent};
 use crate::oidc::authorize::{self, Agreement, DenialReason};
 use assent_model::application::ConsentPolicy;
 use assent_model::id::{Did, LoginId};
@@ -35,7 +35,7 @@ pub(super) fn ask(
     request: &AuthorizationRequest,
     person: &Person,
     application: String,
-) -> Result<Response, Broken> {
+) -> Result<Response, InternalError> {
     let id = login.id.to_string();
     let user = &person.signed_in.user;
     let asking = ConsentPage {
@@ -165,7 +165,7 @@ pub(super) async fn withdraw(
     };
     reply
         .await
-        .unwrap_or_else(|error: Broken| broken(&host, browser.language(), &error))
+        .unwrap_or_else(|error: InternalError| internal_error(&host, browser.language(), &error))
 }
 
 /// What the portal's page is to tell: the query of its address.
@@ -180,7 +180,12 @@ pub(super) struct Told {
 }
 
 /// The page's address after a consent was taken back.
-fn told(host: &Host, browser: &Browser, user: &User, application: &Did) -> Result<String, Broken> {
+fn told(
+    host: &Host,
+    browser: &Browser,
+    user: &User,
+    application: &Did,
+) -> Result<String, InternalError> {
     let token = csrf::token(host, browser, &withdrawn_by(user, application))?;
     let mut query = form_urlencoded::Serializer::new(String::new());
     query
@@ -199,7 +204,7 @@ pub(super) async fn withdrawn(
     browser: &Browser,
     signed_in: &SignedIn,
     told: &Told,
-) -> Result<Option<Withdrawn>, Broken> {
+) -> Result<Option<Withdrawn>, InternalError> {
     let user = &signed_in.user;
     let Ok(application) = told.withdrawn.parse::<Did>() else {
         return Ok(None);
@@ -228,7 +233,7 @@ pub(super) async fn list(
     host: &Host,
     browser: &Browser,
     signed_in: &SignedIn,
-) -> Result<Consents, Broken> {
+) -> Result<Consents, InternalError> {
     let rows = consent::of(host, &signed_in.user)
         .await?
         .into_iter()

@@ -11,11 +11,11 @@ use super::context::Browser;
 use super::home::signed_in_header;
 use super::limits;
 use super::pages::ConsolePage;
-use super::reply::{ErrorReply, broken, layout, page, see_other, with_browser};
+use super::reply::{ErrorReply, internal_error, layout, page, see_other, with_browser};
 use super::texts::Message;
 use crate::domain::limits::Network;
 use crate::domain::session::SignedIn;
-use crate::domain::{Broken, Host, channels, login};
+use crate::domain::{Host, InternalError, channels, login};
 use assent_model::language::Language;
 use assent_model::login::{LocalPage, LoginRequest};
 
@@ -64,7 +64,7 @@ pub(super) async fn front(
     };
     reply
         .await
-        .unwrap_or_else(|error: Broken| broken(&host, browser.language(), &error))
+        .unwrap_or_else(|error: InternalError| internal_error(&host, browser.language(), &error))
 }
 
 /// `GET /admin/{page}`: a page further in. Whoever is not signed in gets the frame alone; its script remembers the address and
@@ -79,7 +79,7 @@ pub(super) async fn inside(State(host): State<Arc<Host>>, browser: Browser) -> R
     };
     reply
         .await
-        .unwrap_or_else(|error: Broken| broken(&host, browser.language(), &error))
+        .unwrap_or_else(|error: InternalError| internal_error(&host, browser.language(), &error))
 }
 
 /// Who looks at the console.
@@ -98,7 +98,7 @@ fn console() -> LoginRequest {
     }
 }
 
-async fn administrator(host: &Host, browser: &Browser) -> Result<Visitor, Broken> {
+async fn administrator(host: &Host, browser: &Browser) -> Result<Visitor, InternalError> {
     let request = console();
     let enough = |signed_in: &SignedIn| {
         channels::is_enough_for(host, &request, &signed_in.session.authentication)
@@ -116,7 +116,7 @@ fn render(
     host: &Host,
     browser: &Browser,
     signed_in: Option<&SignedIn>,
-) -> Result<Response, Broken> {
+) -> Result<Response, InternalError> {
     let console = ConsolePage {
         // It speaks English alone.
         layout: layout(host, Language::English),

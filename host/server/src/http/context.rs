@@ -17,7 +17,7 @@ use super::user_agent;
 use crate::domain::known_browsers::KnownUsers;
 use crate::domain::limits::Network;
 use crate::domain::session::{self, SignedIn};
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 use crate::places::Places;
 use assent_model::audit::Origin;
 use assent_model::language::Language;
@@ -80,7 +80,7 @@ impl Browser {
     }
 
     /// Who the browser is signed in as.
-    pub(super) async fn signed_in(&self, host: &Host) -> Result<Option<SignedIn>, Broken> {
+    pub(super) async fn signed_in(&self, host: &Host) -> Result<Option<SignedIn>, InternalError> {
         match &self.session {
             Some(cookie) => session::current(host, cookie.expose()).await,
             None => Ok(None),

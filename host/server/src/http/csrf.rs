@@ -5,10 +5,14 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use subtle::ConstantTimeEq;
 
 use super::context::Browser;
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 
 /// The token of the forms for `purpose` in this browser.
-pub(super) fn token(host: &Host, browser: &Browser, purpose: &str) -> Result<String, Broken> {
+pub(super) fn token(
+    host: &Host,
+    browser: &Browser,
+    purpose: &str,
+) -> Result<String, InternalError> {
     // The cookie has a fixed length, so the two can't run into each other.
     let message = format!("{}{purpose}", browser.secret().expose());
     Ok(URL_SAFE_NO_PAD.encode(host.master_key.authenticate("csrf", message.as_bytes())?))
@@ -20,7 +24,7 @@ pub(super) fn is_token(
     browser: &Browser,
     purpose: &str,
     presented: &str,
-) -> Result<bool, Broken> {
+) -> Result<bool, InternalError> {
     Ok(token(host, browser, purpose)?
         .as_bytes()
         .ct_eq(presented.as_bytes())

@@ -9,11 +9,11 @@ use serde::Deserialize;
 
 use super::context::Browser;
 use super::pages::SignedIn as Header;
-use super::reply::{broken, forged, see_other};
+use super::reply::{forged, internal_error, see_other};
 use super::session_end::without_session;
 use super::{csrf, saml_logout};
 use crate::domain::session::{self, SignedIn};
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 use assent_model::saml::Afterwards;
 
 const SIGN_OUT: &str = "/sign-out";
@@ -23,7 +23,7 @@ pub(super) fn signed_in_header(
     host: &Host,
     browser: &Browser,
     signed_in: &SignedIn,
-) -> Result<Header, Broken> {
+) -> Result<Header, InternalError> {
     Ok(Header {
         name: signed_in.user.display_name().to_owned(),
         sign_out: SIGN_OUT.to_owned(),
@@ -64,5 +64,5 @@ pub(super) async fn sign_out(
     };
     reply
         .await
-        .unwrap_or_else(|error: Broken| broken(&host, browser.language(), &error))
+        .unwrap_or_else(|error: InternalError| internal_error(&host, browser.language(), &error))
 }

@@ -24,14 +24,14 @@ use super::context::Browser;
 use super::cookies::Cookie;
 use super::limits::{too_many_pages, try_again};
 use super::pages::{Choice, Ended as EndedKind, LoginPage, Scan, WaitingPage};
-use super::reply::{broken, forged, layout, page, see_other, with_browser, with_session};
+use super::reply::{forged, internal_error, layout, page, see_other, with_browser, with_session};
 use super::texts::Message;
 use super::{confirm, consent, csrf, saml};
 use crate::domain::known_browsers::Standing;
 use crate::domain::limits::Exhausted;
 use crate::domain::login::{self, Approved, Ended, Outcome, Person, View};
 use crate::domain::session::SignedIn;
-use crate::domain::{Broken, Host, approval, channels, scan};
+use crate::domain::{Host, InternalError, approval, channels, scan};
 use crate::oidc::authorize::{self, Agreement, Answer, Question};
 use crate::saml::sign_on;
 use assent_model::approval::Approval;
@@ -72,11 +72,11 @@ pub(super) async fn show(
         Ok(view) => show_view(&host, &browser, view).await,
         Err(error) => Err(error),
     };
-    reply.unwrap_or_else(|error| broken(&host, browser.language(), &error))
+    reply.unwrap_or_else(|error| internal_error(&host, browser.language(), &error))
 }
 
 /// The login as this browser finds it, and the browser, whose pages then speak the language that the login is in.
-async fn find(host: &Host, id: &str, browser: Browser) -> (Browser, Result<View, Broken>) {
+async fn find(host: &Host, id: &str, browser: Browser) -> (Browser, Result<View, InternalError>) {
     let id: Result<LoginId, InvalidId> = id.parse();
     let found = match id {
         Ok(id) => login::view(host, id, browser.digest()).await,
@@ -87,7 +87,7 @@ async fn find(host: &Host, id: &str, browser: Browser) -> (Browser, Result<View,
     (browser.speaking(asked), found)
 }
 
-async fn show_view(host: &Host, browser: &Browser, view: View) -> Result<Response, Broken> {
+async fn show_view(host: &Host, browser: &Browser, view: View) -> Result<Response, InternalError> {
     match view {
         View::Identify(login) => identify_page(host, browser, &login, None).await,
         View::Waiting(login, approval) => waiting_page(host, browser, &login, &approval),
@@ -120,7 +120,7 @@ async fn approved_reply(
     browser: &Browser,
     login: &Login,
     approved: &Approved,
-) -> Result<Response, Broken> {
+) -> Result<Response, InternalError> {
     let old = session_before(host, browser, login).await?;
     match login::person(host, approved, old.as_ref(), browser.origin()).await? {
         Some(person)
@@ -139,7 +139,7 @@ pub(super) async fn session_before(
     host: &Host,
     browser: &Browser,
     login: &Login,
-) -> Result<Option<SignedIn>, Broken> {
+) -> Result<Option<SignedIn>, InternalError> {
     if login.request.trial().is_some() {
         Ok(None)
     } else {
@@ -153,7 +153,7 @@ pub(super) async fn resumed(
     browser: &Browser,
     login: &Login,
     session: SessionId,
-) -> Result<Option<Person>, Broken> {
+) -> Result<Option<Person>, InternalError> {
     let found = browser
         .signed_in(host)
         .await?
@@ -181,7 +181,7 @@ pub(super) async fn finish(
     person: &Person,
     old: Option<&SignedIn>,
     agreement: Agreement,
-) -> Result<Response, Broken> {
+) -> Result<Response, InternalError> {
     let request = match &login.request {
         LoginRequest::Oidc(request) => request,
         LoginRequest::Saml(request) => {
@@ -244,7 +244,7 @@ async fn finish_saml(
     request: &SignOnRequest,
     person: &Person,
     old: Option<&SignedIn>,
-) -> Result<Response, Broken> {
+) -> Result<Response, InternalError> {
     let session = session_of(person).filter(|_| request.trial.is_none());
     let question = sign_on::Question {
         login: login.id,
@@ -289,7 +289,7 @@ impl FromRequest<Arc<Host>> for Posted {
         match csrf::is_token(host, &browser, &id, &form.csrf) {
             Ok(true) => {}
             Ok(false) => return Err(forged(host, browser.language())),
-            Err(error) => return Err(broken(host, browser.language(), &error)),
+            Err(error) => return Err(internal_error(host, browser.language(), &error)),
         }
         let (browser, found) = find(host, &id, browser).await;
         match found {
@@ -301,7 +301,7 @@ impl FromRequest<Arc<Host>> for Posted {
                 view,
                 id,
             }),
-            Err(error) => Err(broken(host, browser.language(), &error)),
+            Err(error) => Err(internal_error(host, browser.language(), &error)),
         }
     }
 }
@@ -317,8 +317,8 @@ impl Posted {
         format!("/login/{}", self.id)
     }
 
-    pub(super) fn reply(&self, reply: Result<Response, Broken>) -> Response {
-        reply.unwrap_or_else(|error| broken(&self.host, self.browser.language(), &error))
+    pub(super) fn reply(&self, reply: Result<Response, InternalError>) -> Response {
+        reply.unwrap_or_else(|error| internal_error(&self.host, self.browser.language(), &error))
     }
 }
 
@@ -461,7 +461,11 @@ pub(super) async fn go_on(posted: Posted) -> Response {
 }
 
 /// Whom the person may go on as, where the application leaves them the choice.
-async fn choice(host: &Host, browser: &Browser, login: &Login) -> Result<Option<SignedIn>, Broken> {
+async fn choice(
+    host: &Host,
+    browser: &Browser,
+    login: &Login,
+) -> Result<Option<SignedIn>, InternalError> {
     let LoginRequest::Oidc(request) = &login.request else {
         return Ok(None);
     };
@@ -491,7 +495,7 @@ pub(super) async fn events(
     let view = match found {
         Ok(View::Unknown) => return StatusCode::NOT_FOUND.into_response(),
         Ok(view) => view,
-        Err(error) => return broken(&host, browser.language(), &error),
+        Err(error) => return internal_error(&host, browser.language(), &error),
     };
     let Some(holding) = host
         .rate_limits
@@ -532,7 +536,7 @@ pub(super) struct Asking {
     pub(super) form_target: Option<String>,
 }
 
-pub(super) async fn asking(host: &Host, login: &Login) -> Result<Asking, Broken> {
+pub(super) async fn asking(host: &Host, login: &Login) -> Result<Asking, InternalError> {
     Ok(match &login.request {
         LoginRequest::Oidc(request) => Asking {
             name: host
@@ -565,7 +569,7 @@ async fn hinted_name(
     host: &Host,
     browser: &Browser,
     login: &Login,
-) -> Result<Option<LoginName>, Broken> {
+) -> Result<Option<LoginName>, InternalError> {
     match &login.request {
         LoginRequest::Oidc(request) if request.login_hint.is_some() => {
             Ok(request.login_hint.clone())
@@ -586,7 +590,7 @@ async fn identify_page(
     browser: &Browser,
     login: &Login,
     rejected: Option<String>,
-) -> Result<Response, Broken> {
+) -> Result<Response, InternalError> {
     let id = login.id.to_string();
     let asking = asking(host, login).await?;
     let hint = hinted_name(host, browser, login).await?.map(String::from);
@@ -627,7 +631,7 @@ fn waiting_page(
     browser: &Browser,
     login: &Login,
     approval: &Approval,
-) -> Result<Response, Broken> {
+) -> Result<Response, InternalError> {
     let id = login.id.to_string();
     // Rounded up, so that the page does not say zero while there is time.
     let seconds_left = approval.remaining(host.now()).as_millis().div_ceil(1000);

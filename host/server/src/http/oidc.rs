@@ -15,7 +15,7 @@ use super::client_calls::{authorization, is_form};
 use super::client_certificate::ClientCertificate;
 use super::context::Browser;
 use super::pages::Link;
-use super::reply::{ErrorReply, broken, fault_in_words, see_other, with_browser};
+use super::reply::{ErrorReply, fault_in_words, internal_error, see_other, with_browser};
 use super::texts::Message;
 use super::trial;
 use crate::domain::limits::Exhausted;
@@ -65,7 +65,7 @@ pub(super) async fn auth(
         Ok(response) => response,
         Err(Rejected::Page(why)) => unanswerable(&host, language, &why),
         Err(Rejected::Answer(answer)) => deliver(&host, language, &answer).await,
-        Err(Rejected::Broken(error)) => broken(&host, language, &error),
+        Err(Rejected::Internal(error)) => internal_error(&host, language, &error),
     };
     with_browser(response, &host, &browser)
 }
@@ -208,7 +208,7 @@ fn bearer_error(host: &Host, error: &BearerError) -> Response {
         BearerError::InvalidRequest => StatusCode::BAD_REQUEST,
         BearerError::InsufficientScope(_) => StatusCode::FORBIDDEN,
         BearerError::Busy => StatusCode::SERVICE_UNAVAILABLE,
-        BearerError::Broken(cause) => {
+        BearerError::Internal(cause) => {
             description = fault_in_words(host, "UserInfo failed", cause);
             StatusCode::INTERNAL_SERVER_ERROR
         }

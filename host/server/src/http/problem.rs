@@ -10,7 +10,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::domain::Broken;
+use crate::domain::InternalError;
 use crate::domain::admin::Refused;
 
 /// Defines the kinds of problems: name, status, title.
@@ -258,7 +258,7 @@ impl From<Refused> for Problem {
             Refused::Taken(_) | Refused::Conflict(_) => ProblemKind::Conflict,
             Refused::Forbidden(_) => ProblemKind::Forbidden,
             Refused::Stale => ProblemKind::Stale,
-            Refused::Broken(_) => {
+            Refused::Internal(_) => {
                 tracing::error!(error = %refused, "an administrator's request failed");
                 return Self::of(
                     ProblemKind::Internal,
@@ -270,9 +270,9 @@ impl From<Refused> for Problem {
     }
 }
 
-impl From<Broken> for Problem {
-    fn from(broken: Broken) -> Self {
-        Refused::from(broken).into()
+impl From<InternalError> for Problem {
+    fn from(error: InternalError) -> Self {
+        Refused::from(error).into()
     }
 }
 

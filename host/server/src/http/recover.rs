@@ -13,9 +13,9 @@ use super::context::Browser;
 use super::csrf;
 use super::limits::{too_many_pages, try_again};
 use super::pages::{RecoverPage, RecoveredPage};
-use super::reply::{broken, forged, layout, page, see_other, with_browser};
+use super::reply::{forged, internal_error, layout, page, see_other, with_browser};
 use super::texts::Message;
-use crate::domain::{Broken, Host, recovery};
+use crate::domain::{Host, InternalError, recovery};
 use assent_model::name::LoginName;
 
 const RECOVER: &str = "/recover";
@@ -38,7 +38,7 @@ pub(super) async fn show(State(host): State<Arc<Host>>, browser: Browser) -> Res
         .map(|name| name.as_str().to_owned())
         .unwrap_or_default();
     form(&host, &browser, &name, false)
-        .unwrap_or_else(|error| broken(&host, browser.language(), &error))
+        .unwrap_or_else(|error| internal_error(&host, browser.language(), &error))
 }
 
 /// `POST /recover`: the answer for a name that nobody has is the one for a code that is not good.
@@ -80,11 +80,11 @@ pub(super) async fn redeem(
     };
     reply
         .await
-        .unwrap_or_else(|error: Broken| broken(&host, browser.language(), &error))
+        .unwrap_or_else(|error: InternalError| internal_error(&host, browser.language(), &error))
 }
 
 /// The address of the page of a good code: with its link, which can be read there alone, and in this browser alone.
-fn recovered(host: &Host, browser: &Browser, link: &str) -> Result<String, Broken> {
+fn recovered(host: &Host, browser: &Browser, link: &str) -> Result<String, InternalError> {
     let sealed = host
         .master_key
         .seal(&purpose(browser), link.as_bytes(), &*host.entropy)?;
@@ -126,7 +126,12 @@ pub(super) async fn done(
 }
 
 /// The form. What was typed as the code is not shown again.
-fn form(host: &Host, browser: &Browser, name: &str, refused: bool) -> Result<Response, Broken> {
+fn form(
+    host: &Host,
+    browser: &Browser,
+    name: &str,
+    refused: bool,
+) -> Result<Response, InternalError> {
     let recover = RecoverPage {
         layout: layout(host, browser.language()),
         action: RECOVER.to_owned(),

@@ -112,7 +112,7 @@ const fn what_happened(status: StatusCode) -> Message {
             Message::of("error-refused-slow")
         }
         status if status.as_u16() < 500 => Message::of("error-refused-unreadable"),
-        _ => Message::of("error-broken-happened"),
+        _ => Message::of("error-internal-happened"),
     }
 }
 

@@ -12,7 +12,7 @@ use super::cookies::Cookie;
 use super::looks;
 use super::pages::{ErrorPage, Layout, Link, Page, Support};
 use super::texts::Message;
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 use assent_model::id::UserId;
 use assent_model::language::Language;
 use assent_model::secret::Token;
@@ -171,7 +171,7 @@ pub(super) fn with_session(
     host: &Host,
     browser: &Browser,
     session: Option<(UserId, &Token)>,
-) -> Result<Response, Broken> {
+) -> Result<Response, InternalError> {
     let Some((user, token)) = session else {
         return Ok(response);
     };
@@ -199,12 +199,12 @@ fn reference(host: &Host) -> String {
 }
 
 /// The error text for an application after a fault of this host, with a reference number that finds the log line: `what` failed.
-pub(super) fn fault_in_words(host: &Host, what: &'static str, cause: &Broken) -> String {
+pub(super) fn fault_in_words(host: &Host, what: &'static str, cause: &InternalError) -> String {
     let reference = reference(host);
     tracing::error!(reference, %cause, "{what}");
     match cause {
         // It fails the next time too.
-        Broken::Plugin(_) => {
+        InternalError::Plugin(_) => {
             format!(
                 "a plugin of the identity provider failed; its operator finds the cause in the log by the reference {reference}"
             )
@@ -269,12 +269,12 @@ impl ErrorReply {
 }
 
 /// The host broke while it made a page.
-pub(super) fn broken(host: &Host, language: Language, error: &Broken) -> Response {
+pub(super) fn internal_error(host: &Host, language: Language, error: &InternalError) -> Response {
     ErrorReply {
         status: StatusCode::INTERNAL_SERVER_ERROR,
-        title: Message::of("error-broken"),
-        what_happened: Message::of("error-broken-happened"),
-        what_to_do: Message::of("error-broken-advice"),
+        title: Message::of("error-internal"),
+        what_happened: Message::of("error-internal-happened"),
+        what_to_do: Message::of("error-internal-advice"),
     }
     .render(host, language, error)
 }

@@ -12,13 +12,13 @@ use super::context::Browser;
 use super::csrf;
 use super::pages::{Link, SamlPostPage, SamlStartPage};
 use super::reply::{
-    ErrorReply, Shown, broken, forged, layout, nonce, page, page_with_script, see_other,
+    ErrorReply, Shown, forged, internal_error, layout, nonce, page, page_with_script, see_other,
     with_browser,
 };
 use super::texts::Message;
 use super::trial;
 use crate::domain::login::{self, Person};
-use crate::domain::{Broken, Host, trials};
+use crate::domain::{Host, InternalError, trials};
 use crate::saml::partner::UnfitHeader;
 use crate::saml::sign_on::{self, Answer, Failure, Question, Rejected, SignOnAnswer, Unanswerable};
 use assent_model::id::SignOnId;
@@ -103,7 +103,7 @@ pub(super) async fn go_on(
                 .store
                 .take_sign_on(id, host.now())
                 .await
-                .map_err(Broken::from)?,
+                .map_err(InternalError::from)?,
             Err(_) => None,
         };
         match kept {
@@ -113,12 +113,16 @@ pub(super) async fn go_on(
     };
     let response = reply
         .await
-        .unwrap_or_else(|error| broken(&host, browser.language(), &error));
+        .unwrap_or_else(|error| internal_error(&host, browser.language(), &error));
     with_browser(response, &host, &browser)
 }
 
 /// Begins a login for a request, or answers at once where a session is enough.
-async fn begin(host: &Host, browser: &Browser, request: SignOnRequest) -> Result<Response, Broken> {
+async fn begin(
+    host: &Host,
+    browser: &Browser,
+    request: SignOnRequest,
+) -> Result<Response, InternalError> {
     let session = match browser.signed_in(host).await? {
         Some(signed_in) if sign_on::may_go_on(host, &request, &signed_in).await? => Some(signed_in),
         _ => None,
@@ -313,7 +317,7 @@ const fn in_words(why: &Unanswerable) -> (Message, Message) {
 fn refused(host: &Host, language: Language, application: &str, rejected: Rejected) -> Response {
     let why = match rejected {
         Rejected::Answer(answer) => return deliver(host, language, &answer),
-        Rejected::Broken(error) => return broken(host, language, &error),
+        Rejected::Internal(error) => return internal_error(host, language, &error),
         Rejected::Page(why) => why,
     };
     let (what_happened, what_to_do) = in_words(&why);

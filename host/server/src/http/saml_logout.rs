@@ -11,12 +11,13 @@ use super::client_calls::is_form;
 use super::context::Browser;
 use super::pages::{SamlLogoutAnsweredPage, SamlLogoutPage, SignedOutPage};
 use super::reply::{
-    ErrorReply, Shown, broken, layout, nonce, page, page_with_frames, page_with_script, see_other,
+    ErrorReply, Shown, internal_error, layout, nonce, page, page_with_frames, page_with_script,
+    see_other,
 };
 use super::saml::posted;
 use super::session_end::sign_out_here;
 use super::texts::Message;
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 use crate::http::texts::PageLanguage;
 use crate::saml::logout::{self, Begun, Finished, Outgoing, Rejected, Unanswerable, View};
 use assent_model::id::LogoutId;
@@ -92,7 +93,7 @@ pub(super) async fn tell(
     language: Language,
     ended: SessionEnd,
     afterwards: Afterwards,
-) -> Result<Response, Broken> {
+) -> Result<Response, InternalError> {
     Ok(go_on(
         host,
         language,
@@ -177,7 +178,7 @@ pub(super) async fn show(
     };
     reply
         .await
-        .unwrap_or_else(|error: Broken| broken(&host, browser.language(), &error))
+        .unwrap_or_else(|error: InternalError| internal_error(&host, browser.language(), &error))
 }
 
 /// `GET /sso/logout/{id}/{request}`: what the frame holds: the request to the service provider whose turn it is.
@@ -199,12 +200,12 @@ pub(super) async fn ask(
     };
     reply
         .await
-        .unwrap_or_else(|error: Broken| broken(&host, browser.language(), &error))
+        .unwrap_or_else(|error: InternalError| internal_error(&host, browser.language(), &error))
 }
 
 fn refused(host: &Host, language: Language, application: &str, rejected: &Rejected) -> Response {
     let why = match rejected {
-        Rejected::Broken(error) => return broken(host, language, error),
+        Rejected::Internal(error) => return internal_error(host, language, error),
         Rejected::Page(why) => why,
     };
     let what_happened = match why {

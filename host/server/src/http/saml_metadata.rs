@@ -7,9 +7,9 @@ use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 
-use super::reply::{ErrorReply, broken};
+use super::reply::{ErrorReply, internal_error};
 use super::texts::Message;
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 use crate::http::texts::PageLanguage;
 use crate::saml::metadata;
 use crate::saml::partner::find;
@@ -37,7 +37,7 @@ pub(super) async fn metadata(
         )
             .into_response(),
         Ok(None) => unknown(&host, language),
-        Err::<_, Broken>(error) => broken(&host, language, &error),
+        Err::<_, InternalError>(error) => internal_error(&host, language, &error),
     }
 }
 

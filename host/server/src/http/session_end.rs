@@ -14,11 +14,11 @@ use serde::Deserialize;
 use super::context::Browser;
 use super::cookies::Cookie;
 use super::pages::{Link, SignOutPage, SignedOutPage};
-use super::reply::{ErrorReply, broken, forged, layout, page, see_other, with_browser};
+use super::reply::{ErrorReply, forged, internal_error, layout, page, see_other, with_browser};
 use super::texts::Message;
 use super::{csrf, saml_logout};
 use crate::domain::session::{self, SignedIn};
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 use crate::http::texts::PageLanguage;
 use crate::oidc::end_session::{self, EndSession, Rejected};
 use crate::oidc::parameters::Parameters;
@@ -159,7 +159,7 @@ pub(super) struct Ended {
 const DEVICE_REMOVED: &str = "signed out with a device";
 
 /// The address of that page, for whoever has just removed the device that had signed this browser in.
-pub(super) fn ended_with_device(host: &Host, browser: &Browser) -> Result<String, Broken> {
+pub(super) fn ended_with_device(host: &Host, browser: &Browser) -> Result<String, InternalError> {
     let token = csrf::token(host, browser, DEVICE_REMOVED)?;
     Ok(format!("/session/ended?device={token}"))
 }
@@ -173,7 +173,11 @@ async fn unsealed(host: &Host, text: &str) -> Result<EndSession, Rejected> {
 }
 
 /// Signs out, or asks first where the application can't show that it asks for this person.
-async fn serve(host: &Host, browser: &Browser, request: &EndSession) -> Result<Response, Broken> {
+async fn serve(
+    host: &Host,
+    browser: &Browser,
+    request: &EndSession,
+) -> Result<Response, InternalError> {
     match browser.signed_in(host).await? {
         Some(signed_in) if !request.is_for(host, &signed_in)? => {
             question_page(host, browser, &signed_in, request)
@@ -189,7 +193,7 @@ async fn signed_out(
     browser: &Browser,
     signed_in: Option<&SignedIn>,
     request: &EndSession,
-) -> Result<Response, Broken> {
+) -> Result<Response, InternalError> {
     let ended = match (signed_in, request.sid()) {
         // The cookie of the session is taken away, so the browser is known by its own.
         (Some(signed_in), _) => session::end(host, signed_in, browser.origin())
@@ -216,7 +220,7 @@ fn question_page(
     browser: &Browser,
     signed_in: &SignedIn,
     request: &EndSession,
-) -> Result<Response, Broken> {
+) -> Result<Response, InternalError> {
     let question = SignOutPage {
         layout: layout(host, browser.language()),
         name: signed_in.user.display_name().to_owned(),
@@ -235,7 +239,7 @@ fn question_page(
 
 fn refused(host: &Host, language: Language, rejected: &Rejected) -> Response {
     let what_happened = match rejected {
-        Rejected::Broken(error) => return broken(host, language, error),
+        Rejected::Internal(error) => return internal_error(host, language, error),
         Rejected::Parameters(_) => return unreadable(host, language, rejected),
         Rejected::Sealed => Message::of("error-sign-out-late"),
         Rejected::BadHint(_)

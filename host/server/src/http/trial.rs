@@ -9,9 +9,9 @@ use axum::response::Response;
 
 use super::context::Browser;
 use super::pages::TrialPage;
-use super::reply::{ErrorReply, broken, layout, page};
+use super::reply::{ErrorReply, internal_error, layout, page};
 use super::texts::Message;
-use crate::domain::{Broken, Host, trials};
+use crate::domain::{Host, InternalError, trials};
 use crate::oidc;
 use crate::oidc::parameters::Parameters;
 use crate::saml;
@@ -25,7 +25,7 @@ pub(super) async fn open(
     host: &Host,
     browser: &Browser,
     id: Option<TrialId>,
-) -> Result<Option<OpenTrial>, Broken> {
+) -> Result<Option<OpenTrial>, InternalError> {
     let Some(id) = id else { return Ok(None) };
     match browser.signed_in(host).await? {
         Some(signed_in) => trials::open(host, id, browser.digest(), &signed_in).await,
@@ -85,14 +85,14 @@ pub(super) async fn answered_by_post(
 }
 
 /// Claims the one answer of a trial.
-async fn take(host: &Host, open: &OpenTrial) -> Result<bool, Broken> {
+async fn take(host: &Host, open: &OpenTrial) -> Result<bool, InternalError> {
     Ok(host.store.take_trial(open.trial().id, host.now()).await?)
 }
 
 fn shown(
     host: &Host,
     language: Language,
-    outcome: Result<Option<TrialOutcome>, Broken>,
+    outcome: Result<Option<TrialOutcome>, InternalError>,
 ) -> Response {
     match outcome {
         Ok(Some(outcome)) => {
@@ -106,7 +106,7 @@ fn shown(
             )
         }
         Ok(None) => unknown(host, language),
-        Err(error) => broken(host, language, &error),
+        Err(error) => internal_error(host, language, &error),
     }
 }
 

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use crate::domain::claims::sid_of;
 use crate::domain::signals::Signal;
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 use crate::keys::TokenType;
 use assent_model::application::Application;
 use assent_model::id::{Did, TokenId};
@@ -101,7 +101,7 @@ pub async fn deliver(host: Arc<Host>) {
 }
 
 /// Goes on with the round, or begins the next one, as far as there is room. Whether there may be more to do at once.
-async fn begin(host: &Arc<Host>, work: &mut Work) -> Result<bool, Broken> {
+async fn begin(host: &Arc<Host>, work: &mut Work) -> Result<bool, InternalError> {
     if work.under_way.len() >= AT_ONCE {
         return Ok(false);
     }
@@ -175,7 +175,7 @@ async fn attempt(host: Arc<Host>, delivery: LogoutDelivery) -> Did {
     application
 }
 
-async fn tell(host: &Host, delivery: &LogoutDelivery) -> Result<Told, Broken> {
+async fn tell(host: &Host, delivery: &LogoutDelivery) -> Result<Told, InternalError> {
     let Some(application) = host.store.application(&delivery.application).await? else {
         return Ok(Told::Nobody);
     };
@@ -214,7 +214,7 @@ async fn logout_token(
     host: &Host,
     application: &Application,
     delivery: &LogoutDelivery,
-) -> Result<String, Broken> {
+) -> Result<String, InternalError> {
     let now = host.now();
     let claims: Map<String, Value> = [
         ("iss", json!(host.issuer)),

@@ -1,6 +1,6 @@
 //! Bearer tokens (RFC 6750).
 
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 use assent_model::id::TokenId;
 use assent_model::scope::Scope;
 use assent_model::secret::{Digest, Token};
@@ -27,7 +27,7 @@ pub enum BearerError {
     Busy,
     /// The host broke.
     #[error("the server could not answer; try again")]
-    Broken(#[from] Broken),
+    Internal(#[from] InternalError),
 }
 
 impl BearerError {
@@ -39,7 +39,7 @@ impl BearerError {
             Self::InvalidToken => Some("invalid_token"),
             Self::InsufficientScope(_) => Some("insufficient_scope"),
             Self::Busy => Some("temporarily_unavailable"),
-            Self::Broken(_) => Some("server_error"),
+            Self::Internal(_) => Some("server_error"),
         }
     }
 }
@@ -86,7 +86,7 @@ pub async fn resolve(host: &Host, text: &str) -> Result<OpenAccess, BearerError>
         .store
         .open_access(id, host.now())
         .await
-        .map_err(Broken::from)?;
+        .map_err(InternalError::from)?;
     let found = found
         .filter(|found| found.grant.digest == token.digest())
         .ok_or(BearerError::InvalidToken)?;
@@ -100,7 +100,7 @@ pub async fn resolve(host: &Host, text: &str) -> Result<OpenAccess, BearerError>
         host.store
             .note_use(id, host.now())
             .await
-            .map_err(Broken::from)?;
+            .map_err(InternalError::from)?;
     }
     Ok(found)
 }

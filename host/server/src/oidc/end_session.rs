@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::parameters::{BadParameters, Parameters};
 use crate::domain::claims::{sid_of, subject_of};
 use crate::domain::session::SignedIn;
-use crate::domain::{Broken, Host, keys};
+use crate::domain::{Host, InternalError, keys};
 use crate::keys::NotOurs;
 use assent_model::application::Application;
 use assent_model::clock::Timestamp;
@@ -67,7 +67,7 @@ pub enum Rejected {
     Sealed,
     /// The host broke.
     #[error(transparent)]
-    Broken(#[from] Broken),
+    Internal(#[from] InternalError),
 }
 
 /// Checks a request (section 2 of the specification). An ID token is a hint even when it has expired. `logout_hint` is taken
@@ -104,7 +104,7 @@ async fn client(host: &Host, id: &str) -> Result<Arc<Application>, Rejected> {
     host.store
         .application(&id)
         .await
-        .map_err(Broken::from)?
+        .map_err(InternalError::from)?
         .ok_or(Rejected::UnknownClient)
 }
 
@@ -143,7 +143,7 @@ pub async fn unseal(host: &Host, text: &str) -> Result<EndSession, Rejected> {
         .store
         .application(&sealed.application)
         .await
-        .map_err(Broken::from)?;
+        .map_err(InternalError::from)?;
     let application = application.ok_or(Rejected::UnfitHint("application"))?;
     let redirect = redirect(&application, sealed.redirect.as_deref())?;
     Ok(EndSession {
@@ -162,7 +162,11 @@ async fn hint(host: &Host, token: &str) -> Result<(Arc<Application>, Hint), Reje
     }
     let audience: Option<Did> = claim("aud").and_then(|text| text.parse().ok());
     let found = match audience {
-        Some(id) => host.store.application(&id).await.map_err(Broken::from)?,
+        Some(id) => host
+            .store
+            .application(&id)
+            .await
+            .map_err(InternalError::from)?,
         None => None,
     };
     let application = found.ok_or(Rejected::UnfitHint("application"))?;
@@ -180,7 +184,7 @@ async fn hint(host: &Host, token: &str) -> Result<(Arc<Application>, Hint), Reje
 
 impl EndSession {
     /// The request as a text that this service alone can make and read, for half an hour. `None` if it shows nothing.
-    pub fn sealed(&self, host: &Host) -> Result<Option<String>, Broken> {
+    pub fn sealed(&self, host: &Host) -> Result<Option<String>, InternalError> {
         let Some(application) = &self.application else {
             return Ok(None);
         };
@@ -203,7 +207,7 @@ impl EndSession {
     }
 
     /// Whether the application shows that it asks for this session's end, or for this person's: they need not be asked.
-    pub fn is_for(&self, host: &Host, signed_in: &SignedIn) -> Result<bool, Broken> {
+    pub fn is_for(&self, host: &Host, signed_in: &SignedIn) -> Result<bool, InternalError> {
         let (Some(application), Some(hint)) = (&self.application, &self.hint) else {
             return Ok(false);
         };

@@ -1,7 +1,7 @@
 //! The errors of the protocol, in their wire form. The public text is for the application's developer; what only the
 //! operator may know goes to the log where it happens.
 
-use crate::domain::Broken;
+use crate::domain::InternalError;
 use crate::domain::limits::Exhausted;
 
 /// An error of the token endpoint (RFC 6749 section 5.2).
@@ -40,7 +40,7 @@ pub enum TokenError {
     Busy,
     /// The host broke.
     #[error("the server could not answer; try again")]
-    Broken(#[from] Broken),
+    Internal(#[from] InternalError),
 }
 
 impl TokenError {
@@ -54,7 +54,7 @@ impl TokenError {
             Self::UnauthorizedClient => "unauthorized_client",
             Self::UnsupportedGrantType => "unsupported_grant_type",
             Self::TooManyFailures(_) | Self::Busy => "temporarily_unavailable",
-            Self::Broken(_) => "server_error",
+            Self::Internal(_) => "server_error",
         }
     }
 }

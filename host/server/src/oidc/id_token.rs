@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::claims::{Made, Subject, of_authentication};
 use crate::domain::token_claims::{AtSignIn, OfToken};
 use crate::domain::traces::{self, Purpose};
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 use crate::keys::TokenType;
 use assent_model::application::Application;
 use assent_model::id::TokenId;
@@ -58,7 +58,7 @@ pub async fn issue(
     application: &Application,
     mut claims: Map<String, Value>,
     access_token: &str,
-) -> Result<String, Broken> {
+) -> Result<String, InternalError> {
     let now = host.now().seconds();
     let OfToken { iss, aud } = OfToken::new(host, application);
     claims.insert("iss".to_owned(), json!(iss));

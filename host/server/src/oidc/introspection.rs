@@ -11,7 +11,7 @@ use super::error::TokenError;
 use super::parameters::Parameters;
 use crate::domain::account::person;
 use crate::domain::claims::{self, Subject, subject_of};
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 use assent_model::administration::AdminScopes;
 use assent_model::application::Application;
 use assent_model::clock::Timestamp;
@@ -110,7 +110,7 @@ pub async fn introspect(
             .store
             .application(&known.application)
             .await
-            .map_err(Broken::from)?,
+            .map_err(InternalError::from)?,
     };
     let Some(application) = application else {
         return Ok(INACTIVE);
@@ -188,10 +188,9 @@ async fn more(
             match failure.kind {
                 MapFailureKind::Fault(Fault::Busy) => Err(TokenError::Busy),
                 MapFailureKind::Deny(_) => Ok(None),
-                MapFailureKind::Fault(detail) => Err(TokenError::Broken(Broken::Plugin(format!(
-                    "`{}` {detail}",
-                    failure.plugin
-                )))),
+                MapFailureKind::Fault(detail) => Err(TokenError::Internal(InternalError::Plugin(
+                    format!("`{}` {detail}", failure.plugin),
+                ))),
             }
         }
     }
@@ -208,7 +207,7 @@ async fn access_token(host: &Host, text: &str) -> Result<Option<Known>, TokenErr
             expires_at: found.grant.expires_at,
             certificate: found.grant.certificate,
         })),
-        Err(BearerError::Broken(broken)) => Err(broken.into()),
+        Err(BearerError::Internal(error)) => Err(error.into()),
         Err(_) => Ok(None),
     }
 }
@@ -221,7 +220,7 @@ async fn refresh_token(host: &Host, text: &str) -> Result<Option<Known>, TokenEr
         .store
         .refresh_token(TokenId::from_bytes(token.id()), host.now())
         .await
-        .map_err(Broken::from)?;
+        .map_err(InternalError::from)?;
     let found = found.filter(|found| found.good && found.grant.digest == token.digest());
     Ok(found.map(|found| Known {
         application: found.grant.application,

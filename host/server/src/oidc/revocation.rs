@@ -4,7 +4,7 @@ use super::bearer::{BearerError, resolve};
 use super::client_auth::Client;
 use super::error::TokenError;
 use super::parameters::Parameters;
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 use assent_model::id::TokenId;
 use assent_model::secret::Token;
 use assent_model::token::prefix;
@@ -26,7 +26,7 @@ pub async fn revoke(
             .store
             .refresh_token(TokenId::from_bytes(token.id()), now)
             .await
-            .map_err(Broken::from)?;
+            .map_err(InternalError::from)?;
         let Some(found) = found.filter(|found| found.grant.digest == token.digest()) else {
             return Ok(());
         };
@@ -36,13 +36,13 @@ pub async fn revoke(
         host.store
             .revoke_family(found.family.id, now)
             .await
-            .map_err(Broken::from)?;
+            .map_err(InternalError::from)?;
         tracing::info!(%application, family = %found.family.id, "refresh token revoked, and all that came with it");
         return Ok(());
     }
     let found = match resolve(host, text).await {
         Ok(found) => found,
-        Err(BearerError::Broken(broken)) => return Err(broken.into()),
+        Err(BearerError::Internal(error)) => return Err(error.into()),
         Err(_) => return Ok(()),
     };
     if found.grant.application != *application {
@@ -51,7 +51,7 @@ pub async fn revoke(
     host.store
         .revoke_access(found.grant.id, now)
         .await
-        .map_err(Broken::from)?;
+        .map_err(InternalError::from)?;
     tracing::info!(%application, "access token revoked");
     Ok(())
 }

@@ -12,7 +12,7 @@ use super::grant::{self, Presented};
 use super::parameters::Parameters;
 use super::userinfo;
 use crate::domain::trials::{self, Derived};
-use crate::domain::{Broken, Host, traces};
+use crate::domain::{Host, InternalError, traces};
 use assent_model::application::Application;
 use assent_model::id::CodeId;
 use assent_model::name::LoginName;
@@ -29,7 +29,7 @@ pub fn request(
     trial: &Trial,
     application: &Application,
     name: &LoginName,
-) -> Result<(String, StepNote), Broken> {
+) -> Result<(String, StepNote), InternalError> {
     let verifier = trials::derived(host, trial.id, Derived::Verifier)?;
     let challenge = URL_SAFE_NO_PAD.encode(openssl::sha::sha256(verifier.as_bytes()));
     let parameters = [
@@ -58,7 +58,11 @@ pub fn request(
 }
 
 /// Whether an answer came to a trial that is of its own request. Nothing else ends it.
-pub fn is_answer(host: &Host, trial: &Trial, parameters: &Parameters) -> Result<bool, Broken> {
+pub fn is_answer(
+    host: &Host,
+    trial: &Trial,
+    parameters: &Parameters,
+) -> Result<bool, InternalError> {
     let state = trials::derived(host, trial.id, Derived::State)?;
     Ok(parameters.get("state") == Some(state.as_str())
         && parameters.get("iss") == Some(host.issuer.as_str()))
@@ -69,7 +73,7 @@ pub async fn take_up(
     host: &Host,
     open: &OpenTrial,
     parameters: &Parameters,
-) -> Result<TrialOutcome, Broken> {
+) -> Result<TrialOutcome, InternalError> {
     let trial = open.trial();
     let Some(code) = parameters.get("code") else {
         let error = parameters.get("error").unwrap_or("server_error");
@@ -107,7 +111,7 @@ async fn finish(
     outcome: TrialOutcome,
     result: Value,
     family: Option<CodeId>,
-) -> Result<TrialOutcome, Broken> {
+) -> Result<TrialOutcome, InternalError> {
     let mut told = json!({ "protocol": "openid_connect" });
     if let (Some(told), Value::Object(result)) = (told.as_object_mut(), result) {
         told.extend(result);
@@ -121,7 +125,7 @@ async fn redeem(
     host: &Host,
     open: &OpenTrial,
     code: &str,
-) -> Result<(TrialOutcome, Value), Broken> {
+) -> Result<(TrialOutcome, Value), InternalError> {
     let trial = open.trial();
     let failed = |error: &str, description: String| {
         (

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::bearer::{BearerError, Shown, accept};
 use crate::domain::account::person;
 use crate::domain::claims::{self, Made, Subject};
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 use assent_model::scope::Scope;
 use assent_plugin_host::{Fault, MapFailureKind, Sink};
 use assent_store::Person;
@@ -29,7 +29,7 @@ pub async fn made(host: &Host, shown: Shown<'_>) -> Result<Made, BearerError> {
         .store
         .application(&grant.application)
         .await
-        .map_err(Broken::from)?;
+        .map_err(InternalError::from)?;
     let person = person(host, family.subject, &grant.application).await?;
     let (Some(application), Some(Person { user, account })) = (application, person) else {
         return Err(BearerError::InvalidToken);
@@ -56,7 +56,7 @@ pub async fn made(host: &Host, shown: Shown<'_>) -> Result<Made, BearerError> {
         match failure.kind {
             MapFailureKind::Fault(Fault::Busy) => BearerError::Busy,
             MapFailureKind::Deny(_) => BearerError::InvalidToken,
-            MapFailureKind::Fault(detail) => BearerError::Broken(Broken::Plugin(format!("`{}` {detail}", failure.plugin))),
+            MapFailureKind::Fault(detail) => BearerError::Internal(InternalError::Plugin(format!("`{}` {detail}", failure.plugin))),
         }
     })?;
     // Here, the sign-in is told only to whom asks for it.

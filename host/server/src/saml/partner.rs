@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use openssl::x509::X509;
 
-use crate::domain::{Broken, Host, saml_keys};
+use crate::domain::{Host, InternalError, saml_keys};
 use assent_model::id::Did;
 use assent_model::name::Quoted;
 use assent_model::saml::{Once, ServiceProvider};
@@ -17,7 +17,10 @@ use assent_saml_core::xml::{Signer, TrustedKey};
 const OLDEST: Duration = Duration::from_secs(5 * 60);
 
 /// The service provider of a path.
-pub async fn find(host: &Host, application: &str) -> Result<Option<Arc<ServiceProvider>>, Broken> {
+pub async fn find(
+    host: &Host,
+    application: &str,
+) -> Result<Option<Arc<ServiceProvider>>, InternalError> {
     match application.parse::<Did>() {
         Ok(id) => Ok(host.store.service_provider(&id).await?),
         Err(_) => Ok(None),
@@ -54,15 +57,15 @@ pub fn message_id(host: &Host) -> String {
 }
 
 /// What signs for a service provider.
-pub async fn signer(host: &Host, provider: &ServiceProvider) -> Result<Signer, Broken> {
+pub async fn signer(host: &Host, provider: &ServiceProvider) -> Result<Signer, InternalError> {
     let open = saml_keys::signing(host, &provider.id).await?;
     Signer::new(open.key.clone(), &open.certificate)
-        .map_err(|error| Broken::Saml(error.to_string()))
+        .map_err(|error| InternalError::Saml(error.to_string()))
 }
 
 /// The keys that a service provider signs with. Nothing that a message brings along is ever one of them. One that can't be
 /// used is an error: without it a message might count as one that nobody has to sign.
-pub fn trusted_keys(provider: &ServiceProvider) -> Result<Vec<TrustedKey>, Broken> {
+pub fn trusted_keys(provider: &ServiceProvider) -> Result<Vec<TrustedKey>, InternalError> {
     let key = |pem: &str| {
         let certificate = X509::from_pem(pem.as_bytes()).map_err(|error| error.to_string())?;
         TrustedKey::of_certificate(&certificate).map_err(|error| error.to_string())
@@ -73,7 +76,7 @@ pub fn trusted_keys(provider: &ServiceProvider) -> Result<Vec<TrustedKey>, Broke
         .iter()
         .map(|certificate| key(&certificate.pem));
     keys.collect::<Result<_, _>>().map_err(|error| {
-        Broken::Saml(format!(
+        InternalError::Saml(format!(
             "a certificate that is registered for {} is unfit: {error}",
             provider.id
         ))
@@ -82,7 +85,7 @@ pub fn trusted_keys(provider: &ServiceProvider) -> Result<Vec<TrustedKey>, Broke
 
 /// What a service provider calls a session: its `SessionIndex`. It is another for each, since one that several have in common
 /// would tell them that two people are one (SAML core section 2.7.2), and lets nobody else speak of the session.
-pub fn session_index(host: &Host, provider: &Did, sid: &str) -> Result<String, Broken> {
+pub fn session_index(host: &Host, provider: &Did, sid: &str) -> Result<String, InternalError> {
     let code = host
         .master_key
         .authenticate("session index", format!("{provider}\n{sid}").as_bytes())?;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::partner::single_sign_on_url;
 use crate::domain::trials::{self, Derived};
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 use assent_model::saml::ServiceProvider;
 use assent_model::secret::Digest;
 use assent_model::trial::{OpenTrial, StepNote, Trial, TrialOutcome, TrialStep};
@@ -27,7 +27,7 @@ pub fn request(
     host: &Host,
     trial: &Trial,
     provider: &ServiceProvider,
-) -> Result<(String, StepNote), Broken> {
+) -> Result<(String, StepNote), InternalError> {
     let endpoint = single_sign_on_url(host, &provider.id);
     let header = Header {
         id: trials::derived(host, trial.id, Derived::Message)?,
@@ -35,12 +35,12 @@ pub fn request(
         issue_instant: host.now(),
         destination: Some(endpoint.clone()),
     };
-    let broken = |error: &dyn std::fmt::Display| Broken::Saml(error.to_string());
+    let internal = |error: &dyn std::fmt::Display| InternalError::Saml(error.to_string());
     let xml = AuthnRequest::asking_anew(&header, &trials::address(host, trial.id))
-        .map_err(|error| broken(&error))?;
+        .map_err(|error| internal(&error))?;
     let relay_state = trial.id.to_string();
     let url = redirect_location(&endpoint, Kind::Request, &xml, Some(&relay_state), None)
-        .map_err(|error| broken(&error))?;
+        .map_err(|error| internal(&error))?;
     let signing = match provider.settings.require_signed_requests {
         true => {
             "an AuthnRequest in the application's place; it has to sign its own, and this server takes its own request for that"
@@ -58,7 +58,7 @@ pub fn is_request(
     open: &OpenTrial,
     provider: &ServiceProvider,
     request: &AuthnRequest,
-) -> Result<bool, Broken> {
+) -> Result<bool, InternalError> {
     let id = trials::derived(host, open.trial().id, Derived::Message)?;
     Ok(request.header.id == id
         && open
@@ -72,7 +72,7 @@ pub fn is_answer(
     trial: &Trial,
     incoming: &Incoming,
     body: &[u8],
-) -> Result<bool, Broken> {
+) -> Result<bool, InternalError> {
     let vouched = trials::vouched(host, trial.id, &posted(body))?;
     // Digests are compared in constant time.
     let same = |state: &str| Digest::of(state.as_bytes()) == Digest::of(vouched.as_bytes());
@@ -93,7 +93,7 @@ pub async fn take_up(
     open: &OpenTrial,
     incoming: &Incoming,
     body: &[u8],
-) -> Result<TrialOutcome, Broken> {
+) -> Result<TrialOutcome, InternalError> {
     let trial = open.trial();
     let asked = trials::derived(host, trial.id, Derived::Message)?;
     // This host made it: whose signature it has is known.

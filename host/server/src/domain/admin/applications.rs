@@ -7,7 +7,7 @@ use url::Url;
 
 use super::changes::Settings;
 use super::{Guard, Refused, Result, fresh_did, invalid};
-use crate::domain::{Broken, Host, audit};
+use crate::domain::{Host, InternalError, audit};
 use crate::keys::client;
 use assent_model::administration::AdminScopes;
 use assent_model::application::{
@@ -240,7 +240,7 @@ fn give_secret(host: &Host, application: &mut Application) -> Result<Secret> {
             let sealed = host
                 .master_key
                 .seal(&purpose, secret.expose().as_bytes(), &*host.entropy);
-            Some(sealed.map_err(Broken::from)?)
+            Some(sealed.map_err(InternalError::from)?)
         }
         _ => None,
     };

@@ -1,7 +1,7 @@
 //! Who calls the admin API, and what they may do there.
 
 use super::{Refused, Result};
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 use assent_model::administration::{AdminScopes, Permission};
 use assent_model::application::{Application, Registered};
 use assent_model::audit::{Actor, By, Origin};
@@ -151,7 +151,7 @@ pub async fn service_account(
     application: Did,
     token: &AdminScopes,
     from: Origin,
-) -> std::result::Result<Option<Caller>, Broken> {
+) -> std::result::Result<Option<Caller>, InternalError> {
     let Some(client) = host.store.application(&application).await? else {
         return Ok(None);
     };

@@ -121,7 +121,7 @@ impl TryFrom<Refused> for RowProblem {
     type Error = Refused;
     fn try_from(refused: Refused) -> Result<Self, Refused> {
         match refused {
-            Refused::Broken(_) => Err(refused),
+            Refused::Internal(_) => Err(refused),
             Refused::Invalid {
                 field: "profile",
                 expected,

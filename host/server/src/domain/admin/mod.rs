@@ -59,7 +59,7 @@ pub use users::{
 
 use std::time::Duration;
 
-use super::{Broken, Host, audit};
+use super::{Host, InternalError, audit};
 use crate::keys::fresh_ed25519_public_key;
 use assent_model::audit::{By, Event};
 use assent_model::clock::Timestamp;
@@ -101,7 +101,7 @@ pub enum Refused {
     TakenAt(&'static str, &'static str),
     /// The host broke.
     #[error(transparent)]
-    Broken(#[from] Broken),
+    Internal(#[from] InternalError),
 }
 
 impl From<StoreError> for Refused {
@@ -112,7 +112,7 @@ impl From<StoreError> for Refused {
             StoreError::Stale => {
                 Self::Conflict("the user was changed, or deleted, at this moment; try again")
             }
-            error => Self::Broken(error.into()),
+            error => Self::Internal(error.into()),
         }
     }
 }
@@ -139,7 +139,7 @@ fn invalid(field: &'static str, expected: impl Into<String>) -> Refused {
 pub async fn issue_admin_token(
     host: &Host,
     by: &By,
-) -> std::result::Result<(Token, Timestamp), Broken> {
+) -> std::result::Result<(Token, Timestamp), InternalError> {
     issue_admin_token_for(host, host.settings.lifetimes.admin_token.get(), by).await
 }
 
@@ -148,7 +148,7 @@ pub async fn issue_admin_token_for(
     host: &Host,
     life: Duration,
     by: &By,
-) -> std::result::Result<(Token, Timestamp), Broken> {
+) -> std::result::Result<(Token, Timestamp), InternalError> {
     let now = host.now();
     let id = TokenId::new(now, &*host.entropy);
     let token = Token::new(prefix::ADMIN, id.as_bytes(), &*host.entropy);
@@ -165,7 +165,10 @@ pub async fn issue_admin_token_for(
 }
 
 /// The token for the admin API that a text is, if it is still good.
-pub async fn admin_token(host: &Host, text: &str) -> std::result::Result<Option<TokenId>, Broken> {
+pub async fn admin_token(
+    host: &Host,
+    text: &str,
+) -> std::result::Result<Option<TokenId>, InternalError> {
     let Some(token) = Token::parse(prefix::ADMIN, text) else {
         return Ok(None);
     };
@@ -176,6 +179,6 @@ pub async fn admin_token(host: &Host, text: &str) -> std::result::Result<Option<
 
 /// A fresh decentralized identifier.
 pub(super) fn fresh_did() -> Result<Did> {
-    let key = fresh_ed25519_public_key().map_err(Broken::from)?;
+    let key = fresh_ed25519_public_key().map_err(InternalError::from)?;
     Ok(Did::from_ed25519(&key))
 }

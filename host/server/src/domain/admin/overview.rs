@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Result;
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 use assent_model::clock::Timestamp;
 use assent_model::user::LifeState;
 use assent_store::{QUARTER, SignInHour};
@@ -85,7 +85,7 @@ pub async fn overview(host: &Host, range: Range) -> Result<Overview> {
 }
 
 /// Counts the hours that are over and were not counted yet.
-pub async fn count_sign_ins(host: &Host) -> std::result::Result<(), Broken> {
+pub async fn count_sign_ins(host: &Host) -> std::result::Result<(), InternalError> {
     let today = host.now().millis().div_euclid(HOUR * DAY);
     counted(host, (today - DAYS) * DAY).await?;
     host.store
@@ -98,7 +98,7 @@ pub async fn count_sign_ins(host: &Host) -> std::result::Result<(), Broken> {
 async fn counted(
     host: &Host,
     first: i64,
-) -> std::result::Result<BTreeMap<i64, SignInHour>, Broken> {
+) -> std::result::Result<BTreeMap<i64, SignInHour>, InternalError> {
     let mut hours: BTreeMap<i64, SignInHour> = host
         .store
         .sign_in_hours(first)

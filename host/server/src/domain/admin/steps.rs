@@ -12,7 +12,7 @@ pub use words::{component_in_words, in_words, table_in_words};
 
 use crate::domain::login::{self, Ended, View};
 use crate::domain::session::SignedIn;
-use crate::domain::{Broken, Host, approval};
+use crate::domain::{Host, InternalError, approval};
 use assent_model::administration::Danger;
 use assent_model::audit::Origin;
 use assent_model::clock::Timestamp;
@@ -69,7 +69,7 @@ pub async fn ask(
     console: &Console,
     request: String,
     (danger, words): (Danger, Words),
-) -> std::result::Result<Option<AskedStep>, Broken> {
+) -> std::result::Result<Option<AskedStep>, InternalError> {
     let Console {
         signed_in,
         browser,
@@ -131,7 +131,7 @@ pub async fn state(
     host: &Host,
     console: &Console,
     id: LoginId,
-) -> std::result::Result<Option<StepState>, Broken> {
+) -> std::result::Result<Option<StepState>, InternalError> {
     let view = login::look(host, id, console.browser).await?;
     if step_of(&view, console).is_none() {
         return Ok(None);
@@ -149,7 +149,7 @@ pub async fn give_up(
     host: &Host,
     console: &Console,
     id: LoginId,
-) -> std::result::Result<bool, Broken> {
+) -> std::result::Result<bool, InternalError> {
     let view = login::look(host, id, console.browser).await?;
     let (Some(_), Some(asked)) = (step_of(&view, console), view.login()) else {
         return Ok(false);
@@ -163,7 +163,7 @@ pub async fn decided(
     host: &Host,
     console: &Console,
     id: LoginId,
-) -> std::result::Result<(), Broken> {
+) -> std::result::Result<(), InternalError> {
     let view = login::look(host, id, console.browser).await?;
     match (
         step_of(&view, console),
@@ -181,7 +181,7 @@ pub async fn claim(
     console: &Console,
     id: LoginId,
     (request, words): (&str, &str),
-) -> std::result::Result<Option<ApprovalId>, Broken> {
+) -> std::result::Result<Option<ApprovalId>, InternalError> {
     let view = login::look(host, id, console.browser).await?;
     let fits = step_of(&view, console)
         .is_some_and(|step| step.request == request && step.shown.words == words);
@@ -199,7 +199,7 @@ pub async fn may_try(
     host: &Host,
     console: &Console,
     (plugin, component): (&str, &Digest),
-) -> std::result::Result<bool, Broken> {
+) -> std::result::Result<bool, InternalError> {
     Ok(host
         .store
         .is_component_approved(console.signed_in.session.id, plugin, component)
@@ -212,7 +212,7 @@ pub async fn let_try(
     host: &Host,
     console: &Console,
     (plugin, component): (&str, &Digest),
-) -> std::result::Result<(), Broken> {
+) -> std::result::Result<(), InternalError> {
     Ok(host
         .store
         .approve_component(console.signed_in.session.id, plugin, component, host.now())

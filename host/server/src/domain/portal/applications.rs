@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use url::Url;
 
 use crate::domain::account::{Access, access};
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 use assent_model::application::Registered;
 use assent_model::id::Did;
 use assent_model::user::User;
@@ -38,7 +38,7 @@ pub enum Start {
 }
 
 /// The applications that a person may use, by their names.
-pub async fn applications(host: &Host, user: &User) -> Result<Vec<Usable>, Broken> {
+pub async fn applications(host: &Host, user: &User) -> Result<Vec<Usable>, InternalError> {
     let mut logos: HashMap<Did, String> = host.store.logos_of(user.id).await?.into_iter().collect();
     let found = host.store.applications_of(user.id, MOST).await?;
     let usable = found.into_iter().map(|application| {
@@ -68,7 +68,7 @@ pub async fn login_address(
     host: &Host,
     user: &User,
     application: &Did,
-) -> Result<Option<Url>, Broken> {
+) -> Result<Option<Url>, InternalError> {
     let Access::Granted(_) = access(host, user, application).await? else {
         return Ok(None);
     };

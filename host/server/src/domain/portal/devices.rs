@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::domain::session::SignedIn;
-use crate::domain::{Broken, Host, seconds};
+use crate::domain::{Host, InternalError, seconds};
 use assent_model::audit::{Actor, By, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::device::Device;
@@ -20,7 +20,7 @@ pub async fn device(
     host: &Host,
     user: &User,
     id: DeviceId,
-) -> Result<Option<(Device, bool)>, Broken> {
+) -> Result<Option<(Device, bool)>, InternalError> {
     let devices = host.store.devices_of(user.id).await?;
     let last = devices.len() == 1;
     Ok(devices
@@ -35,7 +35,7 @@ pub fn is_recent(host: &Host, signed_in: &SignedIn) -> bool {
 }
 
 /// When the recovery codes were made that a device of this person's made and that are good, if there are any.
-pub async fn codes_of(host: &Host, device: &Device) -> Result<Option<Timestamp>, Broken> {
+pub async fn codes_of(host: &Host, device: &Device) -> Result<Option<Timestamp>, InternalError> {
     Ok(host
         .store
         .recovery_codes_made_by(device.user_id, device.id)
@@ -65,7 +65,7 @@ pub async fn revoke(
     id: DeviceId,
     codes: CodesOfDevice,
     from: Origin,
-) -> Result<Revocation, Broken> {
+) -> Result<Revocation, InternalError> {
     if !is_recent(host, signed_in) {
         return Ok(Revocation::NotRecent);
     }

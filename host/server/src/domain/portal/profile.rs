@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::domain::account::{Access, access};
 use crate::domain::admin::{self, PreviewRequest, Refused, Stopped, Told};
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 use assent_model::application::{ConsentPolicy, Registered};
 use assent_model::id::{AccountId, Did};
 use assent_model::scope::{Scope, Scopes};
@@ -23,7 +23,11 @@ pub struct Seen {
 }
 
 /// What an application sees of a person. `None` if they may not use it.
-pub async fn seen_by(host: &Host, user: &User, application: &Did) -> Result<Option<Seen>, Broken> {
+pub async fn seen_by(
+    host: &Host,
+    user: &User,
+    application: &Did,
+) -> Result<Option<Seen>, InternalError> {
     let Access::Granted(account) = access(host, user, application).await? else {
         return Ok(None);
     };
@@ -81,7 +85,7 @@ async fn told(
     account: AccountId,
     scopes: Option<&Scopes>,
     sink: Sink,
-) -> Result<Option<Result<Vec<(String, Value)>, Stopped>>, Broken> {
+) -> Result<Option<Result<Vec<(String, Value)>, Stopped>>, InternalError> {
     let request = PreviewRequest {
         account,
         scope: scopes.map(ToString::to_string),
@@ -92,7 +96,7 @@ async fn told(
             Some(preview) => preview,
             None => return Ok(None),
         },
-        Err(Refused::Broken(broken)) => return Err(broken),
+        Err(Refused::Internal(error)) => return Err(error),
         Err(_) => return Ok(None),
     };
     Ok(Some(preview.told.map(|told| match told {

@@ -2,14 +2,14 @@
 
 use crate::domain::session::SignedIn;
 use crate::domain::signals::Signal;
-use crate::domain::{Broken, Host, audit};
+use crate::domain::{Host, InternalError, audit};
 use assent_model::audit::{Actor, By, Entry, Event, Origin};
 use assent_model::id::SessionId;
 use assent_model::user::User;
 use assent_store::OpenSession;
 
 /// A person's sessions that are open, the latest first.
-pub async fn sessions(host: &Host, user: &User) -> Result<Vec<OpenSession>, Broken> {
+pub async fn sessions(host: &Host, user: &User) -> Result<Vec<OpenSession>, InternalError> {
     Ok(host.store.open_sessions_of(user.id, host.now()).await?)
 }
 
@@ -26,7 +26,7 @@ pub async fn end(
     user: &User,
     id: SessionId,
     from: Origin,
-) -> Result<Option<EndedSession>, Broken> {
+) -> Result<Option<EndedSession>, InternalError> {
     let ended = host
         .store
         .end_session_of(user.id, id, entry(host, user, from), host.now())
@@ -42,7 +42,7 @@ pub async fn end_others(
     host: &Host,
     signed_in: &SignedIn,
     from: Origin,
-) -> Result<EndedSession, Broken> {
+) -> Result<EndedSession, InternalError> {
     let user = &signed_in.user;
     let (keep, entry) = (signed_in.session.sid.clone(), entry(host, user, from));
     let ended = host

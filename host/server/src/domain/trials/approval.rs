@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{Noted, note};
 use crate::domain::account::{self, Obstacle};
 use crate::domain::login::{self, Ended, View};
-use crate::domain::{Broken, Host, audit};
+use crate::domain::{Host, InternalError, audit};
 use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::clock::Timestamp;
 use assent_model::id::{TrialId, UserId};
@@ -31,7 +31,7 @@ pub async fn asked(
     id: TrialId,
     approval: &Approval,
     attempt: Attempt,
-) -> Result<(), Broken> {
+) -> Result<(), InternalError> {
     let Some(trial) = host.store.trial(id).await? else {
         return Ok(());
     };
@@ -57,7 +57,7 @@ async fn unasked(
     trial: &Trial,
     approval: &Approval,
     is_open: bool,
-) -> Result<StepNote, Broken> {
+) -> Result<StepNote, InternalError> {
     let begin = "no request went to your phone";
     if let Some(until) = host
         .store
@@ -83,7 +83,7 @@ async fn unasked(
     Ok(StepNote::bad(format!("{begin}: {why}")))
 }
 
-async fn obstacle(host: &Host, trial: &Trial) -> Result<Option<Obstacle>, Broken> {
+async fn obstacle(host: &Host, trial: &Trial) -> Result<Option<Obstacle>, InternalError> {
     match host.store.user(trial.user).await? {
         Some(user) => account::kept_out(host, &user, &trial.application).await,
         None => Ok(None),
@@ -91,7 +91,7 @@ async fn obstacle(host: &Host, trial: &Trial) -> Result<Option<Obstacle>, Broken
 }
 
 /// The steps that the login's own rows tell of.
-pub(super) async fn of_login(host: &Host, trial: &Trial) -> Result<Vec<Noted>, Broken> {
+pub(super) async fn of_login(host: &Host, trial: &Trial) -> Result<Vec<Noted>, InternalError> {
     let Some(login) = trial.login else {
         return Ok(Vec::new());
     };
@@ -116,7 +116,7 @@ pub(super) async fn of_login(host: &Host, trial: &Trial) -> Result<Vec<Noted>, B
 }
 
 /// Whether who began the trial is meant by the name that was given.
-async fn is_own(host: &Host, trial: &Trial, approval: &Approval) -> Result<bool, Broken> {
+async fn is_own(host: &Host, trial: &Trial, approval: &Approval) -> Result<bool, InternalError> {
     if let Some(user) = approval.user_id {
         return Ok(user == trial.user);
     }

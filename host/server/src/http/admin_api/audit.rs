@@ -15,7 +15,7 @@ use super::input::List;
 use super::routes::Area;
 use super::{id_of, moment};
 use crate::domain::admin::Names;
-use crate::domain::{Broken, Host, audit};
+use crate::domain::{Host, InternalError, audit};
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
 use assent_model::audit::{Actor, Event};
@@ -255,7 +255,7 @@ struct BreakView {
 async fn verification(State(host): State<Arc<Host>>) -> Result<Json<VerificationView>, Problem> {
     let verdict = audit::verify(&host.store, Some(VERIFIED))
         .await
-        .map_err(Broken::from)?;
+        .map_err(InternalError::from)?;
     let place = |place: Option<(i64, Timestamp)>| {
         place.map(|(seq, at)| PlaceView {
             seq,

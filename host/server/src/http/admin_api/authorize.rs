@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use crate::domain::admin::steps::Console;
 use crate::domain::admin::{self, Caller, Refused, Standing};
 use crate::domain::limits::Network;
-use crate::domain::{Broken, Host, channels};
+use crate::domain::{Host, InternalError, channels};
 use crate::http::client_certificate::ClientCertificate;
 use crate::http::context::Browser;
 use crate::http::csrf;
@@ -150,7 +150,7 @@ async fn by_service_account(
     };
     let grant = match bearer::accept(host, shown).await {
         Ok(found) => found.grant,
-        Err(BearerError::Broken(broken)) => return Err(broken.into()),
+        Err(BearerError::Internal(error)) => return Err(error.into()),
         Err(_) => return Ok(None),
     };
     Ok(admin::service_account(host, grant.application, &grant.admin_scopes, from).await?)
@@ -216,7 +216,7 @@ fn is_forged(
     session: SessionId,
     method: &Method,
     headers: &HeaderMap,
-) -> Result<bool, Broken> {
+) -> Result<bool, InternalError> {
     // Only the user types an address or opens a bookmark, and neither changes anything.
     if matches!(*method, Method::GET | Method::HEAD) {
         return Ok(false);

@@ -23,7 +23,7 @@ use crate::domain::admin::{
 use crate::domain::limits::CallerKey;
 use crate::domain::token_claims::{AtSignIn, OfToken};
 use crate::domain::traces::{Explained, ExplainedAttribute, Outcome, ShownTrace};
-use crate::domain::{Broken, Host, traces};
+use crate::domain::{Host, InternalError, traces};
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::administration::{Danger, Permission};
 use assent_model::id::{AccountId, Did};
@@ -580,7 +580,7 @@ async fn list(
         .store
         .traces(user, application.as_ref(), before, query.limit.and_one())
         .await
-        .map_err(Broken::from)?;
+        .map_err(InternalError::from)?;
     Ok(Json(List::of(
         found,
         query.limit.get(),
@@ -599,7 +599,7 @@ async fn read(
         .store
         .trace(&traces::reference_of(&token))
         .await
-        .map_err(Broken::from)?;
+        .map_err(InternalError::from)?;
     let Some(trace) = found else {
         let retention = host.settings.plugins.trace_retention;
         let detail = format!(

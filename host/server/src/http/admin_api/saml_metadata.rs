@@ -14,7 +14,7 @@ use super::id_of;
 use super::input::{Body, parse};
 use super::service_providers::{self, ServiceProviderView};
 use crate::domain::admin::{self, Caller, ServiceProviderChange, steps};
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 use crate::http::problem::Problem;
 use crate::saml::metadata::{self, Given};
 use assent_model::audit::By;
@@ -246,5 +246,5 @@ fn digest(changes: &[Changed]) -> Result<String, Problem> {
 }
 
 fn unwritable(why: impl std::fmt::Display) -> Problem {
-    Broken::Saml(format!("an application can't be shown: {why}")).into()
+    InternalError::Saml(format!("an application can't be shown: {why}")).into()
 }

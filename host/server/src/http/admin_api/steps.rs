@@ -83,7 +83,7 @@ async fn checked(
             None => None,
             Some((plugin, digest)) => {
                 let known = steps::may_try(host, console, (&plugin, &digest)).await;
-                let known = known.map_err(|broken| problem(broken.into()))?;
+                let known = known.map_err(|error| problem(error.into()))?;
                 let words = steps::component_in_words(&plugin, &digest);
                 component = Some((plugin, digest));
                 (!known).then_some(words)
@@ -149,7 +149,7 @@ async fn checked(
     let approval = match id {
         Some(id) => steps::claim(host, console, id, (&digest, &words.text))
             .await
-            .map_err(|broken| problem(broken.into()))?,
+            .map_err(|error| problem(error.into()))?,
         None => None,
     };
     let Some(approval) = approval else {
@@ -160,7 +160,7 @@ async fn checked(
     if let Some((plugin, component)) = component {
         steps::let_try(host, console, (&plugin, &component))
             .await
-            .map_err(|broken| problem(broken.into()))?;
+            .map_err(|error| problem(error.into()))?;
     }
     let caller = Caller {
         by: caller.by.clone().with_approval(approval),
@@ -196,7 +196,7 @@ async fn ask(
              removed; wait a minute, or sign in again",
         )
         .into(),
-        Err(broken) => broken.into(),
+        Err(error) => error.into(),
     }
 }
 

@@ -21,7 +21,7 @@ use super::table::{self, Table};
 use super::{accounts, id_of, users};
 use crate::domain::admin::{self, ACCOUNT_COLUMNS, Caller, ImportReport, RowError, USER_COLUMNS};
 use crate::domain::limits::{CallerKey, Holding};
-use crate::domain::{Broken, Host, audit};
+use crate::domain::{Host, InternalError, audit};
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::account::Account;
 use assent_model::administration::{Danger, Permission};
@@ -173,7 +173,7 @@ async fn export_users(
     host.store
         .append_audit(vec![entry])
         .await
-        .map_err(Broken::from)?;
+        .map_err(InternalError::from)?;
     let page = move |after: Option<String>| -> BoxFuture<'static, Result<Rows, Problem>> {
         let (host, q) = (Arc::clone(&host), q.clone());
         Box::pin(async move {
@@ -208,7 +208,7 @@ async fn export_accounts(
     host.store
         .append_audit(vec![entry])
         .await
-        .map_err(Broken::from)?;
+        .map_err(InternalError::from)?;
     let page = move |after: Option<String>| -> BoxFuture<'static, Result<Rows, Problem>> {
         let (host, q, id) = (Arc::clone(&host), q.clone(), id.clone());
         Box::pin(async move {
@@ -218,7 +218,7 @@ async fn export_accounts(
                 .store
                 .users_by_ids(&people)
                 .await
-                .map_err(Broken::from)?;
+                .map_err(InternalError::from)?;
             let cells =
                 |account: &Account| admin::account_cells(account, people.get(&account.user_id));
             Ok(Rows::of(

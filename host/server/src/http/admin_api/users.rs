@@ -251,7 +251,7 @@ pub(super) async fn page(
         .store
         .users_in(state, role, after(cursor)?, limit)
         .await
-        .map_err(crate::domain::Broken::from)?;
+        .map_err(crate::domain::InternalError::from)?;
     Ok(found
         .into_iter()
         .map(|user| (user.id.to_string(), user))

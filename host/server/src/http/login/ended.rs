@@ -10,11 +10,11 @@ use serde::Deserialize;
 
 use super::{Posted, asking, find};
 use crate::domain::login::{self, Ended, View};
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 use crate::http::answer::deliver;
 use crate::http::context::{Browser, STAY};
 use crate::http::pages::{Ended as EndedKind, EndedPage, Returning};
-use crate::http::reply::{ErrorReply, broken, layout, page, see_other};
+use crate::http::reply::{ErrorReply, internal_error, layout, page, see_other};
 use crate::http::texts::Message;
 use crate::http::{csrf, saml};
 use crate::oidc::authorize::{self, DenialReason};
@@ -31,7 +31,7 @@ pub(in super::super) async fn leave(posted: Posted) -> Response {
 }
 
 /// Answers the application with an error.
-async fn returned(host: &Host, language: Language, view: &View) -> Result<Response, Broken> {
+async fn returned(host: &Host, language: Language, view: &View) -> Result<Response, InternalError> {
     let (login, reason) = match view {
         View::Ended(login, Ended::Denied) => (login, DenialReason::Denied),
         View::Ended(login, Ended::Expired | Ended::WrongNumber) => (login, DenialReason::Expired),
@@ -115,7 +115,7 @@ pub(in super::super) async fn return_by_itself(
     };
     reply
         .await
-        .unwrap_or_else(|error| broken(&host, browser.language(), &error))
+        .unwrap_or_else(|error| internal_error(&host, browser.language(), &error))
 }
 
 /// What the token of [`return_by_itself`] is for.
@@ -134,7 +134,7 @@ fn returning(
     browser: &Browser,
     login: &Login,
     ended: &EndedKind,
-) -> Result<Option<Returning>, Broken> {
+) -> Result<Option<Returning>, InternalError> {
     let waits = matches!(login.request, LoginRequest::Oidc(_) | LoginRequest::Saml(_));
     let failed = match ended {
         EndedKind::Denied | EndedKind::Expired => true,
@@ -158,7 +158,7 @@ pub(super) async fn ended_page(
     browser: &Browser,
     login: &Login,
     ended: EndedKind,
-) -> Result<Response, Broken> {
+) -> Result<Response, InternalError> {
     let id = login.id.to_string();
     let asking = asking(host, login).await?;
     let ended = EndedPage {

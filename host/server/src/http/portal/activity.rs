@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::Owner;
 use super::pages::{ActivityPage, ActivityRow, Tab};
 use super::words::{When, browser_of, by_whom, happened, origin_for, place_of};
-use crate::domain::{Broken, audit};
+use crate::domain::{InternalError, audit};
 use crate::http::texts::Message;
 use assent_model::audit::Entry;
 use assent_model::id::Did;
@@ -33,7 +33,7 @@ pub(super) async fn list(owner: Owner, from: Result<Query<From>, QueryRejection>
     owner.page(listed(&owner, before).await)
 }
 
-async fn listed(owner: &Owner, before: Option<i64>) -> Result<ActivityPage, Broken> {
+async fn listed(owner: &Owner, before: Option<i64>) -> Result<ActivityPage, InternalError> {
     let (host, user) = (&owner.host, &owner.signed_in.user);
     let mut entries = audit::of_user(host, user.id, before, ROWS + 1).await?;
     let more = entries.len() > ROWS as usize;

@@ -8,12 +8,12 @@ use axum::response::Response;
 use super::pages::{ApplicationTile, ApplicationsPage, Form, Tab, TileStart};
 use super::{Owner, forms, is_enough};
 use crate::domain::portal::{self, Start, Usable};
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::logos;
 use crate::http::pages::HomePage;
-use crate::http::reply::{broken, layout, page, see_other, with_browser};
+use crate::http::reply::{internal_error, layout, page, see_other, with_browser};
 use crate::http::saml::start_purpose;
 use assent_model::id::Did;
 use assent_model::login::LocalPage;
@@ -36,11 +36,11 @@ pub(in crate::http) async fn show(State(host): State<Arc<Host>>, browser: Browse
             };
             with_browser(page(&home, None), &host, &browser)
         }
-        Err(error) => broken(&host, browser.language(), &error),
+        Err(error) => internal_error(&host, browser.language(), &error),
     }
 }
 
-async fn listed(owner: &Owner) -> Result<ApplicationsPage, Broken> {
+async fn listed(owner: &Owner) -> Result<ApplicationsPage, InternalError> {
     let user = &owner.signed_in.user;
     let usable = portal::applications(&owner.host, user).await?;
     Ok(ApplicationsPage {
@@ -55,7 +55,7 @@ async fn listed(owner: &Owner) -> Result<ApplicationsPage, Broken> {
     })
 }
 
-fn tile(owner: &Owner, usable: Usable) -> Result<ApplicationTile, Broken> {
+fn tile(owner: &Owner, usable: Usable) -> Result<ApplicationTile, InternalError> {
     let start = match usable.start {
         Start::IdpInitiated => {
             // The form of the page that asks whether to go there; here nobody but the person does.

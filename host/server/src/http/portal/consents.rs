@@ -6,7 +6,7 @@ use axum::response::Response;
 
 use super::Owner;
 use super::pages::{ConsentsPage, Tab};
-use crate::domain::Broken;
+use crate::domain::InternalError;
 use crate::http::consent::{self, Told};
 
 /// `GET /consents`
@@ -16,7 +16,7 @@ pub(super) async fn list(owner: Owner, told: Result<Query<Told>, QueryRejection>
     owner.page(listed(&owner, &told).await)
 }
 
-async fn listed(owner: &Owner, told: &Told) -> Result<ConsentsPage, Broken> {
+async fn listed(owner: &Owner, told: &Told) -> Result<ConsentsPage, InternalError> {
     let Owner {
         host,
         browser,

@@ -9,7 +9,7 @@ use super::pages::{DeviceCard, DevicesPage, RevokeDevicePage, Tab};
 use super::sessions::signed_out;
 use super::words::When;
 use super::{Owner, way_in};
-use crate::domain::Broken;
+use crate::domain::InternalError;
 use crate::domain::device::{self, OwnDevice, Renaming};
 use crate::domain::portal::{self, Revocation};
 use crate::http::reply::{page, see_other};
@@ -26,7 +26,7 @@ pub(super) async fn list(owner: Owner) -> Response {
 }
 
 /// The devices; with the one whose new name can't be one.
-async fn listed(owner: &Owner, unfit: Option<DeviceId>) -> Result<DevicesPage, Broken> {
+async fn listed(owner: &Owner, unfit: Option<DeviceId>) -> Result<DevicesPage, InternalError> {
     let devices = device::all_of(&owner.host, owner.signed_in.user.id).await?;
     Ok(DevicesPage {
         layout: owner.layout(),
@@ -46,7 +46,7 @@ fn card(
         has_passkey,
     }: OwnDevice,
     unfit: Option<DeviceId>,
-) -> Result<DeviceCard, Broken> {
+) -> Result<DeviceCard, InternalError> {
     let rename = owner.form(&format!("/devices/{}/name", device.id))?;
     Ok(DeviceCard {
         id: device.id.to_string(),

@@ -8,9 +8,9 @@ use axum::response::{IntoResponse, Response};
 
 use super::Owner;
 use super::pages::Form;
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 use crate::http::csrf;
-use crate::http::reply::{broken, forged, see_other};
+use crate::http::reply::{forged, internal_error, see_other};
 use crate::http::texts::Message;
 use assent_model::login::LocalPage;
 use assent_model::user::User;
@@ -22,7 +22,7 @@ fn purpose(action: &str, user: &User) -> String {
 
 impl Owner {
     /// A form that is sent to `action`, a path, with its token.
-    pub(super) fn form(&self, action: &str) -> Result<Form, Broken> {
+    pub(super) fn form(&self, action: &str) -> Result<Form, InternalError> {
         let csrf = csrf::token(
             &self.host,
             &self.browser,
@@ -35,7 +35,7 @@ impl Owner {
     }
 
     /// On to a page of the portal, which tells what was done.
-    pub(super) fn done(&self, page: LocalPage, done: Done) -> Result<Response, Broken> {
+    pub(super) fn done(&self, page: LocalPage, done: Done) -> Result<Response, InternalError> {
         let token = csrf::token(&self.host, &self.browser, &told(done, &self.signed_in.user))?;
         let mut query = form_urlencoded::Serializer::new(String::new());
         query
@@ -78,7 +78,7 @@ impl FromRequest<Arc<Host>> for Posted {
         match csrf::is_token(host, browser, &action, posted.field("csrf")) {
             Ok(true) => Ok(posted),
             Ok(false) => Err(forged(host, browser.language())),
-            Err(error) => Err(broken(host, browser.language(), &error)),
+            Err(error) => Err(internal_error(host, browser.language(), &error)),
         }
     }
 }
@@ -158,7 +158,7 @@ impl Told {
     }
 
     /// What the page says of it.
-    pub(super) fn message(&self, owner: &Owner) -> Result<Option<Message>, Broken> {
+    pub(super) fn message(&self, owner: &Owner) -> Result<Option<Message>, InternalError> {
         let Some(done) = self.done else {
             return Ok(None);
         };

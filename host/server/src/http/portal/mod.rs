@@ -27,10 +27,10 @@ use self::pages::{Frame, Tab};
 use super::context::Browser;
 use super::home::signed_in_header;
 use super::pages::{Layout, Link, Page};
-use super::reply::{ErrorReply, broken, layout, page, see_other, with_browser};
+use super::reply::{ErrorReply, internal_error, layout, page, see_other, with_browser};
 use super::texts::Message;
 use crate::domain::session::SignedIn;
-use crate::domain::{Broken, Host, channels, login};
+use crate::domain::{Host, InternalError, channels, login};
 use assent_model::login::{LocalPage, LoginRequest};
 
 pub(super) use applications::show as start_page;
@@ -85,7 +85,7 @@ pub(super) async fn sign_in(
     .await
     {
         Ok(login) => with_browser(see_other(&format!("/login/{}", login.id)), &host, &browser),
-        Err(error) => broken(&host, browser.language(), &error),
+        Err(error) => internal_error(&host, browser.language(), &error),
     }
 }
 
@@ -122,7 +122,7 @@ impl FromRequestParts<Arc<Host>> for Owner {
             }),
             // What a form would have done is not done: its page is shown after the login.
             Ok(_) => Err(with_browser(see_other(&way_in(page)), host, &browser)),
-            Err(error) => Err(broken(host, browser.language(), &error)),
+            Err(error) => Err(internal_error(host, browser.language(), &error)),
         }
     }
 }
@@ -142,7 +142,7 @@ impl Owner {
     }
 
     /// What every page of the portal has beside that.
-    fn frame(&self, tab: Tab) -> Result<Frame, Broken> {
+    fn frame(&self, tab: Tab) -> Result<Frame, InternalError> {
         Ok(Frame {
             user: Some(signed_in_header(
                 &self.host,
@@ -155,14 +155,14 @@ impl Owner {
     }
 
     /// The page, or what a person sees where it could not be made.
-    fn reply(&self, reply: Result<Response, Broken>) -> Response {
-        let response =
-            reply.unwrap_or_else(|error| broken(&self.host, self.browser.language(), &error));
+    fn reply(&self, reply: Result<Response, InternalError>) -> Response {
+        let response = reply
+            .unwrap_or_else(|error| internal_error(&self.host, self.browser.language(), &error));
         with_browser(response, &self.host, &self.browser)
     }
 
     /// A page of the portal.
-    fn page(&self, template: Result<impl Page, Broken>) -> Response {
+    fn page(&self, template: Result<impl Page, InternalError>) -> Response {
         self.reply(template.map(|template| page(&template, None)))
     }
 

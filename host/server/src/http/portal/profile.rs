@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Owner;
 use super::pages::{Fact, ProfilePage, SeenPage, SeenStopped, Tab};
 use super::words::{claim, shown};
-use crate::domain::Broken;
+use crate::domain::InternalError;
 use crate::domain::limits::Exhausted;
 use crate::domain::portal::{self, Seen};
 use crate::http::limits::{too_many_pages, try_again};
@@ -122,7 +122,7 @@ pub(super) async fn seen(owner: Owner, Path(id): Path<String>) -> Response {
     owner.reply(reply.await)
 }
 
-fn seen_page(owner: &Owner, seen: Seen) -> Result<SeenPage, Broken> {
+fn seen_page(owner: &Owner, seen: Seen) -> Result<SeenPage, InternalError> {
     let (facts, stopped) = match seen.told {
         Ok(told) => {
             let fact = |(name, values): (String, Vec<Value>)| Fact {

@@ -8,7 +8,7 @@ use super::forms::{Done, Posted};
 use super::pages::{SessionCard, SessionsPage, Tab};
 use super::words::{When, browser_of, place_of};
 use crate::domain::portal::{self, EndedSession};
-use crate::domain::{Broken, session};
+use crate::domain::{InternalError, session};
 use crate::http::reply::see_other;
 use crate::http::saml_logout;
 use crate::http::session_end::without_session;
@@ -22,7 +22,7 @@ pub(super) async fn list(owner: Owner) -> Response {
     owner.page(listed(&owner).await)
 }
 
-async fn listed(owner: &Owner) -> Result<SessionsPage, Broken> {
+async fn listed(owner: &Owner) -> Result<SessionsPage, InternalError> {
     let sessions = portal::sessions(&owner.host, &owner.signed_in.user).await?;
     Ok(SessionsPage {
         layout: owner.layout(),
@@ -41,7 +41,7 @@ async fn listed(owner: &Owner) -> Result<SessionsPage, Broken> {
     })
 }
 
-fn card(owner: &Owner, session: OpenSession) -> Result<SessionCard, Broken> {
+fn card(owner: &Owner, session: OpenSession) -> Result<SessionCard, InternalError> {
     Ok(SessionCard {
         browser: browser_of(&session.from),
         place: place_of(&owner.host, &session.from, owner.browser.language()),
@@ -114,7 +114,7 @@ pub(super) async fn end_all(posted: Posted) -> Response {
 }
 
 /// Ends the session of this browser, as signing out does.
-async fn sign_out_here(owner: &Owner) -> Result<Response, Broken> {
+async fn sign_out_here(owner: &Owner) -> Result<Response, InternalError> {
     let ended = session::end(&owner.host, &owner.signed_in, owner.browser.origin()).await?;
     signed_out(owner, ended, "/session/ended").await
 }
@@ -125,7 +125,7 @@ pub(super) async fn signed_out(
     owner: &Owner,
     ended: SessionEnd,
     afterwards: &str,
-) -> Result<Response, Broken> {
+) -> Result<Response, InternalError> {
     let Owner { host, browser, .. } = owner;
     let ended = ended.held_by(browser.digest());
     let response = if ended.participants.is_empty() {

@@ -211,7 +211,6 @@ pub(super) fn happened(entry: &Entry, application: &Message) -> Message {
         Event::PluginsRolledBack => Message::of("activity-plugins-rolled-back"),
         Event::PluginsReloaded => Message::of("activity-plugins-reloaded"),
         Event::AdminTokenMade => Message::of("activity-admin-token"),
-        Event::ChainBegun => Message::of("activity-chain-begun"),
     }
 }
 

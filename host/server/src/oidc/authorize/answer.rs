@@ -11,7 +11,7 @@ use crate::domain::claims::{self, Made, Subject};
 use crate::domain::login::{self, Outcome, Person};
 use crate::domain::session::SignedIn;
 use crate::domain::trials::Hindrance;
-use crate::domain::{Broken, Host, consent, traces, trials};
+use crate::domain::{Host, InternalError, consent, traces, trials};
 use assent_model::account::Account;
 use assent_model::application::Application;
 use assent_model::id::{CodeId, LoginId};
@@ -66,7 +66,7 @@ pub enum Answer {
 
 /// Answers the request of a login with a code for this person, if they are who is meant, may use the application and
 /// agree, and the plugins do too.
-pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Broken> {
+pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, InternalError> {
     let Some(trial) = question.request.trial else {
         return answered(host, question).await;
     };
@@ -97,7 +97,7 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Brok
     Ok(answer)
 }
 
-async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Broken> {
+async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, InternalError> {
     let Question {
         login,
         request,
@@ -204,7 +204,7 @@ async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Broken>
 pub async fn respond_silently(
     host: &Host,
     question: Question<'_>,
-) -> Result<Option<AuthorizationAnswer>, Broken> {
+) -> Result<Option<AuthorizationAnswer>, InternalError> {
     let (login, request) = (question.login, question.request);
     match respond(host, question).await? {
         Answer::Granted(answer) | Answer::Error(answer) => Ok(Some(answer)),
@@ -231,7 +231,7 @@ async fn id_token_claims(
     application: &Application,
     account: &Account,
     signed_in: &SignedIn,
-) -> Result<Result<Map<String, Value>, MapFailure>, Broken> {
+) -> Result<Result<Map<String, Value>, MapFailure>, InternalError> {
     let authentication = &signed_in.session.authentication;
     let subject = Subject {
         application,
@@ -322,7 +322,7 @@ pub async fn deny(
     login: LoginId,
     request: &AuthorizationRequest,
     reason: DenialReason,
-) -> Result<Option<AuthorizationAnswer>, Broken> {
+) -> Result<Option<AuthorizationAnswer>, InternalError> {
     let description = match reason {
         DenialReason::Denied => "the request was denied in the authenticator",
         DenialReason::Expired => "the request was not approved in time",
@@ -346,7 +346,7 @@ async fn fail(
     request: &AuthorizationRequest,
     code: AuthorizeErrorCode,
     description: &str,
-) -> Result<Option<AuthorizationAnswer>, Broken> {
+) -> Result<Option<AuthorizationAnswer>, InternalError> {
     let ended = login::give_up(host, login).await?;
     Ok(ended.then(|| Destination::of(request).error(&host.issuer, code, description)))
 }

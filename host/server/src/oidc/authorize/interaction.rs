@@ -1,7 +1,7 @@
 //! Why a person is asked something: whether the session that they have is enough for a request.
 
 use crate::domain::session::SignedIn;
-use crate::domain::{Broken, Host, channels, claims};
+use crate::domain::{Host, InternalError, channels, claims};
 use assent_model::application::Application;
 use assent_model::login::AuthorizationRequest;
 use assent_model::name::LoginName;
@@ -15,7 +15,7 @@ pub async fn may_go_on(
     host: &Host,
     request: &AuthorizationRequest,
     signed_in: &SignedIn,
-) -> Result<bool, Broken> {
+) -> Result<bool, InternalError> {
     if request.fresh_login
         || !is_young_enough(host, request, signed_in)
         || !is_strong_enough(host, request, signed_in)
@@ -47,7 +47,7 @@ pub async fn hinted_name(
     host: &Host,
     request: &AuthorizationRequest,
     signed_in: &SignedIn,
-) -> Result<Option<LoginName>, Broken> {
+) -> Result<Option<LoginName>, InternalError> {
     let Some(hinted) = &request.hinted_subject else {
         return Ok(None);
     };
@@ -65,7 +65,7 @@ pub(super) fn is_meant(
     application: &Application,
     request: &AuthorizationRequest,
     user: &User,
-) -> Result<bool, Broken> {
+) -> Result<bool, InternalError> {
     let subject = claims::subject_of(host, application, user)?;
     let hinted = request
         .hinted_subject

@@ -17,7 +17,7 @@ use response::Destination;
 
 use super::error::AuthorizeErrorCode;
 use super::parameters::{BadParameters, Parameters};
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 use assent_model::application::Application;
 use assent_model::id::{Did, TrialId};
 use assent_model::login::AuthorizationRequest;
@@ -60,12 +60,12 @@ pub enum Rejected {
     /// The application is told.
     Answer(AuthorizationAnswer),
     /// The host broke.
-    Broken(Broken),
+    Internal(InternalError),
 }
 
-impl From<Broken> for Rejected {
-    fn from(broken: Broken) -> Self {
-        Self::Broken(broken)
+impl From<InternalError> for Rejected {
+    fn from(error: InternalError) -> Self {
+        Self::Internal(error)
     }
 }
 
@@ -141,7 +141,7 @@ async fn checked(
     parameters: &Parameters,
     application: &Application,
     destination: &Destination,
-) -> Result<Result<Accepted, checks::Failure>, Broken> {
+) -> Result<Result<Accepted, checks::Failure>, InternalError> {
     let request = checks::Request {
         parameters,
         application,
@@ -203,7 +203,11 @@ async fn find_application(
         .ok_or(Rejected::Page(Unanswerable::NoClient))?;
     let unknown = || Rejected::Page(Unanswerable::Client(Quoted::new(asked)));
     let id: Did = asked.parse().map_err(|_| unknown())?;
-    let found = host.store.application(&id).await.map_err(Broken::from)?;
+    let found = host
+        .store
+        .application(&id)
+        .await
+        .map_err(InternalError::from)?;
     found.ok_or_else(unknown)
 }
 

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value};
 
 use super::Reason;
-use crate::domain::{Broken, Host, client_keys};
+use crate::domain::{Host, InternalError, client_keys};
 use crate::keys::client::{BadJwt, secret_purpose, verify_with_secret};
 use crate::oidc::error::TokenError;
 use assent_model::application::Application;
@@ -46,7 +46,7 @@ pub(super) async fn verify(
             let secret = host
                 .master_key
                 .open(&secret_purpose(&application.id), sealed)
-                .map_err(Broken::from)?;
+                .map_err(InternalError::from)?;
             verify_with_secret(text, &secret)
         }
         (ClientAuthentication::PrivateKeyJwt(keys), _) => {
@@ -81,7 +81,7 @@ pub(super) async fn verify(
         .store
         .claim_assertion(known_as, until)
         .await
-        .map_err(Broken::from)?;
+        .map_err(InternalError::from)?;
     Ok(if fresh {
         Ok(())
     } else {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::error::TokenError;
 use super::parameters::Parameters;
 use crate::domain::limits::Network;
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 use crate::keys::client::certificate_is_in_time;
 use assent_model::application::Application;
 use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication};
@@ -104,7 +104,7 @@ pub async fn authenticate(host: &Host, call: Call<'_>) -> Result<Client, TokenEr
         .store
         .application(presented.id())
         .await
-        .map_err(Broken::from)?;
+        .map_err(InternalError::from)?;
     let method = found
         .as_ref()
         .map(|application| application.settings.auth_method());

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{TokenResponse, new_access, new_refresh, person, required};
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 use crate::oidc::client_auth::Client;
 use crate::oidc::error::TokenError;
 use crate::oidc::id_token;
@@ -88,7 +88,7 @@ pub async fn redeem(
         .store
         .redeem_code(grant.id, tokens, kept_until, now)
         .await
-        .map_err(Broken::from)?
+        .map_err(InternalError::from)?
     {
         Redemption::Redeemed => {}
         Redemption::Refused => {
@@ -119,7 +119,7 @@ async fn find(host: &Host, application: &Application, code: &str) -> Result<Code
         .store
         .code(CodeId::from_bytes(token.id()))
         .await
-        .map_err(Broken::from)?;
+        .map_err(InternalError::from)?;
     let grant = found
         .filter(|grant| grant.digest == token.digest())
         .ok_or(INVALID_CODE)?;

@@ -1,7 +1,7 @@
 //! `client_credentials` (RFC 6749 section 4.4): the application acts as itself.
 
 use super::{TokenResponse, new_access};
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 use crate::oidc::client_auth::Client;
 use crate::oidc::error::TokenError;
 use crate::oidc::parameters::Parameters;
@@ -34,7 +34,7 @@ pub(super) async fn exchange(
             .store
             .insert_client_token(access, client.application.version)
             .await
-            .map_err(Broken::from)?
+            .map_err(InternalError::from)?
         {
             return Ok(TokenResponse {
                 access_token: token.expose().to_owned(),
@@ -51,7 +51,7 @@ pub(super) async fn exchange(
             .store
             .application(&before.id)
             .await
-            .map_err(Broken::from)?;
+            .map_err(InternalError::from)?;
         client.application = now
             .filter(|now| now.settings == before.settings && now.secret == before.secret)
             .ok_or(TokenError::InvalidClient {

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use super::{TokenResponse, new_access, new_refresh, person, required};
 use crate::domain::claims::{self, Subject};
-use crate::domain::{Broken, Host, audit, channels};
+use crate::domain::{Host, InternalError, audit, channels};
 use crate::oidc::client_auth::Client;
 use crate::oidc::error::TokenError;
 use crate::oidc::id_token;
@@ -71,7 +71,7 @@ pub(super) async fn exchange(
             tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "a refresh fails: a plugin did");
             match failure.kind {
                 MapFailureKind::Deny(_) => TokenError::InvalidGrant("the person may no longer use the application"),
-                MapFailureKind::Fault(detail) => TokenError::Broken(Broken::Plugin(format!("`{}` {detail}", failure.plugin))),
+                MapFailureKind::Fault(detail) => TokenError::Internal(InternalError::Plugin(format!("`{}` {detail}", failure.plugin))),
             }
         })?;
         let sid = claims::sid_of(host, application, &family.context.sid)?;
@@ -156,7 +156,7 @@ struct Rotating {
 /// used, that it is within the window, and that one repeat is answered: once it is, the answer may be lost like any, and
 /// the next request is a reuse. Where the host itself stops during the wait nobody takes the repeat back, and the next one
 /// is a reuse too.
-async fn rotate(host: &Host, rotating: Rotating) -> Result<Rotation, Broken> {
+async fn rotate(host: &Host, rotating: Rotating) -> Result<Rotation, InternalError> {
     let Rotating {
         id,
         pair,
@@ -191,7 +191,7 @@ async fn find(host: &Host, client: &Client, text: &str) -> Result<FoundRefresh, 
         .store
         .refresh_token(TokenId::from_bytes(token.id()), host.now())
         .await
-        .map_err(Broken::from)?;
+        .map_err(InternalError::from)?;
     let found = found
         .filter(|found| found.grant.digest == token.digest())
         .ok_or(INVALID)?;

@@ -2,7 +2,7 @@
 
 use super::principal::named_sessions;
 use super::turns::{Begun, answer_with, begin};
-use crate::domain::{Broken, Host, session};
+use crate::domain::{Host, InternalError, session};
 use crate::saml::partner::{
     UnfitHeader, check_header, find, once, single_logout_url, trusted_keys,
 };
@@ -58,12 +58,12 @@ pub enum Rejected {
     /// A page says so.
     Page(Unanswerable),
     /// The host broke.
-    Broken(Broken),
+    Internal(InternalError),
 }
 
-impl From<Broken> for Rejected {
-    fn from(broken: Broken) -> Self {
-        Self::Broken(broken)
+impl From<InternalError> for Rejected {
+    fn from(error: InternalError) -> Self {
+        Self::Internal(error)
     }
 }
 
@@ -118,7 +118,7 @@ pub async fn requested(
         .store
         .claim_message(once(host, &provider, &header.id))
         .await
-        .map_err(Broken::from)?
+        .map_err(InternalError::from)?
     {
         return Err(Unanswerable::Replay.into());
     }
@@ -231,6 +231,6 @@ pub async fn answered(
         .store
         .settle_saml_logout(request, provider.id.clone(), outcome)
         .await
-        .map_err(Broken::from)?;
+        .map_err(InternalError::from)?;
     settled.ok_or(Rejected::Page(Unanswerable::Unasked))
 }

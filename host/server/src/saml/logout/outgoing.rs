@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 use crate::saml::partner::{entity_id, message_id, session_index, signer};
 use assent_model::redirect::CheckedRedirect;
 use assent_model::saml::{Binding, LogoutAnswer, LogoutTurn, ServiceProvider, SingleLogout};
@@ -34,7 +34,7 @@ pub(super) async fn request(
     provider: &ServiceProvider,
     service: &SingleLogout,
     turn: &LogoutTurn,
-) -> Result<Outgoing, Broken> {
+) -> Result<Outgoing, InternalError> {
     let destination = service.url.checked();
     let message = LogoutRequest {
         header: header(host, provider, turn.request.clone(), &destination),
@@ -74,7 +74,7 @@ pub async fn respond(
     provider: &ServiceProvider,
     answer: LogoutAnswer,
     status: Status,
-) -> Result<Outgoing, Broken> {
+) -> Result<Outgoing, InternalError> {
     let message = LogoutResponse {
         header: header(host, provider, message_id(host), &answer.destination),
         in_response_to: Some(answer.in_response_to),
@@ -138,6 +138,6 @@ fn form(
     }
 }
 
-fn unsendable(error: impl std::fmt::Display) -> Broken {
-    Broken::Saml(error.to_string())
+fn unsendable(error: impl std::fmt::Display) -> InternalError {
+    InternalError::Saml(error.to_string())
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 use crate::saml::partner::entity_id;
 use assent_model::id::UserId;
 use assent_model::name::LoginName;
@@ -27,7 +27,7 @@ pub(super) async fn named_sessions(
     provider: &ServiceProvider,
     request: &LogoutRequest,
     is_signed: bool,
-) -> Result<Option<BTreeSet<String>>, Broken> {
+) -> Result<Option<BTreeSet<String>>, InternalError> {
     let name = &request.name_id;
     if is_qualified_by_others(host, provider, name) {
         return Ok(None);
@@ -79,7 +79,7 @@ async fn called_by(
     host: &Host,
     provider: &ServiceProvider,
     name: &NameId,
-) -> Result<BTreeSet<String>, Broken> {
+) -> Result<BTreeSet<String>, InternalError> {
     let called = host
         .store
         .sessions_of_name(&provider.id, &name.value)
@@ -123,7 +123,7 @@ async fn names_no_other_user(
     provider: &ServiceProvider,
     name: &NameId,
     told: &[Participation],
-) -> Result<bool, Broken> {
+) -> Result<bool, InternalError> {
     let Some(user) = told
         .iter()
         .find(|part| is_in_format(name, part))
@@ -152,7 +152,7 @@ async fn has_signed_out(
     host: &Host,
     provider: &ServiceProvider,
     name: &NameId,
-) -> Result<bool, Broken> {
+) -> Result<bool, InternalError> {
     let owners = owners(host, provider, name).await?;
     for owner in &owners {
         if host.store.takes_part(&provider.id, *owner).await? {
@@ -167,7 +167,7 @@ async fn owners(
     host: &Host,
     provider: &ServiceProvider,
     name: &NameId,
-) -> Result<BTreeSet<UserId>, Broken> {
+) -> Result<BTreeSet<UserId>, InternalError> {
     let text = name.value.trim();
     let accounts = host
         .store

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::outgoing::{self, Outgoing, respond};
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 use crate::saml::partner::message_id;
 use assent_model::id::LogoutId;
 use assent_model::saml::{
@@ -47,7 +47,7 @@ pub async fn begin(
     host: &Host,
     ended: SessionEnd,
     afterwards: Afterwards,
-) -> Result<Begun, Broken> {
+) -> Result<Begun, InternalError> {
     let mut turns = Vec::with_capacity(ended.participants.len());
     for Participation {
         sid,
@@ -112,7 +112,7 @@ pub enum View {
 /// Only the browser that held a session notifies the other service providers of its end, and sees their names. If another
 /// comes first, as where a service provider asks by itself, no notice is sent; if it comes later, it is shown nothing. The
 /// page at the end names only applications of sessions that the browser held.
-pub async fn view(host: &Host, id: LogoutId, cookies: &[Digest]) -> Result<View, Broken> {
+pub async fn view(host: &Host, id: LogoutId, cookies: &[Digest]) -> Result<View, InternalError> {
     let now = host.now();
     let Some((logout, mut turns)) = host.store.saml_logout(id, now).await? else {
         return Ok(View::Unknown);
@@ -184,7 +184,7 @@ pub async fn ask(
     id: LogoutId,
     request: &str,
     cookies: &[Digest],
-) -> Result<Option<Outgoing>, Broken> {
+) -> Result<Option<Outgoing>, InternalError> {
     let Some((logout, turns)) = host.store.saml_logout(id, host.now()).await? else {
         return Ok(None);
     };
@@ -215,7 +215,7 @@ async fn finished(
     afterwards: Afterwards,
     turns: &[LogoutTurn],
     held: &[&str],
-) -> Result<Finished, Broken> {
+) -> Result<Finished, InternalError> {
     let mut failed = turns
         .iter()
         .filter(|turn| turn.outcome != Some(LogoutOutcome::Told));
@@ -251,7 +251,7 @@ pub(super) async fn answer_with(
     host: &Host,
     answer: LogoutAnswer,
     status: Status,
-) -> Result<Finished, Broken> {
+) -> Result<Finished, InternalError> {
     // An address that was taken away meanwhile gets nothing.
     let is_registered = |provider: &Arc<ServiceProvider>| {
         let service = provider.settings.single_logout.as_ref();

@@ -10,7 +10,7 @@ use super::names::{
     NAME_ID_FORMAT, SAML2, SIGNING_METHOD, SINGLE_LOGOUT_SERVICE, SINGLE_SIGN_ON_SERVICE,
     X509_CERTIFICATE, X509_DATA,
 };
-use crate::domain::{Broken, Host, saml_keys};
+use crate::domain::{Host, InternalError, saml_keys};
 use crate::saml::partner::{entity_id, message_id, single_logout_url, single_sign_on_url};
 use assent_model::saml::{Binding, SamlKey, ServiceProvider};
 use assent_saml_core::message::instant_text;
@@ -41,18 +41,18 @@ struct Own {
 /// sections 2.3.2 and 2.4.3), signed by the key that signs responses. It is valid for `saml.metadata_validity`.
 ///
 /// # Errors
-/// [`Broken`] if the database or a key fails.
-pub async fn document(host: &Host, provider: &ServiceProvider) -> Result<String, Broken> {
+/// [`InternalError`] if the database or a key fails.
+pub async fn document(host: &Host, provider: &ServiceProvider) -> Result<String, InternalError> {
     let keys = saml_keys::keys(host, &provider.id).await?;
     let open = host.saml_keys.open(&keys.signing, &host.master_key)?;
     let signer = Signer::new(open.key.clone(), &open.certificate)
-        .map_err(|error| Broken::Saml(error.to_string()))?;
+        .map_err(|error| InternalError::Saml(error.to_string()))?;
     let others = keys
         .published
         .iter()
         .map(certificate)
         .collect::<Result<Vec<_>, _>>();
-    let others = others.map_err(|error| Broken::Saml(error.to_string()))?;
+    let others = others.map_err(|error| InternalError::Saml(error.to_string()))?;
     let own = Own {
         id: message_id(host),
         entity_id: entity_id(host, provider).to_owned(),
@@ -72,8 +72,8 @@ pub async fn document(host: &Host, provider: &ServiceProvider) -> Result<String,
     };
     let writing = tokio::task::spawn_blocking(move || own.write(&signer)).await;
     writing
-        .map_err(|error| Broken::Saml(error.to_string()))?
-        .map_err(|error| Broken::Saml(error.to_string()))
+        .map_err(|error| InternalError::Saml(error.to_string()))?
+        .map_err(|error| InternalError::Saml(error.to_string()))
 }
 
 /// The DER of a key's certificate in base64.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::failure::Failure;
 use super::respond::{SignOnAnswer, failed};
 use super::response::{AUTHN_CONTEXT, UNSPECIFIED};
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 use crate::saml::partner::{
     UnfitHeader, check_header, find, once, single_sign_on_url, trusted_keys,
 };
@@ -75,12 +75,12 @@ pub enum Rejected {
     /// The service provider is told.
     Answer(Box<SignOnAnswer>),
     /// The host broke.
-    Broken(Broken),
+    Internal(InternalError),
 }
 
-impl From<Broken> for Rejected {
-    fn from(broken: Broken) -> Self {
-        Self::Broken(broken)
+impl From<InternalError> for Rejected {
+    fn from(error: InternalError) -> Self {
+        Self::Internal(error)
     }
 }
 
@@ -149,7 +149,7 @@ pub async fn check(
             .store
             .user(open.trial().user)
             .await
-            .map_err(Broken::from)?,
+            .map_err(InternalError::from)?,
         None => None,
     };
     let mut request = SignOnRequest {
@@ -168,7 +168,12 @@ pub async fn check(
     };
     let once = once(host, &provider, &header.id);
     if let Err(why) = message.and_then(|message| ask(&provider, message, &mut request)) {
-        if !host.store.claim_message(once).await.map_err(Broken::from)? {
+        if !host
+            .store
+            .claim_message(once)
+            .await
+            .map_err(InternalError::from)?
+        {
             return Err(Unanswerable::Replay.into());
         }
         return Err(Rejected::Answer(Box::new(
@@ -185,7 +190,7 @@ pub async fn check(
         .store
         .keep_sign_on(kept.clone(), once)
         .await
-        .map_err(Broken::from)?
+        .map_err(InternalError::from)?
     {
         return Err(Unanswerable::Replay.into());
     }

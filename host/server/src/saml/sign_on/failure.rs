@@ -31,7 +31,7 @@ pub enum Failure {
     /// The request is of another version of SAML, or has something else that is not supported.
     Unsupported(Unsupported),
     /// A plugin failed, or there is no name to tell. The log says more.
-    Broken,
+    Internal,
 }
 
 impl Failure {
@@ -51,7 +51,7 @@ impl Failure {
                     ..what.status()
                 };
             }
-            Self::Broken => (RESPONDER, None),
+            Self::Internal => (RESPONDER, None),
         };
         Status {
             message: Some(self.to_string()),
@@ -74,7 +74,7 @@ impl std::fmt::Display for Failure {
             Self::UnsupportedBinding => "responses travel by HTTP-POST alone",
             Self::InvalidNameIdPolicy => "the format of the NameIDPolicy is not configured for this service provider",
             Self::Unsupported(what) => return what.fmt(f),
-            Self::Broken => {
+            Self::Internal => {
                 "the sign-on could not be completed; the operator of the identity provider finds the cause in the log"
             }
         })

@@ -1,7 +1,7 @@
 //! Whether a person is who a request for sign-on means.
 
 use crate::domain::name_id::of;
-use crate::domain::{Broken, Host};
+use crate::domain::{Host, InternalError};
 use assent_model::account::Account;
 use assent_model::saml::{NameIdFormat, RequestedSubject, ServiceProvider, SignOnRequest};
 use assent_model::user::User;
@@ -13,7 +13,7 @@ pub(super) fn is_meant(
     request: &SignOnRequest,
     user: &User,
     account: &Account,
-) -> Result<bool, Broken> {
+) -> Result<bool, InternalError> {
     let Some(RequestedSubject { format, value }) = &request.subject else {
         return Ok(true);
     };

@@ -16,7 +16,7 @@ pub use response::{Assertion, Envelope, failure as failure_response, success};
 
 use crate::domain::account::{Access, access};
 use crate::domain::session::SignedIn;
-use crate::domain::{Broken, Host, channels};
+use crate::domain::{Host, InternalError, channels};
 use assent_model::saml::SignOnRequest;
 use assent_model::session::{Acr, Authentication};
 
@@ -27,7 +27,7 @@ pub async fn may_go_on(
     host: &Host,
     request: &SignOnRequest,
     signed_in: &SignedIn,
-) -> Result<bool, Broken> {
+) -> Result<bool, InternalError> {
     let authentication = &signed_in.session.authentication;
     let strong = meets(request, authentication)
         && channels::is_enough(host, Some(&request.application), authentication);

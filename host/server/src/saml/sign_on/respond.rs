@@ -12,7 +12,7 @@ use crate::domain::login::{self, Outcome, Person};
 use crate::domain::session::SignedIn;
 use crate::domain::traces::{self, Purpose};
 use crate::domain::trials::{self, Hindrance};
-use crate::domain::{Broken, Host, claims, name_id};
+use crate::domain::{Host, InternalError, claims, name_id};
 use crate::saml::partner::{entity_id, message_id, session_index, signer};
 use assent_model::id::LoginId;
 use assent_model::login::Refusal;
@@ -64,7 +64,7 @@ pub enum Answer {
 
 /// Answers the request of a login with an assertion about this person, if they are who is meant and may use the service
 /// provider, and the plugins agree.
-pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Broken> {
+pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, InternalError> {
     let Some(trial) = question.request.trial else {
         return answered(host, question).await;
     };
@@ -86,7 +86,7 @@ pub async fn respond(host: &Host, question: Question<'_>) -> Result<Answer, Brok
     Ok(answer)
 }
 
-async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Broken> {
+async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, InternalError> {
     let Question {
         login,
         request,
@@ -133,7 +133,7 @@ async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Broken>
             StepNote::bad(Obstacle::NoName.words())
         })
         .await?;
-        return fail(host, login, request, &provider, Failure::Broken).await;
+        return fail(host, login, request, &provider, Failure::Internal).await;
     };
     note(host, request, TrialStep::NameId, || of_name(&name_id)).await?;
     let made = claims::attributes(host, &provider, user, &account, &session.authentication).await;
@@ -145,7 +145,7 @@ async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Broken>
             return match failure.kind {
                 MapFailureKind::Deny(reason) => Ok(Answer::Refused(Refusal::Plugin(reason))),
                 MapFailureKind::Fault(_) => {
-                    fail(host, login, request, &provider, Failure::Broken).await
+                    fail(host, login, request, &provider, Failure::Internal).await
                 }
             };
         }
@@ -169,7 +169,7 @@ async fn answered(host: &Host, question: Question<'_>) -> Result<Answer, Broken>
         Ok(response) => response,
         Err(error) => {
             tracing::error!(%login, application = %provider.id, %error, "the sign-on fails: its assertion can't be written");
-            return fail(host, login, request, &provider, Failure::Broken).await;
+            return fail(host, login, request, &provider, Failure::Internal).await;
         }
     };
     let participation = Participation {
@@ -212,7 +212,7 @@ async fn note(
     request: &SignOnRequest,
     step: TrialStep,
     note: impl FnOnce() -> StepNote,
-) -> Result<(), Broken> {
+) -> Result<(), InternalError> {
     match request.trial {
         Some(trial) => trials::note(host, trial, step, note()).await,
         None => Ok(()),
@@ -246,7 +246,7 @@ pub async fn deny(
     login: LoginId,
     request: &SignOnRequest,
     why: Failure,
-) -> Result<Option<SignOnAnswer>, Broken> {
+) -> Result<Option<SignOnAnswer>, InternalError> {
     let provider = host.store.service_provider(&request.application).await?;
     let Some(provider) = provider.filter(|provider| takes(provider, request)) else {
         login::give_up(host, login).await?;
@@ -262,12 +262,12 @@ pub async fn failed(
     request: &SignOnRequest,
     provider: &ServiceProvider,
     why: Failure,
-) -> Result<SignOnAnswer, Broken> {
+) -> Result<SignOnAnswer, InternalError> {
     tracing::info!(application = %provider.id, %why, "a SAML request is answered with a failure");
     let id = message_id(host);
     let envelope = envelope(host, &id, entity_id(host, provider), request);
     let response = response::failure(envelope, &why.status(), &signer(host, provider).await?)
-        .map_err(|error| Broken::Saml(error.to_string()))?;
+        .map_err(|error| InternalError::Saml(error.to_string()))?;
     answer(host, provider, request, response)
 }
 
@@ -277,7 +277,7 @@ async fn fail(
     request: &SignOnRequest,
     provider: &ServiceProvider,
     why: Failure,
-) -> Result<Answer, Broken> {
+) -> Result<Answer, InternalError> {
     let failed = failed(host, request, provider, why).await?;
     Ok(if login::give_up(host, login).await? {
         Answer::Failed(failed)
@@ -306,7 +306,7 @@ fn answer(
     provider: &ServiceProvider,
     request: &SignOnRequest,
     response: String,
-) -> Result<SignOnAnswer, Broken> {
+) -> Result<SignOnAnswer, InternalError> {
     // By that the trial knows the response as this host's, letter by letter.
     let relay_state = match request.trial {
         Some(trial) => Some(trials::vouched(host, trial, &response)?),
