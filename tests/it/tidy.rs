@@ -37,7 +37,7 @@ const LAYERS: [&[&str]; 6] = [
     &["http"],
     &["oidc", "saml"],
     &["domain"],
-    &["keys", "config", "places", "sinks"],
+    &["keys", "config", "geoip", "audit_stream"],
 ];
 
 fn root() -> PathBuf {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use assent::domain::limits::Held;
+use assent::domain::rate_limits::Held;
 use axum::body::Bytes;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};

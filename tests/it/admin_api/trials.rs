@@ -689,7 +689,7 @@ async fn a_trial_says_why_no_phone_was_asked_on_both_databases() {
             .await;
         grace
             .phone
-            .scan(&crate::scan::code(&other))
+            .scan(&crate::qr_sign_in::code(&other))
             .await
             .expect("taken");
         assert_eq!(

@@ -5,7 +5,7 @@ use reqwest::StatusCode;
 use super::vendor::Vendor;
 use super::{known_as, moved_on, question, until};
 use crate::harness::{Ada, Browser, Database, Page, TestHost, Wish, plugins};
-use crate::scan::code;
+use crate::qr_sign_in::code;
 
 /// A host with a vendor that knows Ada, and with these settings of its channel.
 async fn host_with(vendor: &Vendor, more: &str, database: Database) -> (TestHost, Ada) {

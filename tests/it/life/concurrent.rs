@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::harness::{
     Ada, Browser, Database, Page, TestHost, Wish, http_client_builder, id, without_code,
 };
-use crate::scan::code;
+use crate::qr_sign_in::code;
 
 /// No rate limits: the tested bounds must hold without them.
 const UNLIMITED: &str = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 0 }\nprompts_per_user = { per_minute = 0 }\n\

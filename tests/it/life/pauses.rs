@@ -259,7 +259,7 @@ async fn a_report_changes_no_page_and_its_cooldown_survives_the_users_own_approv
             .followed()
             .await;
         ada.phone
-            .scan(&crate::scan::code(&login))
+            .scan(&crate::qr_sign_in::code(&login))
             .await
             .expect("taken");
         ada.approve(&browser.get(&login.url).await).await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assent::domain::signals::Signal;
+use assent::domain::wakeups::Wakeup;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{Path, State};
@@ -158,7 +158,7 @@ impl Fixture {
     /// Lets that time pass and has the worker look.
     fn pass(&self, seconds: u64) {
         self.host.advance(seconds);
-        self.host.host.signals.send(Signal::LoggedOut);
+        self.host.host.wakeups.send(Wakeup::LoggedOut);
     }
 }
 
@@ -298,7 +298,7 @@ async fn two_hosts_deliver_once() {
         }
         for browser in &browsers {
             sign_out(browser).await;
-            second.signals.send(Signal::LoggedOut);
+            second.wakeups.send(Wakeup::LoggedOut);
         }
         let mut sids = std::collections::BTreeSet::new();
         for _ in 0..8 {
@@ -403,7 +403,7 @@ async fn applications_with_many_logouts_keep_another_waiting_for_no_more_than_a_
         .expect("inserted");
     }
     transaction.commit().await.expect("committed");
-    host.host.signals.send(Signal::LoggedOut);
+    host.host.wakeups.send(Wakeup::LoggedOut);
     let late = &deliveries.last().expect("a delivery").1;
     let mut before = 0;
     while verified(&host, &receiver.next().await, "logout+jwt").await["aud"] != json!(late) {

@@ -25,8 +25,8 @@ use crate::app::{self, Surroundings};
 use crate::config::{self, Settings};
 use crate::domain::plugins::plugin_specs;
 use crate::domain::{Host, admin};
+use crate::geoip::GeoIp;
 use crate::http::admin_api::openapi_document;
-use crate::places::Places;
 use assent_admin_client::{failure, terminal};
 use assent_model::audit::By;
 use assent_plugin_host as plugins;
@@ -194,7 +194,7 @@ async fn check(file: &Path) -> anyhow::Result<()> {
         clock, compiler, ..
     } = Surroundings::of_this_program(file);
     app::identities(&settings, &clock).with_context(|| file.display().to_string())?;
-    Places::open(settings.geoip.database_file.as_deref())
+    GeoIp::open(settings.geoip.database_file.as_deref())
         .with_context(|| file.display().to_string())?;
     app::logo(&settings).with_context(|| file.display().to_string())?;
     crate::domain::audit::check_streams(&settings.audit.stream)

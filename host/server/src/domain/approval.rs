@@ -8,10 +8,10 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use webauthn_rs::prelude::PublicKeyCredential;
 
-use super::account::{Access, access};
+use super::access::{Access, access};
 use super::known_browsers::Standing;
-use super::signals::Signal;
 use super::trials::Attempt;
+use super::wakeups::Wakeup;
 use super::{Host, InternalError, audit, channels, passkey, trials};
 use assent_model::approval::{
     Approval, ApprovalStage, MatchingNumber, NUMBER_ATTEMPTS, Pause, RequestKind, Shown,
@@ -233,7 +233,7 @@ async fn put(
         .await?;
     }
     if let Asked::Person(user) = asked {
-        host.signals.send(Signal::Asked(user));
+        host.wakeups.send(Wakeup::Asked(user));
         // The browser does not wait for the channels: the phone finds the request by asking too.
         let trust = match scanned_by {
             // The user's device began it, and the user answers there. A vendor's question would name no browser.
@@ -489,7 +489,7 @@ pub async fn answer(
         .store
         .answer_approval(id, verdict, noted(host, event, &approval, &by), now)
         .await?;
-    host.signals.send(Signal::Decided(id));
+    host.wakeups.send(Wakeup::Decided(id));
     if counted == Answer::Counted
         && proof.decision == Decision::NotMe
         && approval.shown.step.is_some()
@@ -534,7 +534,7 @@ async fn end_console(host: &Host, approval: &Approval, by: &By) -> Result<(), In
     host.store
         .end_session_of(step.user, step.session, entry, host.now())
         .await?;
-    host.signals.send(Signal::LoggedOut);
+    host.wakeups.send(Wakeup::LoggedOut);
     Ok(())
 }
 

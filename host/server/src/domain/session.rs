@@ -5,7 +5,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use super::signals::Signal;
+use super::wakeups::Wakeup;
 use super::{Host, InternalError, audit};
 use assent_model::audit::{Actor, By, Event, Origin};
 use assent_model::id::SessionId;
@@ -98,7 +98,7 @@ pub async fn end(
         .store
         .log_out(signed_in.session.sid.clone(), entry, host.now())
         .await?;
-    host.signals.send(Signal::LoggedOut);
+    host.wakeups.send(Wakeup::LoggedOut);
     tracing::info!(user = %signed_in.user.id, session = %signed_in.session.id, "signed out");
     Ok(ended)
 }
@@ -109,7 +109,7 @@ pub async fn end_named(host: &Host, sid: String, by: &By) -> Result<SessionEnd, 
         .store
         .log_out(sid, audit::entry(host, Event::SessionEnded, by), host.now())
         .await?;
-    host.signals.send(Signal::LoggedOut);
+    host.wakeups.send(Wakeup::LoggedOut);
     Ok(ended)
 }
 
@@ -121,7 +121,7 @@ pub async fn end_if_over(host: &Host, sid: &str) -> Result<SessionEnd, InternalE
         .log_out_if_over(sid.to_owned(), host.now())
         .await?;
     if ended.is_some() {
-        host.signals.send(Signal::LoggedOut);
+        host.wakeups.send(Wakeup::LoggedOut);
     }
     Ok(ended.unwrap_or_default())
 }

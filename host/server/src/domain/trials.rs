@@ -13,12 +13,12 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
-use super::account::Obstacle;
+use super::access::Obstacle;
 use super::admin::Refused;
 use super::admin::steps::Console;
 use super::session::SignedIn;
-use super::signals::Signal;
-use super::{Host, InternalError, account, audit};
+use super::wakeups::Wakeup;
+use super::{Host, InternalError, access, audit};
 use assent_model::application::{GrantType, Registered};
 use assent_model::audit::{Actor, By, Event};
 use assent_model::clock::Timestamp;
@@ -115,7 +115,7 @@ pub async fn prepare(
         ));
     }
     let user = &console.signed_in.user;
-    match account::kept_out(host, user, id).await? {
+    match access::kept_out(host, user, id).await? {
         None => {}
         Some(Obstacle::NoAccount) => {
             return Err(Refused::Conflict(
@@ -247,7 +247,7 @@ pub async fn note(
     note: StepNote,
 ) -> Result<(), InternalError> {
     host.store.note_trial(id, kept(host, name, &note)?).await?;
-    host.signals.send(Signal::Tried(id));
+    host.wakeups.send(Wakeup::Tried(id));
     Ok(())
 }
 
@@ -311,7 +311,7 @@ async fn kept_out(host: &Host, id: TrialId) -> Result<Option<Obstacle>, Internal
     let Some(user) = host.store.user(trial.user).await? else {
         return Ok(None);
     };
-    account::kept_out(host, &user, &trial.application).await
+    access::kept_out(host, &user, &trial.application).await
 }
 
 /// Ends a trial with an error.
@@ -350,7 +350,7 @@ pub async fn end(
         entry,
     };
     host.store.end_trial(trial.id, end, host.now()).await?;
-    host.signals.send(Signal::Tried(trial.id));
+    host.wakeups.send(Wakeup::Tried(trial.id));
     Ok(())
 }
 
@@ -459,7 +459,7 @@ pub async fn changed(
     console: &Console,
     id: TrialId,
 ) -> Result<(), InternalError> {
-    let mut listener = host.signals.listen();
+    let mut listener = host.wakeups.listen();
     let look = async || -> Result<_, InternalError> {
         let shown = show(host, console, id).await?;
         let named = |shown: &Shown| {
@@ -476,7 +476,7 @@ pub async fn changed(
         return Ok(());
     }
     loop {
-        listener.next(Signal::Tried(id)).await;
+        listener.next(Wakeup::Tried(id)).await;
         if look().await? != first {
             return Ok(());
         }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::authenticator::{BAD_NAME, Failure, Reply, SignedCall, confirmed, parse, qr_code};
 use crate::domain::device::{OwnDevice, Renaming};
-use crate::domain::{device, news, recovery};
+use crate::domain::{account_notifications, device, recovery};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::{AuditId, DeviceId};
@@ -149,6 +149,6 @@ struct Seen {
 /// `POST /authenticator/api/news/seen`: the person has seen the news up to `last`.
 pub(super) async fn news_seen(call: SignedCall) -> Reply {
     let Seen { last } = parse(&call.body)?;
-    news::seen(&call.host, &call.device, last).await?;
+    account_notifications::mark_read(&call.host, &call.device, last).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

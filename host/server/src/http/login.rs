@@ -22,16 +22,16 @@ use serde::Deserialize;
 use super::answer::deliver;
 use super::context::Browser;
 use super::cookies::Cookie;
-use super::limits::{too_many_pages, try_again};
 use super::pages::{Choice, Ended as EndedKind, LoginPage, Scan, WaitingPage};
+use super::rate_limits::{too_many_pages, try_again};
 use super::reply::{forged, internal_error, layout, page, see_other, with_browser, with_session};
 use super::texts::Message;
 use super::{confirm, consent, csrf, saml};
 use crate::domain::known_browsers::Standing;
-use crate::domain::limits::Exhausted;
 use crate::domain::login::{self, Approved, Ended, Outcome, Person, View};
+use crate::domain::rate_limits::Exhausted;
 use crate::domain::session::SignedIn;
-use crate::domain::{Host, InternalError, approval, channels, scan};
+use crate::domain::{Host, InternalError, approval, channels, qr_sign_in};
 use crate::oidc::authorize::{self, Agreement, Answer, Question};
 use crate::saml::sign_on;
 use assent_model::approval::Approval;
@@ -508,7 +508,7 @@ pub(super) async fn events(
         let _holding = holding;
         let news = match view {
             View::Waiting(_, approval) => login::decided(&host, approval.id).await.map(|()| true),
-            View::Identify(login) => scan::scanned(&host, login.id).await,
+            View::Identify(login) => qr_sign_in::scanned(&host, login.id).await,
             _ => Ok(true),
         };
         if let Err(error) = &news {
@@ -616,7 +616,7 @@ async fn identify_page(
         unfit,
         remembered,
         choice,
-        scan: Scan::new(&host.settings.origin(), scan::path(host, login)?),
+        scan: Scan::new(&host.settings.origin(), qr_sign_in::path(host, login)?),
         events: format!("/login/{id}/events"),
     };
     Ok(with_browser(
@@ -655,7 +655,7 @@ fn waiting_page(
         events: format!("/login/{id}/events"),
         // Whoever typed a name may scan instead, whether the request was sent or not.
         scan: match approval.scanned_by {
-            None => Scan::new(&host.settings.origin(), scan::path(host, login)?),
+            None => Scan::new(&host.settings.origin(), qr_sign_in::path(host, login)?),
             Some(_) => None,
         },
         cancel: format!("/login/{id}/cancel"),

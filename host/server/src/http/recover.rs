@@ -11,8 +11,8 @@ use serde::Deserialize;
 
 use super::context::Browser;
 use super::csrf;
-use super::limits::{too_many_pages, try_again};
 use super::pages::{RecoverPage, RecoveredPage};
+use super::rate_limits::{too_many_pages, try_again};
 use super::reply::{forged, internal_error, layout, page, see_other, with_browser};
 use super::texts::Message;
 use crate::domain::{Host, InternalError, recovery};

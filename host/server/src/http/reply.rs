@@ -7,9 +7,9 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 
+use super::branding;
 use super::context::Browser;
 use super::cookies::Cookie;
-use super::looks;
 use super::pages::{ErrorPage, Layout, Link, Page, Support};
 use super::texts::Message;
 use crate::domain::{Host, InternalError};
@@ -24,8 +24,8 @@ pub(super) fn layout(host: &Host, language: Language) -> Layout {
     Layout {
         operator: host.settings.operator.clone(),
         language,
-        logo: looks::logo_address(host),
-        colours: looks::colours_address(host),
+        logo: branding::logo_address(host),
+        colours: branding::colours_address(host),
         support: support.map(|(address, text)| Support { address, text }),
     }
 }

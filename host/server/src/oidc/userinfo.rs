@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::bearer::{BearerError, Shown, accept};
-use crate::domain::account::person;
+use crate::domain::access::person;
 use crate::domain::claims::{self, Made, Subject};
 use crate::domain::{Host, InternalError};
 use assent_model::scope::Scope;

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::users::{changed, user};
 use super::{Guard, Refused, Result, invalid, registered};
-use crate::domain::signals::Signal;
+use crate::domain::wakeups::Wakeup;
 use crate::domain::{Host, audit};
 use assent_model::account::Account;
 use assent_model::audit::{By, Entry, Event};
@@ -180,7 +180,7 @@ pub async fn change_account(
             kept => kept?,
         };
         tracing::info!(account = %id, state = ?account.state, "account changed");
-        host.signals.send(Signal::LoggedOut);
+        host.wakeups.send(Wakeup::LoggedOut);
         account.version += 1;
         return Ok(account);
     }
@@ -261,7 +261,7 @@ pub async fn delete_account(
             }
         }
     }
-    host.signals.send(Signal::LoggedOut);
+    host.wakeups.send(Wakeup::LoggedOut);
     tracing::info!(account = %id, "account deleted");
     Ok(())
 }

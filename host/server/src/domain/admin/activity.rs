@@ -1,7 +1,7 @@
 //! What an administrator sees and ends of what people are signed in to and agreed to.
 
 use super::{Guard, Refused, Result, user};
-use crate::domain::signals::Signal;
+use crate::domain::wakeups::Wakeup;
 use crate::domain::{Host, audit, consent, portal};
 use assent_model::audit::{By, Event};
 use assent_model::id::{Did, SessionId, UserId};
@@ -36,7 +36,7 @@ pub async fn end_session(
             ended => break ended?,
         }
     };
-    host.signals.send(Signal::LoggedOut);
+    host.wakeups.send(Wakeup::LoggedOut);
     ended.map(drop).ok_or(Refused::NotFound("session"))
 }
 
@@ -59,7 +59,7 @@ pub async fn end_sessions(host: &Host, id: UserId, by: &By, guard: Guard<'_, Use
             }
         }
     }
-    host.signals.send(Signal::LoggedOut);
+    host.wakeups.send(Wakeup::LoggedOut);
     Ok(())
 }
 

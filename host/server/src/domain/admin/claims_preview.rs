@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::{Refused, Result, account, invalid, registered};
-use crate::domain::account::{Obstacle, obstacle};
+use crate::domain::access::{Obstacle, obstacle};
 use crate::domain::claims::{self, Made, Subject};
 use crate::domain::token_claims::OfToken;
 use crate::domain::{Host, audit, name_id};

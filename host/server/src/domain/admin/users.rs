@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 
 use super::{Caller, Guard, Refused, Result, fresh_did, invalid};
 use crate::domain::device::OwnDevice;
-use crate::domain::signals::Signal;
-use crate::domain::{Host, audit, device, news};
+use crate::domain::wakeups::Wakeup;
+use crate::domain::{Host, account_notifications, audit, device};
 use assent_model::administration::Permission;
 use assent_model::audit::{By, Entry, Event};
 use assent_model::clock::Timestamp;
@@ -220,7 +220,7 @@ pub async fn change_user(
             UserKept::Stale => continue,
         }
         tracing::info!(user = %id, state = ?user.state, "user changed");
-        host.signals.send(Signal::LoggedOut);
+        host.wakeups.send(Wakeup::LoggedOut);
         user.version += 1;
         return Ok(user);
     }
@@ -407,7 +407,7 @@ pub async fn delete_user(host: &Host, id: UserId, by: &By, guard: Guard<'_, User
             UserKept::Stale => {}
         }
     }
-    host.signals.send(Signal::LoggedOut);
+    host.wakeups.send(Wakeup::LoggedOut);
     tracing::info!(user = %id, "user deleted");
     Ok(())
 }
@@ -431,7 +431,7 @@ pub async fn erase_user(host: &Host, id: UserId, by: &By, guard: Guard<'_, User>
     {
         return Err(Refused::NotFound("user"));
     }
-    host.signals.send(Signal::LoggedOut);
+    host.wakeups.send(Wakeup::LoggedOut);
     tracing::info!(user = %id, "user erased");
     user(host, id).await
 }
@@ -467,7 +467,7 @@ pub async fn create_enrolment(
         }
     }
     tracing::info!(user = %id, "enrolment link made");
-    news::tell(host, id, None);
+    account_notifications::notify(host, id, None);
     Ok((device::enrolment_link(host, &token), until))
 }
 

@@ -15,12 +15,12 @@ use utoipa_axum::routes;
 use super::input::{Body, Limit, List, Query, after, parse};
 use super::routes::Area;
 use super::{id_of, moment};
-use crate::domain::account::Obstacle;
+use crate::domain::access::Obstacle;
 use crate::domain::admin::{
     self, Caller, Comparison, Deed, Difference, Origin, Preview, PreviewRequest, PreviewedName,
     PreviewedToken, Refused, Standing, Stopped, Told,
 };
-use crate::domain::limits::CallerKey;
+use crate::domain::rate_limits::CallerKey;
 use crate::domain::token_claims::{AtSignIn, OfToken};
 use crate::domain::traces::{Explained, ExplainedAttribute, Outcome, ShownTrace};
 use crate::domain::{Host, InternalError, traces};

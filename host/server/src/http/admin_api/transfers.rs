@@ -20,7 +20,7 @@ use super::routes::Area;
 use super::table::{self, Table};
 use super::{accounts, id_of, users};
 use crate::domain::admin::{self, ACCOUNT_COLUMNS, Caller, ImportReport, RowError, USER_COLUMNS};
-use crate::domain::limits::{CallerKey, Holding};
+use crate::domain::rate_limits::{CallerKey, Holding};
 use crate::domain::{Host, InternalError, audit};
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::account::Account;

@@ -6,7 +6,7 @@ use super::super::error::AuthorizeErrorCode;
 use super::super::id_token;
 use super::interaction::is_meant;
 use super::response::{AuthorizationAnswer, Destination};
-use crate::domain::account::{Access, access};
+use crate::domain::access::{Access, access};
 use crate::domain::claims::{self, Made, Subject};
 use crate::domain::login::{self, Outcome, Person};
 use crate::domain::session::SignedIn;

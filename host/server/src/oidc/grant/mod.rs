@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::client_auth::Client;
 use super::error::TokenError;
 use super::parameters::Parameters;
-use crate::domain::{Host, account};
+use crate::domain::{Host, access};
 use assent_model::administration::AdminScopes;
 use assent_model::application::GrantType;
 use assent_model::clock::Timestamp;
@@ -132,7 +132,7 @@ fn new_refresh(
 
 /// The person of a grant and their account, if they may still use the application.
 async fn person(host: &Host, client: &Client, subject: GrantSubject) -> Result<Person, TokenError> {
-    let found = account::person(host, subject, &client.application.id).await?;
+    let found = access::person(host, subject, &client.application.id).await?;
     found.ok_or(TokenError::InvalidGrant(
         "the person may no longer use the application",
     ))

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::failure::Failure;
 use super::meant;
 use super::response::{self, Assertion, Envelope};
-use crate::domain::account::{Access, Obstacle, access};
+use crate::domain::access::{Access, Obstacle, access};
 use crate::domain::login::{self, Outcome, Person};
 use crate::domain::session::SignedIn;
 use crate::domain::traces::{self, Purpose};

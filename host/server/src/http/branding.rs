@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use super::assets::{CSS, FOREVER, PNG, SVG, hashed};
 use crate::config::Branding;
 use crate::domain::Host;
-use crate::domain::looks::{Logo, LogoKind};
+use crate::domain::branding::{Logo, LogoKind};
 use assent_model::colour::Colour;
 use assent_model::palette::{Palette, Theme};
 

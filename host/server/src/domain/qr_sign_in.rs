@@ -10,9 +10,9 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use subtle::ConstantTimeEq;
 
-use super::account::{Access, access};
-use super::limits::Exhausted;
-use super::signals::Signal;
+use super::access::{Access, access};
+use super::rate_limits::Exhausted;
+use super::wakeups::Wakeup;
 use super::{Host, InternalError, approval};
 use assent_model::audit::Origin;
 use assent_model::device::Device;
@@ -57,7 +57,7 @@ pub struct Look {
 }
 
 /// What the login is that a code is of. `None` if it is none of ours, its login is over, or somebody said already who signs in.
-pub async fn look(host: &Host, token: &str) -> Result<Option<Look>, InternalError> {
+pub async fn preview(host: &Host, token: &str) -> Result<Option<Look>, InternalError> {
     let Some(login) = find(host, token).await? else {
         return Ok(None);
     };
@@ -116,7 +116,7 @@ pub async fn scan(
         match approval::ask_by_scan(host, &login, device, &user, from).await? {
             Asked::Person(_) => {
                 tracing::info!(login = %login.id, device = %device.id, "a login's code was scanned");
-                host.signals.send(Signal::Scanned(login.id));
+                host.wakeups.send(Wakeup::Scanned(login.id));
                 Scanned::Asked
             }
             Asked::NotOpen => Scanned::NotOpen,
@@ -170,7 +170,7 @@ async fn find(host: &Host, token: &str) -> Result<Option<Login>, InternalError> 
 /// Returns when the page of this login has something new to show, since its code was scanned or its time is over: `true`; or
 /// when it should ask again: `false`.
 pub async fn scanned(host: &Host, id: LoginId) -> Result<bool, InternalError> {
-    let mut listener = host.signals.listen();
+    let mut listener = host.wakeups.listen();
     // Counted by the machine's clock, not the host's: a test that stops the one must not stop the other.
     let deadline = tokio::time::Instant::now() + TELLING;
     loop {
@@ -181,6 +181,6 @@ pub async fn scanned(host: &Host, id: LoginId) -> Result<bool, InternalError> {
         if tokio::time::Instant::now() >= deadline {
             return Ok(false);
         }
-        listener.next(Signal::Scanned(id)).await;
+        listener.next(Wakeup::Scanned(id)).await;
     }
 }

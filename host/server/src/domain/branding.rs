@@ -1,4 +1,4 @@
-//! The operator's logo, read once at the start.
+//! Branding: the operator's logo, read once at the start.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -18,7 +18,7 @@ use super::pages::Link;
 use super::reply::ErrorReply;
 use super::texts::Message;
 use crate::domain::Host;
-use crate::domain::limits::{Exhausted, Limit, Network};
+use crate::domain::rate_limits::{Exhausted, Limit, Network};
 use crate::http::texts::PageLanguage;
 use assent_model::language::Language;
 

@@ -1,5 +1,5 @@
-//! What became of a person's last requests, as their authenticator shows it. The audit log remembers it, so it is there as
-//! long as that is kept, and what is personal in it goes with an erasure.
+//! Device activity: the outcomes of a user's last approval requests, as the authenticator shows them. They come from the audit
+//! log, so its retention applies, and an erasure removes the personal data.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,7 +18,7 @@ const READ: u32 = 400;
 
 /// A request that is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Past {
+pub struct PastRequest {
     /// What became of it.
     pub outcome: PastOutcome,
     /// The application; `None` for the host's own pages.
@@ -66,7 +66,10 @@ impl PastOutcome {
 }
 
 /// What became of the last requests of a device's owner, on whichever device, the latest first.
-pub async fn of(host: &Host, device: &Device) -> Result<Vec<Past>, InternalError> {
+pub async fn past_requests(
+    host: &Host,
+    device: &Device,
+) -> Result<Vec<PastRequest>, InternalError> {
     let mut entries = over(host, device.user_id).await?;
     entries.truncate(MOST);
     let mut names: HashMap<Did, String> = HashMap::new();
@@ -130,7 +133,12 @@ fn decision(entry: &Entry) -> Option<PastOutcome> {
     })
 }
 
-fn past(host: &Host, outcome: PastOutcome, entry: Entry, names: &HashMap<Did, String>) -> Past {
+fn past(
+    host: &Host,
+    outcome: PastOutcome,
+    entry: Entry,
+    names: &HashMap<Did, String>,
+) -> PastRequest {
     let text = |name: &str| {
         entry
             .personal
@@ -143,7 +151,7 @@ fn past(host: &Host, outcome: PastOutcome, entry: Entry, names: &HashMap<Did, St
         .application
         .as_ref()
         .and_then(|application| names.get(application));
-    Past {
+    PastRequest {
         outcome,
         application_name: name
             .cloned()

@@ -1,8 +1,8 @@
-//! The first start: somebody has to be the first administrator.
+//! Bootstrap: the first start creates the first administrator, and the demo application if the settings name one.
 
 use super::admin::{self, Refused, Settings};
 use super::{Host, audit, device};
-use crate::config::{Bootstrap as Wish, Demo};
+use crate::config::{Bootstrap, Demo};
 use assent_model::application::{Application, ApplicationType, InitiateLoginUri, OidcSettings};
 use assent_model::audit::{By, Event};
 use assent_model::id::Did;
@@ -10,29 +10,33 @@ use assent_model::redirect::RedirectUri;
 use assent_model::user::ConsoleRole;
 use assent_store::FirstStart;
 
-/// What the first start made.
+/// The result of a bootstrap.
 #[derive(Debug)]
-pub struct Made {
+pub struct BootstrapResult {
     /// The link by which the administrator enrols an authenticator.
     pub enrolment_link: String,
     /// The demo application's Client ID.
     pub demo: Option<Did>,
 }
 
-/// Makes the first administrator and the demo application, unless a first start was made before.
-pub async fn first_start(host: &Host, wish: &Wish) -> Result<Option<Made>, Refused> {
-    let name = wish
-        .administrator
-        .parse()
-        .map_err(|error: assent_model::name::InvalidName| Refused::Invalid {
-            field: "bootstrap.administrator",
-            expected: error.to_string(),
-        })?;
+/// Creates the first administrator and the demo application. Returns `None` if an earlier start did so.
+pub async fn bootstrap(
+    host: &Host,
+    settings: &Bootstrap,
+) -> Result<Option<BootstrapResult>, Refused> {
+    let name =
+        settings
+            .administrator
+            .parse()
+            .map_err(|error: assent_model::name::InvalidName| Refused::Invalid {
+                field: "bootstrap.administrator",
+                expected: error.to_string(),
+            })?;
     let mut administrator = admin::new_user(host, name)?;
     administrator.console_role = Some(ConsoleRole::Owner);
     administrator.profile.name = Some("First Administrator".to_owned());
     let (enrolment, token) = device::prepare_enrolment(host, administrator.id);
-    let demo = match &wish.demo {
+    let demo = match &settings.demo {
         None => None,
         Some(demo) => {
             let application = demo_application(host, demo)?;
@@ -41,7 +45,7 @@ pub async fn first_start(host: &Host, wish: &Wish) -> Result<Option<Made>, Refus
             Some((application, account))
         }
     };
-    let made = Made {
+    let made = BootstrapResult {
         enrolment_link: device::enrolment_link(host, &token),
         demo: demo.as_ref().map(|(application, _)| application.id.clone()),
     };

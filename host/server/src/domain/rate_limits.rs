@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::recent::Recent;
+use super::bounded_cache::BoundedCache;
 use crate::config::{Rate, RateLimits};
 use assent_model::audit::Actor;
 use assent_model::clock::Timestamp;
@@ -281,7 +281,7 @@ pub struct Limit<K> {
     /// How many microseconds a key may be ahead of that pace.
     tolerance: i64,
     /// When each key would be as if it had never come, in microseconds.
-    free_at: Mutex<Recent<K, i64>>,
+    free_at: Mutex<BoundedCache<K, i64>>,
     /// Until when the log says nothing of it, in milliseconds.
     quiet_until: AtomicI64,
 }
@@ -295,7 +295,7 @@ impl<K: Clone + Debug + Eq + Hash> Limit<K> {
             60_000_000 / i64::from(rate.per_minute)
         };
         let tolerance = interval.saturating_mul(i64::from(rate.burst).saturating_sub(1));
-        let free_at = Mutex::new(Recent::new(KEYS));
+        let free_at = Mutex::new(BoundedCache::new(KEYS));
         Self {
             name,
             interval,
